@@ -1,0 +1,135 @@
+//! What an algorithm sees and what it answers.
+
+use alloc::string::String;
+use core::fmt;
+use sojourn_units::{Duration, Probability, Rate, Stream, Time};
+
+/// A packet that arrives or leaves, as far as an algorithm may look at it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When it happens.
+    pub now: Time,
+    /// Size on the wire in bytes.
+    pub size: u32,
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// The sender's smoothed RTT in milliseconds if it carries one; 0 means unknown.
+    pub rtt_hint_ms: u16,
+    /// Whether it carries payload (a pure acknowledgement does not).
+    pub has_data: bool,
+}
+
+/// The queue at one instant. The packet being sent does not count: it has left the queue (as in
+/// ns-2 and in a Linux qdisc).
+#[derive(Clone, Copy, Debug)]
+pub struct Backlog {
+    /// Packets waiting.
+    pub packets: u32,
+    /// Bytes waiting.
+    pub bytes: u64,
+    /// Since when the link has nothing to send; `None` while it is sending.
+    pub idle_since: Option<Time>,
+}
+
+/// What to do with a packet. The algorithm decides; [`crate::Admission`] acts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Let it through.
+    Pass,
+    /// Signal congestion with it: mark it where ECN is on and the packet can carry a mark, else drop it.
+    Mark,
+    /// Drop it, whatever it can carry.
+    Drop,
+    /// Drop it and the packet that waits at this position (0 is the head).
+    DropBoth(u32),
+}
+
+/// What a host must supply for an algorithm to work; a host that can't refuses before the run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Needs {
+    /// To see every departure ([`Aqm::on_dequeue`] is called; without this it need not be).
+    pub departures: bool,
+    /// Its verdict on departure counts: packets can be dropped at the head, so departures can't be foretold.
+    pub head_drop: bool,
+    /// To look at packets that wait (`CHOKe` draws one): they must be kept.
+    pub waiting_packets: bool,
+    /// [`Arrival::rtt_hint_ms`].
+    pub rtt_hints: bool,
+    /// The number of active flows.
+    pub flow_count: bool,
+}
+
+/// The link an algorithm is put on: what automatic parameters are derived from.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Its rate.
+    pub rate: Rate,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// Mean packet size in bytes, for parameters given in packets.
+    pub mean_packet: u32,
+    /// The queue's limit in packets (bytes / mean packet where the limit is in bytes).
+    pub limit_packets: u32,
+}
+
+/// A parameter out of range: which, what was given, what is taken.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ParamError {
+    /// The parameter's name as a user writes it.
+    pub field: &'static str,
+    /// The value given.
+    pub given: String,
+    /// What is taken, as half a sentence.
+    pub taken: &'static str,
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: given {}, taken is {}", self.field, self.given, self.taken)
+    }
+}
+
+impl core::error::Error for ParamError {}
+
+/// An active queue management algorithm.
+///
+/// `clone` must copy all state: a run can be branched. Nothing here may panic.
+pub trait Aqm {
+    /// A packet arrives and the queue is as `backlog` says, before it is added.
+    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict;
+
+    /// A packet leaves the queue for the link after waiting `sojourn`; `backlog` is what stays behind.
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
+        let _ = (departure, sojourn, backlog);
+        Verdict::Pass
+    }
+
+    /// A packet was lost because the queue was full, whatever the verdict had been.
+    fn on_overflow(&mut self) {}
+
+    /// The span between calls of [`Aqm::on_update`], `None` for an algorithm without a timer.
+    /// The first call comes at time 0 if [`Aqm::first_update`] says so, else one interval later.
+    fn update_interval(&self) -> Option<Duration> {
+        None
+    }
+
+    /// When the first update is due.
+    fn first_update(&self) -> Time {
+        self.update_interval().map_or(Time::NEVER, |interval| Time::ZERO + interval)
+    }
+
+    /// The timer.
+    fn on_update(&mut self, now: Time, backlog: &Backlog) {
+        let _ = (now, backlog);
+    }
+
+    /// What the host must supply.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// The present probability of dropping or marking, for traces and averages.
+    fn probability(&self) -> Probability {
+        Probability::ZERO
+    }
+}

@@ -1,0 +1,142 @@
+//! Laws: what most papers define, a probability from what was seen over an interval.
+
+use crate::{Aqm, Arrival, Backlog, Gate, Needs, Verdict};
+use sojourn_units::{Duration, Probability, Stream, Time};
+
+/// All that a law may read, gathered over one interval.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// The end of the interval.
+    pub now: Time,
+    /// Packets waiting at `now`.
+    pub backlog_packets: f64,
+    /// Bytes waiting at `now`.
+    pub backlog_bytes: f64,
+    /// The fewest packets that waited at any time in the interval.
+    pub least_backlog_packets: f64,
+    /// Packets offered in the interval, dropped ones included.
+    pub arrived_packets: f64,
+    /// Bytes offered in the interval, dropped ones included.
+    pub arrived_bytes: f64,
+    /// Packets that left in the interval.
+    pub departed_packets: f64,
+    /// Bytes that left in the interval.
+    pub departed_bytes: f64,
+    /// Mean wait of the packets that left, in seconds; 0 if none did.
+    pub sojourn: f64,
+}
+
+/// A law: once per interval, a probability.
+pub trait Law {
+    /// The span between steps.
+    fn interval(&self) -> Duration;
+
+    /// The next probability.
+    fn step(&mut self, sample: &Sample) -> Probability;
+
+    /// What the host must supply beyond the sample.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// When the first step is due.
+    fn first_step(&self) -> Time {
+        Time::ZERO + self.interval()
+    }
+}
+
+/// A law with a gate: the common kind of AQM. The probability is computed on a timer and applied to arrivals.
+#[derive(Clone, Debug)]
+pub struct Sampled<L, G> {
+    law: L,
+    gate: G,
+    probability: Probability,
+    arrived_packets: u64,
+    arrived_bytes: u64,
+    departed_packets: u64,
+    departed_bytes: u64,
+    waited: Duration,
+    least_backlog: u32,
+}
+
+impl<L: Law, G: Gate> Sampled<L, G> {
+    /// A queue under `law`, applied through `gate`, with probability 0 until the first step.
+    pub fn new(law: L, gate: G) -> Self {
+        Sampled {
+            law,
+            gate,
+            probability: Probability::ZERO,
+            arrived_packets: 0,
+            arrived_bytes: 0,
+            departed_packets: 0,
+            departed_bytes: 0,
+            waited: Duration::ZERO,
+            least_backlog: 0,
+        }
+    }
+
+    /// The law, for analysis.
+    pub fn law(&mut self) -> &mut L {
+        &mut self.law
+    }
+}
+
+impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, _backlog: &Backlog, random: &mut Stream) -> Verdict {
+        self.arrived_packets += 1;
+        self.arrived_bytes += u64::from(arrival.size);
+        if self.gate.strikes(self.probability, arrival.size, random) { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
+        self.departed_packets += 1;
+        self.departed_bytes += u64::from(departure.size);
+        self.waited = self.waited + sojourn;
+        self.least_backlog = self.least_backlog.min(backlog.packets);
+        Verdict::Pass
+    }
+
+    fn on_overflow(&mut self) {
+        self.gate.reset();
+    }
+
+    fn update_interval(&self) -> Option<Duration> {
+        Some(self.law.interval())
+    }
+
+    fn first_update(&self) -> Time {
+        self.law.first_step()
+    }
+
+    fn on_update(&mut self, now: Time, backlog: &Backlog) {
+        let sojourn = match self.departed_packets {
+            0 => 0.0,
+            n => self.waited.as_secs_f64() / n as f64,
+        };
+        let sample = Sample {
+            now,
+            backlog_packets: f64::from(backlog.packets),
+            backlog_bytes: backlog.bytes as f64,
+            least_backlog_packets: f64::from(self.least_backlog.min(backlog.packets)),
+            arrived_packets: self.arrived_packets as f64,
+            arrived_bytes: self.arrived_bytes as f64,
+            departed_packets: self.departed_packets as f64,
+            departed_bytes: self.departed_bytes as f64,
+            sojourn,
+        };
+        self.probability = self.law.step(&sample);
+        (self.arrived_packets, self.arrived_bytes) = (0, 0);
+        (self.departed_packets, self.departed_bytes) = (0, 0);
+        self.waited = Duration::ZERO;
+        self.least_backlog = backlog.packets;
+    }
+
+    fn needs(&self) -> Needs {
+        self.law.needs()
+    }
+
+    fn probability(&self) -> Probability {
+        self.probability
+    }
+}

@@ -1,0 +1,23 @@
+//! Active queue management: algorithms as pure state machines, one file each.
+//!
+//! An [`Aqm`] is told what happens at a queue and answers with a [`Verdict`]; it never touches a
+//! packet, a clock or a global generator. Most papers define only a [`Law`]: numbers in, a
+//! probability out, once per interval. [`Sampled`] turns a law and a [`Gate`] into an `Aqm`.
+//! [`Admission`] applies the verdicts and keeps the accounts; [`Qdisc`] adds the packets themselves.
+#![no_std]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod algorithms;
+mod aqm;
+mod gate;
+mod law;
+mod qdisc;
+mod registry;
+
+pub use aqm::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
+pub use gate::{Bernoulli, Gate, Spread};
+pub use law::{Law, Sample, Sampled};
+pub use qdisc::{Admission, Counters, Decision, DropReason, Limit, Packet, Qdisc};
+pub use registry::{AnyAqm, AqmConfig, Entry, Plugin, REGISTRY};

@@ -1,0 +1,21 @@
+//! Time, size, rate, probability and named random streams.
+//!
+//! Nothing in Sojourn that is a time or a number of bytes is a float: [`Time`] and [`Duration`]
+//! count nanoseconds, [`Bytes`] counts bytes, [`Rate`] bits a second, and [`Serializer`] carries
+//! the remainder of every division so that a link is exact over any number of packets.
+#![no_std]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod parse;
+mod probability;
+mod random;
+mod rate;
+mod time;
+
+pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};
+pub use probability::Probability;
+pub use random::Stream;
+pub use rate::{Bytes, Rate, Serializer};
+pub use time::{Duration, Time};

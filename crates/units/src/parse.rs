@@ -1,0 +1,140 @@
+//! Quantities as people write them: `"10 Mbit/s"`, `"50 ms"`, `"100 kB"`.
+
+use crate::{Bytes, Duration, Rate};
+#[cfg(feature = "serde")]
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+/// A quantity that could not be read: what was given and what is taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    given: String,
+    taken: &'static str,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "given \"{}\", taken is {}", self.given, self.taken)
+    }
+}
+
+impl core::error::Error for ParseError {}
+
+const DURATION: &str = "a time such as \"50 ms\" (ns, us, ms, s, min, h), zero or more";
+const RATE: &str = "a rate above zero such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)";
+const BYTES: &str = "a size such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), zero or more";
+
+/// Splits `text` into its number and its unit and scales by the unit's factor.
+fn quantity(text: &str, units: &[(&[&str], f64)], taken: &'static str) -> Result<f64, ParseError> {
+    let error = || ParseError { given: text.to_string(), taken };
+    let trimmed = text.trim();
+    let end = trimmed
+        .char_indices()
+        .find(|&(i, c)| !(c.is_ascii_digit() || ".+-_".contains(c) || is_exponent(trimmed, i)))
+        .map_or(trimmed.len(), |(i, _)| i);
+    let (number, unit) = trimmed.split_at(end);
+    let value: f64 = number.replace('_', "").parse().map_err(|_| error())?;
+    let unit = unit.trim();
+    let factor = units.iter().find(|(names, _)| names.contains(&unit)).map(|(_, factor)| *factor).ok_or_else(error)?;
+    let scaled = value * factor;
+    if scaled.is_finite() && (0.0..1.8e19).contains(&scaled) { Ok(scaled) } else { Err(error()) }
+}
+
+/// Whether the character at byte `i` is the `e` of a number like `1e6`.
+fn is_exponent(text: &str, i: usize) -> bool {
+    let bytes = text.as_bytes();
+    let digit = |c: Option<&u8>| c.is_some_and(|b| b.is_ascii_digit() || *b == b'-' || *b == b'+');
+    matches!(bytes[i], b'e' | b'E') && i > 0 && digit(bytes.get(i - 1)) && digit(bytes.get(i + 1))
+}
+
+/// Reads a time such as `"50 ms"`: ns, us, ms, s, min or h; zero or more, to the nearest nanosecond.
+pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
+    let units: &[(&[&str], f64)] = &[
+        (&["ns"], 1.0),
+        (&["us", "µs"], 1e3),
+        (&["ms"], 1e6),
+        (&["s", "sec"], 1e9),
+        (&["min"], 60e9),
+        (&["h"], 3600e9),
+    ];
+    quantity(text, units, DURATION).map(|ns| Duration::from_nanos(libm::round(ns) as u64))
+}
+
+/// Reads a rate such as `"10 Mbit/s"`: bit/s, kbit/s, Mbit/s or Gbit/s (also `bps`, `kbps`, `Mbps`, `Gbps`, `Mb/s`); above zero.
+pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
+    let units: &[(&[&str], f64)] = &[
+        (&["bit/s", "bps", "b/s"], 1.0),
+        (&["kbit/s", "kbps", "kb/s"], 1e3),
+        (&["Mbit/s", "Mbps", "Mb/s"], 1e6),
+        (&["Gbit/s", "Gbps", "Gb/s"], 1e9),
+    ];
+    let bps = quantity(text, units, RATE)?;
+    Rate::from_bps(libm::round(bps) as u64).ok_or_else(|| ParseError { given: text.to_string(), taken: RATE })
+}
+
+/// Reads a size such as `"1500 B"`: B (or `bytes`), kB, MB, GB of 1000 and KiB, MiB of 1024; zero or more.
+pub fn parse_bytes(text: &str) -> Result<Bytes, ParseError> {
+    let units: &[(&[&str], f64)] = &[
+        (&["B", "byte", "bytes"], 1.0),
+        (&["kB"], 1e3),
+        (&["MB"], 1e6),
+        (&["GB"], 1e9),
+        (&["KiB"], 1024.0),
+        (&["MiB"], 1024.0 * 1024.0),
+    ];
+    quantity(text, units, BYTES).map(|bytes| Bytes(libm::round(bytes) as u64))
+}
+
+#[cfg(feature = "serde")]
+mod impls {
+    use super::*;
+    use alloc::borrow::Cow;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    macro_rules! text {
+        ($type:ty, $parse:path, $show:expr) => {
+            impl<'de> Deserialize<'de> for $type {
+                fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    let text = Cow::<'de, str>::deserialize(deserializer)?;
+                    $parse(&text).map_err(D::Error::custom)
+                }
+            }
+            impl Serialize for $type {
+                fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    let show: fn(&$type) -> String = $show;
+                    serializer.serialize_str(&show(self))
+                }
+            }
+        };
+    }
+    text!(Duration, parse_duration, |d| format!("{d}"));
+    text!(Rate, parse_rate, |r| format!("{r}"));
+    text!(Bytes, parse_bytes, |b| format!("{} B", b.0));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_read_as_people_write_them() {
+        assert_eq!(parse_duration("50 ms").unwrap(), Duration::from_millis(50));
+        assert_eq!(parse_duration("1.5e-3s").unwrap(), Duration::from_micros(1500));
+        assert_eq!(parse_rate("10 Mbit/s").unwrap().as_bps(), 10_000_000);
+        assert_eq!(parse_rate("5.22Mbps").unwrap().as_bps(), 5_220_000);
+        assert_eq!(parse_bytes("1_500 B").unwrap(), Bytes(1500));
+        assert_eq!(parse_bytes("2 KiB").unwrap(), Bytes(2048));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_is_taken() {
+        for bad in ["", "ms", "-1 ms", "nan s", "inf s", "1 parsec", "1 1 ms", "1e400 s"] {
+            assert!(parse_duration(bad).unwrap_err().to_string().contains("50 ms"), "{bad}");
+        }
+        for bad in ["0 Mbit/s", "10", "10 MB/s", "-3 kbit/s"] {
+            assert!(parse_rate(bad).is_err(), "{bad}");
+        }
+        assert!(parse_bytes("10 packets").is_err());
+    }
+}

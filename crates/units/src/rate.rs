@@ -1,0 +1,137 @@
+//! Sizes and rates, and the exact time a link takes to send.
+
+use crate::Duration;
+use core::fmt;
+
+/// A number of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// The number of bits.
+    pub const fn bits(self) -> u64 {
+        self.0 * 8
+    }
+}
+
+/// A rate in bits a second, greater than zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// From bits a second; `None` for zero.
+    pub const fn from_bps(bps: u64) -> Option<Rate> {
+        if bps == 0 { None } else { Some(Rate(bps)) }
+    }
+
+    /// Bits a second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// Packets of `size` bytes a second.
+    pub fn packets_per_sec(self, size: f64) -> f64 {
+        self.0 as f64 / (8.0 * size)
+    }
+
+    /// The time to send `bytes`, rounded down to a nanosecond. Use a [`Serializer`] for a train of packets.
+    pub fn time_for(self, bytes: u64) -> Duration {
+        Duration::from_nanos((u128::from(bytes) * 8_000_000_000 / u128::from(self.0)) as u64)
+    }
+}
+
+impl fmt::Debug for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bit/s", self.0)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 as f64 {
+            r if r >= 1e9 => write!(f, "{} Gbit/s", r / 1e9),
+            r if r >= 1e6 => write!(f, "{} Mbit/s", r / 1e6),
+            r if r >= 1e3 => write!(f, "{} kbit/s", r / 1e3),
+            r => write!(f, "{r} bit/s"),
+        }
+    }
+}
+
+/// Turns packet sizes into sending times for one link without ever losing a fraction of a nanosecond:
+/// what a division leaves over is carried into the next packet of the same busy period.
+#[derive(Clone, Debug)]
+pub struct Serializer {
+    rate: u64,
+    carry: u64,
+    size: u64,
+    quotient: u64,
+    remainder: u64,
+}
+
+impl Serializer {
+    /// A serializer for a link of this rate.
+    pub fn new(rate: Rate) -> Self {
+        Serializer { rate: rate.0, carry: 0, size: 0, quotient: 0, remainder: 0 }
+    }
+
+    /// The rate it was made with.
+    pub fn rate(&self) -> Rate {
+        Rate(self.rate)
+    }
+
+    /// The link fell idle: the next packet starts on a whole nanosecond.
+    pub fn idle(&mut self) {
+        self.carry = 0;
+    }
+
+    /// The time to send a packet of `size` bytes after the previous one of this busy period.
+    #[inline]
+    pub fn send(&mut self, size: u32) -> Duration {
+        let size = u64::from(size);
+        if size != self.size {
+            let bits = size * 8_000_000_000;
+            (self.size, self.quotient, self.remainder) = (size, bits / self.rate, bits % self.rate);
+        }
+        let sum = u128::from(self.carry) + u128::from(self.remainder);
+        if sum >= u128::from(self.rate) {
+            self.carry = (sum - u128::from(self.rate)) as u64;
+            Duration::from_nanos(self.quotient + 1)
+        } else {
+            self.carry = sum as u64;
+            Duration::from_nanos(self.quotient)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_billion_packets_leave_no_rounding_behind() {
+        // 7 Mbit/s does not divide 1500 bytes evenly: 12000e9/7e6 ns = 1714285.714...
+        let mut link = Serializer::new(Rate::from_bps(7_000_000).unwrap());
+        let mut total = 0u64;
+        // A billion sends as a thousand identical blocks: the carry is back to zero after 7 packets.
+        for _ in 0..7_000 {
+            total += link.send(1500).as_nanos();
+        }
+        assert_eq!(link.carry, 0);
+        assert_eq!(total, 7_000 * 12_000 * 1_000_000_000 / 7_000_000);
+        assert_eq!(total as u128 * 1_000_000_000 / 7_000, 12_000u128 * 1_000_000_000 * 1_000_000_000 / 7_000_000);
+    }
+
+    proptest! {
+        #[test]
+        fn a_train_of_packets_takes_the_exact_time_of_its_bits(
+            bps in 1_000u64..100_000_000_000,
+            sizes in prop::collection::vec(1u32..65_536, 1..200),
+        ) {
+            let mut link = Serializer::new(Rate::from_bps(bps).unwrap());
+            let spent: u64 = sizes.iter().map(|&s| link.send(s).as_nanos()).sum();
+            let bits: u128 = sizes.iter().map(|&s| u128::from(s) * 8).sum();
+            prop_assert_eq!(u128::from(spent), bits * 1_000_000_000 / u128::from(bps));
+        }
+    }
+}
