@@ -1,3 +1,4 @@
 //! One file per algorithm.
 
 pub mod drop_tail;
+pub mod red;
