@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 use core::fmt;
-use sojourn_units::{Duration, Probability, Rate, Stream, Time};
+use sojourn_units::{Bytes, Duration, Probability, Rate, Stream, Time};
 
 /// A packet that arrives or leaves, as far as an algorithm may look at it.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +70,19 @@ pub struct Link {
     pub mean_packet: u32,
     /// The queue's limit in packets (bytes / mean packet where the limit is in bytes).
     pub limit_packets: u32,
+}
+
+impl Link {
+    /// The mean packet in bytes that an algorithm is to reckon with: `own` where that is given, else the link's.
+    ///
+    /// # Errors
+    /// `own` is above 1 MB; `field` is its name.
+    pub fn mean_packet_or(&self, field: &'static str, own: Bytes) -> Result<u32, ParamError> {
+        match own.0 {
+            0 => Ok(self.mean_packet.max(1)),
+            bytes => ParamError::unless(bytes <= 1_000_000, field, &bytes, "0 B (the link's) to 1 MB").map(|()| bytes as u32),
+        }
+    }
 }
 
 /// A parameter out of range: which, what was given, what is taken.

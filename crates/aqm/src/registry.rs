@@ -114,4 +114,6 @@ macro_rules! registry {
 registry! {
     "droptail" DropTail(drop_tail::Params => drop_tail::DropTail): "FIFO that drops what finds it full",
     "red" Red(red::Params => red::Red): "random early detection: gentle, adaptive, in packets or bytes",
+    "pi" Pi(pi::Params => crate::Sampled<pi::PiLaw, crate::Scaled>): "proportional-integral control of the queue, Hollot et al. 2001",
+    "rem" Rem(rem::Params => crate::Sampled<rem::RemLaw, crate::Scaled>): "random exponential marking by a price, Athuraliya et al. 2001",
 }

@@ -35,6 +35,8 @@ const HINTS: &[Hint] = &[
     with("red", "top", r#"{"adaptive": true, "max_p": 0.4}"#),
     with("red", "bottom", r#"{"adaptive": true}"#),
     with("red", "idle_packet", r#"{"cautious": 3}"#),
+    Hint { aqm: "rem", field: "weight", with: "{}", values: "[0.001]" },
+    with("pi", "mean_packet", r#"{"queue_in_bytes": true}"#),
 ];
 
 /// Parameters that may stay without effect: algorithm, parameter, and why.

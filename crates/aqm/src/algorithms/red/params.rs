@@ -171,10 +171,7 @@ impl Params {
     /// The first parameter that is out of range, or given twice.
     pub fn resolve(&self, link: &Link) -> Result<Resolved, ParamError> {
         self.check_ranges()?;
-        let mean_packet = match self.mean_packet.0 {
-            0 => link.mean_packet.max(1),
-            bytes => bytes as u32,
-        };
+        let mean_packet = link.mean_packet_or("mean_packet", self.mean_packet)?;
         let ptc = link.rate.packets_per_sec(f64::from(mean_packet));
         let min = if self.min == 0.0 { (self.target.as_secs_f64() * ptc / 2.0).max(5.0) } else { self.min };
         let max = if self.max == 0.0 { 3.0 * min } else { self.max };
@@ -215,10 +212,8 @@ impl Params {
     fn check_ranges(&self) -> Result<(), ParamError> {
         const LENGTH: &str = "a number of packets, 0 (automatic) or more";
         const SHARE: &str = "above 0 and at most 1";
-        const SIZE: &str = "1 B to 1 MB";
         let length = |v: f64| (0.0..1e9).contains(&v);
         let share = |v: f64| v > 0.0 && v <= 1.0;
-        let size = |v: Bytes| (1..=1_000_000).contains(&v.0);
         let defaults = Params::default();
         ParamError::unless(length(self.min), "min", &self.min, LENGTH)?;
         ParamError::unless(length(self.max), "max", &self.max, LENGTH)?;
@@ -232,8 +227,8 @@ impl Params {
         if let Some(burst) = self.burst {
             ParamError::unless(self.weight == defaults.weight, "burst", &burst, "either burst or weight, not both")?;
         }
-        ParamError::unless(self.mean_packet.0 == 0 || size(self.mean_packet), "mean_packet", &self.mean_packet.0, SIZE)?;
-        ParamError::unless(size(self.idle_packet), "idle_packet", &self.idle_packet.0, SIZE)?;
+        let idle_packet = self.idle_packet.0;
+        ParamError::unless((1..=1_000_000).contains(&idle_packet), "idle_packet", &idle_packet, "1 B to 1 MB")?;
         ParamError::unless(self.mark_p >= 0.0 && self.mark_p.is_finite(), "mark_p", &self.mark_p, "0 or more")?;
         ParamError::unless(self.cautious <= 3, "cautious", &self.cautious, "0, 1, 2 or 3")?;
         self.check_adaptive()
