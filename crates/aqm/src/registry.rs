@@ -111,4 +111,6 @@ macro_rules! registry {
 
 registry! {
     "droptail" DropTail(drop_tail::Params => drop_tail::DropTail): "FIFO that drops what finds it full",
+    "pd" Pd(pd::Params => crate::Sampled<pd::PdLaw, crate::Bernoulli>): "linear proportional-derivative control of the queue, Lehto et al. 2005",
+    "fuzzy-red" FuzzyRed(fuzzy_red::Params => crate::Sampled<fuzzy_red::FuzzyLaw, crate::Bernoulli>): "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
 }
