@@ -111,7 +111,7 @@ fn centroids_are_those_of_the_vectors() {
 }
 
 #[test]
-fn a_tick_of_the_second_category_gives_the_cards_increment() {
+fn a_tick_of_the_second_category_gives_the_increment_worked_by_hand() {
     let (rate, target) = (10e6f64, 10e6f64 * 0.01 / (8.0 * 576.0));
     let (least, before) = (30.0f64, 5.0f64);
     let x1 = (least - target) / target;

@@ -34,7 +34,7 @@ const SURFACE: [(f64, [f64; 7]); 7] = [
 ];
 
 #[test]
-fn the_surface_is_the_cards() {
+fn the_surface_is_the_reconstructed_one() {
     let f = f_fit(Method::default());
     for (q, row) in SURFACE {
         for (dq, expected) in [-12.0, -6.0, -3.0, 0.0, 3.0, 6.0, 12.0].into_iter().zip(row) {

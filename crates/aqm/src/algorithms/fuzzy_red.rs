@@ -63,7 +63,7 @@ pub enum Level {
 pub struct Params {
     /// Where the numbers of the sets and rules come from, default `"fit"` (reconstruction of lehto-2005#fig3).
     pub preset: Preset,
-    /// How the rules that fire make a probability, default `"mean"` (lehto-2005#3 names Mamdani's alone).
+    /// How the rules that fire make a probability, default `"mean"` (lehto-2005#3 says Mamdani and no more).
     pub inference: Inference,
     /// Time between two updates, at least 1 us, default 10 ms (lehto-2005#3).
     pub interval: Duration,

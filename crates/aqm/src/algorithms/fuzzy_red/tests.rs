@@ -15,7 +15,7 @@ fn preset(preset: Preset) -> Params {
 }
 
 #[test]
-fn the_default_surface_is_the_cards() {
+fn the_default_surface_is_the_reconstructed_one() {
     let f = surface(&Params::default());
     let changes = [-12.0, -6.0, -3.0, 0.0, 3.0, 6.0, 12.0];
     for (q, row) in [
