@@ -5,6 +5,7 @@ use crate::error::{Error, humanize};
 use crate::path::{self, Step};
 use crate::written::Scenario;
 use serde::de::DeserializeOwned;
+use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
@@ -12,7 +13,7 @@ use toml::{Table, Value};
 #[derive(Clone, Debug)]
 pub struct Document {
     file: String,
-    text: Option<String>,
+    text: Option<Arc<str>>,
     table: Table,
     changed: Vec<Vec<Step>>,
 }
@@ -24,7 +25,7 @@ impl Document {
     /// Text that is not TOML, with line and column.
     pub fn from_toml(file: &str, text: &str) -> Result<Document, Error> {
         let table = text.parse::<Table>().map_err(|error| syntax(text, &error).in_file(file))?;
-        Ok(Document { file: file.to_string(), text: Some(text.to_string()), table, changed: Vec::new() })
+        Ok(Document { file: file.to_string(), text: Some(Arc::from(text)), table, changed: Vec::new() })
     }
 
     /// Takes a table that was made in a program.

@@ -139,7 +139,8 @@ fn nearest<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
         return None;
     }
     let scored = names.iter().map(|&name| (edits(&given, &name.to_lowercase()), name));
-    let allowed = (given.chars().count() / 3).clamp(1, 3);
+    let length = given.chars().count();
+    let allowed = (length / 3).clamp(1, 3).min(length.saturating_sub(1));
     scored.filter(|(distance, _)| *distance <= allowed).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 

@@ -5,18 +5,22 @@
 //! [`record::Record`].
 
 pub mod check;
-mod control;
 mod document;
 mod error;
 mod path;
 pub mod plan;
 mod quantity;
+pub mod record;
+mod schema;
+pub mod sweep;
 pub mod written;
 
 pub use check::{Checked, check};
-pub use control::ControlConfig;
 pub use document::Document;
 pub use error::Error;
 pub use path::{set_path, value};
 pub use plan::Plan;
 pub use quantity::{Amount, FASTEST, LONGEST, Quantity, Varying};
+pub use record::Record;
+pub use schema::schema;
+pub use sweep::Sweep;

@@ -1,8 +1,11 @@
 //! Quantities that the units part has no type for: so many packets or bytes, and values that differ from flow to flow.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Error as _, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
 use sojourn_units::{Bytes, Duration, Rate, Stream, parse_bytes};
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -72,6 +75,17 @@ impl fmt::Display for Amount {
     }
 }
 
+impl JsonSchema for Amount {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Amount")
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let packets = json!({ "type": "string", "pattern": r"^\s*\+?[0-9_]+\s*packets?\s*$", "examples": ["100 packets"] });
+        json_schema!({ "description": AMOUNT, "anyOf": [packets, generator.subschema_for::<Bytes>()] })
+    }
+}
+
 impl Serialize for Amount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -95,7 +109,7 @@ impl<'de> Deserialize<'de> for Amount {
 }
 
 /// A quantity that may differ from flow to flow: a time or a rate.
-pub trait Quantity: Copy + PartialOrd + fmt::Debug + fmt::Display + Serialize + DeserializeOwned {
+pub trait Quantity: Copy + PartialOrd + fmt::Debug + fmt::Display + Serialize + DeserializeOwned + JsonSchema {
     /// What is taken, in words.
     const TAKEN: &'static str;
     /// Whether a lognormal draw of it makes sense.
@@ -215,6 +229,31 @@ impl<T: Quantity> Varying<T> {
     /// The one value, where all flows have the same.
     pub fn one(&self) -> Option<T> {
         if let Varying::One(value) = self { Some(*value) } else { None }
+    }
+}
+
+impl<T: Quantity> JsonSchema for Varying<T> {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Owned(format!("Varying{}", T::schema_name()))
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<T>();
+        let pair = json!({ "type": "array", "items": one, "minItems": 2, "maxItems": 2 });
+        let table = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+        let first: &[&str] = if T::FIRST.is_some() { &["step"] } else { &["step", "first"] };
+        let mut forms = vec![
+            json!(one),
+            json!({ "type": "array", "items": one, "minItems": 1 }),
+            table(json!({ "uniform": pair }), &["uniform"]),
+            table(json!({ "spread": pair }), &["spread"]),
+            table(json!({ "step": one, "first": one }), first),
+        ];
+        if T::LOGNORMAL {
+            let law = table(json!({ "median": one, "sigma": { "type": "number", "minimum": 0, "maximum": 10 } }), &["median", "sigma"]);
+            forms.push(table(json!({ "lognormal": law }), &["lognormal"]));
+        }
+        json_schema!({ "description": "One value, a list taken in turn, or a table that says how flows differ.", "anyOf": forms })
     }
 }
 

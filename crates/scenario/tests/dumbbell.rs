@@ -110,3 +110,14 @@ fn another_group_moves_nobody_elses_numbers() {
     assert_eq!(other.flows[1].name, "ftp/0");
     assert_eq!(other.flows[1].start, plan(1).flows[0].start);
 }
+
+#[test]
+fn what_was_read_is_written_back_as_it_was() {
+    for text in [DUMBBELL, include_str!("valid.toml")] {
+        let written = Document::from_toml("x.toml", text).unwrap().written().unwrap();
+        let json = serde_json::to_string(&written).unwrap();
+        assert_eq!(Document::from_json("x.json", &json).unwrap().written().unwrap(), written);
+        let again = Document::from_toml("x.toml", &toml::to_string(&written).unwrap()).unwrap();
+        assert_eq!(again.written().unwrap(), written);
+    }
+}

@@ -179,6 +179,12 @@ fn tcp(field: &str, tcp: &written::Tcp) -> Result<(), Error> {
             return Err(Error::given(at(key), number, "a whole number, 1 to 65535"));
         }
     }
+    if let Some(control) = &tcp.control {
+        let start = sojourn_cc::Start { window: f64::from(tcp.initial_window.unwrap_or(1)), ssthresh: f64::INFINITY };
+        if let Err(error) = control.0.build(start) {
+            return Err(Error::given(at(&format!("control.{}", error.field)), error.given, error.taken));
+        }
+    }
     times(field, tcp)
 }
 

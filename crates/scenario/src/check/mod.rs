@@ -6,12 +6,12 @@ mod route;
 mod trace;
 mod traffic;
 
-use crate::control::ControlConfig;
 use crate::error::Error;
 use crate::quantity::{Amount, LONGEST, Varying, packet_size};
 use crate::written::{self, Access, Change, Scenario, Traffic};
 use serde::Serialize;
 use sojourn_aqm::AqmConfig;
+use sojourn_cc::CcConfig;
 use sojourn_units::{Bytes, Duration, Rate};
 use std::fmt::Display;
 
@@ -105,7 +105,7 @@ pub struct Tcp {
     /// Where absent options get their values.
     pub profile: written::Profile,
     /// The window law; `None`: the profile's.
-    pub control: Option<ControlConfig>,
+    pub control: Option<CcConfig>,
     /// All other options; its `profile` and `control` are those above.
     pub options: written::Tcp,
 }

@@ -1,11 +1,14 @@
 //! Tables in which one key chooses which others there are: a queue by `aqm`, a window law by `cc`, traffic by `kind`.
 
-use crate::control::ControlConfig;
 use crate::error::unknown;
 use crate::quantity::Amount;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value as Json, json};
 use sojourn_aqm::{AqmConfig, REGISTRY};
+use sojourn_cc::CcConfig;
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use toml::{Table, Value};
 
@@ -30,6 +33,46 @@ impl Default for Queue {
     }
 }
 
+impl JsonSchema for Queue {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Queue")
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = AqmConfig::json_schema(generator);
+        let limit = json!({ "allOf": [generator.subschema_for::<Amount>()], "description": "What may wait, not counting the packet being sent.",
+            "default": LIMIT });
+        let ecn = json!({ "type": "boolean", "description": "Whether packets that can carry a mark are marked instead of dropped.", "default": false });
+        for kind in kinds(&mut schema) {
+            if let Some(properties) = kind.get_mut("properties").and_then(Json::as_object_mut) {
+                properties.insert("limit".to_string(), limit.clone());
+                properties.insert("ecn".to_string(), ecn.clone());
+            }
+        }
+        unless_named(&mut schema, "aqm", "droptail");
+        schema.insert(
+            "description".to_string(),
+            json!("A queue: its algorithm with parameters, what may wait, and whether packets are marked."),
+        );
+        schema
+    }
+}
+
+/// The alternatives of a schema that are chosen by a key.
+fn kinds(schema: &mut Schema) -> impl Iterator<Item = &mut Json> {
+    schema.get_mut("oneOf").and_then(Json::as_array_mut).into_iter().flatten()
+}
+
+/// Makes the key that chooses optional in the alternative that is the default.
+pub(super) fn unless_named(schema: &mut Schema, tag: &str, default: &str) {
+    for kind in kinds(schema) {
+        let chosen = kind.pointer(&format!("/properties/{tag}/const")).and_then(Json::as_str) == Some(default);
+        if let Some(required) = kind.get_mut("required").and_then(Json::as_array_mut).filter(|_| chosen) {
+            required.retain(|key| key != tag);
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Queue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Chosen { name, mut rest } = chosen(deserializer, "aqm", Some("droptail"))?;
@@ -42,15 +85,16 @@ impl<'de> Deserialize<'de> for Queue {
 }
 
 /// A window law and its parameters.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Control(pub ControlConfig);
+pub struct Control(pub CcConfig);
 
 impl<'de> Deserialize<'de> for Control {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Chosen { name, mut rest } = chosen(deserializer, "cc", None)?;
-        let control = rest.tracked(&["cc"], |input| ControlConfig::deserialize(&name, input).transpose());
-        Ok(Control(control?.ok_or_else(|| rest.unknown(&name, &ControlConfig::names()))?))
+        let control = rest.tracked(&["cc"], |input| CcConfig::deserialize(&name, input).transpose());
+        let names: Vec<&str> = sojourn_cc::REGISTRY.iter().map(|entry| entry.name).collect();
+        Ok(Control(control?.ok_or_else(|| rest.unknown(&name, &names))?))
     }
 }
 
@@ -93,8 +137,8 @@ impl<E: Error> Rest<E> {
     }
 
     /// Reads all that remain.
-    pub fn read<T: DeserializeOwned>(&mut self, others: &[&str]) -> Result<T, E> {
-        self.tracked(others, |input| T::deserialize(input))
+    pub fn read<T: DeserializeOwned>(&mut self) -> Result<T, E> {
+        self.tracked(&[self.tag], |input| T::deserialize(input))
     }
 
     /// Reads all that remain by a function; `others` are keys that were taken out before.

@@ -9,11 +9,12 @@ pub use tcp::{DelayedAck, Handshake, Profile, Recovery, Tcp};
 pub use traffic::{Bulk, Cbr, Loop, OnOff, Traffic, Transfers, Transport, Web};
 
 use crate::quantity::Varying;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// A whole scenario file.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// What it is called; default: the file's name.
@@ -44,7 +45,7 @@ pub struct Scenario {
 }
 
 /// A directed link, or with `duplex` a pair of them.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// What it is called; default "from->to".
@@ -75,7 +76,7 @@ pub struct Link {
 }
 
 /// Where the way back of a duplex link differs from the way there.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Back {
     /// How fast it sends; default: as the way there.
@@ -93,7 +94,7 @@ pub struct Back {
 }
 
 /// A change of a link's rate.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// When, since the start of the run.
@@ -103,7 +104,7 @@ pub struct Change {
 }
 
 /// A group of like flows, called name/0, name/1, ...
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flows {
     /// What the group is called.
@@ -142,7 +143,7 @@ pub struct Flows {
 }
 
 /// A flow's own duplex link to or from the network.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
     /// How fast it sends, both ways; absent: no serialization, only delay.
@@ -154,7 +155,7 @@ pub struct Access {
 }
 
 /// What is traced.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
     /// Waiting packets and bytes and the probability of these links.
@@ -172,7 +173,7 @@ pub struct Trace {
 }
 
 /// Which queues are traced. Links are named, or `"*"` for all.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceQueue {
     /// The links.
@@ -182,7 +183,7 @@ pub struct TraceQueue {
 }
 
 /// Whose windows are traced. Flows are `"ftp/0"`, `"ftp/*"` for a group or `"*"` for all.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceCwnd {
     /// The flows.
@@ -192,7 +193,7 @@ pub struct TraceCwnd {
 }
 
 /// Whose throughput is traced.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceThroughput {
     /// The flows; default none.
@@ -206,7 +207,7 @@ pub struct TraceThroughput {
 }
 
 /// Whose RTT is traced.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceRtt {
     /// The flows.

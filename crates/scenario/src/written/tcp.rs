@@ -2,13 +2,15 @@
 
 use super::Control;
 use crate::quantity::Amount;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sojourn_units::{Bytes, Duration, parse_duration};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Options of a TCP flow. Every field is optional: a flow's own come first, then the scenario's, then the profile's.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tcp {
     /// Where every field below gets its default; default "rfc".
@@ -102,7 +104,7 @@ impl Tcp {
 }
 
 /// A set of defaults: the habits of a stack.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
     /// What the RFCs say.
@@ -115,7 +117,7 @@ pub enum Profile {
 }
 
 /// How losses are repaired.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Recovery {
     /// Fast retransmit and fast recovery that ends with the first new ACK (RFC 5681).
@@ -127,7 +129,7 @@ pub enum Recovery {
 }
 
 /// What comes before the first data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Handshake {
     /// Nothing: data at once.
@@ -147,6 +149,16 @@ pub enum DelayedAck {
     On,
     /// Delayed by this time.
     Time(Duration),
+}
+
+impl JsonSchema for DelayedAck {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("DelayedAck")
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "boolean" }, generator.subschema_for::<Duration>()] })
+    }
 }
 
 impl Serialize for DelayedAck {

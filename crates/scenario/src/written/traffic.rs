@@ -1,12 +1,14 @@
 //! What a flow sends. The table's `kind` chooses which keys it has.
 
-use super::chosen::{Chosen, chosen};
+use super::chosen::{Chosen, chosen, unless_named};
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use sojourn_units::{Bytes, Duration, Rate};
 
 /// What a flow sends.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[schemars(transform = bulk_unless_named)]
 pub enum Traffic {
     /// One TCP connection with all the data at once.
     Bulk(Bulk),
@@ -24,6 +26,10 @@ impl Default for Traffic {
     fn default() -> Self {
         Traffic::Bulk(Bulk::default())
     }
+}
+
+fn bulk_unless_named(schema: &mut Schema) {
+    unless_named(schema, "kind", "bulk");
 }
 
 const KINDS: &[&str] = &["bulk", "cbr", "onoff", "web", "transfers"];
@@ -54,18 +60,18 @@ impl<'de> Deserialize<'de> for Traffic {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Chosen { name, mut rest } = chosen(deserializer, "kind", Some("bulk"))?;
         match name.as_str() {
-            "bulk" => rest.read(&[]).map(Traffic::Bulk),
-            "cbr" => rest.read(&[]).map(Traffic::Cbr),
-            "onoff" => rest.read(&[]).map(Traffic::OnOff),
-            "web" => rest.read(&[]).map(Traffic::Web),
-            "transfers" => rest.read(&[]).map(Traffic::Transfers),
+            "bulk" => rest.read().map(Traffic::Bulk),
+            "cbr" => rest.read().map(Traffic::Cbr),
+            "onoff" => rest.read().map(Traffic::OnOff),
+            "web" => rest.read().map(Traffic::Web),
+            "transfers" => rest.read().map(Traffic::Transfers),
             other => Err(rest.unknown(other, KINDS)),
         }
     }
 }
 
 /// One TCP connection with all the data at once.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bulk {
     /// Bytes to send, then the connection closes; absent: without end.
@@ -74,7 +80,7 @@ pub struct Bulk {
 }
 
 /// UDP packets at a constant rate.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cbr {
     /// The rate on the wire.
@@ -88,7 +94,7 @@ pub struct Cbr {
 }
 
 /// A constant rate that comes and goes.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
     /// The rate on the wire while on.
@@ -109,7 +115,7 @@ pub struct OnOff {
 }
 
 /// What carries a source's data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// Packets without feedback.
@@ -120,7 +126,7 @@ pub enum Transport {
 }
 
 /// Pages of objects, one TCP connection each object.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
     /// Mean time between pages, exponential.
@@ -144,7 +150,7 @@ pub struct Web {
 }
 
 /// What starts the gap before the next page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Loop {
     /// The page before started: pages come by the clock, as in ns-2's `WebTraf`.
@@ -155,7 +161,7 @@ pub enum Loop {
 }
 
 /// Poisson arrivals of TCP transfers.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfers {
     /// Mean time between arrivals, exponential.
