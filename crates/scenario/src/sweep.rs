@@ -95,6 +95,7 @@ impl Sweep {
         }
         let variants = variants.into_iter().map(|(name, value)| variant_axis(name, value));
         let axes = variants.chain(axes.into_iter().map(|(name, value)| value_axis(name, value))).collect::<Result<Vec<_>, _>>()?;
+        apart(&axes)?;
         let runs = axes.iter().try_fold(replications as usize, |runs, axis| runs.checked_mul(axis.points.len()));
         if runs.is_none_or(|runs| runs > MOST_RUNS) {
             return Err(Error::new("axes", format!("the grid has more than {MOST_RUNS} runs, replications included")));
@@ -132,6 +133,24 @@ impl Sweep {
         }
         Ok(runs)
     }
+}
+
+/// Refuses axes of which one would undo what the other set.
+fn apart(axes: &[Axis]) -> Result<(), Error> {
+    let mut taken: Vec<(&str, Vec<path::Step>, usize)> = Vec::new();
+    for (i, axis) in axes.iter().enumerate() {
+        for (path, _) in axis.points.iter().flat_map(|point| &point.sets) {
+            let steps = path::parse(path).map_err(|error| Error { field: axis.name.clone(), ..error })?;
+            let clash = taken.iter().find(|(_, other, j)| *j != i && (other.starts_with(&steps) || steps.starts_with(other)));
+            if let Some((other, ..)) = clash {
+                return Err(Error::new("axes", format!("given {other} and {path}, taken is each field on one axis only")));
+            }
+            if !taken.iter().any(|(other, _, j)| *other == path && *j == i) {
+                taken.push((path, steps, i));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A wrong scenario at one point of a grid.

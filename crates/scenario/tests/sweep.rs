@@ -65,6 +65,10 @@ fn what_is_wrong_with_a_sweep_or_one_of_its_points_is_said() {
          (in the run with seed = 1, flows.ftp.count = 0)"
     );
     assert!(problem("scenario = \"x\"\n[axes]\nseed = 1").contains("axes.seed: given 1, taken is a list of at least one value"));
+    assert_eq!(
+        problem("scenario = \"x\"\n[axes]\n\"links.up\" = [1]\n\"links.up.rate\" = [1]"),
+        "sweep.toml: axes: given links.up and links.up.rate, taken is each field on one axis only"
+    );
     assert!(problem("scenario = \"x\"\nreplications = 0").contains("replications: given 0"));
     assert!(problem("scenario = \"x\"\naxis = 1").contains("did you mean \"axes\"?"));
     assert!(problem("scenario = \"x\"\nreplications = 4294967295").contains("more than 100000 runs"));
