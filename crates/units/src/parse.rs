@@ -77,15 +77,31 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, ParseError> {
 #[cfg(feature = "serde")]
 mod impls {
     use super::*;
-    use alloc::borrow::Cow;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, de::Visitor};
+
+    /// Takes text only, and says of anything else what is taken instead.
+    struct Text<T> {
+        parse: fn(&str) -> Result<T, ParseError>,
+        taken: &'static str,
+    }
+
+    impl<T> Visitor<'_> for Text<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.taken)
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+            (self.parse)(text).map_err(E::custom)
+        }
+    }
 
     macro_rules! text {
-        ($type:ty, $parse:path, $show:expr) => {
+        ($type:ty, $parse:path, $taken:ident, $show:expr) => {
             impl<'de> Deserialize<'de> for $type {
                 fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    let text = Cow::<'de, str>::deserialize(deserializer)?;
-                    $parse(&text).map_err(D::Error::custom)
+                    deserializer.deserialize_str(Text { parse: $parse, taken: $taken })
                 }
             }
             impl Serialize for $type {
@@ -96,9 +112,9 @@ mod impls {
             }
         };
     }
-    text!(Duration, parse_duration, |d| format!("{d}"));
-    text!(Rate, parse_rate, |r| format!("{r}"));
-    text!(Bytes, parse_bytes, |b| format!("{} B", b.0));
+    text!(Duration, parse_duration, DURATION, |d| format!("{d}"));
+    text!(Rate, parse_rate, RATE, |r| format!("{r}"));
+    text!(Bytes, parse_bytes, BYTES, |b| format!("{} B", b.0));
 }
 
 #[cfg(test)]
