@@ -120,7 +120,7 @@ impl Surface {
 
     /// A bound on the error at any point of the axes: the largest difference from the function at 8 x 8
     /// samples a cell, and the most that the difference changes between neighboring samples in either
-    /// direction. It holds for functions that are smooth but for kinks, as fuzzy controllers are; it is
+    /// direction. It holds for functions that are continuous and smooth but for kinks, as most fuzzy controllers are; it is
     /// measured, not proven.
     pub fn error_bound(&self) -> f64 {
         self.error.bound
