@@ -194,7 +194,7 @@ fn session(traffic: &written::Traffic) -> Option<SessionKind> {
             object_shape: web.object_shape,
             pages: web.pages.map(u64::from),
             closed: web.r#loop == written::Loop::Closed,
-            request: web.request.map_or(0, |size| size.0),
+            request: web.request.0,
         }),
         written::Traffic::Transfers(transfers) => Some(SessionKind::Transfers {
             every: transfers.every.as_secs_f64(),

@@ -147,7 +147,7 @@ pub struct Web {
     /// Pages in all; absent: without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u32>,
-    /// What starts the gap before the next page; default "open".
+    /// What starts the gap before the next page; default "closed".
     #[serde(default)]
     pub r#loop: Loop,
 }
@@ -156,10 +156,10 @@ pub struct Web {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Loop {
-    /// The page before started: pages come by the clock, as in ns-2's `WebTraf`.
-    #[default]
+    /// The page before started: pages come by the clock.
     Open,
-    /// The page before is complete.
+    /// The page before is complete, as in ns-2's `WebTraf`.
+    #[default]
     Closed,
 }
 

@@ -1,0 +1,184 @@
+//! The extension module: scenarios in, records and arrays out. No logic of its own.
+
+mod laws;
+mod listing;
+
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sojourn_lab::{Error, Job, Laws, Outcome, Series};
+use sojourn_scenario::{Checked, Document};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+create_exception!(_sojourn, ScenarioError, PyValueError, "A scenario that cannot be run: file, field, what was given, what is taken.");
+
+fn checked(text: &str, filename: &str) -> PyResult<Checked> {
+    let document = Document::from_toml(filename, text).map_err(refused)?;
+    document.check().map_err(refused)
+}
+
+fn refused(error: impl std::fmt::Display) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+fn failed(filename: &str, error: Error) -> PyErr {
+    match error {
+        Error::Build(problem) => ScenarioError::new_err(format!("{filename}: {problem}")),
+        Error::Audit(_) | Error::Stopped => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// The canonical resolved scenario as JSON.
+#[pyfunction]
+fn check(text: &str, filename: &str) -> PyResult<String> {
+    serde_json::to_string(&checked(text, filename)?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+fn outcome(py: Python<'_>, outcome: Outcome) -> PyResult<(String, Py<PyDict>)> {
+    let record = serde_json::to_string(&outcome.record).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    Ok((record, arrays(py, outcome.series)?))
+}
+
+fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
+    let all = PyDict::new(py);
+    for (name, columns) in series {
+        let table = PyDict::new(py);
+        for (column, values) in columns {
+            table.set_item(column, values.into_pyarray(py))?;
+        }
+        all.set_item(name, table)?;
+    }
+    Ok(all.unbind())
+}
+
+/// One run: the record as JSON, and its series. The interpreter is free meanwhile.
+#[pyfunction]
+#[pyo3(signature = (text, filename, seed=None, laws=None))]
+fn run(
+    py: Python<'_>,
+    text: &str,
+    filename: &str,
+    seed: Option<u64>,
+    laws: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(String, Py<PyDict>)> {
+    let scenario = checked(text, filename)?;
+    let trouble = laws::Trouble::default();
+    let laws = laws.map_or_else(|| Ok(Laws::new()), |laws| laws::from_python(laws, &trouble))?;
+    let stop = || trouble.is_set() || interrupted(&trouble);
+    let result = py.detach(|| sojourn_lab::run(&scenario, seed, &laws, &stop));
+    match (trouble.take(), result) {
+        (Some(error), _) => Err(error),
+        (None, Ok(done)) => outcome(py, done),
+        (None, Err(error)) => Err(failed(filename, error)),
+    }
+}
+
+/// Whether the user pressed Ctrl-C: kept as trouble to raise.
+fn interrupted(trouble: &laws::Trouble) -> bool {
+    Python::attach(|py| match py.check_signals() {
+        Ok(()) => false,
+        Err(error) => {
+            trouble.set(error);
+            true
+        }
+    })
+}
+
+/// Runs side by side on `threads` threads (0: one a core); `on_done(index, record, series)` is told of each as it finishes.
+/// Ctrl-C, or an error in `on_done`, ends the runs under way and is raised.
+#[pyfunction]
+#[pyo3(signature = (jobs, threads, on_done=None))]
+fn run_many(py: Python<'_>, jobs: Vec<(String, String, Option<u64>)>, threads: usize, on_done: Option<Py<PyAny>>) -> PyResult<()> {
+    let mut work: Vec<Job> = Vec::with_capacity(jobs.len());
+    let mut last: Option<(&str, Arc<Checked>)> = None;
+    for (text, filename, seed) in &jobs {
+        let scenario = match &last {
+            Some((known, scenario)) if known == text => Arc::clone(scenario),
+            _ => Arc::new(checked(text, filename)?),
+        };
+        last = Some((text, Arc::clone(&scenario)));
+        work.push(Job { scenario, seed: *seed });
+    }
+    let (trouble, stopped) = (laws::Trouble::default(), AtomicBool::new(false));
+    let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    let halt = || stopped.store(true, Ordering::Relaxed);
+    let done = |index: usize, result: Result<Outcome, Error>| match result {
+        Err(error) => {
+            halt();
+            if error != Error::Stopped {
+                failure.lock().unwrap_or_else(|held| held.into_inner()).get_or_insert((index, error));
+            }
+        }
+        Ok(done) => Python::attach(|py| {
+            let Some(on_done) = &on_done else { return };
+            let told = outcome(py, done).and_then(|(record, series)| on_done.call1(py, (index, record, series)));
+            if let Err(error) = told {
+                trouble.set(error);
+                halt();
+            }
+        }),
+    };
+    // Signals reach only the main thread, which waits here: it looks for them while the others work.
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let stop = || stopped.load(Ordering::Relaxed);
+            let laws = Laws::new();
+            let work = scope.spawn(move || sojourn_lab::run_many(&work, threads, &laws, &stop, &done));
+            while !work.is_finished() {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                if interrupted(&trouble) {
+                    halt();
+                }
+            }
+        });
+    });
+    if let Some(error) = trouble.take() {
+        return Err(error);
+    }
+    match failure.into_inner().unwrap_or_else(|held| held.into_inner()) {
+        Some((index, error)) => Err(failed(&jobs[index].1, error)),
+        None => Ok(()),
+    }
+}
+
+/// The JSON Schema of a scenario file.
+#[pyfunction]
+fn schema() -> String {
+    sojourn_scenario::schema()
+}
+
+/// What there is to choose from, as JSON: `aqm`, `cc`, `traffic` and `profile`, lists of entries.
+#[pyfunction]
+fn registry() -> PyResult<String> {
+    listing::registry().map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// Drop probability of a sampled queue law, given as a JSON queue table: one row a backlog, one column a change since
+/// the tick before, both in packets. NaN where the backlog before would have been negative.
+#[pyfunction]
+fn surface<'py>(
+    py: Python<'py>,
+    queue: &str,
+    backlog: PyReadonlyArray1<'py, f64>,
+    change: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let rows = listing::surface(queue, backlog.as_slice()?, change.as_slice()?).map_err(refused)?;
+    PyArray2::from_vec2(py, &rows).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+#[pymodule]
+fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(run_many, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(surface, module)?)?;
+    module.add_class::<laws::PySample>()?;
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! What there is to choose from, and control surfaces of queue laws.
+
+use serde_json::{Map, Value, json};
+use sojourn_aqm::{Aqm, AqmConfig, Backlog, Link};
+use sojourn_units::{Duration, Rate, Time};
+
+/// `aqm`, `cc`, `traffic` and `profile`: name, summary, parameters with defaults.
+pub fn registry() -> Result<String, serde_json::Error> {
+    let aqm = sojourn_aqm::REGISTRY.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.default)())));
+    let cc = sojourn_cc::REGISTRY.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.default)())));
+    let plain = |list: &[(&str, &str)]| list.iter().map(|(name, summary)| json!({ "name": name, "summary": summary, "parameters": {} })).collect::<Vec<_>>();
+    let traffic = [
+        ("bulk", "as much as the window allows, up to a size if given"),
+        ("cbr", "UDP at a constant rate"),
+        ("onoff", "bursts and silences, exponential or Pareto, over UDP or TCP"),
+        ("web", "pages of objects, one connection an object (ns-2's WebTraf)"),
+        ("transfers", "connections that arrive as a Poisson process"),
+    ];
+    let profiles = [
+        ("rfc", "RFC 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323"),
+        ("ns2", "ns-2.35's one-way agents with its defaults"),
+        ("linux", "Linux: SACK, timestamps, initial window 10, RTO at least 200 ms"),
+    ];
+    Ok(json!({
+        "aqm": aqm.collect::<Result<Vec<_>, _>>()?,
+        "cc": cc.collect::<Result<Vec<_>, _>>()?,
+        "traffic": plain(&traffic),
+        "profile": plain(&profiles),
+    })
+    .to_string())
+}
+
+fn listed(name: &str, summary: &str, config: Result<Value, serde_json::Error>) -> Result<Value, serde_json::Error> {
+    let mut parameters = match config? {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    parameters.remove("aqm");
+    parameters.remove("cc");
+    Ok(json!({ "name": name, "summary": summary, "parameters": parameters }))
+}
+
+/// See `_sojourn.surface`.
+pub fn surface(queue: &str, backlog: &[f64], change: &[f64]) -> Result<Vec<Vec<f64>>, String> {
+    let mut table: Map<String, Value> = serde_json::from_str(queue).map_err(|error| format!("queue: {error}"))?;
+    let name = table.remove("aqm").and_then(|name| name.as_str().map(String::from)).unwrap_or_default();
+    table.remove("limit");
+    table.remove("ecn");
+    let config = AqmConfig::deserialize(&name, Value::Object(table))
+        .ok_or_else(|| format!("queue.aqm: given \"{name}\", taken is a queue law; see `sojourn list aqm`"))?
+        .map_err(|error| format!("queue: {error}"))?;
+    let rate = Rate::from_bps(10_000_000).ok_or("no rate")?;
+    let link = Link { rate, delay: Duration::ZERO, mean_packet: 1000, limit_packets: 100 };
+    let fresh = config.build(&link).map_err(|error| format!("queue.{error}"))?;
+    let Some(interval) = fresh.update_interval() else {
+        return Err(format!("queue.aqm: given \"{name}\", taken is a law with a timer: others have no surface"));
+    };
+    let at = |packets: f64| Backlog { packets: packets as u32, bytes: packets as u64 * 1000, idle_since: None };
+    let point = |now: f64, step: f64| {
+        let before = now - step;
+        if now < 0.0 || before < 0.0 {
+            return f64::NAN;
+        }
+        let mut law = fresh.clone();
+        law.on_update(Time::ZERO, &at(before));
+        law.on_update(Time::ZERO + interval, &at(now));
+        law.probability().get()
+    };
+    Ok(backlog.iter().map(|&now| change.iter().map(|&step| point(now, step)).collect()).collect())
+}
