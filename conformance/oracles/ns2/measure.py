@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from .plan import Link, Plan, Table, freeze, lay_out
-from .translate import measured, script
 from .quantities import size_bytes
+from .translate import measured, script
 
 _WRAP = 2**32  # ns-2's counters are 32 bits wide
 

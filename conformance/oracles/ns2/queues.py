@@ -135,48 +135,47 @@ def _read(table: Table, known: dict[str, tuple[str, Reader, Any]], where: str, p
     return variables
 
 
-def _limit(table: Table, where: str, packet: int, extra: int) -> tuple[int, bool]:
-    """`limit_` in packets of `packet` bytes, and whether it counts bytes. `extra` is 1 where ns-2 refuses one earlier."""
-    limit = table["limit"]
-    if is_packets(limit):
-        count = packets(limit, f"{where}.limit", packet)
-        if count != round(count) or count < 1:
+def _size(table: Table, where: str, packet: int, extra: int) -> tuple[tuple[str, str], ...]:
+    """How long the queue may be, for queues that multiply `limit_` by the mean packet when they count bytes.
+
+    `extra` is 1 where ns-2 refuses one packet earlier than the scenario's limit says.
+    """
+    limit, in_bytes = table["limit"], not is_packets(table["limit"])
+    if in_bytes:
+        size = size_bytes(limit, f"{where}.limit")
+        if size % packet:
+            raise FieldError(f"{where}.limit", limit, f"a multiple of the scenario's packet, {packet} B, in ns-2")
+        count = size // packet
+    else:
+        whole = packets(limit, f"{where}.limit", packet)
+        if whole != round(whole) or whole < 1:
             raise FieldError(f"{where}.limit", limit, "a whole number of packets, one or more")
-        return round(count) + extra, False
-    size = size_bytes(limit, f"{where}.limit")
-    if size % packet:
-        raise FieldError(f"{where}.limit", limit, f"a multiple of the scenario's packet, {packet} B: ns-2 multiplies")
-    return size // packet, True
+        count = round(whole) + extra
+    flag = "true" if in_bytes else "false"
+    return (("queue_in_bytes_", flag), ("mean_pktsize_", str(packet)), ("limit_", str(count)))
 
 
 def _droptail(table: Table, where: str, packet: int) -> Queue:
     _read(table, {}, where, packet)
     if is_packets(table["limit"]):
-        limit, _ = _limit(table, where, packet, 1)
-        return Queue("DropTail", (("limit_", str(limit)),))
+        return Queue("DropTail", _size(table, where, packet, 1))
     limit = size_bytes(table["limit"], f"{where}.limit") + 1
     return Queue("DropTail", (("queue_in_bytes_", "true"), ("mean_pktsize_", "1"), ("limit_", str(limit))))
 
 
 def _red(table: Table, where: str, packet: int) -> Queue:
-    limit, in_bytes = _limit(table, where, packet, 0)
-    variables = _read(table, _RED, where, packet)
-    fixed = [("queue_in_bytes_", "true" if in_bytes else "false"), ("mean_pktsize_", str(packet)), ("limit_", str(limit))]
-    return Queue("RED", (*variables, *fixed))
+    return Queue("RED", (*_read(table, _RED, where, packet), *_size(table, where, packet, 0)))
 
 
 def _pi(table: Table, where: str, packet: int) -> Queue:
-    limit, in_bytes = _limit(table, where, packet, 0)
-    variables = _read(table, _PI, where, packet)
-    fixed = [("queue_in_bytes_", "true" if in_bytes else "false"), ("mean_pktsize_", str(packet)), ("limit_", str(limit))]
-    return Queue("PI", (*variables, *fixed))
+    return Queue("PI", (*_read(table, _PI, where, packet), *_size(table, where, packet, 0)))
 
 
 def _rem(table: Table, where: str, packet: int) -> Queue:
-    limit, in_bytes = _limit(table, where, packet, 1)
-    if in_bytes:
+    if not is_packets(table["limit"]):
         raise FieldError(f"{where}.limit", table["limit"], "packets for rem in ns-2")
-    return Queue("REM", (*_read(table, _REM, where, packet), ("mean_pktsize_", str(packet)), ("limit_", str(limit))))
+    size = _size(table, where, packet, 1)[1:]  # its flag for bytes has another name, and is off
+    return Queue("REM", (*_read(table, _REM, where, packet), *size))
 
 
 def periodic(table: Table, where: str, packet: int, percent: str, interval_s: str) -> Queue:
@@ -184,9 +183,9 @@ def periodic(table: Table, where: str, packet: int, percent: str, interval_s: st
 
     `interval_s` is the time between its steps in seconds.
     """
-    limit, in_bytes = _limit(table, where, packet, 0)
-    size = (("queue_in_bytes_", "true" if in_bytes else "false"), ("mean_pktsize_", str(packet)), ("limit_", str(limit)))
-    variables = (("a_", "0.0"), ("b_", "0.0"), ("bytes_", "false"), ("setbit_", "false"), *size)
+    in_bytes = not is_packets(table["limit"])
+    off = (("a_", "0.0"), ("b_", "0.0"), ("bytes_", "false"), ("setbit_", "false"))
+    variables = (*off, *_size(table, where, packet, 0))
     counted = f"[$mon(%d) set size_] / {packet}.0" if in_bytes else "[$mon(%d) set pkts_] * 1.0"
     law = f"periodic $queue(%d) {{{counted}}} {{{percent}}} {interval_s}"
     return Queue("PI", variables, law)

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from .plan import Flow, Link, Plan, Table, freeze, lay_out
-from .queues import Queue, queue, seconds
 from .quantities import FieldError, rate_bps, size_bytes, time_ns
+from .queues import Queue, queue, seconds
 
 _INSTANT = "1000000000000000"  # bit/s where a link has no rate: 8 fs a kilobyte
 _AGENTS = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
