@@ -5,8 +5,9 @@ What ns-2.35 does differently, and what is done about it:
 - `Queue/DropTail` and `Queue/REM` refuse a packet that would make the queue reach `limit_`, so `"100 packets"`
   is `limit_ 101`; `Queue/RED` and `Queue/PI` look at the queue before the packet, so there it is 100
   (drop-tail.cc, rem.cc, red.cc, pi.cc: `enque`).
-- `Queue/RED` is in byte mode by default since 2004, and its thresholds, weight and `bottom_` mean "choose for me"
-  when zero or less: everything is written out.
+- `Queue/RED` is in byte mode by default since 2004, and it resolves automatic thresholds, weight and `bottom_` when
+  the link is made, for packets of 500 bytes: every variable is written after that, so the reset before the run
+  resolves them again (red.cc: `initialize_params`).
 - In `gentle_` mode the slope above `max` is computed once, from the first `max_p` (red.cc: `reset`), even where
   adaptive RED changes `max_p` later.
 - With ECN, RED marks only while the probability is at most `mark_p_` (0.1) and drops above it (red.cc: `drop_early`).
@@ -59,6 +60,16 @@ def _switch(value: Any, field: str, packet: int) -> str:
     return "1" if _flag(value, field, packet) == "true" else "0"
 
 
+def _count(value: Any, field: str, _packet: int) -> str:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise FieldError(field, value, "a whole number")
+    return str(value)
+
+
+def _bytes(value: Any, field: str, _packet: int) -> str:
+    return str(size_bytes(value, field))
+
+
 def _packets(value: Any, field: str, packet: int) -> str:
     return repr(packets(value, field, packet))
 
@@ -73,21 +84,26 @@ def _frequency(value: Any, field: str, _packet: int) -> str:
 
 # Sojourn's key -> (ns-2's variable, how it is read, the value where the scenario says nothing).
 _RED: dict[str, tuple[str, Reader, Any]] = {
-    "min": ("thresh_", _packets, None),
-    "max": ("maxthresh_", _packets, None),
-    "probability": ("linterm_", _inverse, 0.1),
-    "weight": ("q_weight_", _number, 0.002),
+    "min": ("thresh_", _packets, 0.0),
+    "max": ("maxthresh_", _packets, 0.0),
+    "max_p": ("linterm_", _inverse, 0.1),
+    "weight": ("q_weight_", _number, -1.0),
     "gentle": ("gentle_", _flag, True),
     "wait": ("wait_", _flag, True),
     "bytes": ("bytes_", _flag, False),
     "ecn": ("setbit_", _flag, False),
-    "mark_max": ("mark_p_", _number, 0.1),
+    "use_mark_p": ("use_mark_p_", _flag, True),
+    "mark_p": ("mark_p_", _number, 0.1),
     "adaptive": ("adaptive_", _switch, False),
-    "interval": ("interval_", _time, "500 ms"),
+    "feng_adaptive": ("feng_adaptive_", _switch, False),
     "alpha": ("alpha_", _number, 0.01),
     "beta": ("beta_", _number, 0.9),
+    "interval": ("interval_", _time, "500 ms"),
     "top": ("top_", _number, 0.5),
-    "bottom": ("bottom_", _number, 0.01),
+    "bottom": ("bottom_", _number, 0.0),
+    "target": ("targetdelay_", _time, "5 ms"),
+    "cautious": ("cautious_", _count, 0),
+    "idle_packet": ("idle_pktsize_", _bytes, "100 B"),
 }
 _PI: dict[str, tuple[str, Reader, Any]] = {
     "a": ("a_", _number, 1.822e-5),
@@ -112,7 +128,11 @@ _PD: dict[str, tuple[str, Reader, Any]] = {
     "target": ("target", _packets, 30),
     "interval": ("interval", _time, "10 ms"),
 }
-_ALIASES = {"max_p": "probability", "p_max": "probability", "q_weight": "weight", "w_q": "weight", "mark_p": "mark_max"}
+# The names of ns-2 itself, and of tc, for RED.
+_RED_ALIASES = {variable: key for key, (variable, _, _) in _RED.items() if key not in ("max_p", "ecn")}
+_RED_ALIASES |= {"probability": "max_p", "min_th": "min", "max_th": "max", "thresh": "min", "maxthresh": "max"}
+_RED_ALIASES |= {"q_weight": "weight", "targetdelay": "target", "idle_pktsize": "idle_packet"}
+_MEAN = ("mean_pktsize_", "mean_pktsize", "avpkt")
 
 
 def _read(table: Table, known: dict[str, tuple[str, Reader, Any]], where: str, packet: int) -> list[tuple[str, str]]:
@@ -120,18 +140,14 @@ def _read(table: Table, known: dict[str, tuple[str, Reader, Any]], where: str, p
     for key, value in table.items():
         if key in ("aqm", "limit"):
             continue
-        name = _ALIASES.get(key, key)
-        if name == "ecn" and name not in known and value is False:
+        if key == "ecn" and key not in known and value is False:
             continue
-        if name not in known:
+        if key not in known:
             raise FieldError(f"{where}.{key}", value, f"one of {', '.join(known)} for {table['aqm']} in ns-2")
-        given[name] = value
+        given[key] = value
     variables = []
     for key, (variable, read, default) in known.items():
-        value = given.get(key, default)
-        if value is None:
-            raise FieldError(f"{where}.{key}", None, "a value: ns-2 would choose one itself")
-        variables.append((variable, read(value, f"{where}.{key}", packet)))
+        variables.append((variable, read(given.get(key, default), f"{where}.{key}", packet)))
     return variables
 
 
@@ -164,7 +180,16 @@ def _droptail(table: Table, where: str, packet: int) -> Queue:
 
 
 def _red(table: Table, where: str, packet: int) -> Queue:
-    return Queue("RED", (*_read(table, _RED, where, packet), *_size(table, where, packet, 0)))
+    named = {_RED_ALIASES.get(key, key): value for key, value in table.items()}
+    for key in ("linterm", "linterm_"):
+        if key in named:
+            named["max_p"] = 1.0 / float(named.pop(key))
+    for key in ("mean_packet", *_MEAN):
+        packet = size_bytes(named.pop(key, "0 B"), f"{where}.{key}") or packet
+    in_bytes = named.pop("queue_in_bytes", named.pop("queue_in_bytes_", named.pop("qib_", False)))
+    if in_bytes == is_packets(named["limit"]):
+        raise FieldError(f"{where}.queue_in_bytes", in_bytes, "what limit is written in: ns-2 has one unit for both")
+    return Queue("RED", (*_read(named, _RED, where, packet), *_size(named, where, packet, 0)))
 
 
 def _pi(table: Table, where: str, packet: int) -> Queue:
