@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from conformance.oracles.ns2 import compare, measure, validate  # noqa: E402
+from conformance.oracles.ns2 import compare, lehto, measure, validate  # noqa: E402
 from conformance.oracles.ns2.plan import freeze, lay_out  # noqa: E402
 from conformance.oracles.ns2.quantities import FieldError  # noqa: E402
 from conformance.oracles.ns2.translate import translate  # noqa: E402
@@ -141,7 +141,10 @@ def test_a_packet_size_of_its_own_reaches_a_red_queue() -> None:
         ({"links": {"queue": {"quantum": 3}}}, "links.bottleneck.queue.quantum"),
         ({"tcp": {"control": {"cc": "cubic"}}}, "flows.ftp.tcp.control"),
         ({"tcp": {"profile": "linux"}}, "flows.ftp.tcp.profile"),
-        ({"flows": {"traffic": {"kind": "web"}}}, "flows.ftp.traffic.kind"),
+        ({"flows": {"traffic": {"kind": "transfers"}}}, "flows.ftp.traffic.kind"),
+        ({"flows": {"traffic": {"kind": "web"}}}, "flows.ftp.traffic.page_gap"),
+        ({"flows": {"traffic": {"kind": "cbr", "rate": "1 Mbit/s", "jitter": 0.5}}}, "flows.ftp.traffic.jitter"),
+        ({"tcp": {"timestamps": True}}, "flows.ftp.tcp.timestamps"),
         ({"flows": {"via": ["R0", "R9", "R1"]}}, "flows.ftp.via"),
         ({"flows": {"colour": "red"}}, "flows.ftp.colour"),
     ],
@@ -163,6 +166,58 @@ def test_every_case_is_translated_and_its_stored_numbers_belong_to_that_script(c
     assert [run["seed"] for run in stored["runs"]] == [1, 2, 3, 4, 5]
     for run in stored["runs"]:
         assert measure.digest(translate(validate.load(case), run["seed"])) == run["tcl_sha256"]
+
+
+def test_udp_sources_become_applications_over_an_agent_that_does_not_cut_them() -> None:
+    scenario = tiny()
+    scenario["flows"][0]["traffic"] = {"kind": "onoff", "rate": "1 Mbit/s", "on": "1 s", "off": "2 s", "shape": 1.5}
+    line = next(x for x in translate(scenario, 1).splitlines() if x.startswith("udp 0 "))
+    assert "Application/Traffic/Pareto {rate_ 1000000 packetSize_ 1000 burst_time_ 1.000000000" in line
+    assert "idle_time_ 2.000000000 shape_ 1.5" in line
+
+
+def test_a_law_that_ns2_lacks_writes_the_probability_of_an_idle_pi_queue() -> None:
+    text = translate(lehto.scenario(1, "pd"), 1)
+    queue = bottleneck(text)
+    assert (queue["kind"], queue["a_"], queue["b_"]) == ("PI", "0.0", "0.0")
+    assert "periodic $queue(0) {[$mon(0) set pkts_] * 1.0} {1.0 * ($q - 30.0) + 1.0 * $dq + 0.0} 0.010000000" in text
+
+
+@pytest.mark.parametrize("law", ["red", "pd", "fuzzy"])
+@pytest.mark.parametrize("number", range(1, 8))
+def test_every_lehto_scenario_is_translated(number: int, law: str) -> None:
+    assert translate(lehto.scenario(number, law), 1).endswith("$ns run\n")
+
+
+class FakeSojourn:
+    """Stands in for the simulator: says what ns-2 said, with the queue times `factor`."""
+
+    def __init__(self, case: str, factor: float) -> None:
+        self.runs, self.factor = json.loads((validate.STORED / f"{case}.json").read_text())["runs"], factor
+
+    def load(self, scenario: dict[str, Any]) -> dict[str, Any]:
+        return scenario
+
+    def run(self, scenario: dict[str, Any], seed: int) -> dict[str, Any]:
+        assert isinstance(scenario["flows"][0]["start"], list)
+        stored = self.runs[seed - 1]
+        link = {"name": "bottleneck", **stored["link"]}
+        link["queue"] = {"mean": link["queue"]["mean"] * self.factor, "sd": link["queue"]["sd"]}
+        share = stored["metrics"]["goodput_bps"] / scenario["flows"][0]["count"]
+        flows = [{"group": "ftp", "goodput_bps": share} for _ in range(scenario["flows"][0]["count"])]
+        return {"links": [link], "flows": flows}
+
+
+@pytest.mark.parametrize(("factor", "code"), [(1.0, 0), (1.2, 1)])
+def test_validate_fails_only_on_an_unexplained_miss(
+    factor: float, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "sojourn", FakeSojourn("red-reno-30", factor))  # type: ignore[arg-type]
+    assert validate.main(["red-reno-30", "--ns2", "stored"]) == code
+    assert ("MISS" in capsys.readouterr().out) == (code == 1)
+    explained = {("red-reno-30", "queue_mean")}
+    monkeypatch.setattr(validate, "explanations", lambda: explained)
+    assert validate.main(["red-reno-30", "--ns2", "stored"]) == 0
 
 
 def test_a_miss_within_the_noise_is_not_called_inside() -> None:

@@ -161,10 +161,13 @@ def jain(values: list[float]) -> float:
 
 
 def _goodput(plan: Plan, out: _Output) -> list[float]:
-    """Bits per second of payload each flow delivered in order."""
+    """Bits per second of payload each flow delivered in order; web sessions are not followed and count as 0."""
     span = (plan.duration - plan.warmup) / 1e9
     result = []
     for i, flow in enumerate(plan.flows):
+        if i not in out.flows:
+            result.append(0.0)
+            continue
         delivered = (out.flows[i][1] - out.flows[i][0]) % _WRAP
         if flow.traffic["kind"] == "bulk":  # the sink counts packets on the wire; a SYN adds 40 bytes, less than one
             mss = size_bytes(flow.tcp.get("mss", "1000 B"), "tcp.mss")

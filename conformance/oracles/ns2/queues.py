@@ -28,11 +28,12 @@ Reader = Callable[[Any, str, int], str]
 
 @dataclass(frozen=True)
 class Queue:
-    """An ns-2 queue: its class, its variables in order, and the periodic law it needs, if any."""
+    """An ns-2 queue: its class, its variables in order, and the periodic law it needs, if any, with its Tcl helper."""
 
     kind: str
     variables: tuple[tuple[str, str], ...]
     law: str = ""
+    helper: str = ""
 
 
 def seconds(ns: int) -> str:

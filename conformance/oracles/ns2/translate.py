@@ -6,6 +6,7 @@ What ns-2.35 does differently, and what is done about it:
 - `window_` is both the receive window and the first ssthresh.
 - FTP over one-way agents opens with a SYN of 40 bytes that counts as packet 0.
 - Access links have queues too: theirs is a million packets, so that nothing is lost there.
+- A WebTraf client asks with a packet of its own, over a connection of its own, before the server answers.
 - The default random generator is seeded once per run, from the scenario's `seed`.
 
 `python -m conformance.oracles.ns2.translate CASE.toml [--seed N]` prints the script.
@@ -24,7 +25,10 @@ from .queues import Queue, queue, seconds
 
 _INSTANT = "1000000000000000"  # bit/s where a link has no rate: 8 fs a kilobyte
 _AGENTS = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
-_TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn", "min_rto"}
+_TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn"}
+_TIMES = {"min_rto": "minrto_", "max_rto": "maxrto_", "initial_rto": "rtxcur_init_", "tick": "tcpTick_"}
+_COUNTS = {"initial_window": "windowInit_", "dupack_threshold": "numdupacks_", "limited_transmit": "singledup_"}
+_WEB = {"kind", "page_gap", "objects", "object_gap", "object_mean", "object_shape", "pages", "loop"}
 _MTU = 65000  # a UDP agent cuts what is larger than its packetSize_
 
 _PRELUDE = """\
@@ -70,6 +74,33 @@ proc udp {{i a b kind settings}} {{
     set app($i) [new $kind]
     foreach {{name value}} $settings {{ $app($i) set $name $value }}
     $app($i) attach-agent $agent($i)
+}}
+
+# Pages of objects from node a to a client at node b, a connection of its own for each object. A pool's agents are made
+# while it runs, with the class's settings. `closed`: the gap begins when a page is complete, as in 2.35 by default.
+proc web {{i a b type sink settings sink_settings at pages gap objects object_gap mean shape closed}} {{
+    global n pool
+    PagePool/WebTraf set TCPTYPE_ $type
+    PagePool/WebTraf set TCPSINKTYPE_ $sink
+    foreach {{name value}} $settings {{ Agent/TCP set $name $value }}
+    foreach {{name value}} $sink_settings {{ Agent/$sink set $name $value }}
+    set between [new RandomVariable/Exponential]
+    $between set avg_ $gap
+    set size [new RandomVariable/Constant]
+    $size set val_ $objects
+    set inside [new RandomVariable/Exponential]
+    $inside set avg_ $object_gap
+    set object [new RandomVariable/ParetoII]
+    $object set avg_ $mean
+    $object set shape_ $shape
+    set pool($i) [new PagePool/WebTraf]
+    $pool($i) set-num-client 1
+    $pool($i) set-num-server 1
+    $pool($i) set-client 0 $n($b)
+    $pool($i) set-server 0 $n($a)
+    $pool($i) set-num-session 1
+    $pool($i) create-session 0 $pages $at $between $size $inside $object
+    $pool($i) set-interPageOption $closed
 }}
 
 # Writes the probability (percent) of the PI queue `q_` every `step` seconds from the queue and its change.
@@ -120,8 +151,15 @@ def _link_lines(plan: Plan) -> tuple[list[str], list[str]]:
             target = f"[[$ns link $n({a}) $n({b})] link]"
             lines.append(f"$ns at {seconds(at)} {{{target} set bandwidth_ {_rate(rate)}}}")
         if made.law:
+            laws += [made.helper] if made.helper else []
             laws.append("$ns at 0.0 [list " + made.law.replace("%d", str(i)) + "]")
     return lines, laws
+
+
+def _need(table: Table, key: str, where: str) -> Any:
+    if key not in table:
+        raise FieldError(f"{where}.{key}", None, "a value: it has no default")
+    return table[key]
 
 
 def _window(value: Any, mss: int, where: str) -> int:
@@ -136,8 +174,8 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
     """Agent class, sink class and their variables."""
     tcp, where = flow.tcp, f"flows.{flow.group}.tcp"
     for key in tcp:
-        if key not in _TCP:
-            raise FieldError(f"{where}.{key}", tcp[key], "one of " + ", ".join(sorted(_TCP)))
+        if key not in _TCP and key not in _TIMES and key not in _COUNTS:
+            raise FieldError(f"{where}.{key}", tcp[key], "one of " + ", ".join([*_TCP, *_TIMES, *_COUNTS]) + " in ns-2")
     if tcp.get("profile") != "ns2":
         raise FieldError(f"{where}.profile", tcp.get("profile"), '"ns2"')
     if tcp.get("control", {"cc": "reno"}) != {"cc": "reno"}:
@@ -149,9 +187,10 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
         ("packetSize_", str(mss)),
         ("tcpip_base_hdr_size_", str(header)),
         ("window_", str(_window(tcp.get("window", "20 packets"), mss, f"{where}.window"))),
-        ("minrto_", seconds(time_ns(tcp.get("min_rto", "200 ms"), f"{where}.min_rto"))),
         ("ecn_", "1" if tcp.get("ecn", False) else "0"),
     ]
+    settings += [(name, seconds(time_ns(tcp[key], f"{where}.{key}"))) for key, name in _TIMES.items() if key in tcp]
+    settings += [(name, str(int(tcp[key]))) for key, name in _COUNTS.items() if key in tcp]
     delayed = tcp.get("delayed_ack", False)
     sink = "Agent/TCPSink" + ("/Sack1" if tcp["recovery"] == "sack" else "") + ("" if delayed is False else "/DelAck")
     sink_settings = [("packetSize_", str(header))]
@@ -172,7 +211,7 @@ def _udp_settings(flow: Flow) -> tuple[str, list[tuple[str, str]]]:
     if traffic.get("transport", "udp") != "udp":
         raise FieldError(f"{where}.transport", traffic["transport"], '"udp" in ns-2')
     settings = [
-        ("rate_", f"{rate_bps(traffic['rate'], f'{where}.rate'):.0f}"),
+        ("rate_", f"{rate_bps(_need(traffic, 'rate', where), f'{where}.rate'):.0f}"),
         ("packetSize_", str(size_bytes(traffic.get("size", "1000 B"), f"{where}.size"))),
     ]
     if kind == "cbr":
@@ -180,11 +219,39 @@ def _udp_settings(flow: Flow) -> tuple[str, list[tuple[str, str]]]:
         if jitter not in (0, 1):
             raise FieldError(f"{where}.jitter", jitter, "0, or 1 (ns-2's random_: half a gap either way)")
         return "Application/Traffic/CBR", [*settings, ("random_", str(int(jitter)))]
-    settings.append(("burst_time_", seconds(time_ns(traffic["on"], f"{where}.on"))))
-    settings.append(("idle_time_", seconds(time_ns(traffic["off"], f"{where}.off"))))
+    settings.append(("burst_time_", seconds(time_ns(_need(traffic, "on", where), f"{where}.on"))))
+    settings.append(("idle_time_", seconds(time_ns(_need(traffic, "off", where), f"{where}.off"))))
     if "shape" not in traffic:
         return "Application/Traffic/Exponential", settings
     return "Application/Traffic/Pareto", [*settings, ("shape_", repr(float(traffic["shape"])))]
+
+
+def _web_words(flow: Flow) -> list[str]:
+    """What a WebTraf session is made of, in the order the script's `web` takes it. Sizes are packets."""
+    traffic, where = flow.traffic, f"flows.{flow.group}.traffic"
+    for key in traffic:
+        if key not in _WEB:
+            raise FieldError(f"{where}.{key}", traffic[key], "one of " + ", ".join(sorted(_WEB)))
+    if flow.stop is not None:
+        raise FieldError(f"flows.{flow.group}.stop", flow.stop, "nothing for web in ns-2")
+    agent, sink, settings, sink_settings = _tcp_settings(flow)
+    loop = traffic.get("loop", "open")
+    if loop not in ("open", "closed"):
+        raise FieldError(f"{where}.loop", loop, '"open" or "closed"')
+    return [
+        agent.removeprefix("Agent/TCP/"),
+        sink.removeprefix("Agent/"),
+        _pairs(settings),
+        _pairs(sink_settings),
+        seconds(flow.start),
+        str(traffic.get("pages", 1_000_000)),
+        seconds(time_ns(_need(traffic, "page_gap", where), f"{where}.page_gap")),
+        str(int(traffic.get("objects", 1))),
+        seconds(time_ns(traffic.get("object_gap", "0 s"), f"{where}.object_gap")),
+        repr(float(_need(traffic, "object_mean", where))),
+        repr(float(_need(traffic, "object_shape", where))),
+        "1" if loop == "closed" else "0",
+    ]
 
 
 def _flow_lines(plan: Plan) -> list[str]:
@@ -205,8 +272,11 @@ def _flow_lines(plan: Plan) -> list[str]:
             lines.append(f"udp {i} {a} {b} {application} {_pairs(settings)} ;# {flow.name}")
             lines.append(f'$ns at {at} "$app({i}) start"')
             stop = f"$app({i}) stop"
+        elif kind == "web":
+            lines.append(f"web {i} {a} {b} {' '.join(_web_words(flow))} ;# {flow.name}")
+            continue
         else:
-            raise FieldError(f"{where}.kind", kind, "bulk, cbr or onoff in ns-2")
+            raise FieldError(f"{where}.kind", kind, "bulk, cbr, onoff or web in ns-2")
         if flow.stop is not None and flow.stop < plan.duration:
             lines.append(f'$ns at {seconds(flow.stop)} "{stop}"')
     return lines
