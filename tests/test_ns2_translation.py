@@ -212,7 +212,7 @@ class FakeSojourn:
 def test_validate_fails_only_on_an_unexplained_miss(
     factor: float, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "sojourn", FakeSojourn("red-reno-30", factor))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "sojourn", FakeSojourn("red-reno-30", factor))
     assert validate.main(["red-reno-30", "--ns2", "stored"]) == code
     assert ("MISS" in capsys.readouterr().out) == (code == 1)
     explained = {("red-reno-30", "queue_mean")}
