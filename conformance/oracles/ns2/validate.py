@@ -1,0 +1,159 @@
+"""Runs every case in ns-2 and in Sojourn over seeds and prints them side by side.
+
+From the root of the repository:
+
+    python -m conformance.oracles.ns2.validate                  # every case, 5 seeds
+    python -m conformance.oracles.ns2.validate red-reno-30 --seeds 10
+    python -m conformance.oracles.ns2.validate --store          # ns-2 alone, and its numbers into stored/
+    python -m conformance.oracles.ns2.validate --ns2 stored     # without running ns-2
+
+Exits with 1 on a miss that `explained.toml` doesn't list, with 2 where a side could not be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from . import compare, measure
+from .plan import Table, freeze
+from .quantities import FieldError
+from .translate import translate
+
+HERE = Path(__file__).parent
+CASES, STORED, EXPLAINED = HERE / "cases", HERE / "stored", HERE / "explained.toml"
+COMMAND = "python -m conformance.oracles.ns2.translate {file} --seed SEED > script.tcl && ns script.tcl"
+Metrics = dict[str, float]
+
+
+def case_names() -> list[str]:
+    """Every case, by file name."""
+    return sorted(path.stem for path in CASES.glob("*.toml"))
+
+
+def load(case: str) -> Table:
+    """A case's scenario table."""
+    return tomllib.loads((CASES / f"{case}.toml").read_text())
+
+
+def explanations() -> set[tuple[str, str]]:
+    """The (case, metric) pairs with an explanation; each must say why and on what evidence."""
+    entries = tomllib.loads(EXPLAINED.read_text()).get("explained", [])
+    for entry in entries:
+        for key in ("case", "metric", "why", "evidence"):
+            if not entry.get(key):
+                raise FieldError(f"{EXPLAINED.name}: explained.{key}", entry.get(key), "a text")
+    return {(entry["case"], entry["metric"]) for entry in entries}
+
+
+def _rounded(value: Any) -> Any:
+    """Seven digits are enough to judge by, and keep the files small."""
+    if isinstance(value, float):
+        return float(f"{value:.7g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return value
+
+
+def ns2_runs(case: str, seeds: int, source: str) -> list[Table]:
+    """ns-2's numbers for seeds 1..`seeds`: run now, or read from `stored/` (`source` is "run" or "stored").
+
+    Raises `OracleError` where the stored numbers are missing or belong to another script.
+    """
+    scenario = load(case)
+    if source == "run":
+        fresh = []
+        for seed in range(1, seeds + 1):
+            record = measure.run(scenario, seed)
+            numbers = compare.metrics(record, scenario)
+            link = {key: value for key, value in record["links"][0].items() if key != "name"}
+            fresh.append({"seed": seed, "tcl_sha256": record["tcl_sha256"], "metrics": numbers, "link": link})
+        return fresh
+    path = STORED / f"{case}.json"
+    if not path.exists():
+        raise measure.OracleError(f"{case}: ns-2 is not run and {path.name} is not stored")
+    runs: list[Table] = json.loads(path.read_text())["runs"][:seeds]
+    if len(runs) < seeds:
+        raise measure.OracleError(f"{case}: {len(runs)} seeds are stored, {seeds} are asked for")
+    for run in runs:
+        if measure.digest(translate(scenario, run["seed"])) != run["tcl_sha256"]:
+            raise measure.OracleError(f"{case}: the stored numbers of seed {run['seed']} belong to another script")
+    return runs
+
+
+def store(case: str, runs: list[Table]) -> None:
+    """Writes ns-2's numbers with the command and the script's hash that made them."""
+    STORED.mkdir(exist_ok=True)
+    data = {"case": case, "ns": measure.version(), "command": COMMAND.format(file=f"cases/{case}.toml")}
+    lines = ",\n".join("    " + json.dumps(_rounded(run)) for run in runs)
+    head = json.dumps(data, indent=2)[:-2]
+    (STORED / f"{case}.json").write_text(f'{head},\n  "runs": [\n{lines}\n  ]\n}}\n')
+
+
+def sojourn_runs(case: str, seeds: int) -> list[Metrics]:
+    """Sojourn's numbers for the same seeds, from the same start times and delays. Raises `ImportError` without it."""
+    sojourn = importlib.import_module("sojourn")
+    scenario = load(case)
+    result = []
+    for seed in range(1, seeds + 1):
+        record = sojourn.run(sojourn.load(freeze(scenario, seed)), seed=seed)
+        result.append(compare.metrics(record, scenario))
+    return result
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m conformance.oracles.ns2.validate", description="Sojourn beside ns-2.35."
+    )
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="cases to run (default: all)")
+    parser.add_argument("--seeds", type=int, default=5, help="seeds 1..N (default 5)")
+    parser.add_argument("--ns2", choices=["auto", "run", "stored"], default="auto", help="auto: run it if installed")
+    parser.add_argument("--only-ns2", action="store_true", help="leave Sojourn out")
+    parser.add_argument("--store", action="store_true", help="write ns-2's numbers into stored/ (implies --only-ns2)")
+    parser.add_argument("--json", type=Path, help="write the rows to this file as well")
+    parser.add_argument("--list", action="store_true", help="list the cases and stop")
+    arguments = parser.parse_args(argv)
+    unknown = sorted(set(arguments.cases) - set(case_names()))
+    if unknown:
+        parser.error(f"no such case: {', '.join(unknown)}; there are {', '.join(case_names())}")
+    if arguments.seeds < 1:
+        parser.error("--seeds takes one or more")
+    return arguments
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    arguments = _arguments(argv)
+    if arguments.list:
+        print("\n".join(case_names()))
+        return 0
+    source = arguments.ns2
+    if source == "auto":
+        source = "run" if arguments.store or measure.available() else "stored"
+    explained, rows = explanations(), []
+    for case in arguments.cases or case_names():
+        print(f"{case} ...", file=sys.stderr, flush=True)
+        try:
+            runs = ns2_runs(case, arguments.seeds, source)
+            if arguments.store:
+                store(case, runs)
+            ours = [] if arguments.store or arguments.only_ns2 else sojourn_runs(case, arguments.seeds)
+        except (measure.OracleError, FieldError, ImportError, FileNotFoundError) as error:
+            print(f"{case}: {error}", file=sys.stderr)
+            return 2
+        rows += compare.rows(case, [run["metrics"] for run in runs], ours, explained)
+    print(compare.table(rows))
+    if arguments.json:
+        arguments.json.write_text(json.dumps([compare.as_data(row) for row in rows], indent=1) + "\n")
+    said = [row.verdict for row in rows]
+    print("\n" + ", ".join(f"{said.count(x)} {x}" for x in dict.fromkeys(said)))
+    return 1 if "MISS" in said else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
