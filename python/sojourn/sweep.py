@@ -1,0 +1,151 @@
+"""Sweeps: a grid over any fields of a scenario, several seeds a point."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sojourn.errors import UserError
+from sojourn.record import Record
+from sojourn.running import Job, Progress, Seeds, first_seed, run_jobs, seeds_of
+from sojourn.scenario import Scenario, Source, load, read_text
+from sojourn.stats import estimate
+from sojourn.store import Store
+
+KEYS = {"scenario", "replications", "seeds", "axes", "name"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep will run: the grid is the product of the axes, every point with every seed."""
+
+    name: str
+    scenario: Scenario
+    axes: dict[str, list[Any]]
+    seeds: list[int]
+
+    def points(self) -> list[dict[str, Any]]:
+        """The points of the grid, the last axis fastest."""
+        return [dict(zip(self.axes, values, strict=True)) for values in itertools.product(*self.axes.values())]
+
+    def scenario_at(self, point: Mapping[str, Any]) -> Scenario:
+        """The scenario at one point."""
+        scenario = self.scenario.copy().set_all(point)
+        scenario.label = f"{self.scenario.label} with " + ", ".join(f"{k} = {show(v)}" for k, v in point.items())
+        return scenario
+
+
+@dataclass
+class SweepResult:
+    """Every run of a sweep, as tables."""
+
+    plan: Plan
+    runs: pd.DataFrame
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns that say where on the grid a run was."""
+        return list(self.plan.axes)
+
+    @property
+    def measures(self) -> list[str]:
+        """The columns that were measured."""
+        return [column for column in self.runs.columns if column not in {*self.axes, "seed", "fingerprint"}]
+
+    def summary(self, measures: Sequence[str] | None = None) -> pd.DataFrame:
+        """One row a point and measure: mean, standard deviation, confidence interval."""
+        rows = []
+        for where, group in self.runs.groupby(self.axes, sort=False, dropna=False):
+            at = dict(zip(self.axes, where if isinstance(where, tuple) else (where,), strict=True))
+            for measure in measures or self.measures:
+                one = estimate(group[measure].to_numpy(dtype=float))
+                found = {"mean": one.mean, "sd": one.sd, "low": one.low, "high": one.high, "n": one.n}
+                rows.append(at | {"measure": measure} | found)
+        return pd.DataFrame(rows)
+
+
+def show(value: Any) -> str:
+    """An axis value as it stands in tables: text and numbers as they are, tables as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def read_plan(path: str | Path) -> Plan:
+    """The sweep that a file describes."""
+    file = Path(path)
+    try:
+        tree = tomllib.loads(read_text(file, "sweep"))
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{file}: not TOML: {error}") from None
+    unknown = sorted(set(tree) - KEYS)
+    if unknown:
+        raise UserError(f'{file}: unknown key "{unknown[0]}"; taken are {", ".join(sorted(KEYS))}')
+    base = tree.get("scenario")
+    if not isinstance(base, str):
+        raise UserError(f"{file}: scenario {base!r}: taken is the path of a scenario file")
+    axes = _axes(tree.get("axes"), str(file))
+    scenario = load(file.parent / base)
+    chosen = tree.get("seeds", tree.get("replications", 1))
+    if "seeds" in tree and "replications" in tree:
+        raise UserError(f"{file}: seeds and replications: taken is one of them")
+    return make_plan(scenario, axes, chosen, str(tree.get("name", file.stem)))
+
+
+def _axes(given: Any, label: str) -> dict[str, list[Any]]:
+    """The axes of a plan, checked."""
+    if not isinstance(given, Mapping) or not given:
+        raise UserError(f"{label}: axes {given!r}: taken is a table of paths, each with a list of values")
+    for path, values in given.items():
+        if not isinstance(values, list) or not values:
+            raise UserError(f'{label}: axes."{path}" {values!r}: taken is a list of one or more values')
+    return {str(path): list(values) for path, values in given.items()}
+
+
+def make_plan(scenario: Source, axes: Mapping[str, Sequence[Any]], seeds: Any = 1, name: str = "sweep") -> Plan:
+    """A sweep from Python."""
+    base = load(scenario)
+    if isinstance(seeds, bool) or not isinstance(seeds, (int, list, tuple, range)):
+        raise UserError(f"{name}: seeds {seeds!r}: taken is a count or a list of seeds")
+    lists = _axes({path: list(values) for path, values in axes.items()}, name)
+    return Plan(name, base, lists, seeds_of(seeds, first_seed(base)))
+
+
+def sweep(
+    plan: Plan | Source,
+    axes: Mapping[str, Sequence[Any]] | None = None,
+    seeds: Seeds = 1,
+    *,
+    threads: int = 0,
+    cache: Store | None = None,
+    progress: Progress | None = None,
+) -> SweepResult:
+    """Runs a sweep on all cores: a plan, a sweep file, or a scenario with its axes.
+
+    With a cache, finished runs are kept and a second call starts where one stopped.
+    """
+    if isinstance(plan, Plan):
+        chosen = plan
+    elif axes is not None:
+        chosen = make_plan(plan, axes, seeds)
+    elif isinstance(plan, (str, Path)):
+        chosen = read_plan(plan)
+    else:
+        raise UserError("sweep: a scenario needs axes: taken is a table of paths, each with a list of values")
+    points = chosen.points()
+    jobs = [Job(scenario, seed) for scenario in map(chosen.scenario_at, points) for seed in chosen.seeds]
+    records = run_jobs(jobs, threads=threads, cache=cache, progress=progress)
+    where = [point for point in points for _ in chosen.seeds]
+    rows = [_row(point, job.seed, record) for point, job, record in zip(where, jobs, records, strict=True)]
+    return SweepResult(chosen, pd.DataFrame(rows))
+
+
+def _row(point: Mapping[str, Any], seed: int, record: Record) -> dict[str, Any]:
+    """One run as a row: where it was, its seed, everything it measured."""
+    at = {path: value if isinstance(value, (int, float)) else show(value) for path, value in point.items()}
+    return at | {"seed": seed, "fingerprint": str(record.get("fingerprint", ""))} | record.scalars()
