@@ -1,7 +1,7 @@
 """Dotted paths into scenarios and records: `links.bottleneck.queue.min`, `flows.0.count`, `flows.*.rtt_ms.mean`.
 
-A list of tables is entered by the name of one, by its position, or by `*` for all of them. A name with
-a dot in it is quoted: `links."a.b".rate`.
+A list of tables is entered by the name of one, by its position (`links[0]` or `links.0`), or by `*` for all of
+them. A name with a dot in it is quoted: `links."a.b".rate`.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from typing import Any
 
 from sojourn.errors import UserError
 
-_TOKEN = re.compile(r'"([^"]*)"|([^."]+)')
+_TOKEN = re.compile(r"""\[(\d+|\*)\]|"([^"]*)"|'([^']*)'|([^."'\[\]]+)""")
 
 
 def split(path: str) -> list[str]:
     """The steps of a path."""
     steps: list[str] = []
-    position = 0
-    while position < len(path):
-        match = _TOKEN.match(path, position)
-        if match is None or (match.end() < len(path) and path[match.end()] != "."):
+    rest = path.strip()
+    while match := _TOKEN.match(rest):
+        if match.group(1) is not None and not steps:
             break
-        steps.append(match.group(1) if match.group(1) is not None else match.group(2))
-        position = match.end() + 1
-        if position == len(path):
+        steps.append(next(group for group in match.groups() if group is not None))
+        rest = rest[match.end() :]
+        if not rest:
+            return steps
+        if rest.startswith("."):
+            rest = rest[1:]
+            if rest.startswith("["):
+                break
+        elif not rest.startswith("["):
             break
-    if not steps or position != len(path) + 1:
-        raise UserError(f'path "{path}": taken is names with dots between, such as "links.bottleneck.rate"')
-    return steps
+    raise UserError(f'path "{path}": taken is names with dots between, such as links.bottleneck.rate')
 
 
 def name_of(item: Any) -> str | None:
@@ -63,6 +66,9 @@ def _walk(node: Any, steps: list[str], path: str, label: str, make: bool) -> Ite
         yield node
         return
     step, rest = steps[0], steps[1:]
+    if node is None and not make:
+        yield None
+        return
     if isinstance(node, list):
         for item in _enter(node, step, path, label):
             yield from _walk(item, rest, path, label, make)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sojourn import _sojourn
+from sojourn.cluster import Work, cluster_run
 from sojourn.errors import Interrupted, UserError
 from sojourn.record import Record, Series
 from sojourn.scenario import Scenario, Source, load
@@ -77,12 +78,18 @@ def run_many(
 
 
 def run_jobs(
-    jobs: Sequence[Job], *, threads: int = 0, cache: Store | None = None, progress: Progress | None = None
+    jobs: Sequence[Job],
+    *,
+    threads: int = 0,
+    cache: Store | None = None,
+    progress: Progress | None = None,
+    cluster: bool = False,
 ) -> list[Record]:
     """Runs the jobs that the cache does not have, and returns the records of all, in order.
 
     Every scenario is checked before the first run. A finished run is kept in the cache before the next
-    is reported, so that an interruption, a kill or a full disk loses none.
+    is reported, so that an interruption, a kill or a full disk loses none. With `cluster` the runs go to the
+    machines of a Ray cluster instead of this one's cores.
     """
     keys = _keys(jobs)
     found: dict[str, Record] = {}
@@ -104,9 +111,11 @@ def run_jobs(
         if progress:
             progress(done, total)
 
-    work = [(job.scenario.to_toml(), job.scenario.label, job.seed) for job in missing.values()]
+    work: list[Work] = [(job.scenario.to_toml(), job.scenario.label, job.seed) for job in missing.values()]
     try:
-        if work:
+        if work and cluster:
+            cluster_run(work, on_done)
+        elif work:
             _sojourn.run_many(work, threads, on_done)
     except KeyboardInterrupt:
         raise Interrupted(done, total, cache is not None) from None

@@ -19,7 +19,15 @@ from sojourn.scenario import Scenario, Source, load, read_text
 from sojourn.stats import estimate
 from sojourn.store import Store
 
-KEYS = {"scenario", "replications", "seeds", "axes", "name"}
+KEYS = {"scenario", "replications", "seeds", "axes", "variants", "name"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One place on an axis: what it is called in results, and the fields it sets."""
+
+    label: Any
+    sets: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -28,17 +36,20 @@ class Plan:
 
     name: str
     scenario: Scenario
-    axes: dict[str, list[Any]]
+    axes: dict[str, list[Point]]
     seeds: list[int]
 
-    def points(self) -> list[dict[str, Any]]:
+    def points(self) -> list[dict[str, Point]]:
         """The points of the grid, the last axis fastest."""
-        return [dict(zip(self.axes, values, strict=True)) for values in itertools.product(*self.axes.values())]
+        return [dict(zip(self.axes, chosen, strict=True)) for chosen in itertools.product(*self.axes.values())]
 
-    def scenario_at(self, point: Mapping[str, Any]) -> Scenario:
-        """The scenario at one point."""
-        scenario = self.scenario.copy().set_all(point)
-        scenario.label = f"{self.scenario.label} with " + ", ".join(f"{k} = {show(v)}" for k, v in point.items())
+    def scenario_at(self, where: Mapping[str, Point]) -> Scenario:
+        """The scenario at one point of the grid."""
+        scenario = self.scenario.copy()
+        for point in where.values():
+            scenario.set_all(point.sets)
+        at = ", ".join(f"{name} = {show(point.label)}" for name, point in where.items())
+        scenario.label = f"{self.scenario.label} with {at}"
         return scenario
 
 
@@ -89,31 +100,54 @@ def read_plan(path: str | Path) -> Plan:
     base = tree.get("scenario")
     if not isinstance(base, str):
         raise UserError(f"{file}: scenario {base!r}: taken is the path of a scenario file")
-    axes = _axes(tree.get("axes"), str(file))
-    scenario = load(file.parent / base)
-    chosen = tree.get("seeds", tree.get("replications", 1))
     if "seeds" in tree and "replications" in tree:
         raise UserError(f"{file}: seeds and replications: taken is one of them")
-    return make_plan(scenario, axes, chosen, str(tree.get("name", file.stem)))
+    variants, axes = tree.get("variants", {}), tree.get("axes", {})
+    chosen = tree.get("seeds", tree.get("replications", 1))
+    return _plan(load(file.parent / base), variants, axes, chosen, str(tree.get("name", file.stem)), str(file))
 
 
-def _axes(given: Any, label: str) -> dict[str, list[Any]]:
-    """The axes of a plan, checked."""
-    if not isinstance(given, Mapping) or not given:
-        raise UserError(f"{label}: axes {given!r}: taken is a table of paths, each with a list of values")
-    for path, values in given.items():
-        if not isinstance(values, list) or not values:
-            raise UserError(f'{label}: axes."{path}" {values!r}: taken is a list of one or more values')
-    return {str(path): list(values) for path, values in given.items()}
+def make_plan(
+    scenario: Source,
+    axes: Mapping[str, Sequence[Any]],
+    seeds: Any = 1,
+    *,
+    variants: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
+    name: str = "sweep",
+) -> Plan:
+    """A sweep from Python: fields by path with their values, and named sets of fields."""
+    lists = {path: list(values) for path, values in axes.items()}
+    return _plan(load(scenario), variants or {}, lists, seeds, name, name)
 
 
-def make_plan(scenario: Source, axes: Mapping[str, Sequence[Any]], seeds: Any = 1, name: str = "sweep") -> Plan:
-    """A sweep from Python."""
-    base = load(scenario)
+def _plan(scenario: Scenario, variants: Any, axes: Any, seeds: Any, name: str, label: str) -> Plan:
+    """A plan with everything given checked; the axes of variants come first."""
+    for key, given in (("variants", variants), ("axes", axes)):
+        if not isinstance(given, Mapping):
+            raise UserError(f"{label}: {key} {given!r}: taken is a table")
+    both = {str(k): _variants(str(k), v, label) for k, v in variants.items()}
+    both |= {str(k): _values(str(k), v, label) for k, v in axes.items()}
+    if not both or len(both) < len(variants) + len(axes):
+        raise UserError(f"{label}: axes: taken is one or more fields by path, or variants, each name once")
     if isinstance(seeds, bool) or not isinstance(seeds, (int, list, tuple, range)):
-        raise UserError(f"{name}: seeds {seeds!r}: taken is a count or a list of seeds")
-    lists = _axes({path: list(values) for path, values in axes.items()}, name)
-    return Plan(name, base, lists, seeds_of(seeds, first_seed(base)))
+        raise UserError(f"{label}: seeds {seeds!r}: taken is a count or a list of seeds")
+    return Plan(name, scenario, both, seeds_of(seeds, first_seed(scenario)))
+
+
+def _values(path: str, given: Any, label: str) -> list[Point]:
+    """An axis whose points are values of one field."""
+    if not isinstance(given, list) or not given:
+        raise UserError(f'{label}: axes."{path}" {given!r}: taken is a list of one or more values')
+    return [Point(value, {path: value}) for value in given]
+
+
+def _variants(name: str, given: Any, label: str) -> list[Point]:
+    """An axis whose points are named sets of fields."""
+    if not isinstance(given, Mapping) or not given or not all(isinstance(sets, Mapping) for sets in given.values()):
+        raise UserError(
+            f"{label}: variants.{name} {given!r}: taken is a table of names, each a table of fields by path"
+        )
+    return [Point(str(each), dict(sets)) for each, sets in given.items()]
 
 
 def sweep(
@@ -124,6 +158,7 @@ def sweep(
     threads: int = 0,
     cache: Store | None = None,
     progress: Progress | None = None,
+    cluster: bool = False,
 ) -> SweepResult:
     """Runs a sweep on all cores: a plan, a sweep file, or a scenario with its axes.
 
@@ -139,13 +174,14 @@ def sweep(
         raise UserError("sweep: a scenario needs axes: taken is a table of paths, each with a list of values")
     points = chosen.points()
     jobs = [Job(scenario, seed) for scenario in map(chosen.scenario_at, points) for seed in chosen.seeds]
-    records = run_jobs(jobs, threads=threads, cache=cache, progress=progress)
+    records = run_jobs(jobs, threads=threads, cache=cache, progress=progress, cluster=cluster)
     where = [point for point in points for _ in chosen.seeds]
     rows = [_row(point, job.seed, record) for point, job, record in zip(where, jobs, records, strict=True)]
     return SweepResult(chosen, pd.DataFrame(rows))
 
 
-def _row(point: Mapping[str, Any], seed: int, record: Record) -> dict[str, Any]:
+def _row(where: Mapping[str, Point], seed: int, record: Record) -> dict[str, Any]:
     """One run as a row: where it was, its seed, everything it measured."""
-    at = {path: value if isinstance(value, (int, float)) else show(value) for path, value in point.items()}
+    labels = {name: point.label for name, point in where.items()}
+    at = {name: label if isinstance(label, (int, float)) else show(label) for name, label in labels.items()}
     return at | {"seed": seed, "fingerprint": str(record.get("fingerprint", ""))} | record.scalars()
