@@ -1,4 +1,4 @@
-"""Runs on the machines of a Ray cluster (`pip install sojourn[ray]`); on one machine the engine's own threads are faster."""
+"""Runs on the machines of a Ray cluster (`pip install sojourn[ray]`)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from typer.exceptions import TyperException
 
 import sojourn.cli.papers as papers_command
 from sojourn.cli import inspect, runs
-from sojourn.errors import Interrupted, ScenarioError, UserError
+from sojourn.cli.output import StoppedError
+from sojourn.errors import ScenarioError, UserError
 
 app = typer.Typer(
     name="sojourn",
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(error.format_message(), 2)
     except typer.Abort:
         return _fail("interrupted", 130)
-    except Interrupted as error:
+    except StoppedError as error:
         return _fail(str(error), 130)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)

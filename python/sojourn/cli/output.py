@@ -16,6 +16,11 @@ from sojourn.running import Progress as OnProgress
 from sojourn.stats import Estimate
 from sojourn.store import DEFAULT, Store
 
+
+class StoppedError(Exception):
+    """Interrupted by the user; the message says what was kept."""
+
+
 NARROW = 120  # columns where the output goes to a file or a pipe
 
 
@@ -45,7 +50,10 @@ def progress(what: str) -> Iterator[OnProgress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
         task = bars.add_task(what, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total)
+        try:
+            yield lambda done, total: bars.update(task, completed=done, total=total)
+        except KeyboardInterrupt as error:
+            raise StoppedError(str(error) or "interrupted") from None
 
 
 def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate]], units: Mapping[str, str]) -> Table:
