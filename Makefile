@@ -58,7 +58,7 @@ bench: setup
 	$(BIN)/python conformance/bench/bench.py
 
 validate: setup
-	$(BIN)/python conformance/oracles/ns2/validate.py
+	$(BIN)/python -m conformance.oracles.ns2.validate
 
 clean:
 	rm -rf $(VENV) target build .pytest_cache .mypy_cache .ruff_cache .hypothesis
