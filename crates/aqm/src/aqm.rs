@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 use core::fmt;
-use sojourn_units::{Duration, Probability, Rate, Stream, Time};
+use sojourn_units::{Bytes, Duration, Probability, Rate, Stream, Time};
 
 /// A packet that arrives or leaves, as far as an algorithm may look at it.
 #[derive(Clone, Copy, Debug)]
@@ -40,14 +40,14 @@ pub enum Verdict {
     Mark,
     /// Drop it, whatever it can carry.
     Drop,
-    /// Drop it and the packet that waits at this position (0 is the head).
+    /// Drop it and the packet that waits at this position (0 is the head), both to signal congestion.
     DropBoth(u32),
 }
 
 /// What a host must supply for an algorithm to work; a host that can't refuses before the run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Needs {
-    /// To see every departure ([`Aqm::on_dequeue`] is called; without this it need not be).
+    /// To see every departure. [`Aqm::on_dequeue`] is called only with this or [`Needs::head_drop`].
     pub departures: bool,
     /// Its verdict on departure counts: packets can be dropped at the head, so departures can't be foretold.
     pub head_drop: bool,
@@ -72,6 +72,19 @@ pub struct Link {
     pub limit_packets: u32,
 }
 
+impl Link {
+    /// The mean packet in bytes that an algorithm is to reckon with: `own` where that is given, else the link's.
+    ///
+    /// # Errors
+    /// `own` is above 1 MB; `field` is its name.
+    pub fn mean_packet_or(&self, field: &'static str, own: Bytes) -> Result<u32, ParamError> {
+        match own.0 {
+            0 => Ok(self.mean_packet.max(1)),
+            bytes => ParamError::unless(bytes <= 1_000_000, field, &bytes, "0 B (the link's) to 1 MB").map(|()| bytes as u32),
+        }
+    }
+}
+
 /// A parameter out of range: which, what was given, what is taken.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParamError {
@@ -91,6 +104,13 @@ impl fmt::Display for ParamError {
 
 impl core::error::Error for ParamError {}
 
+impl ParamError {
+    /// Refuses `given` for `field` unless it is `fine`; `taken` says what is taken, as half a sentence.
+    pub fn unless(fine: bool, field: &'static str, given: &dyn fmt::Display, taken: &'static str) -> Result<(), ParamError> {
+        if fine { Ok(()) } else { Err(ParamError { field, given: alloc::format!("{given}"), taken }) }
+    }
+}
+
 /// An active queue management algorithm.
 ///
 /// `clone` must copy all state: a run can be branched. Nothing here may panic.
@@ -108,12 +128,12 @@ pub trait Aqm {
     fn on_overflow(&mut self) {}
 
     /// The span between calls of [`Aqm::on_update`], `None` for an algorithm without a timer.
-    /// The first call comes at time 0 if [`Aqm::first_update`] says so, else one interval later.
+    /// Above zero. The first call comes when [`Aqm::first_update`] says so.
     fn update_interval(&self) -> Option<Duration> {
         None
     }
 
-    /// When the first update is due.
+    /// When the first update is due: one interval after the start unless an algorithm says otherwise.
     fn first_update(&self) -> Time {
         self.update_interval().map_or(Time::NEVER, |interval| Time::ZERO + interval)
     }

@@ -23,25 +23,53 @@ impl Gate for Bernoulli {
     }
 }
 
+/// Independent draws with a probability in proportion to the packet's size, so that bytes rather than
+/// packets are struck at the rate asked for (`bytes_` of ns-2's RED and PI).
+#[derive(Clone, Debug)]
+pub struct Scaled {
+    mean_packet: Option<f64>,
+}
+
+impl Scaled {
+    /// Scaled by size over this mean in bytes; `None` does not scale, as [`Bernoulli`].
+    pub fn new(mean_packet: Option<u32>) -> Self {
+        Scaled { mean_packet: mean_packet.map(|mean| f64::from(mean.max(1))) }
+    }
+}
+
+impl Gate for Scaled {
+    #[inline]
+    fn strikes(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool {
+        let scale = self.mean_packet.map_or(1.0, |mean| f64::from(size) / mean);
+        random.unit() < p.get() * scale
+    }
+}
+
 /// RED's count spreading: gaps between strikes are uniform instead of geometric
 /// (Floyd and Jacobson 1993, section 7; `wait` as in ns-2).
+///
+/// As a [`Gate`] it counts the packets since the last strike, without the one under decision, and
+/// counts nothing while the probability is 0. RED itself counts the packet under decision too (as
+/// ns-2 does) and therefore calls [`Spread::count`] and [`Spread::corrected`] on its own.
 #[derive(Clone, Debug)]
 pub struct Spread {
-    /// Wait 1/p packets before the next strike becomes possible: gaps uniform on `[1/p, 2/p]` instead of `[1, 1/p]`.
-    pub wait: bool,
-    /// Mean packet size in bytes when the count and the probability are to follow bytes; `None` counts packets.
-    pub mean_packet: Option<u32>,
+    wait: bool,
+    mean_packet: Option<u32>,
     packets: u64,
     bytes: u64,
 }
 
 impl Spread {
     /// A gate that has counted nothing yet.
+    ///
+    /// `wait`: wait 1/p packets before the next strike becomes possible, gaps uniform on `[1/p, 2/p]`
+    /// instead of `[1, 1/p]`. `mean_packet`: mean size in bytes when the count is to follow bytes and
+    /// the probability to scale with the size; `None` counts packets.
     pub fn new(wait: bool, mean_packet: Option<u32>) -> Self {
-        Spread { wait, mean_packet, packets: 0, bytes: 0 }
+        Spread { wait, mean_packet: mean_packet.map(|mean| mean.max(1)), packets: 0, bytes: 0 }
     }
 
-    /// Counts a packet of `size` bytes that may be struck later.
+    /// Counts a packet of `size` bytes.
     #[inline]
     pub fn count(&mut self, size: u32) {
         self.packets += 1;
@@ -74,9 +102,10 @@ impl Spread {
 
 impl Gate for Spread {
     fn strikes(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool {
-        let struck = random.unit() <= self.corrected(p.get(), size);
-        if struck {
-            self.reset();
+        let struck = random.unit() < self.corrected(p.get(), size);
+        match struck || p == Probability::ZERO {
+            true => self.reset(),
+            false => self.count(size),
         }
         struck
     }
@@ -104,22 +133,54 @@ mod tests {
         assert!((at(39) - 1.0).abs() < 1e-12);
     }
 
+    fn rate(gate: &mut impl Gate, p: f64, size: u32) -> f64 {
+        let mut random = Stream::named(1, "gate");
+        (0..400_000).filter(|_| gate.strikes(Probability::clamped(p), size, &mut random)).count() as f64 / 400_000.0
+    }
+
     #[test]
     fn long_run_rates_are_those_of_the_theory() {
         // Gaps are uniform on [1/p, 2/p] with wait; on [1, 1/p] without, when the packet under
         // decision is not counted before its own draw.
-        let rate = |wait: bool, p: f64| {
-            let (mut gate, mut random) = (Spread::new(wait, None), Stream::named(1, "gate"));
-            let struck = (0..400_000).filter(|_| {
-                let struck = gate.strikes(Probability::clamped(p), 1000, &mut random);
-                if !struck {
-                    gate.count(1000);
-                }
-                struck
-            });
-            struck.count() as f64 / 400_000.0
-        };
-        assert!((rate(true, 0.05) - 2.0 / 3.0 * 0.05).abs() < 0.002);
-        assert!((rate(false, 0.05) - 2.0 * 0.05 / 1.05).abs() < 0.001);
+        assert!((rate(&mut Bernoulli, 0.05, 1000) - 0.05).abs() < 0.001);
+        assert!((rate(&mut Spread::new(true, None), 0.05, 1000) - 2.0 / 3.0 * 0.05).abs() < 0.002);
+        for p in [0.01, 0.1, 0.25, 0.5] {
+            let theory = 2.0 * p / (1.0 + p);
+            assert!((rate(&mut Spread::new(false, None), p, 1000) - theory).abs() < 0.003, "{p}");
+        }
+    }
+
+    #[test]
+    fn a_scaled_gate_strikes_bytes_at_the_rate_asked_for() {
+        for size in [500, 1000, 2000] {
+            let asked = 0.05 * f64::from(size) / 1000.0;
+            assert!((rate(&mut Scaled::new(Some(1000)), 0.05, size) - asked).abs() < 0.001);
+        }
+        assert!((rate(&mut Scaled::new(None), 0.05, 2000) - 0.05).abs() < 0.001);
+    }
+
+    #[test]
+    fn spread_in_bytes_counts_whole_mean_packets_and_scales_by_size() {
+        // ns-2.35 divides the bytes counted by the mean in whole numbers.
+        let mut gate = Spread::new(true, Some(500));
+        (0..13).for_each(|_| gate.count(750));
+        assert_eq!(gate.corrected(0.05, 1000), 0.0);
+        gate.count(750);
+        assert!((gate.corrected(0.05, 1000) - 2.0 * 0.05 / (2.0 - 21.0 * 0.05)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_is_counted_while_the_probability_is_zero() {
+        let (mut gate, mut random) = (Spread::new(false, None), Stream::named(1, "gate"));
+        (0..1000).for_each(|_| assert!(!gate.strikes(Probability::ZERO, 1000, &mut random)));
+        assert_eq!(gate.corrected(0.01, 1000), 0.01);
+    }
+
+    #[test]
+    fn a_certain_strike_always_strikes() {
+        let mut random = Stream::named(1, "gate");
+        for mut gate in [Spread::new(false, None), Spread::new(false, Some(1))] {
+            (0..1000).for_each(|_| assert!(gate.strikes(Probability::ONE, 1, &mut random)));
+        }
     }
 }

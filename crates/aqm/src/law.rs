@@ -4,6 +4,9 @@ use crate::{Aqm, Arrival, Backlog, Gate, Needs, Verdict};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// All that a law may read, gathered over one interval.
+///
+/// What leaves a queue is only seen by an algorithm that asks for it: the fields marked *departures* stand
+/// still unless [`Law::needs`] sets [`Needs::departures`].
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// The end of the interval.
@@ -12,17 +15,17 @@ pub struct Sample {
     pub backlog_packets: f64,
     /// Bytes waiting at `now`.
     pub backlog_bytes: f64,
-    /// The fewest packets that waited at any time in the interval.
+    /// The fewest packets that waited at any time in the interval (*departures*; else the fewer of those at its two ends).
     pub least_backlog_packets: f64,
     /// Packets offered in the interval, dropped ones included.
     pub arrived_packets: f64,
     /// Bytes offered in the interval, dropped ones included.
     pub arrived_bytes: f64,
-    /// Packets that left in the interval.
+    /// Packets that left in the interval (*departures*; else 0).
     pub departed_packets: f64,
-    /// Bytes that left in the interval.
+    /// Bytes that left in the interval (*departures*; else 0).
     pub departed_bytes: f64,
-    /// Mean wait of the packets that left, in seconds; 0 if none did.
+    /// Mean wait of the packets that left, in seconds; 0 if none did (*departures*; else 0).
     pub sojourn: f64,
 }
 
@@ -34,7 +37,8 @@ pub trait Law {
     /// The next probability.
     fn step(&mut self, sample: &Sample) -> Probability;
 
-    /// What the host must supply beyond the sample.
+    /// What the host must supply beyond arrivals and the timer: [`Needs::departures`] for a law that reads
+    /// those fields of the sample.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -138,5 +142,54 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
 
     fn probability(&self) -> Probability {
         self.probability
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Bernoulli;
+
+    /// Keeps the last sample and always answers a half.
+    #[derive(Clone, Default)]
+    struct Watch(Option<Sample>);
+
+    impl Law for Watch {
+        fn interval(&self) -> Duration {
+            Duration::from_millis(10)
+        }
+        fn step(&mut self, sample: &Sample) -> Probability {
+            self.0 = Some(*sample);
+            Probability::clamped(0.5)
+        }
+    }
+
+    fn packet(size: u32) -> Arrival {
+        Arrival { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true }
+    }
+
+    fn backlog(packets: u32) -> Backlog {
+        Backlog { packets, bytes: 1000 * u64::from(packets), idle_since: None }
+    }
+
+    #[test]
+    fn a_law_sees_one_interval_at_a_time() {
+        let (mut aqm, mut random) = (Sampled::new(Watch::default(), Bernoulli), Stream::named(1, "law"));
+        assert_eq!((aqm.first_update(), aqm.probability()), (Time::from_nanos(10_000_000), Probability::ZERO));
+        aqm.on_update(Time::from_nanos(10_000_000), &backlog(5));
+        assert_eq!(aqm.probability().get(), 0.5);
+        for i in 0..3 {
+            aqm.on_enqueue(&packet(1000 + i), &backlog(5), &mut random);
+        }
+        aqm.on_dequeue(&packet(1000), Duration::from_millis(2), &backlog(2));
+        aqm.on_dequeue(&packet(500), Duration::from_millis(4), &backlog(3));
+        aqm.on_update(Time::from_nanos(20_000_000), &backlog(6));
+        let s = aqm.law().0.unwrap();
+        assert_eq!((s.arrived_packets, s.arrived_bytes, s.departed_packets, s.departed_bytes), (3.0, 3003.0, 2.0, 1500.0));
+        assert_eq!((s.backlog_packets, s.backlog_bytes, s.least_backlog_packets), (6.0, 6000.0, 2.0));
+        assert!((s.sojourn - 0.003).abs() < 1e-12);
+        aqm.on_update(Time::from_nanos(30_000_000), &backlog(7));
+        let s = aqm.law().0.unwrap();
+        assert_eq!((s.arrived_packets, s.departed_packets, s.sojourn, s.least_backlog_packets), (0.0, 0.0, 0.0, 6.0));
     }
 }

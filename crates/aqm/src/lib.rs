@@ -17,7 +17,7 @@ mod qdisc;
 mod registry;
 
 pub use aqm::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
-pub use gate::{Bernoulli, Gate, Spread};
+pub use gate::{Bernoulli, Gate, Scaled, Spread};
 pub use law::{Law, Sample, Sampled};
 pub use qdisc::{Admission, Counters, Decision, DropReason, Limit, Packet, Qdisc};
 pub use registry::{AnyAqm, AqmConfig, Entry, Plugin, REGISTRY};

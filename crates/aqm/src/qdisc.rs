@@ -16,7 +16,7 @@ pub enum Limit {
 /// Why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
-    /// The algorithm wanted to signal congestion and the packet could not be marked.
+    /// The algorithm wanted to signal congestion and the queue or the packet does not do ECN.
     Early,
     /// The algorithm would have dropped it even if it could be marked.
     Forced,
@@ -59,12 +59,12 @@ impl Counters {
     }
 }
 
-/// What becomes of a packet at the door of a queue.
+/// What becomes of a packet: on its way into a queue ([`Admission::admit`]) or out of it ([`Admission::release`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// It joins the queue as it is.
+    /// It goes on as it is.
     Enqueue,
-    /// It joins the queue with a congestion mark.
+    /// It goes on with a congestion mark.
     EnqueueMarked,
     /// It is dropped.
     Drop(DropReason),
@@ -84,12 +84,14 @@ pub struct Admission {
     /// The accounts.
     pub counters: Counters,
     random: Stream,
+    sees_departures: bool,
 }
 
 impl Admission {
     /// A door with its accounts at zero; `random` is this queue's own stream.
     pub fn new(aqm: AnyAqm, limit: Limit, ecn: bool, random: Stream) -> Self {
-        Admission { aqm, limit, ecn, counters: Counters::default(), random }
+        let needs = aqm.needs();
+        Admission { aqm, limit, ecn, counters: Counters::default(), random, sees_departures: needs.departures || needs.head_drop }
     }
 
     /// Decides about an arriving packet; `can_mark` says whether it can carry a congestion mark.
@@ -107,20 +109,37 @@ impl Admission {
             Limit::Packets(limit) => backlog.packets >= limit,
             Limit::Bytes(limit) => backlog.bytes + u64::from(arrival.size) > limit,
         };
-        if full {
+        // As in Linux's sch_choke, a packet drawn from the queue goes even when the arriving one finds it full.
+        if full && !matches!(verdict, Verdict::DropBoth(_)) {
             self.aqm.on_overflow();
             return self.dropped(arrival.size, DropReason::Tail);
         }
+        self.apply(verdict, arrival.size, can_mark)
+    }
+
+    /// Decides about a packet that leaves the queue after waiting `sojourn`; `backlog` is what stays behind.
+    /// An algorithm whose [`Needs`](crate::Needs) don't ask for departures is not asked.
+    #[inline]
+    pub fn release(&mut self, departure: &Arrival, sojourn: Duration, can_mark: bool, backlog: &Backlog) -> Decision {
+        if !self.sees_departures {
+            return Decision::Enqueue;
+        }
+        let verdict = self.aqm.on_dequeue(departure, sojourn, backlog);
+        self.apply(verdict, departure.size, can_mark)
+    }
+
+    /// The algorithm's verdict on a packet of `size` bytes, with ECN or without, entered in the accounts.
+    fn apply(&mut self, verdict: Verdict, size: u32, can_mark: bool) -> Decision {
         match verdict {
             Verdict::Pass => Decision::Enqueue,
             Verdict::Mark if self.ecn && can_mark => {
                 self.counters.marked += 1;
                 Decision::EnqueueMarked
             }
-            Verdict::Mark => self.dropped(arrival.size, DropReason::Early),
-            Verdict::Drop => self.dropped(arrival.size, DropReason::Forced),
+            Verdict::Mark => self.dropped(size, DropReason::Early),
+            Verdict::Drop => self.dropped(size, DropReason::Forced),
             Verdict::DropBoth(position) => {
-                self.counters.drop(arrival.size, DropReason::Early);
+                self.counters.drop(size, DropReason::Early);
                 Decision::DropBoth(position)
             }
         }
@@ -129,21 +148,6 @@ impl Admission {
     fn dropped(&mut self, size: u32, reason: DropReason) -> Decision {
         self.counters.drop(size, reason);
         Decision::Drop(reason)
-    }
-
-    /// Tells the algorithm of a departure and decides about it: pass (`None`), or drop it for this reason.
-    /// `can_mark` says whether it can carry a mark; the flag returned says whether to set it.
-    #[inline]
-    pub fn release(&mut self, departure: &Arrival, sojourn: Duration, can_mark: bool, backlog: &Backlog) -> Decision {
-        match self.aqm.on_dequeue(departure, sojourn, backlog) {
-            Verdict::Pass => Decision::Enqueue,
-            Verdict::Mark if self.ecn && can_mark => {
-                self.counters.marked += 1;
-                Decision::EnqueueMarked
-            }
-            Verdict::Mark => self.dropped(departure.size, DropReason::Early),
-            Verdict::Drop | Verdict::DropBoth(_) => self.dropped(departure.size, DropReason::Forced),
-        }
     }
 }
 
@@ -176,6 +180,9 @@ pub struct Qdisc<P> {
     departed: u64,
     next_update: Time,
 }
+
+/// The shortest interval of a timer, so that even a plug-in that asks for none gets on.
+const TICK: Duration = Duration::from_nanos(1);
 
 impl<P: Packet> Qdisc<P> {
     /// An empty queue behind `door`.
@@ -213,12 +220,13 @@ impl<P: Packet> Qdisc<P> {
         Backlog { packets: self.waiting.len() as u32, bytes: self.bytes, idle_since }
     }
 
-    /// Runs the algorithm's timer if it is due.
+    /// Runs the algorithm's timer if it is due. A host calls this at [`Qdisc::next_update`], before anything else
+    /// that happens at that time: a timer that is run late sees the queue as it is now.
     pub fn update(&mut self, now: Time, idle_since: Option<Time>) {
         while self.next_update <= now {
             let (due, backlog) = (self.next_update, self.backlog(idle_since));
             self.door.aqm.on_update(due, &backlog);
-            self.next_update = self.door.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval);
+            self.next_update = self.door.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval.max(TICK));
         }
     }
 
@@ -230,11 +238,7 @@ impl<P: Packet> Qdisc<P> {
         match self.door.admit(&arrival, packet.can_mark(), &backlog) {
             Decision::Drop(reason) => return dropped(packet, reason),
             Decision::DropBoth(position) => {
-                if let Some((_, other)) = self.waiting.remove(position as usize) {
-                    self.bytes -= u64::from(other.size());
-                    self.door.counters.drop(other.size(), DropReason::Early);
-                    dropped(other, DropReason::Early);
-                }
+                self.drop_waiting(position, &mut dropped);
                 return dropped(packet, DropReason::Early);
             }
             Decision::EnqueueMarked => packet.mark(),
@@ -258,12 +262,25 @@ impl<P: Packet> Qdisc<P> {
                     dropped(packet, reason);
                     continue;
                 }
-                Decision::DropBoth(_) => continue,
+                Decision::DropBoth(position) => {
+                    dropped(packet, DropReason::Early);
+                    self.drop_waiting(position, &mut dropped);
+                    continue;
+                }
             }
             self.departed += 1;
             return Some((packet, sojourn));
         }
         None
+    }
+
+    /// Drops the packet that waits at `position`, if there is one.
+    fn drop_waiting(&mut self, position: u32, dropped: &mut impl FnMut(P, DropReason)) {
+        if let Some((_, other)) = self.waiting.remove(position as usize) {
+            self.bytes -= u64::from(other.size());
+            self.door.counters.drop(other.size(), DropReason::Early);
+            dropped(other, DropReason::Early);
+        }
     }
 
     /// Whether every packet that arrived has departed, was dropped or still waits.
@@ -273,11 +290,154 @@ impl<P: Packet> Qdisc<P> {
 }
 
 fn view(now: Time, packet: &impl Packet) -> Arrival {
-    Arrival {
-        now,
-        size: packet.size(),
-        flow: packet.flow(),
-        rtt_hint_ms: packet.rtt_hint_ms(),
-        has_data: packet.has_data(),
+    Arrival { now, size: packet.size(), flow: packet.flow(), rtt_hint_ms: packet.rtt_hint_ms(), has_data: packet.has_data() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Needs, Plugin};
+    use alloc::boxed::Box;
+    use std::vec::Vec;
+
+    /// Answers from a script: one verdict for each arrival, one for each departure.
+    #[derive(Clone)]
+    struct Scripted {
+        arrivals: Vec<Verdict>,
+        departures: Vec<Verdict>,
+        needs: Needs,
+    }
+
+    impl Aqm for Scripted {
+        fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
+            if self.arrivals.is_empty() { Verdict::Pass } else { self.arrivals.remove(0) }
+        }
+        fn on_dequeue(&mut self, _: &Arrival, _: Duration, _: &Backlog) -> Verdict {
+            if self.departures.is_empty() { Verdict::Pass } else { self.departures.remove(0) }
+        }
+        fn update_interval(&self) -> Option<Duration> {
+            Some(Duration::ZERO)
+        }
+        fn needs(&self) -> Needs {
+            self.needs
+        }
+    }
+
+    impl Plugin for Scripted {
+        fn boxed_clone(&self) -> Box<dyn Plugin> {
+            Box::new(self.clone())
+        }
+    }
+
+    #[derive(Clone, PartialEq, Debug)]
+    struct Parcel {
+        id: u32,
+        ect: bool,
+        ce: bool,
+    }
+
+    impl Packet for Parcel {
+        fn size(&self) -> u32 {
+            100 + self.id
+        }
+        fn flow(&self) -> u32 {
+            0
+        }
+        fn can_mark(&self) -> bool {
+            self.ect
+        }
+        fn mark(&mut self) {
+            self.ce = true;
+        }
+    }
+
+    const HEAD_DROP: Needs = Needs { departures: true, head_drop: true, waiting_packets: false, rtt_hints: false, flow_count: false };
+
+    fn queue(arrivals: &[Verdict], departures: &[Verdict], needs: Needs, limit: Limit, ecn: bool) -> Qdisc<Parcel> {
+        let scripted = Scripted { arrivals: arrivals.to_vec(), departures: departures.to_vec(), needs };
+        Qdisc::new(Admission::new(AnyAqm::Custom(Box::new(scripted)), limit, ecn, Stream::named(1, "qdisc")))
+    }
+
+    /// Offers packets 0..n to a busy link and returns what was lost.
+    fn offer(queue: &mut Qdisc<Parcel>, n: u32, ect: bool) -> Vec<(u32, DropReason)> {
+        let mut lost = Vec::new();
+        for id in 0..n {
+            queue.enqueue(Time::ZERO, Parcel { id, ect, ce: false }, None, |p, reason| lost.push((p.id, reason)));
+        }
+        lost
+    }
+
+    #[test]
+    fn a_mark_becomes_an_early_drop_where_ecn_is_off_or_the_packet_cannot_carry_it() {
+        for (ecn, ect) in [(false, true), (true, false), (false, false)] {
+            let mut q = queue(&[Verdict::Mark], &[], Needs::default(), Limit::Packets(9), ecn);
+            assert_eq!(offer(&mut q, 2, ect), [(0, DropReason::Early)]);
+            assert_eq!((q.counters().marked, q.packets(), q.bytes()), (0, 1, 101));
+        }
+        let mut q = queue(&[Verdict::Mark], &[], Needs::default(), Limit::Packets(9), true);
+        assert_eq!(offer(&mut q, 2, true), []);
+        assert_eq!(q.counters().marked, 1);
+        assert!(q.dequeue(Time::ZERO, |_, _| ()).unwrap().0.ce);
+    }
+
+    #[test]
+    fn a_full_queue_drops_at_the_tail_whatever_the_verdict_but_keeps_a_draw_from_the_queue() {
+        let verdicts = [Verdict::Pass, Verdict::Pass, Verdict::Mark, Verdict::Pass, Verdict::DropBoth(0)];
+        let mut q = queue(&verdicts, &[], Needs::default(), Limit::Packets(2), true);
+        let lost = offer(&mut q, 5, true);
+        assert_eq!(lost, [(2, DropReason::Tail), (3, DropReason::Tail), (0, DropReason::Early), (4, DropReason::Early)]);
+        assert_eq!(q.counters().marked, 0);
+        assert!(q.balances());
+    }
+
+    #[test]
+    fn a_limit_in_bytes_refuses_the_packet_that_would_pass_it() {
+        let mut q = queue(&[], &[], Needs::default(), Limit::Bytes(303), false);
+        assert_eq!(offer(&mut q, 5, false), [(3, DropReason::Tail), (4, DropReason::Tail)]);
+        assert_eq!(q.bytes(), 303);
+        assert_eq!(q.counters().dropped_bytes, 103 + 104);
+    }
+
+    #[test]
+    fn a_packet_that_finds_the_link_idle_is_taken_whatever_the_limit() {
+        let mut q = queue(&[], &[], Needs::default(), Limit::Bytes(0), false);
+        q.enqueue(Time::ZERO, Parcel { id: 0, ect: false, ce: false }, Some(Time::ZERO), |_, _| panic!("dropped"));
+        assert!(q.dequeue(Time::ZERO, |_, _| ()).is_some());
+    }
+
+    #[test]
+    fn verdicts_at_the_head_mark_drop_and_drop_another() {
+        let verdicts = [Verdict::Drop, Verdict::DropBoth(1), Verdict::Mark];
+        let mut q = queue(&[], &verdicts, HEAD_DROP, Limit::Packets(9), true);
+        offer(&mut q, 6, true);
+        let mut lost = Vec::new();
+        let (packet, _) = q.dequeue(Time::ZERO, |p, reason| lost.push((p.id, reason))).unwrap();
+        assert_eq!(lost, [(0, DropReason::Forced), (1, DropReason::Early), (3, DropReason::Early)]);
+        assert_eq!(packet, Parcel { id: 2, ect: true, ce: true });
+        assert_eq!((q.packets(), q.bytes()), (2, 104 + 105));
+        assert!(q.balances());
+    }
+
+    #[test]
+    fn a_position_that_nobody_has_harms_nobody() {
+        let mut q = queue(&[Verdict::DropBoth(7)], &[Verdict::DropBoth(u32::MAX)], HEAD_DROP, Limit::Packets(9), true);
+        assert_eq!(offer(&mut q, 2, true), [(0, DropReason::Early)]);
+        assert!(q.dequeue(Time::ZERO, |_, _| ()).is_none());
+        assert_eq!(q.counters().dropped_early, 2);
+        assert!(q.balances());
+    }
+
+    #[test]
+    fn an_algorithm_that_does_not_ask_for_departures_is_not_asked_about_them() {
+        let mut q = queue(&[], &[Verdict::Drop], Needs::default(), Limit::Packets(9), true);
+        offer(&mut q, 1, true);
+        assert!(q.dequeue(Time::ZERO, |_, _| panic!("dropped")).is_some());
+    }
+
+    #[test]
+    fn a_timer_without_an_interval_still_gets_on() {
+        let mut q = queue(&[], &[], Needs::default(), Limit::Packets(9), true);
+        q.update(Time::from_nanos(3), None);
+        assert_eq!(q.next_update(), Time::from_nanos(4));
     }
 }

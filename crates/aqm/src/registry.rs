@@ -37,6 +37,7 @@ impl core::fmt::Debug for dyn Plugin {
 macro_rules! registry {
     ($($name:literal $variant:ident($params:ty => $aqm:ty): $summary:literal,)*) => {
         /// The parameters of any registered algorithm.
+        #[allow(clippy::large_enum_variant, reason = "one for each queue, never in bulk")]
         #[derive(Clone, PartialEq, Debug)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "aqm"))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -45,6 +46,7 @@ macro_rules! registry {
         }
 
         /// Any registered algorithm.
+        #[allow(clippy::large_enum_variant, reason = "one for each queue; a box would cost every packet a jump in memory")]
         #[derive(Clone, Debug)]
         pub enum AnyAqm {
             $(#[doc = $summary] $variant($aqm),)*
@@ -111,4 +113,9 @@ macro_rules! registry {
 
 registry! {
     "droptail" DropTail(drop_tail::Params => drop_tail::DropTail): "FIFO that drops what finds it full",
+    "red" Red(red::Params => red::Red): "random early detection: gentle, adaptive, in packets or bytes",
+    "pi" Pi(pi::Params => crate::Sampled<pi::PiLaw, crate::Scaled>): "proportional-integral control of the queue, Hollot et al. 2001",
+    "rem" Rem(rem::Params => crate::Sampled<rem::RemLaw, crate::Scaled>): "random exponential marking by a price, Athuraliya et al. 2001",
+    "pd" Pd(pd::Params => crate::Sampled<pd::PdLaw, crate::Bernoulli>): "linear proportional-derivative control of the queue, Lehto et al. 2005",
+    "fuzzy-red" FuzzyRed(fuzzy_red::Params => crate::Sampled<fuzzy_red::FuzzyLaw, crate::Bernoulli>): "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
 }

@@ -1,1 +1,29 @@
-//! x
+//! A deterministic packet simulator with exact event elision.
+//!
+//! [`World`] owns everything and is the only one that schedules; components answer what they want.
+//! See `world` for what makes an event, `schedule` for the order of simultaneous ones.
+
+pub mod config;
+mod flow;
+mod hosts;
+mod link;
+mod observe;
+mod packet;
+mod report;
+mod schedule;
+mod stats;
+pub mod tcp;
+mod trace;
+mod traffic;
+mod world;
+
+pub use config::{BuildError, FlowConfig, SessionConfig, Transport, WorldConfig};
+pub use flow::FlowStats;
+pub use link::{Link, LinkConfig, LinkStats, Measure};
+pub use observe::{Blind, Observer};
+pub use packet::{Packet, flag};
+pub use report::FlowReport;
+pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
+pub use trace::QueueTrace;
+pub use traffic::{SessionKind, Source};
+pub use world::{Audit, Completion, World};

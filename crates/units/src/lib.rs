@@ -12,6 +12,8 @@ mod parse;
 mod probability;
 mod random;
 mod rate;
+#[cfg(feature = "schema")]
+mod schema;
 mod time;
 
 pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};

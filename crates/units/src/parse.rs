@@ -21,9 +21,9 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-const DURATION: &str = "a time such as \"50 ms\" (ns, us, ms, s, min, h), zero or more";
-const RATE: &str = "a rate above zero such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)";
-const BYTES: &str = "a size such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), zero or more";
+pub(crate) const DURATION: &str = "a time such as \"50 ms\" (ns, us, ms, s, min, h), zero or more";
+pub(crate) const RATE: &str = "a rate above zero such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)";
+pub(crate) const BYTES: &str = "a size such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), zero or more";
 
 /// Splits `text` into its number and its unit and scales by the unit's factor.
 fn quantity(text: &str, units: &[(&[&str], f64)], taken: &'static str) -> Result<f64, ParseError> {
@@ -50,14 +50,8 @@ fn is_exponent(text: &str, i: usize) -> bool {
 
 /// Reads a time such as `"50 ms"`: ns, us, ms, s, min or h; zero or more, to the nearest nanosecond.
 pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
-    let units: &[(&[&str], f64)] = &[
-        (&["ns"], 1.0),
-        (&["us", "µs"], 1e3),
-        (&["ms"], 1e6),
-        (&["s", "sec"], 1e9),
-        (&["min"], 60e9),
-        (&["h"], 3600e9),
-    ];
+    let units: &[(&[&str], f64)] =
+        &[(&["ns"], 1.0), (&["us", "µs"], 1e3), (&["ms"], 1e6), (&["s", "sec"], 1e9), (&["min"], 60e9), (&["h"], 3600e9)];
     quantity(text, units, DURATION).map(|ns| Duration::from_nanos(libm::round(ns) as u64))
 }
 
@@ -75,29 +69,39 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
 
 /// Reads a size such as `"1500 B"`: B (or `bytes`), kB, MB, GB of 1000 and KiB, MiB of 1024; zero or more.
 pub fn parse_bytes(text: &str) -> Result<Bytes, ParseError> {
-    let units: &[(&[&str], f64)] = &[
-        (&["B", "byte", "bytes"], 1.0),
-        (&["kB"], 1e3),
-        (&["MB"], 1e6),
-        (&["GB"], 1e9),
-        (&["KiB"], 1024.0),
-        (&["MiB"], 1024.0 * 1024.0),
-    ];
+    let units: &[(&[&str], f64)] =
+        &[(&["B", "byte", "bytes"], 1.0), (&["kB"], 1e3), (&["MB"], 1e6), (&["GB"], 1e9), (&["KiB"], 1024.0), (&["MiB"], 1024.0 * 1024.0)];
     quantity(text, units, BYTES).map(|bytes| Bytes(libm::round(bytes) as u64))
 }
 
 #[cfg(feature = "serde")]
 mod impls {
     use super::*;
-    use alloc::borrow::Cow;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, de::Visitor};
+
+    /// Takes text only, and says of anything else what is taken instead.
+    struct Text<T> {
+        parse: fn(&str) -> Result<T, ParseError>,
+        taken: &'static str,
+    }
+
+    impl<T> Visitor<'_> for Text<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.taken)
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+            (self.parse)(text).map_err(E::custom)
+        }
+    }
 
     macro_rules! text {
-        ($type:ty, $parse:path, $show:expr) => {
+        ($type:ty, $parse:path, $taken:ident, $show:expr) => {
             impl<'de> Deserialize<'de> for $type {
                 fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    let text = Cow::<'de, str>::deserialize(deserializer)?;
-                    $parse(&text).map_err(D::Error::custom)
+                    deserializer.deserialize_str(Text { parse: $parse, taken: $taken })
                 }
             }
             impl Serialize for $type {
@@ -108,9 +112,9 @@ mod impls {
             }
         };
     }
-    text!(Duration, parse_duration, |d| format!("{d}"));
-    text!(Rate, parse_rate, |r| format!("{r}"));
-    text!(Bytes, parse_bytes, |b| format!("{} B", b.0));
+    text!(Duration, parse_duration, DURATION, |d| format!("{d}"));
+    text!(Rate, parse_rate, RATE, |r| format!("{r}"));
+    text!(Bytes, parse_bytes, BYTES, |b| format!("{} B", b.0));
 }
 
 #[cfg(test)]

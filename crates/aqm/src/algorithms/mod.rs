@@ -1,3 +1,16 @@
 //! One file per algorithm.
 
 pub mod drop_tail;
+pub mod pi;
+pub mod red;
+pub mod rem;
+pub mod fuzzy_red;
+pub mod pd;
+
+/// The link of unit tests: 10 Mbit/s, 11 ms, packets of 1000 bytes.
+#[cfg(test)]
+pub(crate) fn test_link() -> crate::Link {
+    use sojourn_units::{Duration, Rate};
+    let rate = Rate::from_bps(10_000_000).expect("above zero");
+    crate::Link { rate, delay: Duration::from_millis(11), mean_packet: 1000, limit_packets: 100 }
+}

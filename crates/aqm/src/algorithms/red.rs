@@ -1,0 +1,206 @@
+//! RED: random early detection, as ns-2.35 does it (Floyd and Jacobson 1993; gentle, Floyd 2000; adaptive,
+//! Floyd, Gummadi and Shenker 2001, or Feng et al. 1999).
+//!
+//! On every arrival the average queue is updated and gives a probability; early drops are spread evenly.
+//! What ns-2 fixes beyond the papers:
+//! - the average of an idle link decays as if `floor(ptc * idle time)` packets had found the queue empty,
+//!   ptc being the packets of mean size that the link sends in a second;
+//! - the first arrival above `min` is let through and only starts the count;
+//! - no early drop while at most one packet waits (with `queue_in_bytes`: at most one byte);
+//! - a packet lost to a full queue restarts the count;
+//! - gentle's upper line keeps the `max_p` of the parameters while adaptive RED moves the lower one.
+//!
+//! ns-2's `setbit_` (ECN) and `limit_` belong to the queue, not to the algorithm. Its choice of a victim for
+//! forced drops other than the arriving packet (`drop_front_`, `drop_rand_`) is not here.
+
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use params::{Params, Resolved};
+
+use crate::{Aqm, Arrival, Backlog, Gate, Link, ParamError, Spread, Verdict};
+use sojourn_units::{Probability, Stream, Time};
+
+/// Where the average was seen last, for Feng's rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Region {
+    Below,
+    Between,
+    Above,
+}
+
+/// RED on one link: its parameters and its state.
+#[derive(Clone, Debug)]
+pub struct Red {
+    params: Params,
+    resolved: Resolved,
+    /// Average queue, in packets or (`queue_in_bytes`) in bytes.
+    average: f64,
+    /// Present max_p; moves only if adaptive.
+    max_p: f64,
+    /// When adaptive RED last moved `max_p`.
+    adapted_at: Time,
+    region: Region,
+    /// Whether the previous arrival, too, found the average above `min`.
+    above: bool,
+    spread: Spread,
+    probability: Probability,
+}
+
+impl Params {
+    /// RED with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<Red, ParamError> {
+        let resolved = self.resolve(link)?;
+        Ok(Red {
+            params: self.clone(),
+            average: 0.0,
+            max_p: resolved.max_p,
+            adapted_at: Time::ZERO,
+            region: Region::Above,
+            above: false,
+            spread: Spread::new(self.wait, self.bytes.then_some(resolved.mean_packet)),
+            probability: Probability::ZERO,
+            resolved,
+        })
+    }
+}
+
+/// The average after `idle` packets that found nothing and one that found `waiting`.
+fn ewma(average: f64, weight: f64, idle: f64, waiting: f64) -> f64 {
+    let decayed = if idle > 0.0 { average * libm::pow(1.0 - weight, idle) } else { average };
+    decayed * (1.0 - weight) + weight * waiting
+}
+
+impl Resolved {
+    /// The probability of an early drop before spreading: 0 below `min`, a line up to `max_p` at `max`; then with
+    /// gentle a line from the configured max_p to 1 at twice `max`, without it 1.
+    pub fn profile(&self, average: f64, max_p: f64, gentle: bool) -> f64 {
+        if average < self.min {
+            0.0
+        } else if average < self.max {
+            (max_p * (average - self.min) / (self.max - self.min)).min(1.0)
+        } else if gentle {
+            ((1.0 - self.max_p) / self.max * average + 2.0 * self.max_p - 1.0).min(1.0)
+        } else {
+            1.0
+        }
+    }
+}
+
+impl Red {
+    /// The average queue in packets, or in bytes with `queue_in_bytes`.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+
+    /// The present max_p: the parameter's, or where adaptive RED has moved it.
+    pub fn max_p(&self) -> f64 {
+        self.max_p
+    }
+
+    /// The parameters as this link made them.
+    pub fn resolved(&self) -> &Resolved {
+        &self.resolved
+    }
+
+    /// Floyd's adaptive RED: once an interval, more by `alpha` above the middle fifth of `min..max`, less by the
+    /// factor `beta` below it (floyd-2001#fig1). As in ns-2 the bounds stop the next step, not the present one.
+    fn adapt_floyd(&mut self, now: Time) {
+        if now.since(self.adapted_at) <= self.params.interval {
+            return;
+        }
+        let (r, p) = (&self.resolved, &self.params);
+        let part = 0.4 * (r.max - r.min);
+        if self.average < r.min + part && self.max_p > r.bottom {
+            self.max_p *= p.beta;
+            self.adapted_at = now;
+        } else if self.average > r.max - part && self.max_p < p.top {
+            self.max_p += p.alpha.min(0.25 * self.max_p);
+            self.adapted_at = now;
+        }
+    }
+
+    /// Feng's adaptive RED: max_p is divided by `feng_alpha` when the average falls below `min`, multiplied by
+    /// `feng_beta` when it rises above `max`, once for each crossing (feng-1999#fig4).
+    fn adapt_feng(&mut self) {
+        let r = &self.resolved;
+        if r.min < self.average && self.average < r.max {
+            self.region = Region::Between;
+        } else if self.average < r.min && self.region != Region::Below {
+            self.region = Region::Below;
+            self.max_p /= self.params.feng_alpha;
+        } else if self.average > r.max && self.region != Region::Above {
+            self.region = Region::Above;
+            self.max_p *= self.params.feng_beta;
+        }
+        // ns-2 sets no bounds; these only keep the product finite.
+        self.max_p = self.max_p.clamp(1e-300, 1e300);
+    }
+
+    /// How much of the probability ns-2's `cautious` leaves to a queue far shorter than its average: shorter than
+    /// what the average would have decayed to had the queue been empty for 50 ms.
+    fn caution(&self, waiting: f64) -> f64 {
+        let decayed = || self.average * libm::pow(1.0 - self.resolved.weight, 0.05 * self.resolved.ptc);
+        match self.params.cautious {
+            1 if waiting < decayed() => 0.0,
+            2 => (waiting / decayed()).min(1.0),
+            _ => 1.0,
+        }
+    }
+
+    /// An early drop? The packet has been counted and the average is above `min`.
+    fn early(&mut self, size: u32, waiting: f64, random: &mut Stream) -> Verdict {
+        let p = self.probability.get();
+        let spread = self.spread.corrected(p, size) * self.caution(waiting);
+        if random.unit() >= spread {
+            return Verdict::Pass;
+        }
+        self.spread.reset();
+        match self.params.use_mark_p && p > self.params.mark_p {
+            true => Verdict::Drop,
+            false => Verdict::Mark,
+        }
+    }
+}
+
+impl Aqm for Red {
+    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        let waiting = if self.params.queue_in_bytes { backlog.bytes as f64 } else { f64::from(backlog.packets) };
+        let idle = backlog.idle_since.map_or(0.0, |since| self.resolved.idle_ptc * arrival.now.since(since).as_secs_f64());
+        self.average = ewma(self.average, self.resolved.weight, libm::floor(idle), waiting);
+        match (self.params.adaptive, self.params.feng_adaptive) {
+            (true, false) => self.adapt_floyd(arrival.now),
+            (true, true) => self.adapt_feng(),
+            _ => {}
+        }
+        self.spread.count(arrival.size);
+        if self.average < self.resolved.min || waiting <= 1.0 {
+            self.above = false;
+            self.probability = Probability::ZERO;
+            return Verdict::Pass;
+        }
+        self.probability = Probability::clamped(self.resolved.profile(self.average, self.max_p, self.params.gentle));
+        if !self.params.use_mark_p && self.average >= self.resolved.certain {
+            self.spread.reset();
+            Verdict::Drop
+        } else if self.above {
+            self.early(arrival.size, waiting, random)
+        } else {
+            self.above = true;
+            self.spread.restart(arrival.size);
+            Verdict::Pass
+        }
+    }
+
+    fn on_overflow(&mut self) {
+        self.spread.reset();
+    }
+
+    fn probability(&self) -> Probability {
+        self.probability
+    }
+}

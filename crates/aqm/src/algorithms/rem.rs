@@ -1,0 +1,163 @@
+//! REM: random exponential marking (Athuraliya, Li, Low and Yin 2001), as ns-2.35 does it.
+//!
+//! Once per interval a price follows the mismatch of rate and queue, price += gamma (x + alpha (q - target) - c),
+//! never below 0, where x packets arrived and the link can send c; every arrival is struck with probability
+//! 1 - phi^-price. Differs from ns-2 in its mode with ECN: there the draw is made at departure and a packet that
+//! can't be marked passes; here both are decided on arrival and such a packet is dropped.
+
+use crate::{Law, Link, ParamError, Sample, Sampled, Scaled};
+use sojourn_units::{Bytes, Duration, Probability};
+
+/// The parameters of REM. The defaults are those of ns-2.35, with the link's own mean packet.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Step of the price a packet of mismatch, above 0, default 0.001 (ns-2 `gamma_`).
+    #[cfg_attr(feature = "serde", serde(alias = "gamma_"))]
+    pub gamma: f64,
+    /// Base of the probability, above 1, default 1.001 (ns-2 `phi_`).
+    #[cfg_attr(feature = "serde", serde(alias = "phi_"))]
+    pub phi: f64,
+    /// Weight of the queue against the rate in the mismatch, 0 or more, default 0.1 (a constant in ns-2).
+    pub alpha: f64,
+    /// Queue to be held, in packets, 0 or more, default 20 (ns-2 `pbo_`).
+    #[cfg_attr(feature = "serde", serde(alias = "pbo_"))]
+    pub target: f64,
+    /// Weight of the newest interval in the mean rate, above 0 and up to 1, default 1 (ns-2 `inw_`).
+    #[cfg_attr(feature = "serde", serde(alias = "inw_"))]
+    pub weight: f64,
+    /// Time between two updates, at least 1 us, default `"2 ms"` (ns-2 `pupdtime_`, in seconds there).
+    #[cfg_attr(feature = "serde", serde(alias = "pupdtime_"))]
+    pub interval: Duration,
+    /// Whether arrivals and queue are measured in bytes over `mean_packet` and the probability follows the packet's
+    /// size; default false (ns-2 `qib_`).
+    #[cfg_attr(feature = "serde", serde(alias = "qib_", alias = "queue_in_bytes"))]
+    pub bytes: bool,
+    /// Mean packet size; `"0 B"` (the default) is the link's (ns-2 `mean_pktsize_`, there 1000).
+    #[cfg_attr(feature = "serde", serde(alias = "mean_pktsize_", alias = "mean_pktsize"))]
+    pub mean_packet: Bytes,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            gamma: 0.001,
+            phi: 1.001,
+            alpha: 0.1,
+            target: 20.0,
+            weight: 1.0,
+            interval: Duration::from_millis(2),
+            bytes: false,
+            mean_packet: Bytes(0),
+        }
+    }
+}
+
+impl Params {
+    /// REM with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<Sampled<RemLaw, Scaled>, ParamError> {
+        ParamError::unless(self.gamma > 0.0 && self.gamma < 1e6, "gamma", &self.gamma, "above 0 and below a million")?;
+        ParamError::unless(self.phi > 1.0 && self.phi < 1e6, "phi", &self.phi, "above 1 and below a million")?;
+        ParamError::unless((0.0..1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to a million")?;
+        ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
+        ParamError::unless(self.weight > 0.0 && self.weight <= 1.0, "weight", &self.weight, "above 0 and at most 1")?;
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
+        let mean_packet = link.mean_packet_or("mean_packet", self.mean_packet)?;
+        let capacity = link.rate.packets_per_sec(f64::from(mean_packet)) * self.interval.as_secs_f64();
+        let law = RemLaw { params: self.clone(), mean_packet: f64::from(mean_packet), capacity, price: 0.0, arriving: 0.0 };
+        Ok(Sampled::new(law, Scaled::new(self.bytes.then_some(mean_packet))))
+    }
+}
+
+/// The price and what it is made of.
+#[derive(Clone, Debug)]
+pub struct RemLaw {
+    params: Params,
+    mean_packet: f64,
+    /// Packets of mean size that the link can send in an interval.
+    capacity: f64,
+    /// The link's price.
+    price: f64,
+    /// Mean arrivals in an interval, in packets.
+    arriving: f64,
+}
+
+impl RemLaw {
+    /// The link's price.
+    pub fn price(&self) -> f64 {
+        self.price
+    }
+}
+
+impl Law for RemLaw {
+    fn interval(&self) -> Duration {
+        self.params.interval
+    }
+
+    /// athuraliya-2001#eq1 and #eq2.
+    fn step(&mut self, sample: &Sample) -> Probability {
+        let (arrived, queue) = match self.params.bytes {
+            true => (sample.arrived_bytes / self.mean_packet, sample.backlog_bytes / self.mean_packet),
+            false => (sample.arrived_packets, sample.backlog_packets),
+        };
+        let Params { gamma, phi, alpha, target, weight, .. } = self.params;
+        self.arriving += weight * (arrived - self.arriving);
+        self.price = (self.price + gamma * (self.arriving + alpha * (queue - target) - self.capacity)).max(0.0);
+        Probability::clamped(1.0 - libm::pow(phi, -self.price))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::test_link;
+    use sojourn_units::{Rate, Time};
+
+    fn sample(packets: f64, queue: f64) -> Sample {
+        Sample {
+            now: Time::ZERO,
+            backlog_packets: queue,
+            backlog_bytes: 1000.0 * queue,
+            least_backlog_packets: 0.0,
+            arrived_packets: packets,
+            arrived_bytes: 1000.0 * packets,
+            departed_packets: 0.0,
+            departed_bytes: 0.0,
+            sojourn: 0.0,
+        }
+    }
+
+    #[test]
+    fn price_and_probability_are_those_of_the_led_card() {
+        // led-2009 card 1.3: 625 packets a second, target 20, gamma 0.01.
+        let link = Link { rate: Rate::from_bps(5_000_000).unwrap(), ..test_link() };
+        for bytes in [false, true] {
+            let mut rem = Params { gamma: 0.01, bytes, ..Params::default() }.build(&link).unwrap();
+            let expected = [(0.0, 0.0), (0.0, 0.0), (0.0375, 3.7481e-5), (0.095, 9.4948e-5), (0.1325, 1.32425e-4)];
+            for ((x, q), (price, p)) in [(1.0, 0.0), (2.0, 10.0), (3.0, 40.0), (3.0, 60.0), (2.0, 50.0)].into_iter().zip(expected) {
+                let probability = rem.law().step(&sample(x, q)).get();
+                assert!((rem.law().price() - price).abs() < 1e-12);
+                assert!((probability - p).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn the_mean_rate_follows_its_weight() {
+        let mut rem = Params { weight: 0.25, alpha: 0.0, gamma: 1.0, ..Params::default() }.build(&test_link()).unwrap();
+        // 10 Mbit/s and 1000 bytes: 2.5 packets in 2 ms. The mean goes 2.5, 4.375.
+        rem.law().step(&sample(10.0, 0.0));
+        assert!(rem.law().price().abs() < 1e-12);
+        rem.law().step(&sample(10.0, 0.0));
+        assert!((rem.law().price() - 1.875).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_base_of_one_is_refused() {
+        assert_eq!(Params { phi: 1.0, ..Params::default() }.build(&test_link()).unwrap_err().field, "phi");
+    }
+}

@@ -1,0 +1,172 @@
+//! A queue with a link behind it, and a log of every packet's fate.
+
+use sojourn_aqm::{Admission, AnyAqm, Aqm, DropReason, Limit, Link, Packet, Qdisc};
+use sojourn_units::{Duration, Rate, Serializer, Stream, Time};
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct TestPacket {
+    pub id: u32,
+    pub size: u32,
+    pub flow: u32,
+    pub ect: bool,
+    pub ce: bool,
+    pub rtt_hint_ms: u16,
+    pub has_data: bool,
+}
+
+impl Packet for TestPacket {
+    fn size(&self) -> u32 {
+        self.size
+    }
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+    fn can_mark(&self) -> bool {
+        self.ect
+    }
+    fn mark(&mut self) {
+        assert!(self.ect, "a packet that can't carry a mark was marked");
+        self.ce = true;
+    }
+    fn rtt_hint_ms(&self) -> u16 {
+        self.rtt_hint_ms
+    }
+    fn has_data(&self) -> bool {
+        self.has_data
+    }
+}
+
+/// What became of one packet.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Fate {
+    Sent { id: u32, marked: bool, waited: Duration },
+    Lost { id: u32, reason: DropReason },
+}
+
+pub fn link() -> Link {
+    let rate = Rate::from_bps(10_000_000).unwrap();
+    Link { rate, delay: Duration::from_millis(20), mean_packet: 1000, limit_packets: 100 }
+}
+
+/// A qdisc and the link it feeds; whoever drives it says when packets arrive and when the link is free.
+#[derive(Clone)]
+pub struct Bench {
+    pub queue: Qdisc<TestPacket>,
+    pub now: Time,
+    pub idle_since: Option<Time>,
+    pub fates: Vec<Fate>,
+    limit: Limit,
+}
+
+impl Bench {
+    pub fn new(aqm: AnyAqm, limit: Limit, ecn: bool, seed: u64) -> Self {
+        let queue = Qdisc::new(Admission::new(aqm, limit, ecn, Stream::named(seed, "queue")));
+        Bench { queue, now: Time::ZERO, idle_since: Some(Time::ZERO), fates: Vec::new(), limit }
+    }
+
+    /// Lets time pass, with the algorithm's timer.
+    pub fn advance(&mut self, to: Time) {
+        self.now = to;
+        self.queue.update(to, self.idle_since);
+    }
+
+    pub fn arrive(&mut self, packet: TestPacket) {
+        let fates = &mut self.fates;
+        self.queue.enqueue(self.now, packet, self.idle_since, |p, reason| fates.push(Fate::Lost { id: p.id, reason }));
+        if self.idle_since.is_some() {
+            self.idle_since = None;
+            self.free();
+        }
+    }
+
+    /// The link has sent its packet and takes the next: its size, or nothing and it falls idle.
+    pub fn free(&mut self) -> Option<u32> {
+        if self.idle_since.is_some() {
+            return None;
+        }
+        let fates = &mut self.fates;
+        match self.queue.dequeue(self.now, |p, reason| fates.push(Fate::Lost { id: p.id, reason })) {
+            Some((packet, waited)) => {
+                self.fates.push(Fate::Sent { id: packet.id, marked: packet.ce, waited });
+                Some(packet.size)
+            }
+            None => {
+                self.idle_since = Some(self.now);
+                None
+            }
+        }
+    }
+
+    /// What must hold at any time.
+    pub fn check(&self) -> Result<(), String> {
+        let p = self.queue.aqm().probability().get();
+        let (packets, bytes) = (u64::from(self.queue.packets()), self.queue.bytes());
+        let within = match self.limit {
+            Limit::Packets(limit) => packets <= u64::from(limit),
+            Limit::Bytes(limit) => bytes <= limit,
+        };
+        let says = |fine: bool, what: String| if fine { Ok(()) } else { Err(what) };
+        says((0.0..=1.0).contains(&p), format!("probability {p}"))?;
+        says(self.queue.balances(), format!("packets went astray: {:?}", self.queue.counters()))?;
+        says(within, format!("{packets} packets of {bytes} bytes wait behind {:?}", self.limit))?;
+        says((packets == 0) == (bytes == 0), format!("{packets} packets of {bytes} bytes"))
+    }
+
+    /// What must hold in the end: everything that was offered was sent or lost, once, and sent in order.
+    pub fn drain(&mut self, offered: &[u32]) -> Result<(), String> {
+        while self.idle_since.is_none() {
+            self.free();
+        }
+        self.check()?;
+        let mut seen = Vec::new();
+        let mut last = None;
+        for fate in &self.fates {
+            match *fate {
+                Fate::Lost { id, .. } => seen.push(id),
+                Fate::Sent { id, .. } if last < Some(id) => {
+                    last = Some(id);
+                    seen.push(id);
+                }
+                Fate::Sent { id, .. } => return Err(format!("{id} was sent after {last:?}")),
+            }
+        }
+        seen.sort_unstable();
+        let counters = self.queue.counters();
+        let lost = self.fates.iter().filter(|fate| matches!(fate, Fate::Lost { .. })).count() as u64;
+        let marked = self.fates.iter().filter(|fate| matches!(fate, Fate::Sent { marked: true, .. })).count() as u64;
+        let fine = seen == offered && counters.dropped() == lost && counters.marked >= marked;
+        if fine { Ok(()) } else { Err(format!("{counters:?} against {lost} lost and {marked} marked of {}", offered.len())) }
+    }
+}
+
+/// Twenty seconds of a 10 Mbit/s link under a load that swings between a half and one and a half of its rate, with
+/// bursts, pauses, four sizes of packets, many flows, most of them with ECN: every regime of every algorithm.
+pub fn workload(aqm: AnyAqm, seed: u64) -> Vec<Fate> {
+    let mut bench = Bench::new(aqm, Limit::Packets(100), true, seed);
+    let (mut traffic, mut wire) = (Stream::named(seed, "traffic"), Serializer::new(link().rate));
+    let (mut arrival, mut free, mut id) = (Time::ZERO, Time::NEVER, 0);
+    while arrival < Time::from_secs_f64(20.0) {
+        let next = arrival.min(free);
+        bench.advance(next);
+        if free <= arrival {
+            free = bench.free().map_or(Time::NEVER, |size| next + wire.send(size));
+            continue;
+        }
+        let was_idle = bench.idle_since.is_some();
+        let size = [40, 500, 1000, 1500][traffic.below(4) as usize];
+        let flow = traffic.below(20) as u32;
+        bench.arrive(TestPacket { id, size, flow, ect: flow < 14, ce: false, rtt_hint_ms: 20 * (flow as u16 % 8), has_data: size > 40 });
+        id += 1;
+        if was_idle && bench.idle_since.is_none() {
+            free = next + wire.send(size);
+        }
+        let load = 1.0 - 0.5 * (next.as_secs_f64() * 1.3).cos();
+        let gap = match traffic.below(4000) {
+            0 => 0.3,
+            1..=99 => 0.0,
+            _ => traffic.exponential(0.000_608 / load),
+        };
+        arrival = next + Duration::from_secs_f64(gap);
+    }
+    bench.fates
+}

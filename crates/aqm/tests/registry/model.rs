@@ -1,0 +1,186 @@
+//! Random operations on every registered algorithm, with its defaults and with other parameters.
+
+use crate::bench::{Bench, TestPacket, link, workload};
+use crate::knobs;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Entry, Limit, Needs, Plugin, REGISTRY, Verdict};
+use sojourn_units::{Duration, Probability, Stream, Time};
+
+/// One thing that happens to a queue, `gap` nanoseconds after the last.
+#[derive(Clone, Debug)]
+enum Op {
+    Arrive { gap: u64, size: u32, flow: u32, ect: bool, rtt_hint_ms: u16, has_data: bool },
+    Free { gap: u64 },
+}
+
+/// A case: how the algorithm differs from its defaults (knob, value), its queue, and what happens.
+#[derive(Clone, Debug)]
+struct Case {
+    turned: Vec<(Index, Index)>,
+    limit: Limit,
+    ecn: bool,
+    seed: u64,
+    ops: Vec<Op>,
+    /// A pause of up to an hour before this operation.
+    pause: (Index, u64),
+    /// Before this operation the run is branched.
+    branch: Index,
+}
+
+fn gap() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => Just(0), 10 => 0..2_000_000u64, 2 => 0..200_000_000u64, 1 => 0..5_000_000_000u64]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let size = prop_oneof![Just(1u32), Just(40), Just(1000), Just(1500), 1..65_536u32, Just(65_535)];
+    let hint = prop_oneof![Just(0u16), 1..500u16, Just(u16::MAX)];
+    let arrive = (gap(), size, any::<u32>(), any::<bool>(), hint, any::<bool>());
+    prop_oneof![
+        3 => arrive.prop_map(|(gap, size, flow, ect, rtt_hint_ms, has_data)| Op::Arrive { gap, size, flow, ect, rtt_hint_ms, has_data }),
+        2 => gap().prop_map(|gap| Op::Free { gap }),
+    ]
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let turned = prop::collection::vec(any::<(Index, Index)>(), 0..4);
+    let limit = prop_oneof![(1..200u32).prop_map(Limit::Packets), (0..200_000u64).prop_map(Limit::Bytes)];
+    let pause = (any::<Index>(), 0..3_600_000_000_000u64);
+    let ops = prop::collection::vec(op(), 1..400);
+    (turned, limit, any::<bool>(), any::<u64>(), ops, pause, any::<Index>())
+        .prop_map(|(turned, limit, ecn, seed, ops, pause, branch)| Case { turned, limit, ecn, seed, ops, pause, branch })
+}
+
+impl Case {
+    fn build(&self, entry: &Entry) -> AnyAqm {
+        let config = knobs::turn(&(entry.default)(), &self.turned);
+        config.build(&link()).expect("turned within range")
+    }
+
+    /// Runs operations `from` on, checking after each; branches off a copy where the case says so.
+    fn run(&self, bench: &mut Bench, from: usize) -> Result<Option<(usize, Bench)>, String> {
+        let mut branched = None;
+        for (i, op) in self.ops.iter().enumerate().skip(from) {
+            if i == self.branch.index(self.ops.len()) {
+                branched = Some((i, bench.clone()));
+            }
+            let pause = if i == self.pause.0.index(self.ops.len()) { self.pause.1 } else { 0 };
+            match *op {
+                Op::Arrive { gap, size, flow, ect, rtt_hint_ms, has_data } => {
+                    bench.advance(bench.now + Duration::from_nanos(gap + pause));
+                    bench.arrive(TestPacket { id: i as u32, size, flow, ect, ce: false, rtt_hint_ms, has_data });
+                }
+                Op::Free { gap } => {
+                    bench.advance(bench.now + Duration::from_nanos(gap + pause));
+                    bench.free();
+                }
+            }
+            bench.check().map_err(|what| format!("after operation {i}: {what}"))?;
+        }
+        Ok(branched)
+    }
+
+    fn hold(&self, entry: &Entry) -> Result<(), String> {
+        let offered: Vec<u32> = (0u32..).zip(&self.ops).filter(|(_, op)| matches!(op, Op::Arrive { .. })).map(|(i, _)| i).collect();
+        let start = || Bench::new(self.build(entry), self.limit, self.ecn, self.seed);
+        let (mut first, mut again) = (start(), start());
+        let branched = self.run(&mut first, 0)?;
+        self.run(&mut again, 0)?;
+        first.drain(&offered)?;
+        again.drain(&offered)?;
+        if first.fates != again.fates {
+            return Err("the same seed gave another outcome".into());
+        }
+        let (from, mut copy) = branched.ok_or("not branched")?;
+        self.run(&mut copy, from)?;
+        copy.drain(&offered)?;
+        if copy.fates != first.fates { Err(format!("a copy made before operation {from} went on differently")) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn every_algorithm_keeps_its_queue_in_order_under_any_traffic() {
+    for entry in REGISTRY {
+        let config = Config { cases: 40, failure_persistence: None, ..Config::default() };
+        let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+        let outcome = runner.run(&case(), |case| case.hold(entry).map_err(|what| TestCaseError::fail(format!("{}: {what}", entry.name))));
+        outcome.unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn every_algorithm_survives_hours_of_silence_and_floods_without_a_gap() {
+    for entry in REGISTRY {
+        let mut bench = Bench::new((entry.default)().build(&link()).unwrap(), Limit::Packets(50), false, 1);
+        let mut offered = Vec::new();
+        for hours in 0..5u64 {
+            bench.advance(bench.now + Duration::from_secs(3600 * hours));
+            for size in [1, 65_535, 1000].repeat(100) {
+                let id = offered.len() as u32;
+                offered.push(id);
+                bench.arrive(TestPacket { id, size, flow: id, ect: true, ce: false, rtt_hint_ms: 0, has_data: true });
+                bench.check().unwrap_or_else(|what| panic!("{}: {what}", entry.name));
+            }
+            while bench.free().is_some() {}
+        }
+        bench.drain(&offered).unwrap_or_else(|what| panic!("{}: {what}", entry.name));
+    }
+}
+
+/// Shows every departure to an algorithm, asked for or not.
+#[derive(Clone)]
+struct Shown(AnyAqm);
+
+impl Aqm for Shown {
+    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        self.0.on_enqueue(arrival, backlog, random)
+    }
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
+        self.0.on_dequeue(departure, sojourn, backlog)
+    }
+    fn on_overflow(&mut self) {
+        self.0.on_overflow();
+    }
+    fn update_interval(&self) -> Option<Duration> {
+        self.0.update_interval()
+    }
+    fn first_update(&self) -> Time {
+        self.0.first_update()
+    }
+    fn on_update(&mut self, now: Time, backlog: &Backlog) {
+        self.0.on_update(now, backlog);
+    }
+    fn needs(&self) -> Needs {
+        Needs { departures: true, ..self.0.needs() }
+    }
+    fn probability(&self) -> Probability {
+        self.0.probability()
+    }
+}
+
+impl Plugin for Shown {
+    fn boxed_clone(&self) -> Box<dyn Plugin> {
+        Box::new(self.clone())
+    }
+}
+
+#[test]
+fn an_algorithm_that_reads_departures_asks_for_them() {
+    for entry in REGISTRY {
+        let build = || (entry.default)().build(&link()).unwrap();
+        let shown = workload(AnyAqm::Custom(Box::new(Shown(build()))), 1);
+        assert!(workload(build(), 1) == shown, "{}: its needs() must say `departures`", entry.name);
+    }
+}
+
+#[test]
+fn names_in_the_registry_are_unique_and_summaries_say_something() {
+    for (i, entry) in REGISTRY.iter().enumerate() {
+        assert!(REGISTRY[..i].iter().all(|other| other.name != entry.name), "{} is there twice", entry.name);
+        assert_eq!((entry.default)().name(), entry.name);
+        assert!(entry.summary.len() > 10 && !entry.summary.ends_with('.'), "{}: {}", entry.name, entry.summary);
+        let config: AqmConfig = (entry.default)();
+        assert_eq!(knobs::read(entry.name, knobs::written(&config)).as_ref(), Ok(&config), "a config must survive being written and read");
+    }
+}

@@ -1,0 +1,105 @@
+//! Reno's window law: one segment more per round trip, half after congestion (RFC 5681 section 3.1).
+//! Reno, NewReno and SACK differ in recovery, which is the endpoint's, not in this.
+
+extern crate alloc;
+use crate::{Ack, Classic, Congestion, ParamError, Start, WindowLaw};
+use alloc::format;
+use sojourn_units::Time;
+
+/// Parameters of the law.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Segments added per round trip in congestion avoidance; default 1 (RFC 5681 eq. 3).
+    pub increase: f64,
+    /// The part of the window kept after congestion, above 0 and below 1; default 0.5 (RFC 5681 eq. 4).
+    pub decrease: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { increase: 1.0, decrease: 0.5 }
+    }
+}
+
+impl Params {
+    /// The controller, or which parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Classic<Reno>, ParamError> {
+        let error = |field, given: f64, taken| Err(ParamError { field, given: format!("{given}"), taken });
+        if !(self.increase > 0.0 && self.increase.is_finite()) {
+            return error("increase", self.increase, "a number of segments above 0");
+        }
+        if !(self.decrease > 0.0 && self.decrease < 1.0) {
+            return error("decrease", self.decrease, "a fraction above 0 and below 1");
+        }
+        Ok(Classic::new(start, Reno { params: self.clone() }))
+    }
+}
+
+/// The law.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    params: Params,
+}
+
+impl WindowLaw for Reno {
+    #[inline]
+    fn grow(&mut self, cwnd: f64, _ack: &Ack) -> f64 {
+        cwnd + self.params.increase / cwnd
+    }
+
+    fn cut(&mut self, event: &Congestion) -> (f64, f64) {
+        let kept = event.window * self.params.decrease;
+        (libm::floor(kept).max(2.0), kept.max(1.0))
+    }
+
+    fn threshold_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+        libm::floor(window * 0.5).max(2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CongestionController, Signal};
+    use sojourn_units::Duration;
+
+    fn ack() -> Ack {
+        Ack {
+            now: Time::ZERO,
+            acked: 1.0,
+            rtt: None,
+            srtt: Duration::ZERO,
+            rtt_min: Duration::ZERO,
+            one_way_delay: None,
+            in_flight: 1.0,
+            window_limited: true,
+        }
+    }
+
+    #[test]
+    fn the_window_doubles_in_slow_start_and_grows_by_one_segment_a_round_trip_after_it() {
+        let mut reno = Params::default().build(Start { window: 2.0, ssthresh: 16.0 }).unwrap();
+        (0..14).for_each(|_| reno.on_ack(&ack()));
+        assert_eq!(reno.cwnd(), 16.0);
+        (0..16).for_each(|_| reno.on_ack(&ack()));
+        assert!((reno.cwnd() - 17.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn congestion_halves_the_window_and_the_threshold_is_whole_and_at_least_two() {
+        let mut reno = Params::default().build(Start { window: 21.5, ssthresh: 100.0 }).unwrap();
+        reno.on_congestion(&Congestion { now: Time::ZERO, window: 21.5, signal: Signal::Loss });
+        assert_eq!((reno.ssthresh(), reno.cwnd()), (10.0, 10.75));
+        reno.on_congestion(&Congestion { now: Time::ZERO, window: 1.5, signal: Signal::Loss });
+        assert_eq!((reno.ssthresh(), reno.cwnd()), (2.0, 1.0));
+    }
+
+    #[test]
+    fn a_timeout_starts_again_from_one_segment() {
+        let mut reno = Params::default().build(Start { window: 20.0, ssthresh: 100.0 }).unwrap();
+        reno.on_rto(Time::ZERO, 20.0);
+        assert_eq!((reno.ssthresh(), reno.cwnd()), (10.0, 1.0));
+    }
+}

@@ -1,0 +1,102 @@
+//! What a controller sees and what it answers.
+
+extern crate alloc;
+use alloc::string::String;
+use core::fmt;
+use sojourn_units::{Duration, Rate, Time};
+
+/// An acknowledgement of new data outside loss recovery.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// When it arrived.
+    pub now: Time,
+    /// Segments it acknowledges for the first time.
+    pub acked: f64,
+    /// A round-trip sample if it carries one.
+    pub rtt: Option<Duration>,
+    /// The smoothed round-trip time, zero before the first sample.
+    pub srtt: Duration,
+    /// The least round-trip time seen.
+    pub rtt_min: Duration,
+    /// The delay from sender to receiver by their two clocks, in nanoseconds (only differences mean something).
+    pub one_way_delay: Option<i64>,
+    /// Segments in flight before this acknowledgement.
+    pub in_flight: f64,
+    /// Whether the window, and not the application or the receiver, held the sender back.
+    pub window_limited: bool,
+}
+
+/// What told of congestion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signal {
+    /// Segments were lost (three duplicate acknowledgements or the like).
+    Loss,
+    /// A congestion mark was echoed (RFC 3168).
+    Mark,
+}
+
+/// Congestion, told at most once a window.
+#[derive(Clone, Copy, Debug)]
+pub struct Congestion {
+    /// When.
+    pub now: Time,
+    /// The window in use, in segments: what the endpoint's profile takes for it (cwnd bounded by the
+    /// receive window, or what is in flight, RFC 5681 eq. 4).
+    pub window: f64,
+    /// What told of it.
+    pub signal: Signal,
+}
+
+/// What a connection begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// The initial window in segments.
+    pub window: f64,
+    /// The initial slow start threshold in segments.
+    pub ssthresh: f64,
+}
+
+/// A congestion controller. `clone` copies all state; nothing may panic.
+pub trait CongestionController {
+    /// New data was acknowledged outside recovery.
+    fn on_ack(&mut self, ack: &Ack);
+
+    /// Congestion was signaled.
+    fn on_congestion(&mut self, event: &Congestion);
+
+    /// The retransmission timer expired; `window` as in [`Congestion`].
+    fn on_rto(&mut self, now: Time, window: f64);
+
+    /// The window in segments; the endpoint sends whole segments within it.
+    fn cwnd(&self) -> f64;
+
+    /// Sets the window: the endpoint does so after a handshake, an idle time or the end of recovery.
+    fn set_cwnd(&mut self, cwnd: f64);
+
+    /// The slow start threshold in segments.
+    fn ssthresh(&self) -> f64;
+
+    /// A rate to pace at, if the controller wants one.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+}
+
+/// A parameter out of range: which, what was given, what is taken.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ParamError {
+    /// The parameter's name as a user writes it.
+    pub field: &'static str,
+    /// The value given.
+    pub given: String,
+    /// What is taken, as half a sentence.
+    pub taken: &'static str,
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: given {}, taken is {}", self.field, self.given, self.taken)
+    }
+}
+
+impl core::error::Error for ParamError {}

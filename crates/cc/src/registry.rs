@@ -1,0 +1,90 @@
+//! The closed set of controllers: one line each.
+
+use crate::algorithms::*;
+use crate::{Ack, Classic, Congestion, CongestionController, ParamError, Start};
+use sojourn_units::{Rate, Time};
+
+/// What `sojourn list` says of a controller.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// One sentence on what it is.
+    pub summary: &'static str,
+    /// Its defaults.
+    pub default: fn() -> CcConfig,
+}
+
+macro_rules! registry {
+    ($($name:literal $variant:ident($params:ty => $cc:ty): $summary:literal,)*) => {
+        /// The parameters of any registered controller.
+        #[derive(Clone, PartialEq, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "cc"))]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum CcConfig {
+            $(#[doc = $summary] #[cfg_attr(feature = "serde", serde(rename = $name))] $variant($params),)*
+        }
+
+        /// Any registered controller.
+        #[derive(Clone, Debug)]
+        pub enum AnyController {
+            $(#[doc = $summary] $variant($cc),)*
+        }
+
+        /// Every registered controller, in the order of the registry.
+        pub const REGISTRY: &[Entry] = &[
+            $(Entry { name: $name, summary: $summary, default: || CcConfig::$variant(<$params>::default()) },)*
+        ];
+
+        impl CcConfig {
+            /// The name in scenario files.
+            pub fn name(&self) -> &'static str {
+                match self { $(CcConfig::$variant(_) => $name,)* }
+            }
+
+            /// The controller at the start of a connection, or which parameter is out of range.
+            pub fn build(&self, start: Start) -> Result<AnyController, ParamError> {
+                match self { $(CcConfig::$variant(params) => params.build(start).map(AnyController::$variant),)* }
+            }
+
+            /// Reads the parameters of the controller called `name`; `None` if there is none of that name.
+            #[cfg(feature = "serde")]
+            pub fn deserialize<'de, D: serde::Deserializer<'de>>(name: &str, input: D) -> Option<Result<Self, D::Error>> {
+                match name {
+                    $($name => Some(<$params as serde::Deserialize>::deserialize(input).map(CcConfig::$variant)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl CongestionController for AnyController {
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack) {
+                match self { $(AnyController::$variant(c) => c.on_ack(ack),)* }
+            }
+            fn on_congestion(&mut self, event: &Congestion) {
+                match self { $(AnyController::$variant(c) => c.on_congestion(event),)* }
+            }
+            fn on_rto(&mut self, now: Time, window: f64) {
+                match self { $(AnyController::$variant(c) => c.on_rto(now, window),)* }
+            }
+            #[inline]
+            fn cwnd(&self) -> f64 {
+                match self { $(AnyController::$variant(c) => c.cwnd(),)* }
+            }
+            fn set_cwnd(&mut self, cwnd: f64) {
+                match self { $(AnyController::$variant(c) => c.set_cwnd(cwnd),)* }
+            }
+            fn ssthresh(&self) -> f64 {
+                match self { $(AnyController::$variant(c) => c.ssthresh(),)* }
+            }
+            fn pacing_rate(&self) -> Option<Rate> {
+                match self { $(AnyController::$variant(c) => c.pacing_rate(),)* }
+            }
+        }
+    };
+}
+
+registry! {
+    "reno" Reno(reno::Params => Classic<reno::Reno>): "additive increase, half after congestion (RFC 5681)",
+}

@@ -1,0 +1,256 @@
+//! Rule tables, read from the text a paper prints.
+
+use crate::{FuzzyError, Output, Variable};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Rules for two inputs: which consequent for which pair of terms, or for one term alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuleTable {
+    rows: usize,
+    columns: usize,
+    /// `(rows + 1) x (columns + 1)` consequents, row by row; the last row and column are rules that do not ask.
+    cells: Vec<u8>,
+    /// Whether some rule does not ask for one of the inputs.
+    partial: bool,
+}
+
+/// No rule.
+pub(crate) const NONE: u8 = u8::MAX;
+
+struct Reader<'a> {
+    row: &'a Variable,
+    column: &'a Variable,
+    output: &'a Output,
+    table: RuleTable,
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| c.is_whitespace() || c == '|' || c == ',').filter(|word| !word.is_empty())
+}
+
+fn wrong(line: usize, word: &str, taken: String) -> FuzzyError {
+    FuzzyError::Rule { line, word: word.to_string(), taken }
+}
+
+fn index(line: usize, name: &str, terms: &[String], word: &str) -> Result<usize, FuzzyError> {
+    let found = terms.iter().position(|term| term == word);
+    found.ok_or_else(|| wrong(line, word, format!("a term of {name}: {}", terms.join(", "))))
+}
+
+impl RuleTable {
+    /// Reads rules for these variables from `text`.
+    ///
+    /// A grid starts with a header of the column input's terms, with or without a word in the corner; every
+    /// further line is a term of the row input and one consequent for each column. Columns and rows come in
+    /// any order. `.` stands for no rule; `*` in place of a row or column term stands for rules that do not
+    /// ask for that input. Words are separated by spaces, tabs, commas or bars; lines of dashes (as in
+    /// Markdown) are skipped, and so is what follows a `#`.
+    ///
+    /// Lines `IF row IS x AND column IS y THEN z` (or `THEN output IS z`, either order of inputs, or one
+    /// input alone) may stand by themselves or beside a grid. Keywords are read in any case.
+    ///
+    /// Refused, with line and word, where a word is not what is expected there or a rule is given twice.
+    pub fn parse(text: &str, row: &Variable, column: &Variable, output: &Output) -> Result<RuleTable, FuzzyError> {
+        let (rows, columns) = (row.terms().len(), column.terms().len());
+        let table = RuleTable { rows, columns, cells: vec![NONE; (rows + 1) * (columns + 1)], partial: false };
+        let mut reader = Reader { row, column, output, table };
+        let mut header: Option<Vec<usize>> = None;
+        let mut last = 1;
+        for (i, line) in text.lines().enumerate() {
+            let (number, line) = (i + 1, line.split('#').next().unwrap_or(""));
+            let ruled = line.contains("--") && line.chars().all(|c| "|-:+ \t".contains(c));
+            let Some(first) = words(line).next().filter(|_| !ruled) else { continue };
+            last = number;
+            if first.eq_ignore_ascii_case("if") {
+                reader.sentence(number, line)?;
+            } else if let Some(header) = &header {
+                reader.grid_row(number, line, header)?;
+            } else {
+                header = Some(reader.header(number, line)?);
+            }
+        }
+        match reader.table.rules() {
+            0 => Err(wrong(last, "", "at least one rule".to_string())),
+            _ => Ok(reader.table),
+        }
+    }
+
+    /// The number of rules.
+    pub fn rules(&self) -> usize {
+        self.cells.iter().filter(|&&cell| cell != NONE).count()
+    }
+
+    /// The consequent for these terms, `None` standing for an input that is not asked for; `None` where
+    /// there is no such rule.
+    pub fn consequent(&self, row: Option<usize>, column: Option<usize>) -> Option<usize> {
+        let (row, column) = (row.unwrap_or(self.rows), column.unwrap_or(self.columns));
+        if row > self.rows || column > self.columns {
+            return None;
+        }
+        Some(self.cell(row, column)).filter(|&cell| cell != NONE).map(usize::from)
+    }
+
+    /// The first pair of terms for which no rule fires, if there is one.
+    pub fn gap(&self) -> Option<(usize, usize)> {
+        let pairs = (0..self.rows).flat_map(|row| (0..self.columns).map(move |column| (row, column)));
+        let bare = |row, column| self.consequent(row, column).is_none();
+        pairs
+            .into_iter()
+            .find(|&(row, column)| bare(Some(row), Some(column)) && bare(Some(row), None) && bare(None, Some(column)) && bare(None, None))
+    }
+
+    /// The cell at this row and column; the index past the last stands for "not asked".
+    #[inline]
+    pub(crate) fn cell(&self, row: usize, column: usize) -> u8 {
+        self.cells[row * (self.columns + 1) + column]
+    }
+
+    /// Whether some rule asks for one input alone.
+    #[inline]
+    pub(crate) fn partial(&self) -> bool {
+        self.partial
+    }
+}
+
+impl Reader<'_> {
+    fn row_term(&self, line: usize, word: &str) -> Result<usize, FuzzyError> {
+        if word == "*" { Ok(self.table.rows) } else { index(line, self.row.name(), self.row.terms(), word) }
+    }
+
+    fn column_term(&self, line: usize, word: &str) -> Result<usize, FuzzyError> {
+        if word == "*" { Ok(self.table.columns) } else { index(line, self.column.name(), self.column.terms(), word) }
+    }
+
+    fn header(&self, line: usize, text: &str) -> Result<Vec<usize>, FuzzyError> {
+        let first = words(text).next().unwrap_or("");
+        // A first word that is no term of the columns is the corner.
+        let corner = usize::from(self.column_term(line, first).is_err());
+        let terms = words(text).skip(corner).map(|word| self.column_term(line, word)).collect::<Result<Vec<_>, _>>()?;
+        match terms.is_empty() {
+            true => Err(wrong(line, first, format!("a header with terms of {}: {}", self.column.name(), self.column.terms().join(", ")))),
+            false => Ok(terms),
+        }
+    }
+
+    fn grid_row(&mut self, line: usize, text: &str, header: &[usize]) -> Result<(), FuzzyError> {
+        let mut rest = words(text);
+        let name = rest.next().unwrap_or("");
+        let row = self.row_term(line, name)?;
+        for (i, &column) in header.iter().enumerate() {
+            let missing = || wrong(line, "", format!("{} consequents after \"{name}\", {i} were given", header.len()));
+            let word = rest.next().ok_or_else(missing)?;
+            if word != "." {
+                self.set(line, word, row, column)?;
+            }
+        }
+        rest.next().map_or(Ok(()), |word| Err(wrong(line, word, format!("the end of the line after {} consequents", header.len()))))
+    }
+
+    fn sentence(&mut self, line: usize, text: &str) -> Result<(), FuzzyError> {
+        let mut rest = words(text).skip(1);
+        let (mut row, mut column) = (None, None);
+        let mut next = |taken: &str| rest.next().ok_or_else(|| wrong(line, "", taken.to_string()));
+        let keyword = |word: &str, taken: &[&str]| match taken.iter().position(|k| word.eq_ignore_ascii_case(k)) {
+            Some(at) => Ok(at),
+            None => Err(wrong(line, word, taken.join(" or "))),
+        };
+        loop {
+            let inputs = format!("{} or {}, each once", self.row.name(), self.column.name());
+            let variable = next(&inputs)?;
+            keyword(next("IS")?, &["IS"])?;
+            if variable == self.row.name() && row.is_none() {
+                row = Some(self.row_term(line, next("a term")?)?);
+            } else if variable == self.column.name() && column.is_none() {
+                column = Some(self.column_term(line, next("a term")?)?);
+            } else {
+                return Err(wrong(line, variable, inputs));
+            }
+            if keyword(next("AND or THEN")?, &["AND", "THEN"])? == 1 {
+                break;
+            }
+        }
+        let mut consequent = next("a consequent")?;
+        if consequent == self.output.name() && !self.output.terms().iter().any(|term| term == consequent) {
+            keyword(next("IS")?, &["IS"])?;
+            consequent = next("a consequent")?;
+        }
+        if let Some(word) = rest.next() {
+            return Err(wrong(line, word, "the end of the rule".to_string()));
+        }
+        self.set(line, consequent, row.unwrap_or(self.table.rows), column.unwrap_or(self.table.columns))
+    }
+
+    fn set(&mut self, line: usize, word: &str, row: usize, column: usize) -> Result<(), FuzzyError> {
+        let consequent = index(line, self.output.name(), self.output.terms(), word)?;
+        let cell = &mut self.table.cells[row * (self.table.columns + 1) + column];
+        if *cell != NONE {
+            return Err(wrong(line, word, "a rule that is not given already".to_string()));
+        }
+        // MAX_TERMS is far below NONE.
+        *cell = consequent as u8;
+        self.table.partial |= row == self.table.rows || column == self.table.columns;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<RuleTable, FuzzyError> {
+        let row = Variable::partition("e", &[("N", -1.0), ("P", 1.0)]).unwrap();
+        let column = Variable::partition("de", &[("N", -1.0), ("Z", 0.0), ("P", 1.0)]).unwrap();
+        let output = Output::numbers("y", &[("down", -1.0), ("up", 1.0)]).unwrap();
+        RuleTable::parse(text, &row, &column, &output)
+    }
+
+    #[test]
+    fn a_grid_reads_the_same_however_it_is_ruled() {
+        let plain = parse("N Z P\nN down down up\nP down up up").unwrap();
+        assert_eq!(plain.rules(), 6);
+        assert_eq!(plain.consequent(Some(0), Some(2)), Some(1));
+        assert_eq!(plain.gap(), None);
+        let markdown = "\n| e\\de | N | Z | P |   # Table I\n|---|:-:|---|---|\n| N | down | down | up |\n| P | down | up | up |\n";
+        assert_eq!(parse(markdown).unwrap(), plain);
+        assert_eq!(parse("P,Z,N\nP,up,up,down\nN,up,down,down").unwrap(), plain);
+        let mixed = "e\\de Z\nN down\nP up\nif de is N and e is P then y is down\nIF e IS N AND de IS N THEN down
+            IF e IS N AND de IS P THEN up\nIF e IS P AND de IS P THEN y IS up";
+        assert_eq!(parse(mixed).unwrap(), plain);
+    }
+
+    #[test]
+    fn rules_may_leave_an_input_out() {
+        let table = parse("IF e IS N THEN y IS down\nIF de IS P THEN up").unwrap();
+        assert_eq!(table.consequent(Some(0), None), Some(0));
+        assert_eq!(table.consequent(None, Some(2)), Some(1));
+        assert_eq!(table.gap(), Some((1, 0)));
+        assert_eq!(parse("* P\nN down .\n* . up").unwrap(), table);
+        assert_eq!(table.consequent(Some(7), None), None);
+    }
+
+    #[test]
+    fn mistakes_are_named_by_line_and_word() {
+        for (text, said) in [
+            ("N Z P\nN down downn up", "line 2: given \"downn\", taken is a term of y: down, up"),
+            ("N Z P\n\nQ down up up", "line 3: given \"Q\", taken is a term of e: N, P"),
+            ("e N Z R\nN down up up", "line 1: given \"R\", taken is a term of de: N, Z, P"),
+            ("N Z P\nN down up", "line 2: given \"\", taken is 3 consequents after \"N\", 2 were given"),
+            ("N Z P\nN down up up up", "line 2: given \"up\", taken is the end of the line after 3 consequents"),
+            ("N Z P\nN down up up\nN down . .", "line 3: given \"down\", taken is a rule that is not given already"),
+            ("IF e ARE N THEN up", "line 1: given \"ARE\", taken is IS"),
+            ("IF q IS N THEN up", "line 1: given \"q\", taken is e or de, each once"),
+            ("IF e IS N OR de IS N THEN up", "line 1: given \"OR\", taken is AND or THEN"),
+            ("IF e IS N AND e IS P THEN up", "line 1: given \"e\", taken is e or de"),
+            ("IF e IS N THEN up up", "line 1: given \"up\", taken is the end of the rule"),
+            ("IF e IS N THEN", "line 1: given \"\", taken is a consequent"),
+            ("corner", "line 1: given \"corner\", taken is a header with terms of de"),
+            ("", "line 1: given \"\", taken is at least one rule"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{text:?} gave {error:?}");
+        }
+    }
+}

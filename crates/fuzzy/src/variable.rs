@@ -1,0 +1,138 @@
+//! Linguistic variables: an input with named terms.
+
+use crate::error::check_names;
+use crate::{FuzzyError, MAX_TERMS, Membership, Partition};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// An input of a controller: its name, its terms' names and their membership functions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Variable {
+    name: String,
+    terms: Vec<String>,
+    sets: Sets,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Sets {
+    Partition(Partition),
+    General(Vec<Membership>),
+}
+
+impl Variable {
+    /// A variable with any membership functions, which may overlap at will; refused unless there are
+    /// 1 to [`MAX_TERMS`] terms, each with its own name of one word.
+    pub fn new(name: &str, terms: &[(&str, Membership)]) -> Result<Variable, FuzzyError> {
+        if terms.is_empty() || terms.len() > MAX_TERMS {
+            return Err(FuzzyError::value(name, terms.len(), "1 to 32 terms"));
+        }
+        check_names(name, terms.iter().map(|term| term.0))?;
+        let sets = Sets::General(terms.iter().map(|term| term.1).collect());
+        Ok(Variable { name: name.to_string(), terms: terms.iter().map(|term| term.0.to_string()).collect(), sets })
+    }
+
+    /// A variable partitioned by the centers of its terms: triangles to the neighbors, shoulders at the
+    /// ends; refused unless names are distinct words and centers strictly increase.
+    pub fn partition(name: &str, terms: &[(&str, f64)]) -> Result<Variable, FuzzyError> {
+        check_names(name, terms.iter().map(|term| term.0))?;
+        let centers: Vec<f64> = terms.iter().map(|term| term.1).collect();
+        let sets = Sets::Partition(Partition::new(&centers).map_err(|error| of(name, error))?);
+        Ok(Variable { name: name.to_string(), terms: terms.iter().map(|term| term.0.to_string()).collect(), sets })
+    }
+
+    /// Its name in rules.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The names of its terms, in order.
+    pub fn terms(&self) -> &[String] {
+        &self.terms
+    }
+
+    /// The partition of a variable made by [`Variable::partition`].
+    pub fn as_partition(&self) -> Option<&Partition> {
+        match &self.sets {
+            Sets::Partition(partition) => Some(partition),
+            Sets::General(_) => None,
+        }
+    }
+
+    /// The same, to move its centers while a controller runs.
+    pub fn as_partition_mut(&mut self) -> Option<&mut Partition> {
+        match &mut self.sets {
+            Sets::Partition(partition) => Some(partition),
+            Sets::General(_) => None,
+        }
+    }
+
+    /// How much `x` belongs to the term at `term`; 0 where there is no such term and for NaN.
+    pub fn grade(&self, term: usize, x: f64) -> f64 {
+        match &self.sets {
+            Sets::Partition(partition) => partition.grade(term, x),
+            Sets::General(sets) => sets.get(term).map_or(0.0, |set| set.grade(x)),
+        }
+    }
+
+    /// Writes the grades of `x` into `grades` and says which terms were written; every other grade is 0.
+    #[inline]
+    pub(crate) fn grades(&self, x: f64, grades: &mut [f64; MAX_TERMS]) -> Range<usize> {
+        match &self.sets {
+            Sets::Partition(partition) => match partition.locate(x) {
+                Some(at) if at.next > 0.0 => {
+                    (grades[at.term], grades[at.term + 1]) = (1.0 - at.next, at.next);
+                    at.term..at.term + 2
+                }
+                Some(at) => {
+                    grades[at.term] = 1.0;
+                    at.term..at.term + 1
+                }
+                None => 0..0,
+            },
+            Sets::General(sets) => {
+                grades.iter_mut().zip(sets).for_each(|(grade, set)| *grade = set.grade(x));
+                0..sets.len()
+            }
+        }
+    }
+}
+
+/// Puts the variable's name before what the error is about.
+pub(crate) fn of(name: &str, error: FuzzyError) -> FuzzyError {
+    match error {
+        FuzzyError::Value { what, given, taken } => FuzzyError::Value { what: alloc::format!("{name}: {what}"), given, taken },
+        rule => rule,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_rules_could_not_hold_are_refused() {
+        for bad in ["", "two words", "a|b", "a,b", "#", "*", "."] {
+            assert!(Variable::partition("x", &[(bad, 0.0)]).is_err(), "{bad:?}");
+        }
+        let twice = Variable::partition("x", &[("a", 0.0), ("a", 1.0)]).unwrap_err().to_string();
+        assert!(twice.contains("x: names of terms: given \"a\""), "{twice}");
+        let order = Variable::partition("x", &[("a", 1.0), ("b", 0.0)]).unwrap_err().to_string();
+        assert!(order.contains("x: centers: given [1.0, 0.0], taken is 1 to 32 centers, strictly increasing"), "{order}");
+        assert!(Variable::new("x", &[]).is_err());
+    }
+
+    #[test]
+    fn a_partition_activates_at_most_two_terms() {
+        let variable = Variable::partition("x", &[("a", 0.0), ("b", 1.0), ("c", 3.0)]).unwrap();
+        let active = |x| {
+            let mut grades = [0.0; MAX_TERMS];
+            let range = variable.grades(x, &mut grades);
+            grades[range.clone()].iter().copied().map(move |g| (range.start, g)).collect::<Vec<_>>()
+        };
+        assert_eq!(active(2.0), [(1, 0.5), (1, 0.5)]);
+        assert_eq!(active(1.0), [(1, 1.0)]);
+        assert_eq!(active(9.0), [(2, 1.0)]);
+        assert_eq!(active(f64::NAN), []);
+    }
+}

@@ -1,0 +1,155 @@
+//! Links: names, nodes, rates, and queues whose parameters fit.
+
+use super::{Link, Queue, name, rate, within};
+use crate::error::Error;
+use crate::path::element;
+use crate::quantity::Amount;
+use crate::written::{self, Back, Change};
+use sojourn_units::{Duration, Rate};
+use std::collections::{HashMap, HashSet};
+
+/// The nodes and links of a scenario.
+pub(super) struct Network {
+    pub nodes: Vec<String>,
+    pub links: Vec<Link>,
+}
+
+impl Network {
+    /// The node called `name`, or what is wrong with it as the value of `field`.
+    pub fn node(&self, field: String, name: &str) -> Result<u32, Error> {
+        match self.nodes.iter().position(|node| node == name) {
+            Some(i) => Ok(i as u32),
+            None => Err(Error::new(field, crate::error::unknown("node ", name, &self.nodes))),
+        }
+    }
+}
+
+/// What a link is called in the file.
+pub(super) fn label(link: &written::Link) -> String {
+    link.name.clone().unwrap_or_else(|| format!("{}->{}", link.from, link.to))
+}
+
+/// Checks all links and names their nodes; a way back comes right after its way there.
+pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Error> {
+    if links.is_empty() {
+        return Err(Error::given("links", "none", "at least one link"));
+    }
+    let mut network = Network { nodes: Vec::new(), links: Vec::new() };
+    let (mut nodes, mut names) = (HashMap::new(), HashSet::new());
+    for (i, link) in links.iter().enumerate() {
+        let label = label(link);
+        let field = if link.name.is_some() { format!("links.{}", element(&label)) } else { format!("links[{i}]") };
+        for (end, node) in [("from", &link.from), ("to", &link.to)] {
+            name(format!("{field}.{end}"), "node", node)?;
+        }
+        name(format!("links[{i}].name"), "link", &label)?;
+        if link.from == link.to {
+            return Err(Error::given(format!("{field}.to"), format_args!("\"{}\", where it starts", link.to), "another node"));
+        }
+        let mut node = |name: &String| {
+            *nodes.entry(name.clone()).or_insert_with(|| {
+                network.nodes.push(name.clone());
+                network.nodes.len() as u32 - 1
+            })
+        };
+        let ends = (node(&link.from), node(&link.to));
+        for made in directed(link, label, ends, &Place { field: &field, packet })? {
+            if !names.insert(made.name.clone()) {
+                let problem = format!("given \"{}\", taken is a name that no other link has", made.name);
+                return Err(Error::new(format!("links[{i}].name"), problem));
+            }
+            network.links.push(made);
+        }
+    }
+    Ok(network)
+}
+
+/// Where a link is in the file, and the mean packet size.
+struct Place<'a> {
+    field: &'a str,
+    packet: u32,
+}
+
+/// The way there, and the way back of a duplex link.
+fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: &Place<'_>) -> Result<Vec<Link>, Error> {
+    let Place { field, packet } = *place;
+    let one = |back: &Back, field: &str, name: String, (from, to)| -> Result<Link, Error> {
+        let delay = within(format!("{field}.delay"), back.delay.unwrap_or_default())?;
+        let sends = back.rate.map(|given| rate(format!("{field}.rate"), given)).transpose()?;
+        let queue = queue(back.queue.as_ref(), &Place { field, packet }, sends, delay)?;
+        let changes = changes(&back.changes, field, sends)?;
+        Ok(Link { name, from, to, rate: sends, delay, queue, changes })
+    };
+    let there = Back { rate: link.rate, delay: Some(link.delay), queue: link.queue.clone(), changes: link.changes.clone() };
+    let mut made = vec![one(&there, field, label.clone(), (from, to))?];
+    let back_name = if link.name.is_some() { format!("{label}:back") } else { format!("{}->{}", link.to, link.from) };
+    match (&link.back, link.duplex) {
+        (Some(_), false) => return Err(Error::new(format!("{field}.back"), "given for a link one way, taken is beside duplex = true")),
+        (None, true) => {
+            made.push(one(&Back { rate: link.rate, delay: Some(link.delay), ..Back::default() }, field, back_name, (to, from))?)
+        }
+        (Some(back), true) => {
+            let back = Back { rate: back.rate.or(link.rate), delay: back.delay.or(Some(link.delay)), ..back.clone() };
+            made.push(one(&back, &format!("{field}.back"), back_name, (to, from))?);
+        }
+        (None, false) => {}
+    }
+    Ok(made)
+}
+
+/// The queue of a link that sends at a rate; none without.
+fn queue(given: Option<&written::Queue>, place: &Place<'_>, rate: Option<Rate>, delay: Duration) -> Result<Option<Queue>, Error> {
+    let Place { field, packet } = *place;
+    let Some(rate) = rate else {
+        return match given {
+            Some(_) => {
+                Err(Error::new(format!("{field}.queue"), "given for a link without rate, where nothing waits; taken is beside a rate"))
+            }
+            None => Ok(None),
+        };
+    };
+    let written::Queue { aqm, limit, ecn } = given.cloned().unwrap_or_default();
+    if limit.is_zero() {
+        return Err(Error::given(format!("{field}.queue.limit"), limit, "a limit above zero"));
+    }
+    let link = sojourn_aqm::Link { rate, delay, mean_packet: packet, limit_packets: limit.in_packets(packet).max(1) };
+    if let Err(error) = aqm.build(&link) {
+        return Err(Error::given(format!("{field}.queue.{}", error.field), error.given, error.taken));
+    }
+    Ok(Some(Queue { aqm, limit, ecn }))
+}
+
+/// Changes of the rate, in order of time.
+fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<Vec<Change>, Error> {
+    if before.is_none() && !given.is_empty() {
+        return Err(Error::new(format!("{field}.changes"), "given for a link without rate, taken is beside a rate"));
+    }
+    let mut last: Option<Duration> = None;
+    for (i, change) in given.iter().enumerate() {
+        within(format!("{field}.changes[{i}].at"), change.at)?;
+        rate(format!("{field}.changes[{i}].rate"), change.rate)?;
+        if let Some(last) = last.filter(|last| *last >= change.at) {
+            return Err(Error::given(
+                format!("{field}.changes[{i}].at"),
+                change.at,
+                format_args!("a time after {last}, the change before"),
+            ));
+        }
+        last = Some(change.at);
+    }
+    Ok(given.to_vec())
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        let written::Queue { aqm, limit, ecn } = written::Queue::default();
+        Queue { aqm, limit, ecn }
+    }
+}
+
+impl Queue {
+    /// A droptail queue with this limit.
+    pub(crate) fn droptail(limit: Amount) -> Self {
+        Queue { limit, ..Queue::default() }
+    }
+}

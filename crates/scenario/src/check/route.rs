@@ -1,0 +1,62 @@
+//! Ways through the network.
+
+use super::Link;
+use super::links::Network;
+use crate::error::Error;
+use std::collections::VecDeque;
+
+/// The links that leave each node, in the order of the file.
+pub(super) struct Ways<'a> {
+    network: &'a Network,
+    leaving: Vec<Vec<u32>>,
+}
+
+impl<'a> Ways<'a> {
+    pub fn new(network: &'a Network) -> Self {
+        let mut leaving = vec![Vec::new(); network.nodes.len()];
+        for (i, link) in network.links.iter().enumerate() {
+            leaving[link.from as usize].push(i as u32);
+        }
+        Ways { network, leaving }
+    }
+
+    /// The way with the fewest links; of several, the one whose first differing link is earlier in the file.
+    pub fn shortest(&self, from: u32, to: u32) -> Option<Vec<u32>> {
+        let mut reached_by: Vec<Option<u32>> = vec![None; self.leaving.len()];
+        let mut next = VecDeque::from([from]);
+        while let Some(node) = next.pop_front() {
+            if node == to {
+                break;
+            }
+            for &link in &self.leaving[node as usize] {
+                let end = self.link(link).to;
+                if end != from && reached_by[end as usize].is_none() {
+                    reached_by[end as usize] = Some(link);
+                    next.push_back(end);
+                }
+            }
+        }
+        let (mut way, mut here) = (Vec::new(), to);
+        while here != from {
+            let link = reached_by[here as usize]?;
+            way.push(link);
+            here = self.link(link).from;
+        }
+        way.reverse();
+        Some(way)
+    }
+
+    /// The way along these nodes, or which step has no link. Of parallel links the first in the file is taken.
+    pub fn along(&self, field: &str, nodes: &[u32]) -> Result<Vec<u32>, Error> {
+        let step = |pair: &[u32]| {
+            let link = self.leaving[pair[0] as usize].iter().find(|&&link| self.link(link).to == pair[1]);
+            let name = |node: u32| &self.network.nodes[node as usize];
+            link.copied().ok_or_else(|| Error::new(field, format!("there is no link from {} to {}", name(pair[0]), name(pair[1]))))
+        };
+        nodes.windows(2).map(step).collect()
+    }
+
+    fn link(&self, link: u32) -> &Link {
+        &self.network.links[link as usize]
+    }
+}

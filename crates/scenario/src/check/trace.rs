@@ -1,0 +1,94 @@
+//! Which links and flows are traced.
+
+use super::{Group, Link, Sampled, Trace, above_zero};
+use crate::error::{Error, unknown};
+use crate::written;
+use sojourn_units::Duration;
+
+/// The most samples one series may have.
+const MOST_SAMPLES: u64 = 10_000_000;
+
+/// Resolves patterns into positions.
+pub(super) fn check(trace: &written::Trace, links: &[Link], groups: &[Group], duration: Duration) -> Result<Trace, Error> {
+    let every = |field: &str, every: Duration| -> Result<Duration, Error> {
+        above_zero(field, every)?;
+        match duration.as_nanos() / every.as_nanos() {
+            0..=MOST_SAMPLES => Ok(every),
+            _ => Err(Error::given(field, every, format_args!("a span of which at most {MOST_SAMPLES} make the run"))),
+        }
+    };
+    let mut made = Trace::default();
+    if let Some(given) = &trace.queue {
+        let every = every("trace.queue.every", given.every)?;
+        made.queue = Some(Sampled { links: find_links("trace.queue.links", &given.links, links, true)?, flows: Vec::new(), every });
+    }
+    if let Some(given) = &trace.cwnd {
+        let every = every("trace.cwnd.every", given.every)?;
+        made.cwnd = Some(Sampled { links: Vec::new(), flows: find_flows("trace.cwnd.flows", &given.flows, groups, true)?, every });
+    }
+    if let Some(given) = &trace.throughput {
+        let every = every("trace.throughput.every", given.every)?;
+        let links = find_links("trace.throughput.links", &given.links, links, false)?;
+        made.throughput = Some(Sampled { links, flows: find_flows("trace.throughput.flows", &given.flows, groups, false)?, every });
+    }
+    if let Some(given) = &trace.rtt {
+        made.rtt = find_flows("trace.rtt.flows", &given.flows, groups, true)?;
+    }
+    Ok(made)
+}
+
+/// The links that the patterns mean; `queues` says that only those with a queue will do.
+fn find_links(field: &str, patterns: &[String], links: &[Link], queues: bool) -> Result<Vec<u32>, Error> {
+    let mut found = Vec::new();
+    for (i, pattern) in patterns.iter().enumerate() {
+        let fits = |link: &Link| !queues || link.queue.is_some();
+        if pattern == "*" {
+            found.extend((0..links.len() as u32).filter(|&link| fits(&links[link as usize])));
+            continue;
+        }
+        match links.iter().position(|link| link.name == *pattern) {
+            Some(link) if fits(&links[link]) => found.push(link as u32),
+            Some(_) => {
+                return Err(Error::given(format!("{field}[{i}]"), format_args!("\"{pattern}\""), "a link with a rate, where packets wait"));
+            }
+            None => {
+                let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).chain(["*"]).collect();
+                return Err(Error::new(format!("{field}[{i}]"), unknown("link ", pattern, &names)));
+            }
+        }
+    }
+    Ok(in_order(found))
+}
+
+/// The flows that the patterns mean; `tcp` says that only those over TCP will do.
+fn find_flows(field: &str, patterns: &[String], groups: &[Group], tcp: bool) -> Result<Vec<u32>, Error> {
+    let mut found = Vec::new();
+    for (i, pattern) in patterns.iter().enumerate() {
+        let at = format!("{field}[{i}]");
+        let (mut first, before) = (0, found.len());
+        let (name, which) = pattern.rsplit_once('/').unwrap_or((pattern, ""));
+        for group in groups {
+            let (flows, fits) = (first..first + group.count, !tcp || group.tcp.is_some());
+            first = flows.end;
+            match which.parse::<u32>() {
+                _ if pattern == "*" && fits => found.extend(flows),
+                _ if group.name != name || pattern == "*" => {}
+                _ if !fits => return Err(Error::given(at, format_args!("\"{pattern}\""), "flows over TCP")),
+                _ if which == "*" => found.extend(flows),
+                Ok(i) if i < group.count => found.push(flows.start + i),
+                _ => return Err(Error::given(at, format_args!("\"{pattern}\""), format_args!("{name}/0 to {name}/{}", group.count - 1))),
+            }
+        }
+        if found.len() == before && pattern != "*" {
+            let names: Vec<String> = groups.iter().map(|group| format!("{}/*", group.name)).chain(["*".to_string()]).collect();
+            return Err(Error::new(at, unknown("flow ", pattern, &names)));
+        }
+    }
+    Ok(in_order(found))
+}
+
+fn in_order(mut found: Vec<u32>) -> Vec<u32> {
+    found.sort_unstable();
+    found.dedup();
+    found
+}

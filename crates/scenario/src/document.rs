@@ -1,0 +1,171 @@
+//! A scenario file as text and as a table, and the way from there to what it means.
+
+use crate::check::{self, Checked};
+use crate::error::{Error, humanize};
+use crate::path::{self, Step};
+use crate::written::Scenario;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+/// A scenario file: its text where there is one, and the table that was read and may be changed by path.
+#[derive(Clone, Debug)]
+pub struct Document {
+    file: String,
+    text: Option<Arc<str>>,
+    table: Table,
+    changed: Vec<Vec<Step>>,
+}
+
+impl Document {
+    /// Reads TOML; `file` is what messages call it, and its stem is the scenario's default name.
+    ///
+    /// # Errors
+    /// Text that is not TOML, with line and column.
+    pub fn from_toml(file: &str, text: &str) -> Result<Document, Error> {
+        let table = text.parse::<Table>().map_err(|error| syntax(text, &error).in_file(file))?;
+        Ok(Document { file: file.to_string(), text: Some(Arc::from(text)), table, changed: Vec::new() })
+    }
+
+    /// Takes a table that was made in a program.
+    pub fn from_table(file: &str, table: Table) -> Document {
+        Document { file: file.to_string(), text: None, table, changed: Vec::new() }
+    }
+
+    /// Reads the same structure as JSON.
+    ///
+    /// # Errors
+    /// Text that is not a JSON object, or that holds a null.
+    pub fn from_json(file: &str, text: &str) -> Result<Document, Error> {
+        let table = serde_json::from_str::<Table>(text).map_err(|error| {
+            let position = (error.line() > 0).then(|| (error.line(), error.column()));
+            Error { position, ..Error::new("", humanize(&error.to_string())) }.in_file(file)
+        })?;
+        Ok(Document::from_table(file, table))
+    }
+
+    /// What messages call it.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The table as it is now.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Sets the field at `path`, as [`crate::set_path`] does.
+    ///
+    /// # Errors
+    /// A path that leads nowhere.
+    pub fn set(&mut self, path: &str, value: Value) -> Result<(), Error> {
+        path::set_path(&mut self.table, path, value).map_err(|error| error.in_file(&self.file))?;
+        self.changed.push(path::parse(path)?);
+        Ok(())
+    }
+
+    /// The scenario as written: every key is known and every value is of its kind.
+    ///
+    /// # Errors
+    /// The first key or value that is not.
+    pub fn written(&self) -> Result<Scenario, Error> {
+        read(&self.table).map_err(|error| self.locate(error))
+    }
+
+    /// The scenario as checked.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn check(&self) -> Result<Checked, Error> {
+        let stem = std::path::Path::new(&self.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let stem = stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string());
+        check::check(&self.written()?, &stem).map_err(|error| self.locate(error))
+    }
+
+    /// Adds the file and, where the field still is as it was in the text, its line and column.
+    fn locate(&self, error: Error) -> Error {
+        let mut error = error.in_file(&self.file);
+        let steps = path::parse(&error.field).unwrap_or_default();
+        let known = (0..=steps.len()).rev().find_map(|n| path::concrete(&self.table, &steps[..n])).unwrap_or_default();
+        let changed = self.changed.iter().filter_map(|steps| path::concrete(&self.table, steps)).any(|steps| known.starts_with(&steps));
+        if let (Some(text), false, None) = (&self.text, changed, error.position) {
+            error.position = position_of(text, &known);
+        }
+        error
+    }
+}
+
+/// Reads a typed structure from a table; the error's field is the path by names.
+pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
+    serde_path_to_error::deserialize(table.clone()).map_err(|error| {
+        let (inner, message) = split(error.inner().message());
+        let mut steps: Vec<Step> = error.path().iter().filter_map(step).collect();
+        steps.extend(inner);
+        // A key that is not known is named by the message; the field is the table that holds it.
+        if message.starts_with("unknown field") && path::concrete(table, &steps).is_some_and(|_| ends_with_key(&steps, &message)) {
+            steps.pop();
+        }
+        Error::from_serde(path::by_name(table, &steps), &message)
+    })
+}
+
+/// Whether the last step is the key that the message calls unknown.
+fn ends_with_key(steps: &[Step], message: &str) -> bool {
+    matches!(steps.last(), Some(Step::Key(key)) if message.starts_with(&format!("unknown field `{key}`")))
+}
+
+/// serde's step as ours.
+fn step(segment: &serde_path_to_error::Segment) -> Option<Step> {
+    match segment {
+        serde_path_to_error::Segment::Seq { index } => Some(Step::Index(*index)),
+        serde_path_to_error::Segment::Map { key } => Some(Step::Key(key.clone())),
+        _ => None,
+    }
+}
+
+/// The message of an error inside a table whose kind is chosen by one of its keys: "in `path`: message".
+fn split(message: &str) -> (Vec<Step>, String) {
+    let mut steps = Vec::new();
+    let mut rest = message;
+    while let Some((path, message)) = rest.strip_prefix("in `").and_then(|inner| inner.split_once("`: ")) {
+        match path::parse(path) {
+            Ok(inner) => steps.extend(inner),
+            Err(_) => break,
+        }
+        rest = message;
+    }
+    (steps, rest.to_string())
+}
+
+/// Where TOML can't be read, and why.
+pub(crate) fn syntax(text: &str, error: &toml::de::Error) -> Error {
+    let position = error.span().map(|span| line_and_column(text, span.start));
+    Error { position, ..Error::new("", error.message().replace('\n', ", ")) }
+}
+
+/// Line and column of a byte, counted from 1.
+fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
+    let before: String = text.char_indices().take_while(|(i, _)| *i < byte).map(|(_, c)| c).collect();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
+    (line, column)
+}
+
+/// Where in the text the value at these steps begins.
+fn position_of(text: &str, steps: &[Step]) -> Option<(usize, usize)> {
+    let root = DeTable::parse(text).ok()?;
+    let (first, rest) = steps.split_first()?;
+    let Step::Key(first) = first else { return None };
+    let mut here = root.get_ref().iter().find(|(key, _)| key.get_ref() == first.as_str()).map(|(_, value)| value)?;
+    for step in rest {
+        here = match (here.get_ref(), step) {
+            (DeValue::Table(inner), Step::Key(name)) => {
+                inner.iter().find(|(key, _)| key.get_ref() == name.as_str()).map(|(_, value)| value)?
+            }
+            (DeValue::Array(list), Step::Index(i)) => list.get(*i)?,
+            _ => return None,
+        };
+    }
+    Some(line_and_column(text, here.span().start))
+}

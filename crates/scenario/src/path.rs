@@ -1,0 +1,229 @@
+//! Fields by their path: `links.bottleneck.queue.min`, `flows[0].access.delay`.
+//!
+//! An element of a list is addressed by its name (`links.bottleneck`, for an unnamed link
+//! `links.R0->R1`) or by its position (`links[0]`). A name that holds a dot is put in quotes.
+
+use crate::error::{Error, unknown};
+use toml::{Table, Value};
+
+/// The most elements a path may have.
+const DEEPEST: usize = 32;
+
+/// One step from a table or a list to what it holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// Into a table by its key, or into a list by an element's name.
+    Key(String),
+    /// Into a list by position.
+    Index(usize),
+}
+
+/// The steps of a path, or what is wrong with it.
+pub(crate) fn parse(path: &str) -> Result<Vec<Step>, Error> {
+    let bad = |why: &str| Error::new("", format!("given path \"{path}\": {why}; taken is one such as links.bottleneck.queue.min"));
+    let mut steps = Vec::new();
+    let mut rest = path.trim();
+    loop {
+        let (key, after) = match rest.chars().next() {
+            Some(quote @ ('"' | '\'')) => rest[1..].split_once(quote).ok_or_else(|| bad("a quote is not closed"))?,
+            _ => rest.split_at(rest.find(['.', '[']).unwrap_or(rest.len())),
+        };
+        if key.is_empty() {
+            return Err(bad("an element is empty"));
+        }
+        steps.push(Step::Key(key.to_string()));
+        rest = after;
+        while let Some(index) = rest.strip_prefix('[') {
+            let (digits, after) = index.split_once(']').ok_or_else(|| bad("a bracket is not closed"))?;
+            steps.push(Step::Index(digits.trim().parse().map_err(|_| bad("a position is not a whole number"))?));
+            rest = after;
+        }
+        if steps.len() > DEEPEST {
+            return Err(bad("it has too many elements"));
+        }
+        match rest.strip_prefix('.') {
+            Some(after) => rest = after,
+            None if rest.is_empty() => return Ok(steps),
+            None => return Err(bad("after an element comes a dot or a bracket")),
+        }
+    }
+}
+
+/// A name as an element of a path: in quotes where a dot or a bracket would mislead.
+pub(crate) fn element(name: &str) -> String {
+    if name.is_empty() || name.contains(['.', '[', ']', '"', '\'']) { format!("\"{name}\"") } else { name.to_string() }
+}
+
+/// The name of an element of `links` or `flows`: the one it has, or the one a link is given.
+fn name_of(value: &Value) -> Option<String> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str);
+    match text("name") {
+        Some(name) => Some(name.to_string()),
+        None => Some(format!("{}->{}", text("from")?, text("to")?)),
+    }
+}
+
+/// Turns names of list elements into positions; `None` if the path leads nowhere in `table`.
+pub(crate) fn concrete(table: &Table, steps: &[Step]) -> Option<Vec<Step>> {
+    let mut taken = Vec::with_capacity(steps.len());
+    let mut here: Option<&Value> = None;
+    for step in steps {
+        let (next, step) = match (here, step) {
+            (None, Step::Key(key)) => (table.get(key)?, step.clone()),
+            (Some(Value::Table(inner)), Step::Key(key)) => (inner.get(key)?, step.clone()),
+            (Some(Value::Array(list)), Step::Index(i)) => (list.get(*i)?, step.clone()),
+            (Some(Value::Array(list)), Step::Key(name)) => {
+                let i = find(list, name)?;
+                (list.get(i)?, Step::Index(i))
+            }
+            _ => return None,
+        };
+        here = Some(next);
+        taken.push(step);
+    }
+    Some(taken)
+}
+
+/// The position of the element called `name`.
+fn find(list: &[Value], name: &str) -> Option<usize> {
+    list.iter().position(|value| name_of(value).as_deref() == Some(name))
+}
+
+/// A path as a reader knows it: elements of lists by name where they have one.
+pub(crate) fn by_name(table: &Table, steps: &[Step]) -> String {
+    let mut text = String::new();
+    let root = Value::Table(table.clone());
+    let mut here = Some(&root);
+    for step in steps {
+        let next = here.and_then(|value| match step {
+            Step::Key(key) => value.get(key),
+            Step::Index(i) => value.get(i),
+        });
+        let name = next.and_then(name_of);
+        match step {
+            Step::Index(i) if !matches!(next, Some(Value::Table(_))) || name.is_none() => text.push_str(&format!("[{i}]")),
+            _ => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                match (step, name) {
+                    (Step::Index(_), Some(name)) => text.push_str(&element(&name)),
+                    (Step::Key(key), _) => text.push_str(&element(key)),
+                    (Step::Index(i), None) => text.push_str(&i.to_string()),
+                }
+            }
+        }
+        here = next;
+    }
+    text
+}
+
+/// Sets the field at `path` to `value`. Tables on the way are made where they are absent; elements of lists
+/// must be there.
+///
+/// # Errors
+/// A path that can't be read, that goes through something that is neither table nor list, or that names an
+/// element which is not there.
+pub fn set_path(table: &mut Table, path: &str, value: Value) -> Result<(), Error> {
+    let steps = parse(path)?;
+    let (Some((last, way)), Some(Step::Key(first))) = (steps.split_last(), steps.first()) else {
+        return Err(Error::new(path, "taken is a path that begins with a key"));
+    };
+    if way.is_empty() {
+        table.insert(first.clone(), value);
+        return Ok(());
+    }
+    let mut here = table.entry(first.clone()).or_insert_with(|| Value::Table(Table::new()));
+    for step in &way[1..] {
+        here = enter(here, step, path)?;
+    }
+    match (here, last) {
+        (Value::Table(inner), Step::Key(key)) => {
+            inner.insert(key.clone(), value);
+        }
+        (here, step) => *enter(here, step, path)? = value,
+    }
+    Ok(())
+}
+
+/// What a step leads to, made as a table if a table lacks it.
+fn enter<'a>(here: &'a mut Value, step: &Step, path: &str) -> Result<&'a mut Value, Error> {
+    match (here, step) {
+        (Value::Table(inner), Step::Key(key)) => Ok(inner.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()))),
+        (Value::Array(list), Step::Index(i)) => {
+            let count = list.len();
+            list.get_mut(*i).ok_or_else(|| Error::given(path, format!("position {i}"), format!("one below {count}")))
+        }
+        (Value::Array(list), Step::Key(name)) => match find(list, name) {
+            Some(i) => Ok(&mut list[i]),
+            None => {
+                let names: Vec<String> = list.iter().filter_map(name_of).collect();
+                Err(Error::new(path, unknown("name ", name, &names)))
+            }
+        },
+        (Value::Table(_), Step::Index(i)) => Err(Error::given(path, format!("position {i} of a table"), "a key")),
+        (other, _) => Err(Error::new(path, format!("goes through {}, which is neither a table nor a list", other.type_str()))),
+    }
+}
+
+/// A value from a command line: TOML where it reads as TOML, else text.
+pub fn value(text: &str) -> Value {
+    let read = format!("value = {text}").parse::<Table>().ok();
+    match read {
+        Some(mut table) if table.len() == 1 => table.remove("value").unwrap_or_else(|| Value::String(text.to_string())),
+        _ => Value::String(text.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        "seed = 1\n[[links]]\nname = \"up\"\nfrom = \"A\"\nto = \"B\"\n[[links]]\nfrom = \"B\"\nto = \"A\"\n".parse().unwrap()
+    }
+
+    #[test]
+    fn a_field_is_set_by_name_by_position_and_where_no_table_was() {
+        let mut table = sample();
+        set_path(&mut table, "seed", Value::Integer(7)).unwrap();
+        set_path(&mut table, "links.up.queue.min", Value::Integer(5)).unwrap();
+        set_path(&mut table, "links.B->A.rate", value("\"1 Mbit/s\"")).unwrap();
+        set_path(&mut table, "links[1].delay", value("10 ms")).unwrap();
+        set_path(&mut table, "tcp.window", value("20 packets")).unwrap();
+        assert_eq!(table["seed"].as_integer(), Some(7));
+        assert_eq!(table["links"][0]["queue"]["min"].as_integer(), Some(5));
+        assert_eq!(table["links"][1]["rate"].as_str(), Some("1 Mbit/s"));
+        assert_eq!(table["links"][1]["delay"].as_str(), Some("10 ms"));
+        assert_eq!(table["tcp"]["window"].as_str(), Some("20 packets"));
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_says_why() {
+        let mut table = sample();
+        let mut problem = |path: &str| set_path(&mut table, path, Value::Integer(1)).unwrap_err().to_string();
+        assert!(problem("links.upp.rate").contains("did you mean \"up\"?"));
+        assert!(problem("links[7].rate").contains("one below 2"));
+        assert!(problem("seed.x").contains("neither a table nor a list"));
+        for path in ["", ".", "a..b", "a.", "[0]", "a[", "a[x]", "a]b[0]c", "\"a", "a[99999999999999999999]"] {
+            let _ = problem(path);
+        }
+    }
+
+    #[test]
+    fn names_take_the_place_of_positions_and_back() {
+        let table = sample();
+        let steps = [Step::Key("links".into()), Step::Index(0), Step::Key("rate".into())];
+        assert_eq!(by_name(&table, &steps), "links.up.rate");
+        assert_eq!(by_name(&table, &[Step::Key("x".into()), Step::Index(3)]), "x[3]");
+        assert_eq!(concrete(&table, &parse("links.up.from").unwrap()).unwrap()[1], Step::Index(0));
+    }
+
+    #[test]
+    fn a_value_of_the_command_line_is_toml_or_text() {
+        assert_eq!(value("3"), Value::Integer(3));
+        assert_eq!(value("10 ms"), Value::String("10 ms".into()));
+        assert!(value("{ aqm = \"red\" }").is_table());
+        assert_eq!(value("1\nx = 2"), Value::String("1\nx = 2".into()));
+    }
+}

@@ -1,0 +1,197 @@
+//! Every link and every flow of one run, laid out: what a simulator is built from.
+
+use crate::check::{Checked, Queue, Tcp, Trace};
+use crate::quantity::{Amount, Quantity, Varying};
+use crate::written::{Access, Traffic};
+use sojourn_units::{Duration, Rate, Stream, Time};
+use std::sync::Arc;
+
+/// A run: links and flows with nothing left to be drawn or looked up. A function of scenario and seed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// What the scenario is called.
+    pub name: String,
+    /// The run's seed; random streams are named under it.
+    pub seed: u64,
+    /// How long the run is.
+    pub duration: Time,
+    /// Statistics count from here on.
+    pub warmup: Time,
+    /// Mean packet size in bytes.
+    pub packet: u32,
+    /// The nodes by name; hosts of access links come after them and are counted only.
+    pub nodes: Vec<String>,
+    /// How many hosts there are beyond [`Plan::nodes`].
+    pub hosts: u32,
+    /// The scenario's links in its order, then each flow's own.
+    pub links: Vec<Link>,
+    /// How many of [`Plan::links`] are the scenario's.
+    pub shared_links: u32,
+    /// The flows, group by group.
+    pub flows: Vec<Flow>,
+    /// The groups, in order.
+    pub groups: Vec<Group>,
+    /// What is traced: positions in [`Plan::links`] and [`Plan::flows`].
+    pub trace: Trace,
+}
+
+/// A directed link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Link {
+    /// What it is called; a flow's own are `ftp/0:access`, `ftp/0:access:back`, `ftp/0:egress`, `ftp/0:egress:back`.
+    pub name: String,
+    /// The node it starts at.
+    pub from: u32,
+    /// The node it ends at.
+    pub to: u32,
+    /// How fast it sends; `None`: no serialization, no queue.
+    pub rate: Option<Rate>,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// Its queue; there is one exactly where there is a rate.
+    pub queue: Option<Arc<Queue>>,
+    /// Its rate from these times on, in order.
+    pub changes: Vec<(Time, Rate)>,
+}
+
+/// A group of flows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Group {
+    /// What it is called.
+    pub name: String,
+    /// Its flows, as positions in [`Plan::flows`].
+    pub flows: std::ops::Range<u32>,
+}
+
+/// A source and where it sends.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Flow {
+    /// What it is called: `group/0`, `group/1`, ...; its random streams are `flow/<name>/...`.
+    pub name: String,
+    /// Its group, as a position in [`Plan::groups`].
+    pub group: u32,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops sending, at most the end of the run.
+    pub stop: Time,
+    /// The links its data takes, access links included.
+    pub forward: Vec<u32>,
+    /// The links its acknowledgements take; empty over UDP.
+    pub back: Vec<u32>,
+    /// What it sends.
+    pub traffic: Traffic,
+    /// TCP options; `None` over UDP.
+    pub tcp: Option<Arc<Tcp>>,
+}
+
+/// What may wait at a flow's own links: more than any window.
+const ACCESS_LIMIT: Amount = Amount::Packets(1_000_000);
+
+impl Checked {
+    /// Lays out the run with this seed.
+    pub fn plan(&self, seed: u64) -> Plan {
+        let links = self.links.iter().map(|link| Link {
+            name: link.name.clone(),
+            from: link.from,
+            to: link.to,
+            rate: link.rate,
+            delay: link.delay,
+            queue: link.queue.clone().map(Arc::new),
+            changes: link.changes.iter().map(|change| (Time::ZERO + change.at, change.rate)).collect(),
+        });
+        let mut plan = Plan {
+            name: self.name.clone(),
+            seed,
+            duration: Time::ZERO + self.duration,
+            warmup: Time::ZERO + self.warmup,
+            packet: self.packet,
+            nodes: self.nodes.clone(),
+            hosts: 0,
+            links: links.collect(),
+            shared_links: self.links.len() as u32,
+            flows: Vec::new(),
+            groups: Vec::new(),
+            trace: self.trace.clone(),
+        };
+        let queue = Arc::new(Queue::droptail(ACCESS_LIMIT));
+        for group in &self.groups {
+            let first = plan.flows.len() as u32;
+            let tcp = group.tcp.clone().map(Arc::new);
+            for i in 0..group.count {
+                let flow = Layout { seed, group, i, queue: &queue }.flow(&mut plan, tcp.clone());
+                plan.flows.push(flow);
+            }
+            plan.groups.push(Group { name: group.name.clone(), flows: first..first + group.count });
+        }
+        plan
+    }
+}
+
+/// One flow of a group, about to be laid out.
+struct Layout<'a> {
+    seed: u64,
+    group: &'a crate::check::Group,
+    i: u32,
+    queue: &'a Arc<Queue>,
+}
+
+impl Layout<'_> {
+    fn flow(&self, plan: &mut Plan, tcp: Option<Arc<Tcp>>) -> Flow {
+        let group = self.group;
+        let (mut forward, mut back) = (Vec::new(), Vec::new());
+        if let Some(access) = &group.access {
+            let (data, acks) = self.duplex(plan, "access", access, group.from);
+            forward.push(data);
+            back.push(acks);
+        }
+        forward.extend(&group.forward);
+        if let Some(egress) = &group.egress {
+            let (data, acks) = self.duplex(plan, "egress", egress, group.to);
+            forward.push(data);
+            back.push(acks);
+        }
+        // The way back begins at the receiver's link and ends at the sender's.
+        let (first, last) = (group.egress.as_ref().and(back.pop()), group.access.as_ref().and(back.pop()));
+        let back = match tcp {
+            Some(_) => first.into_iter().chain(group.back.iter().copied()).chain(last).collect(),
+            None => Vec::new(),
+        };
+        let end = plan.duration;
+        let stop = group.stop.as_ref().map_or(end, |stop| Time::ZERO + self.value(stop, "stop"));
+        Flow {
+            name: self.name(),
+            group: plan.groups.len() as u32,
+            start: Time::ZERO + self.value(&group.start, "start"),
+            stop: stop.min(end),
+            forward,
+            back,
+            traffic: group.traffic.clone(),
+            tcp,
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{}/{}", self.group.name, self.i)
+    }
+
+    /// This flow's value, drawn if need be from the stream of its role.
+    fn value<T: Quantity>(&self, varying: &Varying<T>, role: &str) -> T {
+        varying.at(self.i, self.group.count, || Stream::named(self.seed, &format!("flow/{}/{role}", self.name())))
+    }
+
+    /// Makes the flow's own pair of links between a host and `node`: the one its data takes, the one acknowledgements take.
+    fn duplex(&self, plan: &mut Plan, side: &str, access: &Access, node: u32) -> (u32, u32) {
+        let host = plan.nodes.len() as u32 + plan.hosts;
+        plan.hosts += 1;
+        let (from, to) = if side == "access" { (host, node) } else { (node, host) };
+        let name = format!("{}:{side}", self.name());
+        let rate = access.rate.as_ref().map(|rate| self.value(rate, &format!("{side}.rate")));
+        let delay = self.value(&access.delay, &format!("{side}.delay"));
+        let queue = rate.map(|_| Arc::clone(self.queue));
+        let data = Link { name: name.clone(), from, to, rate, delay, queue, changes: Vec::new() };
+        let acks = Link { name: format!("{name}:back"), from: to, to: from, ..data.clone() };
+        let first = plan.links.len() as u32;
+        plan.links.extend([data, acks]);
+        (first, first + 1)
+    }
+}

@@ -1,0 +1,403 @@
+//! Quantities that the units part has no type for: so many packets or bytes, and values that differ from flow to flow.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{DeserializeOwned, Error as _, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+use sojourn_units::{Bytes, Duration, Rate, Stream, parse_bytes};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The longest time a scenario may name: a million seconds.
+pub const LONGEST: Duration = Duration::from_secs(1_000_000);
+/// The highest rate a scenario may name: 10 Tbit/s.
+pub const FASTEST: u64 = 10_000_000_000_000;
+
+/// So many packets or so many bytes: `"100 packets"`, `"52.2 kB"`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Amount {
+    /// Whole packets.
+    Packets(u32),
+    /// Bytes.
+    Bytes(u64),
+}
+
+const AMOUNT: &str = "a number of packets or a size such as \"100 packets\" or \"52.2 kB\"";
+
+impl Amount {
+    /// Reads `"100 packets"` or a size; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Amount> {
+        let number = ["packets", "packet"].iter().find_map(|unit| text.trim().strip_suffix(unit));
+        match number {
+            Some(number) => number.trim().replace('_', "").parse().ok().map(Amount::Packets),
+            None => parse_bytes(text).ok().map(|bytes| Amount::Bytes(bytes.0)),
+        }
+    }
+
+    /// Whether it is nothing at all.
+    pub fn is_zero(self) -> bool {
+        matches!(self, Amount::Packets(0) | Amount::Bytes(0))
+    }
+
+    /// In bytes, where a packet has `packet` bytes.
+    pub fn in_bytes(self, packet: u32) -> u64 {
+        match self {
+            Amount::Packets(packets) => u64::from(packets) * u64::from(packet),
+            Amount::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// In whole packets of `packet` bytes, rounded down.
+    pub fn in_packets(self, packet: u32) -> u32 {
+        match self {
+            Amount::Packets(packets) => packets,
+            Amount::Bytes(bytes) => u32::try_from(bytes / u64::from(packet.max(1))).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl From<Amount> for sojourn_aqm::Limit {
+    fn from(amount: Amount) -> Self {
+        match amount {
+            Amount::Packets(packets) => sojourn_aqm::Limit::Packets(packets),
+            Amount::Bytes(bytes) => sojourn_aqm::Limit::Bytes(bytes),
+        }
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Amount::Packets(packets) => write!(f, "{packets} packets"),
+            Amount::Bytes(bytes) => write!(f, "{bytes} B"),
+        }
+    }
+}
+
+impl JsonSchema for Amount {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Amount")
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let packets = json!({ "type": "string", "pattern": r"^\s*\+?[0-9_]+\s*packets?\s*$", "examples": ["100 packets"] });
+        json_schema!({ "description": AMOUNT, "anyOf": [packets, generator.subschema_for::<Bytes>()] })
+    }
+}
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Amount;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(AMOUNT)
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Amount, E> {
+                Amount::parse(text).ok_or_else(|| E::custom(format!("given \"{text}\", taken is {AMOUNT}")))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// A quantity that may differ from flow to flow: a time or a rate.
+pub trait Quantity: Copy + PartialOrd + fmt::Debug + fmt::Display + Serialize + DeserializeOwned + JsonSchema {
+    /// What is taken, in words.
+    const TAKEN: &'static str;
+    /// Whether a lognormal draw of it makes sense.
+    const LOGNORMAL: bool;
+    /// The first value of `{ step = ... }` where none is given.
+    const FIRST: Option<Self>;
+    /// The largest value taken.
+    const LARGEST: Self;
+    /// As a number of its smallest unit.
+    fn number(self) -> f64;
+    /// The nearest value that is taken.
+    fn nearest(number: f64) -> Self;
+}
+
+impl Quantity for Duration {
+    const TAKEN: &'static str = "a time such as \"50 ms\", at most 1000000 s";
+    const LOGNORMAL: bool = true;
+    const FIRST: Option<Self> = Some(Duration::ZERO);
+    const LARGEST: Self = LONGEST;
+
+    fn number(self) -> f64 {
+        self.as_nanos() as f64
+    }
+
+    fn nearest(number: f64) -> Self {
+        Duration::from_nanos(libm::round(number.min(LONGEST.number())) as u64)
+    }
+}
+
+impl Quantity for Rate {
+    const TAKEN: &'static str = "a rate such as \"10 Mbit/s\", at most 10000 Gbit/s";
+    const LOGNORMAL: bool = false;
+    const FIRST: Option<Self> = None;
+    const LARGEST: Self = match Rate::from_bps(FASTEST) {
+        Some(rate) => rate,
+        None => unreachable!(),
+    };
+
+    fn number(self) -> f64 {
+        self.as_bps() as f64
+    }
+
+    fn nearest(number: f64) -> Self {
+        let bps = libm::round(number.min(FASTEST as f64)) as u64;
+        Rate::from_bps(bps.max(1)).unwrap_or(Self::LARGEST)
+    }
+}
+
+/// A value for each flow of a group.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Varying<T> {
+    /// The same for all: `"5 ms"`.
+    One(T),
+    /// Taken in turn: `["5 ms", "10 ms"]`.
+    List(Vec<T>),
+    /// Drawn once per flow: `{ uniform = [low, high] }`.
+    Uniform([T; 2]),
+    /// Evenly spaced from the first flow to the last: `{ spread = [low, high] }`.
+    Spread([T; 2]),
+    /// `first + i * step`: `{ step = "10 s", first = "0 s" }`.
+    Step {
+        /// From one flow to the next.
+        step: T,
+        /// Of flow 0.
+        first: T,
+    },
+    /// Drawn once per flow: `{ lognormal = { median = "149 ms", sigma = 0.405 } }`.
+    Lognormal {
+        /// Half the flows are below.
+        median: T,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+}
+
+impl<T: Quantity> Varying<T> {
+    /// The value of flow `i` of `count`; `stream` is asked for only where a value is drawn.
+    pub fn at(&self, i: u32, count: u32, stream: impl FnOnce() -> Stream) -> T {
+        match self {
+            Varying::One(value) => *value,
+            Varying::List(list) => list.get(i as usize % list.len().max(1)).copied().unwrap_or_else(|| T::nearest(0.0)),
+            Varying::Uniform([low, high]) => T::nearest(stream().uniform(low.number(), high.number())),
+            Varying::Spread([low, _]) if count < 2 => *low,
+            Varying::Spread([low, high]) => T::nearest(low.number() + (high.number() - low.number()) * f64::from(i) / f64::from(count - 1)),
+            Varying::Step { step, first } => T::nearest(first.number() + step.number() * f64::from(i)),
+            Varying::Lognormal { median, sigma } => T::nearest(median.number() * libm::exp(stream().normal(0.0, *sigma))),
+        }
+    }
+
+    /// What is wrong with it for a group of `count`, if anything: the part of the field, and the problem.
+    pub(crate) fn problem(&self, count: u32) -> Option<(&'static str, String)> {
+        let over = |value: &T| *value > T::LARGEST;
+        let too_large = |part, value: &T| over(value).then(|| (part, format!("given {value}, taken is {}", T::TAKEN)));
+        let range = |part, [low, high]: &[T; 2]| {
+            let order = (low > high).then(|| (part, format!("given [{low}, {high}], taken is the lower value first")));
+            order.or_else(|| too_large(part, high))
+        };
+        match self {
+            Varying::One(value) => too_large("", value),
+            Varying::List(list) if list.is_empty() => Some(("", "given an empty list, taken is at least one value".to_string())),
+            Varying::List(list) => list.iter().find_map(|value| too_large("", value)),
+            Varying::Uniform(ends) => range(".uniform", ends),
+            Varying::Spread(ends) => range(".spread", ends),
+            Varying::Step { step, first } => {
+                let last = first.number() + step.number() * f64::from(count.saturating_sub(1));
+                let late = (last > T::LARGEST.number())
+                    .then(|| (".step", format!("given {step}, so that the last of {count} flows passes {}", T::LARGEST)));
+                too_large(".first", first).or(late)
+            }
+            Varying::Lognormal { sigma, .. } if !(0.0..=10.0).contains(sigma) => {
+                Some((".lognormal.sigma", format!("given {sigma}, taken is a number, 0 to 10")))
+            }
+            Varying::Lognormal { median, .. } => too_large(".lognormal.median", median),
+        }
+    }
+
+    /// The one value, where all flows have the same.
+    pub fn one(&self) -> Option<T> {
+        if let Varying::One(value) = self { Some(*value) } else { None }
+    }
+}
+
+impl<T: Quantity> JsonSchema for Varying<T> {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Owned(format!("Varying{}", T::schema_name()))
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<T>();
+        let pair = json!({ "type": "array", "items": one, "minItems": 2, "maxItems": 2 });
+        let table = |properties: Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+        let first: &[&str] = if T::FIRST.is_some() { &["step"] } else { &["step", "first"] };
+        let mut forms = vec![
+            json!(one),
+            json!({ "type": "array", "items": one, "minItems": 1 }),
+            table(json!({ "uniform": pair }), &["uniform"]),
+            table(json!({ "spread": pair }), &["spread"]),
+            table(json!({ "step": one, "first": one }), first),
+        ];
+        if T::LOGNORMAL {
+            let law = table(json!({ "median": one, "sigma": { "type": "number", "minimum": 0, "maximum": 10 } }), &["median", "sigma"]);
+            forms.push(table(json!({ "lognormal": law }), &["lognormal"]));
+        }
+        json_schema!({ "description": "One value, a list taken in turn, or a table that says how flows differ.", "anyOf": forms })
+    }
+}
+
+/// The table form of a varying value.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "T: DeserializeOwned"))]
+struct Table<T> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uniform: Option<[T; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spread: Option<[T; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    step: Option<T>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first: Option<T>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lognormal: Option<Lognormal<T>>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "T: DeserializeOwned"))]
+struct Lognormal<T> {
+    median: T,
+    sigma: f64,
+}
+
+const FORMS: &str = "a single value, a list, or a table with one of uniform, spread, step (and first), lognormal";
+
+impl<T: Quantity> Table<T> {
+    fn varying<E: serde::de::Error>(self) -> Result<Varying<T>, E> {
+        let kinds = [self.uniform.is_some(), self.spread.is_some(), self.step.is_some(), self.lognormal.is_some()];
+        if kinds.iter().filter(|given| **given).count() != 1 || (self.first.is_some() && self.step.is_none()) {
+            return Err(E::custom(format!("taken is {FORMS}")));
+        }
+        match self {
+            Table { uniform: Some(ends), .. } => Ok(Varying::Uniform(ends)),
+            Table { spread: Some(ends), .. } => Ok(Varying::Spread(ends)),
+            Table { step: Some(step), first, .. } => {
+                let first = first.or(T::FIRST).ok_or_else(|| E::custom("`first` is missing beside `step`"))?;
+                Ok(Varying::Step { step, first })
+            }
+            Table { lognormal: Some(_), .. } if !T::LOGNORMAL => Err(E::custom("given lognormal, which is taken for times only")),
+            Table { lognormal: Some(Lognormal { median, sigma }), .. } => Ok(Varying::Lognormal { median, sigma }),
+            _ => Err(E::custom(format!("taken is {FORMS}"))),
+        }
+    }
+}
+
+struct VaryingVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Quantity> Visitor<'de> for VaryingVisitor<T> {
+    type Value = Varying<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (or a list or a table of such)", T::TAKEN)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Varying<T>, E> {
+        T::deserialize(serde::de::value::StrDeserializer::<E>::new(text)).map(Varying::One)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Varying<T>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(value) = seq.next_element()? {
+            list.push(value);
+        }
+        if list.is_empty() { Err(A::Error::custom("given an empty list, taken is at least one value")) } else { Ok(Varying::List(list)) }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Varying<T>, A::Error> {
+        Table::<T>::deserialize(MapAccessDeserializer::new(map))?.varying()
+    }
+}
+
+impl<'de, T: Quantity> Deserialize<'de> for Varying<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(VaryingVisitor(PhantomData))
+    }
+}
+
+impl<T: Quantity> Serialize for Varying<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut table = Table { uniform: None, spread: None, step: None, first: None, lognormal: None };
+        match self {
+            Varying::One(value) => return value.serialize(serializer),
+            Varying::List(list) => return list.serialize(serializer),
+            Varying::Uniform(ends) => table.uniform = Some(*ends),
+            Varying::Spread(ends) => table.spread = Some(*ends),
+            Varying::Step { step, first } => (table.step, table.first) = (Some(*step), Some(*first)),
+            Varying::Lognormal { median, sigma } => table.lognormal = Some(Lognormal { median: *median, sigma: *sigma }),
+        }
+        table.serialize(serializer)
+    }
+}
+
+/// Bytes of one packet: at least 1, at most 65535.
+pub(crate) fn packet_size(bytes: Bytes) -> Option<u32> {
+    u32::try_from(bytes.0).ok().filter(|size| (1..=65_535).contains(size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn none() -> Stream {
+        panic!("no draw is needed")
+    }
+
+    #[test]
+    fn amounts_are_packets_or_bytes() {
+        assert_eq!(Amount::parse("100 packets"), Some(Amount::Packets(100)));
+        assert_eq!(Amount::parse("1 packet"), Some(Amount::Packets(1)));
+        assert_eq!(Amount::parse("52.2 kB"), Some(Amount::Bytes(52_200)));
+        for bad in ["", "100", "-1 packets", "1.5 packets", "packets", "4294967296 packets", "10 Mbit/s"] {
+            assert_eq!(Amount::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn spread_and_step_and_list_give_each_flow_its_own() {
+        let ms = Duration::from_millis;
+        let spread = Varying::Spread([ms(10), ms(40)]);
+        assert_eq!((0..4).map(|i| spread.at(i, 4, none)).collect::<Vec<_>>(), [ms(10), ms(20), ms(30), ms(40)]);
+        assert_eq!(spread.at(0, 1, none), ms(10));
+        assert_eq!(Varying::Step { step: ms(5), first: ms(1) }.at(3, 4, none), ms(16));
+        assert_eq!(Varying::List(vec![ms(1), ms(2)]).at(3, 4, none), ms(2));
+    }
+
+    #[test]
+    fn drawn_values_stay_where_they_may_be() {
+        let ms = Duration::from_millis;
+        for i in 0..1000 {
+            let stream = || Stream::named(7, &format!("flow/x/{i}/start"));
+            let start = Varying::Uniform([ms(10), ms(20)]).at(i, 1000, stream);
+            assert!((ms(10)..=ms(20)).contains(&start));
+            assert!(Varying::Lognormal { median: LONGEST, sigma: 10.0 }.at(i, 1000, stream) <= LONGEST);
+        }
+    }
+
+    #[test]
+    fn half_of_lognormal_values_lie_below_the_median() {
+        let law = Varying::Lognormal { median: Duration::from_millis(149), sigma: 0.405 };
+        let below = (0..20_000).filter(|&i| law.at(i, 20_000, || Stream::named(1, &i.to_string())) < Duration::from_millis(149)).count();
+        // Four standard deviations of a binomial with p = 1/2 are 283.
+        assert!((below as i64 - 10_000).abs() < 283, "{below}");
+    }
+}

@@ -1,0 +1,231 @@
+//! The scenario as written: one struct per table of the file, unknown keys refused.
+
+mod chosen;
+mod tcp;
+mod traffic;
+
+pub use chosen::{Control, Queue};
+pub use tcp::{DelayedAck, Handshake, Profile, Recovery, Tcp};
+pub use traffic::{Bulk, Cbr, Loop, OnOff, Traffic, Transfers, Transport, Web};
+
+use crate::quantity::Varying;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sojourn_units::{Bytes, Duration, Rate};
+
+/// A whole scenario file.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What it is called; default: the file's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// How long the run is, at most 1000000 s.
+    pub duration: Duration,
+    /// Statistics count from here on; default "0 s".
+    #[serde(default)]
+    pub warmup: Duration,
+    /// Where random streams start; replications use seed, seed + 1, ...; default 1.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Mean packet size where a parameter in packets must become bytes; default "1500 B".
+    #[serde(default = "packet")]
+    pub packet: Bytes,
+    /// The links; nodes exist by being named in them.
+    pub links: Vec<Link>,
+    /// Defaults of every TCP flow.
+    #[serde(default)]
+    pub tcp: Tcp,
+    /// The groups of flows.
+    #[serde(default)]
+    pub flows: Vec<Flows>,
+    /// What is traced; nothing unless asked for.
+    #[serde(default)]
+    pub trace: Trace,
+}
+
+/// A directed link, or with `duplex` a pair of them.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// What it is called; default "from->to".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The node it starts at.
+    pub from: String,
+    /// The node it ends at.
+    pub to: String,
+    /// How fast it sends; absent: no serialization, no queue, only delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Its propagation delay; default "0 s".
+    #[serde(default)]
+    pub delay: Duration,
+    /// Its queue; default: droptail with 1000 packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    /// Whether there is a way back too; default false.
+    #[serde(default)]
+    pub duplex: bool,
+    /// Where the way back differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Back>,
+    /// How its rate changes, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// Where the way back of a duplex link differs from the way there.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Back {
+    /// How fast it sends; default: as the way there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Its propagation delay; default: as the way there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Its queue; default: droptail with 1000 packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    /// How its rate changes, in order of time; default: it doesn't.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// A change of a link's rate.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When, since the start of the run.
+    pub at: Duration,
+    /// The rate from then on.
+    pub rate: Rate,
+}
+
+/// A group of like flows, called name/0, name/1, ...
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flows {
+    /// What the group is called.
+    pub name: String,
+    /// How many flows it has; default 1.
+    #[serde(default = "one_flow")]
+    pub count: u32,
+    /// The node where their data enters.
+    pub from: String,
+    /// The node where their data leaves.
+    pub to: String,
+    /// Each flow's own duplex link at the sender's side; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// Each flow's own duplex link at the receiver's side; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub egress: Option<Access>,
+    /// The nodes of the way, first and last included, where the shortest is not meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Vec<String>>,
+    /// The nodes of the way back; default: `via` backward where there is one, else the shortest way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via_back: Option<Vec<String>>,
+    /// When each starts; default "0 s".
+    #[serde(default = "at_once")]
+    pub start: Varying<Duration>,
+    /// When each stops sending; default: the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Varying<Duration>>,
+    /// What they send; default: bulk without end.
+    #[serde(default)]
+    pub traffic: Traffic,
+    /// Where they differ from the scenario's `[tcp]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<Tcp>,
+}
+
+/// A flow's own duplex link to or from the network.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Access {
+    /// How fast it sends, both ways; absent: no serialization, only delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Varying<Rate>>,
+    /// Its propagation delay, each way; default "0 s".
+    #[serde(default = "at_once")]
+    pub delay: Varying<Duration>,
+}
+
+/// What is traced.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// Waiting packets and bytes and the probability of these links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<TraceQueue>,
+    /// Window and threshold of these flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwnd: Option<TraceCwnd>,
+    /// Rates of these flows and links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<TraceThroughput>,
+    /// Every RTT sample of these flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<TraceRtt>,
+}
+
+/// Which queues are traced. Links are named, or `"*"` for all.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceQueue {
+    /// The links.
+    pub links: Vec<String>,
+    /// The span between samples.
+    pub every: Duration,
+}
+
+/// Whose windows are traced. Flows are `"ftp/0"`, `"ftp/*"` for a group or `"*"` for all.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceCwnd {
+    /// The flows.
+    pub flows: Vec<String>,
+    /// The span between samples.
+    pub every: Duration,
+}
+
+/// Whose throughput is traced.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceThroughput {
+    /// The flows; default none.
+    #[serde(default)]
+    pub flows: Vec<String>,
+    /// The links; default none.
+    #[serde(default)]
+    pub links: Vec<String>,
+    /// The span over which each rate is taken.
+    pub every: Duration,
+}
+
+/// Whose RTT is traced.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceRtt {
+    /// The flows.
+    pub flows: Vec<String>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn one_flow() -> u32 {
+    1
+}
+
+fn packet() -> Bytes {
+    Bytes(1500)
+}
+
+fn at_once() -> Varying<Duration> {
+    Varying::One(Duration::ZERO)
+}

@@ -1,0 +1,123 @@
+//! The scenario of the document, from text to plan.
+
+use sojourn_scenario::written::Traffic;
+use sojourn_scenario::{Document, Plan};
+use sojourn_units::{Duration, Rate, Time};
+
+const DUMBBELL: &str = r#"
+duration = "50 s"
+warmup = "10 s"
+packet = "1000 B"
+
+[[links]]
+name = "bottleneck"
+from = "R0"
+to = "R1"
+rate = "10 Mbit/s"
+delay = "11 ms"
+queue = { aqm = "droptail", limit = "100 packets", ecn = false }
+duplex = true
+back = { rate = "20 Mbit/s", queue = { limit = "52.2 kB" } }
+changes = [{ at = "20 s", rate = "5 Mbit/s" }]
+
+[tcp]
+profile = "ns2"
+control = { cc = "reno" }
+mss = "1000 B"
+window = "20 packets"
+
+[[flows]]
+name = "ftp"
+count = 3
+from = "R0"
+to = "R1"
+access = { rate = "45 Mbit/s", delay = { spread = ["5 ms", "15 ms"] } }
+egress = { delay = "1 ms" }
+start = { uniform = ["0 s", "1 s"] }
+tcp = { ecn = true }
+
+[[flows]]
+name = "noise"
+from = "R1"
+to = "R0"
+traffic = { kind = "cbr", rate = "1 Mbit/s" }
+
+[trace]
+queue = { links = ["*"], every = "10 ms" }
+cwnd = { flows = ["ftp/1", "*"], every = "10 ms" }
+throughput = { flows = ["noise/0"], links = ["bottleneck:back"], every = "1 s" }
+"#;
+
+fn plan(seed: u64) -> Plan {
+    let document = Document::from_toml("papers/x/dumbbell.toml", DUMBBELL).unwrap();
+    document.check().unwrap_or_else(|error| panic!("{error}")).plan(seed)
+}
+
+#[test]
+fn every_flow_has_its_links_and_its_ways() {
+    let plan = plan(1);
+    assert_eq!(plan.name, "dumbbell");
+    assert_eq!((plan.nodes.len(), plan.hosts, plan.shared_links, plan.links.len()), (2, 6, 2, 2 + 3 * 4));
+    let names = |links: &[u32]| links.iter().map(|&link| plan.links[link as usize].name.as_str()).collect::<Vec<_>>();
+    let flow = &plan.flows[1];
+    assert_eq!(flow.name, "ftp/1");
+    assert_eq!(names(&flow.forward), ["ftp/1:access", "bottleneck", "ftp/1:egress"]);
+    assert_eq!(names(&flow.back), ["ftp/1:egress:back", "bottleneck:back", "ftp/1:access:back"]);
+    for way in [&flow.forward, &flow.back] {
+        let ends: Vec<_> = way.iter().map(|&link| (plan.links[link as usize].from, plan.links[link as usize].to)).collect();
+        assert!(ends.windows(2).all(|pair| pair[0].1 == pair[1].0), "{ends:?}");
+    }
+    assert_eq!(plan.links[flow.forward[0] as usize].delay, Duration::from_millis(10));
+    assert_eq!(plan.links[flow.back[0] as usize].rate, None);
+    let tcp = flow.tcp.as_ref().unwrap();
+    assert_eq!((tcp.options.ecn, tcp.options.mss.unwrap().0), (Some(true), 1000));
+    assert_eq!(tcp.control.as_ref().unwrap().name(), "reno");
+}
+
+#[test]
+fn the_way_back_takes_its_own_values_where_it_has_some() {
+    let plan = plan(1);
+    let (there, back) = (&plan.links[0], &plan.links[1]);
+    assert_eq!(there.changes, [(Time::from_secs_f64(20.0), Rate::from_bps(5_000_000).unwrap())]);
+    assert_eq!((back.rate.unwrap().as_bps(), back.delay, back.changes.len()), (20_000_000, Duration::from_millis(11), 0));
+    assert_eq!(back.queue.as_ref().unwrap().limit.to_string(), "52200 B");
+}
+
+#[test]
+fn udp_needs_no_way_back_and_has_no_window() {
+    let plan = plan(1);
+    let noise = &plan.flows[3];
+    assert!(noise.back.is_empty() && noise.tcp.is_none());
+    assert!(matches!(noise.traffic, Traffic::Cbr(_)));
+    assert_eq!(plan.trace.cwnd.as_ref().unwrap().flows, [0, 1, 2]);
+    assert_eq!(plan.trace.throughput.as_ref().unwrap().flows, [3]);
+    assert_eq!(plan.trace.queue.as_ref().unwrap().links, [0, 1]);
+}
+
+#[test]
+fn a_plan_is_a_function_of_the_seed() {
+    assert_eq!(plan(1), plan(1));
+    assert_ne!(plan(1).flows[0].start, plan(2).flows[0].start);
+    assert!(plan(1).flows[0].start < Time::from_secs_f64(1.0));
+}
+
+#[test]
+fn another_group_moves_nobody_elses_numbers() {
+    let more =
+        DUMBBELL.replace("[[flows]]\nname = \"ftp\"", "[[flows]]\nname = \"new\"\nfrom = \"R0\"\nto = \"R1\"\n[[flows]]\nname = \"ftp\"");
+    let document = Document::from_toml("x.toml", &more).unwrap();
+    let other = document.check().unwrap().plan(1);
+    assert_eq!(other.flows[1].name, "ftp/0");
+    assert_eq!(other.flows[1].start, plan(1).flows[0].start);
+}
+
+#[test]
+fn what_was_read_is_written_back_as_it_was() {
+    for text in [DUMBBELL, include_str!("valid.toml")] {
+        let written = Document::from_toml("x.toml", text).unwrap().written().unwrap();
+        let json = serde_json::to_string(&written).unwrap();
+        assert_eq!(Document::from_json("x.json", &json).unwrap().written().unwrap(), written);
+        let again = Document::from_toml("x.toml", &toml::to_string(&written).unwrap()).unwrap();
+        assert_eq!(again.written().unwrap(), written);
+    }
+}

@@ -1,0 +1,95 @@
+//! Sweeps: the grid, its seeds, and keys for a cache.
+
+use sojourn_scenario::{Document, Sweep};
+
+const BASE: &str = r#"duration = "50 s"
+seed = 7
+[[links]]
+name = "up"
+from = "A"
+to = "B"
+rate = "10 Mbit/s"
+delay = "10 ms"
+duplex = true
+[[flows]]
+name = "ftp"
+from = "A"
+to = "B"
+"#;
+
+fn base() -> Document {
+    Document::from_toml("base.toml", BASE).unwrap()
+}
+
+fn sweep(text: &str) -> Sweep {
+    Sweep::from_toml("sweep.toml", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn problem(text: &str) -> String {
+    match Sweep::from_toml("sweep.toml", text).and_then(|sweep| sweep.expand(&base())) {
+        Ok(_) => panic!("{text} is taken"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn the_grid_is_the_product_of_its_axes_with_the_last_varying_fastest() {
+    let text = "scenario = \"base.toml\"\nreplications = 2\n[axes]\n\"links.up.rate\" = [\"10 Mbit/s\", \"20 Mbit/s\"]\n\"flows.ftp.count\" = [1, 2, 3]";
+    let runs = sweep(text).expand(&base()).unwrap();
+    assert_eq!(runs.len(), 12);
+    let seen: Vec<_> = runs.iter().map(|run| (run.scenario.groups[0].count, run.replication, run.seed)).take(4).collect();
+    assert_eq!(seen, [(1, 0, 7), (1, 1, 8), (2, 0, 7), (2, 1, 8)]);
+    assert_eq!(runs[11].point, 5);
+    assert_eq!(runs[11].scenario.links[0].rate.unwrap().as_bps(), 20_000_000);
+    assert_eq!(runs[11].values[0].0, "links.up.rate");
+    assert_eq!(runs[11].document.table()["flows"][0]["count"].as_integer(), Some(3));
+}
+
+#[test]
+fn variants_set_several_fields_under_one_name() {
+    let text = "scenario = \"base.toml\"\n[variants.size]\nsmall = { \"flows.ftp.count\" = 1 }\nlarge = { \"flows.ftp.count\" = 9, \"links.up.delay\" = \"1 s\" }";
+    let runs = sweep(text).expand(&base()).unwrap();
+    assert_eq!(runs.iter().map(|run| run.values[0].1.as_str().unwrap()).collect::<Vec<_>>(), ["small", "large"]);
+    assert_eq!((runs[1].scenario.groups[0].count, runs[1].scenario.links[0].delay.as_secs_f64()), (9, 1.0));
+}
+
+#[test]
+fn what_is_wrong_with_a_sweep_or_one_of_its_points_is_said() {
+    assert_eq!(
+        problem("scenario = \"x\"\n[axes]\n\"flows.fpt.count\" = [1]"),
+        "sweep.toml: flows.fpt.count: given name \"fpt\", taken is one of ftp; did you mean \"ftp\"?"
+    );
+    assert_eq!(
+        problem("scenario = \"x\"\n[axes]\nseed = [1, 2]\n\"flows.ftp.count\" = [1, 0]"),
+        "base.toml: flows.ftp.count: given 0, taken is a whole number above zero, so that all groups together have at most 1000000 flows \
+         (in the run with seed = 1, flows.ftp.count = 0)"
+    );
+    assert!(problem("scenario = \"x\"\n[axes]\nseed = 1").contains("axes.seed: given 1, taken is a list of at least one value"));
+    assert_eq!(
+        problem("scenario = \"x\"\n[axes]\n\"links.up\" = [1]\n\"links.up.rate\" = [1]"),
+        "sweep.toml: axes: given links.up and links.up.rate, taken is each field on one axis only"
+    );
+    assert!(problem("scenario = \"x\"\nreplications = 0").contains("replications: given 0"));
+    assert!(problem("scenario = \"x\"\naxis = 1").contains("did you mean \"axes\"?"));
+    assert!(problem("scenario = \"x\"\nreplications = 4294967295").contains("more than 100000 runs"));
+}
+
+#[test]
+fn a_key_follows_what_a_scenario_means_and_not_how_it_is_written() {
+    let key = |text: &str, seed: u64, engine: &str| Document::from_toml("base.toml", text).unwrap().check().unwrap().key(seed, engine);
+    let usual = key(BASE, 1, "0.1.0");
+    assert_eq!(usual.len(), 64);
+    for same in [
+        BASE.replace("\"10 Mbit/s\"", "\"10000 kbit/s\""),
+        BASE.replace("\"10 ms\"\n", "\"10 ms\"\nqueue = { limit = \"1000 packets\" }\n"),
+        BASE.replace("seed = 7", "seed = 8"),
+        BASE.replace("from = \"A\"\nto = \"B\"\nrate", "to = \"B\"\nfrom = \"A\"\nrate"),
+    ] {
+        assert_eq!(key(&same, 1, "0.1.0"), usual, "{same}");
+    }
+    for other in ["\"11 ms\"", "\"10 ms\"\nqueue = { ecn = true }", "\"10 ms\"\nqueue = { limit = \"999 packets\" }"] {
+        assert_ne!(key(&BASE.replace("\"10 ms\"", other), 1, "0.1.0"), usual, "{other}");
+    }
+    assert_ne!(key(BASE, 2, "0.1.0"), usual);
+    assert_ne!(key(BASE, 1, "0.1.1"), usual);
+}

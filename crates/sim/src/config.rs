@@ -1,0 +1,113 @@
+//! What a world is made from.
+
+use crate::link::LinkConfig;
+use crate::tcp::TcpParams;
+use crate::traffic::{SessionKind, Source};
+use sojourn_units::Time;
+
+/// A world: links, who uses them and how, and for how long.
+#[derive(Clone, Debug, Default)]
+pub struct WorldConfig {
+    /// The seed of every named stream.
+    pub seed: u64,
+    /// When the run ends.
+    pub end: Time,
+    /// From when on statistics count.
+    pub warmup: Time,
+    /// The links.
+    pub links: Vec<LinkConfig>,
+    /// The habits of stacks; flows refer to them by position.
+    pub stacks: Vec<TcpParams>,
+    /// Flows that exist from the start.
+    pub flows: Vec<FlowConfig>,
+    /// Sessions that open connections as they go.
+    pub sessions: Vec<SessionConfig>,
+}
+
+/// How a flow's packets travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transport {
+    /// A TCP connection with the habits of `stacks[n]`.
+    Tcp(u32),
+    /// Datagrams without acknowledgement.
+    Udp,
+}
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct FlowConfig {
+    /// Its name; its random streams are called `flow/<name>/...`.
+    pub name: String,
+    /// Its group, for statistics of the group.
+    pub group: u32,
+    /// Links of its data, in order.
+    pub forward: Vec<u32>,
+    /// Links of its acknowledgements, in order.
+    pub back: Vec<u32>,
+    /// How its packets travel.
+    pub transport: Transport,
+    /// What its application offers.
+    pub source: Source,
+    /// When the application starts.
+    pub start: Time,
+    /// When it stops.
+    pub stop: Time,
+}
+
+/// A session between two hosts.
+#[derive(Clone, Debug)]
+pub struct SessionConfig {
+    /// Its name; its random streams are called `session/<name>/...`.
+    pub name: String,
+    /// Its group, for statistics of the group.
+    pub group: u32,
+    /// Links of what it loads, in order.
+    pub forward: Vec<u32>,
+    /// Links on the way back, in order.
+    pub back: Vec<u32>,
+    /// The habits of its stacks.
+    pub stack: u32,
+    /// What it does.
+    pub kind: SessionKind,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops opening connections.
+    pub stop: Time,
+}
+
+/// Why a world can't be made. Scenarios are checked before, with better words; this is the last line.
+#[derive(Clone, PartialEq, Debug)]
+pub enum BuildError {
+    /// A route names a link that is not there, or has more than 255 links.
+    Route {
+        /// The flow or session.
+        name: String,
+    },
+    /// A flow or session names a stack that is not there.
+    Stack {
+        /// The flow or session.
+        name: String,
+    },
+    /// A controller's parameter is out of range.
+    Control(sojourn_cc::ParamError),
+    /// A queue discipline needs what this world can't supply.
+    Needs {
+        /// The link.
+        link: String,
+        /// What is missing.
+        what: &'static str,
+    },
+}
+
+impl std::fmt::Display for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BuildError::Route { name } => write!(f, "{name}: its route names links that are not there, or too many"),
+            BuildError::Stack { name } => write!(f, "{name}: its stack is not there"),
+            BuildError::Control(error) => write!(f, "{error}"),
+            BuildError::Needs { link, what } => write!(f, "link {link}: its queue needs {what}"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}

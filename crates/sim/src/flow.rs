@@ -1,0 +1,101 @@
+//! A flow: an application and its two endpoints.
+
+use crate::tcp::{Receiver, Sender};
+use crate::traffic::Application;
+use sojourn_units::Time;
+
+/// The way of a flow's packets, shared by flows between the same hosts: where it begins in the world's table of hops.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    pub forward: u32,
+    pub back: u32,
+    /// The least time from the sender to the receiver in ns, for the audit.
+    pub least: u64,
+}
+
+/// One step of a route: over a link, or the end; each either at once or by an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop(u32);
+
+impl Hop {
+    const EVENT: u32 = 1 << 31;
+    const END: u32 = Self::EVENT - 1;
+
+    pub fn over(link: u32) -> Self {
+        Hop(link)
+    }
+
+    pub fn end() -> Self {
+        Hop(Self::END)
+    }
+
+    /// The link, `None` at the end.
+    #[inline]
+    pub fn link(self) -> Option<usize> {
+        let link = self.0 & !Self::EVENT;
+        (link != Self::END).then_some(link as usize)
+    }
+
+    #[inline]
+    pub fn needs_event(self) -> bool {
+        self.0 & Self::EVENT != 0
+    }
+
+    pub fn by_event(self) -> Self {
+        Hop(self.0 | Self::EVENT)
+    }
+}
+
+/// What a flow measured within the window of statistics.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct FlowStats {
+    /// Bytes that became readable, in order.
+    pub delivered: u64,
+    /// Bytes on the wire that arrived, again or not.
+    pub received: u64,
+    /// Packets that arrived.
+    pub packets: u64,
+    /// Packets that arrived with a congestion mark.
+    pub marked: u64,
+    /// Datagrams sent.
+    pub sent: u64,
+}
+
+/// The sending side.
+#[derive(Clone, Debug)]
+pub(crate) enum Endpoint {
+    Tcp(Box<Sender>),
+    Udp { sent: u64, armed: Option<Time> },
+}
+
+/// A flow, or a slot that a session's connections use in turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub route: Route,
+    pub group: u32,
+    pub stack: u32,
+    pub endpoint: Endpoint,
+    pub receiver: Receiver,
+    pub application: Option<Box<Application>>,
+    /// When the application wants to act next.
+    pub application_due: Time,
+    /// The session that it serves.
+    pub session: Option<u32>,
+    pub opened: Time,
+    pub size: u64,
+    /// What a session does when this connection is complete: open one of so many segments.
+    pub then: u64,
+    pub complete: bool,
+    pub stats: FlowStats,
+}
+
+impl Flow {
+    /// When the sending side wants to act next.
+    #[inline]
+    pub fn sender_due(&self) -> Time {
+        match &self.endpoint {
+            Endpoint::Tcp(sender) => sender.deadline().min(self.application_due),
+            Endpoint::Udp { .. } => self.application_due,
+        }
+    }
+}

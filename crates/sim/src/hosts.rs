@@ -1,0 +1,297 @@
+//! What hosts do: receivers answer, senders go on, sessions open connections.
+
+use crate::flow::{Endpoint, Flow};
+use crate::observe::Observer;
+use crate::packet::{Packet, flag};
+use crate::schedule::Kind;
+use crate::tcp::sender::{Call, Progress};
+use crate::tcp::{Receiver, Sender};
+use crate::traffic::{Offer, Wish};
+use crate::world::{Completion, Travel, World};
+use sojourn_units::{Duration, Stream, Time};
+
+impl<O: Observer> World<O> {
+    /// A packet reaches the end of its route at `now`, which may lie ahead of the world's time.
+    #[inline]
+    pub(crate) fn end_of_route(&mut self, now: Time, packet: &Packet) {
+        self.net.audit.delivered += 1;
+        let place = now.as_nanos() ^ (u64::from(packet.flow) << 40) ^ packet.seq.rotate_left(20) ^ u64::from(packet.flags);
+        self.net.fingerprint = (self.net.fingerprint ^ place).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+        if packet.has(flag::BACK) { self.at_sender(now, packet) } else { self.at_receiver(now, packet) }
+    }
+
+    #[inline]
+    fn at_receiver(&mut self, now: Time, packet: &Packet) {
+        let flow = &mut self.flows[packet.flow as usize];
+        self.net.audit.early += u64::from(now.since(packet.stamp).as_nanos() < flow.route.least);
+        let counts = now >= self.warmup;
+        flow.stats.received += if counts { u64::from(packet.size) } else { 0 };
+        flow.stats.packets += u64::from(counts);
+        flow.stats.marked += u64::from(counts && packet.has(flag::CE));
+        let sender = match &flow.endpoint {
+            Endpoint::Udp { .. } => {
+                flow.stats.delivered += if counts { u64::from(packet.size) } else { 0 };
+                return self.observer.on_deliver(now, packet, u64::from(packet.size));
+            }
+            Endpoint::Tcp(sender) => sender,
+        };
+        if packet.incarnation != sender.incarnation() {
+            return self.observer.on_deliver(now, packet, 0);
+        }
+        if flow.receiver.deadline().is_some_and(|due| due < now) {
+            self.receiver_acts(packet.flow);
+        }
+        let flow = &mut self.flows[packet.flow as usize];
+        let params = &self.stacks[flow.stack as usize];
+        let (bytes, ack) = flow.receiver.on_segment(now, packet, params, &mut self.net.pool);
+        flow.stats.delivered += if counts { bytes } else { 0 };
+        self.observer.on_deliver(now, packet, bytes);
+        match ack {
+            Some(ack) => self.launch(now, ack),
+            None => self.arm_receiver(packet.flow),
+        }
+    }
+
+    /// Runs a receiver's timer at the time it is due.
+    fn receiver_acts(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let (Some(due), Endpoint::Tcp(sender)) = (flow.receiver.deadline(), &flow.endpoint) else { return };
+        let params = &self.stacks[flow.stack as usize];
+        if let Some(ack) = flow.receiver.on_timer(due, index, sender.incarnation(), params, &mut self.net.pool) {
+            self.launch(due, ack);
+        }
+    }
+
+    /// A host sends a packet at `at`.
+    #[inline]
+    fn launch(&mut self, at: Time, mut packet: Packet) {
+        let route = &self.flows[packet.flow as usize].route;
+        packet.hop = if packet.has(flag::BACK) { route.back } else { route.forward };
+        self.net.audit.sent += 1;
+        self.observer.on_send(at, &packet);
+        if let Travel::Ends(time) = self.net.travel(at, &mut packet, false, &mut self.observer) {
+            self.end_of_route(time, &packet);
+        }
+    }
+
+    #[inline]
+    fn at_sender(&mut self, now: Time, ack: &Packet) {
+        let blocks = self.net.pool.take(ack.extra);
+        let index = ack.flow as usize;
+        self.observer.on_deliver(now, ack, 0);
+        if self.flows[index].sender_due() < now {
+            self.sender_until(now, ack.flow, false);
+        }
+        let flow = &mut self.flows[index];
+        let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
+        if ack.incarnation != sender.incarnation() {
+            return;
+        }
+        let params = &self.stacks[flow.stack as usize];
+        let progress = sender.on_ack(ack, blocks, &mut Call { now, params, out: &mut self.outbox });
+        self.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
+        self.send_outbox(now, ack.flow);
+        if progress == Progress::Complete {
+            self.complete(now, ack.flow);
+        }
+    }
+
+    /// Sends what a sender put out at `now` and arms its timer.
+    #[inline]
+    fn send_outbox(&mut self, now: Time, flow: u32) {
+        let mut outbox = std::mem::take(&mut self.outbox);
+        for packet in outbox.drain(..) {
+            self.launch(now, packet);
+        }
+        self.outbox = outbox;
+        self.arm_sender(flow);
+    }
+
+    /// Makes sure that an event will come by the time the sending side is due; timers that move
+    /// later keep their event, which then finds nothing due.
+    #[inline]
+    pub(crate) fn arm_sender(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let due = flow.sender_due();
+        let armed = match &mut flow.endpoint {
+            Endpoint::Tcp(sender) => &mut sender.armed,
+            Endpoint::Udp { armed, .. } => armed,
+        };
+        if due != Time::NEVER && armed.is_none_or(|armed| armed > due) {
+            *armed = Some(due);
+            self.net.plan(due, Kind::SenderTimer, index, &Packet::NOTHING);
+        }
+    }
+
+    #[inline]
+    fn arm_receiver(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let Some(due) = flow.receiver.deadline() else { return };
+        if flow.receiver.armed.is_none_or(|armed| armed > due) {
+            flow.receiver.armed = Some(due);
+            self.net.plan(due, Kind::ReceiverTimer, index, &Packet::NOTHING);
+        }
+    }
+
+    pub(crate) fn sender_timer(&mut self, now: Time, index: u32) {
+        let armed = match &mut self.flows[index as usize].endpoint {
+            Endpoint::Tcp(sender) => &mut sender.armed,
+            Endpoint::Udp { armed, .. } => armed,
+        };
+        if *armed != Some(now) {
+            return;
+        }
+        *armed = None;
+        self.sender_until(now, index, true);
+        self.arm_sender(index);
+    }
+
+    /// Does, in order, what the sending side is due to do before `now`, or by then if `inclusive`.
+    fn sender_until(&mut self, now: Time, index: u32, inclusive: bool) {
+        loop {
+            let flow = &mut self.flows[index as usize];
+            let due = flow.sender_due();
+            if due > now || (due == now && !inclusive) || due == Time::NEVER {
+                return;
+            }
+            let mut offer = None;
+            if let Some(application) = flow.application.as_mut().filter(|_| flow.application_due == due) {
+                offer = Some(application.act());
+                flow.application_due = application.due();
+            }
+            match &mut flow.endpoint {
+                Endpoint::Udp { sent, .. } => {
+                    if let Some(Offer::Write(Some(size), _)) = offer {
+                        *sent += size;
+                        flow.stats.sent += u64::from(due >= self.warmup);
+                        let packet = Packet { seq: *sent - size, stamp: due, flow: index, size: size as u16, ..Packet::NOTHING };
+                        self.launch(due, packet);
+                    }
+                }
+                Endpoint::Tcp(sender) => {
+                    let params = &self.stacks[flow.stack as usize];
+                    let mut call = Call { now: due, params, out: &mut self.outbox };
+                    match offer {
+                        None => sender.on_timer(&mut call),
+                        Some(Offer::Stop) => sender.stop(),
+                        Some(Offer::Write(bytes, last)) => sender.write(bytes, last, &mut call),
+                    }
+                    if let Some(Offer::Write(Some(bytes), true)) = offer {
+                        flow.size = bytes;
+                    }
+                    self.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
+                    self.send_outbox(due, index);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn receiver_timer(&mut self, now: Time, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        if flow.receiver.armed != Some(now) {
+            return;
+        }
+        flow.receiver.armed = None;
+        if flow.receiver.deadline() == Some(now) {
+            self.receiver_acts(index);
+        }
+        self.arm_receiver(index);
+    }
+
+    /// A finite transfer is complete at `now`.
+    fn complete(&mut self, now: Time, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        flow.complete = true;
+        let (group, opened, size, session, then) = (flow.group, flow.opened, flow.size, flow.session, flow.then);
+        let Some(session) = session else {
+            if now >= self.warmup {
+                self.completions.push(Completion { group, opened, closed: now, size });
+            }
+            return;
+        };
+        let state = &mut self.sessions[session as usize];
+        if then > 0 {
+            // A request is through: its object follows.
+            state.free.1.push((now, index));
+            return self.wake_session(session, now, &Packet { seq: then, stamp: opened, ..Packet::NOTHING });
+        }
+        state.free.0.push((now, index));
+        if now >= self.warmup {
+            self.completions.push(Completion { group, opened, closed: now, size });
+        }
+        if let Some(next) = state.session.on_complete(now) {
+            self.wake_session(session, next, &Packet::NOTHING);
+        }
+    }
+
+    /// Plans a session's next event; a packet with `seq` > 0 stands for an object of so many segments
+    /// whose request was sent at `stamp`.
+    pub(crate) fn wake_session(&mut self, session: u32, at: Time, what: &Packet) {
+        let state = &mut self.sessions[session as usize];
+        state.count = state.count.wrapping_add(1);
+        self.net.schedule.push(at, Kind::Session, session, state.count, what);
+    }
+
+    pub(crate) fn session_event(&mut self, now: Time, session: u32, what: Packet) {
+        let mss = u64::from(self.stacks[self.sessions[session as usize].stack as usize].mss);
+        if what.seq > 0 {
+            return self.open(now, what.stamp, session, what.seq * mss, 0);
+        }
+        let (wish, next) = self.sessions[session as usize].session.act(now);
+        if let Some(next) = next {
+            self.wake_session(session, next, &Packet::NOTHING);
+        }
+        match wish {
+            Some(Wish::Transfer(bytes)) => self.open(now, now, session, bytes, 0),
+            Some(Wish::Object(segments)) => self.open(now, now, session, segments * mss, 0),
+            Some(Wish::Request(bytes, segments)) => self.open(now, now, session, bytes, segments),
+            None => {}
+        }
+    }
+
+    /// Opens a connection of `bytes` in a free slot or a new one; `then` > 0 makes it a request.
+    fn open(&mut self, now: Time, since: Time, session: u32, bytes: u64, then: u64) {
+        let state = &mut self.sessions[session as usize];
+        let (group, stack) = (state.group, state.stack);
+        let (free, route) = if then > 0 { (&mut state.free.1, state.routes.1) } else { (&mut state.free.0, state.routes.0) };
+        // A slot's last connection may have ended at a time that the world has not reached yet.
+        let slot = free.iter().position(|&(from, _)| from <= now).map(|place| free.swap_remove(place).1);
+        let name = format!("{}/{}", state.name, self.flows.len());
+        let index = match slot {
+            Some(index) => index,
+            // The stack was checked when the world was made, so a new slot can't fail.
+            None => match self.add_flow(route, group, Some(stack), Some(session), &name) {
+                Ok(index) => index,
+                Err(_) => return,
+            },
+        };
+        self.reopen(now, index, slot.is_some());
+        let flow = &mut self.flows[index as usize];
+        (flow.opened, flow.size, flow.then, flow.complete) = (since, bytes, then, false);
+        let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
+        let params = &self.stacks[flow.stack as usize];
+        sender.write(Some(bytes), true, &mut Call { now, params, out: &mut self.outbox });
+        self.send_outbox(now, index);
+    }
+
+    /// Makes a used slot fresh: packets of its earlier connections are told apart by their incarnation.
+    fn reopen(&mut self, now: Time, index: u32, used: bool) {
+        if !used {
+            return;
+        }
+        let flow: &mut Flow = &mut self.flows[index as usize];
+        let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
+        let params = &self.stacks[flow.stack as usize];
+        let mut phase = Stream::named(self.seed ^ now.as_nanos(), "slot/clock");
+        let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
+        let incarnation = sender.incarnation().wrapping_add(1);
+        if let Ok(mut fresh) = Sender::new(index, incarnation, phase, self.warmup, params) {
+            fresh.stats = sender.stats;
+            fresh.armed = sender.armed;
+            **sender = fresh;
+        }
+        let armed = flow.receiver.armed;
+        flow.receiver = Receiver::default();
+        flow.receiver.armed = armed;
+    }
+}

@@ -1,0 +1,493 @@
+//! Links: a queue, a transmitter and a propagation delay.
+//!
+//! A link whose discipline decides at arrival knows a packet's departure when it accepts it, so it
+//! keeps no packets: only when each waiting one starts to be sent. Its backlog, its averages and its
+//! discipline's timer follow lazily, in order, when the next packet arrives. A link whose discipline
+//! drops at the head, or looks at waiting packets, keeps them and has events of its own.
+
+use crate::packet::Packet;
+use crate::stats::{QueueStats, Quantiles, Sums};
+use crate::trace::QueueTrace;
+use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _, Qdisc};
+use sojourn_units::{Duration, Rate, Serializer, Time};
+use std::collections::VecDeque;
+
+/// What a link is made from.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    /// Its name in messages and records.
+    pub name: String,
+    /// Its rate; `None` sends in no time and never queues.
+    pub rate: Option<Rate>,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// Its queue's door.
+    pub door: Admission,
+    /// New rates from given times on, in order of time. A packet is sent at the rate in force when its sending starts.
+    pub changes: Vec<(Time, Rate)>,
+    /// What to measure.
+    pub measure: Measure,
+}
+
+/// How much a link measures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// Only packets and drops, as the audit needs: for access links.
+    Counts,
+    /// Also the queue over time, waits and the time spent sending.
+    Moments,
+    /// Also the distribution of waits and the discipline's probability.
+    All,
+}
+
+/// What a link measured over the window of statistics.
+#[derive(Clone, Debug, Default)]
+pub struct LinkStats {
+    /// Accounts of the queue's door within the window.
+    pub counters: Counters,
+    /// The queue over time.
+    pub queue: QueueStats,
+    /// Waits of the packets accepted in the window, in seconds.
+    pub wait: Sums,
+    /// Their distribution.
+    pub waits: Quantiles,
+    /// Time spent sending.
+    pub busy: Duration,
+    /// Packets whose sending ended in the window.
+    pub sent: u64,
+    /// Bytes of those.
+    pub sent_bytes: u64,
+    /// The discipline's probability as arriving packets met it.
+    pub probability: Sums,
+}
+
+/// What became of a packet offered to a link.
+#[derive(Clone, Copy, Debug)]
+pub enum Offer {
+    /// It will arrive at the other end at this time.
+    Arrives(Time),
+    /// It was dropped.
+    Dropped,
+    /// It was taken to be kept (or dropped: see [`Link::lost`]); the link must be given a departure at this time if it says so.
+    Kept(Option<Time>),
+}
+
+/// One link. What every packet touches comes first; the rest is apart, so that thousands of access links stay small.
+#[derive(Clone, Debug)]
+pub struct Link {
+    delay: Duration,
+    /// When the transmitter is free.
+    free_at: Time,
+    serializer: Option<Serializer>,
+    /// Nothing is decided or measured here: a packet that finds the link free passes at once.
+    plain: bool,
+    /// Packets and bytes that passed at once.
+    passed: (u64, u64),
+    body: Box<Body>,
+}
+
+#[derive(Clone, Debug)]
+struct Body {
+    name: String,
+    changes: VecDeque<(Time, Rate)>,
+    queue: Queue,
+    next_update: Time,
+    last_arrival: Time,
+    window: (Time, Time),
+    before: Option<Counters>,
+    measure: Measure,
+    stats: LinkStats,
+    trace: Option<QueueTrace>,
+    lost: Vec<Packet>,
+}
+
+#[derive(Clone, Debug)]
+enum Queue {
+    /// Departures foretold: when each waiting packet starts to be sent, and what the discipline may see of it.
+    Foretold { door: Admission, waiting: VecDeque<Waiting>, bytes: u64, departures: bool },
+    /// Packets kept.
+    Kept { qdisc: Qdisc<Packet>, sending: Option<Packet> },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    start: Time,
+    since: Time,
+    size: u32,
+    flow: u32,
+}
+
+impl Link {
+    /// A link at time 0, measured over `window`.
+    pub fn new(config: LinkConfig, window: (Time, Time)) -> Self {
+        let needs = config.door.aqm.needs();
+        let next_update = if config.rate.is_some() { config.door.aqm.first_update() } else { Time::NEVER };
+        let plain = config.measure == Measure::Counts
+            && config.changes.is_empty()
+            && matches!(config.door.aqm, AnyAqm::DropTail(_))
+            && config.rate.is_some();
+        let queue = if needs.head_drop || needs.waiting_packets {
+            Queue::Kept { qdisc: Qdisc::new(config.door), sending: None }
+        } else {
+            Queue::Foretold { door: config.door, waiting: VecDeque::new(), bytes: 0, departures: needs.departures }
+        };
+        let body = Body {
+            name: config.name,
+            changes: config.changes.into(),
+            queue,
+            next_update,
+            last_arrival: Time::ZERO,
+            window,
+            before: None,
+            measure: config.measure,
+            stats: LinkStats::default(),
+            trace: None,
+            lost: Vec::new(),
+        };
+        let serializer = config.rate.map(Serializer::new);
+        Link { delay: config.delay, free_at: Time::ZERO, serializer, plain, passed: (0, 0), body: Box::new(body) }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.body.name
+    }
+
+    /// Its propagation delay.
+    pub fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// Its rate at this time; `None` if it merely delays.
+    pub fn rate(&self) -> Option<Rate> {
+        self.serializer.as_ref().map(Serializer::rate)
+    }
+
+    /// What it measured; complete after the end of the run.
+    pub fn stats(&self) -> &LinkStats {
+        &self.body.stats
+    }
+
+    /// The trace of its queue.
+    pub fn trace(&self) -> Option<&QueueTrace> {
+        self.body.trace.as_ref()
+    }
+
+    /// Samples its queue every so often from now on.
+    pub fn start_trace(&mut self, every: Duration) {
+        self.body.trace = Some(QueueTrace::new(every));
+        self.plain = false;
+    }
+
+    /// A kept packet that was dropped and not yet told of.
+    pub fn next_lost(&mut self) -> Option<Packet> {
+        self.body.lost.pop()
+    }
+
+    /// Whether it merely delays: no rate, so no queue and no order to keep among its users.
+    pub fn is_pure_delay(&self) -> bool {
+        self.serializer.is_none()
+    }
+
+    /// Whether it keeps packets and has events of its own.
+    pub fn keeps_packets(&self) -> bool {
+        matches!(self.body.queue, Queue::Kept { .. }) && self.serializer.is_some()
+    }
+
+    /// Packets that wait or are being sent, where the link keeps them.
+    pub fn kept(&self) -> u64 {
+        match &self.body.queue {
+            Queue::Foretold { .. } => 0,
+            Queue::Kept { qdisc, sending } => u64::from(qdisc.packets()) + u64::from(sending.is_some()),
+        }
+    }
+
+    /// The accounts since the start.
+    pub fn counters(&self) -> Counters {
+        let mut counters = match &self.body.queue {
+            Queue::Foretold { door, .. } => door.counters,
+            Queue::Kept { qdisc, .. } => *qdisc.counters(),
+        };
+        counters.arrived += self.passed.0;
+        counters.arrived_bytes += self.passed.1;
+        counters
+    }
+
+    /// Checks at the end of a run that it never sent faster than its rate and that its queue balances.
+    pub fn check(&self, end: Time) -> Result<(), String> {
+        let window = end.since(self.body.window.0);
+        if self.body.stats.busy > window {
+            return Err(format!("link {}: busy for {} of {window}", self.name(), self.body.stats.busy));
+        }
+        match &self.body.queue {
+            Queue::Kept { qdisc, .. } if !qdisc.balances() => Err(format!("link {}: its queue does not balance", self.name())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
+    #[inline]
+    pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
+        if self.plain && self.free_at <= now {
+            self.passed.0 += 1;
+            self.passed.1 += u64::from(packet.size);
+            if let Some(serializer) = &mut self.serializer {
+                serializer.idle();
+                self.free_at = now + serializer.send(u32::from(packet.size));
+            }
+            return Offer::Arrives(self.free_at + self.delay);
+        }
+        if self.serializer.is_none() {
+            self.passed.0 += 1;
+            self.passed.1 += u64::from(packet.size);
+            return Offer::Arrives(now + self.delay);
+        }
+        debug_assert!(now >= self.body.last_arrival, "link {}: a packet came before its predecessor", self.body.name);
+        self.body.last_arrival = now;
+        self.advance(now);
+        if matches!(self.body.queue, Queue::Kept { .. }) { self.keep(now, *packet) } else { self.foretell(now, packet) }
+    }
+
+    /// Brings everything that follows lazily up to `now`: departures first, then the timer, then what is offered.
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        let from = self.body.window.0;
+        if now >= from && self.body.before.is_none() {
+            self.body.run_to(from, self.free_at);
+            self.body.stats.queue.restart(from);
+            self.body.before = Some(self.counters());
+        }
+        self.body.run_to(now, self.free_at);
+    }
+
+    /// The time to send `size` bytes from `start` on.
+    #[inline]
+    fn sending_time(&mut self, start: Time, idle: bool, size: u32) -> Duration {
+        while let Some(&(at, rate)) = self.body.changes.front() {
+            if at > start {
+                break;
+            }
+            self.body.changes.pop_front();
+            self.serializer = Some(Serializer::new(rate));
+        }
+        match &mut self.serializer {
+            None => Duration::ZERO,
+            Some(serializer) => {
+                if idle {
+                    serializer.idle();
+                }
+                serializer.send(size)
+            }
+        }
+    }
+
+    #[inline]
+    fn foretell(&mut self, now: Time, packet: &mut Packet) -> Offer {
+        let idle = self.free_at <= now;
+        let body = &mut *self.body;
+        let Queue::Foretold { door, waiting, bytes, departures } = &mut body.queue else { unreachable!() };
+        let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: idle.then_some(self.free_at) };
+        let arrival = view(now, packet);
+        match door.admit(&arrival, packet.can_mark(), &backlog) {
+            Decision::Enqueue => {}
+            Decision::EnqueueMarked => packet.mark(),
+            Decision::Drop(_) | Decision::DropBoth(_) => return Offer::Dropped,
+        }
+        if body.measure == Measure::All && now >= body.window.0 {
+            body.stats.probability.add(door.aqm.probability().get());
+        }
+        let start = if idle { now } else { self.free_at };
+        if !idle {
+            waiting.push_back(Waiting { start, since: now, size: arrival.size, flow: arrival.flow });
+            *bytes += u64::from(arrival.size);
+            if body.measure != Measure::Counts {
+                body.stats.queue.set(now, waiting.len() as u64, *bytes);
+            }
+        } else if *departures {
+            door.release(&arrival, Duration::ZERO, false, &Backlog { packets: 0, bytes: 0, idle_since: None });
+        }
+        let end = start + self.sending_time(start, idle, arrival.size);
+        self.free_at = end;
+        self.body.account(now, start, end, arrival.size);
+        Offer::Arrives(end + self.delay)
+    }
+
+    fn keep(&mut self, now: Time, packet: Packet) -> Offer {
+        let idle_since = self.body.idle_since(now, self.free_at);
+        let body = &mut *self.body;
+        let Queue::Kept { qdisc, sending } = &mut body.queue else { unreachable!() };
+        let idle = sending.is_none();
+        qdisc.enqueue(now, packet, idle_since, |dropped, _| body.lost.push(dropped));
+        body.stats.queue.set(now, u64::from(qdisc.packets()), qdisc.bytes());
+        Offer::Kept(if idle { self.start_next(now) } else { None })
+    }
+
+    /// Starts to send the next waiting packet at `now`; gives the time its sending ends.
+    fn start_next(&mut self, now: Time) -> Option<Time> {
+        let body = &mut *self.body;
+        let Queue::Kept { qdisc, sending } = &mut body.queue else { return None };
+        let next = qdisc.dequeue(now, |dropped, _| body.lost.push(dropped));
+        body.stats.queue.set(now, u64::from(qdisc.packets()), qdisc.bytes());
+        let Some((packet, wait)) = next else {
+            self.free_at = now;
+            return None;
+        };
+        *sending = Some(packet);
+        let size = u32::from(packet.size);
+        let idle = self.free_at < now;
+        let end = now + self.sending_time(now, idle, size);
+        self.free_at = end;
+        let arrived = Time::from_nanos(now.as_nanos() - wait.as_nanos());
+        self.body.account(arrived, now, end, size);
+        Some(end)
+    }
+
+    /// A kept packet's sending ends at `now`: the packet, when it arrives at the other end, and when
+    /// the next one's sending ends.
+    pub fn depart(&mut self, now: Time) -> (Packet, Time, Option<Time>) {
+        self.advance(now);
+        let Queue::Kept { sending, .. } = &mut self.body.queue else { unreachable!("only links that keep packets have departures") };
+        let Some(packet) = sending.take() else { unreachable!("a departure is scheduled for a packet that is being sent") };
+        let next = self.start_next(now);
+        (packet, now + self.delay, next)
+    }
+
+    /// Brings the accounts to the end of the run.
+    pub fn finish(&mut self, end: Time) {
+        self.advance(end);
+        let (total, before) = (self.counters(), self.body.before.unwrap_or_default());
+        let stats = &mut self.body.stats;
+        stats.queue.advance(end);
+        stats.counters = Counters {
+            arrived: total.arrived - before.arrived,
+            arrived_bytes: total.arrived_bytes - before.arrived_bytes,
+            marked: total.marked - before.marked,
+            dropped_early: total.dropped_early - before.dropped_early,
+            dropped_forced: total.dropped_forced - before.dropped_forced,
+            dropped_tail: total.dropped_tail - before.dropped_tail,
+            dropped_bytes: total.dropped_bytes - before.dropped_bytes,
+        };
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        let queue = match &self.body.queue {
+            Queue::Foretold { waiting, .. } => waiting.capacity() * size_of::<Waiting>(),
+            Queue::Kept { qdisc, .. } => qdisc.packets() as usize * size_of::<(Time, Packet)>(),
+        };
+        size_of::<Link>() + size_of::<Body>() + queue + self.body.stats.waits.memory()
+    }
+}
+
+impl Body {
+    fn idle_since(&self, now: Time, free_at: Time) -> Option<Time> {
+        match &self.queue {
+            Queue::Foretold { .. } => (free_at <= now).then_some(free_at),
+            Queue::Kept { sending, .. } => sending.is_none().then_some(free_at),
+        }
+    }
+
+    #[inline]
+    fn run_to(&mut self, now: Time, free_at: Time) {
+        let head = match &self.queue {
+            Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
+            Queue::Kept { .. } => Time::NEVER,
+        };
+        let sample = self.trace.as_ref().map_or(Time::NEVER, |t| t.next);
+        if head.min(self.next_update).min(sample) <= now {
+            self.catch_up(now, free_at);
+        }
+    }
+
+    fn catch_up(&mut self, now: Time, free_at: Time) {
+        loop {
+            let head = match &self.queue {
+                Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
+                Queue::Kept { .. } => Time::NEVER,
+            };
+            let sample = self.trace.as_ref().map_or(Time::NEVER, |t| t.next);
+            let next = head.min(self.next_update).min(sample);
+            if next > now {
+                return;
+            }
+            if head == next {
+                self.leave();
+            } else if self.next_update == next {
+                self.update(next, free_at);
+            } else if let Some(trace) = &mut self.trace {
+                match &self.queue {
+                    Queue::Foretold { door, waiting, bytes, .. } => {
+                        trace.sample(waiting.len() as u32, *bytes, door.aqm.probability().get());
+                    }
+                    Queue::Kept { qdisc, .. } => trace.sample(qdisc.packets(), qdisc.bytes(), qdisc.aqm().probability().get()),
+                }
+            }
+        }
+    }
+
+    /// The head of the queue starts to be sent.
+    #[inline]
+    fn leave(&mut self) {
+        let Queue::Foretold { door, waiting, bytes, departures } = &mut self.queue else { return };
+        let Some(gone) = waiting.pop_front() else { return };
+        *bytes -= u64::from(gone.size);
+        if self.measure != Measure::Counts {
+            self.stats.queue.set(gone.start, waiting.len() as u64, *bytes);
+        }
+        if *departures {
+            let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: None };
+            let view = Arrival { now: gone.start, size: gone.size, flow: gone.flow, rtt_hint_ms: 0, has_data: true };
+            door.release(&view, gone.start.since(gone.since), false, &backlog);
+        }
+    }
+
+    /// The discipline's timer.
+    fn update(&mut self, due: Time, free_at: Time) {
+        let idle_since = self.idle_since(due, free_at);
+        match &mut self.queue {
+            Queue::Foretold { door, waiting, bytes, .. } => {
+                door.aqm.on_update(due, &Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since });
+                self.next_update = door.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval);
+            }
+            Queue::Kept { qdisc, .. } => {
+                qdisc.update(due, idle_since);
+                self.next_update = qdisc.next_update();
+            }
+        }
+    }
+
+    /// Accounts for a packet that arrived at `arrived` and is sent from `start` to `end`.
+    #[inline]
+    fn account(&mut self, arrived: Time, start: Time, end: Time, size: u32) {
+        let (from, to) = self.window;
+        if self.measure == Measure::Counts || end <= from {
+            return;
+        }
+        let stats = &mut self.stats;
+        if arrived >= from {
+            let wait = start.since(arrived);
+            stats.wait.add(wait.as_secs_f64());
+            if self.measure == Measure::All {
+                stats.waits.add(wait.as_nanos());
+            }
+        }
+        if start < to {
+            stats.busy = stats.busy + end.min(to).since(start.max(from));
+            if end <= to {
+                stats.sent += 1;
+                stats.sent_bytes += u64::from(size);
+            }
+        }
+    }
+}
+
+#[inline]
+fn view(now: Time, packet: &Packet) -> Arrival {
+    Arrival {
+        now,
+        size: u32::from(packet.size),
+        flow: packet.flow,
+        rtt_hint_ms: packet.rtt_hint_ms(),
+        has_data: packet.has_data(),
+    }
+}

@@ -1,0 +1,40 @@
+//! What a finished run says of its flows.
+
+use crate::flow::{Endpoint, FlowStats};
+use crate::observe::Observer;
+use crate::tcp::SenderStats;
+use crate::world::World;
+
+/// One flow, or one slot of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowReport {
+    /// Its group.
+    pub group: u32,
+    /// The session that it served, if any.
+    pub session: Option<u32>,
+    /// What arrived.
+    pub stats: FlowStats,
+    /// Its packets that were dropped on the way, data and ACKs.
+    pub dropped: u64,
+    /// What its sender counted; all zero for datagrams.
+    pub sender: SenderStats,
+    /// Whether it is TCP.
+    pub tcp: bool,
+    /// Whether a finite transfer is complete.
+    pub complete: bool,
+    /// The congestion window at the end, in segments.
+    pub cwnd: f64,
+}
+
+impl<O: Observer> World<O> {
+    /// Every flow, in order; slots of sessions come after the flows that were there from the start.
+    pub fn flows(&self) -> impl Iterator<Item = FlowReport> + '_ {
+        self.flows.iter().zip(&self.net.drops).map(|(flow, &dropped)| {
+            let (sender, tcp, cwnd) = match &flow.endpoint {
+                Endpoint::Tcp(sender) => (sender.stats, true, sender.cwnd()),
+                Endpoint::Udp { .. } => (SenderStats { sent: flow.stats.sent, ..Default::default() }, false, 0.0),
+            };
+            FlowReport { group: flow.group, session: flow.session, stats: flow.stats, dropped, sender, tcp, complete: flow.complete, cwnd }
+        })
+    }
+}

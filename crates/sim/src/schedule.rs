@@ -1,0 +1,355 @@
+//! What happens next: a calendar of events in a specified order.
+//!
+//! Events are ordered by time, then by the rank of their kind, then by the entity they concern, then
+//! by that entity's own count: never by accident of insertion. The calendar (Brown 1988) keeps events
+//! in buckets of time as lists through one array; only the bucket at hand is sorted, so an event costs
+//! the same whether ten or a hundred thousand wait. Events beyond the calendar's year wait in a heap.
+
+use crate::packet::Packet;
+use sojourn_units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The kind of an event; the order of the variants is the order of simultaneous events.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// A link that keeps its packets finishes one (entity: the link).
+    Departure = 0,
+    /// The timer of a law on such a link (entity: the link).
+    Update = 1,
+    /// A packet arrives at a link or an endpoint (entity: its flow).
+    Arrival = 2,
+    /// A sender's timer (entity: its flow).
+    SenderTimer = 3,
+    /// A receiver's timer (entity: its flow).
+    ReceiverTimer = 4,
+    /// A session's timer (entity: the session).
+    Session = 5,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The place of an event in the order of all events.
+type Key = u128;
+
+fn key(time: Time, kind: Kind, entity: u32, count: u32) -> Key {
+    (u128::from(time.as_nanos()) << 64) | (u128::from(kind as u8) << 61) | (u128::from(entity) << 32) | u128::from(count)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    key: [u64; 2],
+    packet: Packet,
+}
+
+impl Node {
+    fn key(&self) -> Key {
+        (u128::from(self.key[0]) << 64) | u128::from(self.key[1])
+    }
+}
+
+/// An event that is due.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// When.
+    pub time: Time,
+    /// What.
+    pub kind: Kind,
+    /// Concerning which entity.
+    pub entity: u32,
+    /// The packet, for an arrival.
+    pub packet: Packet,
+}
+
+/// The calendar.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    nodes: Vec<Node>,
+    /// The next node of each node's bucket, or of the free list.
+    next: Vec<u32>,
+    free: u32,
+    heads: Vec<u32>,
+    occupied: Vec<u64>,
+    /// Log2 of a bucket's width in ns.
+    shift: u32,
+    /// The bucket at hand, counted from time 0.
+    at: u64,
+    /// The events of the bucket at hand, last first.
+    now: Vec<(Key, u32)>,
+    far: BinaryHeap<Reverse<(Key, u32)>>,
+    /// Events in buckets (neither at hand nor far).
+    near: usize,
+    /// Pops and the time of the first since the width was last judged.
+    judged: (u32, u64),
+}
+
+const JUDGE_EVERY: u32 = 1 << 12;
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Schedule {
+    /// An empty calendar.
+    pub fn new() -> Self {
+        Schedule {
+            nodes: Vec::new(),
+            next: Vec::new(),
+            free: NONE,
+            heads: vec![NONE; 256],
+            occupied: vec![0; 4],
+            shift: 17,
+            at: 0,
+            now: Vec::new(),
+            far: BinaryHeap::new(),
+            near: 0,
+            judged: (0, 0),
+        }
+    }
+
+    /// Events that wait.
+    pub fn len(&self) -> usize {
+        self.near + self.now.len() + self.far.len()
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.nodes.capacity() * (size_of::<Node>() + 4) + self.heads.capacity() * 4 + self.far.capacity() * 32
+    }
+
+    /// Adds an event; `count` orders simultaneous events of one kind and entity. Its time must not lie before the last popped one.
+    #[inline]
+    pub fn push(&mut self, time: Time, kind: Kind, entity: u32, count: u32, packet: &Packet) {
+        let key = key(time, kind, entity, count);
+        let node = Node { key: [(key >> 64) as u64, key as u64], packet: *packet };
+        let index = if self.free != NONE {
+            let index = self.free;
+            self.free = self.next[index as usize];
+            self.nodes[index as usize] = node;
+            index
+        } else {
+            self.nodes.push(node);
+            self.next.push(NONE);
+            (self.nodes.len() - 1) as u32
+        };
+        self.file(key, index);
+    }
+
+    #[inline]
+    fn file(&mut self, key: Key, index: u32) {
+        let bucket = ((key >> 64) as u64) >> self.shift;
+        if bucket <= self.at {
+            let place = self.now.partition_point(|&(other, _)| other > key);
+            self.now.insert(place, (key, index));
+        } else if bucket - self.at < self.heads.len() as u64 {
+            let slot = (bucket as usize) & (self.heads.len() - 1);
+            self.next[index as usize] = self.heads[slot];
+            self.heads[slot] = index;
+            self.occupied[slot / 64] |= 1 << (slot % 64);
+            self.near += 1;
+        } else {
+            self.far.push(Reverse((key, index)));
+        }
+    }
+
+    /// Removes the next event if it is due by `end`.
+    #[inline]
+    pub fn pop(&mut self, end: Time) -> Option<Event> {
+        if self.now.is_empty() {
+            self.fill();
+        }
+        let &(key, index) = self.now.last()?;
+        let time = Time::from_nanos((key >> 64) as u64);
+        if time > end {
+            return None;
+        }
+        self.now.pop();
+        let packet = self.nodes[index as usize].packet;
+        self.next[index as usize] = self.free;
+        self.free = index;
+        self.judged.0 += 1;
+        if self.judged.0 == JUDGE_EVERY {
+            self.judge(time.as_nanos());
+        }
+        let kind = match (key >> 61) as u8 & 7 {
+            0 => Kind::Departure,
+            1 => Kind::Update,
+            2 => Kind::Arrival,
+            3 => Kind::SenderTimer,
+            4 => Kind::ReceiverTimer,
+            _ => Kind::Session,
+        };
+        Some(Event { time, kind, entity: (key >> 32) as u32 & 0x1fff_ffff, packet })
+    }
+
+    /// All packets that still travel.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let mut taken = vec![false; self.nodes.len()];
+        let mut free = self.free;
+        while free != NONE {
+            taken[free as usize] = true;
+            free = self.next[free as usize];
+        }
+        let arrival = |node: &&Node| (node.key[1] >> 61) as u8 == Kind::Arrival as u8;
+        self.nodes.iter().zip(taken).filter(|(_, free)| !free).map(|(node, _)| node).filter(arrival).map(|node| &node.packet)
+    }
+
+    /// Brings the next nonempty bucket to hand.
+    fn fill(&mut self) {
+        while self.now.is_empty() {
+            match self.next_bucket() {
+                Some(bucket) => self.at = bucket,
+                None => match self.far.peek() {
+                    Some(&Reverse((key, _))) => self.at = ((key >> 64) as u64) >> self.shift,
+                    None => return,
+                },
+            }
+            self.near_from_far();
+            self.take_bucket();
+        }
+    }
+
+    /// The next occupied bucket of this year.
+    fn next_bucket(&self) -> Option<u64> {
+        if self.near == 0 {
+            return None;
+        }
+        let slots = self.heads.len();
+        let first = (self.at as usize + 1) & (slots - 1);
+        let words = slots / 64;
+        for step in 0..=words {
+            let word = (first / 64 + step) % words;
+            let mut bits = self.occupied[word];
+            if step == 0 {
+                bits &= u64::MAX << (first % 64);
+            }
+            if bits != 0 {
+                let slot = word * 64 + bits.trailing_zeros() as usize;
+                return Some(self.at + 1 + ((slot.wrapping_sub(first)) & (slots - 1)) as u64);
+            }
+        }
+        None
+    }
+
+    /// Moves far events into the calendar where its year has come to reach them.
+    fn near_from_far(&mut self) {
+        while let Some(&Reverse((key, index))) = self.far.peek() {
+            let bucket = ((key >> 64) as u64) >> self.shift;
+            if bucket.saturating_sub(self.at) >= self.heads.len() as u64 {
+                return;
+            }
+            self.far.pop();
+            self.file(key, index);
+        }
+    }
+
+    /// Empties the bucket at hand into `now`, sorted last first.
+    fn take_bucket(&mut self) {
+        let slot = (self.at as usize) & (self.heads.len() - 1);
+        let mut index = std::mem::replace(&mut self.heads[slot], NONE);
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        while index != NONE {
+            let key = self.nodes[index as usize].key();
+            self.now.push((key, index));
+            self.near -= 1;
+            index = self.next[index as usize];
+        }
+        if self.now.len() > 1 {
+            self.now.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+        }
+    }
+
+    /// Fits the width and the number of buckets to the traffic: about one event a bucket.
+    fn judge(&mut self, now: u64) {
+        let (pops, since) = std::mem::replace(&mut self.judged, (0, now));
+        let gap = (now.saturating_sub(since) / u64::from(pops)).max(1);
+        let shift = (gap.ilog2() + 1).min(40);
+        let slots = (2 * self.len()).next_power_of_two().clamp(256, 1 << 20);
+        if shift.abs_diff(self.shift) > 1 || slots > self.heads.len() || slots * 8 < self.heads.len() {
+            self.rebuild(shift, slots.max(self.heads.len().min(slots * 4)), now);
+        }
+    }
+
+    fn rebuild(&mut self, shift: u32, slots: usize, now: u64) {
+        let mut all: Vec<u32> = self.now.drain(..).map(|(_, index)| index).collect();
+        all.extend(self.far.drain().map(|Reverse((_, index))| index));
+        for head in &self.heads {
+            let mut index = *head;
+            while index != NONE {
+                all.push(index);
+                index = self.next[index as usize];
+            }
+        }
+        self.heads = vec![NONE; slots];
+        self.occupied = vec![0; slots / 64];
+        (self.shift, self.at, self.near) = (shift, now >> shift, 0);
+        for index in all {
+            self.file(self.nodes[index as usize].key(), index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOTHING: &Packet = &Packet::NOTHING;
+
+    proptest! {
+        #[test]
+        fn events_come_in_the_specified_order_whatever_the_order_of_insertion(
+            steps in prop::collection::vec((0u64..5_000_000_000, 0u32..5, 0u32..4, 1usize..4), 1..3_000),
+        ) {
+            let (mut calendar, mut reference) = (Schedule::new(), std::collections::BTreeSet::new());
+            let mut now = 0u64;
+            for (count, (ahead, entity, spread, pops)) in steps.into_iter().enumerate() {
+                // Most events lie close by, some far: shift by 0, 7, 14 or 21 bits.
+                let time = Time::from_nanos(now + (ahead >> (7 * spread)));
+                calendar.push(time, Kind::Arrival, entity, count as u32, NOTHING);
+                reference.insert(key(time, Kind::Arrival, entity, count as u32));
+                if count % 2 == 0 {
+                    for _ in 0..pops {
+                        let Some(event) = calendar.pop(Time::NEVER) else { break };
+                        let expected = reference.pop_first().unwrap();
+                        prop_assert_eq!(event.time.as_nanos(), (expected >> 64) as u64);
+                        prop_assert_eq!(event.entity, (expected >> 32) as u32 & 0x1fff_ffff);
+                        now = event.time.as_nanos();
+                    }
+                }
+                prop_assert_eq!(calendar.len(), reference.len());
+            }
+            while let Some(event) = calendar.pop(Time::NEVER) {
+                let expected = reference.pop_first().unwrap();
+                prop_assert_eq!(event.time.as_nanos(), (expected >> 64) as u64);
+            }
+            prop_assert!(reference.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_calendar_refits_itself_to_the_traffic_without_losing_an_event() {
+        let mut calendar = Schedule::new();
+        for count in 0..50_000u32 {
+            calendar.push(Time::from_nanos(u64::from(count) * 100), Kind::Arrival, 0, count, NOTHING);
+        }
+        let mut last = Time::ZERO;
+        let mut popped = 0;
+        while let Some(event) = calendar.pop(Time::NEVER) {
+            assert!(event.time >= last);
+            (last, popped) = (event.time, popped + 1);
+        }
+        assert_eq!(popped, 50_000);
+    }
+
+    #[test]
+    fn nothing_is_due_after_the_end() {
+        let mut calendar = Schedule::new();
+        calendar.push(Time::from_nanos(10), Kind::Session, 0, 0, NOTHING);
+        assert!(calendar.pop(Time::from_nanos(9)).is_none());
+        assert!(calendar.pop(Time::from_nanos(10)).is_some());
+    }
+}

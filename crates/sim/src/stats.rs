@@ -1,0 +1,279 @@
+//! What is measured: time-weighted moments, moments of samples, and quantiles.
+
+use sojourn_units::Time;
+
+/// Mean, deviation and maximum of a quantity that changes at instants, weighted by time, exact.
+#[derive(Clone, Debug, Default)]
+pub struct TimeWeighted {
+    value: u64,
+    area: u128,
+    square: u128,
+    spent: u64,
+    max: u64,
+}
+
+impl TimeWeighted {
+    /// The present value held for `span` ns more.
+    #[inline]
+    fn hold(&mut self, span: u64) {
+        let area = u128::from(self.value) * u128::from(span);
+        self.area += area;
+        // A backlog stays below 2^40 and a span below 2^50 ns, so the product fits.
+        self.square += area * u128::from(self.value);
+        self.spent += span;
+    }
+
+    #[inline]
+    fn set(&mut self, value: u64) {
+        self.value = value;
+        self.max = self.max.max(value);
+    }
+
+    /// Time-weighted mean.
+    pub fn mean(&self) -> f64 {
+        if self.spent == 0 { self.value as f64 } else { self.area as f64 / self.spent as f64 }
+    }
+
+    /// Time-weighted standard deviation.
+    pub fn sd(&self) -> f64 {
+        let mean = self.mean();
+        if self.spent == 0 { 0.0 } else { (self.square as f64 / self.spent as f64 - mean * mean).max(0.0).sqrt() }
+    }
+
+    /// The largest value.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+}
+
+/// A queue in packets and bytes over time.
+#[derive(Clone, Debug, Default)]
+pub struct QueueStats {
+    since: Time,
+    /// Packets waiting.
+    pub packets: TimeWeighted,
+    /// Bytes waiting.
+    pub bytes: TimeWeighted,
+}
+
+impl QueueStats {
+    /// Accounts for the present queue up to `now`.
+    #[inline]
+    pub fn advance(&mut self, now: Time) {
+        let span = now.since(self.since).as_nanos();
+        if span > 0 {
+            self.packets.hold(span);
+            self.bytes.hold(span);
+            self.since = now;
+        }
+    }
+
+    /// The queue changes at `now`.
+    #[inline]
+    pub fn set(&mut self, now: Time, packets: u64, bytes: u64) {
+        self.advance(now);
+        self.packets.set(packets);
+        self.bytes.set(bytes);
+    }
+
+    /// Forgets what was before `now`.
+    pub fn restart(&mut self, now: Time) {
+        let kept = |was: &TimeWeighted| TimeWeighted { value: was.value, max: was.value, ..Default::default() };
+        *self = QueueStats { since: now, packets: kept(&self.packets), bytes: kept(&self.bytes) };
+    }
+}
+
+/// Sum, sum of squares and maximum of durations: enough for mean and deviation at two additions a sample.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
+    count: u64,
+    sum: f64,
+    squares: f64,
+    max: f64,
+}
+
+impl Sums {
+    /// Adds a sample.
+    #[inline]
+    pub fn add(&mut self, sample: f64) {
+        self.count += 1;
+        self.sum += sample;
+        self.squares += sample * sample;
+        self.max = self.max.max(sample);
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Mean; NaN without samples.
+    pub fn mean(&self) -> f64 {
+        self.sum / self.count as f64
+    }
+
+    /// Standard deviation of the samples themselves; NaN without samples.
+    pub fn sd(&self) -> f64 {
+        let mean = self.mean();
+        (self.squares / self.count as f64 - mean * mean).max(0.0).sqrt()
+    }
+
+    /// Largest sample, at least 0.
+    pub fn max(&self) -> f64 {
+        self.max
+    }
+}
+
+/// Mean, deviation and extremes of samples (Welford's update).
+#[derive(Clone, Copy, Debug)]
+pub struct Moments {
+    count: u64,
+    mean: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Default for Moments {
+    fn default() -> Self {
+        Moments { count: 0, mean: 0.0, squares: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY }
+    }
+}
+
+impl Moments {
+    /// Adds a sample.
+    #[inline]
+    pub fn add(&mut self, sample: f64) {
+        self.count += 1;
+        let step = sample - self.mean;
+        self.mean += step / self.count as f64;
+        self.squares += step * (sample - self.mean);
+        self.min = self.min.min(sample);
+        self.max = self.max.max(sample);
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Mean; NaN without samples.
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.mean }
+    }
+
+    /// Standard deviation of the samples themselves (divided by n); NaN without samples.
+    pub fn sd(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { (self.squares / self.count as f64).sqrt() }
+    }
+
+    /// Least sample; infinite without samples.
+    pub fn min(&self) -> f64 {
+        self.min
+    }
+
+    /// Largest sample; minus infinity without samples.
+    pub fn max(&self) -> f64 {
+        self.max
+    }
+}
+
+const SUB: u32 = 5; // 32 steps an octave: a quantile is at most 1/64 = 1.6 % off
+const BUCKETS: usize = (64 - SUB as usize) << SUB;
+
+/// Quantiles of durations from a log-linear histogram: relative error at most 1.6 %.
+#[derive(Clone, Debug, Default)]
+pub struct Quantiles {
+    counts: Vec<u32>,
+    total: u64,
+}
+
+impl Quantiles {
+    fn bucket(nanos: u64) -> usize {
+        if nanos < 1 << SUB {
+            return nanos as usize;
+        }
+        let octave = nanos.ilog2() - SUB;
+        (((octave + 1) << SUB) as u64 + ((nanos >> octave) & ((1 << SUB) - 1))) as usize
+    }
+
+    fn middle(bucket: usize) -> f64 {
+        if bucket < 1 << SUB {
+            return bucket as f64;
+        }
+        let octave = (bucket >> SUB) as u32 - 1;
+        let low = ((1u64 << SUB) + (bucket as u64 & ((1 << SUB) - 1))) << octave;
+        low as f64 + (1u64 << octave) as f64 / 2.0
+    }
+
+    /// Adds a duration in nanoseconds.
+    #[inline]
+    pub fn add(&mut self, nanos: u64) {
+        if self.counts.is_empty() {
+            self.counts = vec![0; BUCKETS];
+        }
+        self.counts[Self::bucket(nanos)] += 1;
+        self.total += 1;
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.counts.capacity() * 4
+    }
+
+    /// The q-quantile in nanoseconds; NaN without samples.
+    pub fn at(&self, q: f64) -> f64 {
+        if self.total == 0 {
+            return f64::NAN;
+        }
+        let rank = (q * self.total as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        for (bucket, &count) in self.counts.iter().enumerate() {
+            seen += u64::from(count);
+            if seen >= rank {
+                return Self::middle(bucket);
+            }
+        }
+        f64::NAN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_queue_is_weighted_by_the_time_it_held() {
+        let mut queue = QueueStats::default();
+        queue.set(Time::from_nanos(0), 4, 4_000);
+        queue.set(Time::from_nanos(30), 0, 0);
+        queue.advance(Time::from_nanos(40));
+        assert_eq!((queue.packets.mean(), queue.bytes.mean()), (3.0, 3_000.0));
+        assert!((queue.packets.sd() - (12.0f64 - 9.0).sqrt()).abs() < 1e-12);
+        queue.restart(Time::from_nanos(40));
+        queue.advance(Time::from_nanos(50));
+        assert_eq!((queue.packets.mean(), queue.packets.max()), (0.0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_quantile_is_within_its_bound(mut samples in prop::collection::vec(0u64..10_000_000_000, 1..400), q in 0.01f64..1.0) {
+            let mut quantiles = Quantiles::default();
+            samples.iter().for_each(|&s| quantiles.add(s));
+            samples.sort_unstable();
+            let exact = samples[((q * samples.len() as f64).ceil() as usize).max(1) - 1] as f64;
+            prop_assert!((quantiles.at(q) - exact).abs() <= exact / 60.0 + 1.0);
+        }
+
+        #[test]
+        fn moments_agree_with_their_definition(samples in prop::collection::vec(-1e6f64..1e6, 1..200)) {
+            let mut moments = Moments::default();
+            samples.iter().for_each(|&s| moments.add(s));
+            let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+            let variance = samples.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / samples.len() as f64;
+            prop_assert!((moments.mean() - mean).abs() < 1e-6);
+            prop_assert!((moments.sd() - variance.sqrt()).abs() < 1e-5);
+        }
+    }
+}

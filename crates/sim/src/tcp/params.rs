@@ -1,0 +1,191 @@
+//! The habits of a TCP stack, as data.
+
+use sojourn_cc::CcConfig;
+use sojourn_units::Duration;
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recovery {
+    /// One fast retransmit, then out of recovery at the first new ACK (RFC 5681 section 3.2).
+    Reno,
+    /// Stays in recovery over partial ACKs (RFC 6582).
+    NewReno,
+    /// Selective acknowledgements (RFC 6675; with `ns2` habits the pipe counter of ns-2's Sack1).
+    Sack,
+}
+
+/// How a connection opens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Handshake {
+    /// Data at once.
+    None,
+    /// A header-sized SYN and its ACK, then data (ns-2's one-way agents with `syn_`).
+    OneWay,
+    /// SYN, SYN-ACK, ACK, and FIN at the end (RFC 9293).
+    ThreeWay,
+}
+
+/// Which window is halved on congestion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowBasis {
+    /// The congestion window, bounded by the receive window (ns-2, Linux).
+    Cwnd,
+    /// What is in flight (RFC 5681 eq. 4).
+    FlightSize,
+}
+
+/// Everything an endpoint needs to know about its stack. `Default` is the `rfc` profile.
+#[derive(Clone, Debug)]
+pub struct TcpParams {
+    /// Payload of a full segment in bytes.
+    pub mss: u32,
+    /// Header bytes of every packet; an ACK is a header.
+    pub header: u32,
+    /// Receive window in segments.
+    pub window: u32,
+    /// The congestion controller.
+    pub control: CcConfig,
+    /// How losses are repaired.
+    pub recovery: Recovery,
+    /// How connections open.
+    pub handshake: Handshake,
+    /// Initial window in segments (RFC 5681 section 3.1, RFC 6928).
+    pub initial_window: f64,
+    /// Initial slow start threshold in segments.
+    pub initial_ssthresh: f64,
+    /// RTO before the first sample (RFC 6298 rule 2.1).
+    pub initial_rto: Duration,
+    /// Least RTO (RFC 6298 rule 2.4).
+    pub min_rto: Duration,
+    /// Largest RTO, backed off or not (RFC 6298 rule 2.5).
+    pub max_rto: Duration,
+    /// Clock granularity G (RFC 6298); with `tick_arithmetic` every RTT is counted in these ticks.
+    pub tick: Duration,
+    /// Integer RTT arithmetic in ticks as in BSD and ns-2.
+    pub tick_arithmetic: bool,
+    /// Sample the RTT from the timestamps of every ACK (RFC 7323); else one segment is timed per round trip.
+    pub timestamps: bool,
+    /// Duplicate ACKs that tell of a loss.
+    pub dupack_threshold: u32,
+    /// Send new data on the first duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Delay ACKs up to this long; `None` acknowledges every segment.
+    pub delayed_ack: Option<Duration>,
+    /// With delayed ACKs, acknowledge at least every so many segments (RFC 5681 section 4.2).
+    pub ack_every: u32,
+    /// ECN (RFC 3168).
+    pub ecn: bool,
+    /// Whether retransmissions are ECN-capable too (ns-2 does so, RFC 3168 section 6.1.5 forbids it).
+    pub ecn_on_retransmit: bool,
+    /// Which window is halved.
+    pub basis: WindowBasis,
+    /// Partial ACKs deflate the window by what they acknowledge (RFC 6582 section 3.2 step 3); else they end inflation (ns-2).
+    pub partial_deflation: bool,
+    /// Only the first partial ACK restarts the timer (RFC 6582 section 3.2, the impatient variant); else every one.
+    pub impatient: bool,
+    /// Segments sent at most on an ACK during `NewReno` recovery; 0 for no bound (ns-2 sends two).
+    pub recovery_burst: u32,
+    /// Leaving recovery sets the window to min(ssthresh, in flight + 1) (RFC 6582 section 3.2 step 3); else it stays as cut.
+    pub deflate_on_exit: bool,
+    /// A mark at a window of one segment backs the timer off (ns-2's `ecn_backoff_`; RFC 3168 section 6.1.2).
+    pub ecn_backoff: bool,
+    /// No second fast retransmit for the window in which the last one happened (RFC 6582 section 3.2 step 1; ns-2's `bugFix_`).
+    pub careful: bool,
+    /// SACK: count a pipe up and down as ns-2's Sack1; else compute it from the scoreboard (RFC 6675).
+    pub counted_pipe: bool,
+    /// Grow only while the window holds the sender back (RFC 7661; Linux).
+    pub growth_needs_limit: bool,
+    /// Fall back to the initial window after an RTO's idle time (RFC 5681 section 4.1).
+    pub restart_after_idle: bool,
+    /// Difference of the receiver's clock from the sender's, in ns.
+    pub clock_offset: i64,
+    /// Drift of the receiver's clock in parts per million.
+    pub clock_skew_ppm: f64,
+}
+
+impl Default for TcpParams {
+    fn default() -> Self {
+        Self::rfc()
+    }
+}
+
+impl TcpParams {
+    /// What the RFCs say: 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323.
+    pub fn rfc() -> Self {
+        TcpParams {
+            mss: 1460,
+            header: 40,
+            window: 1 << 20,
+            control: CcConfig::Reno(Default::default()),
+            recovery: Recovery::NewReno,
+            handshake: Handshake::ThreeWay,
+            initial_window: 10.0,
+            initial_ssthresh: f64::from(1 << 20),
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(60),
+            tick: Duration::from_millis(1),
+            tick_arithmetic: false,
+            timestamps: true,
+            dupack_threshold: 3,
+            limited_transmit: true,
+            delayed_ack: Some(Duration::from_millis(200)),
+            ack_every: 2,
+            ecn: false,
+            ecn_on_retransmit: false,
+            basis: WindowBasis::FlightSize,
+            partial_deflation: true,
+            impatient: true,
+            recovery_burst: 0,
+            deflate_on_exit: true,
+            ecn_backoff: true,
+            careful: true,
+            counted_pipe: false,
+            growth_needs_limit: true,
+            restart_after_idle: true,
+            clock_offset: 0,
+            clock_skew_ppm: 0.0,
+        }
+    }
+
+    /// ns-2.35's one-way agents with its defaults (`tcl/lib/ns-default.tcl`, `tcp/tcp.cc`).
+    pub fn ns2() -> Self {
+        TcpParams {
+            mss: 1000,
+            window: 20,
+            handshake: Handshake::OneWay,
+            initial_window: 2.0,
+            initial_ssthresh: 20.0,
+            initial_rto: Duration::from_secs(3),
+            min_rto: Duration::from_millis(200),
+            tick: Duration::from_millis(10),
+            tick_arithmetic: true,
+            timestamps: false,
+            delayed_ack: None,
+            ecn_on_retransmit: true,
+            basis: WindowBasis::Cwnd,
+            partial_deflation: false,
+            impatient: false,
+            recovery_burst: 2,
+            deflate_on_exit: false,
+            counted_pipe: true,
+            growth_needs_limit: false,
+            restart_after_idle: false,
+            ..Self::rfc()
+        }
+    }
+
+    /// Linux: `TCP_RTO_MIN` 200 ms, initial window 10, SACK, timestamps, delayed ACKs of 40 ms (`net/tcp.h`).
+    pub fn linux() -> Self {
+        TcpParams {
+            mss: 1448,
+            header: 52,
+            recovery: Recovery::Sack,
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            delayed_ack: Some(Duration::from_millis(40)),
+            basis: WindowBasis::Cwnd,
+            ..Self::rfc()
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The receiving endpoint: reassembly, ACKs, delayed ACKs, SACK blocks, ECN echo.
+
+use super::params::{Handshake, Recovery, TcpParams};
+use super::ranges::Ranges;
+use crate::packet::{Packet, flag};
+use sojourn_units::Time;
+
+/// Up to three SACK blocks, the newest first (RFC 2018 section 4).
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SackBlocks {
+    blocks: [(u64, u64); 3],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// The blocks.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.blocks[..self.count as usize].iter().copied()
+    }
+}
+
+/// SACK blocks of ACKs in flight, by handle; handle 0 is "none".
+#[derive(Clone, Debug, Default)]
+pub struct SackPool {
+    blocks: Vec<SackBlocks>,
+    free: Vec<u32>,
+}
+
+impl SackPool {
+    fn keep(&mut self, blocks: SackBlocks) -> u32 {
+        match self.free.pop() {
+            Some(handle) => {
+                self.blocks[handle as usize - 1] = blocks;
+                handle
+            }
+            None => {
+                self.blocks.push(blocks);
+                self.blocks.len() as u32
+            }
+        }
+    }
+
+    /// Takes the blocks of a handle out; none for handle 0.
+    #[inline]
+    pub fn take(&mut self, handle: u32) -> Option<SackBlocks> {
+        if handle == 0 {
+            return None;
+        }
+        self.free.push(handle);
+        Some(self.blocks[handle as usize - 1])
+    }
+}
+
+/// The receiving endpoint of one connection.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    next: u64,
+    beyond: Ranges,
+    /// A byte of each block lately reported, newest first.
+    recent: Vec<u64>,
+    echo: bool,
+    held: u32,
+    held_stamp: Time,
+    deadline: Option<Time>,
+    /// The time of this receiver's pending timer event.
+    pub armed: Option<Time>,
+}
+
+impl Receiver {
+    /// The next byte expected.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// When its timer is due.
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// Bytes of memory beyond its own size.
+    pub fn memory(&self) -> usize {
+        self.beyond.memory() + self.recent.capacity() * 8
+    }
+
+    /// Takes a segment that arrives at `now`; gives how many bytes became readable and the ACK to send at once, if any.
+    /// A timer due before `now` must have been run.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Packet, params: &TcpParams, pool: &mut SackPool) -> (u64, Option<Packet>) {
+        if segment.has(flag::CWR) {
+            self.echo = false;
+        }
+        if segment.has(flag::CE) {
+            self.echo = true;
+        }
+        if segment.has(flag::SYN) {
+            return (0, Some(self.ack(now, segment.stamp, segment, flag::SYN, params, pool)));
+        }
+        if segment.has(flag::ACK) {
+            return (0, None);
+        }
+        let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
+        let was = self.next;
+        let in_order = segment.seq <= was && end > was;
+        if in_order {
+            self.next = end;
+            while !self.beyond.is_empty() {
+                let next = self.beyond.absorb(self.next);
+                if next == self.next {
+                    break;
+                }
+                self.next = next;
+            }
+        } else if segment.seq > was {
+            self.beyond.insert(segment.seq, end);
+            if params.recovery == Recovery::Sack {
+                self.recent.insert(0, segment.seq);
+            }
+        }
+        self.held += 1;
+        if self.held == 1 {
+            self.held_stamp = segment.stamp;
+        }
+        let readable = self.next - was;
+        let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay;
+        if let Some(delay) = params.delayed_ack {
+            let fills = self.next > end || !self.beyond.is_empty();
+            if in_order && !fills && !fin && self.held < params.ack_every {
+                self.deadline = Some(self.deadline.unwrap_or(now + delay));
+                return (readable, None);
+            }
+        }
+        let stamp = if in_order { self.held_stamp } else { segment.stamp };
+        let flags = if fin { flag::FIN } else { 0 };
+        (readable, Some(self.ack(now, stamp, segment, flags, params, pool)))
+    }
+
+    /// The delayed ACK's timer fires at `now`: the ACK to send.
+    pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpParams, pool: &mut SackPool) -> Option<Packet> {
+        self.deadline.take()?;
+        let like = Packet { flow, incarnation, ..Packet::NOTHING };
+        (self.held > 0).then(|| self.ack(now, self.held_stamp, &like, 0, params, pool))
+    }
+
+    #[inline]
+    fn ack(&mut self, now: Time, stamp: Time, segment: &Packet, flags: u16, params: &TcpParams, pool: &mut SackPool) -> Packet {
+        self.held = 0;
+        self.deadline = None;
+        let extra = if self.beyond.is_empty() || params.recovery != Recovery::Sack { 0 } else { self.sack(pool) };
+        let echo = if self.echo { flag::ECE } else { 0 };
+        Packet {
+            seq: self.next,
+            stamp,
+            peer: clock(now, params),
+            flow: segment.flow,
+            extra,
+            size: params.header as u16,
+            flags: flag::ACK | flag::BACK | flags | echo,
+            window: u16::MAX,
+            hop: 0,
+            incarnation: segment.incarnation,
+        }
+    }
+
+    fn sack(&mut self, pool: &mut SackPool) -> u32 {
+        let mut blocks = SackBlocks::default();
+        let (beyond, mut kept) = (&self.beyond, 0usize);
+        self.recent.retain(|&point| {
+            let Some(block) = beyond.around(point) else { return false };
+            let known = blocks.blocks[..kept.min(3)].contains(&block);
+            if known || kept >= 3 {
+                return false;
+            }
+            blocks.blocks[kept] = block;
+            kept += 1;
+            true
+        });
+        blocks.count = kept as u8;
+        pool.keep(blocks)
+    }
+}
+
+/// What the receiver's clock shows at `now`: offset and skewed, but never before 0.
+#[inline]
+fn clock(now: Time, params: &TcpParams) -> Time {
+    if params.clock_offset == 0 && params.clock_skew_ppm == 0.0 {
+        return now;
+    }
+    let skew = now.as_nanos() as f64 * params.clock_skew_ppm * 1e-6;
+    Time::from_nanos(now.as_nanos().saturating_add_signed(params.clock_offset + skew as i64))
+}

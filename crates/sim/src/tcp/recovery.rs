@@ -1,0 +1,265 @@
+//! Loss recovery: Reno (RFC 5681), NewReno (RFC 6582), SACK (RFC 6675), and SACK with a counted pipe (ns-2's Sack1).
+
+use super::params::Recovery;
+use super::receiver::SackBlocks;
+use super::sender::{Action, Call, Sender, State};
+use crate::packet::Packet;
+use sojourn_cc::CongestionController;
+
+impl Sender {
+    /// Reno and `NewReno`: only the cumulative ACK tells.
+    #[inline]
+    pub(super) fn recover_by_dupacks(&mut self, ack: &Packet, echo: bool, call: &mut Call) {
+        if ack.seq > self.una {
+            let stays = call.params.recovery == Recovery::NewReno && self.state == State::Recovery && ack.seq < self.recover;
+            if stays { self.partial_ack(ack, call) } else { self.full_ack(ack, echo, call) }
+        } else if ack.seq == self.una && self.una < self.max {
+            self.duplicate_ack(call);
+        } else {
+            return;
+        }
+        let recovering = call.params.recovery == Recovery::NewReno && self.dupacks > 0;
+        if self.dupacks == 0 || self.dupacks >= call.params.dupack_threshold {
+            self.send_new(if recovering { call.params.recovery_burst } else { 0 }, call);
+        }
+    }
+
+    fn full_ack(&mut self, ack: &Packet, echo: bool, call: &mut Call) {
+        let was = self.una;
+        let recovered = self.state == State::Recovery;
+        self.inflation = 0;
+        self.state = State::Open;
+        self.advance(ack, echo, call);
+        if recovered && call.params.deflate_on_exit {
+            let in_flight = ((self.max - self.una) / u64::from(call.params.mss)) as f64;
+            self.cc.set_cwnd(self.cc.ssthresh().min(in_flight.max(1.0) + 1.0));
+        } else {
+            self.grow(ack, was, echo, call);
+        }
+    }
+
+    fn partial_ack(&mut self, ack: &Packet, call: &mut Call) {
+        let mss = u64::from(call.params.mss);
+        if call.params.partial_deflation {
+            let deflate = ((ack.seq - self.una) / mss).saturating_sub(1) as u32;
+            if self.inflation >= deflate {
+                self.inflation -= deflate;
+            } else {
+                self.cc.set_cwnd((self.cc.cwnd() - f64::from(deflate - self.inflation)).max(1.0));
+                self.inflation = 0;
+            }
+        } else {
+            self.inflation = 0;
+        }
+        self.una = ack.seq;
+        self.next = self.next.max(self.una);
+        if !self.partial_seen || !call.params.impatient {
+            self.restart_timer(call);
+        }
+        self.partial_seen = true;
+        self.partial_covers_timed();
+        self.output(self.una, call);
+        self.next = self.next.max(self.una + mss);
+    }
+
+    fn duplicate_ack(&mut self, call: &mut Call) {
+        self.dupacks += 1;
+        let threshold = call.params.dupack_threshold;
+        if self.dupacks == threshold {
+            if self.beyond_recover() || !call.params.careful {
+                self.enter_recovery(call);
+                self.resend_first(threshold, call);
+            } else if self.last == Action::Mark {
+                // Cut for a mark in this window already: repair without a second cut.
+                self.last = Action::FastRetransmit;
+                self.state = State::Recovery;
+                self.resend_first(threshold, call);
+            }
+        } else if self.dupacks > threshold && self.state == State::Recovery {
+            self.inflation += 1;
+        } else if self.dupacks < threshold && call.params.limited_transmit {
+            self.limited_transmit(call);
+        }
+    }
+
+    fn resend_first(&mut self, inflation: u32, call: &mut Call) {
+        self.stop_timing();
+        self.force_timer(call);
+        self.output(self.una, call);
+        self.inflation = inflation;
+    }
+
+    /// SACK where segments in flight are counted up and down (ns-2's Sack1).
+    pub(super) fn recover_by_pipe(&mut self, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call) {
+        let Some(mut board) = self.board.take() else { return };
+        if self.state == State::Recovery {
+            self.pipe_in_recovery(&mut board, ack, blocks, echo, call);
+        } else if ack.seq > self.una {
+            let was = self.una;
+            self.advance(ack, echo, call);
+            self.grow(ack, was, echo, call);
+            board.clear();
+        } else if ack.seq == self.una && self.una < self.max && !self.after_timeout && board.update(self.una, blocks) > 0 {
+            self.dupacks += 1;
+            if self.dupacks == call.params.dupack_threshold {
+                self.enter_pipe(&mut board, call);
+            } else if self.dupacks < call.params.dupack_threshold && call.params.limited_transmit {
+                self.limited_transmit(call);
+            }
+        }
+        self.board = Some(board);
+        if self.state == State::Open && self.dupacks == 0 {
+            self.send_new(0, call);
+        } else if self.state == State::Recovery && self.dupacks != call.params.dupack_threshold {
+            self.fill_pipe(call);
+        }
+    }
+
+    fn enter_pipe(&mut self, board: &mut super::sack::Board, call: &mut Call) {
+        let mss = u64::from(call.params.mss);
+        let cut_for_mark = self.last == Action::Mark;
+        if self.beyond_recover() || !call.params.careful {
+            self.enter_recovery(call);
+        } else if cut_for_mark {
+            self.last = Action::FastRetransmit;
+            self.state = State::Recovery;
+        } else {
+            return;
+        }
+        board.pipe = (self.max - self.una).div_ceil(mss) as i64 - i64::from(call.params.dupack_threshold);
+        self.stop_timing();
+        self.force_timer(call);
+        self.output(self.una, call);
+        board.resent = self.una + mss;
+    }
+
+    fn pipe_in_recovery(&mut self, board: &mut super::sack::Board, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call) {
+        board.pipe -= 1;
+        if ack.seq >= self.recover {
+            self.recover = 0;
+            self.state = State::Open;
+            self.advance(ack, echo, call);
+            board.clear();
+        } else if ack.seq > self.una {
+            self.una = ack.seq;
+            self.next = self.next.max(self.una);
+            board.update(self.una, blocks);
+            board.pipe -= 1;
+            self.restart_timer(call);
+            self.end_backoff();
+            self.dupacks = call.params.dupack_threshold + 1;
+        } else if ack.seq == self.una {
+            board.update(self.una, blocks);
+            self.dupacks += 1;
+        }
+    }
+
+    /// Sends holes, then new data, while the counted pipe leaves room.
+    fn fill_pipe(&mut self, call: &mut Call) {
+        let mss = u64::from(call.params.mss);
+        loop {
+            let edge = self.una + u64::from(self.receive_window(call.params)) * mss;
+            let more = self.has_more();
+            let Some(board) = &mut self.board else { return };
+            if board.pipe >= self.cc.cwnd() as i64 {
+                return;
+            }
+            let hole = board.next_hole(self.una);
+            let seq = hole.unwrap_or(self.next);
+            if seq + mss > edge || (hole.is_none() && !more) {
+                return;
+            }
+            board.pipe += 1;
+            if hole.is_some() {
+                board.resent = seq + mss;
+            }
+            self.output(seq, call);
+            self.next = self.next.max(seq + mss);
+        }
+    }
+
+    /// SACK as RFC 6675 says.
+    pub(super) fn recover_by_board(&mut self, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call) {
+        let Some(mut board) = self.board.take() else { return };
+        let (was, news) = (self.una, ack.seq > self.una);
+        let fresh = board.update(ack.seq.max(self.una), blocks);
+        let params = call.params;
+        match self.state {
+            State::Recovery if ack.seq >= self.recover => {
+                self.state = State::Open;
+                self.inflation = 0;
+                self.advance(ack, echo, call);
+                board.resent = 0;
+                board.rescued = false;
+            }
+            State::Recovery if news => {
+                self.una = ack.seq;
+                self.next = self.next.max(self.una);
+                self.restart_timer(call);
+                if params.timestamps {
+                    self.end_backoff();
+                }
+            }
+            State::Recovery => {}
+            _ if news => {
+                self.advance(ack, echo, call);
+                self.grow(ack, was, echo, call);
+            }
+            _ if ack.seq == self.una && fresh > 0 => self.dupacks += 1,
+            _ => {}
+        }
+        let lost = board.lost_below(params.dupack_threshold, params.mss);
+        if self.state == State::Open && self.dupacks > 0 && fresh > 0 && self.beyond_recover() {
+            if self.dupacks >= params.dupack_threshold || lost > self.una {
+                self.enter_recovery(call);
+                board.resent = self.una;
+                board.rescued = false;
+                self.stop_timing();
+                self.force_timer(call);
+                self.resend_at(self.una, &mut board, call);
+            } else if params.limited_transmit {
+                self.limited_transmit(call);
+            }
+        }
+        if self.state == State::Recovery {
+            self.fill_from_board(&mut board, lost, call);
+        }
+        let open = self.state == State::Open && self.dupacks == 0;
+        self.board = Some(board);
+        if open {
+            self.send_new(0, call);
+        }
+    }
+
+    fn resend_at(&mut self, seq: u64, board: &mut super::sack::Board, call: &mut Call) {
+        self.output(seq, call);
+        board.resent = board.resent.max(seq + u64::from(call.params.mss));
+    }
+
+    /// RFC 6675 section 5 step C: while the pipe leaves room for a segment, send what `NextSeg` gives.
+    fn fill_from_board(&mut self, board: &mut super::sack::Board, lost: u64, call: &mut Call) {
+        let mss = u64::from(call.params.mss);
+        let edge = self.una + u64::from(self.receive_window(call.params)) * mss;
+        let window = (self.cc.cwnd() * mss as f64) as u64;
+        while board.in_flight(self.una, self.max, lost.max(self.una)) + mss <= window {
+            let hole = board.next_hole(self.una);
+            if let Some(seq) = hole.filter(|&seq| seq < lost) {
+                self.resend_at(seq, board, call);
+            } else if self.has_more() && self.next + mss <= edge {
+                self.output(self.next, call);
+                self.next = self.max.max(self.next);
+            } else if let Some(seq) = hole {
+                self.resend_at(seq, board, call);
+            } else if !board.rescued && board.resent < self.recover && board.gap_from(self.una) < self.recover {
+                board.rescued = true;
+                self.resend_at(self.recover.saturating_sub(mss).max(self.una), board, call);
+            } else {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn has_more(&self) -> bool {
+        self.next < self.limit()
+    }
+}

@@ -1,0 +1,150 @@
+//! The retransmission timeout (RFC 6298), and its integer form in clock ticks.
+
+use super::params::TcpParams;
+use sojourn_units::{Duration, Time};
+
+/// Smoothed RTT, its variation and the timeout.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    /// Seconds; in tick arithmetic 8 times the smoothed RTT in ticks.
+    srtt: f64,
+    /// Seconds; in tick arithmetic 4 times the variation in ticks.
+    rttvar: f64,
+    base: Duration,
+    backoff: u32,
+    min: Duration,
+    /// The smoothed RTT as others read it.
+    smoothed: Duration,
+}
+
+impl RttEstimator {
+    /// Before the first sample.
+    pub fn new(params: &TcpParams) -> Self {
+        RttEstimator { srtt: 0.0, rttvar: 0.0, base: params.initial_rto, backoff: 1, min: Duration::MAX, smoothed: Duration::ZERO }
+    }
+
+    /// Takes a sample. `phase` is where in its tick the sender's clock stood at time 0.
+    pub fn sample(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpParams) {
+        self.min = self.min.min(rtt);
+        if params.tick_arithmetic {
+            return self.sample_ticks(rtt, sent, phase, params);
+        }
+        let r = rtt.as_secs_f64();
+        if self.srtt == 0.0 {
+            (self.srtt, self.rttvar) = (r, r / 2.0);
+        } else {
+            self.rttvar = 0.75 * self.rttvar + 0.25 * (self.srtt - r).abs();
+            self.srtt = 0.875 * self.srtt + 0.125 * r;
+        }
+        self.base = Duration::from_secs_f64(self.srtt + (4.0 * self.rttvar).max(params.tick.as_secs_f64()));
+        self.smoothed = Duration::from_secs_f64(self.srtt);
+    }
+
+    /// Jacobson's integer form: the RTT is the number of ticks of a coarse clock that it spans.
+    fn sample_ticks(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpParams) {
+        let tick = params.tick.as_nanos();
+        let rest = if params.timestamps { tick / 2 } else { (sent.as_nanos() + phase.as_nanos()) % tick };
+        let ticks = (((rtt.as_nanos() + rest) / tick) as f64).max(1.0);
+        if self.srtt != 0.0 {
+            let mut delta = ticks - (self.srtt / 8.0).floor();
+            self.srtt = (self.srtt + delta).max(1.0);
+            delta = delta.abs() - (self.rttvar / 4.0).floor();
+            self.rttvar = (self.rttvar + delta).max(1.0);
+        } else {
+            (self.srtt, self.rttvar) = (ticks * 8.0, ticks * 2.0);
+        }
+        // rttvar holds 4 variations in quarter ticks, srtt 8 times the mean: both scaled by 8 before the shift.
+        let ticks = ((self.rttvar * 8.0 + self.srtt) / 8.0).floor();
+        self.base = Duration::from_nanos(ticks as u64 * tick);
+        self.smoothed = Duration::from_nanos((self.srtt / 8.0 * tick as f64) as u64);
+    }
+
+    /// The timeout now, backed off and bounded.
+    #[inline]
+    pub fn rto(&self, params: &TcpParams) -> Duration {
+        (self.base.max(params.min_rto) * u64::from(self.backoff)).min(params.max_rto).max(params.tick * 2)
+    }
+
+    /// The timer expired: twice as long the next time (RFC 6298 rule 5.5).
+    pub fn back_off(&mut self, params: &TcpParams) {
+        if self.backoff < 64 || self.rto(params) < params.max_rto {
+            self.backoff = self.backoff.saturating_mul(2);
+        }
+        if params.tick_arithmetic && self.backoff > 8 {
+            // So far off that the mean is worth nothing: keep it in the variation only.
+            self.rttvar += (self.srtt / 8.0).floor();
+            self.srtt = 0.0;
+        }
+    }
+
+    /// New data sent once was acknowledged: the backoff ends (Karn).
+    #[inline]
+    pub fn end_backoff(&mut self) {
+        self.backoff = 1;
+    }
+
+    /// The smoothed RTT, zero before the first sample.
+    #[inline]
+    pub fn srtt(&self) -> Duration {
+        self.smoothed
+    }
+
+    /// The least RTT seen, zero before the first sample.
+    pub fn min(&self) -> Duration {
+        if self.min == Duration::MAX { Duration::ZERO } else { self.min }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn the_first_sample_sets_mean_and_variation_as_rfc_6298_rule_2_2_says() {
+        let params = TcpParams { min_rto: Duration::ZERO, ..TcpParams::rfc() };
+        let mut rtt = RttEstimator::new(&params);
+        assert_eq!(rtt.rto(&params), Duration::from_secs(1));
+        rtt.sample(ms(100), Time::ZERO, Duration::ZERO, &params);
+        assert_eq!(rtt.rto(&params), ms(300)); // 100 + 4 * 50
+    }
+
+    #[test]
+    fn later_samples_follow_rule_2_3() {
+        let params = TcpParams { min_rto: Duration::ZERO, ..TcpParams::rfc() };
+        let mut rtt = RttEstimator::new(&params);
+        rtt.sample(ms(100), Time::ZERO, Duration::ZERO, &params);
+        rtt.sample(ms(180), Time::ZERO, Duration::ZERO, &params);
+        // rttvar = .75*50 + .25*80 = 57.5, srtt = .875*100 + .125*180 = 110
+        assert_eq!(rtt.rto(&params), Duration::from_micros(340_000));
+        assert_eq!(rtt.srtt(), ms(110));
+    }
+
+    #[test]
+    fn a_timeout_doubles_the_rto_up_to_its_bound_and_new_data_ends_that() {
+        let params = TcpParams::rfc();
+        let mut rtt = RttEstimator::new(&params);
+        rtt.sample(ms(100), Time::ZERO, Duration::ZERO, &params);
+        let seen: Vec<u64> = (0..8)
+            .map(|_| {
+                rtt.back_off(&params);
+                rtt.rto(&params).as_nanos() / 1_000_000_000
+            })
+            .collect();
+        assert_eq!(seen, [2, 4, 8, 16, 32, 60, 60, 60]);
+        rtt.end_backoff();
+        assert_eq!(rtt.rto(&params), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn tick_arithmetic_counts_whole_ticks_of_a_coarse_clock() {
+        let params = TcpParams { min_rto: Duration::ZERO, ..TcpParams::ns2() };
+        let mut rtt = RttEstimator::new(&params);
+        // 52 ms sent 3 ms into a tick spans 5 ticks of 10 ms: srtt 5, var 2.5, rto 5 + 4*2.5 = 15 ticks.
+        rtt.sample(ms(52), Time::from_nanos(3_000_000), Duration::ZERO, &params);
+        assert_eq!(rtt.rto(&params), ms(150));
+    }
+}

@@ -1,0 +1,547 @@
+//! The sending endpoint: what goes out, timers, and the common part of every recovery.
+
+use super::params::{Handshake, Recovery, TcpParams, WindowBasis};
+use super::receiver::SackBlocks;
+use super::rto::RttEstimator;
+use super::sack::Board;
+use crate::packet::{Packet, flag};
+use crate::stats::Moments;
+use sojourn_cc::{Ack, AnyController, Congestion, CongestionController, Signal, Start};
+use sojourn_units::{Duration, Time};
+
+/// Where a connection stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    Closed,
+    Opening,
+    Open,
+    Recovery,
+    Done,
+}
+
+/// The last thing done to the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Action {
+    None,
+    FastRetransmit,
+    Timeout,
+    Mark,
+}
+
+/// What a call changed that the world must know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// Nothing special.
+    Going,
+    /// Every byte of a finite transfer is acknowledged.
+    Complete,
+}
+
+/// What a sender counts, within the window of statistics.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SenderStats {
+    /// Data segments sent.
+    pub sent: u64,
+    /// Of these, sent before.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// Window cuts for congestion marks.
+    pub mark_cuts: u64,
+    /// RTT samples in seconds.
+    pub rtt: Moments,
+}
+
+/// The sending endpoint of one connection.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    pub(super) cc: AnyController,
+    pub(super) rtt: RttEstimator,
+    /// First unacknowledged byte, next byte to send, one past the highest byte sent, one past the last byte to send.
+    pub(super) una: u64,
+    pub(super) next: u64,
+    pub(super) max: u64,
+    limit: u64,
+    pub(super) recover: u64,
+    /// The segment being timed ends here (0: none) and was sent then.
+    timed: (u64, Time),
+    deadline: Time,
+    /// The time of this sender's pending timer event.
+    pub armed: Option<Time>,
+    pub(super) state: State,
+    pub(super) last: Action,
+    pub(super) dupacks: u32,
+    pub(super) inflation: u32,
+    window: u16,
+    flow: u32,
+    incarnation: u16,
+    reduced: bool,
+    mark_backoff: bool,
+    pub(super) partial_seen: bool,
+    /// No new data was acknowledged since the last timeout.
+    pub(super) after_timeout: bool,
+    /// Whether the application has said how much there is.
+    closing: bool,
+    syns: u32,
+    phase: Duration,
+    last_sent: Time,
+    pub(super) board: Option<Box<Board>>,
+    /// What it counted.
+    pub stats: SenderStats,
+    count_from: Time,
+}
+
+/// What every call needs: the time, the stack's habits and where segments go.
+pub struct Call<'a> {
+    /// When.
+    pub now: Time,
+    /// The habits of this sender's stack.
+    pub params: &'a TcpParams,
+    /// Where segments go.
+    pub out: &'a mut Vec<Packet>,
+}
+
+impl Sender {
+    /// A closed connection of `flow`; `phase` is where in its tick the clock stands at time 0. Statistics count from `count_from` on.
+    pub fn new(flow: u32, incarnation: u16, phase: Duration, count_from: Time, params: &TcpParams) -> Result<Self, sojourn_cc::ParamError> {
+        let window = if params.handshake == Handshake::None { params.initial_window } else { 1.0 };
+        let start = Start { window, ssthresh: params.initial_ssthresh };
+        Ok(Sender {
+            cc: params.control.build(start)?,
+            rtt: RttEstimator::new(params),
+            una: 0,
+            next: 0,
+            max: 0,
+            limit: 0,
+            recover: 0,
+            timed: (0, Time::ZERO),
+            deadline: Time::NEVER,
+            armed: None,
+            state: State::Closed,
+            last: Action::None,
+            dupacks: 0,
+            inflation: 0,
+            window: u16::MAX,
+            flow,
+            incarnation,
+            reduced: false,
+            mark_backoff: false,
+            partial_seen: false,
+            after_timeout: false,
+            closing: false,
+            syns: 0,
+            phase,
+            last_sent: Time::ZERO,
+            board: (params.recovery == Recovery::Sack).then(Box::default),
+            stats: SenderStats::default(),
+            count_from,
+        })
+    }
+
+    /// The congestion window in segments.
+    pub fn cwnd(&self) -> f64 {
+        self.cc.cwnd()
+    }
+
+    /// The slow start threshold in segments.
+    pub fn ssthresh(&self) -> f64 {
+        self.cc.ssthresh()
+    }
+
+    /// One past the last byte that the application has handed over.
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Bytes acknowledged.
+    pub fn acked(&self) -> u64 {
+        self.una
+    }
+
+    /// When its timer is due.
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Which use of its slot this is.
+    pub fn incarnation(&self) -> u16 {
+        self.incarnation
+    }
+
+    /// Bytes of memory beyond its own size.
+    pub fn memory(&self) -> usize {
+        self.board.as_ref().map_or(0, |board| board.memory())
+    }
+
+    /// The application hands over `bytes` more (`None`: without end); with `last`, these are the last.
+    pub fn write(&mut self, bytes: Option<u64>, last: bool, call: &mut Call) {
+        self.limit = bytes.map_or(u64::MAX, |bytes| self.limit.saturating_add(bytes));
+        self.closing |= last;
+        match self.state {
+            State::Closed if call.params.handshake == Handshake::None => {
+                self.state = State::Open;
+                self.send_new(0, call);
+            }
+            State::Closed => {
+                self.state = State::Opening;
+                self.send_syn(call);
+            }
+            State::Open => {
+                self.restart_if_idle(call);
+                self.send_new(0, call);
+            }
+            State::Opening | State::Recovery | State::Done => {}
+        }
+    }
+
+    /// The application stops: what was sent is still delivered.
+    pub fn stop(&mut self) {
+        self.limit = self.limit.min(self.max);
+    }
+
+    fn restart_if_idle(&mut self, call: &Call) {
+        let idle = call.now.since(self.last_sent) > self.rtt.rto(call.params);
+        if call.params.restart_after_idle && self.una == self.max && idle {
+            self.cc.set_cwnd(self.cc.cwnd().min(call.params.initial_window));
+        }
+    }
+
+    fn send_syn(&mut self, call: &mut Call) {
+        self.syns += 1;
+        if self.timed.0 == 0 && self.syns == 1 {
+            self.timed = (1, call.now);
+        }
+        self.deadline = call.now + self.rtt.rto(call.params);
+        let size = call.params.header as u16;
+        call.out.push(Packet { size, flags: flag::SYN, ..self.packet(0, call.now) });
+    }
+
+    fn packet(&self, seq: u64, now: Time) -> Packet {
+        Packet {
+            seq,
+            stamp: now,
+            peer: Time::ZERO,
+            flow: self.flow,
+            extra: 0,
+            size: 0,
+            flags: 0,
+            window: 0,
+            hop: 0,
+            incarnation: self.incarnation,
+        }
+    }
+
+    fn on_syn_ack(&mut self, ack: &Packet, call: &mut Call) {
+        if self.state != State::Opening {
+            return;
+        }
+        if self.syns == 1 || call.params.timestamps {
+            self.sample_rtt(call.now.since(ack.stamp), ack.stamp, call);
+            self.rtt.end_backoff();
+        }
+        self.timed = (0, call.now);
+        // RFC 5681 section 3.1: a lost SYN leaves one segment to begin with (ns-2's agents keep their window).
+        let lost = self.syns > 1 && call.params.handshake == Handshake::ThreeWay;
+        self.cc.set_cwnd(if lost { 1.0 } else { call.params.initial_window });
+        self.state = State::Open;
+        self.deadline = Time::NEVER;
+        if call.params.handshake == Handshake::ThreeWay {
+            call.out.push(Packet { size: call.params.header as u16, flags: flag::ACK, ..self.packet(0, call.now) });
+        }
+        self.send_new(0, call);
+    }
+
+    /// An ACK arrives with its SACK blocks.
+    #[inline]
+    pub fn on_ack(&mut self, ack: &Packet, blocks: Option<SackBlocks>, call: &mut Call) -> Progress {
+        if ack.has(flag::SYN) {
+            self.on_syn_ack(ack, call);
+            return Progress::Going;
+        }
+        if !matches!(self.state, State::Open | State::Recovery) || ack.seq > self.max {
+            return Progress::Going;
+        }
+        self.window = ack.window;
+        let echo = ack.has(flag::ECE) && call.params.ecn;
+        if echo {
+            self.on_echo(ack.seq, call);
+        }
+        match call.params.recovery {
+            Recovery::Reno | Recovery::NewReno => self.recover_by_dupacks(ack, echo, call),
+            Recovery::Sack if call.params.counted_pipe => self.recover_by_pipe(ack, blocks, echo, call),
+            Recovery::Sack => self.recover_by_board(ack, blocks, echo, call),
+        }
+        if self.closing && self.una >= self.limit {
+            self.state = State::Done;
+            self.deadline = Time::NEVER;
+            if call.params.handshake == Handshake::ThreeWay {
+                call.out.push(Packet { size: call.params.header as u16, flags: flag::ACK, ..self.packet(self.max, call.now) });
+            }
+            return Progress::Complete;
+        }
+        Progress::Going
+    }
+
+    /// A congestion mark is echoed: cut once a window (RFC 3168 section 6.1.2).
+    fn on_echo(&mut self, ack: u64, call: &mut Call) {
+        if ack <= self.recover && self.recover != 0 && self.last != Action::Timeout {
+            return;
+        }
+        self.recover = self.max;
+        self.last = Action::Mark;
+        if self.cc.cwnd() <= 1.0 && call.params.ecn_backoff {
+            if self.mark_backoff {
+                self.rtt.back_off(call.params);
+            }
+            self.mark_backoff = true;
+        } else {
+            self.mark_backoff = false;
+        }
+        let window = self.window_in_use(call.params);
+        self.cc.on_congestion(&Congestion { now: call.now, window, signal: Signal::Mark });
+        self.reduced = true;
+        if call.now >= self.count_from {
+            self.stats.mark_cuts += 1;
+        }
+    }
+
+    /// The window that a cut starts from.
+    pub(super) fn window_in_use(&self, params: &TcpParams) -> f64 {
+        match params.basis {
+            WindowBasis::Cwnd => (self.cc.cwnd() + f64::from(self.inflation)).min(f64::from(self.receive_window(params))),
+            WindowBasis::FlightSize => (self.max - self.una) as f64 / f64::from(params.mss),
+        }
+    }
+
+    pub(super) fn receive_window(&self, params: &TcpParams) -> u32 {
+        if self.window == u16::MAX { params.window } else { params.window.min(u32::from(self.window)) }
+    }
+
+    /// New data is acknowledged outside recovery: advance, sample, restart the timer.
+    #[inline]
+    pub(super) fn advance(&mut self, ack: &Packet, echo: bool, call: &mut Call) {
+        self.dupacks = 0;
+        self.after_timeout = false;
+        self.una = ack.seq;
+        self.next = self.next.max(self.una);
+        if call.params.timestamps {
+            self.sample_rtt(call.now.since(ack.stamp), ack.stamp, call);
+            if !(self.mark_backoff && echo) {
+                self.rtt.end_backoff();
+                self.mark_backoff = false;
+            }
+        } else if self.timed.0 != 0 && self.una >= self.timed.0 {
+            let sent = self.timed.1;
+            self.timed.0 = 0;
+            if !(self.mark_backoff && echo) {
+                self.rtt.end_backoff();
+                self.mark_backoff = false;
+            }
+            self.sample_rtt(call.now.since(sent), sent, call);
+        }
+        self.restart_timer(call);
+    }
+
+    /// Tells the controller of new data, unless the ACK echoes a mark.
+    #[inline]
+    pub(super) fn grow(&mut self, ack: &Packet, was: u64, echo: bool, call: &Call) {
+        if echo {
+            return;
+        }
+        self.mark_backoff = false;
+        let params = call.params;
+        let mss = f64::from(params.mss);
+        let in_flight = (self.max - was) as f64 / mss;
+        let window_limited = !params.growth_needs_limit || in_flight + 1.0 >= self.cc.cwnd().min(f64::from(self.receive_window(params)));
+        if !window_limited {
+            return;
+        }
+        self.cc.on_ack(&Ack {
+            now: call.now,
+            acked: (self.una - was) as f64 / mss,
+            rtt: params.timestamps.then(|| call.now.since(ack.stamp)),
+            srtt: self.rtt.srtt(),
+            rtt_min: self.rtt.min(),
+            one_way_delay: Some(ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
+            in_flight,
+            window_limited,
+        });
+    }
+
+    fn sample_rtt(&mut self, rtt: Duration, sent: Time, call: &Call) {
+        self.rtt.sample(rtt, sent, self.phase, call.params);
+        if call.now >= self.count_from {
+            self.stats.rtt.add(rtt.as_secs_f64());
+        }
+    }
+
+    /// Ends the timing of a segment: what is sent again can't be timed (Karn).
+    pub(super) fn stop_timing(&mut self) {
+        self.timed.0 = 0;
+    }
+
+    /// A partial ACK covered the timed segment: no sample, but the backoff ends (as in ns-2).
+    pub(super) fn partial_covers_timed(&mut self) {
+        if self.timed.0 != 0 && self.una >= self.timed.0 {
+            self.timed.0 = 0;
+            self.rtt.end_backoff();
+        }
+    }
+
+    #[inline]
+    pub(super) fn restart_timer(&mut self, call: &Call) {
+        let outstanding = self.next > self.una || self.una < self.max;
+        self.deadline = if outstanding { call.now + self.rtt.rto(call.params) } else { Time::NEVER };
+    }
+
+    pub(super) fn force_timer(&mut self, call: &Call) {
+        self.deadline = call.now + self.rtt.rto(call.params);
+    }
+
+    pub(super) fn end_backoff(&mut self) {
+        self.rtt.end_backoff();
+    }
+
+    /// Sends the segment that starts at `seq`, at most to the next point known to have arrived.
+    #[inline]
+    pub(super) fn output(&mut self, seq: u64, call: &mut Call) {
+        let params = call.params;
+        let length = u64::from(params.mss).min(self.limit - seq);
+        let again = seq < self.max;
+        if self.una == self.max || self.deadline == Time::NEVER {
+            self.deadline = call.now + self.rtt.rto(params);
+        }
+        let end = seq + length;
+        let mut flags = 0;
+        if params.ecn && (!again || params.ecn_on_retransmit) {
+            flags |= flag::ECT;
+        }
+        if self.reduced && (!again || params.ecn_on_retransmit) {
+            flags |= flag::CWR;
+            self.reduced = false;
+        }
+        if self.closing && end >= self.limit {
+            flags |= flag::FIN;
+        }
+        let counts = call.now >= self.count_from;
+        self.stats.sent += u64::from(counts);
+        if again {
+            flags |= flag::RETRANSMIT;
+            self.stats.retransmitted += u64::from(counts);
+        } else {
+            if self.timed.0 == 0 {
+                self.timed = (end, call.now);
+            }
+            self.max = end;
+        }
+        self.last_sent = call.now;
+        let srtt_ms = self.rtt.srtt().as_nanos() / 1_000_000;
+        let size = (params.header as u64 + length) as u16;
+        call.out.push(Packet { size, flags, extra: srtt_ms.min(0xffff) as u32, ..self.packet(seq, call.now) });
+    }
+
+    /// Sends what the window allows from `next` on; at most `burst` segments unless 0.
+    #[inline]
+    pub(super) fn send_new(&mut self, burst: u32, call: &mut Call) {
+        let mss = u64::from(call.params.mss);
+        let window = (self.cc.cwnd() as u64 + u64::from(self.inflation)).min(u64::from(self.receive_window(call.params)));
+        let edge = self.una.saturating_add(window.saturating_mul(mss));
+        let mut sent = 0;
+        while self.next < self.limit {
+            if let Some(board) = &self.board
+                && !board.is_empty()
+            {
+                self.next = board.gap_from(self.next);
+                if self.next >= self.limit {
+                    break;
+                }
+            }
+            if self.next + mss.min(self.limit - self.next) > edge {
+                break;
+            }
+            self.output(self.next, call);
+            self.next += mss.min(self.limit - self.next);
+            sent += 1;
+            if sent == burst {
+                break;
+            }
+        }
+    }
+
+    /// One new segment on an early duplicate ACK (RFC 3042).
+    pub(super) fn limited_transmit(&mut self, call: &mut Call) {
+        let mss = u64::from(call.params.mss);
+        let allowed = (self.cc.cwnd() + f64::from(self.dupacks)) * mss as f64;
+        let length = mss.min(self.limit.saturating_sub(self.next));
+        let end = self.next + length - self.una;
+        let fits = end <= u64::from(self.receive_window(call.params)) * mss && end as f64 <= allowed;
+        if length > 0 && fits {
+            self.output(self.next, call);
+            self.next += length;
+        }
+    }
+
+    /// Cuts the window for a loss and enters recovery.
+    pub(super) fn enter_recovery(&mut self, call: &mut Call) {
+        self.recover = self.max;
+        self.last = Action::FastRetransmit;
+        self.state = State::Recovery;
+        self.partial_seen = false;
+        let window = self.window_in_use(call.params);
+        self.cc.on_congestion(&Congestion { now: call.now, window, signal: Signal::Loss });
+        self.reduced = true;
+        if call.now >= self.count_from {
+            self.stats.fast_retransmits += 1;
+        }
+    }
+
+    /// Whether the loss told of by duplicate ACKs lies beyond the last window that was cut for one.
+    pub(super) fn beyond_recover(&self) -> bool {
+        self.una > self.recover || self.recover == 0 || self.una == 0
+    }
+
+    /// The timer fires at `call.now`.
+    pub fn on_timer(&mut self, call: &mut Call) {
+        if call.now < self.deadline {
+            return;
+        }
+        if self.state == State::Opening {
+            self.rtt.back_off(call.params);
+            return self.send_syn(call);
+        }
+        self.deadline = Time::NEVER;
+        if self.una == self.max {
+            return;
+        }
+        self.inflation = 0;
+        self.dupacks = 0;
+        if self.last == Action::Mark && self.una < self.recover {
+            // Already cut for a mark in this window: the threshold stays.
+            self.cc.set_cwnd(1.0);
+        } else {
+            let window = self.window_in_use(call.params);
+            self.cc.on_rto(call.now, window);
+        }
+        if call.now >= self.count_from {
+            self.stats.timeouts += 1;
+        }
+        self.reduced = true;
+        self.recover = self.max;
+        self.state = State::Open;
+        self.last = Action::Timeout;
+        self.after_timeout = true;
+        self.rtt.back_off(call.params);
+        self.stop_timing();
+        if let Some(board) = &mut self.board {
+            board.resent = 0;
+            if call.params.counted_pipe {
+                board.clear();
+            }
+        }
+        self.next = self.una;
+        self.force_timer(call);
+        self.send_new(0, call);
+    }
+}

@@ -1,0 +1,439 @@
+//! The world: one calendar, one match.
+//!
+//! An event exists only where something can be decided: where a packet joins others at a link, at a
+//! link that keeps its packets, and when a timer is due. Everything else follows at once: a link that
+//! a single upstream feeds can't reorder, so its effect is computed when the packet leaves the hop
+//! before; and an endpoint behind the last such link acts at its own time, ahead of the world's, for
+//! nothing else can reach it in between. Timers that fall in between are run first, in order.
+
+use crate::config::{BuildError, Transport, WorldConfig};
+use crate::flow::{Endpoint, Flow, Hop, Route};
+use crate::link::{Link, Offer};
+use crate::observe::{Blind, Observer};
+use crate::packet::{Packet, flag};
+use crate::schedule::{Kind, Schedule};
+use crate::tcp::{Receiver, SackPool, Sender, TcpParams};
+use crate::traffic::{Application, Session};
+use sojourn_units::{Duration, Stream, Time};
+use std::collections::BTreeMap;
+
+/// A connection of a session that was completed in the window of statistics.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// The group of its session or flow.
+    pub group: u32,
+    /// When it was opened.
+    pub opened: Time,
+    /// When its last byte was acknowledged.
+    pub closed: Time,
+    /// Its bytes.
+    pub size: u64,
+}
+
+/// What the audit at the end of every run counts.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Audit {
+    /// Packets that hosts sent.
+    pub sent: u64,
+    /// Packets that reached the end of their route.
+    pub delivered: u64,
+    /// Packets dropped at links.
+    pub dropped: u64,
+    /// Packets under way at the end.
+    pub in_flight: u64,
+    /// Packets that arrived before their route's delay was over.
+    pub early: u64,
+}
+
+/// Links, calendar and accounts: all that packets travel through.
+#[derive(Clone, Debug)]
+pub(crate) struct Net {
+    pub schedule: Schedule,
+    pub links: Vec<Link>,
+    pub hops: Vec<Hop>,
+    pub pool: SackPool,
+    pub end: Time,
+    pub now: Time,
+    pub audit: Audit,
+    pub fingerprint: u64,
+    /// Orders the simultaneous events of each flow.
+    flow_counts: Vec<u32>,
+    link_counts: Vec<u32>,
+    /// Packets of each flow dropped in the window of statistics, data and ACKs.
+    pub drops: Vec<u64>,
+    warmup: Time,
+}
+
+/// A world that runs.
+#[derive(Clone, Debug)]
+pub struct World<O: Observer = Blind> {
+    pub(crate) net: Net,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) stacks: Vec<TcpParams>,
+    pub(crate) sessions: Vec<SessionState>,
+    pub(crate) warmup: Time,
+    pub(crate) seed: u64,
+    pub(crate) outbox: Vec<Packet>,
+    pub(crate) completions: Vec<Completion>,
+    /// Whoever watches.
+    pub observer: O,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct SessionState {
+    pub session: Session,
+    pub name: String,
+    pub group: u32,
+    pub stack: u32,
+    /// Routes of what it loads and of its requests.
+    pub routes: (Route, Route),
+    /// Slots that are free, from when on, for loads and for requests.
+    pub free: (Vec<(Time, u32)>, Vec<(Time, u32)>),
+    pub count: u32,
+}
+
+/// Where a packet stands after travelling as far as can be told.
+pub(crate) enum Travel {
+    /// It waits for an event, or is gone.
+    Settled,
+    /// It reaches the end of its route at this time.
+    Ends(Time),
+}
+
+impl Net {
+    /// Takes a packet from `time` on over every hop that needs no event; `arrived` says that the event of its first hop is this one.
+    #[inline]
+    pub fn travel(&mut self, mut time: Time, packet: &mut Packet, mut arrived: bool, observer: &mut impl Observer) -> Travel {
+        loop {
+            let hop = self.hops[packet.hop as usize];
+            if (hop.needs_event() && !arrived) || time > self.end {
+                self.plan(time, Kind::Arrival, packet.flow, packet);
+                return Travel::Settled;
+            }
+            arrived = false;
+            let Some(link) = hop.link() else { return Travel::Ends(time) };
+            match self.links[link].offer(time, packet) {
+                Offer::Arrives(arrival) => {
+                    packet.hop += 1;
+                    time = arrival;
+                }
+                Offer::Dropped => {
+                    self.drop(time, link as u32, packet, observer);
+                    return Travel::Settled;
+                }
+                Offer::Kept(departure) => {
+                    self.after_kept(time, link as u32, departure, observer);
+                    return Travel::Settled;
+                }
+            }
+        }
+    }
+
+    /// Plans an event of a flow.
+    #[inline]
+    pub fn plan(&mut self, time: Time, kind: Kind, flow: u32, packet: &Packet) {
+        let count = &mut self.flow_counts[flow as usize];
+        *count = count.wrapping_add(1);
+        self.schedule.push(time, kind, flow, *count, packet);
+    }
+
+    pub fn drop(&mut self, time: Time, link: u32, packet: &Packet, observer: &mut impl Observer) {
+        self.audit.dropped += 1;
+        self.drops[packet.flow as usize] += u64::from(time >= self.warmup);
+        if packet.has(flag::BACK) {
+            self.pool.take(packet.extra);
+        }
+        observer.on_drop(time, link, packet);
+    }
+
+    /// Tells of packets that a link dropped and plans its next departure.
+    pub fn after_kept(&mut self, time: Time, link: u32, departure: Option<Time>, observer: &mut impl Observer) {
+        while let Some(lost) = self.links[link as usize].next_lost() {
+            self.drop(time, link, &lost, observer);
+        }
+        if let Some(departure) = departure {
+            let count = &mut self.link_counts[link as usize];
+            *count = count.wrapping_add(1);
+            self.schedule.push(departure, Kind::Departure, link, *count, &Packet::NOTHING);
+        }
+    }
+}
+
+impl World<Blind> {
+    /// A world at time 0 that nobody watches.
+    pub fn new(config: WorldConfig) -> Result<Self, BuildError> {
+        World::watched(config, Blind)
+    }
+}
+
+impl<O: Observer> World<O> {
+    /// A world at time 0 under an observer.
+    ///
+    /// # Errors
+    /// A route or stack that is not there, a controller's parameter out of range, a discipline that
+    /// needs what this world can't supply.
+    pub fn watched(config: WorldConfig, observer: O) -> Result<Self, BuildError> {
+        let window = (config.warmup, config.end);
+        let links: Vec<Link> = config.links.into_iter().map(|link| Link::new(link, window)).collect();
+        let mut world = World {
+            net: Net {
+                schedule: Schedule::new(),
+                link_counts: vec![0; links.len()],
+                links,
+                hops: Vec::new(),
+                flow_counts: Vec::new(),
+                drops: Vec::new(),
+                warmup: config.warmup,
+                pool: SackPool::default(),
+                end: config.end,
+                now: Time::ZERO,
+                audit: Audit::default(),
+                fingerprint: 0xcbf2_9ce4_8422_2325,
+            },
+            flows: Vec::with_capacity(config.flows.len()),
+            stacks: config.stacks,
+            sessions: Vec::new(),
+            warmup: config.warmup,
+            seed: config.seed,
+            outbox: Vec::new(),
+            completions: Vec::new(),
+            observer,
+        };
+        let mut ways = Ways::default();
+        for flow in config.flows {
+            let route = world.add_route(&flow.name, &flow.forward, &flow.back)?;
+            ways.add(&world.net, &route, false);
+            let stack = match flow.transport {
+                Transport::Tcp(stack) => Some(stack),
+                Transport::Udp => None,
+            };
+            let random = Stream::named(config.seed, &format!("flow/{}/application", flow.name));
+            let application = Application::new(flow.source, flow.start, flow.stop, random);
+            let index = world.add_flow(route, flow.group, stack, None, &flow.name)?;
+            world.flows[index as usize].application_due = application.due();
+            world.flows[index as usize].application = Some(Box::new(application));
+            world.flows[index as usize].opened = flow.start;
+            world.arm_sender(index);
+        }
+        for session in config.sessions {
+            let forward = world.add_route(&session.name, &session.forward, &session.back)?;
+            let back = world.add_route(&session.name, &session.back, &session.forward)?;
+            ways.add(&world.net, &forward, true);
+            ways.add(&world.net, &back, true);
+            if session.stack as usize >= world.stacks.len() {
+                return Err(BuildError::Stack { name: session.name });
+            }
+            let random = Stream::named(config.seed, &format!("session/{}", session.name));
+            let index = world.sessions.len() as u32;
+            world.sessions.push(SessionState {
+                session: Session::new(session.kind, session.stop, random),
+                name: session.name,
+                group: session.group,
+                stack: session.stack,
+                routes: (forward, back),
+                free: Default::default(),
+                count: 0,
+            });
+            world.wake_session(index, session.start, &Packet::NOTHING);
+        }
+        ways.mark_events(&mut world.net);
+        Ok(world)
+    }
+
+    /// Adds a route to the table of hops.
+    fn add_route(&mut self, name: &str, forward: &[u32], back: &[u32]) -> Result<Route, BuildError> {
+        let known = |link: &u32| (*link as usize) < self.net.links.len();
+        if !forward.iter().chain(back).all(known) {
+            return Err(BuildError::Route { name: name.into() });
+        }
+        let mut add = |links: &[u32]| {
+            let begin = self.net.hops.len() as u32;
+            self.net.hops.extend(links.iter().map(|&link| Hop::over(link)).chain([Hop::end()]));
+            begin
+        };
+        let (forward_at, back_at) = (add(forward), add(back));
+        let least = forward.iter().map(|&link| self.net.links[link as usize].delay().as_nanos()).sum();
+        Ok(Route { forward: forward_at, back: back_at, least })
+    }
+
+    /// Adds a flow; `stack` is `None` for datagrams.
+    pub(crate) fn add_flow(
+        &mut self,
+        route: Route,
+        group: u32,
+        stack: Option<u32>,
+        session: Option<u32>,
+        name: &str,
+    ) -> Result<u32, BuildError> {
+        let index = self.flows.len() as u32;
+        let endpoint = match stack {
+            None => Endpoint::Udp { sent: 0, armed: None },
+            Some(stack) => {
+                let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
+                let mut phase = Stream::named(self.seed, &format!("flow/{name}/clock"));
+                let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
+                Endpoint::Tcp(Box::new(Sender::new(index, 0, phase, self.warmup, params).map_err(BuildError::Control)?))
+            }
+        };
+        self.net.flow_counts.push(0);
+        self.net.drops.push(0);
+        self.flows.push(Flow {
+            route,
+            group,
+            stack: stack.unwrap_or(u32::MAX),
+            endpoint,
+            receiver: Receiver::default(),
+            application: None,
+            application_due: Time::NEVER,
+            session,
+            opened: Time::ZERO,
+            size: 0,
+            then: 0,
+            complete: false,
+            stats: Default::default(),
+        });
+        Ok(index)
+    }
+
+    /// Runs to the end, or to `until` if that comes first.
+    pub fn run(&mut self, until: Time) {
+        let until = until.min(self.net.end);
+        while let Some(event) = self.net.schedule.pop(until) {
+            self.net.now = event.time;
+            match event.kind {
+                Kind::Arrival => self.arrive(event.time, event.packet),
+                Kind::Departure => self.depart(event.time, event.entity),
+                Kind::SenderTimer => self.sender_timer(event.time, event.entity),
+                Kind::ReceiverTimer => self.receiver_timer(event.time, event.entity),
+                Kind::Session => self.session_event(event.time, event.entity, event.packet),
+                Kind::Update => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, now: Time, mut packet: Packet) {
+        if let Travel::Ends(time) = self.net.travel(now, &mut packet, true, &mut self.observer) {
+            self.end_of_route(time, &packet);
+        }
+    }
+
+    fn depart(&mut self, now: Time, link: u32) {
+        let (mut packet, arrival, next) = self.net.links[link as usize].depart(now);
+        self.net.after_kept(now, link, next, &mut self.observer);
+        packet.hop += 1;
+        if let Travel::Ends(time) = self.net.travel(arrival, &mut packet, false, &mut self.observer) {
+            self.end_of_route(time, &packet);
+        }
+    }
+
+    /// Ends the run: brings every link's accounts to the end and checks that nothing was lost on the way.
+    ///
+    /// # Errors
+    /// What does not balance, in words.
+    pub fn finish(&mut self) -> Result<Audit, String> {
+        self.run(Time::NEVER);
+        let end = self.net.end;
+        self.net.links.iter_mut().for_each(|link| link.finish(end));
+        let kept: u64 = self.net.links.iter().map(Link::kept).sum();
+        self.net.audit.in_flight = self.net.schedule.packets().count() as u64 + kept;
+        let audit = self.net.audit;
+        if audit.sent != audit.delivered + audit.dropped + audit.in_flight {
+            return Err(format!("packets do not balance: {audit:?}"));
+        }
+        if audit.early > 0 {
+            return Err(format!("{} packets arrived before their route's delay was over", audit.early));
+        }
+        for link in &self.net.links {
+            link.check(end)?;
+        }
+        Ok(audit)
+    }
+
+    /// A number that two runs share only if they did the same: over every packet delivered, in order.
+    pub fn fingerprint(&self) -> u64 {
+        self.net.fingerprint
+    }
+
+    /// The links.
+    pub fn links(&self) -> &[Link] {
+        &self.net.links
+    }
+
+    /// The links, to switch on traces.
+    pub fn links_mut(&mut self) -> &mut [Link] {
+        &mut self.net.links
+    }
+
+    /// Completed connections.
+    pub fn completions(&self) -> &[Completion] {
+        &self.completions
+    }
+
+    /// Bytes of memory held by flows and what is in flight.
+    pub fn memory(&self) -> usize {
+        let flow = |flow: &Flow| {
+            let endpoint = match &flow.endpoint {
+                Endpoint::Tcp(sender) => size_of::<Sender>() + sender.memory(),
+                Endpoint::Udp { .. } => 0,
+            };
+            size_of::<Flow>() + endpoint + flow.receiver.memory() + flow.application.as_ref().map_or(0, |_| size_of::<Application>())
+        };
+        self.flows.iter().map(flow).sum::<usize>() + self.net.schedule.memory() + self.net.links.iter().map(Link::memory).sum::<usize>()
+    }
+}
+
+/// Finds where packets can meet: a link needs events if more than one upstream feeds it, or if it keeps packets.
+#[derive(Default)]
+struct Ways {
+    /// What feeds each link (a link before it, or an endpoint), and whether something else does too.
+    feeders: BTreeMap<usize, (Feeder, bool)>,
+    routes: Vec<Route>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Feeder {
+    Link(usize),
+    /// The endpoint whose packets start at this place of the table of hops.
+    Endpoint(u32),
+}
+
+impl Ways {
+    /// Adds a route; `many` says that many endpoints use it side by side.
+    fn add(&mut self, net: &Net, route: &Route, many: bool) {
+        self.routes.push(*route);
+        for begin in [route.forward, route.back] {
+            let (mut feeder, mut several) = (Feeder::Endpoint(begin), many);
+            let links = net.hops[begin as usize..].iter().map_while(|hop| hop.link());
+            // A link that merely delays keeps no order among its users: what comes out is fed by what went in.
+            for link in links.filter(|&link| !net.links[link].is_pure_delay()) {
+                let known = self.feeders.entry(link).or_insert((feeder, several));
+                known.1 |= several || known.0 != feeder;
+                (feeder, several) = (Feeder::Link(link), false);
+            }
+        }
+    }
+
+    fn mark_events(self, net: &mut Net) {
+        let evented = |link: usize, net: &Net| {
+            self.feeders.get(&link).is_some_and(|&(_, several)| several) || net.links[link].keeps_packets()
+        };
+        for at in 0..net.hops.len() {
+            if net.hops[at].link().is_some_and(|link| evented(link, net)) {
+                net.hops[at] = net.hops[at].by_event();
+            }
+        }
+        // Somewhere on its loop a flow must wait for the world: at the receiver if nowhere before.
+        for route in &self.routes {
+            let mut at = route.forward as usize;
+            let mut waits = false;
+            while net.hops[at].link().is_some() {
+                waits |= net.hops[at].needs_event();
+                at += 1;
+            }
+            if !waits {
+                net.hops[at] = net.hops[at].by_event();
+            }
+        }
+    }
+}

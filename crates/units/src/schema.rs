@@ -1,0 +1,67 @@
+//! JSON Schema of quantities: a string with the same grammar that [`crate::parse_duration`] and its kin read.
+
+use crate::parse::{BYTES, DURATION, RATE};
+use crate::{Bytes, Duration, Rate};
+use alloc::borrow::Cow;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+/// Digits with `_` between them, a point and an exponent, zero or more.
+macro_rules! number {
+    () => {
+        r"^\s*\+?([0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)([eE][+-]?[0-9]+)?\s*"
+    };
+}
+
+macro_rules! quantity {
+    ($type:ty, $name:literal, $units:literal, $description:expr, $example:literal) => {
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                Cow::Borrowed($name)
+            }
+
+            fn schema_id() -> Cow<'static, str> {
+                Cow::Borrowed(concat!("sojourn_units::", $name))
+            }
+
+            fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "description": $description,
+                    "pattern": concat!(number!(), $units, r"\s*$"),
+                    "examples": [$example],
+                })
+            }
+        }
+    };
+}
+
+quantity!(Duration, "Duration", "(ns|us|µs|ms|s|sec|min|h)", DURATION, "50 ms");
+quantity!(Rate, "Rate", "([kMG]?bit/s|[kMG]?bps|[kMG]?b/s)", RATE, "10 Mbit/s");
+quantity!(Bytes, "Bytes", "(B|bytes?|kB|MB|GB|KiB|MiB)", BYTES, "1500 B");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn quantities_are_strings_with_a_pattern_an_example_and_a_description() {
+        for (schema, example) in [
+            (schemars::schema_for!(Duration), "50 ms"),
+            (schemars::schema_for!(Rate), "10 Mbit/s"),
+            (schemars::schema_for!(Bytes), "1500 B"),
+        ] {
+            let value = schema.as_value();
+            assert_eq!(value["type"], "string");
+            assert_eq!(value["examples"][0], example);
+            assert!(value["description"].to_string().contains(example));
+            assert!(value["pattern"].as_str().unwrap().starts_with(r"^\s*\+?([0-9]"));
+        }
+    }
+
+    #[test]
+    fn an_optional_duration_refers_to_the_one_definition() {
+        let schema = schemars::schema_for!(Option<Duration>);
+        assert!(schema.as_value().to_string().contains("#/$defs/Duration"), "{:?}", schema.as_value());
+    }
+}
