@@ -33,16 +33,18 @@ impl Document {
         Document { file: file.to_string(), text: None, table, changed: Vec::new() }
     }
 
-    /// Reads the same structure as JSON.
+    /// Reads the same structure as JSON; a key that is null counts as absent.
     ///
     /// # Errors
-    /// Text that is not a JSON object, or that holds a null.
+    /// Text that is not a JSON object, or that holds a null in a list.
     pub fn from_json(file: &str, text: &str) -> Result<Document, Error> {
-        let table = serde_json::from_str::<Table>(text).map_err(|error| {
+        let wrong = |error: serde_json::Error| {
             let position = (error.line() > 0).then(|| (error.line(), error.column()));
             Error { position, ..Error::new("", humanize(&error.to_string())) }.in_file(file)
-        })?;
-        Ok(Document::from_table(file, table))
+        };
+        let mut json: serde_json::Value = serde_json::from_str(text).map_err(wrong)?;
+        without_null(&mut json);
+        Ok(Document::from_table(file, serde_json::from_value(json).map_err(wrong)?))
     }
 
     /// What messages call it.
@@ -93,6 +95,18 @@ impl Document {
             error.position = position_of(text, &known);
         }
         error
+    }
+}
+
+/// Takes out keys that are null.
+fn without_null(json: &mut serde_json::Value) {
+    match json {
+        serde_json::Value::Array(list) => list.iter_mut().for_each(without_null),
+        serde_json::Value::Object(object) => {
+            object.retain(|_, value| !value.is_null());
+            object.values_mut().for_each(without_null);
+        }
+        _ => {}
     }
 }
 

@@ -121,3 +121,14 @@ fn what_was_read_is_written_back_as_it_was() {
         assert_eq!(again.written().unwrap(), written);
     }
 }
+
+#[test]
+fn the_examples_of_the_document_are_right() {
+    let text = include_str!("../../../docs/scenario.md");
+    let blocks: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let [scenario, trace, sweep] = blocks[..] else { panic!("the document has a scenario, a trace and a sweep") };
+    let document = Document::from_toml("scenario.md", &format!("{scenario}\n{trace}")).unwrap_or_else(|error| panic!("{error}"));
+    document.check().unwrap_or_else(|error| panic!("{error}"));
+    let sweep = sojourn_scenario::Sweep::from_toml("scenario.md", sweep).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(sweep.expand(&document).unwrap_or_else(|error| panic!("{error}")).len(), 2 * 2 * 3 * 5);
+}

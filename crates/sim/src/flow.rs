@@ -85,7 +85,8 @@ pub(crate) struct Flow {
     pub size: u64,
     /// What a session does when this connection is complete: open one of so many segments.
     pub then: u64,
-    pub complete: bool,
+    /// Connections completed within the window of statistics.
+    pub completed: u64,
     pub stats: FlowStats,
 }
 

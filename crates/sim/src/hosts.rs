@@ -90,6 +90,12 @@ impl<O: Observer> World<O> {
         let params = &self.stacks[flow.stack as usize];
         let progress = sender.on_ack(ack, blocks, &mut Call { now, params, out: &mut self.outbox });
         self.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
+        if let Some(rtt) = sender.fresh_rtt.take() {
+            self.observer.on_rtt(now, ack.flow, rtt.as_nanos());
+            if now >= self.warmup {
+                self.rtts[flow.group as usize].add(rtt.as_nanos());
+            }
+        }
         self.send_outbox(now, ack.flow);
         if progress == Progress::Complete {
             self.complete(now, ack.flow);
@@ -201,7 +207,7 @@ impl<O: Observer> World<O> {
     /// A finite transfer is complete at `now`.
     fn complete(&mut self, now: Time, index: u32) {
         let flow = &mut self.flows[index as usize];
-        flow.complete = true;
+        flow.completed += u64::from(now >= self.warmup && flow.then == 0);
         let (group, opened, size, session, then) = (flow.group, flow.opened, flow.size, flow.session, flow.then);
         let Some(session) = session else {
             if now >= self.warmup {
@@ -267,7 +273,7 @@ impl<O: Observer> World<O> {
         };
         self.reopen(now, index, slot.is_some());
         let flow = &mut self.flows[index as usize];
-        (flow.opened, flow.size, flow.then, flow.complete) = (since, bytes, then, false);
+        (flow.opened, flow.size, flow.then) = (since, bytes, then);
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
         let params = &self.stacks[flow.stack as usize];
         sender.write(Some(bytes), true, &mut Call { now, params, out: &mut self.outbox });

@@ -24,6 +24,6 @@ pub use observe::{Blind, Observer};
 pub use packet::{Packet, flag};
 pub use report::FlowReport;
 pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
-pub use trace::QueueTrace;
+pub use trace::LinkTrace;
 pub use traffic::{SessionKind, Source};
 pub use world::{Audit, Completion, World};

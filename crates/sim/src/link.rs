@@ -7,7 +7,7 @@
 
 use crate::packet::Packet;
 use crate::stats::{QueueStats, Quantiles, Sums};
-use crate::trace::QueueTrace;
+use crate::trace::LinkTrace;
 use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _, Qdisc};
 use sojourn_units::{Duration, Rate, Serializer, Time};
 use std::collections::VecDeque;
@@ -89,6 +89,7 @@ pub struct Link {
 #[derive(Clone, Debug)]
 struct Body {
     name: String,
+    first_rate: Option<Rate>,
     changes: VecDeque<(Time, Rate)>,
     queue: Queue,
     next_update: Time,
@@ -97,7 +98,11 @@ struct Body {
     before: Option<Counters>,
     measure: Measure,
     stats: LinkStats,
-    trace: Option<QueueTrace>,
+    traces: Vec<LinkTrace>,
+    /// When the next sample of any trace is due.
+    next_sample: Time,
+    /// Bytes whose sending has begun.
+    begun: u64,
     lost: Vec<Packet>,
 }
 
@@ -133,6 +138,7 @@ impl Link {
         };
         let body = Body {
             name: config.name,
+            first_rate: config.rate,
             changes: config.changes.into(),
             queue,
             next_update,
@@ -141,7 +147,9 @@ impl Link {
             before: None,
             measure: config.measure,
             stats: LinkStats::default(),
-            trace: None,
+            traces: Vec::new(),
+            next_sample: Time::NEVER,
+            begun: 0,
             lost: Vec::new(),
         };
         let serializer = config.rate.map(Serializer::new);
@@ -158,6 +166,11 @@ impl Link {
         self.delay
     }
 
+    /// Its rate at the start; `None` if it merely delays.
+    pub fn first_rate(&self) -> Option<Rate> {
+        self.body.first_rate
+    }
+
     /// Its rate at this time; `None` if it merely delays.
     pub fn rate(&self) -> Option<Rate> {
         self.serializer.as_ref().map(Serializer::rate)
@@ -168,14 +181,15 @@ impl Link {
         &self.body.stats
     }
 
-    /// The trace of its queue.
-    pub fn trace(&self) -> Option<&QueueTrace> {
-        self.body.trace.as_ref()
+    /// Its traces, in the order they were started.
+    pub fn traces(&self) -> &[LinkTrace] {
+        &self.body.traces
     }
 
-    /// Samples its queue every so often from now on.
+    /// Samples the link every so often from time 0 on.
     pub fn start_trace(&mut self, every: Duration) {
-        self.body.trace = Some(QueueTrace::new(every));
+        self.body.traces.push(LinkTrace::new(every));
+        self.body.next_sample = Time::ZERO;
         self.plain = false;
     }
 
@@ -303,7 +317,10 @@ impl Link {
             if body.measure != Measure::Counts {
                 body.stats.queue.set(now, waiting.len() as u64, *bytes);
             }
-        } else if *departures {
+        } else {
+            body.begun += u64::from(arrival.size);
+        }
+        if idle && *departures {
             door.release(&arrival, Duration::ZERO, false, &Backlog { packets: 0, bytes: 0, idle_since: None });
         }
         let end = start + self.sending_time(start, idle, arrival.size);
@@ -333,6 +350,7 @@ impl Link {
             return None;
         };
         *sending = Some(packet);
+        body.begun += u64::from(packet.size);
         let size = u32::from(packet.size);
         let idle = self.free_at < now;
         let end = now + self.sending_time(now, idle, size);
@@ -393,8 +411,7 @@ impl Body {
             Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
             Queue::Kept { .. } => Time::NEVER,
         };
-        let sample = self.trace.as_ref().map_or(Time::NEVER, |t| t.next);
-        if head.min(self.next_update).min(sample) <= now {
+        if head.min(self.next_update).min(self.next_sample) <= now {
             self.catch_up(now, free_at);
         }
     }
@@ -405,8 +422,7 @@ impl Body {
                 Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
                 Queue::Kept { .. } => Time::NEVER,
             };
-            let sample = self.trace.as_ref().map_or(Time::NEVER, |t| t.next);
-            let next = head.min(self.next_update).min(sample);
+            let next = head.min(self.next_update).min(self.next_sample);
             if next > now {
                 return;
             }
@@ -414,15 +430,22 @@ impl Body {
                 self.leave();
             } else if self.next_update == next {
                 self.update(next, free_at);
-            } else if let Some(trace) = &mut self.trace {
-                match &self.queue {
-                    Queue::Foretold { door, waiting, bytes, .. } => {
-                        trace.sample(waiting.len() as u32, *bytes, door.aqm.probability().get());
-                    }
-                    Queue::Kept { qdisc, .. } => trace.sample(qdisc.packets(), qdisc.bytes(), qdisc.aqm().probability().get()),
-                }
+            } else {
+                self.sample(next);
             }
         }
+    }
+
+    /// Takes the samples due at `now`.
+    fn sample(&mut self, now: Time) {
+        let (packets, bytes, probability) = match &self.queue {
+            Queue::Foretold { door, waiting, bytes, .. } => (waiting.len() as u32, *bytes, door.aqm.probability()),
+            Queue::Kept { qdisc, .. } => (qdisc.packets(), qdisc.bytes(), qdisc.aqm().probability()),
+        };
+        for trace in self.traces.iter_mut().filter(|trace| trace.next == now) {
+            trace.sample(packets, bytes, probability.get(), self.begun);
+        }
+        self.next_sample = self.traces.iter().map(|trace| trace.next).min().unwrap_or(Time::NEVER);
     }
 
     /// The head of the queue starts to be sent.
@@ -431,6 +454,7 @@ impl Body {
         let Queue::Foretold { door, waiting, bytes, departures } = &mut self.queue else { return };
         let Some(gone) = waiting.pop_front() else { return };
         *bytes -= u64::from(gone.size);
+        self.begun += u64::from(gone.size);
         if self.measure != Measure::Counts {
             self.stats.queue.set(gone.start, waiting.len() as u64, *bytes);
         }

@@ -17,6 +17,10 @@ pub trait Observer {
     fn on_deliver(&mut self, now: Time, packet: &Packet, bytes: u64) {
         let _ = (now, packet, bytes);
     }
+    /// A sender takes an RTT sample, in nanoseconds.
+    fn on_rtt(&mut self, now: Time, flow: u32, rtt: u64) {
+        let _ = (now, flow, rtt);
+    }
     /// A sender has done what it had to do: its window and threshold in segments.
     fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         let _ = (now, flow, cwnd, ssthresh);

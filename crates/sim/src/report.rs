@@ -20,8 +20,8 @@ pub struct FlowReport {
     pub sender: SenderStats,
     /// Whether it is TCP.
     pub tcp: bool,
-    /// Whether a finite transfer is complete.
-    pub complete: bool,
+    /// Connections of it that were completed.
+    pub completed: u64,
     /// The congestion window at the end, in segments.
     pub cwnd: f64,
 }
@@ -34,7 +34,7 @@ impl<O: Observer> World<O> {
                 Endpoint::Tcp(sender) => (sender.stats, true, sender.cwnd()),
                 Endpoint::Udp { .. } => (SenderStats { sent: flow.stats.sent, ..Default::default() }, false, 0.0),
             };
-            FlowReport { group: flow.group, session: flow.session, stats: flow.stats, dropped, sender, tcp, complete: flow.complete, cwnd }
+            FlowReport { group: flow.group, session: flow.session, stats: flow.stats, dropped, sender, tcp, completed: flow.completed, cwnd }
         })
     }
 }

@@ -12,6 +12,7 @@ use crate::link::{Link, Offer};
 use crate::observe::{Blind, Observer};
 use crate::packet::{Packet, flag};
 use crate::schedule::{Kind, Schedule};
+use crate::stats::Quantiles;
 use crate::tcp::{Receiver, SackPool, Sender, TcpParams};
 use crate::traffic::{Application, Session};
 use sojourn_units::{Duration, Stream, Time};
@@ -75,6 +76,8 @@ pub struct World<O: Observer = Blind> {
     pub(crate) seed: u64,
     pub(crate) outbox: Vec<Packet>,
     pub(crate) completions: Vec<Completion>,
+    /// RTT samples of each group.
+    pub(crate) rtts: Vec<Quantiles>,
     /// Whoever watches.
     pub observer: O,
 }
@@ -197,6 +200,7 @@ impl<O: Observer> World<O> {
             seed: config.seed,
             outbox: Vec::new(),
             completions: Vec::new(),
+            rtts: Vec::new(),
             observer,
         };
         let mut ways = Ways::default();
@@ -275,6 +279,9 @@ impl<O: Observer> World<O> {
                 Endpoint::Tcp(Box::new(Sender::new(index, 0, phase, self.warmup, params).map_err(BuildError::Control)?))
             }
         };
+        if self.rtts.len() <= group as usize {
+            self.rtts.resize(group as usize + 1, Quantiles::default());
+        }
         self.net.flow_counts.push(0);
         self.net.drops.push(0);
         self.flows.push(Flow {
@@ -289,7 +296,7 @@ impl<O: Observer> World<O> {
             opened: Time::ZERO,
             size: 0,
             then: 0,
-            complete: false,
+            completed: 0,
             stats: Default::default(),
         });
         Ok(index)
@@ -363,6 +370,11 @@ impl<O: Observer> World<O> {
     /// The links, to switch on traces.
     pub fn links_mut(&mut self) -> &mut [Link] {
         &mut self.net.links
+    }
+
+    /// The distribution of a group's RTT samples within the window of statistics.
+    pub fn rtts(&self, group: u32) -> Option<&Quantiles> {
+        self.rtts.get(group as usize)
     }
 
     /// Completed connections.

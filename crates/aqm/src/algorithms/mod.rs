@@ -1,6 +1,7 @@
 //! One file per algorithm.
 
 pub mod drop_tail;
+pub mod external;
 pub mod pi;
 pub mod red;
 pub mod rem;

@@ -100,6 +100,9 @@ fn resolve(options: written::Tcp) -> Tcp {
     Tcp { profile, control: options.control.clone().map(|control| control.0), options: written::Tcp { profile: Some(profile), ..options } }
 }
 
+/// The most links a way may have, two short of what fits a byte: access and egress come on top.
+const LONGEST_WAY: usize = 253;
+
 /// The ways there and back. Over UDP nothing goes back.
 fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>) -> Result<(Vec<u32>, Vec<u32>), Error> {
     let shortest = |from: u32, to: u32, what: &str| {
@@ -141,6 +144,10 @@ fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>)
         }
         (None, None) => shortest(to, from, "back")?,
     };
+    if forward.len().max(back.len()) > LONGEST_WAY {
+        let given = format!("a way of {} links", forward.len().max(back.len()));
+        return Err(Error::given(field, given, format_args!("at most {LONGEST_WAY} beside access and egress")));
+    }
     Ok((forward, back))
 }
 

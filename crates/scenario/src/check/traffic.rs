@@ -28,6 +28,9 @@ pub(super) fn check(traffic: &Traffic, field: &str) -> Result<(), Error> {
             within(at("object_gap"), web.object_gap)?;
             shape(at("object_shape"), Some(web.object_shape))?;
             number(at("object_mean"), web.object_mean, 1e-3..=1e9, "a number of packets above zero, at most 1e9")?;
+            if web.request != Bytes(0) {
+                some(at("request"), web.request)?;
+            }
             let objects = (1..=MOST_OBJECTS).contains(&web.objects);
             if !objects {
                 return Err(Error::given(at("objects"), web.objects, format_args!("a whole number, 1 to {MOST_OBJECTS}")));

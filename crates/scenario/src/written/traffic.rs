@@ -141,6 +141,9 @@ pub struct Web {
     pub object_mean: f64,
     /// Shape of an object's size (Pareto II), above 1.
     pub object_shape: f64,
+    /// Bytes of the request that goes ahead of each object on a connection of its own; default "0 B": none.
+    #[serde(default)]
+    pub request: Bytes,
     /// Pages in all; absent: without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u32>,

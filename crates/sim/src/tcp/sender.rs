@@ -90,6 +90,8 @@ pub struct Sender {
     pub(super) board: Option<Box<Board>>,
     /// What it counted.
     pub stats: SenderStats,
+    /// The RTT sample of this call, if there was one.
+    pub fresh_rtt: Option<Duration>,
     count_from: Time,
 }
 
@@ -136,6 +138,7 @@ impl Sender {
             last_sent: Time::ZERO,
             board: (params.recovery == Recovery::Sack).then(Box::default),
             stats: SenderStats::default(),
+            fresh_rtt: None,
             count_from,
         })
     }
@@ -372,6 +375,7 @@ impl Sender {
 
     fn sample_rtt(&mut self, rtt: Duration, sent: Time, call: &Call) {
         self.rtt.sample(rtt, sent, self.phase, call.params);
+        self.fresh_rtt = Some(rtt);
         if call.now >= self.count_from {
             self.stats.rtt.add(rtt.as_secs_f64());
         }

@@ -1,0 +1,271 @@
+//! From a plan to a world.
+
+use crate::Error;
+use crate::recorder::Recorder;
+use sojourn_aqm::{Admission, AnyAqm, AqmConfig, Bernoulli, Law, Limit, Plugin, Sampled};
+use sojourn_scenario::plan::{Link, Plan};
+use sojourn_scenario::{Amount, check, written};
+use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
+use sojourn_sim::{FlowConfig, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
+use sojourn_units::{Duration, Rate, Stream, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Makes a law that the caller supplies, fresh for each queue.
+pub type LawFactory = Arc<dyn Fn(Duration) -> Box<dyn ExternalLaw> + Send + Sync>;
+
+/// Laws that the caller supplies, by the name that queues use (`aqm = "external", law = "..."`).
+pub type Laws = BTreeMap<String, LawFactory>;
+
+/// A law from outside that can be branched like any other.
+pub trait ExternalLaw: Law + Send + Sync {
+    /// A copy with all its state.
+    fn boxed_clone(&self) -> Box<dyn ExternalLaw>;
+}
+
+struct Boxed(Box<dyn ExternalLaw>);
+
+impl Clone for Boxed {
+    fn clone(&self) -> Self {
+        Boxed(self.0.boxed_clone())
+    }
+}
+
+impl Law for Boxed {
+    fn interval(&self) -> Duration {
+        self.0.interval()
+    }
+    fn step(&mut self, sample: &sojourn_aqm::Sample) -> sojourn_units::Probability {
+        self.0.step(sample)
+    }
+    fn needs(&self) -> sojourn_aqm::Needs {
+        sojourn_aqm::Needs { departures: true, ..self.0.needs() }
+    }
+}
+
+/// An external law on a queue.
+#[derive(Clone)]
+struct External(Sampled<Boxed, Bernoulli>);
+
+impl Plugin for External {
+    fn boxed_clone(&self) -> Box<dyn Plugin> {
+        Box::new(self.clone())
+    }
+}
+
+impl sojourn_aqm::Aqm for External {
+    fn on_enqueue(
+        &mut self,
+        arrival: &sojourn_aqm::Arrival,
+        backlog: &sojourn_aqm::Backlog,
+        random: &mut Stream,
+    ) -> sojourn_aqm::Verdict {
+        self.0.on_enqueue(arrival, backlog, random)
+    }
+    fn on_dequeue(
+        &mut self,
+        departure: &sojourn_aqm::Arrival,
+        sojourn: Duration,
+        backlog: &sojourn_aqm::Backlog,
+    ) -> sojourn_aqm::Verdict {
+        self.0.on_dequeue(departure, sojourn, backlog)
+    }
+    fn update_interval(&self) -> Option<Duration> {
+        self.0.update_interval()
+    }
+    fn on_update(&mut self, now: Time, backlog: &sojourn_aqm::Backlog) {
+        self.0.on_update(now, backlog);
+    }
+    fn needs(&self) -> sojourn_aqm::Needs {
+        self.0.needs()
+    }
+    fn probability(&self) -> sojourn_units::Probability {
+        self.0.probability()
+    }
+}
+
+/// Builds the world of a plan.
+///
+/// # Errors
+/// A queue names a law that `laws` does not have; a parameter is out of range for its link.
+pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
+    let mut stacks = Stacks::default();
+    let (mut flows, mut sessions) = (Vec::new(), Vec::new());
+    for flow in &plan.flows {
+        let stack = flow.tcp.as_ref().map(|tcp| stacks.position(tcp));
+        match session(&flow.traffic) {
+            Some(kind) => sessions.push(SessionConfig {
+                name: flow.name.clone(),
+                group: flow.group,
+                forward: flow.forward.clone(),
+                back: flow.back.clone(),
+                stack: stack.ok_or_else(|| Error::Build(format!("flow {}: sessions need tcp", flow.name)))?,
+                kind,
+                start: flow.start,
+                stop: flow.stop,
+            }),
+            None => flows.push(FlowConfig {
+                name: flow.name.clone(),
+                group: flow.group,
+                forward: flow.forward.clone(),
+                back: flow.back.clone(),
+                transport: stack.map_or(Transport::Udp, Transport::Tcp),
+                source: source(&flow.traffic),
+                start: flow.start,
+                stop: if flow.stop >= plan.duration { Time::NEVER } else { flow.stop },
+            }),
+        }
+    }
+    let links = plan.links.iter().enumerate().map(|(index, config)| link(plan, index, config, laws));
+    let config = WorldConfig {
+        seed: plan.seed,
+        end: plan.duration,
+        warmup: plan.warmup,
+        links: links.collect::<Result<_, _>>()?,
+        stacks: stacks.params,
+        flows,
+        sessions,
+    };
+    let mut world = World::watched(config, Recorder::new(plan)).map_err(|error| Error::Build(error.to_string()))?;
+    for trace in [&plan.trace.queue, &plan.trace.throughput].into_iter().flatten() {
+        trace.links.iter().for_each(|&link| world.links_mut()[link as usize].start_trace(trace.every));
+    }
+    Ok(world)
+}
+
+fn link(plan: &Plan, index: usize, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
+    let random = Stream::named(plan.seed, &format!("link/{}/aqm", link.name));
+    let door = match (&link.queue, link.rate) {
+        (Some(queue), Some(rate)) => Admission::new(aqm(plan, link, queue, rate, laws)?, limit(queue.limit), queue.ecn, random),
+        _ => Admission::new(AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail), Limit::Packets(u32::MAX), false, random),
+    };
+    Ok(LinkConfig {
+        name: link.name.clone(),
+        rate: link.rate,
+        delay: link.delay,
+        door,
+        changes: link.changes.clone(),
+        measure: if index < plan.shared_links as usize { Measure::All } else { Measure::Counts },
+    })
+}
+
+fn limit(limit: Amount) -> Limit {
+    match limit {
+        Amount::Packets(packets) => Limit::Packets(packets),
+        Amount::Bytes(bytes) => Limit::Bytes(bytes),
+    }
+}
+
+fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {
+    if let AqmConfig::External(params) = &queue.aqm {
+        let Some(factory) = laws.get(&params.law) else {
+            let known: Vec<_> = laws.keys().map(String::as_str).collect();
+            let name = &link.name;
+            return Err(Error::Build(format!("links.{name}.queue.law: given \"{}\", taken is one of {known:?}", params.law)));
+        };
+        return Ok(AnyAqm::Custom(Box::new(External(Sampled::new(Boxed(factory(params.interval)), Bernoulli)))));
+    }
+    let at = sojourn_aqm::Link { rate, delay: link.delay, mean_packet: plan.packet, limit_packets: queue.limit.in_packets(plan.packet) };
+    queue.aqm.build(&at).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
+}
+
+fn source(traffic: &written::Traffic) -> Source {
+    match traffic {
+        written::Traffic::Cbr(cbr) => Source::Constant { rate: cbr.rate, size: cbr.size.0 as u32, jitter: cbr.jitter },
+        written::Traffic::OnOff(onoff) => Source::OnOff {
+            rate: onoff.rate,
+            size: onoff.size.0 as u32,
+            on: onoff.on.as_secs_f64(),
+            off: onoff.off.as_secs_f64(),
+            shape: onoff.shape,
+        },
+        written::Traffic::Bulk(bulk) => Source::Bulk { size: bulk.size.map(|size| size.0) },
+        written::Traffic::Web(_) | written::Traffic::Transfers(_) => Source::Bulk { size: None },
+    }
+}
+
+fn session(traffic: &written::Traffic) -> Option<SessionKind> {
+    match traffic {
+        written::Traffic::Web(web) => Some(SessionKind::Web {
+            page_gap: web.page_gap.as_secs_f64(),
+            objects: web.objects,
+            object_gap: web.object_gap.as_secs_f64(),
+            object_mean: web.object_mean,
+            object_shape: web.object_shape,
+            pages: web.pages.map(u64::from),
+            closed: web.r#loop == written::Loop::Closed,
+            request: web.request.map_or(0, |size| size.0),
+        }),
+        written::Traffic::Transfers(transfers) => Some(SessionKind::Transfers {
+            every: transfers.every.as_secs_f64(),
+            size_mean: transfers.size_mean.0 as f64,
+            size_shape: transfers.size_shape,
+        }),
+        _ => None,
+    }
+}
+
+/// The different stacks of a plan; flows of a group share one.
+#[derive(Default)]
+struct Stacks {
+    params: Vec<TcpParams>,
+    known: Vec<*const check::Tcp>,
+}
+
+impl Stacks {
+    fn position(&mut self, tcp: &Arc<check::Tcp>) -> u32 {
+        let place = self.known.iter().rposition(|&known| std::ptr::eq(known, &**tcp)).unwrap_or_else(|| {
+            self.known.push(&raw const **tcp);
+            self.params.push(stack(tcp));
+            self.params.len() - 1
+        });
+        place as u32
+    }
+}
+
+/// A profile with what the scenario changes of it.
+fn stack(tcp: &check::Tcp) -> TcpParams {
+    let mut p = match tcp.profile {
+        written::Profile::Rfc => TcpParams::rfc(),
+        written::Profile::Ns2 => TcpParams::ns2(),
+        written::Profile::Linux => TcpParams::linux(),
+    };
+    let o = &tcp.options;
+    macro_rules! take {
+        ($($field:ident),*) => { $(if let Some(value) = o.$field { p.$field = value; })* };
+    }
+    take!(min_rto, max_rto, initial_rto, tick, limited_transmit, timestamps, dupack_threshold, ack_every, ecn);
+    p.mss = o.mss.map_or(p.mss, |mss| mss.0 as u32);
+    p.header = o.header.map_or(p.header, |header| header.0 as u32);
+    if let Some(window) = o.window {
+        p.window = window.in_packets(p.mss);
+        // A sender can't know of a threshold above what its receiver takes (ns-2 starts with that).
+        p.initial_ssthresh = f64::from(p.window);
+    }
+    p.initial_ssthresh = o.initial_ssthresh.map_or(p.initial_ssthresh, |amount| f64::from(amount.in_packets(p.mss)));
+    p.initial_window = o.initial_window.map_or(p.initial_window, f64::from);
+    if let Some(control) = &tcp.control {
+        p.control = control.clone();
+    }
+    p.recovery = o.recovery.map_or(p.recovery, |recovery| match recovery {
+        written::Recovery::Reno => Recovery::Reno,
+        written::Recovery::Newreno => Recovery::NewReno,
+        written::Recovery::Sack => Recovery::Sack,
+    });
+    p.handshake = o.handshake.map_or(p.handshake, |handshake| match handshake {
+        written::Handshake::None => Handshake::None,
+        written::Handshake::Oneway => Handshake::OneWay,
+        written::Handshake::Threeway => Handshake::ThreeWay,
+    });
+    p.delayed_ack = match o.delayed_ack {
+        None => p.delayed_ack,
+        Some(written::DelayedAck::Off) => None,
+        Some(written::DelayedAck::On) => Some(p.delayed_ack.unwrap_or(match tcp.profile {
+            written::Profile::Ns2 => Duration::from_millis(100),
+            written::Profile::Linux => Duration::from_millis(40),
+            written::Profile::Rfc => Duration::from_millis(200),
+        })),
+        Some(written::DelayedAck::Time(time)) => Some(time),
+    };
+    p
+}

@@ -1,0 +1,14 @@
+//! From a scenario to its record.
+//!
+//! [`run`] lays a checked scenario out for one seed, builds the world, runs it and reads the record
+//! off it; [`run_many`] does that for many on all cores. Parallelism is across runs, never inside one.
+
+mod build;
+mod error;
+mod recorder;
+mod report;
+mod run;
+
+pub use build::{LawFactory, Laws};
+pub use error::Error;
+pub use run::{Job, Outcome, Series, run, run_many};

@@ -1,0 +1,108 @@
+//! Series of flows, as a scenario's trace asks for them.
+
+use sojourn_scenario::plan::Plan;
+use sojourn_sim::{Observer, Packet, flag};
+use sojourn_units::{Duration, Time};
+use std::collections::HashMap;
+
+/// A flow's window at equal steps.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    next: Time,
+    held: (f64, f64),
+    pub t: Vec<f64>,
+    pub packets: Vec<f64>,
+    pub ssthresh: Vec<f64>,
+}
+
+/// Records what the trace asks for; flows that nobody asks for cost one look-up in an empty map.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    window_every: Duration,
+    bin: Duration,
+    end: Time,
+    pub windows: HashMap<u32, Window>,
+    /// Bytes delivered in each bin.
+    pub delivered: HashMap<u32, Vec<f64>>,
+    /// RTT samples: times and values in seconds.
+    pub rtts: HashMap<u32, (Vec<f64>, Vec<f64>)>,
+}
+
+impl Recorder {
+    /// A recorder for the trace of a plan.
+    pub fn new(plan: &Plan) -> Self {
+        let trace = &plan.trace;
+        let flows = |sampled: &Option<sojourn_scenario::check::Sampled>| sampled.iter().flat_map(|s| s.flows.clone()).collect::<Vec<_>>();
+        Recorder {
+            window_every: trace.cwnd.as_ref().map_or(Duration::MAX, |s| s.every),
+            bin: trace.throughput.as_ref().map_or(Duration::MAX, |s| s.every),
+            end: plan.duration,
+            windows: flows(&trace.cwnd).into_iter().map(|flow| (flow, Window::default())).collect(),
+            delivered: flows(&trace.throughput).into_iter().map(|flow| (flow, Vec::new())).collect(),
+            rtts: trace.rtt.iter().map(|&flow| (flow, Default::default())).collect(),
+        }
+    }
+
+    /// Carries every window to the end of the run.
+    pub fn finish(&mut self) {
+        let (every, end) = (self.window_every, self.end);
+        self.windows.values_mut().for_each(|window| window.sample_to(end, every));
+        if self.bin < Duration::MAX {
+            let bins = (end.as_nanos() / self.bin.as_nanos()) as usize;
+            self.delivered.values_mut().for_each(|bytes| bytes.resize(bins, 0.0));
+        }
+    }
+}
+
+impl Window {
+    fn sample_to(&mut self, now: Time, every: Duration) {
+        while self.next <= now {
+            self.t.push(self.next.as_secs_f64());
+            self.packets.push(self.held.0);
+            self.ssthresh.push(self.held.1);
+            self.next += every;
+        }
+    }
+}
+
+impl Observer for Recorder {
+    #[inline]
+    fn on_deliver(&mut self, now: Time, packet: &Packet, bytes: u64) {
+        if self.delivered.is_empty() || packet.has(flag::BACK) {
+            return;
+        }
+        if let Some(bins) = self.delivered.get_mut(&packet.flow) {
+            let bin = (now.as_nanos() / self.bin.as_nanos()) as usize;
+            if bins.len() <= bin {
+                bins.resize(bin + 1, 0.0);
+            }
+            bins[bin] += bytes as f64;
+        }
+    }
+
+    #[inline]
+    fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
+        if self.windows.is_empty() {
+            return;
+        }
+        let every = self.window_every;
+        if let Some(window) = self.windows.get_mut(&flow) {
+            // The value held until now is what samples before now see.
+            if now > Time::ZERO {
+                window.sample_to(Time::from_nanos(now.as_nanos() - 1), every);
+            }
+            window.held = (cwnd, ssthresh);
+        }
+    }
+
+    #[inline]
+    fn on_rtt(&mut self, now: Time, flow: u32, rtt: u64) {
+        if self.rtts.is_empty() {
+            return;
+        }
+        if let Some((t, values)) = self.rtts.get_mut(&flow) {
+            t.push(now.as_secs_f64());
+            values.push(rtt as f64 * 1e-9);
+        }
+    }
+}

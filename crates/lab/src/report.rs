@@ -1,0 +1,202 @@
+//! From a finished world to the record.
+
+use crate::recorder::Recorder;
+use crate::run::Series;
+use sojourn_scenario::plan::Plan;
+use sojourn_scenario::record::{
+    Audit, Completion, Distribution, Dropped, Flow, Group, Level, Link, Record, Spread, Total, Wait,
+};
+use sojourn_sim::{Audit as Counted, FlowReport, TimeWeighted, World};
+
+/// The record of a finished world and its series.
+pub fn report(plan: &Plan, world: &World<Recorder>, audit: Counted) -> (Record, Series) {
+    let span = plan.duration.since(plan.warmup).as_secs_f64();
+    let links: Vec<Link> = world.links()[..plan.shared_links as usize].iter().map(|link| one_link(link, span)).collect();
+    let flows = all_flows(plan, world, span);
+    let groups = (0..plan.groups.len()).map(|index| one_group(plan, world, &flows, index as u32)).collect();
+    let sum = |value: fn(&Flow) -> f64| flows.iter().map(value).sum();
+    let total = Total {
+        goodput_bps: sum(|flow| flow.goodput_bps),
+        throughput_bps: sum(|flow| flow.throughput_bps),
+        jain: jain(flows.iter().map(|flow| flow.goodput_bps)),
+        dropped: flows.iter().map(|flow| flow.dropped).sum(),
+        marked: links.iter().map(|link| link.marked).sum(),
+    };
+    let record = Record {
+        scenario: plan.name.clone(),
+        seed: plan.seed,
+        duration_s: plan.duration.as_secs_f64(),
+        warmup_s: plan.warmup.as_secs_f64(),
+        fingerprint: format!("{:016x}", world.fingerprint()),
+        links,
+        flows,
+        groups,
+        total,
+        audit: Audit { sent: audit.sent, delivered: audit.delivered, dropped: audit.dropped, in_flight: audit.in_flight },
+        series: Default::default(),
+    };
+    (record, series(plan, world))
+}
+
+fn level(weighted: &TimeWeighted) -> Level {
+    Level { mean: weighted.mean(), sd: weighted.sd(), max: weighted.max() as f64 }
+}
+
+fn one_link(link: &sojourn_sim::Link, span: f64) -> Link {
+    let stats = link.stats();
+    let counters = &stats.counters;
+    let queued = link.rate().is_some();
+    let ms = |nanos: f64| nanos * 1e-6;
+    Link {
+        name: link.name().into(),
+        rate_bps: link.first_rate().map(|rate| rate.as_bps()),
+        utilization: queued.then(|| stats.busy.as_secs_f64() / span),
+        throughput_bps: if queued { stats.sent_bytes as f64 * 8.0 / span } else { counters.arrived_bytes as f64 * 8.0 / span },
+        arrived: counters.arrived,
+        departed: if queued { stats.sent } else { counters.arrived },
+        marked: counters.marked,
+        dropped: Dropped { early: counters.dropped_early, forced: counters.dropped_forced, tail: counters.dropped_tail },
+        dropped_total: counters.dropped(),
+        loss_ratio: (counters.arrived > 0).then(|| counters.dropped() as f64 / counters.arrived as f64),
+        queue: level(&stats.queue.packets),
+        queue_bytes: level(&stats.queue.bytes),
+        wait_ms: (stats.wait.count() > 0).then(|| Wait {
+            mean: stats.wait.mean() * 1e3,
+            sd: stats.wait.sd() * 1e3,
+            p50: ms(stats.waits.at(0.5)),
+            p90: ms(stats.waits.at(0.9)),
+            p95: ms(stats.waits.at(0.95)),
+            p99: ms(stats.waits.at(0.99)),
+            max: stats.wait.max() * 1e3,
+        }),
+        probability_mean: (stats.probability.count() > 0).then(|| stats.probability.mean()),
+    }
+}
+
+/// The plan's flows in order; a session is the sum of its connections.
+fn all_flows(plan: &Plan, world: &World<Recorder>, span: f64) -> Vec<Flow> {
+    let reports: Vec<FlowReport> = world.flows().collect();
+    let mut plain = reports.iter().filter(|report| report.session.is_none());
+    let mut sessions = 0;
+    let flows = plan.flows.iter().map(|flow| {
+        let parts: Vec<&FlowReport> = if crate::run::is_session(flow) {
+            sessions += 1;
+            reports.iter().filter(|report| report.session == Some(sessions - 1)).collect()
+        } else {
+            plain.next().into_iter().collect()
+        };
+        let count = |value: fn(&FlowReport) -> u64| parts.iter().map(|part| value(part)).sum::<u64>();
+        let rtts: Vec<_> = parts.iter().map(|part| part.sender.rtt).filter(|rtt| rtt.count() > 0).collect();
+        let samples: f64 = rtts.iter().map(|rtt| rtt.count() as f64).sum();
+        let mean = rtts.iter().map(|rtt| rtt.mean() * rtt.count() as f64).sum::<f64>() / samples;
+        let square = rtts.iter().map(|rtt| (rtt.sd().powi(2) + rtt.mean().powi(2)) * rtt.count() as f64).sum::<f64>() / samples;
+        Flow {
+            name: flow.name.clone(),
+            group: plan.groups[flow.group as usize].name.clone(),
+            throughput_bps: count(|part| part.stats.received) as f64 * 8.0 / span,
+            goodput_bps: count(|part| part.stats.delivered) as f64 * 8.0 / span,
+            sent: count(|part| part.sender.sent),
+            retransmitted: count(|part| part.sender.retransmitted),
+            dropped: count(|part| part.dropped),
+            marked: count(|part| part.stats.marked),
+            timeouts: count(|part| part.sender.timeouts),
+            fast_retransmits: count(|part| part.sender.fast_retransmits),
+            rtt_ms: (samples > 0.0).then(|| Spread {
+                mean: mean * 1e3,
+                sd: (square - mean * mean).max(0.0).sqrt() * 1e3,
+                min: rtts.iter().map(|rtt| rtt.min()).fold(f64::INFINITY, f64::min) * 1e3,
+                max: rtts.iter().map(|rtt| rtt.max()).fold(0.0, f64::max) * 1e3,
+            }),
+            completed: count(|part| part.completed),
+        }
+    });
+    flows.collect()
+}
+
+fn one_group(plan: &Plan, world: &World<Recorder>, flows: &[Flow], index: u32) -> Group {
+    let group = &plan.groups[index as usize];
+    let own = &flows[group.flows.start as usize..group.flows.end as usize];
+    let samples: Vec<Spread> = own.iter().filter_map(|flow| flow.rtt_ms).collect();
+    let mean = samples.iter().map(|rtt| rtt.mean).sum::<f64>() / samples.len() as f64;
+    let square = samples.iter().map(|rtt| rtt.sd.powi(2) + rtt.mean.powi(2)).sum::<f64>() / samples.len() as f64;
+    let rtt_ms = world.rtts(index).filter(|_| !samples.is_empty()).map(|rtts| Distribution {
+        mean,
+        sd: (square - mean * mean).max(0.0).sqrt(),
+        p50: rtts.at(0.5) * 1e-6,
+        p90: rtts.at(0.9) * 1e-6,
+        p99: rtts.at(0.99) * 1e-6,
+    });
+    Group {
+        name: group.name.clone(),
+        flows: group.flows.len() as u32,
+        throughput_bps: own.iter().map(|flow| flow.throughput_bps).sum(),
+        goodput_bps: own.iter().map(|flow| flow.goodput_bps).sum(),
+        jain: jain(own.iter().map(|flow| flow.goodput_bps)),
+        rtt_ms,
+        completion_s: completions(world, index),
+    }
+}
+
+fn completions(world: &World<Recorder>, group: u32) -> Option<Completion> {
+    let mut times: Vec<f64> = world
+        .completions()
+        .iter()
+        .filter(|done| done.group == group)
+        .map(|done| done.closed.since(done.opened).as_secs_f64())
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let at = |q: f64| times[((q * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1];
+    (!times.is_empty()).then(|| Completion {
+        count: times.len() as u64,
+        mean: times.iter().sum::<f64>() / times.len() as f64,
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+    })
+}
+
+/// Jain's index of fairness (Jain, Chiu and Hawe 1984): 1 when all are equal, 1/n when one has everything.
+fn jain(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let (n, sum, squares) = values.fold((0.0, 0.0, 0.0), |(n, sum, squares), x| (n + 1.0, sum + x, squares + x * x));
+    (squares > 0.0).then(|| sum * sum / (n * squares))
+}
+
+fn series(plan: &Plan, world: &World<Recorder>) -> Series {
+    let mut series = Series::new();
+    let columns = |columns: Vec<(&str, Vec<f64>)>| columns.into_iter().map(|(name, values)| (name.to_string(), values)).collect();
+    for (place, trace) in [&plan.trace.queue, &plan.trace.throughput].into_iter().enumerate() {
+        let Some(trace) = trace else { continue };
+        for &index in &trace.links {
+            let link = &world.links()[index as usize];
+            // A link that is in both has its queue's trace first.
+            let second = place == 1 && plan.trace.queue.as_ref().is_some_and(|queue| queue.links.contains(&index));
+            let Some(samples) = link.traces().get(usize::from(second)) else { continue };
+            if place == 0 {
+                let (t, packets) = (samples.t.clone(), samples.packets.clone());
+                let (bytes, probability) = (samples.bytes.clone(), samples.probability.clone());
+                let table = columns(vec![("t", t), ("packets", packets), ("bytes", bytes), ("probability", probability)]);
+                series.insert(format!("queue/{}", link.name()), table);
+            } else {
+                let every = trace.every.as_secs_f64();
+                let bps = samples.begun.windows(2).map(|pair| (pair[1] - pair[0]) * 8.0 / every).collect();
+                let t = samples.t[..samples.t.len().saturating_sub(1)].to_vec();
+                series.insert(format!("throughput/{}", link.name()), columns(vec![("t", t), ("bps", bps)]));
+            }
+        }
+    }
+    let name = |flow: u32| plan.flows[flow as usize].name.clone();
+    for (&flow, window) in &world.observer.windows {
+        let (t, packets, ssthresh) = (window.t.clone(), window.packets.clone(), window.ssthresh.clone());
+        series.insert(format!("cwnd/{}", name(flow)), columns(vec![("t", t), ("packets", packets), ("ssthresh", ssthresh)]));
+    }
+    for (&flow, bytes) in &world.observer.delivered {
+        let every = plan.trace.throughput.as_ref().map_or(1.0, |trace| trace.every.as_secs_f64());
+        let t = (0..bytes.len()).map(|bin| bin as f64 * every).collect();
+        let bps = bytes.iter().map(|bytes| bytes * 8.0 / every).collect();
+        series.insert(format!("throughput/{}", name(flow)), columns(vec![("t", t), ("bps", bps)]));
+    }
+    for (&flow, (t, seconds)) in &world.observer.rtts {
+        series.insert(format!("rtt/{}", name(flow)), columns(vec![("t", t.clone()), ("seconds", seconds.clone())]));
+    }
+    series
+}
