@@ -1,0 +1,65 @@
+# make reproduce   rerun the papers and write their reports
+# make test        everything that is checked before a change is taken
+# Both set up what they need first: a virtual environment in .venv with the extension built in.
+
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMPS  := $(VENV)/stamps
+RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
+# The extension module is built by maturin and has no tests of its own in Rust.
+CRATES  := --workspace --exclude sojourn-python
+
+.PHONY: help setup test reproduce bench validate lint rust-test python-test clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
+	@echo 'make bench       speed, against ns-2.35 where it is installed'
+	@echo 'make validate    fidelity, against ns-2.35 or its stored results'
+	@echo 'make lint        formatting, types and lints alone'
+	@echo 'make clean       remove what was built (not results/)'
+
+setup: $(STAMPS)/build
+
+$(STAMPS)/venv:
+	@sh scripts/preflight.sh "$(PYTHON)"
+	@sh scripts/venv.sh "$(PYTHON)" $(VENV)
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/dependencies: $(STAMPS)/venv pyproject.toml
+	@sh scripts/preflight.sh $(BIN)/python
+	$(BIN)/python -m pip install --quiet 'maturin>=1.16,<2' --group dev
+	@touch $@
+
+$(STAMPS)/build: $(STAMPS)/dependencies $(RUST)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
+test: lint rust-test python-test
+
+lint: setup
+	cargo fmt --all --check
+	cargo clippy $(CRATES) --all-targets --quiet -- --deny warnings
+	$(BIN)/ruff check --quiet python tests
+	$(BIN)/ruff format --quiet --check python tests
+	$(BIN)/mypy
+
+rust-test: setup
+	cargo test $(CRATES) --quiet
+
+python-test: setup
+	$(BIN)/python -m pytest
+
+reproduce: setup
+	$(BIN)/sojourn reproduce lehto
+
+bench: setup
+	$(BIN)/python conformance/bench/bench.py
+
+validate: setup
+	$(BIN)/python -m conformance.oracles.ns2.validate
+
+clean:
+	rm -rf $(VENV) target build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python -name '_sojourn*.so' -delete

@@ -1,0 +1,43 @@
+"""A congestion-control laboratory: scenarios, runs, comparisons, sweeps and papers.
+
+```python
+import sojourn as sj
+
+record = sj.run("dumbbell.toml", seed=1)
+record.links.loc["bottleneck", "queue.mean"]
+```
+"""
+
+from sojourn.compare import Comparison, Measure, compare
+from sojourn.errors import Interrupted, ScenarioError, UserError
+from sojourn.record import Record
+from sojourn.running import run, run_many
+from sojourn.scenario import Scenario, load
+from sojourn.stats import Estimate, estimate, jain, paired
+from sojourn.store import Store
+from sojourn.sweep import Plan, SweepResult, make_plan, sweep
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Comparison",
+    "Estimate",
+    "Interrupted",
+    "Measure",
+    "Plan",
+    "Record",
+    "Scenario",
+    "ScenarioError",
+    "Store",
+    "SweepResult",
+    "UserError",
+    "compare",
+    "estimate",
+    "jain",
+    "load",
+    "make_plan",
+    "paired",
+    "run",
+    "run_many",
+    "sweep",
+]

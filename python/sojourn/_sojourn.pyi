@@ -1,0 +1,36 @@
+"""The extension module: the laboratory's engine, thin and without logic of its own."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+SeriesMap = dict[str, dict[str, Array]]
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run: one line with file, field, what was given, what is taken."""
+
+def check(text: str, filename: str) -> str:
+    """The canonical resolved scenario as JSON."""
+
+def run(
+    text: str, filename: str, seed: int | None = None, laws: Mapping[str, Callable[[], object]] | None = None
+) -> tuple[str, SeriesMap]:
+    """One run: the record as JSON, and its series."""
+
+def run_many(
+    jobs: Sequence[tuple[str, str, int | None]],
+    threads: int,
+    on_done: Callable[[int, str, SeriesMap], None] | None = None,
+) -> None:
+    """Runs side by side on `threads` cores (0: all), told of as each finishes."""
+
+def schema() -> str:
+    """The JSON Schema of a scenario file."""
+
+def registry() -> str:
+    """What there is to choose from, as JSON: `aqm`, `cc`, `traffic` and `profile`, lists of entries."""
+
+def surface(queue: str, backlog: Array, change: Array) -> Array:
+    """Drop probability of a sampled queue law, given as a JSON queue table: one row a backlog, one column a change."""

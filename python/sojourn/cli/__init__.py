@@ -1,0 +1,59 @@
+"""The command line: `sojourn list | check | schema | run | compare | sweep | plot | reproduce`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+from typer.exceptions import TyperException
+
+import sojourn.cli.papers as papers_command
+from sojourn.cli import inspect, runs
+from sojourn.cli.output import StoppedError
+from sojourn.errors import ScenarioError, UserError
+
+app = typer.Typer(
+    name="sojourn",
+    help="A congestion-control laboratory: run, compare, sweep and reproduce experiments on queues and transports.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+inspect.register(app)
+runs.register(app)
+papers_command.register(app)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit code: 0 done, 1 failed, 2 bad input, 130 interrupted."""
+    try:
+        code = app(list(arguments) if arguments is not None else None, standalone_mode=False)
+    except (UserError, ScenarioError) as error:
+        return _fail(str(error), 2)
+    except TyperException as error:
+        return _fail(error.format_message(), 2)
+    except typer.Abort:
+        return _fail("interrupted", 130)
+    except StoppedError as error:
+        return _fail(str(error), 130)
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except OSError as error:
+        return _fail(str(error), 1)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str, code: int) -> int:
+    """One line on stderr."""
+    print("error: " + " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+def entry() -> None:
+    """The `sojourn` program."""
+    sys.exit(main())

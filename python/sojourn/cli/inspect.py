@@ -1,0 +1,104 @@
+"""Commands that look and run nothing: `list`, `check`, `schema`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sojourn import _sojourn
+from sojourn.cli.output import out
+from sojourn.errors import UserError
+from sojourn.papers.model import Paper, find_papers
+from sojourn.scenario import load
+
+KINDS = {
+    "aqm": "queue management, in a queue's `aqm`",
+    "cc": "congestion control, in `tcp.control.cc`",
+    "traffic": "traffic, in a group's `traffic.kind`",
+    "profile": "habits of a TCP stack, in `tcp.profile`",
+    "papers": "papers to reproduce",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command("list")(list_)
+    app.command()(check)
+    app.command()(schema)
+
+
+def list_(
+    kind: Annotated[str | None, typer.Argument(help="aqm, cc, traffic, profile or papers.")] = None,
+    name: Annotated[str | None, typer.Argument(help="One of them, with its parameters.")] = None,
+) -> None:
+    """What there is to choose from: algorithms, traffic, papers."""
+    if kind is not None and kind not in KINDS:
+        raise UserError(f'list "{kind}": taken are {", ".join(KINDS)}')
+    entries = _entries()
+    if kind is None or name is None:
+        for each in [kind] if kind else list(KINDS):
+            out.print(_overview(each, entries[each]))
+        return
+    found = [entry for entry in entries[str(kind)] if name in (entry["name"], *entry.get("aliases", []))]
+    if not found:
+        raise UserError(f'list {kind} "{name}": taken are {", ".join(entry["name"] for entry in entries[str(kind)])}')
+    _show_entry(found[0])
+
+
+def _entries() -> dict[str, list[dict[str, Any]]]:
+    """Everything that can be listed."""
+    entries: dict[str, list[dict[str, Any]]] = json.loads(_sojourn.registry())
+    entries["papers"] = [_paper_entry(paper) for paper in find_papers()]
+    return {kind: entries.get(kind, []) for kind in KINDS}
+
+
+def _paper_entry(paper: Paper) -> dict[str, Any]:
+    """A paper as an entry, its experiments as parameters."""
+    parameters = [{"name": e.id, "default": "", "summary": e.title} for e in paper.experiments.values()]
+    return {"name": paper.id, "aliases": paper.aliases, "summary": paper.citation, "parameters": parameters}
+
+
+def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:
+    """One line an entry."""
+    table = Table(title=f"{kind}: {KINDS[kind]}", title_justify="left", box=None, pad_edge=False, show_header=False)
+    for entry in entries:
+        table.add_row(f"  {entry['name']}", entry.get("summary", ""))
+    return table
+
+
+def _show_entry(entry: dict[str, Any]) -> None:
+    """One entry with its parameters and their defaults."""
+    out.print(f"{entry['name']}: {entry.get('summary', '')}", markup=False)
+    parameters = entry.get("parameters") or []
+    if not parameters:
+        out.print("no parameters")
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("name", "default", "what it is"):
+        table.add_column(column)
+    for parameter in parameters:
+        default = parameter.get("default")
+        shown = default if isinstance(default, str) else json.dumps(default)
+        table.add_row(str(parameter["name"]), shown, str(parameter.get("summary", "")))
+    out.print(table)
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A scenario file.")],
+    resolved: Annotated[bool, typer.Option("--resolved", help="Print it with every default filled in.")] = False,
+) -> None:
+    """Says whether a scenario can be run, without running it."""
+    canonical = load(file).canonical()
+    if resolved:
+        out.print_json(canonical)
+    else:
+        out.print(f"{file}: can be run", markup=False)
+
+
+def schema() -> None:
+    """The JSON Schema of scenario files, for completion in an editor."""
+    typer.echo(json.dumps(json.loads(_sojourn.schema()), indent=2))

@@ -1,0 +1,79 @@
+"""What the commands share: consoles, progress, tables of estimates, options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from sojourn.running import Progress as OnProgress
+from sojourn.stats import Estimate
+from sojourn.store import DEFAULT, Store
+
+
+class StoppedError(Exception):
+    """Interrupted by the user; the message says what was kept."""
+
+
+NARROW = 120  # columns where the output goes to a file or a pipe
+
+
+def console(stderr: bool) -> Console:
+    """A console as wide as the terminal, or wide enough for tables where there is none."""
+    made = Console(stderr=stderr, highlight=False, soft_wrap=True)
+    return made if made.is_terminal else Console(stderr=stderr, highlight=False, soft_wrap=True, width=NARROW)
+
+
+out = console(stderr=False)
+err = console(stderr=True)
+
+Threads = Annotated[int, typer.Option("--threads", help="Cores to use; 0 means all.", min=0)]
+CacheDir = Annotated[Path, typer.Option("--cache", help="Where finished runs are kept.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Run everything again and keep nothing.")]
+CACHE = DEFAULT
+
+
+def store(folder: Path, off: bool) -> Store | None:
+    """The cache that the options name."""
+    return None if off else Store(folder)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[OnProgress]:
+    """A progress bar on stderr, for as long as the block lasts."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
+        task = bars.add_task(what, total=None)
+        try:
+            yield lambda done, total: bars.update(task, completed=done, total=total)
+        except KeyboardInterrupt as error:
+            raise StoppedError(str(error) or "interrupted") from None
+
+
+def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate]], units: Mapping[str, str]) -> Table:
+    """A table with a row a measure and a column a case."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    columns = list(next(iter(rows.values()), {}))
+    for column in columns:
+        table.add_column(column, justify="right")
+    table.add_column("unit")
+    for label, cells in rows.items():
+        table.add_row(label, *[str(cells[column]) for column in columns], units.get(label, ""))
+    return table
+
+
+def say_written(paths: list[Path]) -> None:
+    """Says where files went: each folder once."""
+    folders: dict[Path, list[str]] = {}
+    for path in paths:
+        folders.setdefault(path.parent, []).append(path.name)
+    for folder, names in folders.items():
+        shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        out.print(f"wrote {folder}/: {shown}", markup=False)

@@ -1,0 +1,117 @@
+"""The command that reruns papers: `reproduce`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, out, progress, store
+from sojourn.papers import Outcome, Verdict, find_paper
+from sojourn.papers import reproduce as run_paper
+from sojourn.papers.model import Experiment
+from sojourn.papers.report import MARKS, estimate_of, write_report
+
+STYLES = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "": ""}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(reproduce)
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="A paper: see `sojourn list papers`, or a folder with a paper.toml.")],
+    experiment: Annotated[str | None, typer.Argument(help="One of its experiments (default: all).")] = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", help="Replications (default: the paper's).", min=1)] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A few seeds only: a first look.")] = False,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for report, figures and tables.")] = None,
+    threads: Threads = 0,
+    cache: CacheDir = CACHE,
+    no_cache: NoCache = False,
+) -> None:
+    """Reruns a paper: published beside measured, a verdict on every claim, a report."""
+    chosen = find_paper(paper)
+    count = seeds if seeds is not None else (chosen.quick if quick else chosen.replications)
+    folder = out_dir or Path("results") / chosen.id
+    out.print(chosen.citation, markup=False)
+    with progress(chosen.id) as on_progress:
+        outcome = run_paper(
+            chosen, experiment, count, threads=threads, cache=store(cache, no_cache), progress=on_progress
+        )
+    tables = {each.experiment for each in chosen.tables}
+    for each in outcome.experiments:
+        if each.cases() and (each.id in tables or experiment):
+            out.print(_cells(outcome, each))
+    out.print(_claims(outcome))
+    counts = outcome.counts()
+    out.print("claims: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict))
+    written = write_report(outcome, folder)
+    figures = sum(path.suffix == ".pdf" for path in written)
+    out.print(f"report:  {folder / 'report.html'}", markup=False)
+    if figures:
+        out.print(f"figures: {folder / 'figures'} ({figures}, each as PNG and PDF)", markup=False)
+    out.print(f"tables:  {folder / 'tables'} (CSV and Parquet)", markup=False)
+
+
+def _cells(outcome: Outcome, experiment: Experiment) -> Table:
+    """Published / measured of an experiment, a row a case."""
+    cells = outcome.cells(experiment)
+    measures = list(dict.fromkeys(cells["measure"]))
+    title = f"{experiment.title}: published / measured, mean ± 95 % over {len(outcome.seeds)} seeds"
+    table = Table(title=title, title_justify="left")
+    settings = any(experiment.settings)
+    for name in ["scenario", "queue", *(["setting"] if settings else [])]:
+        table.add_column(name)
+    for name in measures:
+        measure = outcome.paper.measures[name]
+        table.add_column(f"{measure.label} ({measure.unit})" if measure.unit else measure.label, justify="right")
+    for case in experiment.cases():
+        at = cells[(cells["scenario"] == case.scenario) & (cells["queue"] == case.queue)]
+        at = at[at["setting"] == case.setting].set_index("measure")
+        labels = [outcome.paper.scenarios[case.scenario].label, outcome.paper.queues[case.queue].label]
+        if settings:
+            labels.append(outcome.paper.settings[case.setting].label if case.setting else "as chosen")
+        table.add_row(*labels, *[_cell(at.loc[name], outcome.paper.measures[name].unit) for name in measures])
+    return table
+
+
+def _cell(row: Any, unit: str) -> Text:
+    """One cell: published / measured and the mark of its verdict."""
+    digits, verdict = int(row["decimals"]), str(row["verdict"])
+    published = "" if pd.isna(row["published"]) else f"{row['published']:.{digits}f} / "
+    own_unit = f" {row['unit']}" if row["unit"] != unit else ""
+    text = Text(f"{published}{estimate_of(row)}{own_unit}")
+    if verdict:
+        text.append(f" {MARKS[verdict]}", style=STYLES[verdict])
+    return text
+
+
+def _claims(outcome: Outcome) -> Table:
+    """One line a claim: for one with several parts, how many of them hold."""
+    table = Table(title="claims", title_justify="left")
+    for name in ("", "what the paper says", "target", "published", "measured", "verdict"):
+        table.add_column(name)
+    for each in outcome.paper.tables:
+        rows = [result for result in outcome.results if result.claim.table == each.id]
+        if rows:
+            counts = ", ".join(f"{sum(row.verdict is v for row in rows)} {v}" for v in Verdict)
+            table.add_row(each.id, f"{each.title}: {len(rows)} rows of {len(each.measures)} values", "", "", "", counts)
+    for result in outcome.results:
+        if result.claim.table:
+            continue
+        verdict = Text(f"{MARKS[str(result.verdict)]} {result.verdict}", style=STYLES[str(result.verdict)])
+        if len(result.parts) == 1:
+            part = result.parts[0]
+            published = "" if part.published is None else f"{part.published:.4g}"
+            shown = (part.part.taken, published, str(part.measured))
+        else:
+            held = sum(part.verdict is Verdict.REPRODUCED for part in result.parts)
+            said = [part.published_holds for part in result.parts if part.published_holds is not None]
+            shown = ("", f"{sum(said)} of {len(said)}" if said else "", f"{held} of {len(result.parts)} parts")
+        table.add_row(result.claim.id, result.claim.text, *shown, verdict)
+    return table

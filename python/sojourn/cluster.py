@@ -1,0 +1,39 @@
+"""Runs on the machines of a Ray cluster (`pip install sojourn[ray]`)."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from sojourn.errors import UserError
+from sojourn.record import Series
+
+Work: TypeAlias = tuple[str, str, int | None]
+
+
+def _one(text: str, filename: str, seed: int | None) -> tuple[str, Series]:
+    """One run, wherever this is called."""
+    from sojourn import _sojourn
+
+    return _sojourn.run(text, filename, seed)
+
+
+def cluster_run(work: Sequence[Work], on_done: Callable[[int, str, Series], None]) -> None:
+    """Runs everything on the cluster that RAY_ADDRESS names, and tells of each run as it finishes."""
+    try:
+        ray: Any = importlib.import_module("ray")
+    except ImportError:
+        raise UserError("cluster: Ray is not installed: pip install 'sojourn[ray]'") from None
+    ray.init(ignore_reinit_error=True)
+    remote = ray.remote(_one)
+    waiting = {remote.remote(*each): index for index, each in enumerate(work)}
+    try:
+        while waiting:
+            (ready, *_), _ = ray.wait(list(waiting), num_returns=1)
+            text, series = ray.get(ready)
+            on_done(waiting.pop(ready), text, series)
+    except BaseException:
+        for each in waiting:
+            ray.cancel(each)
+        raise

@@ -1,0 +1,51 @@
+"""Writing files whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+
+
+class DiskError(OSError):
+    """A file could not be written; the message is one line, ready to be shown."""
+
+
+def write_atomic(path: Path, data: bytes | str) -> Path:
+    """Writes a file by renaming a finished one into place: a reader sees the old or the new, never a part."""
+    content = data.encode("utf-8") if isinstance(data, str) else data
+    temporary: str | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise DiskError(error.errno, explain(error, path, len(content))) from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+    return path
+
+
+def explain(error: OSError, path: Path, size: int | None = None) -> str:
+    """One line on why a file could not be written."""
+    if error.errno in _FULL:
+        need = f" ({size:,} bytes)" if size is not None else ""
+        return f"disk full: {path}{need} could not be written; make room and run the same command again"
+    return f"{path}: cannot be written: {error.strerror or error}"
+
+
+def _umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,116 @@
+"""Measures as small expressions: `s3.red.queue_sd / s3.pd.queue_sd`, `max(s1.red.drops - s1.pd.drops, 0)`.
+
+Dotted names stand for arrays with one value a seed, so that differences and ratios are taken seed by seed.
+There are numbers, + - * / **, `min`, `max`, `abs`, and the functions that a paper's laws offer.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn.errors import UserError
+
+Array = npt.NDArray[np.float64]
+Value = float | Array
+Lookup = Callable[[tuple[str, ...]], Value]
+Functions = Mapping[str, Callable[..., Value]]
+
+
+class UnknownNameError(LookupError):
+    """A name that the place where it is looked up does not have: a case not run, a value not published."""
+
+
+def _least(*values: Value) -> Value:
+    result = values[0]
+    for value in values[1:]:
+        result = np.minimum(result, value)
+    return result
+
+
+def _greatest(*values: Value) -> Value:
+    result = values[0]
+    for value in values[1:]:
+        result = np.maximum(result, value)
+    return result
+
+
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: np.divide,
+    ast.Pow: operator.pow,
+}
+_FUNCTIONS: dict[str, Callable[..., Value]] = {"min": _least, "max": _greatest, "abs": np.abs}
+
+
+def evaluate(text: str, lookup: Lookup, functions: Functions | None = None) -> Value:
+    """The value of an expression; raises `UnknownNameError` where a name has none."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise UserError(f'measure "{text}": not an expression: {getattr(error, "msg", error)}') from None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _value(tree, text, lookup, {**_FUNCTIONS, **(functions or {})})
+
+
+def _value(node: ast.expr, text: str, lookup: Lookup, functions: Functions) -> Value:
+    """The value of one node."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
+        return float(node.value)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        left, right = (_value(side, text, lookup, functions) for side in (node.left, node.right))
+        result: Value = _OPERATORS[type(node.op)](left, right)
+        return result
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        inner = _value(node.operand, text, lookup, functions)
+        return -inner if isinstance(node.op, ast.USub) else inner
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return lookup(_dotted(node, text))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        return _call(node, text, lookup, functions)
+    raise UserError(f'measure "{text}": "{ast.unparse(node)}": taken are names, numbers, + - * / ** and calls')
+
+
+def _call(node: ast.Call, text: str, lookup: Lookup, functions: Functions) -> Value:
+    """The value of a call; a text among its arguments is passed as it is."""
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    function = functions.get(name)
+    if function is None:
+        raise UserError(f'measure "{text}": no function "{name}"; there are {", ".join(sorted(functions))}')
+    arguments = [
+        a.value if isinstance(a, ast.Constant) and isinstance(a.value, str) else _value(a, text, lookup, functions)
+        for a in node.args
+    ]
+    if not arguments:
+        raise UserError(f'measure "{text}": "{name}" without arguments')
+    return function(*arguments)
+
+
+def _dotted(node: ast.expr, text: str) -> tuple[str, ...]:
+    """The parts of a dotted name."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if isinstance(node, ast.Attribute):
+        return (*_dotted(node.value, text), node.attr)
+    raise UserError(f'measure "{text}": "{ast.unparse(node)}" is not a name')
+
+
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+def fields(template: str) -> list[str]:
+    """The names in braces of a template."""
+    return list(dict.fromkeys(_FIELD.findall(template)))
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """A template with the names in braces replaced."""
+    return _FIELD.sub(lambda match: values.get(match.group(1), match.group(0)), template)

@@ -1,0 +1,134 @@
+"""Verdicts, computed by one rule.
+
+A claim has parts; each part is a measure, evaluated seed by seed, and a target, a range of values that its
+mean must lie in: an inequality (`> 3`), or a published value with a tolerance.
+
+- A part is **reproduced** if the mean over the seeds lies in the target;
+- **partly** if the mean does not, but some value of its 95 % confidence interval does: the runs cannot tell;
+- **not reproduced** if the whole interval misses the target.
+
+A claim is **reproduced** if all its parts are, **not reproduced** if none is even partly, and **partly** otherwise.
+A part whose mean is in the target while its interval reaches outside is marked as *within the noise*.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sojourn.errors import UserError
+from sojourn.stats import Estimate
+
+
+class Verdict(enum.Enum):
+    """What came of a claim."""
+
+    REPRODUCED = "reproduced"
+    PARTLY = "partly"
+    NOT_REPRODUCED = "not reproduced"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Target:
+    """A range of values; an open end is not part of it."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    low_open: bool = True
+    high_open: bool = True
+
+    def __contains__(self, value: float) -> bool:
+        above = value > self.low if self.low_open else value >= self.low
+        below = value < self.high if self.high_open else value <= self.high
+        return above and below
+
+    def meets(self, low: float, high: float) -> bool:
+        """Whether some value of the closed interval is in the target."""
+        if not low <= high:
+            return False
+        if low in self or high in self:
+            return True
+        return low <= self.low and high >= self.high and self.nonempty
+
+    @property
+    def nonempty(self) -> bool:
+        """Whether there is any value in the target."""
+        return self.low < self.high or (self.low == self.high and not (self.low_open or self.high_open))
+
+    def __str__(self) -> str:
+        if math.isinf(self.low) and math.isinf(self.high):
+            return "any"
+        if math.isinf(self.low):
+            return f"{'<' if self.high_open else '≤'} {self.high:.4g}"
+        if math.isinf(self.high):
+            return f"{'>' if self.low_open else '≥'} {self.low:.4g}"
+        return f"{self.low:.4g} … {self.high:.4g}"
+
+
+_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+_SIDE = re.compile(rf"\s*(<=|>=|<|>)\s*{_NUMBER}\s*")
+_BETWEEN = re.compile(rf"\s*between\s+{_NUMBER}\s+and\s+{_NUMBER}\s*")
+
+
+def parse_target(text: str) -> Target:
+    """`"> 3"`, `">= 9.5"`, `"< -5"`, `"<= 0.22"` or `"between -3 and 3"` (ends included)."""
+    side, between = _SIDE.fullmatch(text), _BETWEEN.fullmatch(text)
+    if side:
+        sign, number = side.group(1), float(side.group(2))
+        if sign.startswith(">"):
+            return Target(low=number, low_open=sign == ">")
+        return Target(high=number, high_open=sign == "<")
+    if between:
+        low, high = float(between.group(1)), float(between.group(2))
+        if low <= high:
+            return Target(low, high, False, False)
+    raise UserError(f'holds "{text}": taken is "> 3", ">= 3", "< 3", "<= 3" or "between -3 and 3"')
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a measured value may lie from a published one: the larger of a share of it and a number."""
+
+    relative: float = 0.0
+    absolute: float = 0.0
+    reason: str = ""
+
+    def around(self, published: float) -> Target:
+        """The values that count as the published one."""
+        allowed = max(self.relative * abs(published), self.absolute)
+        return Target(published - allowed, published + allowed, False, False)
+
+    def __str__(self) -> str:
+        parts = []
+        if self.relative:
+            parts.append(f"±{self.relative * 100:g} %")
+        if self.absolute:
+            parts.append(f"±{self.absolute:g}")
+        return " or ".join(parts) or "exact"
+
+
+def judge(measured: Estimate, target: Target) -> Verdict:
+    """The verdict on one part."""
+    if measured.mean in target:
+        return Verdict.REPRODUCED
+    return Verdict.PARTLY if target.meets(measured.low, measured.high) else Verdict.NOT_REPRODUCED
+
+
+def is_clear(measured: Estimate, target: Target) -> bool:
+    """Whether the whole confidence interval lies on one side of the target's edge."""
+    inside = measured.low in target and measured.high in target
+    return inside or not target.meets(measured.low, measured.high)
+
+
+def combine(parts: Iterable[Verdict]) -> Verdict:
+    """The verdict on a claim from those on its parts."""
+    seen = set(parts)
+    if not seen:
+        raise ValueError("a claim without parts has no verdict")
+    return seen.pop() if len(seen) == 1 else Verdict.PARTLY

@@ -1,0 +1,107 @@
+"""Plots of what `run`, `compare` and `sweep` leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sojourn.errors import UserError
+from sojourn.plots.style import PAGE, figure, save_figure, style_of
+from sojourn.record import Record, file_name
+
+# What a column of a series is called on an axis.
+LABELS = {
+    "packets": "packets",
+    "bytes": "bytes",
+    "probability": "drop probability",
+    "ssthresh": "ssthresh (packets)",
+    "bps": "throughput (Mbit/s)",
+    "ms": "RTT (ms)",
+}
+SCALES = {"bps": 1e-6}
+TITLES = {"queue": "waiting packets", "cwnd": "congestion window (packets)"}
+MANY = 8
+
+
+def plot_record(record: Record, folder: Path) -> list[Path]:
+    """One figure a kind of trace, all its series in it."""
+    kinds: dict[str, list[str]] = {}
+    for name in record.series:
+        kinds.setdefault(name.partition("/")[0], []).append(name)
+    if not kinds:
+        raise UserError(f"{folder}: no series to plot: name some in the scenario's [trace] table and run it again")
+    written: list[Path] = []
+    for kind, names in kinds.items():
+        columns = [c for c in record.series[names[0]] if c != "t"]
+        for column in columns:
+            values = [record.series[name].get(column) for name in names]
+            if any(v is not None and np.isfinite(v).any() for v in values):
+                written += _plot_series(record, kind, names, column, folder)
+    return written
+
+
+def _plot_series(record: Record, kind: str, names: Sequence[str], column: str, folder: Path) -> list[Path]:
+    """One column of several series against time."""
+    with figure(PAGE, 2.4) as made:
+        axes = made.add_subplot()
+        for i, name in enumerate(names[:MANY]):
+            table = record.series[name]
+            if column not in table:
+                continue
+            label = name.partition("/")[2]
+            axes.plot(table["t"], table[column] * SCALES.get(column, 1.0), color=style_of(i).color, label=label)
+        first = kind if column == "packets" else column
+        axes.set(xlabel="time (s)", ylabel=TITLES.get(first, LABELS.get(column, column)))
+        axes.set_xlim(left=0)
+        if len(names) > 1:
+            more = f"first {MANY} of {len(names)}" if len(names) > MANY else None
+            axes.legend(ncols=4, loc="upper right", title=more)
+        axes.set_title(f"{record.get('scenario', '')}, seed {record.get('seed', '')}", loc="left")
+        stem = kind if column in {"packets", "bps", "ms"} else f"{kind}-{column}"
+        return save_figure(made, folder, file_name(stem))
+
+
+def plot_table(summary: pd.DataFrame, by: Sequence[str], measures: Sequence[str], folder: Path) -> list[Path]:
+    """One figure a measure of a summary (`measure`, `mean`, `low`, `high`): the last axis of numbers runs across."""
+    numeric = [axis for axis in by if pd.api.types.is_numeric_dtype(summary[axis])]
+    across = numeric[-1] if numeric else by[-1]
+    others = [axis for axis in by if axis != across]
+    written: list[Path] = []
+    for measure in measures:
+        chosen = summary[summary["measure"] == measure]
+        if chosen["mean"].notna().any():
+            written += _plot_measure(chosen, across, others, measure, folder)
+    return written
+
+
+def _plot_measure(chosen: pd.DataFrame, across: str, others: Sequence[str], measure: str, folder: Path) -> list[Path]:
+    """Means with confidence intervals of one measure, one series a value of the other axes."""
+    unit = str(chosen["unit"].iloc[0]) if "unit" in chosen else ""
+    with figure(PAGE / 2 + 0.6, 2.6) as made:
+        axes = made.add_subplot()
+        groups: Any = chosen.groupby(list(others), sort=False) if others else [((), chosen)]
+        for i, (where, group) in enumerate(groups):
+            label = ", ".join(map(str, where)) if isinstance(where, tuple) else str(where)
+            _draw_means(axes, group, across, i, label)
+        axes.set(xlabel=across, ylabel=f"{measure} ({unit})" if unit else measure)
+        if others:
+            axes.legend(fontsize=6.5)
+        return save_figure(made, folder, file_name(measure))
+
+
+def _draw_means(axes: Any, group: pd.DataFrame, across: str, index: int, label: str) -> None:
+    """One series: points joined where the axis is of numbers, apart where it is of names."""
+    look = style_of(index)
+    numeric = pd.api.types.is_numeric_dtype(group[across])
+    x: Any = group[across].to_numpy(dtype=float) if numeric else np.arange(len(group)) + 0.08 * index
+    means = group["mean"].to_numpy(dtype=float)
+    errors = np.nan_to_num(np.vstack([means - group["low"], group["high"] - means]))
+    line = "-" if numeric else "none"
+    axes.errorbar(x, means, yerr=errors, color=look.color, marker=look.marker, linestyle=line, label=label)
+    if not numeric:
+        axes.set_xticks(np.arange(len(group)), [str(v) for v in group[across]], rotation=15, ha="right")
+        axes.set_ylim(bottom=min(0.0, float(np.nanmin(means))))

@@ -1,0 +1,86 @@
+"""How plots look: sizes of a printed column, colors told apart by the color-blind, units on every axis."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from cycler import cycler
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from sojourn.files import write_atomic
+
+# Okabe and Ito's palette, darkest contrasts first; markers differ too, so that a plot survives gray printing.
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8F7700"]
+MARKERS = ["o", "s", "D", "^", "v", "P", "X", "*"]
+COLUMN = 3.5  # inches: one column of a two-column page
+PAGE = 7.16  # inches: its full width
+GOOD, FAIR, BAD = "#009E73", "#E69F00", "#D55E00"
+
+RC: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+    "legend.fontsize": 7.5,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4.5,
+    "errorbar.capsize": 2,
+    "savefig.dpi": 300,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "sojourn",
+    "axes.prop_cycle": cycler(color=COLORS),
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """Color and marker of one series."""
+
+    color: str
+    marker: str
+
+
+def style_of(index: int) -> Look:
+    """The look of the series at a position."""
+    return Look(COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)])
+
+
+@contextmanager
+def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
+    """A figure in the house style, laid out so that nothing is cut."""
+    with mpl.rc_context(RC):
+        made = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(made)
+        yield made
+
+
+def render(made: Figure, kind: str) -> bytes:
+    """A figure as PNG, PDF or SVG; the same figure gives the same bytes."""
+    buffer = io.BytesIO()
+    metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    with mpl.rc_context(RC):
+        made.savefig(buffer, format=kind, metadata=metadata, dpi=200 if kind == "png" else "figure")
+    return buffer.getvalue()
+
+
+def save_figure(made: Figure, folder: Path, name: str) -> list[Path]:
+    """Writes a figure as PNG and PDF, and says where."""
+    return [write_atomic(folder / f"{name}.{kind}", render(made, kind)) for kind in ("png", "pdf")]

@@ -1,0 +1,166 @@
+"""Records: what a run measured, as a dictionary, as tables, as arrays, as files."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sojourn import paths
+from sojourn.errors import UserError
+from sojourn.files import write_atomic
+
+Array = npt.NDArray[np.float64]
+Series = dict[str, dict[str, Array]]
+TABLES = ("links", "flows", "groups")
+
+
+class Record(Mapping[str, Any]):
+    """What one run measured: a dictionary, its lists also as tables, its traces as arrays."""
+
+    def __init__(self, data: Mapping[str, Any], series: Series | None = None) -> None:
+        self._data = dict(data)
+        self._series: Series = series or {}
+
+    @classmethod
+    def from_json(cls, text: str, series: Series | None = None) -> Record:
+        """The record that the engine gave as JSON."""
+        return cls(json.loads(text), series)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __repr__(self) -> str:
+        return f"<Record {self.get('scenario')} seed {self.get('seed')} fingerprint {self.get('fingerprint')}>"
+
+    @property
+    def series(self) -> Series:
+        """Traces by name (`queue/bottleneck`), each a table of equally long arrays."""
+        return self._series
+
+    @property
+    def links(self) -> pd.DataFrame:
+        """One row a link, indexed by its name; nested fields have dotted names (`queue.mean`)."""
+        return self._table("links")
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """One row a flow, indexed by its name."""
+        return self._table("flows")
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """One row a group of flows, indexed by its name."""
+        return self._table("groups")
+
+    def _table(self, key: str) -> pd.DataFrame:
+        frame = pd.json_normalize(list(self._data.get(key, [])))
+        return frame.set_index("name") if "name" in frame else frame
+
+    def value(self, path: str) -> Any:
+        """What lies at a dotted path, such as `links.bottleneck.queue.mean`."""
+        return paths.get(self._data, path, f"record of {self.get('scenario', 'a run')}")
+
+    def scalars(self) -> dict[str, float]:
+        """Every number of links, groups and totals, by its path."""
+        numbers: dict[str, float] = {}
+        for key in ("links", "groups"):
+            for item in self._data.get(key, []):
+                _collect(item, f"{key}.{_quote(str(paths.name_of(item)))}", numbers)
+        _collect(self._data.get("total", {}), "total", numbers)
+        return numbers
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record without its series."""
+        return dict(self._data)
+
+    def to_json(self) -> str:
+        """The record without its series, as JSON."""
+        return json.dumps(self._data, indent=1)
+
+    def to_parquet(self, folder: str | Path) -> list[Path]:
+        """Writes links, flows, groups and each series as Parquet files; says which."""
+        root = Path(folder)
+        written = [frame_to_parquet(self._table(key).reset_index(), root / f"{key}.parquet") for key in TABLES]
+        for name, columns in self._series.items():
+            file = root / "series" / f"{file_name(name)}.parquet"
+            written.append(frame_to_parquet(pd.DataFrame(columns), file))
+        return written
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Writes the record (`record.json`), its tables and its series; says which files."""
+        root = Path(folder)
+        written = self.to_parquet(root)
+        if self._series:
+            written.append(write_atomic(root / "series.npz", pack_series(self._series)))
+        written.append(write_atomic(root / "record.json", self.to_json()))
+        return written
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Record:
+        """The record that `save` wrote."""
+        root = Path(folder)
+        file = root if root.is_file() else root / "record.json"
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{file}: not a record: {error}") from None
+        series = file.parent / "series.npz"
+        return cls(data, unpack_series(series.read_bytes()) if series.exists() else {})
+
+
+def _quote(name: str) -> str:
+    return f'"{name}"' if "." in name else name
+
+
+def _collect(node: Any, path: str, into: dict[str, float]) -> None:
+    """Gathers the numbers under `node`."""
+    if isinstance(node, bool) or node is None:
+        return
+    if isinstance(node, (int, float)):
+        into[path] = float(node)
+    elif isinstance(node, Mapping):
+        for key, item in node.items():
+            _collect(item, f"{path}.{key}", into)
+
+
+def file_name(name: str) -> str:
+    """A name fit for a file: `queue/R0->R1` becomes `queue-R0-R1`."""
+    return "-".join(part for part in "".join(c if c.isalnum() or c in "_." else "-" for c in name).split("-") if part)
+
+
+def frame_to_parquet(frame: pd.DataFrame, path: Path) -> Path:
+    """Writes a table as Parquet, whole or not at all."""
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return write_atomic(path, buffer.getvalue())
+
+
+def pack_series(series: Series) -> bytes:
+    """Series as one NumPy archive."""
+    buffer = io.BytesIO()
+    arrays = {f"{name}|{column}": data for name, columns in series.items() for column, data in columns.items()}
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def unpack_series(data: bytes) -> Series:
+    """Series from the archive that `pack_series` made."""
+    series: Series = {}
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        for key in archive.files:
+            name, _, column = key.rpartition("|")
+            series.setdefault(name, {})[column] = archive[key]
+    return series

@@ -1,0 +1,149 @@
+"""Running scenarios: one, or many side by side with a cache."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from sojourn import _sojourn
+from sojourn.cluster import Work, cluster_run
+from sojourn.errors import Interrupted, UserError
+from sojourn.record import Record, Series
+from sojourn.scenario import Scenario, Source, load
+from sojourn.store import Store, run_key
+
+Progress: TypeAlias = Callable[[int, int], None]
+Laws: TypeAlias = Mapping[str, Callable[[], Any]]
+Seeds: TypeAlias = int | Sequence[int]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to make: a scenario with its random numbers."""
+
+    scenario: Scenario
+    seed: int
+
+
+def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> Record:
+    """Runs a scenario once, without the interpreter's lock.
+
+    `laws` maps the names that queues use (`aqm = "python", law = "mine"`) to factories; each makes an
+    object with an `interval` in seconds and a `step(sample)` that returns a probability.
+    """
+    loaded = load(scenario)
+    text, series = _sojourn.run(loaded.to_toml(), loaded.label, seed, dict(laws) if laws else None)
+    return Record.from_json(text, series)
+
+
+def seeds_of(seeds: Seeds, first: int = 1) -> list[int]:
+    """The seeds meant: a count starts at `first`, a sequence is taken as it is."""
+    if isinstance(seeds, int):
+        if seeds < 1:
+            raise UserError(f"seeds {seeds}: taken is a count of 1 or more, or a list of seeds")
+        return list(range(first, first + seeds))
+    chosen = [int(seed) for seed in seeds]
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise UserError(f"seeds {chosen}: taken is one or more seeds, each once")
+    return chosen
+
+
+def first_seed(scenario: Scenario) -> int:
+    """The seed that the scenario names, or 1."""
+    return int(scenario.resolved().get("seed", 1))
+
+
+def run_many(
+    scenarios: Source | Iterable[Source],
+    seeds: Seeds = 1,
+    *,
+    threads: int = 0,
+    cache: Store | None = None,
+    progress: Progress | None = None,
+) -> list[list[Record]]:
+    """Runs every scenario with every seed on all cores; one list of records a scenario, in the order given."""
+    single = isinstance(scenarios, (Scenario, Mapping, str, os.PathLike))
+    loaded = [load(scenarios)] if single else [load(source) for source in scenarios]  # type: ignore[arg-type,union-attr]
+    jobs: list[Job] = []
+    counts: list[int] = []
+    for scenario in loaded:
+        chosen = seeds_of(seeds, first_seed(scenario))
+        counts.append(len(chosen))
+        jobs.extend(Job(scenario, seed) for seed in chosen)
+    records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress))
+    return [[next(records) for _ in range(count)] for count in counts]
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    *,
+    threads: int = 0,
+    cache: Store | None = None,
+    progress: Progress | None = None,
+    cluster: bool = False,
+) -> list[Record]:
+    """Runs the jobs that the cache does not have, and returns the records of all, in order.
+
+    Every scenario is checked before the first run. A finished run is kept in the cache before the next
+    is reported, so that an interruption, a kill or a full disk loses none. With `cluster` the runs go to the
+    machines of a Ray cluster instead of this one's cores.
+    """
+    keys = _keys(jobs)
+    found: dict[str, Record] = {}
+    if cache is not None:
+        found = {key: record for key in dict.fromkeys(keys) if (record := cache.get(key)) is not None}
+    missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in found}
+    order = list(missing)
+    done = len(found)
+    total = done + len(order)
+    if progress:
+        progress(done, total)
+
+    def on_done(index: int, record_json: str, series: Series) -> None:
+        nonlocal done
+        if cache is not None:
+            cache.put(order[index], record_json, series)
+        found[order[index]] = Record.from_json(record_json, series)
+        done += 1
+        if progress:
+            progress(done, total)
+
+    work: list[Work] = [(job.scenario.to_toml(), job.scenario.label, job.seed) for job in missing.values()]
+    try:
+        if work and cluster:
+            cluster_run(work, on_done)
+        elif work:
+            _sojourn.run_many(work, threads, on_done)
+    except KeyboardInterrupt:
+        raise Interrupted(done, total, cache is not None) from None
+    return [_named(found[key], job) for key, job in zip(keys, jobs, strict=True)]
+
+
+def _keys(jobs: Sequence[Job]) -> list[str]:
+    """The content key of each job; a scenario is checked once however many seeds it has."""
+    canonical: dict[int, str] = {}
+    keys = []
+    for job in jobs:
+        text = canonical.get(id(job.scenario))
+        if text is None:
+            text = canonical[id(job.scenario)] = _content(job.scenario)
+        keys.append(run_key(text, job.seed))
+    return keys
+
+
+def _content(scenario: Scenario) -> str:
+    """What decides the outcome: the resolved scenario without its name."""
+    tree = scenario.resolved()
+    tree.pop("name", None)
+    return json.dumps(tree)
+
+
+def _named(record: Record, job: Job) -> Record:
+    """The record under the name that this job's scenario has, whoever ran it first."""
+    name = job.scenario.get("name")
+    if name is None or record.get("scenario") == name:
+        return record
+    return Record({**record.to_dict(), "scenario": name}, record.series)

@@ -1,0 +1,158 @@
+"""The command line: what it prints, what it refuses, and how it ends."""
+
+import json
+import os
+
+import pytest
+
+from sojourn import files
+from sojourn.cli import main
+from sojourn.errors import Interrupted
+
+
+def refused(capsys, *arguments):
+    """The one line on stderr of a command that must be refused."""
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+def test_list_names_everything(capsys):
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    for word in ("droptail", "red", "fuzzy-red", "pd", "reno", "bulk", "lehto-2005"):
+        assert word in printed
+
+
+def test_list_shows_the_parameters_of_one(capsys):
+    assert main(["list", "aqm", "red"]) == 0
+    printed = capsys.readouterr().out
+    assert "max_p" in printed
+    assert "0.1" in printed
+    assert main(["list", "papers", "lehto"]) == 0
+    assert "table2" in capsys.readouterr().out
+
+
+def test_check_says_whether_it_can_be_run(capsys, dumbbell):
+    assert main(["check", str(dumbbell)]) == 0
+    assert "can be run" in capsys.readouterr().out
+    assert main(["check", str(dumbbell), "--resolved"]) == 0
+    assert json.loads(capsys.readouterr().out)["seed"] == 1
+
+
+def test_schema_is_json(capsys):
+    assert main(["schema"]) == 0
+    assert "$schema" in json.loads(capsys.readouterr().out)
+
+
+def test_run_prints_what_was_measured(capsys, dumbbell):
+    assert main(["run", str(dumbbell), "--set", "links.bottleneck.queue.aqm=red", "--seed", "7"]) == 0
+    printed = capsys.readouterr().out
+    assert "seed 7" in printed
+    assert "bottleneck" in printed
+    assert "ftp" in printed
+
+
+def test_run_prints_json_and_nothing_else(capsys, dumbbell):
+    assert main(["run", str(dumbbell), "--json", "--seeds", "3"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [record["seed"] for record in records] == [1, 2, 3]
+
+
+def test_run_writes_and_plot_draws(capsys, dumbbell, here):
+    trace = 'trace={queue={links=["bottleneck"],every="100 ms"}}'
+    assert main(["run", str(dumbbell), "--out", "out", "--set", trace]) == 0
+    assert (here / "out" / "record.json").exists()
+    assert main(["plot", "out"]) == 0
+    assert (here / "out" / "queue.pdf").stat().st_size > 1000
+    assert "wrote out/" in capsys.readouterr().out
+
+
+def test_several_seeds_are_shown_with_their_interval(capsys, dumbbell):
+    assert main(["run", str(dumbbell), "--seeds", "3"]) == 0
+    assert "±" in capsys.readouterr().out
+
+
+def test_compare_prints_means_and_differences(capsys, dumbbell, here):
+    assert main(["compare", str(dumbbell), "--queues", "droptail,red(min=5,max=15)", "--seeds", "3", "--out", "c"]) == 0
+    printed = capsys.readouterr().out
+    assert "red(min=5,max=15)" in printed
+    assert "difference from droptail" in printed
+    assert {"summary.csv", "runs.parquet", "queue-mean.pdf"} <= {file.name for file in (here / "c").iterdir()}
+
+
+def test_sweep_writes_its_tables_and_plot_draws_them(capsys, dumbbell, here):
+    (here / "grid.toml").write_text(
+        'scenario = "dumbbell.toml"\nreplications = 2\n[axes]\n"flows.ftp.count" = [1, 2]\n'
+    )
+    assert main(["sweep", "grid.toml", "--plot", "total.goodput_bps"]) == 0
+    assert (here / "results" / "grid" / "summary.parquet").exists()
+    assert (here / "results" / "grid" / "total.goodput_bps.png").exists()
+    assert main(["plot", "results/grid", "--measure", "links.bottleneck.queue.sd", "--out", "p"]) == 0
+    assert (here / "p" / "links.bottleneck.queue.sd.png").exists()
+
+
+def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
+    assert "none.toml" in refused(capsys, "run", "none.toml")
+    assert "taken is path=value" in refused(capsys, "run", str(dumbbell), "--set", "seed")
+    assert 'no "top"' in refused(capsys, "run", str(dumbbell), "--set", "links.top.rate=1")
+    assert "colour" in refused(capsys, "run", str(dumbbell), "--set", "colour=red")
+    assert "-3 Mbit/s" in refused(capsys, "check", write(here, dumbbell.read_text().replace("10 Mbit/s", "-3 Mbit/s")))
+    assert "taken are aqm" in refused(capsys, "list", "queues")
+    assert "droptail" in refused(capsys, "list", "aqm", "blue")
+    assert "lehto-2005" in refused(capsys, "reproduce", "nobody-1999")
+    assert "table2" in refused(capsys, "reproduce", "lehto", "table9")
+    assert "blue" in refused(capsys, "compare", str(dumbbell), "--queues", "red,blue")
+    assert "record.json" in refused(capsys, "plot", str(here))
+    assert "no series" in " ".join(plot_without_series(capsys, dumbbell, here).split())
+    for arguments in (["run"], ["fly"], ["run", str(dumbbell), "--seeds", "0"], ["run", str(dumbbell), "--fast"]):
+        refused(capsys, *arguments)
+
+
+def write(folder, text):
+    (folder / "bad.toml").write_text(text)
+    return str(folder / "bad.toml")
+
+
+def plot_without_series(capsys, dumbbell, here):
+    main(["run", str(dumbbell), "--out", "plain"])
+    capsys.readouterr()
+    return refused(capsys, "plot", "plain")
+
+
+def test_refused_input_leaves_no_file(capsys, dumbbell, here):
+    before = sorted(here.iterdir())
+    refused(capsys, "run", str(dumbbell), "--set", "colour=red", "--out", "out")
+    refused(capsys, "compare", str(dumbbell), "--queues", "red,blue", "--out", "out")
+    assert sorted(here.iterdir()) == before
+
+
+def test_a_full_disk_is_one_line(capsys, dumbbell, here, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert main(["run", str(dumbbell), "--out", "out"]) == 1
+    error = capsys.readouterr().err
+    assert "disk full" in error
+    assert error.count("\n") == 1
+    assert not [file for file in (here / "out").rglob("*") if file.is_file()]
+    assert files.DiskError is not OSError
+
+
+def test_an_interruption_is_one_line(capsys, dumbbell, monkeypatch):
+    def stop(*_, **__):
+        raise Interrupted(2, 5, True)
+
+    monkeypatch.setattr("sojourn.cli.runs.run_many", stop)
+    assert main(["run", str(dumbbell)]) == 130
+    assert "2 of 5 runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["list", "check", "schema", "run", "compare", "sweep", "plot", "reproduce"])
+def test_every_command_has_help(capsys, command):
+    assert main([command, "--help"]) == 0
+    assert "Usage" in capsys.readouterr().out

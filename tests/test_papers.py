@@ -1,0 +1,198 @@
+"""Papers as data, and what the claims engine makes of them."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sojourn.cli import main
+from sojourn.errors import UserError
+from sojourn.papers import find_paper, load_paper, reproduce
+from sojourn.papers.report import write_report
+from sojourn.papers.reproduce import Outcome, judge_claim, law_functions
+from sojourn.papers.verdict import Verdict
+from sojourn.record import Record
+
+ROOT = Path(__file__).parent.parent
+LEHTO = ROOT / "papers" / "lehto-2005"
+
+
+@pytest.fixture(scope="module")
+def lehto():
+    return load_paper(LEHTO)
+
+
+def published_outcome(paper, seeds=(1, 2, 3)):
+    """An outcome in which every run gives exactly the published numbers."""
+    table2 = paper.experiments["table2"]
+    records = {case: [record_of(paper, case, 0.0)] * len(seeds) for case in table2.cases()}
+    return Outcome(paper, [table2], list(seeds), records)
+
+
+def record_of(paper, case, off):
+    """A record that holds a case's published numbers, all off by a share."""
+    link = {"name": "bottleneck", "queue": {}, "queue_bytes": {}, "rate_bps": 1e7, "departed": 48000}
+    data = {"links": [link], "fingerprint": "f"}
+    for name in ("drops", "throughput", "queue_mean", "queue_sd"):
+        measure = paper.measure(case.scenario, name)
+        value = paper.published[case.scenario, case.queue, name] / measure.scale * (1 + off)
+        *steps, last = measure.path.split(".")[2:]
+        (link[steps[0]] if steps else link)[last] = value
+    return Record(data)
+
+
+def test_the_table_has_84_values_with_units(lehto):
+    assert len(lehto.published) == 84
+    assert lehto.published["s3", "red", "queue_sd"] == 30.3
+    assert lehto.published["s7", "pd", "drops"] == 1869
+    for (scenario, _, name), unit in lehto.units.items():
+        assert lehto.measure(scenario, name).unit == unit
+
+
+def test_every_claim_of_the_paper_is_there(lehto):
+    ids = [claim.id for claim in lehto.claims]
+    assert len([i for i in ids if i.startswith("T2-")]) == 21
+    assert [i for i in ids if i.startswith("L")] == [f"L{n}" for n in range(1, 14)]
+    assert all(claim.reason and claim.where for claim in lehto.claims if not claim.table)
+
+
+def test_every_scenario_file_stands_alone_and_is_valid(lehto):
+    for experiment in lehto.experiments.values():
+        for case in experiment.cases():
+            assert lehto.scenario(case).canonical()
+
+
+def test_the_published_numbers_reproduce_themselves(lehto):
+    """What claims.toml asks is what the paper's own table has: every claim that it can be asked."""
+    outcome = published_outcome(lehto)
+    functions = law_functions(lehto)
+    for claim in lehto.claims:
+        if claim.id in {"L8", "L11", "L12", "L13"}:  # not in the table
+            continue
+        result = judge_claim(claim, outcome, functions)
+        assert result.verdict is Verdict.REPRODUCED, claim.id
+        assert all(part.published_holds for part in result.parts), claim.id
+
+
+def test_numbers_that_are_all_wrong_reproduce_no_cell(lehto):
+    table2 = lehto.experiments["table2"]
+    records = {case: [record_of(lehto, case, 2.0)] * 3 for case in table2.cases()}
+    outcome = Outcome(lehto, [table2], [1, 2, 3], records)
+    for claim in lehto.claims:
+        if claim.table:
+            assert judge_claim(claim, outcome, {}).verdict is Verdict.NOT_REPRODUCED
+
+
+def test_a_claim_whose_runs_are_missing_is_not_judged(lehto):
+    l8 = next(claim for claim in lehto.claims if claim.id == "L8")
+    assert judge_claim(l8, published_outcome(lehto), {}) is None
+
+
+def test_the_sevenths_queue_is_laid_over(lehto):
+    cases = {str(case): case for case in lehto.experiments["table2"].cases()}
+    assert lehto.scenario(cases["s7.red"]).get_path("links.bottleneck.queue.limit") == "52200 B"
+    assert lehto.scenario(cases["s1.red"]).get_path("links.bottleneck.queue.limit") == "100 packets"
+
+
+def test_a_setting_changes_the_scenario(lehto):
+    case = next(c for c in lehto.experiments["sensitivity"].cases() if c.setting == "rtt50")
+    assert lehto.scenario(case).get_path("links.bottleneck.delay") == "15 ms"
+
+
+def test_the_linear_law_has_the_slopes_that_the_paper_prints(lehto):
+    functions = law_functions(lehto)
+    assert functions["slope_change"]("pd", 50.0, 0.0) == pytest.approx(1.0)
+    assert functions["slope_backlog"]("pd", 50.0, 0.0) == pytest.approx(1.0)
+    assert functions["surface"]("pd", 20.0, 0.0) == 0
+
+
+def test_a_report_is_whole(here, lehto):
+    outcome = reproduce(lehto, "table2", 2)
+    written = write_report(outcome, here / "out")
+    text = (here / "out" / "report.html").read_text()
+    assert written[-1].name == "report.html"
+    assert not any(link in text for link in ('src="http', 'href="', "<script", "@import"))
+    for word in ("Table 2", "L13", "fingerprint", "D10", "not reproduced", "data:image/svg+xml"):
+        assert word in text
+    cells = pd.read_csv(here / "out" / "tables" / "table2.csv")
+    assert len(cells) == 84
+    assert set(cells["verdict"]) <= {"reproduced", "partly", "not reproduced"}
+    assert cells["verdict"].notna().all()
+    assert len(pd.read_parquet(here / "out" / "tables" / "runs.parquet")) == 42
+    assert (here / "out" / "figures" / "fig5.pdf").exists()
+
+
+def test_the_same_seeds_give_the_same_report(here, lehto):
+    one, other = (reproduce(lehto, "surfaces", 2) for _ in range(2))
+    assert one.fingerprint() == other.fingerprint()
+    pages = [write_report(outcome, here / name)[-1].read_text() for name, outcome in (("a", one), ("b", other))]
+    assert pages[0] == pages[1]
+
+
+def test_reproduce_prints_published_beside_measured(capsys, here):
+    assert main(["reproduce", "lehto", "table2", "--seeds", "2", "--out", "r"]) == 0
+    printed = capsys.readouterr().out
+    assert "2068 / " in printed
+    assert "report:  r/report.html" in printed
+    assert "not judged" not in printed
+    assert (here / "r" / "report.html").exists()
+
+
+def spoiled(tmp_path, file, old, new):
+    """A copy of the paper with one line changed."""
+    copy = tmp_path / "paper"
+    shutil.copytree(LEHTO, copy)
+    text = (copy / file).read_text()
+    assert old in text
+    (copy / file).write_text(text.replace(old, new, 1))
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "says"),
+    [
+        ("paper.toml", "quick        = 3", "quik = 3", 'unknown key "quik"'),
+        ("paper.toml", "year    = 2005", 'year = "2005"', "year: given '2005', taken is a whole number"),
+        ("paper.toml", 'queues    = ["red", "fuzzy", "pd"]', 'queues = ["blue"]', "given 'blue'"),
+        ("claims.toml", 'holds   = "> 3"', 'holds = "about 3"', 'holds "about 3"'),
+        ("claims.toml", 'holds   = "> 3"', "", "holds, or published"),
+        ("claims.toml", 'id     = "L2"', 'id = "L1"', '"L1" is there twice'),
+        ("claims.toml", 'for     = { s = ["s3", "s4", "s6"] }', "", '"s" among the lists'),
+        ("expected/table2.csv", "s1,red,drops,2068", "s1,red,drops,many", "table2.csv:2"),
+        ("deviations.toml", 'id    = "D1"', "", "id: missing"),
+        ("claims.toml", "[[tables]]", "[[tables", "not TOML"),
+    ],
+)
+def test_a_wrong_paper_is_refused_in_one_line(tmp_path, file, old, new, says):
+    with pytest.raises(UserError) as error:
+        load_paper(spoiled(tmp_path, file, old, new))
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("s3.red.queue_sd / s3.pd.queue_sd", "s9.red.queue_sd", "s9.red.queue_sd"),
+        ("s3.red.queue_sd / s3.pd.queue_sd", "s3.red.queue_size", 'no measure "queue_size"'),
+        ("s3.red.queue_sd / s3.pd.queue_sd", "s3.red.quick.queue_sd", 'setting "quick"'),
+        ("s3.red.queue_sd / s3.pd.queue_sd", "wish(1)", 'no function "wish"'),
+    ],
+)
+def test_a_measure_that_means_nothing_is_refused(tmp_path, old, new, says):
+    paper = load_paper(spoiled(tmp_path, "claims.toml", old, new))
+    with pytest.raises(UserError) as error:
+        judge_claim(paper.claims[21], published_outcome(paper), law_functions(paper))
+    assert says in str(error.value)
+
+
+def test_a_paper_is_found_by_name_alias_and_folder():
+    assert find_paper("lehto").id == find_paper("lehto-2005").id == find_paper(str(LEHTO)).id == "lehto-2005"
+
+
+def test_deviations_say_what_why_and_what_else(lehto):
+    assert [d.id for d in lehto.deviations] == [f"D{n}" for n in range(1, len(lehto.deviations) + 1)]
+    assert all(d.paper and d.here and d.why for d in lehto.deviations)
+    assert np.sum([len(d.tried) for d in lehto.deviations]) > 10

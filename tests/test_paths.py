@@ -1,0 +1,76 @@
+"""Paths into scenarios and records."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sojourn import paths
+from sojourn.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("path", "steps"),
+    [
+        ("duration", ["duration"]),
+        ("links.bottleneck.queue.min", ["links", "bottleneck", "queue", "min"]),
+        ("links.R0->R1.rate", ["links", "R0->R1", "rate"]),
+        ('links."a.b".rate', ["links", "a.b", "rate"]),
+        ("links.'a.b'.rate", ["links", "a.b", "rate"]),
+        ("flows[0].access.delay", ["flows", "0", "access", "delay"]),
+        ("flows.ftp/0.goodput_bps", ["flows", "ftp/0", "goodput_bps"]),
+    ],
+)
+def test_paths_are_split_at_dots(path, steps):
+    assert paths.split(path) == steps
+
+
+@pytest.mark.parametrize("path", ["", ".", "a..b", "a.", ".a", 'a."b', "a.[0]", "[0]", "a[x]", 'a"b"'])
+def test_other_paths_are_refused(path):
+    with pytest.raises(UserError, match="taken is"):
+        paths.split(path)
+
+
+@given(st.text(max_size=20))
+def test_no_text_breaks_the_reader(text):
+    try:
+        assert all(paths.split(text))
+    except UserError:
+        pass
+    except AssertionError:
+        assert '""' in text or "''" in text
+
+
+def tree():
+    return {"links": [{"name": "up", "rate": 1, "queue": {"min": 5}}, {"from": "a", "to": "b"}], "tcp": {"mss": 1}}
+
+
+def test_what_is_put_is_got():
+    for path in (
+        "links.up.rate",
+        "links[1].rate",
+        "links.a->b.delay",
+        "tcp.window",
+        "links.up.queue.max",
+        "trace.cwnd",
+    ):
+        changed = tree()
+        paths.put(changed, path, 7)
+        assert paths.get(changed, path) == 7
+
+
+def test_a_star_means_all():
+    changed = tree()
+    paths.put(changed, "links.*.rate", 9)
+    assert paths.get(changed, "links.*.rate") == [9, 9]
+
+
+def test_what_is_not_measured_has_nothing_below():
+    assert paths.get({"wait_ms": None}, "wait_ms.mean") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "says"), [("links.down.rate", '"up", "a->b"'), ("links.up.rate.x", "no fields"), ("links[7].rate", '"up"')]
+)
+def test_a_wrong_step_is_named_with_what_there_is(path, says):
+    with pytest.raises(UserError, match=says):
+        paths.put(tree(), path, 1, "x.toml")

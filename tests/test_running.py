@@ -1,0 +1,179 @@
+"""Runs, many runs, the cache, interruptions."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import sojourn as sj
+from conftest import DUMBBELL
+from sojourn import running
+from sojourn.files import DiskError, write_atomic
+from sojourn.store import Store, run_key
+
+TESTS = Path(__file__).parent
+
+
+def test_a_run_gives_tables_and_numbers(dumbbell):
+    record = sj.run(dumbbell, seed=3)
+    assert record["seed"] == 3
+    assert record.links.loc["bottleneck", "queue.mean"] == record.value("links.bottleneck.queue.mean")
+    assert len(record.flows) == 3
+    assert record.groups.loc["ftp", "flows"] == 3
+    assert "total.goodput_bps" in record.scalars()
+
+
+def test_the_same_seed_is_the_same_run(dumbbell):
+    assert sj.run(dumbbell, seed=3)["fingerprint"] == sj.run(dumbbell, seed=3)["fingerprint"]
+    assert sj.run(dumbbell, seed=3)["fingerprint"] != sj.run(dumbbell, seed=4)["fingerprint"]
+
+
+def test_a_record_is_written_and_read_back(dumbbell, tmp_path):
+    scenario = sj.load(dumbbell).set("trace.queue", {"links": ["bottleneck"], "every": "100 ms"})
+    record = sj.run(scenario)
+    written = record.save(tmp_path / "out")
+    again = sj.Record.read(tmp_path / "out")
+    assert again.to_dict() == record.to_dict()
+    assert (again.series["queue/bottleneck"]["t"] == record.series["queue/bottleneck"]["t"]).all()
+    assert {file.name for file in written} >= {"record.json", "links.parquet", "queue-bottleneck.parquet"}
+
+
+def test_many_runs_come_in_order(dumbbell):
+    red = sj.load(dumbbell).copy().set("links.bottleneck.queue.aqm", "red")
+    records = sj.run_many([dumbbell, red], seeds=3)
+    assert [[r["seed"] for r in each] for each in records] == [[1, 2, 3], [1, 2, 3]]
+    assert [r["seed"] for r in sj.run_many(dumbbell, seeds=[9, 4])[0]] == [9, 4]
+
+
+@pytest.mark.parametrize("seeds", [0, -1, [], [1, 1]])
+def test_impossible_seeds_are_refused(dumbbell, seeds):
+    with pytest.raises(sj.UserError, match="taken is"):
+        sj.run_many(dumbbell, seeds=seeds)
+
+
+def test_a_cached_run_is_not_run_again(fake, dumbbell, here, monkeypatch):
+    log = here / "log"
+    monkeypatch.setenv("FAKE_LOG", str(log))
+    cache = Store(here / "cache")
+    first = sj.run_many(dumbbell, seeds=3, cache=cache)
+    again = sj.run_many(dumbbell, seeds=5, cache=cache)
+    assert len(log.read_text().splitlines()) == 5
+    assert again[0][:3] == first[0] or [r.to_dict() for r in again[0][:3]] == [r.to_dict() for r in first[0]]
+    assert len(cache) == 5
+
+
+def test_the_key_is_the_content(dumbbell):
+    scenario = sj.load(dumbbell)
+    key = run_key(scenario.canonical(), 1)
+    assert key == run_key(sj.load(scenario.to_dict()).canonical(), 1)
+    assert key != run_key(scenario.canonical(), 2)
+    assert key != run_key(scenario.canonical(), 1, "another engine")
+    assert key != run_key(scenario.copy().set("duration", "6 s").canonical(), 1)
+
+
+def test_a_run_cached_under_another_name_keeps_this_ones(fake, dumbbell, here):
+    cache = Store(here / "cache")
+    sj.run_many(dumbbell, cache=cache)
+    renamed = sj.load(dumbbell).copy().set("name", "other")
+    assert sj.run_many(renamed, cache=cache)[0][0]["scenario"] == "other"
+    assert len(cache) == 1
+
+
+def test_a_spoiled_entry_is_run_again(fake, dumbbell, here):
+    cache = Store(here / "cache")
+    good = sj.run_many(dumbbell, cache=cache)[0][0]
+    for file in (here / "cache").rglob("*.json"):
+        file.write_text('{"has_series": ')
+    assert sj.run_many(dumbbell, cache=cache)[0][0].to_dict() == good.to_dict()
+
+
+def test_everything_is_checked_before_anything_runs(fake, dumbbell, here, monkeypatch):
+    monkeypatch.setenv("FAKE_LOG", str(here / "log"))
+    bad = sj.load(dumbbell).copy().set("colour", "red")
+    with pytest.raises(ValueError, match="colour"):
+        sj.run_many([dumbbell, bad])
+    assert not (here / "log").exists()
+
+
+def test_an_interruption_keeps_what_had_finished(fake, dumbbell, here, monkeypatch):
+    cache = Store(here / "cache")
+    real, calls = fake.run, []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(fake, "run", interrupted)
+    with pytest.raises(sj.Interrupted, match="2 of 5 runs"):
+        sj.run_many(dumbbell, seeds=5, cache=cache)
+    assert len(cache) == 2
+    sj.run_many(dumbbell, seeds=5, cache=cache)
+    assert len(calls) == 3 + 3
+
+
+def test_progress_counts_up_to_the_end(fake, dumbbell, here):
+    seen = []
+    jobs = [running.Job(sj.load(dumbbell), seed) for seed in (1, 2, 3)]
+    running.run_jobs(jobs, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.slow
+def test_a_killed_sweep_starts_again_where_it_stopped(here):
+    (here / "dumbbell.toml").write_text(DUMBBELL)
+    (here / "sweep.toml").write_text(
+        'scenario = "dumbbell.toml"\nreplications = 6\n[axes]\n"links.bottleneck.queue.aqm" = ["red", "pd"]\n'
+    )
+    code = (
+        f"import sys; sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent / 'python')!r}]\n"
+        "import fake_engine; sys.modules['sojourn._sojourn'] = fake_engine\n"
+        "from sojourn.cli import main; sys.exit(main(['sweep', 'sweep.toml']))"
+    )
+    env = {**os.environ, "FAKE_LOG": str(here / "log"), "FAKE_DELAY": "0.25"}
+    killed = subprocess.Popen([sys.executable, "-c", code], cwd=here, env=env, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while len(list((here / "results").rglob("*.json"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    kept = list((here / "results" / "cache").rglob("*.json"))
+    assert len(kept) >= 3
+    assert all(json.loads(file.read_text())["record"]["links"] for file in kept)
+    (here / "log").unlink()
+    subprocess.run([sys.executable, "-c", code], cwd=here, env={**env, "FAKE_DELAY": "0"}, check=True, stdout=-3)
+    assert len((here / "log").read_text().splitlines()) == 12 - len(kept)
+    assert (here / "results" / "sweep" / "summary.csv").exists()
+
+
+def test_a_full_disk_says_so_and_leaves_nothing_half_written(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DiskError, match="disk full"):
+        write_atomic(tmp_path / "file", "content")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DiskError, match="cannot be written"):
+        write_atomic(tmp_path / "file" / "below", "content")
+
+
+def test_a_law_in_python_is_called(fake, dumbbell):
+    class Mine:
+        interval = 0.01
+
+        def step(self, sample):
+            return sample["backlog_packets"] / 100
+
+    scenario = sj.load(dumbbell).copy().set("links.bottleneck.queue", {"aqm": "python", "law": "mine"})
+    assert sj.run(scenario, laws={"mine": Mine}).value("links.bottleneck.probability_mean") == 0.1

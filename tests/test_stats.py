@@ -1,0 +1,84 @@
+"""Statistics, against SciPy and against what must hold for any numbers."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from sojourn.stats import Estimate, decimals, estimate, jain, paired
+
+NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
+SAMPLES = st.lists(NUMBERS, min_size=2, max_size=30)
+
+
+@given(SAMPLES)
+def test_the_interval_is_students(values):
+    found = estimate(values)
+    if np.std(values) > 1e-9 * max(1.0, np.abs(values).max()):
+        low, high = scipy_stats.t.interval(0.95, len(values) - 1, np.mean(values), scipy_stats.sem(values))
+        assert found.low == pytest.approx(low, rel=1e-9, abs=1e-9)
+        assert found.high == pytest.approx(high, rel=1e-9, abs=1e-9)
+    assert found.mean == pytest.approx(np.mean(values))
+    assert found.n == len(values)
+
+
+@given(SAMPLES, NUMBERS)
+def test_paired_differences_ignore_what_both_share(values, shared):
+    apart = paired([v + shared + 1 for v in values], [v + shared for v in values])
+    assert apart.mean == pytest.approx(1, abs=1e-6)
+    assert apart.half == pytest.approx(0, abs=1e-6)
+
+
+def test_paired_is_scipys_paired_test():
+    rng = np.random.default_rng(1)
+    base = rng.normal(30, 5, 12)
+    other = base + rng.normal(1, 0.5, 12)
+    low, high = scipy_stats.ttest_rel(other, base).confidence_interval()
+    assert paired(other, base).low == pytest.approx(low)
+    assert paired(other, base).high == pytest.approx(high)
+
+
+def test_paired_values_must_have_the_same_seeds():
+    with pytest.raises(ValueError, match="same seeds"):
+        paired([1.0, 2.0], [1.0])
+
+
+def test_one_replication_says_nothing_of_the_spread():
+    one = estimate([4.2])
+    assert math.isnan(one.half)
+    assert one.low == one.high == 4.2
+    assert str(one) == "4.2"
+    assert estimate([]).n == 0
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (32.412, 0.512, "32.41 ± 0.51"),
+        (1905.3, 24.7, "1,905 ± 25"),
+        (9.991, 0.0042, "9.9910 ± 0.0042"),
+        (math.nan, 1.0, "–"),
+        (0.0, 0.0, "0 ± 0"),
+    ],
+)
+def test_numbers_show_two_digits_of_the_interval(mean, half, text):
+    assert str(Estimate(mean, 1.0, half, 5)) == text
+
+
+@given(st.floats(1e-9, 1e9), st.floats(0, 1e9))
+def test_decimals_are_few(half, mean):
+    assert 0 <= decimals(half, mean) <= 6
+
+
+@given(st.lists(st.floats(0.001, 1e9), min_size=1, max_size=40))
+def test_jains_index_lies_between_one_flow_and_all(rates):
+    assert 1 / len(rates) - 1e-9 <= jain(rates) <= 1 + 1e-9
+
+
+def test_jains_index_of_equals_is_one():
+    assert jain([3.0, 3.0, 3.0]) == pytest.approx(1)
+    assert jain([5.0, 0.0]) == pytest.approx(0.5)
+    assert math.isnan(jain([0.0]))
