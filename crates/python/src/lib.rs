@@ -8,8 +8,9 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::{Value, json};
 use sojourn_lab::{Error, Job, Laws, Outcome, Series};
-use sojourn_scenario::{Checked, Document};
+use sojourn_scenario::{Checked, Document, Sweep};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -35,6 +36,28 @@ fn failed(filename: &str, error: Error) -> PyErr {
 #[pyfunction]
 fn check(text: &str, filename: &str) -> PyResult<String> {
     serde_json::to_string(&checked(text, filename)?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// The key of a run in a cache: the same exactly where scenario, seed and engine are.
+#[pyfunction]
+fn key(text: &str, filename: &str, seed: u64, engine: &str) -> PyResult<String> {
+    Ok(checked(text, filename)?.key(seed, engine))
+}
+
+/// The grid of a sweep as JSON: the axes' names, the replications, and for every point its labels, its first seed and
+/// its scenario as TOML. `read(name)` gives the file name and the text of the scenario that the sweep names.
+#[pyfunction]
+fn expand(text: &str, filename: &str, read: &Bound<'_, PyAny>) -> PyResult<String> {
+    let sweep = Sweep::from_toml(filename, text).map_err(refused)?;
+    let (base, base_text): (String, String) = read.call1((sweep.scenario.as_str(),))?.extract()?;
+    let runs = Document::from_toml(&base, &base_text).and_then(|base| sweep.expand(&base)).map_err(refused)?;
+    let points = runs.iter().filter(|run| run.replication == 0).map(|run| {
+        let labels: Vec<_> = run.values.iter().map(|(_, label)| label).collect();
+        json!({ "labels": labels, "seed": run.seed, "scenario": run.document.table().to_string() })
+    });
+    let axes: Vec<_> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let points: Vec<Value> = points.collect();
+    Ok(json!({ "file": base, "axes": axes, "replications": sweep.replications, "points": points }).to_string())
 }
 
 fn outcome(py: Python<'_>, outcome: Outcome) -> PyResult<(String, Py<PyDict>)> {
@@ -174,6 +197,8 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(key, module)?)?;
+    module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
