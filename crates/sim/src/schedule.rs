@@ -258,7 +258,7 @@ impl Schedule {
             index = self.next[index as usize];
         }
         if self.now.len() > 1 {
-            self.now.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+            self.now.sort_unstable_by_key(|&(key, _)| Reverse(key));
         }
     }
 

@@ -82,6 +82,9 @@ pub struct World<O: Observer = Blind> {
     pub observer: O,
 }
 
+/// Flow slots that are free, each from a time on.
+pub(crate) type Slots = Vec<(Time, u32)>;
+
 #[derive(Clone, Debug)]
 pub(crate) struct SessionState {
     pub session: Session,
@@ -90,8 +93,8 @@ pub(crate) struct SessionState {
     pub stack: u32,
     /// Routes of what it loads and of its requests.
     pub routes: (Route, Route),
-    /// Slots that are free, from when on, for loads and for requests.
-    pub free: (Vec<(Time, u32)>, Vec<(Time, u32)>),
+    /// Slots that are free for loads and for requests.
+    pub free: (Slots, Slots),
     pub count: u32,
 }
 

@@ -40,7 +40,10 @@ const HINTS: &[Hint] = &[
 ];
 
 /// Parameters that may stay without effect: algorithm, parameter, and why.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("external", "law", "names what the host puts in its place; by itself it lets everything through"),
+    ("external", "interval", "belongs to the law that the host puts in its place"),
+];
 
 /// The configuration as written, without its tag.
 pub fn written(config: &AqmConfig) -> Value {
