@@ -33,7 +33,7 @@ $(STAMPS)/dependencies: $(STAMPS)/venv pyproject.toml
 	@touch $@
 
 $(STAMPS)/build: $(STAMPS)/dependencies $(RUST)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 
 test: lint rust-test python-test

@@ -15,6 +15,6 @@ class Proportional:
 
 
 scenario = sj.load("examples/dumbbell.toml")
-scenario.set("links.bottleneck.queue", {"aqm": "python", "law": "mine", "limit": "200 packets"})
+scenario.set("links.bottleneck.queue", {"aqm": "external", "law": "mine", "limit": "200 packets"})
 record = sj.run(scenario, laws={"mine": Proportional})
 print(record.links[["utilization", "queue.mean", "queue.sd", "loss_ratio"]])

@@ -114,7 +114,8 @@ def test_access_links_never_drop() -> None:
 def test_drawn_values_become_lists_that_both_simulators_read() -> None:
     frozen = freeze(tiny(), 7)
     starts = frozen["flows"][0]["start"]
-    assert len(starts) == 3 and all(x.endswith(" ns") for x in starts)
+    assert len(starts) == 3
+    assert all(x.endswith(" ns") for x in starts)
     assert starts != freeze(tiny(), 8)["flows"][0]["start"]
     assert freeze(frozen, 9)["flows"][0]["start"] == starts
     assert [flow.start for flow in lay_out(frozen).flows] == [int(x.split()[0]) for x in starts]

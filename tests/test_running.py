@@ -175,5 +175,5 @@ def test_a_law_in_python_is_called(fake, dumbbell):
         def step(self, sample):
             return sample["backlog_packets"] / 100
 
-    scenario = sj.load(dumbbell).copy().set("links.bottleneck.queue", {"aqm": "python", "law": "mine"})
+    scenario = sj.load(dumbbell).copy().set("links.bottleneck.queue", {"aqm": "external", "law": "mine"})
     assert sj.run(scenario, laws={"mine": Mine}).value("links.bottleneck.probability_mean") == 0.1

@@ -14,6 +14,12 @@ class ScenarioError(ValueError):
 def check(text: str, filename: str) -> str:
     """The canonical resolved scenario as JSON."""
 
+def key(text: str, filename: str, seed: int, engine: str) -> str:
+    """The key of a run in a cache: the same exactly where scenario, seed and engine are."""
+
+def expand(text: str, filename: str, read: Callable[[str], tuple[str, str]]) -> str:
+    """A sweep's grid as JSON: `file`, `axes`, `replications`, `points` (each `labels`, `seed`, `scenario` as TOML)."""
+
 def run(
     text: str, filename: str, seed: int | None = None, laws: Mapping[str, Callable[[], object]] | None = None
 ) -> tuple[str, SeriesMap]:

@@ -138,20 +138,20 @@ struct Layout<'a> {
 impl Layout<'_> {
     fn flow(&self, plan: &mut Plan, tcp: Option<Arc<Tcp>>) -> Flow {
         let group = self.group;
-        let (mut forward, mut back) = (Vec::new(), Vec::new());
+        let mut forward = Vec::new();
+        let (mut first, mut last) = (None, None);
         if let Some(access) = &group.access {
             let (data, acks) = self.duplex(plan, "access", access, group.from);
             forward.push(data);
-            back.push(acks);
+            last = Some(acks);
         }
         forward.extend(&group.forward);
         if let Some(egress) = &group.egress {
             let (data, acks) = self.duplex(plan, "egress", egress, group.to);
             forward.push(data);
-            back.push(acks);
+            first = Some(acks);
         }
         // The way back begins at the receiver's link and ends at the sender's.
-        let (first, last) = (group.egress.as_ref().and(back.pop()), group.access.as_ref().and(back.pop()));
         let back = match tcp {
             Some(_) => first.into_iter().chain(group.back.iter().copied()).chain(last).collect(),
             None => Vec::new(),
@@ -193,5 +193,26 @@ impl Layout<'_> {
         let first = plan.links.len() as u32;
         plan.links.extend([data, acks]);
         (first, first + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Document;
+
+    #[test]
+    fn acknowledgements_take_whatever_links_of_its_own_a_flow_has() {
+        let way_back = |own: &str| {
+            let text = format!(
+                "duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nduplex = true\n\
+                 [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = {{ kind = \"bulk\" }}\n{own}"
+            );
+            let plan = Document::from_toml("x.toml", &text).unwrap().check().unwrap().plan(1);
+            plan.flows[0].back.iter().map(|&link| plan.links[link as usize].name.clone()).collect::<Vec<_>>()
+        };
+        let (access, egress) = ("access = { delay = \"1 ms\" }\n", "egress = { delay = \"1 ms\" }\n");
+        assert_eq!(way_back(access), ["b->a", "f/0:access:back"]);
+        assert_eq!(way_back(egress), ["f/0:egress:back", "b->a"]);
+        assert_eq!(way_back(&format!("{access}{egress}")), ["f/0:egress:back", "b->a", "f/0:access:back"]);
     }
 }
