@@ -40,7 +40,7 @@ test: lint rust-test python-test
 
 lint: setup
 	cargo fmt --all --check
-	cargo clippy $(CRATES) --all-targets --quiet -- --deny warnings
+	cargo clippy --workspace --all-targets --quiet -- --deny warnings
 	$(BIN)/ruff check --quiet python tests
 	$(BIN)/ruff format --quiet --check python tests
 	$(BIN)/mypy
