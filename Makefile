@@ -33,14 +33,14 @@ $(STAMPS)/dependencies: $(STAMPS)/venv pyproject.toml
 	@touch $@
 
 $(STAMPS)/build: $(STAMPS)/dependencies $(RUST)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 
 test: lint rust-test python-test
 
 lint: setup
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- --deny warnings
+	cargo clippy $(CRATES) --all-targets --quiet -- --deny warnings
 	$(BIN)/ruff check --quiet python tests
 	$(BIN)/ruff format --quiet --check python tests
 	$(BIN)/mypy

@@ -79,10 +79,6 @@ pub struct TcpParams {
     pub ecn_on_retransmit: bool,
     /// Which window is halved.
     pub basis: WindowBasis,
-    /// Partial ACKs deflate the window by what they acknowledge (RFC 6582 section 3.2 step 3); else they end inflation (ns-2).
-    pub partial_deflation: bool,
-    /// Only the first partial ACK restarts the timer (RFC 6582 section 3.2, the impatient variant); else every one.
-    pub impatient: bool,
     /// Segments sent at most on an ACK during `NewReno` recovery; 0 for no bound (ns-2 sends two).
     pub recovery_burst: u32,
     /// Leaving recovery sets the window to min(ssthresh, in flight + 1) (RFC 6582 section 3.2 step 3); else it stays as cut.
@@ -134,8 +130,6 @@ impl TcpParams {
             ecn: false,
             ecn_on_retransmit: false,
             basis: WindowBasis::FlightSize,
-            partial_deflation: true,
-            impatient: true,
             recovery_burst: 0,
             deflate_on_exit: true,
             ecn_backoff: true,
@@ -164,8 +158,6 @@ impl TcpParams {
             delayed_ack: None,
             ecn_on_retransmit: true,
             basis: WindowBasis::Cwnd,
-            partial_deflation: false,
-            impatient: false,
             recovery_burst: 2,
             deflate_on_exit: false,
             counted_pipe: true,

@@ -40,20 +40,17 @@ impl Sender {
 
     fn partial_ack(&mut self, ack: &Packet, call: &mut Call) {
         let mss = u64::from(call.params.mss);
-        if call.params.partial_deflation {
-            let deflate = ((ack.seq - self.una) / mss).saturating_sub(1) as u32;
-            if self.inflation >= deflate {
-                self.inflation -= deflate;
-            } else {
-                self.cc.set_cwnd((self.cc.cwnd() - f64::from(deflate - self.inflation)).max(1.0));
-                self.inflation = 0;
-            }
+        // Deflate by what was acknowledged and add one segment back (RFC 6582 section 3.2 step 3).
+        let acked = (ack.seq - self.una).div_ceil(mss) as u32;
+        if self.inflation > acked {
+            self.inflation -= acked - 1;
         } else {
-            self.inflation = 0;
+            self.cc.set_cwnd((self.cc.cwnd() - f64::from(acked - self.inflation)).max(1.0));
+            self.inflation = 1;
         }
         self.una = ack.seq;
         self.next = self.next.max(self.una);
-        if !self.partial_seen || !call.params.impatient {
+        if !self.partial_seen {
             self.restart_timer(call);
         }
         self.partial_seen = true;
