@@ -23,6 +23,10 @@ class ScenarioError(ValueError):
     pass
 
 
+class Sample:
+    pass
+
+
 def check(text: str, filename: str) -> str:
     tree = tomllib.loads(text)
     for key in tree:

@@ -163,8 +163,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 
 def test_a_law_in_python_is_called(fake, dumbbell):
     class Mine:
-        interval = 0.01
-
         def step(self, sample):
             return sample["backlog_packets"] / 100
 
@@ -221,3 +219,11 @@ def test_ctrl_c_ends_a_run_at_once(here):
     _, error = running_one.communicate(timeout=60)
     assert running_one.returncode == 130
     assert error.startswith("error: interrupted: 0 of 1 runs")
+
+
+@engine_only
+def test_the_example_law_runs():
+    root = TESTS.parent
+    env = {**os.environ, "PYTHONPATH": str(root / "python")}
+    done = subprocess.run([sys.executable, "examples/law.py"], cwd=root, env=env, capture_output=True, text=True)
+    assert "bottleneck" in done.stdout, done.stderr

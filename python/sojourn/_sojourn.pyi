@@ -8,6 +8,19 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 SeriesMap = dict[str, dict[str, Array]]
 
+class Sample:
+    """What a law sees of one interval."""
+
+    now: float
+    backlog_packets: float
+    backlog_bytes: float
+    least_backlog_packets: float
+    arrived_packets: float
+    arrived_bytes: float
+    departed_packets: float
+    departed_bytes: float
+    sojourn: float
+
 class ScenarioError(ValueError):
     """A scenario that cannot be run: one line with file, field, what was given, what is taken."""
 

@@ -30,8 +30,8 @@ class Job:
 def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> Record:
     """Runs a scenario once, without the interpreter's lock.
 
-    `laws` maps the names that queues use (`aqm = "external", law = "mine"`) to factories; each makes an
-    object with an `interval` in seconds and a `step(sample)` that returns a probability.
+    `laws` maps the names that queues use (`aqm = "external", law = "mine"`) to factories. Each makes an object whose
+    `step(sample)` returns the drop probability until the next step, once per `interval` of the queue.
     """
     loaded = load(scenario)
     text, series = _sojourn.run(loaded.to_toml(), loaded.label, seed, dict(laws) if laws else None)
