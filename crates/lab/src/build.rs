@@ -54,20 +54,10 @@ impl Plugin for External {
 }
 
 impl sojourn_aqm::Aqm for External {
-    fn on_enqueue(
-        &mut self,
-        arrival: &sojourn_aqm::Arrival,
-        backlog: &sojourn_aqm::Backlog,
-        random: &mut Stream,
-    ) -> sojourn_aqm::Verdict {
+    fn on_enqueue(&mut self, arrival: &sojourn_aqm::Arrival, backlog: &sojourn_aqm::Backlog, random: &mut Stream) -> sojourn_aqm::Verdict {
         self.0.on_enqueue(arrival, backlog, random)
     }
-    fn on_dequeue(
-        &mut self,
-        departure: &sojourn_aqm::Arrival,
-        sojourn: Duration,
-        backlog: &sojourn_aqm::Backlog,
-    ) -> sojourn_aqm::Verdict {
+    fn on_dequeue(&mut self, departure: &sojourn_aqm::Arrival, sojourn: Duration, backlog: &sojourn_aqm::Backlog) -> sojourn_aqm::Verdict {
         self.0.on_dequeue(departure, sojourn, backlog)
     }
     fn update_interval(&self) -> Option<Duration> {

@@ -3,9 +3,7 @@
 use crate::recorder::Recorder;
 use crate::run::Series;
 use sojourn_scenario::plan::Plan;
-use sojourn_scenario::record::{
-    Audit, Completion, Distribution, Dropped, Flow, Group, Level, Link, Record, Spread, Total, Wait,
-};
+use sojourn_scenario::record::{Audit, Completion, Distribution, Dropped, Flow, Group, Level, Link, Record, Spread, Total, Wait};
 use sojourn_sim::{Audit as Counted, FlowReport, TimeWeighted, World};
 
 /// The record of a finished world and its series.
@@ -138,12 +136,8 @@ fn one_group(plan: &Plan, world: &World<Recorder>, flows: &[Flow], index: u32) -
 }
 
 fn completions(world: &World<Recorder>, group: u32) -> Option<Completion> {
-    let mut times: Vec<f64> = world
-        .completions()
-        .iter()
-        .filter(|done| done.group == group)
-        .map(|done| done.closed.since(done.opened).as_secs_f64())
-        .collect();
+    let mut times: Vec<f64> =
+        world.completions().iter().filter(|done| done.group == group).map(|done| done.closed.since(done.opened).as_secs_f64()).collect();
     times.sort_by(f64::total_cmp);
     let at = |q: f64| times[((q * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1];
     (!times.is_empty()).then(|| Completion {

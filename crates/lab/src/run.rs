@@ -1,8 +1,8 @@
 //! One run, and many on all cores.
 
+use crate::Error;
 use crate::build::{Laws, build};
 use crate::report::report;
-use crate::Error;
 use rayon::prelude::*;
 use sojourn_scenario::record::Record;
 use sojourn_scenario::{Checked, plan, written};

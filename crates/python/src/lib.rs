@@ -80,13 +80,7 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
 /// One run: the record as JSON, and its series. The interpreter is free meanwhile.
 #[pyfunction]
 #[pyo3(signature = (text, filename, seed=None, laws=None))]
-fn run(
-    py: Python<'_>,
-    text: &str,
-    filename: &str,
-    seed: Option<u64>,
-    laws: Option<&Bound<'_, PyDict>>,
-) -> PyResult<(String, Py<PyDict>)> {
+fn run(py: Python<'_>, text: &str, filename: &str, seed: Option<u64>, laws: Option<&Bound<'_, PyDict>>) -> PyResult<(String, Py<PyDict>)> {
     let scenario = checked(text, filename)?;
     let trouble = laws::Trouble::default();
     let laws = laws.map_or_else(|| Ok(Laws::new()), |laws| laws::from_python(laws, &trouble))?;

@@ -8,7 +8,9 @@ use sojourn_units::{Duration, Rate, Time};
 pub fn registry() -> Result<String, serde_json::Error> {
     let aqm = sojourn_aqm::REGISTRY.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.default)())));
     let cc = sojourn_cc::REGISTRY.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.default)())));
-    let plain = |list: &[(&str, &str)]| list.iter().map(|(name, summary)| json!({ "name": name, "summary": summary, "parameters": {} })).collect::<Vec<_>>();
+    let plain = |list: &[(&str, &str)]| {
+        list.iter().map(|(name, summary)| json!({ "name": name, "summary": summary, "parameters": {} })).collect::<Vec<_>>()
+    };
     let traffic = [
         ("bulk", "as much as the window allows, up to a size if given"),
         ("cbr", "UDP at a constant rate"),

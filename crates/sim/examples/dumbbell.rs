@@ -1,7 +1,7 @@
 //! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [red] [full]`.
 use sojourn_aqm::{Admission, AqmConfig, Limit, REGISTRY};
-use sojourn_sim::*;
 use sojourn_sim::tcp::*;
+use sojourn_sim::*;
 use sojourn_units::*;
 
 fn door(name: &str, link: &sojourn_aqm::Link, limit: u32, label: &str) -> Admission {
@@ -20,7 +20,12 @@ fn main() {
         name: name.into(),
         rate: Some(rate),
         delay: Duration::from_secs_f64(delay),
-        door: door(aqm, &sojourn_aqm::Link { rate, delay: Duration::from_secs_f64(delay), mean_packet: 1040, limit_packets: limit }, limit, name),
+        door: door(
+            aqm,
+            &sojourn_aqm::Link { rate, delay: Duration::from_secs_f64(delay), mean_packet: 1040, limit_packets: limit },
+            limit,
+            name,
+        ),
         changes: vec![],
         measure: match (name.len() > 3 && (name == "forward" || name == "back"), has("full")) {
             (false, _) => Measure::Counts,

@@ -6,7 +6,7 @@
 //! drops at the head, or looks at waiting packets, keeps them and has events of its own.
 
 use crate::packet::Packet;
-use crate::stats::{QueueStats, Quantiles, Sums};
+use crate::stats::{Quantiles, QueueStats, Sums};
 use crate::trace::LinkTrace;
 use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _, Qdisc};
 use sojourn_units::{Duration, Rate, Serializer, Time};
@@ -507,11 +507,5 @@ impl Body {
 
 #[inline]
 fn view(now: Time, packet: &Packet) -> Arrival {
-    Arrival {
-        now,
-        size: u32::from(packet.size),
-        flow: packet.flow,
-        rtt_hint_ms: packet.rtt_hint_ms(),
-        has_data: packet.has_data(),
-    }
+    Arrival { now, size: u32::from(packet.size), flow: packet.flow, rtt_hint_ms: packet.rtt_hint_ms(), has_data: packet.has_data() }
 }

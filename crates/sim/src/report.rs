@@ -34,7 +34,16 @@ impl<O: Observer> World<O> {
                 Endpoint::Tcp(sender) => (sender.stats, true, sender.cwnd()),
                 Endpoint::Udp { .. } => (SenderStats { sent: flow.stats.sent, ..Default::default() }, false, 0.0),
             };
-            FlowReport { group: flow.group, session: flow.session, stats: flow.stats, dropped, sender, tcp, completed: flow.completed, cwnd }
+            FlowReport {
+                group: flow.group,
+                session: flow.session,
+                stats: flow.stats,
+                dropped,
+                sender,
+                tcp,
+                completed: flow.completed,
+                cwnd,
+            }
         })
     }
 }

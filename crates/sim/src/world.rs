@@ -427,9 +427,8 @@ impl Ways {
     }
 
     fn mark_events(self, net: &mut Net) {
-        let evented = |link: usize, net: &Net| {
-            self.feeders.get(&link).is_some_and(|&(_, several)| several) || net.links[link].keeps_packets()
-        };
+        let evented =
+            |link: usize, net: &Net| self.feeders.get(&link).is_some_and(|&(_, several)| several) || net.links[link].keeps_packets();
         for at in 0..net.hops.len() {
             if net.hops[at].link().is_some_and(|link| evented(link, net)) {
                 net.hops[at] = net.hops[at].by_event();

@@ -2,11 +2,11 @@
 
 pub mod drop_tail;
 pub mod external;
+pub mod fuzzy_red;
+pub mod pd;
 pub mod pi;
 pub mod red;
 pub mod rem;
-pub mod fuzzy_red;
-pub mod pd;
 
 /// The link of unit tests: 10 Mbit/s, 11 ms, packets of 1000 bytes.
 #[cfg(test)]

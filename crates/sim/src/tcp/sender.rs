@@ -245,9 +245,8 @@ impl Sender {
             self.rtt.end_backoff();
         }
         self.timed = (0, call.now);
-        // RFC 5681 section 3.1: a lost SYN leaves one segment to begin with (ns-2's agents keep their window).
-        let lost = self.syns > 1 && call.params.handshake == Handshake::ThreeWay;
-        self.cc.set_cwnd(if lost { 1.0 } else { call.params.initial_window });
+        // A lost SYN leaves one segment to begin with (RFC 5681 section 3.1).
+        self.cc.set_cwnd(if self.syns > 1 { 1.0 } else { call.params.initial_window });
         self.state = State::Open;
         self.deadline = Time::NEVER;
         if call.params.handshake == Handshake::ThreeWay {
@@ -513,6 +512,10 @@ impl Sender {
         }
         if self.state == State::Opening {
             self.rtt.back_off(call.params);
+            if call.params.handshake == Handshake::OneWay {
+                // ns-2's agents take the SYN for data: its loss cuts the threshold to the least.
+                self.cc.on_rto(call.now, 1.0);
+            }
             return self.send_syn(call);
         }
         self.deadline = Time::NEVER;
