@@ -20,6 +20,8 @@ if FAKE:
 
     sys.modules["sojourn._sojourn"] = fake_engine
 
+engine_only = pytest.mark.skipif(FAKE, reason="the stand-in does not say what the engine says")
+
 DUMBBELL = """
 name = "dumbbell"
 duration = "5 s"
@@ -40,6 +42,7 @@ count = 3
 from = "R0"
 to = "R1"
 access = { rate = "45 Mbit/s", delay = "5 ms" }
+start = { uniform = ["0 s", "1 s"] }
 traffic = { kind = "bulk" }
 """
 

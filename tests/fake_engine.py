@@ -6,18 +6,24 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import time
 import tomllib
 
 import numpy as np
+import tomli_w
 
 TOP = {"name", "duration", "warmup", "seed", "packet", "links", "tcp", "flows", "trace"}
 AQMS = {"droptail": {}, "red": {"min": 15, "max": 45, "max_p": 0.1}, "pd": {"target": 30}, "fuzzy-red": {}}
 
 
 class ScenarioError(ValueError):
+    pass
+
+
+class Sample:
     pass
 
 
@@ -30,7 +36,7 @@ def check(text: str, filename: str) -> str:
         raise ScenarioError(f"{filename}: links: none given; taken is one or more links")
     for link in tree["links"]:
         queue = link.get("queue", {})
-        if queue.get("aqm", "droptail") not in {*AQMS, "python"}:
+        if queue.get("aqm", "droptail") not in {*AQMS, "external"}:
             raise ScenarioError(f'{filename}: links.queue.aqm: "{queue["aqm"]}"; taken are {", ".join(AQMS)}')
         if "rate" in link and str(link["rate"]).startswith("-"):
             raise ScenarioError(f'{filename}: links.rate: given "{link["rate"]}", taken is a rate above zero')
@@ -94,20 +100,48 @@ def run_many(jobs, threads, on_done=None):
             on_done(index, record, series)
 
 
+def key(text, filename, seed, engine):
+    content = [json.loads(check(text, filename)), seed, engine]
+    content[0].pop("seed")
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def expand(text, filename, read):
+    """The grid of axes alone."""
+    from sojourn import paths
+
+    tree = tomllib.loads(text)
+    base, base_text = read(tree["scenario"])
+    axes = {name: [(v, {name: v}) for v in values] for name, values in tree["axes"].items()}
+    points = []
+    for chosen in itertools.product(*axes.values()):
+        scenario = tomllib.loads(base_text)
+        for _, sets in chosen:
+            for path, value in sets.items():
+                paths.put(scenario, path, value)
+        check(tomli_w.dumps(scenario), base)
+        labels = [label for label, _ in chosen]
+        points.append({"labels": labels, "seed": scenario.get("seed", 1), "scenario": tomli_w.dumps(scenario)})
+    return json.dumps({"file": base, "axes": list(axes), "replications": tree.get("replications", 1), "points": points})
+
+
 def schema():
-    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"})
+    """Names and defaults, as the real schema has them."""
+    queues = [
+        {"properties": {"aqm": {"const": name}, **{k: {"default": v, "description": f"the {k}"} for k, v in p.items()}}}
+        for name, p in AQMS.items()
+    ]
+    return json.dumps(
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"Queue": {"oneOf": queues}}}
+    )
 
 
 def registry():
-    aqm = [
-        {"name": name, "summary": f"made-up {name}",
-         "parameters": [{"name": k, "default": v, "summary": f"the {k}"} for k, v in params.items()]}
-        for name, params in AQMS.items()
-    ]  # fmt: skip
-    reno = {"name": "reno", "summary": "made-up reno", "parameters": []}
-    return json.dumps(
-        {"aqm": aqm, "cc": [reno], "traffic": [{**reno, "name": "bulk"}], "profile": [{**reno, "name": "ns2"}]}
-    )
+    def entries(names):
+        return [{"name": name, "summary": f"made-up {name}"} for name in names]
+
+    kinds = {"aqm": AQMS, "cc": ["reno"], "traffic": ["bulk"], "profile": ["ns2"]}
+    return json.dumps({kind: entries(names) for kind, names in kinds.items()})
 
 
 def surface(queue, backlog, change):

@@ -2,12 +2,17 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
+from conftest import engine_only
 from sojourn import files
 from sojourn.cli import main
 from sojourn.errors import Interrupted
+from sojourn.sweep import read_plan
+
+ROOT = Path(__file__).parent.parent
 
 
 def refused(capsys, *arguments):
@@ -156,3 +161,12 @@ def test_an_interruption_is_one_line(capsys, dumbbell, monkeypatch):
 def test_every_command_has_help(capsys, command):
     assert main([command, "--help"]) == 0
     assert "Usage" in capsys.readouterr().out
+
+
+@engine_only
+@pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.toml")), ids=lambda file: file.name)
+def test_every_example_can_be_run(capsys, file, here):
+    if file.name == "sweep.toml":
+        assert len(read_plan(file).points) == 12
+    else:
+        assert main(["check", str(file)]) == 0

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import sojourn as sj
-from conftest import DUMBBELL
-from sojourn import running
+from conftest import DUMBBELL, engine_only
+from sojourn import _sojourn, running
 from sojourn.files import DiskError, write_atomic
-from sojourn.store import Store, run_key
+from sojourn.store import Store
 
 TESTS = Path(__file__).parent
 
@@ -68,20 +68,13 @@ def test_a_cached_run_is_not_run_again(fake, dumbbell, here, monkeypatch):
 
 
 def test_the_key_is_the_content(dumbbell):
+    def key(scenario, seed=1, engine="e"):
+        return _sojourn.key(scenario.to_toml(), scenario.label, seed, engine)
+
     scenario = sj.load(dumbbell)
-    key = run_key(scenario.canonical(), 1)
-    assert key == run_key(sj.load(scenario.to_dict()).canonical(), 1)
-    assert key != run_key(scenario.canonical(), 2)
-    assert key != run_key(scenario.canonical(), 1, "another engine")
-    assert key != run_key(scenario.copy().set("duration", "6 s").canonical(), 1)
-
-
-def test_a_run_cached_under_another_name_keeps_this_ones(fake, dumbbell, here):
-    cache = Store(here / "cache")
-    sj.run_many(dumbbell, cache=cache)
-    renamed = sj.load(dumbbell).copy().set("name", "other")
-    assert sj.run_many(renamed, cache=cache)[0][0]["scenario"] == "other"
-    assert len(cache) == 1
+    assert key(scenario) == key(sj.load(scenario.to_dict()))
+    changed = scenario.copy().set("duration", "6 s")
+    assert len({key(scenario), key(scenario, seed=2), key(scenario, engine="f"), key(changed)}) == 4
 
 
 def test_a_spoiled_entry_is_run_again(fake, dumbbell, here):
@@ -170,10 +163,67 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 
 def test_a_law_in_python_is_called(fake, dumbbell):
     class Mine:
-        interval = 0.01
-
         def step(self, sample):
             return sample["backlog_packets"] / 100
 
-    scenario = sj.load(dumbbell).copy().set("links.bottleneck.queue", {"aqm": "python", "law": "mine"})
+    scenario = sj.load(dumbbell).copy().set("links.bottleneck.queue", {"aqm": "external", "law": "mine"})
     assert sj.run(scenario, laws={"mine": Mine}).value("links.bottleneck.probability_mean") == 0.1
+
+
+@engine_only
+def test_a_law_in_python_manages_the_queue(dumbbell):
+    steps = []
+
+    class Mine:
+        def step(self, sample):
+            steps.append(sample.now)
+            return (sample.backlog_packets - 5) / 100
+
+    queue = {"aqm": "external", "law": "mine", "interval": "20 ms", "limit": "100 packets"}
+    scenario = sj.load(dumbbell).copy().set("links.bottleneck.queue", queue)
+    record = sj.run(scenario, laws={"mine": Mine})
+    assert len(steps) == pytest.approx(250, abs=1)
+    assert record.value("links.bottleneck.queue.mean") < sj.run(dumbbell).value("links.bottleneck.queue.mean") / 2
+
+
+@engine_only
+def test_a_law_that_fails_is_named_by_its_own_error(dumbbell):
+    class Broken:
+        def step(self, sample):
+            raise KeyError("my own mistake")
+
+    scenario = sj.load(dumbbell).copy().set("links.bottleneck.queue", {"aqm": "external", "law": "mine"})
+    with pytest.raises(KeyError, match="my own mistake"):
+        sj.run(scenario, laws={"mine": Broken})
+    with pytest.raises(sj.ScenarioError, match="mine"):
+        sj.run(scenario)
+
+
+@engine_only
+def test_the_number_of_threads_changes_nothing(dumbbell):
+    prints = [[r["fingerprint"] for r in sj.run_many(dumbbell, seeds=6, threads=n)[0]] for n in (1, 2, 3)]
+    assert prints[0] == prints[1] == prints[2]
+    assert len(set(prints[0])) == 6
+
+
+@engine_only
+@pytest.mark.slow
+def test_ctrl_c_ends_a_run_at_once(here):
+    (here / "long.toml").write_text(DUMBBELL.replace('"5 s"', '"100000 s"'))
+    code = "import sys; from sojourn.cli import main; print('up', flush=True); sys.exit(main(['run', 'long.toml']))"
+    env = {**os.environ, "PYTHONPATH": str(TESTS.parent / "python")}
+    running_one = subprocess.Popen([sys.executable, "-c", code], cwd=here, env=env, stdout=-1, stderr=-1, text=True)
+    assert running_one.stdout.readline() == "up\n"
+    time.sleep(1.0)
+    running_one.send_signal(signal.SIGINT)
+    _, error = running_one.communicate(timeout=60)
+    assert running_one.returncode == 130
+    assert error.startswith("error: interrupted: 0 of 1 runs")
+
+
+@engine_only
+def test_the_example_law_runs():
+    root = TESTS.parent
+    env = {**os.environ, "PYTHONPATH": str(root / "python")}
+    done = subprocess.run([sys.executable, "examples/law.py"], cwd=root, env=env, capture_output=True, text=True)
+    assert "bottleneck" in done.stdout, done.stderr

@@ -8,6 +8,7 @@ record.links.loc["bottleneck", "queue.mean"]
 ```
 """
 
+from sojourn._sojourn import Sample
 from sojourn.compare import Comparison, Measure, compare
 from sojourn.errors import Interrupted, ScenarioError, UserError
 from sojourn.record import Record
@@ -26,6 +27,7 @@ __all__ = [
     "Measure",
     "Plan",
     "Record",
+    "Sample",
     "Scenario",
     "ScenarioError",
     "Store",

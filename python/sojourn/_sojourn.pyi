@@ -8,11 +8,30 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 SeriesMap = dict[str, dict[str, Array]]
 
+class Sample:
+    """What a law sees of one interval."""
+
+    now: float
+    backlog_packets: float
+    backlog_bytes: float
+    least_backlog_packets: float
+    arrived_packets: float
+    arrived_bytes: float
+    departed_packets: float
+    departed_bytes: float
+    sojourn: float
+
 class ScenarioError(ValueError):
     """A scenario that cannot be run: one line with file, field, what was given, what is taken."""
 
 def check(text: str, filename: str) -> str:
     """The canonical resolved scenario as JSON."""
+
+def key(text: str, filename: str, seed: int, engine: str) -> str:
+    """The key of a run in a cache: the same exactly where scenario, seed and engine are."""
+
+def expand(text: str, filename: str, read: Callable[[str], tuple[str, str]]) -> str:
+    """A sweep's grid as JSON: `file`, `axes`, `replications`, `points` (each `labels`, `seed`, `scenario` as TOML)."""
 
 def run(
     text: str, filename: str, seed: int | None = None, laws: Mapping[str, Callable[[], object]] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from sojourn.cluster import Work, cluster_run
 from sojourn.errors import Interrupted, UserError
 from sojourn.record import Record, Series
 from sojourn.scenario import Scenario, Source, load
-from sojourn.store import Store, run_key
+from sojourn.store import Store, engine_identity
 
 Progress: TypeAlias = Callable[[int, int], None]
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]
@@ -31,8 +30,8 @@ class Job:
 def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> Record:
     """Runs a scenario once, without the interpreter's lock.
 
-    `laws` maps the names that queues use (`aqm = "python", law = "mine"`) to factories; each makes an
-    object with an `interval` in seconds and a `step(sample)` that returns a probability.
+    `laws` maps the names that queues use (`aqm = "external", law = "mine"`) to factories. Each makes an object whose
+    `step(sample)` returns the drop probability until the next step, once per `interval` of the queue.
     """
     loaded = load(scenario)
     text, series = _sojourn.run(loaded.to_toml(), loaded.label, seed, dict(laws) if laws else None)
@@ -119,31 +118,10 @@ def run_jobs(
             _sojourn.run_many(work, threads, on_done)
     except KeyboardInterrupt:
         raise Interrupted(done, total, cache is not None) from None
-    return [_named(found[key], job) for key, job in zip(keys, jobs, strict=True)]
+    return [found[key] for key in keys]
 
 
 def _keys(jobs: Sequence[Job]) -> list[str]:
-    """The content key of each job; a scenario is checked once however many seeds it has."""
-    canonical: dict[int, str] = {}
-    keys = []
-    for job in jobs:
-        text = canonical.get(id(job.scenario))
-        if text is None:
-            text = canonical[id(job.scenario)] = _content(job.scenario)
-        keys.append(run_key(text, job.seed))
-    return keys
-
-
-def _content(scenario: Scenario) -> str:
-    """What decides the outcome: the resolved scenario without its name."""
-    tree = scenario.resolved()
-    tree.pop("name", None)
-    return json.dumps(tree)
-
-
-def _named(record: Record, job: Job) -> Record:
-    """The record under the name that this job's scenario has, whoever ran it first."""
-    name = job.scenario.get("name")
-    if name is None or record.get("scenario") == name:
-        return record
-    return Record({**record.to_dict(), "scenario": name}, record.series)
+    """The content key of each job."""
+    engine = engine_identity()
+    return [_sojourn.key(job.scenario.to_toml(), job.scenario.label, job.seed, engine) for job in jobs]

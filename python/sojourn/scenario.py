@@ -72,7 +72,7 @@ class Scenario(MutableMapping[str, Any]):
 
     def set(self, path: str, value: Any) -> Scenario:
         """Sets the field at a dotted path (`links.bottleneck.rate`) and returns the scenario."""
-        paths.put(self._tree, path, _plain(value), self.label)
+        paths.put(self._tree, path, plain(value), self.label)
         self._text = None
         return self
 
@@ -84,7 +84,7 @@ class Scenario(MutableMapping[str, Any]):
 
     def to_toml(self) -> str:
         """The scenario as TOML; the text it was read from while nothing has changed."""
-        return self._text if self._text is not None else tomli_w.dumps(_plain(self._tree))
+        return self._text if self._text is not None else tomli_w.dumps(plain(self._tree))
 
     def to_dict(self) -> dict[str, Any]:
         """A copy of the tree."""
@@ -100,16 +100,16 @@ class Scenario(MutableMapping[str, Any]):
         return _sojourn.check(self.to_toml(), self.label)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as TOML knows it: NumPy numbers become Python's, tuples become lists, paths text."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items() if item is not None}
+        return {str(key): plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     return value
 
 

@@ -38,14 +38,14 @@ class Estimate:
         """Upper end of the interval."""
         return self.mean if math.isnan(self.half) else self.mean + self.half
 
-    def text(self, unit: str = "") -> str:
-        """`32.4 ± 0.5 packets`, with as many digits as the interval deserves."""
+    def text(self, unit: str = "", places: int = 6) -> str:
+        """`32.4 ± 0.5 packets`, with as many digits as the interval deserves and at most so many decimal places."""
         tail = f" {unit}" if unit else ""
         if not math.isfinite(self.mean):
             return "–"
         if not math.isfinite(self.half):
             return f"{self.mean:.4g}{tail}"
-        digits = decimals(self.half, self.mean)
+        digits = min(places, decimals(self.half, self.mean))
         return f"{self.mean:,.{digits}f} ± {self.half:,.{digits}f}{tail}"
 
     def __str__(self) -> str:

@@ -21,14 +21,6 @@ def engine_identity() -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else "unknown"
 
 
-def run_key(canonical: str, seed: int, engine: str | None = None) -> str:
-    """The content of a run: what the engine will do, whatever the file was called or how it was written."""
-    scenario = json.loads(canonical)
-    scenario.pop("seed", None)
-    content = json.dumps([scenario, seed, engine or engine_identity()], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(content.encode()).hexdigest()
-
-
 class Store:
     """A folder of finished runs. A run is there when its JSON file is; that file is renamed into place last."""
 

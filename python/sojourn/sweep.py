@@ -2,55 +2,47 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import tomli_w
 
+from sojourn import _sojourn
 from sojourn.errors import UserError
 from sojourn.record import Record
-from sojourn.running import Job, Progress, Seeds, first_seed, run_jobs, seeds_of
-from sojourn.scenario import Scenario, Source, load, read_text
+from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
+from sojourn.scenario import Scenario, Source, load, plain, read_text
 from sojourn.stats import estimate
 from sojourn.store import Store
-
-KEYS = {"scenario", "replications", "seeds", "axes", "variants", "name"}
 
 
 @dataclass(frozen=True)
 class Point:
-    """One place on an axis: what it is called in results, and the fields it sets."""
+    """One place on the grid: what each axis is there, the scenario, the first of its seeds."""
 
-    label: Any
-    sets: dict[str, Any]
+    labels: dict[str, Any]
+    scenario: Scenario
+    seed: int
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep will run: the grid is the product of the axes, every point with every seed."""
+    """What a sweep will run: every point of the grid, each with several seeds."""
 
     name: str
-    scenario: Scenario
-    axes: dict[str, list[Point]]
-    seeds: list[int]
+    axes: list[str]
+    points: list[Point]
+    seeds: Seeds
 
-    def points(self) -> list[dict[str, Point]]:
-        """The points of the grid, the last axis fastest."""
-        return [dict(zip(self.axes, chosen, strict=True)) for chosen in itertools.product(*self.axes.values())]
-
-    def scenario_at(self, where: Mapping[str, Point]) -> Scenario:
-        """The scenario at one point of the grid."""
-        scenario = self.scenario.copy()
-        for point in where.values():
-            scenario.set_all(point.sets)
-        at = ", ".join(f"{name} = {show(point.label)}" for name, point in where.items())
-        scenario.label = f"{self.scenario.label} with {at}"
-        return scenario
+    def jobs(self) -> list[tuple[Point, Job]]:
+        """Every run with the point that it belongs to, in order."""
+        return [
+            (point, Job(point.scenario, seed)) for point in self.points for seed in seeds_of(self.seeds, point.seed)
+        ]
 
 
 @dataclass
@@ -63,7 +55,7 @@ class SweepResult:
     @property
     def axes(self) -> list[str]:
         """The columns that say where on the grid a run was."""
-        return list(self.plan.axes)
+        return self.plan.axes
 
     @property
     def measures(self) -> list[str]:
@@ -88,66 +80,43 @@ def show(value: Any) -> str:
 
 
 def read_plan(path: str | Path) -> Plan:
-    """The sweep that a file describes."""
+    """The sweep that a file describes; scenarios are named from its folder."""
     file = Path(path)
-    try:
-        tree = tomllib.loads(read_text(file, "sweep"))
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{file}: not TOML: {error}") from None
-    unknown = sorted(set(tree) - KEYS)
-    if unknown:
-        raise UserError(f'{file}: unknown key "{unknown[0]}"; taken are {", ".join(sorted(KEYS))}')
-    base = tree.get("scenario")
-    if not isinstance(base, str):
-        raise UserError(f"{file}: scenario {base!r}: taken is the path of a scenario file")
-    if "seeds" in tree and "replications" in tree:
-        raise UserError(f"{file}: seeds and replications: taken is one of them")
-    variants, axes = tree.get("variants", {}), tree.get("axes", {})
-    chosen = tree.get("seeds", tree.get("replications", 1))
-    return _plan(load(file.parent / base), variants, axes, chosen, str(tree.get("name", file.stem)), str(file))
+
+    def read(name: str) -> tuple[str, str]:
+        base = file.parent / name
+        return str(base), read_text(base, "scenario")
+
+    return _plan(read_text(file, "sweep"), str(file), read, file.stem)
 
 
 def make_plan(
     scenario: Source,
-    axes: Mapping[str, Sequence[Any]],
-    seeds: Any = 1,
+    axes: Mapping[str, Sequence[Any]] | None = None,
+    seeds: Seeds = 1,
     *,
     variants: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
     name: str = "sweep",
 ) -> Plan:
     """A sweep from Python: fields by path with their values, and named sets of fields."""
-    lists = {path: list(values) for path, values in axes.items()}
-    return _plan(load(scenario), variants or {}, lists, seeds, name, name)
+    base = load(scenario)
+    lists = {path: list(values) for path, values in (axes or {}).items()}
+    tree = plain({"scenario": base.label, "axes": lists, "variants": dict(variants or {})})
+    seeds_of(seeds)
+    plan = _plan(tomli_w.dumps(tree), name, lambda _: (base.label, base.to_toml()), name)
+    return replace(plan, seeds=seeds)
 
 
-def _plan(scenario: Scenario, variants: Any, axes: Any, seeds: Any, name: str, label: str) -> Plan:
-    """A plan with everything given checked; the axes of variants come first."""
-    for key, given in (("variants", variants), ("axes", axes)):
-        if not isinstance(given, Mapping):
-            raise UserError(f"{label}: {key} {given!r}: taken is a table")
-    both = {str(k): _variants(str(k), v, label) for k, v in variants.items()}
-    both |= {str(k): _values(str(k), v, label) for k, v in axes.items()}
-    if not both or len(both) < len(variants) + len(axes):
-        raise UserError(f"{label}: axes: taken is one or more fields by path, or variants, each name once")
-    if isinstance(seeds, bool) or not isinstance(seeds, (int, list, tuple, range)):
-        raise UserError(f"{label}: seeds {seeds!r}: taken is a count or a list of seeds")
-    return Plan(name, scenario, both, seeds_of(seeds, first_seed(scenario)))
-
-
-def _values(path: str, given: Any, label: str) -> list[Point]:
-    """An axis whose points are values of one field."""
-    if not isinstance(given, list) or not given:
-        raise UserError(f'{label}: axes."{path}" {given!r}: taken is a list of one or more values')
-    return [Point(value, {path: value}) for value in given]
-
-
-def _variants(name: str, given: Any, label: str) -> list[Point]:
-    """An axis whose points are named sets of fields."""
-    if not isinstance(given, Mapping) or not given or not all(isinstance(sets, Mapping) for sets in given.values()):
-        raise UserError(
-            f"{label}: variants.{name} {given!r}: taken is a table of names, each a table of fields by path"
-        )
-    return [Point(str(each), dict(sets)) for each, sets in given.items()]
+def _plan(text: str, label: str, read: Callable[[str], tuple[str, str]], name: str) -> Plan:
+    """The engine's reading of a sweep."""
+    grid = json.loads(_sojourn.expand(text, label, read))
+    axes = [str(axis) for axis in grid["axes"]]
+    points = []
+    for point in grid["points"]:
+        labels = dict(zip(axes, point["labels"], strict=True))
+        scenario = Scenario.from_toml(point["scenario"], str(grid["file"]))
+        points.append(Point(labels, scenario, int(point["seed"])))
+    return Plan(name, axes, points, int(grid["replications"]))
 
 
 def sweep(
@@ -172,16 +141,14 @@ def sweep(
         chosen = read_plan(plan)
     else:
         raise UserError("sweep: a scenario needs axes: taken is a table of paths, each with a list of values")
-    points = chosen.points()
-    jobs = [Job(scenario, seed) for scenario in map(chosen.scenario_at, points) for seed in chosen.seeds]
-    records = run_jobs(jobs, threads=threads, cache=cache, progress=progress, cluster=cluster)
-    where = [point for point in points for _ in chosen.seeds]
-    rows = [_row(point, job.seed, record) for point, job, record in zip(where, jobs, records, strict=True)]
+    jobs = chosen.jobs()
+    work = [job for _, job in jobs]
+    records = run_jobs(work, threads=threads, cache=cache, progress=progress, cluster=cluster)
+    rows = [_row(point, job.seed, record) for (point, job), record in zip(jobs, records, strict=True)]
     return SweepResult(chosen, pd.DataFrame(rows))
 
 
-def _row(where: Mapping[str, Point], seed: int, record: Record) -> dict[str, Any]:
+def _row(point: Point, seed: int, record: Record) -> dict[str, Any]:
     """One run as a row: where it was, its seed, everything it measured."""
-    labels = {name: point.label for name, point in where.items()}
-    at = {name: label if isinstance(label, (int, float)) else show(label) for name, label in labels.items()}
+    at = {name: label if isinstance(label, (int, float)) else show(label) for name, label in point.labels.items()}
     return at | {"seed": seed, "fingerprint": str(record.get("fingerprint", ""))} | record.scalars()

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         return _fail(str(error), 1)
     return code if isinstance(code, int) else 0
 

@@ -23,6 +23,9 @@ KINDS = {
     "papers": "papers to reproduce",
 }
 
+# Where the schema describes the parameters of a kind, and the field that names the algorithm.
+TAGS = {"aqm": ("Queue", "aqm"), "cc": ("CcConfig", "cc"), "traffic": ("Traffic", "kind")}
+
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
@@ -52,8 +55,30 @@ def list_(
 def _entries() -> dict[str, list[dict[str, Any]]]:
     """Everything that can be listed."""
     entries: dict[str, list[dict[str, Any]]] = json.loads(_sojourn.registry())
+    definitions = json.loads(_sojourn.schema()).get("$defs", {})
+    for kind, (definition, tag) in TAGS.items():
+        for entry in entries[kind]:
+            entry["parameters"] = _parameters(definitions.get(definition, {}), tag, entry["name"])
     entries["papers"] = [_paper_entry(paper) for paper in find_papers()]
     return {kind: entries.get(kind, []) for kind in KINDS}
+
+
+def _parameters(definition: dict[str, Any], tag: str, name: str) -> list[dict[str, Any]]:
+    """The parameters of one algorithm, as the schema has them."""
+    for choice in definition.get("oneOf", []):
+        fields = choice.get("properties", {})
+        if fields.get(tag, {}).get("const") == name:
+            needed = choice.get("required", [])
+            return [
+                {
+                    "name": key,
+                    "default": "required" if key in needed else field.get("default"),
+                    "summary": " ".join(str(field.get("description", "")).split()),
+                }
+                for key, field in fields.items()
+                if key != tag
+            ]
+    return []
 
 
 def _paper_entry(paper: Paper) -> dict[str, Any]:
@@ -82,7 +107,7 @@ def _show_entry(entry: dict[str, Any]) -> None:
         table.add_column(column)
     for parameter in parameters:
         default = parameter.get("default")
-        shown = default if isinstance(default, str) else json.dumps(default)
+        shown = "" if default is None else default if isinstance(default, str) else json.dumps(default)
         table.add_row(str(parameter["name"]), shown, str(parameter.get("summary", "")))
     out.print(table)
 

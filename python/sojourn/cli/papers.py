@@ -85,7 +85,7 @@ def _cell(row: Any, unit: str) -> Text:
     digits, verdict = int(row["decimals"]), str(row["verdict"])
     published = "" if pd.isna(row["published"]) else f"{row['published']:.{digits}f} / "
     own_unit = f" {row['unit']}" if row["unit"] != unit else ""
-    text = Text(f"{published}{estimate_of(row)}{own_unit}")
+    text = Text(f"{published}{estimate_of(row).text(places=digits + 1)}{own_unit}")
     if verdict:
         text.append(f" {MARKS[verdict]}", style=STYLES[verdict])
     return text

@@ -52,10 +52,10 @@ def _surface(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
         axes: Any = made.add_subplot(projection="3d")
         x, y = np.meshgrid(backlog, change, indexing="ij")
         axes.plot_surface(x, y, percent, cmap="cividis", linewidth=0.15, edgecolor="#333333", rcount=51, ccount=25)
-        axes.set(xlabel="backlog (packets)", ylabel="change in an interval (packets)")
+        axes.set(xlabel="backlog (packets)", ylabel="change (packets)")
         axes.set_zlabel("drop probability (%)")
         axes.view_init(elev=26, azim=-128)
-        axes.set_box_aspect((1.35, 1, 0.75), zoom=1.0)
+        axes.set_box_aspect((1.35, 1, 0.75), zoom=0.95)
         axes.set_title(str(spec.get("title", outcome.paper.queues[queue].label)))
         return made
 

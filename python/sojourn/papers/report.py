@@ -205,7 +205,7 @@ def _cell(row: pd.Series[Any], unit: str) -> list[object]:
         tag("td", f"{published}{own_unit if published else ''}", cls="n"),
         tag(
             "td",
-            f"{estimate_of(row)}{own_unit}{mark}",
+            f"{estimate_of(row).text(places=digits + 1)}{own_unit}{mark}",
             cls=f"n {CLASSES[verdict]}".strip(),
             title=str(row["tolerance"]),
         ),
