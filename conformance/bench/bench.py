@@ -133,8 +133,8 @@ def line(case: Case, runs: int, with_ns2: bool) -> tuple[str, float]:
     if with_ns2 and case.ns2_seconds:
         setup, run, sent = ns2(case)
         full = setup + run / sent * packets  # what ns-2 would take for all of it
-        text += f"  ns-2 {run / sent * 1e9:7.0f} ns: {run / sent * 1e9 / per_packet:5.1f}x, {full / seconds:6.1f}x with setting up"
-        text += f" (wanted {case.wanted_ratio:g}x)"
+        text += f"  ns-2 {run / sent * 1e9:7.0f} ns: {run / sent * 1e9 / per_packet:5.1f}x"
+        text += f", {full / seconds:6.1f}x with setting up (wanted {case.wanted_ratio:g}x)"
     if case.wanted_rate:
         text += f"  (wanted {case.wanted_rate / 1e6:g} M/s)"
     return text, per_packet
@@ -180,7 +180,8 @@ def scaling() -> str:
         begin = time.perf_counter()
         sj.run_many(jobs, threads=threads)
         spent.append(time.perf_counter() - begin)
-    return f"8 runs on 1 thread {spent[0]:.2f} s, on 2 threads {spent[1]:.2f} s: {spent[0] / spent[1]:.2f}x (wanted 1.9x; {os.cpu_count()} cores)"
+    times = f"8 runs on 1 thread {spent[0]:.2f} s, on 2 threads {spent[1]:.2f} s"
+    return f"{times}: {spent[0] / spent[1]:.2f}x (wanted 1.9x on 2; {os.cpu_count()} cores)"
 
 
 def main() -> int:

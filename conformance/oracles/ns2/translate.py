@@ -25,10 +25,10 @@ from .queues import Queue, queue, seconds
 
 _INSTANT = "1000000000000000"  # bit/s where a link has no rate: 8 fs a kilobyte
 _AGENTS = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
-_TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn"}
+_TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn", "handshake", "initial_ssthresh"}
 _TIMES = {"min_rto": "minrto_", "max_rto": "maxrto_", "initial_rto": "rtxcur_init_", "tick": "tcpTick_"}
 _COUNTS = {"initial_window": "windowInit_", "dupack_threshold": "numdupacks_", "limited_transmit": "singledup_"}
-_WEB = {"kind", "page_gap", "objects", "object_gap", "object_mean", "object_shape", "pages", "loop"}
+_WEB = {"kind", "page_gap", "objects", "object_gap", "object_mean", "object_shape", "pages", "loop", "request"}
 _MTU = 65000  # a UDP agent cuts what is larger than its packetSize_
 
 _PRELUDE = """\
@@ -182,6 +182,8 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
         raise FieldError(f"{where}.control", tcp["control"], '{ cc = "reno" }')
     if tcp.get("recovery") not in _AGENTS:
         raise FieldError(f"{where}.recovery", tcp.get("recovery"), ", ".join(_AGENTS))
+    if tcp.get("handshake", "oneway") != "oneway":
+        raise FieldError(f"{where}.handshake", tcp["handshake"], '"oneway" in ns-2')
     mss, header = size_bytes(tcp.get("mss", "1000 B"), f"{where}.mss"), size_bytes(tcp.get("header", "40 B"), where)
     settings = [
         ("packetSize_", str(mss)),
@@ -198,6 +200,15 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
         wait = "100 ms" if delayed is True else delayed
         sink_settings.append(("interval_", seconds(time_ns(wait, f"{where}.delayed_ack"))))
     return "Agent/TCP/" + _AGENTS[tcp["recovery"]], sink, settings, sink_settings
+
+
+def _threshold(flow: Flow) -> int | None:
+    """The first ssthresh in segments where it isn't the window, which ns-2 takes by itself."""
+    if "initial_ssthresh" not in flow.tcp:
+        return None
+    mss, where = size_bytes(flow.tcp.get("mss", "1000 B"), "tcp.mss"), f"flows.{flow.group}.tcp"
+    threshold = _window(flow.tcp["initial_ssthresh"], mss, f"{where}.initial_ssthresh")
+    return None if threshold == _window(flow.tcp.get("window", "20 packets"), mss, f"{where}.window") else threshold
 
 
 def _udp_settings(flow: Flow) -> tuple[str, list[tuple[str, str]]]:
@@ -234,6 +245,11 @@ def _web_words(flow: Flow) -> list[str]:
             raise FieldError(f"{where}.{key}", traffic[key], "one of " + ", ".join(sorted(_WEB)))
     if flow.stop is not None:
         raise FieldError(f"flows.{flow.group}.stop", flow.stop, "nothing for web in ns-2")
+    mss = size_bytes(flow.tcp.get("mss", "1000 B"), f"flows.{flow.group}.tcp.mss")
+    if "request" in traffic and size_bytes(traffic["request"], f"{where}.request") != mss:
+        raise FieldError(f"{where}.request", traffic["request"], f"one full segment, {mss} B, in ns-2")
+    if _threshold(flow) is not None:
+        raise FieldError(f"flows.{flow.group}.tcp.initial_ssthresh", flow.tcp["initial_ssthresh"], "window for web in ns-2")
     agent, sink, settings, sink_settings = _tcp_settings(flow)
     loop = traffic.get("loop", "open")
     if loop not in ("open", "closed"):
@@ -266,6 +282,9 @@ def _flow_lines(plan: Plan) -> list[str]:
             amount = -1 if size is None else size_bytes(size, f"{where}.size")
             lines.append(f"tcp {i} {a} {b} {agent} {sink} {_pairs(settings)} {_pairs(sink_settings)} ;# {flow.name}")
             lines.append(f'$ns at {at} "$agent({i}) send {amount}"')
+            threshold = _threshold(flow)
+            if threshold is not None:  # the run begins with a reset that makes it the window
+                lines.append(f'$ns at 0.0 "$agent({i}) set ssthresh_ {threshold}"')
             stop = f"$agent({i}) advance 0; $agent({i}) close"
         elif kind in ("cbr", "onoff"):
             application, settings = _udp_settings(flow)
