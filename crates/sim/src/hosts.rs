@@ -4,11 +4,40 @@ use crate::flow::{Endpoint, Flow};
 use crate::observe::Observer;
 use crate::packet::{Packet, flag};
 use crate::schedule::Kind;
-use crate::tcp::sender::{Call, Progress};
+use crate::tcp::sender::{Call, Outlet, Progress};
 use crate::tcp::{Receiver, Sender};
 use crate::traffic::{Offer, Wish};
-use crate::world::{Completion, Travel, World};
+use crate::world::{Completion, Net, Travel, World};
 use sojourn_units::{Duration, Stream, Time};
+
+/// Sends a sender's segments on their way: they wait for an event somewhere, so nothing else happens meanwhile.
+pub(crate) struct Way<'a, O> {
+    net: &'a mut Net,
+    observer: &'a mut O,
+    begin: u32,
+}
+
+impl<O: Observer> Outlet for Way<'_, O> {
+    #[inline]
+    fn send(&mut self, now: Time, mut packet: Packet) {
+        packet.hop = self.begin;
+        self.net.audit.sent += 1;
+        self.observer.on_send(now, &packet);
+        let settled = self.net.travel(now, &mut packet, false, self.observer);
+        debug_assert!(matches!(settled, Travel::Settled), "no way leads from a sender to its receiver without an event");
+    }
+}
+
+/// A call of a sender of `$flow` at `$now`, its segments sent on their way.
+macro_rules! call {
+    ($world:ident, $flow:ident, $now:expr) => {
+        Call {
+            now: $now,
+            params: &$world.stacks[$flow.stack as usize],
+            out: Way { net: &mut $world.net, observer: &mut $world.observer, begin: $flow.route.forward },
+        }
+    };
+}
 
 impl<O: Observer> World<O> {
     /// A packet reaches the end of its route at `now`, which may lie ahead of the world's time.
@@ -87,8 +116,7 @@ impl<O: Observer> World<O> {
         if ack.incarnation != sender.incarnation() {
             return;
         }
-        let params = &self.stacks[flow.stack as usize];
-        let progress = sender.on_ack(ack, blocks, &mut Call { now, params, out: &mut self.outbox });
+        let progress = sender.on_ack(ack, blocks, &mut call!(self, flow, now));
         self.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
         if let Some(rtt) = sender.fresh_rtt.take() {
             self.observer.on_rtt(now, ack.flow, rtt.as_nanos());
@@ -96,21 +124,10 @@ impl<O: Observer> World<O> {
                 self.rtts[flow.group as usize].add(rtt.as_nanos());
             }
         }
-        self.send_outbox(now, ack.flow);
+        self.arm_sender(ack.flow);
         if progress == Progress::Complete {
             self.complete(now, ack.flow);
         }
-    }
-
-    /// Sends what a sender put out at `now` and arms its timer.
-    #[inline]
-    fn send_outbox(&mut self, now: Time, flow: u32) {
-        let mut outbox = std::mem::take(&mut self.outbox);
-        for packet in outbox.drain(..) {
-            self.launch(now, packet);
-        }
-        self.outbox = outbox;
-        self.arm_sender(flow);
     }
 
     /// Makes sure that an event will come by the time the sending side is due; timers that move
@@ -175,8 +192,7 @@ impl<O: Observer> World<O> {
                     }
                 }
                 Endpoint::Tcp(sender) => {
-                    let params = &self.stacks[flow.stack as usize];
-                    let mut call = Call { now: due, params, out: &mut self.outbox };
+                    let mut call = call!(self, flow, due);
                     match offer {
                         None => sender.on_timer(&mut call),
                         Some(Offer::Stop) => sender.stop(),
@@ -186,7 +202,7 @@ impl<O: Observer> World<O> {
                         flow.size = bytes;
                     }
                     self.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
-                    self.send_outbox(due, index);
+                    self.arm_sender(index);
                 }
             }
         }
@@ -275,9 +291,8 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[index as usize];
         (flow.opened, flow.size, flow.then) = (since, bytes, then);
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
-        let params = &self.stacks[flow.stack as usize];
-        sender.write(Some(bytes), true, &mut Call { now, params, out: &mut self.outbox });
-        self.send_outbox(now, index);
+        sender.write(Some(bytes), true, &mut call!(self, flow, now));
+        self.arm_sender(index);
     }
 
     /// Makes a used slot fresh: packets of its earlier connections are told apart by their incarnation.

@@ -74,7 +74,6 @@ pub struct World<O: Observer = Blind> {
     pub(crate) sessions: Vec<SessionState>,
     pub(crate) warmup: Time,
     pub(crate) seed: u64,
-    pub(crate) outbox: Vec<Packet>,
     pub(crate) completions: Vec<Completion>,
     /// RTT samples of each group.
     pub(crate) rtts: Vec<Quantiles>,
@@ -118,6 +117,11 @@ impl Net {
             }
             arrived = false;
             let Some(link) = hop.link() else { return Travel::Ends(time) };
+            if let Some(arrival) = self.links[link].pass(time, u32::from(packet.size)) {
+                packet.hop += 1;
+                time = arrival;
+                continue;
+            }
             match self.links[link].offer(time, packet) {
                 Offer::Arrives(arrival) => {
                     packet.hop += 1;
@@ -201,7 +205,6 @@ impl<O: Observer> World<O> {
             sessions: Vec::new(),
             warmup: config.warmup,
             seed: config.seed,
-            outbox: Vec::new(),
             completions: Vec::new(),
             rtts: Vec::new(),
             observer,

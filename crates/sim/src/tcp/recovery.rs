@@ -2,14 +2,14 @@
 
 use super::params::Recovery;
 use super::receiver::SackBlocks;
-use super::sender::{Action, Call, Sender, State};
+use super::sender::{Action, Call, Outlet, Sender, State};
 use crate::packet::Packet;
 use sojourn_cc::CongestionController;
 
 impl Sender {
     /// Reno and `NewReno`: only the cumulative ACK tells.
     #[inline]
-    pub(super) fn recover_by_dupacks(&mut self, ack: &Packet, echo: bool, call: &mut Call) {
+    pub(super) fn recover_by_dupacks<O: Outlet>(&mut self, ack: &Packet, echo: bool, call: &mut Call<O>) {
         if ack.seq > self.una {
             let stays = call.params.recovery == Recovery::NewReno && self.state == State::Recovery && ack.seq < self.recover;
             if stays { self.partial_ack(ack, call) } else { self.full_ack(ack, echo, call) }
@@ -24,7 +24,7 @@ impl Sender {
         }
     }
 
-    fn full_ack(&mut self, ack: &Packet, echo: bool, call: &mut Call) {
+    fn full_ack<O: Outlet>(&mut self, ack: &Packet, echo: bool, call: &mut Call<O>) {
         let was = self.una;
         let recovered = self.state == State::Recovery;
         self.inflation = 0;
@@ -38,7 +38,7 @@ impl Sender {
         }
     }
 
-    fn partial_ack(&mut self, ack: &Packet, call: &mut Call) {
+    fn partial_ack<O: Outlet>(&mut self, ack: &Packet, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         // Deflate by what was acknowledged and add one segment back (RFC 6582 section 3.2 step 3).
         let acked = (ack.seq - self.una).div_ceil(mss) as u32;
@@ -48,8 +48,10 @@ impl Sender {
             self.cc.set_cwnd((self.cc.cwnd() - f64::from(acked - self.inflation)).max(1.0));
             self.inflation = 1;
         }
+        let was = self.una;
         self.una = ack.seq;
         self.next = self.next.max(self.una);
+        self.grow(ack, was, false, call);
         if !self.partial_seen {
             self.restart_timer(call);
         }
@@ -59,7 +61,7 @@ impl Sender {
         self.next = self.next.max(self.una + mss);
     }
 
-    fn duplicate_ack(&mut self, call: &mut Call) {
+    fn duplicate_ack<O: Outlet>(&mut self, call: &mut Call<O>) {
         self.dupacks += 1;
         let threshold = call.params.dupack_threshold;
         if self.dupacks == threshold {
@@ -79,7 +81,7 @@ impl Sender {
         }
     }
 
-    fn resend_first(&mut self, inflation: u32, call: &mut Call) {
+    fn resend_first<O: Outlet>(&mut self, inflation: u32, call: &mut Call<O>) {
         self.stop_timing();
         self.force_timer(call);
         self.output(self.una, call);
@@ -87,7 +89,7 @@ impl Sender {
     }
 
     /// SACK where segments in flight are counted up and down (ns-2's Sack1).
-    pub(super) fn recover_by_pipe(&mut self, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call) {
+    pub(super) fn recover_by_pipe<O: Outlet>(&mut self, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call<O>) {
         let Some(mut board) = self.board.take() else { return };
         if self.state == State::Recovery {
             self.pipe_in_recovery(&mut board, ack, blocks, echo, call);
@@ -112,7 +114,7 @@ impl Sender {
         }
     }
 
-    fn enter_pipe(&mut self, board: &mut super::sack::Board, call: &mut Call) {
+    fn enter_pipe<O: Outlet>(&mut self, board: &mut super::sack::Board, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let cut_for_mark = self.last == Action::Mark;
         if self.beyond_recover() || !call.params.careful {
@@ -130,7 +132,14 @@ impl Sender {
         board.resent = self.una + mss;
     }
 
-    fn pipe_in_recovery(&mut self, board: &mut super::sack::Board, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call) {
+    fn pipe_in_recovery<O: Outlet>(
+        &mut self,
+        board: &mut super::sack::Board,
+        ack: &Packet,
+        blocks: Option<SackBlocks>,
+        echo: bool,
+        call: &mut Call<O>,
+    ) {
         board.pipe -= 1;
         if ack.seq >= self.recover {
             self.recover = 0;
@@ -138,8 +147,10 @@ impl Sender {
             self.advance(ack, echo, call);
             board.clear();
         } else if ack.seq > self.una {
+            let was = self.una;
             self.una = ack.seq;
             self.next = self.next.max(self.una);
+            self.grow(ack, was, echo, call);
             board.update(self.una, blocks);
             board.pipe -= 1;
             self.restart_timer(call);
@@ -152,7 +163,7 @@ impl Sender {
     }
 
     /// Sends holes, then new data, while the counted pipe leaves room.
-    fn fill_pipe(&mut self, call: &mut Call) {
+    fn fill_pipe<O: Outlet>(&mut self, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         loop {
             let edge = self.una + u64::from(self.receive_window(call.params)) * mss;
@@ -176,7 +187,7 @@ impl Sender {
     }
 
     /// SACK as RFC 6675 says.
-    pub(super) fn recover_by_board(&mut self, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call) {
+    pub(super) fn recover_by_board<O: Outlet>(&mut self, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call<O>) {
         let Some(mut board) = self.board.take() else { return };
         let (was, news) = (self.una, ack.seq > self.una);
         let fresh = board.update(ack.seq.max(self.una), blocks);
@@ -196,7 +207,9 @@ impl Sender {
                 if params.timestamps {
                     self.end_backoff();
                 }
+                self.grow(ack, was, echo, call);
             }
+            State::Recovery if fresh > 0 => self.grow(ack, was, echo, call),
             State::Recovery => {}
             _ if news => {
                 self.advance(ack, echo, call);
@@ -228,13 +241,13 @@ impl Sender {
         }
     }
 
-    fn resend_at(&mut self, seq: u64, board: &mut super::sack::Board, call: &mut Call) {
+    fn resend_at<O: Outlet>(&mut self, seq: u64, board: &mut super::sack::Board, call: &mut Call<O>) {
         self.output(seq, call);
         board.resent = board.resent.max(seq + u64::from(call.params.mss));
     }
 
     /// RFC 6675 section 5 step C: while the pipe leaves room for a segment, send what `NextSeg` gives.
-    fn fill_from_board(&mut self, board: &mut super::sack::Board, lost: u64, call: &mut Call) {
+    fn fill_from_board<O: Outlet>(&mut self, board: &mut super::sack::Board, lost: u64, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let edge = self.una + u64::from(self.receive_window(call.params)) * mss;
         let window = (self.cc.cwnd() * mss as f64) as u64;

@@ -95,14 +95,27 @@ pub struct Sender {
     count_from: Time,
 }
 
+/// Where a sender's segments go.
+pub trait Outlet {
+    /// Sends a packet at `now`.
+    fn send(&mut self, now: Time, packet: Packet);
+}
+
 /// What every call needs: the time, the stack's habits and where segments go.
-pub struct Call<'a> {
+pub struct Call<'a, O> {
     /// When.
     pub now: Time,
     /// The habits of this sender's stack.
     pub params: &'a TcpParams,
     /// Where segments go.
-    pub out: &'a mut Vec<Packet>,
+    pub out: O,
+}
+
+impl<O: Outlet> Call<'_, O> {
+    #[inline]
+    fn send(&mut self, packet: Packet) {
+        self.out.send(self.now, packet);
+    }
 }
 
 impl Sender {
@@ -179,7 +192,7 @@ impl Sender {
     }
 
     /// The application hands over `bytes` more (`None`: without end); with `last`, these are the last.
-    pub fn write(&mut self, bytes: Option<u64>, last: bool, call: &mut Call) {
+    pub fn write<O: Outlet>(&mut self, bytes: Option<u64>, last: bool, call: &mut Call<O>) {
         self.limit = bytes.map_or(u64::MAX, |bytes| self.limit.saturating_add(bytes));
         self.closing |= last;
         match self.state {
@@ -204,21 +217,21 @@ impl Sender {
         self.limit = self.limit.min(self.max);
     }
 
-    fn restart_if_idle(&mut self, call: &Call) {
+    fn restart_if_idle<O>(&mut self, call: &Call<O>) {
         let idle = call.now.since(self.last_sent) > self.rtt.rto(call.params);
         if call.params.restart_after_idle && self.una == self.max && idle {
             self.cc.set_cwnd(self.cc.cwnd().min(call.params.initial_window));
         }
     }
 
-    fn send_syn(&mut self, call: &mut Call) {
+    fn send_syn<O: Outlet>(&mut self, call: &mut Call<O>) {
         self.syns += 1;
         if self.timed.0 == 0 && self.syns == 1 {
             self.timed = (1, call.now);
         }
         self.deadline = call.now + self.rtt.rto(call.params);
         let size = call.params.header as u16;
-        call.out.push(Packet { size, flags: flag::SYN, ..self.packet(0, call.now) });
+        call.send(Packet { size, flags: flag::SYN, ..self.packet(0, call.now) });
     }
 
     fn packet(&self, seq: u64, now: Time) -> Packet {
@@ -236,7 +249,7 @@ impl Sender {
         }
     }
 
-    fn on_syn_ack(&mut self, ack: &Packet, call: &mut Call) {
+    fn on_syn_ack<O: Outlet>(&mut self, ack: &Packet, call: &mut Call<O>) {
         if self.state != State::Opening {
             return;
         }
@@ -250,14 +263,14 @@ impl Sender {
         self.state = State::Open;
         self.deadline = Time::NEVER;
         if call.params.handshake == Handshake::ThreeWay {
-            call.out.push(Packet { size: call.params.header as u16, flags: flag::ACK, ..self.packet(0, call.now) });
+            call.send(Packet { size: call.params.header as u16, flags: flag::ACK, ..self.packet(0, call.now) });
         }
         self.send_new(0, call);
     }
 
     /// An ACK arrives with its SACK blocks.
     #[inline]
-    pub fn on_ack(&mut self, ack: &Packet, blocks: Option<SackBlocks>, call: &mut Call) -> Progress {
+    pub fn on_ack<O: Outlet>(&mut self, ack: &Packet, blocks: Option<SackBlocks>, call: &mut Call<O>) -> Progress {
         if ack.has(flag::SYN) {
             self.on_syn_ack(ack, call);
             return Progress::Going;
@@ -272,6 +285,7 @@ impl Sender {
         }
         match call.params.recovery {
             Recovery::Reno | Recovery::NewReno => self.recover_by_dupacks(ack, echo, call),
+            Recovery::Sack if call.params.rate_halving => self.recover_by_halving(ack, blocks, echo, call),
             Recovery::Sack if call.params.counted_pipe => self.recover_by_pipe(ack, blocks, echo, call),
             Recovery::Sack => self.recover_by_board(ack, blocks, echo, call),
         }
@@ -279,7 +293,7 @@ impl Sender {
             self.state = State::Done;
             self.deadline = Time::NEVER;
             if call.params.handshake == Handshake::ThreeWay {
-                call.out.push(Packet { size: call.params.header as u16, flags: flag::ACK, ..self.packet(self.max, call.now) });
+                call.send(Packet { size: call.params.header as u16, flags: flag::ACK, ..self.packet(self.max, call.now) });
             }
             return Progress::Complete;
         }
@@ -287,7 +301,7 @@ impl Sender {
     }
 
     /// A congestion mark is echoed: cut once a window (RFC 3168 section 6.1.2).
-    fn on_echo(&mut self, ack: u64, call: &mut Call) {
+    fn on_echo<O: Outlet>(&mut self, ack: u64, call: &mut Call<O>) {
         if ack <= self.recover && self.recover != 0 && self.last != Action::Timeout {
             return;
         }
@@ -323,7 +337,7 @@ impl Sender {
 
     /// New data is acknowledged outside recovery: advance, sample, restart the timer.
     #[inline]
-    pub(super) fn advance(&mut self, ack: &Packet, echo: bool, call: &mut Call) {
+    pub(super) fn advance<O: Outlet>(&mut self, ack: &Packet, echo: bool, call: &mut Call<O>) {
         self.dupacks = 0;
         self.after_timeout = false;
         self.una = ack.seq;
@@ -348,7 +362,7 @@ impl Sender {
 
     /// Tells the controller of what an ACK brought; one that echoes a mark brings no growth.
     #[inline]
-    pub(super) fn grow(&mut self, ack: &Packet, was: u64, echo: bool, call: &Call) {
+    pub(super) fn grow<O>(&mut self, ack: &Packet, was: u64, echo: bool, call: &Call<O>) {
         if !echo {
             self.mark_backoff = false;
         }
@@ -371,7 +385,7 @@ impl Sender {
         });
     }
 
-    fn sample_rtt(&mut self, rtt: Duration, sent: Time, call: &Call) {
+    fn sample_rtt<O>(&mut self, rtt: Duration, sent: Time, call: &Call<O>) {
         self.rtt.sample(rtt, sent, self.phase, call.params);
         self.fresh_rtt = Some(rtt);
         if call.now >= self.count_from {
@@ -393,12 +407,12 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn restart_timer(&mut self, call: &Call) {
+    pub(super) fn restart_timer<O>(&mut self, call: &Call<O>) {
         let outstanding = self.next > self.una || self.una < self.max;
         self.deadline = if outstanding { call.now + self.rtt.rto(call.params) } else { Time::NEVER };
     }
 
-    pub(super) fn force_timer(&mut self, call: &Call) {
+    pub(super) fn force_timer<O>(&mut self, call: &Call<O>) {
         self.deadline = call.now + self.rtt.rto(call.params);
     }
 
@@ -408,7 +422,7 @@ impl Sender {
 
     /// Sends the segment that starts at `seq`, at most to the next point known to have arrived.
     #[inline]
-    pub(super) fn output(&mut self, seq: u64, call: &mut Call) {
+    pub(super) fn output<O: Outlet>(&mut self, seq: u64, call: &mut Call<O>) {
         let params = call.params;
         let length = u64::from(params.mss).min(self.limit - seq);
         let again = seq < self.max;
@@ -441,12 +455,12 @@ impl Sender {
         self.last_sent = call.now;
         let srtt_ms = self.rtt.srtt().as_nanos() / 1_000_000;
         let size = (params.header as u64 + length) as u16;
-        call.out.push(Packet { size, flags, extra: srtt_ms.min(0xffff) as u32, ..self.packet(seq, call.now) });
+        call.send(Packet { size, flags, extra: srtt_ms.min(0xffff) as u32, ..self.packet(seq, call.now) });
     }
 
     /// Sends what the window allows from `next` on; at most `burst` segments unless 0.
     #[inline]
-    pub(super) fn send_new(&mut self, burst: u32, call: &mut Call) {
+    pub(super) fn send_new<O: Outlet>(&mut self, burst: u32, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let window = (self.cc.cwnd() as u64 + u64::from(self.inflation)).min(u64::from(self.receive_window(call.params)));
         let edge = self.una.saturating_add(window.saturating_mul(mss));
@@ -473,7 +487,7 @@ impl Sender {
     }
 
     /// One new segment on an early duplicate ACK (RFC 3042).
-    pub(super) fn limited_transmit(&mut self, call: &mut Call) {
+    pub(super) fn limited_transmit<O: Outlet>(&mut self, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let allowed = (self.cc.cwnd() + f64::from(self.dupacks)) * mss as f64;
         let length = mss.min(self.limit.saturating_sub(self.next));
@@ -486,7 +500,7 @@ impl Sender {
     }
 
     /// Cuts the window for a loss and enters recovery.
-    pub(super) fn enter_recovery(&mut self, call: &mut Call) {
+    pub(super) fn enter_recovery<O: Outlet>(&mut self, call: &mut Call<O>) {
         self.recover = self.max;
         self.last = Action::FastRetransmit;
         self.state = State::Recovery;
@@ -505,7 +519,7 @@ impl Sender {
     }
 
     /// The timer fires at `call.now`.
-    pub fn on_timer(&mut self, call: &mut Call) {
+    pub fn on_timer<O: Outlet>(&mut self, call: &mut Call<O>) {
         if call.now < self.deadline {
             return;
         }
@@ -540,6 +554,10 @@ impl Sender {
         self.after_timeout = true;
         self.rtt.back_off(call.params);
         self.stop_timing();
+        self.force_timer(call);
+        if call.params.rate_halving {
+            return self.resend_all(call);
+        }
         if let Some(board) = &mut self.board {
             board.resent = 0;
             if call.params.counted_pipe {
@@ -547,7 +565,6 @@ impl Sender {
             }
         }
         self.next = self.una;
-        self.force_timer(call);
         self.send_new(0, call);
     }
 }
