@@ -436,7 +436,9 @@ impl<O: Observer> World<O> {
             };
             size_of::<Flow>() + endpoint + flow.receiver.memory() + flow.application.as_ref().map_or(0, |_| size_of::<Application>())
         };
-        self.flows.iter().map(flow).sum::<usize>() + self.net.schedule.memory() + self.net.links.iter().map(Link::memory).sum::<usize>()
+        self.flows.iter().map(flow).sum::<usize>()
+            + self.net.schedule.memory()
+            + self.net.links.iter().map(Link::memory).sum::<usize>()
             + self.net.lanes.memory()
             + self.net.hops.capacity() * size_of::<Hop>()
     }

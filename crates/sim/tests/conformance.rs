@@ -154,7 +154,11 @@ fn habits(tcp: &mut TcpParams, words: &[&str]) {
     for word in words {
         let (key, value) = word.split_once('=').unwrap_or_else(|| panic!("{word}: a habit is key=value"));
         let number = || value.parse::<f64>().unwrap_or_else(|_| panic!("{word}: a number"));
-        let time = || parse_duration(value.trim_end_matches(|c: char| c.is_alphabetic()).to_string().as_str()).or_else(|_| parse_duration(&spaced(value))).unwrap();
+        let time = || {
+            parse_duration(value.trim_end_matches(|c: char| c.is_alphabetic()).to_string().as_str())
+                .or_else(|_| parse_duration(&spaced(value)))
+                .unwrap()
+        };
         match key {
             "recovery" => {
                 tcp.recovery = match value {

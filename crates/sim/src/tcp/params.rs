@@ -96,6 +96,9 @@ pub struct TcpParams {
     pub strict: bool,
     /// SACK: count a pipe up and down as ns-2's Sack1; else compute it from the scoreboard (RFC 6675).
     pub counted_pipe: bool,
+    /// SACK as ns-2's TCP-Linux has it: what lies four segments below the highest that arrived is lost, also when it was
+    /// sent again; the window in use shrinks by one on every second ACK; a timeout keeps the scoreboard.
+    pub rate_halving: bool,
     /// Grow only while the congestion window holds the sender back (RFC 7661; Linux).
     pub growth_needs_limit: bool,
     /// Fall back to the initial window after an RTO's idle time (RFC 5681 section 4.1).
@@ -144,6 +147,7 @@ impl TcpParams {
             careful: true,
             strict: true,
             counted_pipe: false,
+            rate_halving: false,
             growth_needs_limit: true,
             restart_after_idle: true,
             clock_offset: 0,
@@ -174,6 +178,23 @@ impl TcpParams {
             growth_needs_limit: false,
             restart_after_idle: false,
             ..Self::rfc()
+        }
+    }
+
+    /// ns-2.35's TCP-Linux agent (`tcp/tcp-linux.cc`, `tcp/scoreboard1.cc`) with timestamps on: a clock of 1 ms, and no SYN
+    /// before the first data.
+    pub fn ns2_linux() -> Self {
+        TcpParams {
+            recovery: Recovery::Sack,
+            handshake: Handshake::None,
+            max_rto: Duration::from_secs(120),
+            tick: Duration::from_millis(1),
+            timestamps: true,
+            limited_transmit: false,
+            counted_pipe: false,
+            rate_halving: true,
+            growth_needs_limit: true,
+            ..Self::ns2()
         }
     }
 

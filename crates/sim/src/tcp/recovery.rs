@@ -48,8 +48,10 @@ impl Sender {
             self.cc.set_cwnd((self.cc.cwnd() - f64::from(acked - self.inflation)).max(1.0));
             self.inflation = 1;
         }
+        let was = self.una;
         self.una = ack.seq;
         self.next = self.next.max(self.una);
+        self.grow(ack, was, false, call);
         if !self.partial_seen {
             self.restart_timer(call);
         }
@@ -138,7 +140,14 @@ impl Sender {
         board.resent = self.una + mss;
     }
 
-    fn pipe_in_recovery<O: Outlet>(&mut self, board: &mut super::sack::Board, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call<O>) {
+    fn pipe_in_recovery<O: Outlet>(
+        &mut self,
+        board: &mut super::sack::Board,
+        ack: &Packet,
+        blocks: Option<SackBlocks>,
+        echo: bool,
+        call: &mut Call<O>,
+    ) {
         board.pipe -= 1;
         if ack.seq >= self.recover {
             self.recover = 0;
@@ -146,8 +155,10 @@ impl Sender {
             self.advance(ack, echo, call);
             board.clear();
         } else if ack.seq > self.una {
+            let was = self.una;
             self.una = ack.seq;
             self.next = self.next.max(self.una);
+            self.grow(ack, was, echo, call);
             board.update(self.una, blocks);
             board.pipe -= 1;
             self.restart_timer(call);
@@ -204,7 +215,9 @@ impl Sender {
                 if params.timestamps {
                     self.end_backoff();
                 }
+                self.grow(ack, was, echo, call);
             }
+            State::Recovery if fresh > 0 => self.grow(ack, was, echo, call),
             State::Recovery => {}
             _ if news => {
                 self.advance(ack, echo, call);

@@ -296,6 +296,7 @@ impl Sender {
         }
         match call.params.recovery {
             Recovery::Reno | Recovery::NewReno => self.recover_by_dupacks(ack, echo, call),
+            Recovery::Sack if call.params.rate_halving => self.recover_by_halving(ack, blocks, echo, call),
             Recovery::Sack if call.params.counted_pipe => self.recover_by_pipe(ack, blocks, echo, call),
             Recovery::Sack => self.recover_by_board(ack, blocks, echo, call),
         }
@@ -399,20 +400,16 @@ impl Sender {
         self.restart_timer(call);
     }
 
-    /// Tells the controller of new data, unless the ACK echoes a mark.
+    /// Tells the controller of what an ACK brought; one that echoes a mark brings no growth.
     #[inline]
     pub(super) fn grow<O>(&mut self, ack: &Packet, was: u64, echo: bool, call: &Call<O>) {
-        if echo {
-            return;
+        if !echo {
+            self.mark_backoff = false;
         }
-        self.mark_backoff = false;
         let params = call.params;
         let mss = f64::from(params.mss);
         let in_flight = (self.max - was) as f64 / mss;
-        let window_limited = !params.growth_needs_limit || in_flight + 1.0 >= self.cc.cwnd();
-        if !window_limited {
-            return;
-        }
+        let full = !params.growth_needs_limit || in_flight + 1.0 >= self.cc.cwnd();
         self.cc.on_ack(&Ack {
             now: call.now,
             acked: (self.una - was) as f64 / mss,
@@ -421,7 +418,10 @@ impl Sender {
             rtt_min: self.rtt.min(),
             one_way_delay: Some(ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
             in_flight,
-            window_limited,
+            window_limited: full && !echo,
+            recovering: self.state == State::Recovery,
+            una: self.una,
+            next: self.max,
         });
     }
 
@@ -604,6 +604,10 @@ impl Sender {
         self.after_timeout = true;
         self.rtt.back_off(call.params);
         self.stop_timing();
+        self.force_timer(call);
+        if call.params.rate_halving {
+            return self.resend_all(call);
+        }
         if let Some(board) = &mut self.board {
             board.resent = 0;
             if call.params.counted_pipe {
@@ -611,7 +615,6 @@ impl Sender {
             }
         }
         self.next = self.una;
-        self.force_timer(call);
         self.send_new(0, call);
     }
 }
