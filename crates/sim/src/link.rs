@@ -93,6 +93,8 @@ struct Body {
     changes: VecDeque<(Time, Rate)>,
     queue: Queue,
     next_update: Time,
+    /// When something follows next; until then there is nothing to catch up with.
+    due: Time,
     last_arrival: Time,
     window: (Time, Time),
     before: Option<Counters>,
@@ -142,6 +144,7 @@ impl Link {
             changes: config.changes.into(),
             queue,
             next_update,
+            due: Time::ZERO,
             last_arrival: Time::ZERO,
             window,
             before: None,
@@ -190,6 +193,7 @@ impl Link {
     pub fn start_trace(&mut self, every: Duration) {
         self.body.traces.push(LinkTrace::new(every));
         self.body.next_sample = Time::ZERO;
+        self.body.due = Time::ZERO;
         self.plain = false;
     }
 
@@ -239,23 +243,26 @@ impl Link {
         }
     }
 
-    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
+    /// When a packet of `size` bytes arrives at the other end if nothing is decided here at `now`: a link that merely
+    /// delays, or a plain one that is free.
     #[inline]
+    pub fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
+        let Some(serializer) = &mut self.serializer else {
+            self.passed.0 += 1;
+            self.passed.1 += u64::from(size);
+            return Some(now + self.delay);
+        };
+        if !self.plain || self.free_at > now {
+            return None;
+        }
+        self.passed.0 += 1;
+        self.passed.1 += u64::from(size);
+        self.free_at = now + serializer.send_first(size);
+        Some(self.free_at + self.delay)
+    }
+
+    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
     pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
-        if self.plain && self.free_at <= now {
-            self.passed.0 += 1;
-            self.passed.1 += u64::from(packet.size);
-            if let Some(serializer) = &mut self.serializer {
-                serializer.idle();
-                self.free_at = now + serializer.send(u32::from(packet.size));
-            }
-            return Offer::Arrives(self.free_at + self.delay);
-        }
-        if self.serializer.is_none() {
-            self.passed.0 += 1;
-            self.passed.1 += u64::from(packet.size);
-            return Offer::Arrives(now + self.delay);
-        }
         debug_assert!(now >= self.body.last_arrival, "link {}: a packet came before its predecessor", self.body.name);
         self.body.last_arrival = now;
         self.advance(now);
@@ -265,33 +272,38 @@ impl Link {
     /// Brings everything that follows lazily up to `now`: departures first, then the timer, then what is offered.
     #[inline]
     fn advance(&mut self, now: Time) {
+        if now < self.body.due {
+            return;
+        }
         let from = self.body.window.0;
         if now >= from && self.body.before.is_none() {
-            self.body.run_to(from, self.free_at);
+            self.body.catch_up(from, self.free_at);
             self.body.stats.queue.restart(from);
             self.body.before = Some(self.counters());
         }
-        self.body.run_to(now, self.free_at);
+        self.body.catch_up(now, self.free_at);
     }
 
     /// The time to send `size` bytes from `start` on.
     #[inline]
     fn sending_time(&mut self, start: Time, idle: bool, size: u32) -> Duration {
+        if !self.body.changes.is_empty() {
+            self.change_rate(start);
+        }
+        match &mut self.serializer {
+            None => Duration::ZERO,
+            Some(serializer) if idle => serializer.send_first(size),
+            Some(serializer) => serializer.send(size),
+        }
+    }
+
+    fn change_rate(&mut self, start: Time) {
         while let Some(&(at, rate)) = self.body.changes.front() {
             if at > start {
                 break;
             }
             self.body.changes.pop_front();
             self.serializer = Some(Serializer::new(rate));
-        }
-        match &mut self.serializer {
-            None => Duration::ZERO,
-            Some(serializer) => {
-                if idle {
-                    serializer.idle();
-                }
-                serializer.send(size)
-            }
         }
     }
 
@@ -313,6 +325,7 @@ impl Link {
         let start = if idle { now } else { self.free_at };
         if !idle {
             waiting.push_back(Waiting { start, since: now, size: arrival.size, flow: arrival.flow });
+            body.due = body.due.min(start);
             *bytes += u64::from(arrival.size);
             if body.measure != Measure::Counts {
                 body.stats.queue.set(now, waiting.len() as u64, *bytes);
@@ -325,7 +338,9 @@ impl Link {
         }
         let end = start + self.sending_time(start, idle, arrival.size);
         self.free_at = end;
-        self.body.account(now, start, end, arrival.size);
+        if self.body.measure != Measure::Counts {
+            self.body.account(now, start, end, arrival.size);
+        }
         Offer::Arrives(end + self.delay)
     }
 
@@ -372,10 +387,11 @@ impl Link {
 
     /// Brings the accounts to the end of the run.
     pub fn finish(&mut self, end: Time) {
+        self.body.due = Time::ZERO;
         self.advance(end);
         let (total, before) = (self.counters(), self.body.before.unwrap_or_default());
         let stats = &mut self.body.stats;
-        stats.queue.advance(end);
+        stats.queue.finish(end);
         stats.counters = Counters {
             arrived: total.arrived - before.arrived,
             arrived_bytes: total.arrived_bytes - before.arrived_bytes,
@@ -405,15 +421,14 @@ impl Body {
         }
     }
 
-    #[inline]
-    fn run_to(&mut self, now: Time, free_at: Time) {
+    /// When something follows next: a departure, the timer, a sample, or the start of the window of statistics.
+    fn next_due(&self) -> Time {
         let head = match &self.queue {
             Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
             Queue::Kept { .. } => Time::NEVER,
         };
-        if head.min(self.next_update).min(self.next_sample) <= now {
-            self.catch_up(now, free_at);
-        }
+        let window = if self.before.is_none() { self.window.0 } else { Time::NEVER };
+        head.min(self.next_update).min(self.next_sample).min(window)
     }
 
     fn catch_up(&mut self, now: Time, free_at: Time) {
@@ -422,18 +437,18 @@ impl Body {
                 Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
                 Queue::Kept { .. } => Time::NEVER,
             };
-            let next = head.min(self.next_update).min(self.next_sample);
-            if next > now {
-                return;
-            }
-            if head == next {
+            let timer = self.next_update.min(self.next_sample);
+            if head <= now && head <= timer {
                 self.leave();
-            } else if self.next_update == next {
-                self.update(next, free_at);
+            } else if timer > now {
+                break;
+            } else if self.next_update <= self.next_sample {
+                self.update(timer, free_at);
             } else {
-                self.sample(next);
+                self.sample(timer);
             }
         }
+        self.due = self.next_due();
     }
 
     /// Takes the samples due at `now`.
@@ -484,7 +499,7 @@ impl Body {
     #[inline]
     fn account(&mut self, arrived: Time, start: Time, end: Time, size: u32) {
         let (from, to) = self.window;
-        if self.measure == Measure::Counts || end <= from {
+        if end <= from {
             return;
         }
         let stats = &mut self.stats;

@@ -118,6 +118,11 @@ impl Net {
             }
             arrived = false;
             let Some(link) = hop.link() else { return Travel::Ends(time) };
+            if let Some(arrival) = self.links[link].pass(time, u32::from(packet.size)) {
+                packet.hop += 1;
+                time = arrival;
+                continue;
+            }
             match self.links[link].offer(time, packet) {
                 Offer::Arrives(arrival) => {
                     packet.hop += 1;

@@ -346,20 +346,16 @@ impl Sender {
         self.restart_timer(call);
     }
 
-    /// Tells the controller of new data, unless the ACK echoes a mark.
+    /// Tells the controller of what an ACK brought; one that echoes a mark brings no growth.
     #[inline]
     pub(super) fn grow(&mut self, ack: &Packet, was: u64, echo: bool, call: &Call) {
-        if echo {
-            return;
+        if !echo {
+            self.mark_backoff = false;
         }
-        self.mark_backoff = false;
         let params = call.params;
         let mss = f64::from(params.mss);
         let in_flight = (self.max - was) as f64 / mss;
-        let window_limited = !params.growth_needs_limit || in_flight + 1.0 >= self.cc.cwnd().min(f64::from(self.receive_window(params)));
-        if !window_limited {
-            return;
-        }
+        let full = !params.growth_needs_limit || in_flight + 1.0 >= self.cc.cwnd().min(f64::from(self.receive_window(params)));
         self.cc.on_ack(&Ack {
             now: call.now,
             acked: (self.una - was) as f64 / mss,
@@ -368,7 +364,10 @@ impl Sender {
             rtt_min: self.rtt.min(),
             one_way_delay: Some(ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
             in_flight,
-            window_limited,
+            window_limited: full && !echo,
+            recovering: self.state == State::Recovery,
+            una: self.una,
+            next: self.max,
         });
     }
 
