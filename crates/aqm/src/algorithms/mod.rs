@@ -1,5 +1,6 @@
 //! One file per algorithm.
 
+pub mod cpc;
 pub mod drop_tail;
 pub mod external;
 pub mod fuzzy_red;
