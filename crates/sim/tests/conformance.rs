@@ -65,7 +65,6 @@ struct Timeline {
     show_receiver: bool,
     /// The lines of the sender and of the receiver.
     lines: [Vec<Line>; 2],
-    arriving: Option<(Time, String)>,
 }
 
 impl Timeline {
@@ -122,7 +121,7 @@ impl Observer for Timeline {
             event += if packet.has(flag::FIN) { " fin" } else { "" };
             event += if packet.has(flag::ECE) { " ECE" } else { "" };
             event += &if packet.window == u16::MAX { String::new() } else { format!(" window {}", packet.window) };
-            self.arriving = Some((now, event));
+            self.lines[0].push(Line { time: now, event, ..Default::default() });
         } else {
             event += if packet.has(flag::CE) { " CE" } else { "" };
             self.lines[1].push(Line { time: now, event: format!("          receives {event}"), ..Default::default() });
@@ -131,11 +130,11 @@ impl Observer for Timeline {
 
     fn on_window(&mut self, now: Time, _: u32, cwnd: f64, ssthresh: f64) {
         let threshold = if ssthresh >= 1e6 { "-".into() } else { format!("{ssthresh}") };
-        let event = match self.arriving.take() {
-            Some((at, event)) if at == now => event,
-            _ => "timer".into(),
-        };
-        self.lines[0].push(Line { time: now, event, window: format!("cwnd {cwnd:5.2}  ssthresh {threshold:>3}"), sends: Vec::new() });
+        let window = format!("cwnd {cwnd:5.2}  ssthresh {threshold:>3}");
+        // What the sender did comes first, then the window that it left.
+        if let Some(line) = self.lines[0].last_mut().filter(|line| line.time == now && line.window.is_empty()) {
+            line.window = window;
+        }
     }
 }
 
@@ -250,7 +249,6 @@ fn play(script: Script) -> String {
         header: u64::from(script.tcp.header),
         show_receiver: script.show_receiver,
         lines: Default::default(),
-        arriving: None,
     };
     let config = WorldConfig {
         seed: 1,
