@@ -14,6 +14,6 @@ mod hystart;
 mod registry;
 
 pub use classic::{Classic, WindowLaw};
-pub use hystart::HyStart;
 pub use controller::{Ack, Congestion, CongestionController, ParamError, Signal, Start};
+pub use hystart::HyStart;
 pub use registry::{AnyController, CcConfig, Entry, REGISTRY};
