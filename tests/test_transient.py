@@ -37,7 +37,8 @@ def test_a_fall_is_measured_as_a_rise() -> None:
 def test_a_series_that_never_gets_there_has_no_rise_and_does_not_settle() -> None:
     t = np.linspace(0, 1, 11)
     found = transient(t, 0.1 * t, 1.0, start=0.0)
-    assert math.isnan(found.rise) and math.isnan(found.settling)
+    assert math.isnan(found.rise)
+    assert math.isnan(found.settling)
 
 
 def test_the_band_is_at_least_what_is_asked() -> None:

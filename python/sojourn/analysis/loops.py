@@ -139,4 +139,6 @@ def _march(loop: control.TransferFunction, dead_time: float, until: float, size:
             x = phi @ x + g0 * errors[k - 1] + g1 * errors[k]
         y[k] = float(c[0] @ x) + float(d[0, 0]) * errors[k]
     t = np.arange(count) * dt
-    return t, np.asarray(np.where(t >= dead_time, np.interp(t - dead_time, t, y), 0.0), dtype=np.float64)
+    return np.asarray(t, dtype=np.float64), np.asarray(
+        np.where(t >= dead_time, np.interp(t - dead_time, t, y), 0.0), dtype=np.float64
+    )
