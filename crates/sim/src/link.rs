@@ -29,6 +29,13 @@ pub struct LinkConfig {
     pub measure: Measure,
 }
 
+impl LinkConfig {
+    /// Whether nothing is decided or measured on it.
+    pub(crate) fn is_lane(&self) -> bool {
+        self.measure == Measure::Counts && self.changes.is_empty() && matches!(self.door.aqm, AnyAqm::DropTail(_))
+    }
+}
+
 /// How much a link measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
@@ -79,8 +86,11 @@ pub struct Link {
     /// When the transmitter is free.
     free_at: Time,
     serializer: Option<Serializer>,
-    /// Nothing is decided or measured here: a packet that finds the link free passes at once.
+    /// When something follows next: a departure, the timer, a sample; until then there is nothing to catch up with.
+    due: Time,
+    /// Nothing is decided here but whether there is room: a packet that finds the link free passes at once.
     plain: bool,
+    measured: bool,
     /// Packets and bytes that passed at once.
     passed: (u64, u64),
     body: Box<Body>,
@@ -93,8 +103,6 @@ struct Body {
     changes: VecDeque<(Time, Rate)>,
     queue: Queue,
     next_update: Time,
-    /// When something follows next; until then there is nothing to catch up with.
-    due: Time,
     last_arrival: Time,
     window: (Time, Time),
     before: Option<Counters>,
@@ -129,10 +137,8 @@ impl Link {
     pub fn new(config: LinkConfig, window: (Time, Time)) -> Self {
         let needs = config.door.aqm.needs();
         let next_update = if config.rate.is_some() { config.door.aqm.first_update() } else { Time::NEVER };
-        let plain = config.measure == Measure::Counts
-            && config.changes.is_empty()
-            && matches!(config.door.aqm, AnyAqm::DropTail(_))
-            && config.rate.is_some();
+        let measured = config.measure != Measure::Counts;
+        let plain = config.changes.is_empty() && matches!(config.door.aqm, AnyAqm::DropTail(_));
         let queue = if needs.head_drop || needs.waiting_packets {
             Queue::Kept { qdisc: Qdisc::new(config.door), sending: None }
         } else {
@@ -144,7 +150,6 @@ impl Link {
             changes: config.changes.into(),
             queue,
             next_update,
-            due: Time::ZERO,
             last_arrival: Time::ZERO,
             window,
             before: None,
@@ -156,7 +161,16 @@ impl Link {
             lost: Vec::new(),
         };
         let serializer = config.rate.map(Serializer::new);
-        Link { delay: config.delay, free_at: Time::ZERO, serializer, plain, passed: (0, 0), body: Box::new(body) }
+        Link {
+            delay: config.delay,
+            free_at: Time::ZERO,
+            serializer,
+            due: Time::ZERO,
+            plain,
+            measured,
+            passed: (0, 0),
+            body: Box::new(body),
+        }
     }
 
     /// Its name.
@@ -193,8 +207,7 @@ impl Link {
     pub fn start_trace(&mut self, every: Duration) {
         self.body.traces.push(LinkTrace::new(every));
         self.body.next_sample = Time::ZERO;
-        self.body.due = Time::ZERO;
-        self.plain = false;
+        self.due = Time::ZERO;
     }
 
     /// A kept packet that was dropped and not yet told of.
@@ -252,12 +265,16 @@ impl Link {
             self.passed.1 += u64::from(size);
             return Some(now + self.delay);
         };
-        if !self.plain || self.free_at > now {
+        if !self.plain || self.free_at > now || self.due <= now {
             return None;
         }
         self.passed.0 += 1;
         self.passed.1 += u64::from(size);
         self.free_at = now + serializer.send_first(size);
+        if self.measured {
+            self.body.begun += u64::from(size);
+            self.body.account(now, now, self.free_at, size);
+        }
         Some(self.free_at + self.delay)
     }
 
@@ -272,7 +289,7 @@ impl Link {
     /// Brings everything that follows lazily up to `now`: departures first, then the timer, then what is offered.
     #[inline]
     fn advance(&mut self, now: Time) {
-        if now < self.body.due {
+        if now < self.due {
             return;
         }
         let from = self.body.window.0;
@@ -281,7 +298,7 @@ impl Link {
             self.body.stats.queue.restart(from);
             self.body.before = Some(self.counters());
         }
-        self.body.catch_up(now, self.free_at);
+        self.due = self.body.catch_up(now, self.free_at);
     }
 
     /// The time to send `size` bytes from `start` on.
@@ -325,7 +342,7 @@ impl Link {
         let start = if idle { now } else { self.free_at };
         if !idle {
             waiting.push_back(Waiting { start, since: now, size: arrival.size, flow: arrival.flow });
-            body.due = body.due.min(start);
+            self.due = self.due.min(start);
             *bytes += u64::from(arrival.size);
             if body.measure != Measure::Counts {
                 body.stats.queue.set(now, waiting.len() as u64, *bytes);
@@ -387,7 +404,7 @@ impl Link {
 
     /// Brings the accounts to the end of the run.
     pub fn finish(&mut self, end: Time) {
-        self.body.due = Time::ZERO;
+        self.due = Time::ZERO;
         self.advance(end);
         let (total, before) = (self.counters(), self.body.before.unwrap_or_default());
         let stats = &mut self.body.stats;
@@ -421,17 +438,8 @@ impl Body {
         }
     }
 
-    /// When something follows next: a departure, the timer, a sample, or the start of the window of statistics.
-    fn next_due(&self) -> Time {
-        let head = match &self.queue {
-            Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
-            Queue::Kept { .. } => Time::NEVER,
-        };
-        let window = if self.before.is_none() { self.window.0 } else { Time::NEVER };
-        head.min(self.next_update).min(self.next_sample).min(window)
-    }
-
-    fn catch_up(&mut self, now: Time, free_at: Time) {
+    /// Does in order what follows by `now`; gives when something follows next.
+    fn catch_up(&mut self, now: Time, free_at: Time) -> Time {
         loop {
             let head = match &self.queue {
                 Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
@@ -441,14 +449,14 @@ impl Body {
             if head <= now && head <= timer {
                 self.leave();
             } else if timer > now {
-                break;
+                let window = if self.before.is_none() { self.window.0 } else { Time::NEVER };
+                return head.min(timer).min(window);
             } else if self.next_update <= self.next_sample {
                 self.update(timer, free_at);
             } else {
                 self.sample(timer);
             }
         }
-        self.due = self.next_due();
     }
 
     /// Takes the samples due at `now`.
@@ -496,7 +504,7 @@ impl Body {
     }
 
     /// Accounts for a packet that arrived at `arrived` and is sent from `start` to `end`.
-    #[inline]
+    #[inline(always)]
     fn account(&mut self, arrived: Time, start: Time, end: Time, size: u32) {
         let (from, to) = self.window;
         if end <= from {
@@ -510,12 +518,14 @@ impl Body {
                 stats.waits.add(wait.as_nanos());
             }
         }
-        if start < to {
+        if end <= to && start >= from {
+            stats.busy = stats.busy + end.since(start);
+        } else {
             stats.busy = stats.busy + end.min(to).since(start.max(from));
-            if end <= to {
-                stats.sent += 1;
-                stats.sent_bytes += u64::from(size);
-            }
+        }
+        if end <= to {
+            stats.sent += 1;
+            stats.sent_bytes += u64::from(size);
         }
     }
 }

@@ -106,7 +106,7 @@ impl Rfc {
         if let Some(epoch) = &mut self.epoch
             && !ack.window_limited
         {
-            *epoch = *epoch + ack.now.since(self.last);
+            *epoch += ack.now.since(self.last);
         }
         self.last = ack.now;
     }
