@@ -115,6 +115,7 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
         stacks: stacks.params,
         flows,
         sessions,
+        all_events: false,
     };
     let mut world = World::watched(config, Recorder::new(plan)).map_err(|error| Error::Build(error.to_string()))?;
     for trace in [&plan.trace.queue, &plan.trace.throughput].into_iter().flatten() {

@@ -256,7 +256,12 @@ impl Link {
             self.passed.1 += u64::from(packet.size);
             return Offer::Arrives(now + self.delay);
         }
-        debug_assert!(now >= self.body.last_arrival, "link {}: a packet came before its predecessor", self.body.name);
+        debug_assert!(
+            now >= self.body.last_arrival,
+            "link {}: a packet came at {now:?}, before its predecessor at {:?}",
+            self.body.name,
+            self.body.last_arrival
+        );
         self.body.last_arrival = now;
         self.advance(now);
         if matches!(self.body.queue, Queue::Kept { .. }) { self.keep(now, *packet) } else { self.foretell(now, packet) }
