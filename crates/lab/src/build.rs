@@ -118,6 +118,7 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
         stacks: stacks.params,
         flows,
         sessions,
+        all_events: false,
     };
     let mut world = World::watched(config, Recorder::new(plan)).map_err(|error| Error::Build(error.to_string()))?;
     for trace in [&plan.trace.queue, &plan.trace.throughput].into_iter().flatten() {
@@ -229,6 +230,11 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         ($($field:ident),*) => { $(if let Some(value) = o.$field { p.$field = value; })* };
     }
     take!(min_rto, max_rto, initial_rto, tick, limited_transmit, timestamps, dupack_threshold, ack_every, ecn);
+    take!(restart_after_idle, clock_skew_ppm);
+    // Exact clocks have no ticks to count in.
+    p.tick_arithmetic &= p.tick > Duration::ZERO;
+    p.reader = o.reader;
+    p.clock_offset = o.clock_offset.map_or(p.clock_offset, |ahead| ahead.as_nanos() as i64);
     p.mss = o.mss.map_or(p.mss, |mss| mss.0 as u32);
     p.header = o.header.map_or(p.header, |header| header.0 as u32);
     if let Some(window) = o.window {
