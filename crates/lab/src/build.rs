@@ -86,6 +86,10 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
     let (mut flows, mut sessions) = (Vec::new(), Vec::new());
     for flow in &plan.flows {
         let stack = flow.tcp.as_ref().map(|tcp| stacks.position(tcp));
+        if let Some(TcpParams { min_rto, max_rto, .. }) = stack.map(|at| &stacks.params[at as usize]).filter(|p| p.min_rto > p.max_rto) {
+            let group = &plan.groups[flow.group as usize].name;
+            return Err(Error::Build(format!("flows.{group}.tcp.min_rto: given {min_rto}, taken is at most max_rto ({max_rto})")));
+        }
         match session(&flow.traffic) {
             Some(kind) => sessions.push(SessionConfig {
                 name: flow.name.clone(),
@@ -153,9 +157,11 @@ fn limit(limit: Amount) -> Limit {
 fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {
     if let AqmConfig::External(params) = &queue.aqm {
         let Some(factory) = laws.get(&params.law) else {
-            let known: Vec<_> = laws.keys().map(String::as_str).collect();
-            let name = &link.name;
-            return Err(Error::Build(format!("links.{name}.queue.law: given \"{}\", taken is one of {known:?}", params.law)));
+            let taken = match laws.keys().map(String::as_str).collect::<Vec<_>>().join(", ") {
+                known if known.is_empty() => "the name of a law that a run from Python is given, which this one is not".to_string(),
+                known => format!("one of {known}"),
+            };
+            return Err(Error::Build(format!("links.{}.queue.law: given \"{}\", taken is {taken}", link.name, params.law)));
         };
         return Ok(AnyAqm::Custom(Box::new(External(Sampled::new(Boxed(factory(params.interval)), Bernoulli)))));
     }
