@@ -77,6 +77,11 @@ impl sojourn_aqm::Aqm for External {
     }
 }
 
+/// A law from outside as an algorithm.
+pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
+    AnyAqm::Custom(Box::new(External(Sampled::new(Boxed(law), Bernoulli))))
+}
+
 /// Builds the world of a plan.
 ///
 /// # Errors
@@ -163,7 +168,7 @@ fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) 
             };
             return Err(Error::Build(format!("links.{}.queue.law: given \"{}\", taken is {taken}", link.name, params.law)));
         };
-        return Ok(AnyAqm::Custom(Box::new(External(Sampled::new(Boxed(factory(params.interval)), Bernoulli)))));
+        return Ok(external(factory(params.interval)));
     }
     let at = sojourn_aqm::Link { rate, delay: link.delay, mean_packet: plan.packet, limit_packets: queue.limit.in_packets(plan.packet) };
     queue.aqm.build(&at).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
