@@ -105,12 +105,31 @@ impl<O: Observer> World<O> {
     /// Sends what a sender put out at `now` and arms its timer.
     #[inline]
     fn send_outbox(&mut self, now: Time, flow: u32) {
+        if self.counts_flows {
+            self.count_flow(now, flow);
+        }
         let mut outbox = std::mem::take(&mut self.outbox);
         for packet in outbox.drain(..) {
             self.launch(now, packet);
         }
         self.outbox = outbox;
         self.arm_sender(flow);
+    }
+
+    /// Tells links that count flows where this one became active at `at`, or ceased to be.
+    fn count_flow(&mut self, at: Time, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let Endpoint::Tcp(sender) = &flow.endpoint else { return };
+        let active = sender.is_active();
+        if std::mem::replace(&mut flow.counted, active) == active {
+            return;
+        }
+        let hops = &self.net.hops[flow.route.forward as usize..];
+        for link in hops.iter().map_while(|hop| hop.link()) {
+            if self.net.links[link].counts_flows() {
+                self.net.links[link].flow_changes(at, active);
+            }
+        }
     }
 
     /// Makes sure that an event will come by the time the sending side is due; timers that move
