@@ -103,7 +103,7 @@ impl Admission {
     ///
     /// A packet that finds the queue full is lost whatever the algorithm says, but the algorithm sees
     /// it first (as in ns-2's RED and Linux's sch_red).
-    #[inline]
+    #[inline(always)]
     pub fn admit(&mut self, arrival: &Arrival, can_mark: bool, backlog: &Backlog) -> Decision {
         self.counters.arrived += 1;
         self.counters.arrived_bytes += u64::from(arrival.size);

@@ -72,6 +72,9 @@ impl sojourn_aqm::Aqm for External {
     fn probability(&self) -> sojourn_units::Probability {
         self.0.probability()
     }
+    fn law(&mut self) -> Option<&mut dyn Law> {
+        self.0.law()
+    }
 }
 
 /// Builds the world of a plan.
@@ -218,6 +221,7 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
     let mut p = match tcp.profile {
         written::Profile::Rfc => TcpParams::rfc(),
         written::Profile::Ns2 => TcpParams::ns2(),
+        written::Profile::Ns2Linux => TcpParams::ns2_linux(),
         written::Profile::Linux => TcpParams::linux(),
     };
     let o = &tcp.options;
@@ -257,7 +261,7 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         None => p.delayed_ack,
         Some(written::Switched::Off) => None,
         Some(written::Switched::On) => Some(p.delayed_ack.unwrap_or(match tcp.profile {
-            written::Profile::Ns2 => Duration::from_millis(100),
+            written::Profile::Ns2 | written::Profile::Ns2Linux => Duration::from_millis(100),
             written::Profile::Linux => Duration::from_millis(40),
             written::Profile::Rfc => Duration::from_millis(200),
         })),

@@ -1,14 +1,43 @@
 //! What hosts do: receivers answer, senders go on, sessions open connections.
 
-use crate::flow::{Endpoint, Flow};
+use crate::flow::{Endpoint, Flow, Over};
 use crate::observe::Observer;
 use crate::packet::{Packet, flag};
 use crate::schedule::Kind;
-use crate::tcp::sender::{Call, Progress};
+use crate::tcp::sender::{Call, Outlet, Progress};
 use crate::tcp::{Receiver, Sender};
 use crate::traffic::{Offer, Wish};
-use crate::world::{Completion, Travel, World};
+use crate::world::{Completion, Net, Travel, World};
 use sojourn_units::{Duration, Stream, Time};
+
+/// Sends a sender's segments on their way: they wait for an event somewhere, so nothing else happens meanwhile.
+pub(crate) struct Way<'a, O> {
+    net: &'a mut Net,
+    observer: &'a mut O,
+    begin: u32,
+}
+
+impl<O: Observer> Outlet for Way<'_, O> {
+    #[inline]
+    fn send(&mut self, now: Time, mut packet: Packet) {
+        packet.hop = self.begin;
+        self.net.audit.sent += 1;
+        self.observer.on_send(now, &packet);
+        let settled = self.net.travel(now, &mut packet, false, self.observer);
+        debug_assert!(matches!(settled, Travel::Settled), "no way leads from a sender to its receiver without an event");
+    }
+}
+
+/// A call of a sender of `$flow` at `$now`, its segments sent on their way.
+macro_rules! call {
+    ($world:ident, $flow:ident, $now:expr) => {
+        Call {
+            now: $now,
+            params: &$world.stacks[$flow.stack as usize],
+            out: Way { net: &mut $world.net, observer: &mut $world.observer, begin: $flow.route.forward },
+        }
+    };
+}
 
 impl<O: Observer> World<O> {
     /// A packet reaches the end of its route at `now`, which may lie ahead of the world's time.
@@ -38,7 +67,7 @@ impl<O: Observer> World<O> {
         if packet.incarnation != sender.incarnation() {
             return self.observer.on_deliver(now, packet, 0);
         }
-        if flow.receiver.deadline().is_some_and(|due| due < now) {
+        while self.flows[packet.flow as usize].receiver.deadline().is_some_and(|due| due < now) {
             self.receiver_acts(packet.flow);
         }
         let flow = &mut self.flows[packet.flow as usize];
@@ -46,10 +75,10 @@ impl<O: Observer> World<O> {
         let (bytes, ack) = flow.receiver.on_segment(now, packet, params, &mut self.net.pool);
         flow.stats.delivered += if counts { bytes } else { 0 };
         self.observer.on_deliver(now, packet, bytes);
-        match ack {
-            Some(ack) => self.launch(now, ack),
-            None => self.arm_receiver(packet.flow),
+        if let Some(ack) = ack {
+            self.launch(now, ack);
         }
+        self.arm_receiver(packet.flow);
     }
 
     /// Runs a receiver's timer at the time it is due.
@@ -87,8 +116,7 @@ impl<O: Observer> World<O> {
         if ack.incarnation != sender.incarnation() {
             return;
         }
-        let params = &self.stacks[flow.stack as usize];
-        let progress = sender.on_ack(ack, blocks, &mut Call { now, params, out: &mut self.outbox });
+        let progress = sender.on_ack(ack, blocks, &mut call!(self, flow, now));
         self.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
         if let Some(rtt) = sender.fresh_rtt.take() {
             self.observer.on_rtt(now, ack.flow, rtt.as_nanos());
@@ -96,24 +124,13 @@ impl<O: Observer> World<O> {
                 self.rtts[flow.group as usize].add(rtt.as_nanos());
             }
         }
-        self.send_outbox(now, ack.flow);
+        if self.counts_flows {
+            self.count_flow(now, ack.flow);
+        }
+        self.arm_sender(ack.flow);
         if progress == Progress::Complete {
             self.complete(now, ack.flow);
         }
-    }
-
-    /// Sends what a sender put out at `now` and arms its timer.
-    #[inline]
-    fn send_outbox(&mut self, now: Time, flow: u32) {
-        if self.counts_flows {
-            self.count_flow(now, flow);
-        }
-        let mut outbox = std::mem::take(&mut self.outbox);
-        for packet in outbox.drain(..) {
-            self.launch(now, packet);
-        }
-        self.outbox = outbox;
-        self.arm_sender(flow);
     }
 
     /// Tells links that count flows where this one became active at `at`, or ceased to be.
@@ -124,11 +141,15 @@ impl<O: Observer> World<O> {
         if std::mem::replace(&mut flow.counted, active) == active {
             return;
         }
-        let hops = &self.net.hops[flow.route.forward as usize..];
-        for link in hops.iter().map_while(|hop| hop.link()) {
-            if self.net.links[link].counts_flows() {
-                self.net.links[link].flow_changes(at, active);
+        let mut hop = flow.route.forward as usize;
+        loop {
+            match self.net.hops[hop].leads() {
+                Over::End => return,
+                Over::Lane(_) => {}
+                Over::Link(link) if self.net.links[link].counts_flows() => self.net.links[link].flow_changes(at, active),
+                Over::Link(_) => {}
             }
+            hop += 1;
         }
     }
 
@@ -194,8 +215,7 @@ impl<O: Observer> World<O> {
                     }
                 }
                 Endpoint::Tcp(sender) => {
-                    let params = &self.stacks[flow.stack as usize];
-                    let mut call = Call { now: due, params, out: &mut self.outbox };
+                    let mut call = call!(self, flow, due);
                     match offer {
                         None => sender.on_timer(&mut call),
                         Some(Offer::Stop) => sender.stop(),
@@ -205,7 +225,10 @@ impl<O: Observer> World<O> {
                         flow.size = bytes;
                     }
                     self.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
-                    self.send_outbox(due, index);
+                    if self.counts_flows {
+                        self.count_flow(due, index);
+                    }
+                    self.arm_sender(index);
                 }
             }
         }
@@ -294,9 +317,11 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[index as usize];
         (flow.opened, flow.size, flow.then) = (since, bytes, then);
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
-        let params = &self.stacks[flow.stack as usize];
-        sender.write(Some(bytes), true, &mut Call { now, params, out: &mut self.outbox });
-        self.send_outbox(now, index);
+        sender.write(Some(bytes), true, &mut call!(self, flow, now));
+        if self.counts_flows {
+            self.count_flow(now, index);
+        }
+        self.arm_sender(index);
     }
 
     /// Makes a used slot fresh: packets of its earlier connections are told apart by their incarnation.

@@ -8,7 +8,7 @@
 use crate::packet::Packet;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use crate::trace::LinkTrace;
-use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Needs, Packet as _, Qdisc};
+use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _, Qdisc};
 use sojourn_units::{Duration, Rate, Serializer, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -28,6 +28,13 @@ pub struct LinkConfig {
     pub changes: Vec<(Time, Rate)>,
     /// What to measure.
     pub measure: Measure,
+}
+
+impl LinkConfig {
+    /// Whether nothing is decided or measured on it.
+    pub(crate) fn is_lane(&self) -> bool {
+        self.measure == Measure::Counts && self.changes.is_empty() && matches!(self.door.aqm, AnyAqm::DropTail(_))
+    }
 }
 
 /// How much a link measures.
@@ -80,8 +87,11 @@ pub struct Link {
     /// When the transmitter is free.
     free_at: Time,
     serializer: Option<Serializer>,
-    /// Nothing is decided or measured here: a packet that finds the link free passes at once.
+    /// When something follows next: a departure, the timer, a sample; until then there is nothing to catch up with.
+    due: Time,
+    /// Nothing is decided here but whether there is room: a packet that finds the link free passes at once.
     plain: bool,
+    measured: bool,
     /// Packets and bytes that passed at once.
     passed: (u64, u64),
     body: Box<Body>,
@@ -137,10 +147,8 @@ impl Link {
     pub fn new(config: LinkConfig, window: (Time, Time)) -> Self {
         let needs = config.door.aqm.needs();
         let next_update = if config.rate.is_some() { config.door.aqm.first_update() } else { Time::NEVER };
-        let plain = config.measure == Measure::Counts
-            && config.changes.is_empty()
-            && matches!(config.door.aqm, AnyAqm::DropTail(_))
-            && config.rate.is_some();
+        let measured = config.measure != Measure::Counts;
+        let plain = config.changes.is_empty() && matches!(config.door.aqm, AnyAqm::DropTail(_));
         let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
             Queue::Kept { qdisc: Qdisc::new(config.door), sending: None }
         } else {
@@ -167,7 +175,16 @@ impl Link {
             counts_flows: needs.flow_count,
         };
         let serializer = config.rate.map(Serializer::new);
-        Link { delay: config.delay, free_at: Time::ZERO, serializer, plain, passed: (0, 0), body: Box::new(body) }
+        Link {
+            delay: config.delay,
+            free_at: Time::ZERO,
+            serializer,
+            due: Time::ZERO,
+            plain,
+            measured,
+            passed: (0, 0),
+            body: Box::new(body),
+        }
     }
 
     /// Its name.
@@ -204,20 +221,12 @@ impl Link {
     pub fn start_trace(&mut self, every: Duration) {
         self.body.traces.push(LinkTrace::new(every));
         self.body.next_sample = Time::ZERO;
-        self.plain = false;
+        self.due = Time::ZERO;
     }
 
     /// A kept packet that was dropped and not yet told of.
     pub fn next_lost(&mut self) -> Option<Packet> {
         self.body.lost.pop_front()
-    }
-
-    /// What its discipline needs.
-    pub fn needs(&self) -> Needs {
-        match &self.body.queue {
-            Queue::Foretold { door, .. } => door.aqm.needs(),
-            Queue::Kept { qdisc, .. } => qdisc.aqm().needs(),
-        }
     }
 
     /// Whether its discipline is told the number of active flows.
@@ -230,6 +239,7 @@ impl Link {
     pub fn flow_changes(&mut self, at: Time, active: bool) {
         self.body.flow_changes.push(Reverse((at, active)));
         self.body.next_update = self.body.next_update.min(at);
+        self.due = self.due.min(at);
     }
 
     /// Whether it merely delays: no rate, so no queue and no order to keep among its users.
@@ -273,23 +283,30 @@ impl Link {
         }
     }
 
-    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
+    /// When a packet of `size` bytes arrives at the other end if nothing is decided here at `now`: a link that merely
+    /// delays, or a plain one that is free.
     #[inline]
+    pub fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
+        let Some(serializer) = &mut self.serializer else {
+            self.passed.0 += 1;
+            self.passed.1 += u64::from(size);
+            return Some(now + self.delay);
+        };
+        if !self.plain || self.free_at > now || self.due <= now {
+            return None;
+        }
+        self.passed.0 += 1;
+        self.passed.1 += u64::from(size);
+        self.free_at = now + serializer.send_first(size);
+        if self.measured {
+            self.body.begun += u64::from(size);
+            self.body.account(now, now, self.free_at, size);
+        }
+        Some(self.free_at + self.delay)
+    }
+
+    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
     pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
-        if self.plain && self.free_at <= now {
-            self.passed.0 += 1;
-            self.passed.1 += u64::from(packet.size);
-            if let Some(serializer) = &mut self.serializer {
-                serializer.idle();
-                self.free_at = now + serializer.send(u32::from(packet.size));
-            }
-            return Offer::Arrives(self.free_at + self.delay);
-        }
-        if self.serializer.is_none() {
-            self.passed.0 += 1;
-            self.passed.1 += u64::from(packet.size);
-            return Offer::Arrives(now + self.delay);
-        }
         debug_assert!(now >= self.body.last_arrival, "link {}: a packet came before its predecessor", self.body.name);
         self.body.last_arrival = now;
         self.advance(now);
@@ -299,33 +316,38 @@ impl Link {
     /// Brings everything that follows lazily up to `now`: departures first, then the timer, then what is offered.
     #[inline]
     fn advance(&mut self, now: Time) {
+        if now < self.due {
+            return;
+        }
         let from = self.body.window.0;
         if now >= from && self.body.before.is_none() {
-            self.body.run_to(from, self.free_at);
+            self.body.catch_up(from, self.free_at);
             self.body.stats.queue.restart(from);
             self.body.before = Some(self.counters());
         }
-        self.body.run_to(now, self.free_at);
+        self.due = self.body.catch_up(now, self.free_at);
     }
 
     /// The time to send `size` bytes from `start` on.
     #[inline]
     fn sending_time(&mut self, start: Time, idle: bool, size: u32) -> Duration {
+        if !self.body.changes.is_empty() {
+            self.change_rate(start);
+        }
+        match &mut self.serializer {
+            None => Duration::ZERO,
+            Some(serializer) if idle => serializer.send_first(size),
+            Some(serializer) => serializer.send(size),
+        }
+    }
+
+    fn change_rate(&mut self, start: Time) {
         while let Some(&(at, rate)) = self.body.changes.front() {
             if at > start {
                 break;
             }
             self.body.changes.pop_front();
             self.serializer = Some(Serializer::new(rate));
-        }
-        match &mut self.serializer {
-            None => Duration::ZERO,
-            Some(serializer) => {
-                if idle {
-                    serializer.idle();
-                }
-                serializer.send(size)
-            }
         }
     }
 
@@ -349,6 +371,7 @@ impl Link {
         if !idle {
             let Arrival { size, flow, rtt_hint_ms, has_data, .. } = arrival;
             waiting.push_back(Waiting { start, since: now, size, flow, rtt_hint_ms, has_data });
+            self.due = self.due.min(start);
             *bytes += u64::from(arrival.size);
             if body.measure != Measure::Counts {
                 body.stats.queue.set(now, waiting.len() as u64, *bytes);
@@ -361,7 +384,9 @@ impl Link {
         }
         let end = start + self.sending_time(start, idle, arrival.size);
         self.free_at = end;
-        self.body.account(now, start, end, arrival.size);
+        if self.body.measure != Measure::Counts {
+            self.body.account(now, start, end, arrival.size);
+        }
         Offer::Arrives(end + self.delay)
     }
 
@@ -418,10 +443,11 @@ impl Link {
 
     /// Brings the accounts to the end of the run.
     pub fn finish(&mut self, end: Time) {
+        self.due = Time::ZERO;
         self.advance(end);
         let (total, before) = (self.counters(), self.body.before.unwrap_or_default());
         let stats = &mut self.body.stats;
-        stats.queue.advance(end);
+        stats.queue.finish(end);
         stats.counters = Counters {
             arrived: total.arrived - before.arrived,
             arrived_bytes: total.arrived_bytes - before.arrived_bytes,
@@ -451,33 +477,23 @@ impl Body {
         }
     }
 
-    #[inline]
-    fn run_to(&mut self, now: Time, free_at: Time) {
-        let head = match &self.queue {
-            Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
-            Queue::Kept { .. } => Time::NEVER,
-        };
-        if head.min(self.next_update).min(self.next_sample) <= now {
-            self.catch_up(now, free_at);
-        }
-    }
-
-    fn catch_up(&mut self, now: Time, free_at: Time) {
+    /// Does in order what follows by `now`; gives when something follows next.
+    fn catch_up(&mut self, now: Time, free_at: Time) -> Time {
         loop {
             let head = match &self.queue {
                 Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
                 Queue::Kept { .. } => Time::NEVER,
             };
-            let next = head.min(self.next_update).min(self.next_sample);
-            if next > now {
-                return;
-            }
-            if head == next {
+            let timer = self.next_update.min(self.next_sample);
+            if head <= now && head <= timer {
                 self.leave();
-            } else if self.next_update == next {
-                self.update(next, free_at);
+            } else if timer > now {
+                let window = if self.before.is_none() { self.window.0 } else { Time::NEVER };
+                return head.min(timer).min(window);
+            } else if self.next_update <= self.next_sample {
+                self.update(timer, free_at);
             } else {
-                self.sample(next);
+                self.sample(timer);
             }
         }
     }
@@ -547,10 +563,10 @@ impl Body {
     }
 
     /// Accounts for a packet that arrived at `arrived` and is sent from `start` to `end`.
-    #[inline]
+    #[inline(always)]
     fn account(&mut self, arrived: Time, start: Time, end: Time, size: u32) {
         let (from, to) = self.window;
-        if self.measure == Measure::Counts || end <= from {
+        if end <= from {
             return;
         }
         let stats = &mut self.stats;
@@ -561,12 +577,14 @@ impl Body {
                 stats.waits.add(wait.as_nanos());
             }
         }
-        if start < to {
+        if end <= to && start >= from {
+            stats.busy = stats.busy + end.since(start);
+        } else {
             stats.busy = stats.busy + end.min(to).since(start.max(from));
-            if end <= to {
-                stats.sent += 1;
-                stats.sent_bytes += u64::from(size);
-            }
+        }
+        if end <= to {
+            stats.sent += 1;
+            stats.sent_bytes += u64::from(size);
         }
     }
 }

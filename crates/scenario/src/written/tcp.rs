@@ -117,6 +117,9 @@ pub enum Profile {
     Rfc,
     /// ns-2.35's one-way TCP agents.
     Ns2,
+    /// ns-2.35's TCP-Linux agent.
+    #[serde(rename = "ns2-linux")]
+    Ns2Linux,
     /// Linux.
     Linux,
 }

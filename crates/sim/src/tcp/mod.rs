@@ -1,5 +1,6 @@
 //! TCP endpoints: what is lost, what is sent again and when. How much may be in flight is the controller's.
 
+mod halving;
 pub mod params;
 mod ranges;
 mod receiver;
