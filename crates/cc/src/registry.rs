@@ -1,7 +1,7 @@
 //! The closed set of controllers: one line each.
 
 use crate::algorithms::*;
-use crate::{Ack, Classic, Congestion, CongestionController, ParamError, Start};
+use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, ParamError, Start};
 use sojourn_units::{Rate, Time};
 
 /// What `sojourn list` says of a controller.
@@ -88,4 +88,6 @@ macro_rules! registry {
 registry! {
     "reno" Reno(reno::Params => Classic<reno::Reno>): "additive increase, half after congestion (RFC 5681)",
     "cubic" Cubic(cubic::Params => Classic<cubic::Cubic>): "a cubic of the time since the last loss (RFC 9438, or v2.1 of Linux 2.6.22)",
+    "ledbat" Ledbat(ledbat::Params => DelayBased<ledbat::Ledbat>): "yields by settling where packets wait for a target (RFC 6817, or the ns-2 module)",
+    "flower" Flower(flower::Params => DelayBased<flower::Flower>): "LEDBAT's estimator under a fuzzy law that steps aside (Trang and Lochin 2016)",
 }

@@ -1,4 +1,6 @@
 //! One file per algorithm.
 
 pub mod cubic;
+pub mod flower;
+pub mod ledbat;
 pub mod reno;
