@@ -27,10 +27,10 @@ from .queues import Queue, queue, seconds
 _INSTANT = "1000000000000000"  # bit/s where a link has no rate: 8 fs a kilobyte
 _AGENTS = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
 _MODULES: dict[str, Table] = {"reno": {"cc": "reno"}, "cubic": {"cc": "cubic", "version": "2.1"}}
-_TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn"}
+_TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn", "handshake", "initial_ssthresh"}
 _TIMES = {"min_rto": "minrto_", "max_rto": "maxrto_", "initial_rto": "rtxcur_init_", "tick": "tcpTick_"}
 _COUNTS = {"initial_window": "windowInit_", "dupack_threshold": "numdupacks_", "limited_transmit": "singledup_"}
-_WEB = {"kind", "page_gap", "objects", "object_gap", "object_mean", "object_shape", "pages", "loop"}
+_WEB = {"kind", "page_gap", "objects", "object_gap", "object_mean", "object_shape", "pages", "loop", "request"}
 _MTU = 65000  # a UDP agent cuts what is larger than its packetSize_
 
 _PRELUDE = """\
@@ -197,6 +197,8 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
         raise FieldError(f"{where}.recovery", tcp["recovery"], '"sack" with the profile "ns2-linux"')
     if tcp.get("recovery") not in _AGENTS:
         raise FieldError(f"{where}.recovery", tcp.get("recovery"), ", ".join(_AGENTS))
+    if tcp.get("handshake", "oneway") != "oneway":
+        raise FieldError(f"{where}.handshake", tcp["handshake"], '"oneway" in ns-2')
     mss, header = size_bytes(tcp.get("mss", "1000 B"), f"{where}.mss"), size_bytes(tcp.get("header", "40 B"), where)
     settings = [
         ("packetSize_", str(mss)),
@@ -223,6 +225,15 @@ def _module(flow: Flow) -> str:
             return name
     taken = " or ".join(str(known) for known in _MODULES.values())
     raise FieldError(f"flows.{flow.group}.tcp.control", control, taken)
+
+
+def _threshold(flow: Flow) -> int | None:
+    """The first ssthresh in segments where it isn't the window, which ns-2 takes by itself."""
+    if "initial_ssthresh" not in flow.tcp:
+        return None
+    mss, where = size_bytes(flow.tcp.get("mss", "1000 B"), "tcp.mss"), f"flows.{flow.group}.tcp"
+    threshold = _window(flow.tcp["initial_ssthresh"], mss, f"{where}.initial_ssthresh")
+    return None if threshold == _window(flow.tcp.get("window", "20 packets"), mss, f"{where}.window") else threshold
 
 
 def _udp_settings(flow: Flow) -> tuple[str, list[tuple[str, str]]]:
@@ -259,6 +270,11 @@ def _web_words(flow: Flow) -> list[str]:
             raise FieldError(f"{where}.{key}", traffic[key], "one of " + ", ".join(sorted(_WEB)))
     if flow.stop is not None:
         raise FieldError(f"flows.{flow.group}.stop", flow.stop, "nothing for web in ns-2")
+    mss = size_bytes(flow.tcp.get("mss", "1000 B"), f"flows.{flow.group}.tcp.mss")
+    if "request" in traffic and size_bytes(traffic["request"], f"{where}.request") != mss:
+        raise FieldError(f"{where}.request", traffic["request"], f"one full segment, {mss} B, in ns-2")
+    if _threshold(flow) is not None:
+        raise FieldError(f"flows.{flow.group}.tcp.initial_ssthresh", flow.tcp["initial_ssthresh"], "window for web in ns-2")
     agent, sink, settings, sink_settings = _tcp_settings(flow)
     loop = traffic.get("loop", "open")
     if loop not in ("open", "closed"):
@@ -293,6 +309,9 @@ def _flow_lines(plan: Plan) -> list[str]:
             if agent == "Agent/TCP/Linux":
                 lines.append(f"linux {i} {_module(flow)}")
             lines.append(f'$ns at {at} "$agent({i}) send {amount}"')
+            threshold = _threshold(flow)
+            if threshold is not None:  # the run begins with a reset that makes it the window
+                lines.append(f'$ns at 0.0 "$agent({i}) set ssthresh_ {threshold}"')
             stop = f"$agent({i}) advance 0; $agent({i}) close"
         elif kind in ("cbr", "onoff"):
             application, settings = _udp_settings(flow)

@@ -1,5 +1,6 @@
 //! What an algorithm sees and what it answers.
 
+use crate::Law;
 use alloc::string::String;
 use core::fmt;
 use sojourn_units::{Bytes, Duration, Probability, Rate, Stream, Time};
@@ -151,5 +152,10 @@ pub trait Aqm {
     /// The present probability of dropping or marking, for traces and averages.
     fn probability(&self) -> Probability {
         Probability::ZERO
+    }
+
+    /// The law behind an algorithm that is one, for models that feed it with numbers instead of packets.
+    fn law(&mut self) -> Option<&mut dyn Law> {
+        None
     }
 }

@@ -1,7 +1,7 @@
 //! The closed set of algorithms: one line each.
 
 use crate::algorithms::*;
-use crate::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
+use crate::{Aqm, Arrival, Backlog, Law, Link, Needs, ParamError, Verdict};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Probability, Stream, Time};
 
@@ -107,6 +107,9 @@ macro_rules! registry {
             fn probability(&self) -> Probability {
                 match self { $(AnyAqm::$variant(a) => a.probability(),)* AnyAqm::Custom(a) => a.probability() }
             }
+            fn law(&mut self) -> Option<&mut dyn Law> {
+                match self { $(AnyAqm::$variant(a) => a.law(),)* AnyAqm::Custom(a) => a.law() }
+            }
         }
     };
 }
@@ -116,7 +119,11 @@ registry! {
     "red" Red(red::Params => red::Red): "random early detection: gentle, adaptive, in packets or bytes",
     "pi" Pi(pi::Params => crate::Sampled<pi::PiLaw, crate::Scaled>): "proportional-integral control of the queue, Hollot et al. 2001",
     "rem" Rem(rem::Params => crate::Sampled<rem::RemLaw, crate::Scaled>): "random exponential marking by a price, Athuraliya et al. 2001",
+    "led" Led(led::Params => led::Led): "load early detection: a moving average of the load, Durresi et al. 2006",
+    "avq" Avq(avq::Params => avq::Avq): "adaptive virtual queue, Kunniyur and Srikant 2001",
+    "blue" Blue(blue::Params => blue::Blue): "one probability moved by losses and idleness, Feng et al. 1999",
     "pd" Pd(pd::Params => crate::Sampled<pd::PdLaw, crate::Bernoulli>): "linear proportional-derivative control of the queue, Lehto et al. 2005",
+    "cpc" Cpc(cpc::Params => crate::Sampled<cpc::CpcLaw, crate::Bernoulli>): "cascade of a window loop and a queue loop, To, Thi and Hwang 2015",
     "external" External(external::Params => external::External): "a law that the caller supplies, such as one written in Python",
     "fuzzy-red" FuzzyRed(fuzzy_red::Params => crate::Sampled<fuzzy_red::FuzzyLaw, crate::Bernoulli>): "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
 }

@@ -72,6 +72,9 @@ impl sojourn_aqm::Aqm for External {
     fn probability(&self) -> sojourn_units::Probability {
         self.0.probability()
     }
+    fn law(&mut self) -> Option<&mut dyn Law> {
+        self.0.law()
+    }
 }
 
 /// Builds the world of a plan.

@@ -67,7 +67,7 @@ impl<O: Observer> World<O> {
         if packet.incarnation != sender.incarnation() {
             return self.observer.on_deliver(now, packet, 0);
         }
-        if flow.receiver.deadline().is_some_and(|due| due < now) {
+        while self.flows[packet.flow as usize].receiver.deadline().is_some_and(|due| due < now) {
             self.receiver_acts(packet.flow);
         }
         let flow = &mut self.flows[packet.flow as usize];
@@ -75,10 +75,10 @@ impl<O: Observer> World<O> {
         let (bytes, ack) = flow.receiver.on_segment(now, packet, params, &mut self.net.pool);
         flow.stats.delivered += if counts { bytes } else { 0 };
         self.observer.on_deliver(now, packet, bytes);
-        match ack {
-            Some(ack) => self.launch(now, ack),
-            None => self.arm_receiver(packet.flow),
+        if let Some(ack) = ack {
+            self.launch(now, ack);
         }
+        self.arm_receiver(packet.flow);
     }
 
     /// Runs a receiver's timer at the time it is due.

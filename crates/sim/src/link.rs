@@ -29,6 +29,13 @@ pub struct LinkConfig {
     pub measure: Measure,
 }
 
+impl LinkConfig {
+    /// Whether nothing is decided or measured on it.
+    pub(crate) fn is_lane(&self) -> bool {
+        self.measure == Measure::Counts && self.changes.is_empty() && matches!(self.door.aqm, AnyAqm::DropTail(_))
+    }
+}
+
 /// How much a link measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {

@@ -7,7 +7,8 @@
 //! nothing else can reach it in between. Timers that fall in between are run first, in order.
 
 use crate::config::{BuildError, Transport, WorldConfig};
-use crate::flow::{Endpoint, Flow, Hop, Route};
+use crate::flow::{Endpoint, Flow, Hop, Over, Route};
+use crate::lane::Lanes;
 use crate::link::{Link, Offer};
 use crate::observe::{Blind, Observer};
 use crate::packet::{Packet, flag};
@@ -51,6 +52,7 @@ pub struct Audit {
 pub(crate) struct Net {
     pub schedule: Schedule,
     pub links: Vec<Link>,
+    pub lanes: Lanes,
     pub hops: Vec<Hop>,
     pub pool: SackPool,
     pub end: Time,
@@ -97,6 +99,9 @@ pub(crate) struct SessionState {
     pub count: u32,
 }
 
+/// What an observer is told for a link that nobody measures.
+pub const NO_LINK: u32 = u32::MAX;
+
 /// Where a packet stands after travelling as far as can be told.
 pub(crate) enum Travel {
     /// It waits for an event, or is gone.
@@ -116,7 +121,21 @@ impl Net {
                 return Travel::Settled;
             }
             arrived = false;
-            let Some(link) = hop.link() else { return Travel::Ends(time) };
+            let link = match hop.leads() {
+                Over::End => return Travel::Ends(time),
+                Over::Link(link) => link,
+                Over::Lane(lane) => match self.lanes.pass(lane, time, u32::from(packet.size)) {
+                    Some(arrival) => {
+                        packet.hop += 1;
+                        time = arrival;
+                        continue;
+                    }
+                    None => {
+                        self.drop(time, NO_LINK, packet, observer);
+                        return Travel::Settled;
+                    }
+                },
+            };
             if let Some(arrival) = self.links[link].pass(time, u32::from(packet.size)) {
                 packet.hop += 1;
                 time = arrival;
@@ -136,6 +155,14 @@ impl Net {
                     return Travel::Settled;
                 }
             }
+        }
+    }
+
+    fn is_pure_delay(&self, over: Over) -> bool {
+        match over {
+            Over::Link(link) => self.links[link].is_pure_delay(),
+            Over::Lane(lane) => self.lanes.is_pure_delay(lane),
+            Over::End => false,
         }
     }
 
@@ -184,12 +211,21 @@ impl<O: Observer> World<O> {
     /// needs what this world can't supply.
     pub fn watched(config: WorldConfig, observer: O) -> Result<Self, BuildError> {
         let window = (config.warmup, config.end);
-        let links: Vec<Link> = config.links.into_iter().map(|link| Link::new(link, window)).collect();
+        let (mut links, mut lanes, mut places) = (Vec::new(), Lanes::default(), Vec::new());
+        for link in config.links {
+            places.push(if link.is_lane() {
+                Over::Lane(lanes.add(&link) as usize)
+            } else {
+                links.push(Link::new(link, window));
+                Over::Link(links.len() - 1)
+            });
+        }
         let mut world = World {
             net: Net {
                 schedule: Schedule::new(),
                 link_counts: vec![0; links.len()],
                 links,
+                lanes,
                 hops: Vec::new(),
                 flow_counts: Vec::new(),
                 drops: Vec::new(),
@@ -211,7 +247,7 @@ impl<O: Observer> World<O> {
         };
         let mut ways = Ways::default();
         for flow in config.flows {
-            let route = world.add_route(&flow.name, &flow.forward, &flow.back)?;
+            let route = world.add_route(&flow.name, &places, &flow.forward, &flow.back)?;
             ways.add(&world.net, &route, false);
             let stack = match flow.transport {
                 Transport::Tcp(stack) => Some(stack),
@@ -226,8 +262,8 @@ impl<O: Observer> World<O> {
             world.arm_sender(index);
         }
         for session in config.sessions {
-            let forward = world.add_route(&session.name, &session.forward, &session.back)?;
-            let back = world.add_route(&session.name, &session.back, &session.forward)?;
+            let forward = world.add_route(&session.name, &places, &session.forward, &session.back)?;
+            let back = world.add_route(&session.name, &places, &session.back, &session.forward)?;
             ways.add(&world.net, &forward, true);
             ways.add(&world.net, &back, true);
             if session.stack as usize >= world.stacks.len() {
@@ -250,20 +286,23 @@ impl<O: Observer> World<O> {
         Ok(world)
     }
 
-    /// Adds a route to the table of hops.
-    fn add_route(&mut self, name: &str, forward: &[u32], back: &[u32]) -> Result<Route, BuildError> {
-        let known = |link: &u32| (*link as usize) < self.net.links.len();
-        if !forward.iter().chain(back).all(known) {
-            return Err(BuildError::Route { name: name.into() });
-        }
-        let mut add = |links: &[u32]| {
+    /// Adds a route to the table of hops; `places` says what became of each link of the configuration.
+    fn add_route(&mut self, name: &str, places: &[Over], forward: &[u32], back: &[u32]) -> Result<Route, BuildError> {
+        let place = |link: &u32| places.get(*link as usize).copied().ok_or_else(|| BuildError::Route { name: name.into() });
+        let forward = forward.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let back = back.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let mut add = |way: &[Over]| {
             let begin = self.net.hops.len() as u32;
-            self.net.hops.extend(links.iter().map(|&link| Hop::over(link)).chain([Hop::end()]));
+            self.net.hops.extend(way.iter().chain([&Over::End]).map(|&over| Hop::over(over)));
             begin
         };
-        let (forward_at, back_at) = (add(forward), add(back));
-        let least = forward.iter().map(|&link| self.net.links[link as usize].delay().as_nanos()).sum();
-        Ok(Route { forward: forward_at, back: back_at, least })
+        let (forward_at, back_at) = (add(&forward), add(&back));
+        let delay = |over: &Over| match *over {
+            Over::Link(link) => self.net.links[link].delay().as_nanos(),
+            Over::Lane(lane) => self.net.lanes.delay(lane).as_nanos(),
+            Over::End => 0,
+        };
+        Ok(Route { forward: forward_at, back: back_at, least: forward.iter().map(delay).sum() })
     }
 
     /// Adds a flow; `stack` is `None` for datagrams.
@@ -368,7 +407,7 @@ impl<O: Observer> World<O> {
         self.net.fingerprint
     }
 
-    /// The links.
+    /// The links that decide or measure, in the order of the configuration; others leave no trace.
     pub fn links(&self) -> &[Link] {
         &self.net.links
     }
@@ -397,7 +436,11 @@ impl<O: Observer> World<O> {
             };
             size_of::<Flow>() + endpoint + flow.receiver.memory() + flow.application.as_ref().map_or(0, |_| size_of::<Application>())
         };
-        self.flows.iter().map(flow).sum::<usize>() + self.net.schedule.memory() + self.net.links.iter().map(Link::memory).sum::<usize>()
+        self.flows.iter().map(flow).sum::<usize>()
+            + self.net.schedule.memory()
+            + self.net.links.iter().map(Link::memory).sum::<usize>()
+            + self.net.lanes.memory()
+            + self.net.hops.capacity() * size_of::<Hop>()
     }
 }
 
@@ -405,13 +448,13 @@ impl<O: Observer> World<O> {
 #[derive(Default)]
 struct Ways {
     /// What feeds each link (a link before it, or an endpoint), and whether something else does too.
-    feeders: BTreeMap<usize, (Feeder, bool)>,
+    feeders: BTreeMap<Over, (Feeder, bool)>,
     routes: Vec<Route>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
-    Link(usize),
+    Hop(Over),
     /// The endpoint whose packets start at this place of the table of hops.
     Endpoint(u32),
 }
@@ -422,21 +465,21 @@ impl Ways {
         self.routes.push(*route);
         for begin in [route.forward, route.back] {
             let (mut feeder, mut several) = (Feeder::Endpoint(begin), many);
-            let links = net.hops[begin as usize..].iter().map_while(|hop| hop.link());
+            let way = net.hops[begin as usize..].iter().map(|hop| hop.leads()).take_while(|&over| over != Over::End);
             // A link that merely delays keeps no order among its users: what comes out is fed by what went in.
-            for link in links.filter(|&link| !net.links[link].is_pure_delay()) {
-                let known = self.feeders.entry(link).or_insert((feeder, several));
+            for over in way.filter(|&over| !net.is_pure_delay(over)) {
+                let known = self.feeders.entry(over).or_insert((feeder, several));
                 known.1 |= several || known.0 != feeder;
-                (feeder, several) = (Feeder::Link(link), false);
+                (feeder, several) = (Feeder::Hop(over), false);
             }
         }
     }
 
     fn mark_events(self, net: &mut Net) {
-        let evented =
-            |link: usize, net: &Net| self.feeders.get(&link).is_some_and(|&(_, several)| several) || net.links[link].keeps_packets();
+        let keeps = |over: Over, net: &Net| matches!(over, Over::Link(link) if net.links[link].keeps_packets());
         for at in 0..net.hops.len() {
-            if net.hops[at].link().is_some_and(|link| evented(link, net)) {
+            let over = net.hops[at].leads();
+            if self.feeders.get(&over).is_some_and(|&(_, several)| several) || keeps(over, net) {
                 net.hops[at] = net.hops[at].by_event();
             }
         }
@@ -444,7 +487,7 @@ impl Ways {
         for route in &self.routes {
             let mut at = route.forward as usize;
             let mut waits = false;
-            while net.hops[at].link().is_some() {
+            while net.hops[at].leads() != Over::End {
                 waits |= net.hops[at].needs_event();
                 at += 1;
             }

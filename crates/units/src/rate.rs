@@ -34,6 +34,11 @@ impl Rate {
         self.0 as f64 / (8.0 * size)
     }
 
+    /// The bytes sent in this time, rounded down.
+    pub fn bytes_in(self, time: Duration) -> u64 {
+        (u128::from(time.as_nanos()) * u128::from(self.0) / 8_000_000_000) as u64
+    }
+
     /// The time to send `bytes`, rounded down to a nanosecond. Use a [`Serializer`] for a train of packets.
     pub fn time_for(self, bytes: u64) -> Duration {
         Duration::from_nanos((u128::from(bytes) * 8_000_000_000 / u128::from(self.0)) as u64)

@@ -1,8 +1,12 @@
 //! One file per algorithm.
 
+pub mod cpc;
+pub mod avq;
+pub mod blue;
 pub mod drop_tail;
 pub mod external;
 pub mod fuzzy_red;
+pub mod led;
 pub mod pd;
 pub mod pi;
 pub mod red;

@@ -36,6 +36,8 @@ const HINTS: &[Hint] = &[
     with("red", "bottom", r#"{"adaptive": true}"#),
     with("red", "idle_packet", r#"{"cautious": 3}"#),
     Hint { aqm: "rem", field: "weight", with: "{}", values: "[0.001]" },
+    Hint { aqm: "cpc", field: "max_p", with: "{}", values: "[0.001]" },
+    Hint { aqm: "cpc", field: "min_window", with: "{}", values: "[4.0]" },
     with("pi", "mean_packet", r#"{"queue_in_bytes": true}"#),
 ];
 

@@ -58,7 +58,7 @@ impl Sender {
         self.partial_seen = true;
         self.partial_covers_timed();
         self.output(self.una, call);
-        self.next = self.next.max(self.una + mss);
+        self.next = self.next.max((self.una + mss).min(self.max));
     }
 
     fn duplicate_ack<O: Outlet>(&mut self, call: &mut Call<O>) {
@@ -70,14 +70,23 @@ impl Sender {
                 self.resend_first(threshold, call);
             } else if self.last == Action::Mark {
                 // Cut for a mark in this window already: repair without a second cut.
-                self.last = Action::FastRetransmit;
-                self.state = State::Recovery;
+                self.repair_after_mark(call);
                 self.resend_first(threshold, call);
             }
         } else if self.dupacks > threshold && self.state == State::Recovery {
             self.inflation += 1;
         } else if self.dupacks < threshold && call.params.limited_transmit {
             self.limited_transmit(call);
+        }
+    }
+
+    /// The window was cut for a mark already: recovery begins without a second cut.
+    fn repair_after_mark<O>(&mut self, call: &Call<O>) {
+        self.last = Action::FastRetransmit;
+        self.state = State::Recovery;
+        if call.params.strict {
+            self.recover = self.max;
+            self.partial_seen = false;
         }
     }
 
@@ -120,8 +129,7 @@ impl Sender {
         if self.beyond_recover() || !call.params.careful {
             self.enter_recovery(call);
         } else if cut_for_mark {
-            self.last = Action::FastRetransmit;
-            self.state = State::Recovery;
+            self.repair_after_mark(call);
         } else {
             return;
         }
@@ -182,7 +190,7 @@ impl Sender {
                 board.resent = seq + mss;
             }
             self.output(seq, call);
-            self.next = self.next.max(seq + mss);
+            self.next = self.next.max((seq + mss).min(self.max));
         }
     }
 
@@ -215,30 +223,42 @@ impl Sender {
                 self.advance(ack, echo, call);
                 self.grow(ack, was, echo, call);
             }
-            _ if ack.seq == self.una && fresh > 0 => self.dupacks += 1,
             _ => {}
         }
+        // An ACK with news of what arrived beyond counts as a duplicate even if it acknowledges new data (RFC 6675 section 5).
+        self.dupacks += u32::from(fresh > 0 && self.state == State::Open && ack.seq == self.una);
         let lost = board.lost_below(params.dupack_threshold, params.mss);
-        if self.state == State::Open && self.dupacks > 0 && fresh > 0 && self.beyond_recover() {
-            if self.dupacks >= params.dupack_threshold || lost > self.una {
-                self.enter_recovery(call);
-                board.resent = self.una;
-                board.rescued = false;
-                self.stop_timing();
-                self.force_timer(call);
-                self.resend_at(self.una, &mut board, call);
-            } else if params.limited_transmit {
-                self.limited_transmit(call);
-            }
+        let duplicate = self.state == State::Open && self.dupacks > 0 && fresh > 0;
+        if duplicate && (self.dupacks >= params.dupack_threshold || lost > self.una) {
+            self.enter_from_board(&mut board, call);
         }
         if self.state == State::Recovery {
             self.fill_from_board(&mut board, lost, call);
         }
-        let open = self.state == State::Open && self.dupacks == 0;
+        let open = self.state == State::Open;
         self.board = Some(board);
-        if open {
+        if open && (news || self.dupacks == 0) {
             self.send_new(0, call);
         }
+        if open && duplicate && self.dupacks < params.dupack_threshold && params.limited_transmit {
+            self.limited_transmit(call);
+        }
+    }
+
+    /// Recovery begins, unless a timeout happened and its window is not yet acknowledged (RFC 6675 section 5.1).
+    fn enter_from_board<O: Outlet>(&mut self, board: &mut super::sack::Board, call: &mut Call<O>) {
+        if self.una >= self.recover {
+            self.enter_recovery(call);
+        } else if self.last == Action::Mark {
+            self.repair_after_mark(call);
+        } else {
+            return;
+        }
+        board.resent = self.una;
+        board.rescued = false;
+        self.stop_timing();
+        self.force_timer(call);
+        self.resend_at(self.una, board, call);
     }
 
     fn resend_at<O: Outlet>(&mut self, seq: u64, board: &mut super::sack::Board, call: &mut Call<O>) {
@@ -255,14 +275,15 @@ impl Sender {
             let hole = board.next_hole(self.una);
             if let Some(seq) = hole.filter(|&seq| seq < lost) {
                 self.resend_at(seq, board, call);
-            } else if self.has_more() && self.next + mss <= edge {
+            } else if self.has_more() && self.next + mss.min(self.limit() - self.next) <= edge {
                 self.output(self.next, call);
                 self.next = self.max.max(self.next);
             } else if let Some(seq) = hole {
                 self.resend_at(seq, board, call);
-            } else if !board.rescued && board.resent < self.recover && board.gap_from(self.una) < self.recover {
+            } else if let Some(seq) = board.tail(self.una, self.max, call.params.mss).filter(|_| !board.rescued) {
+                // Once a recovery, and HighRxt stays where it is.
                 board.rescued = true;
-                self.resend_at(self.recover.saturating_sub(mss).max(self.una), board, call);
+                self.output(seq, call);
             } else {
                 return;
             }

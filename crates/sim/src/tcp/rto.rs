@@ -83,6 +83,11 @@ impl RttEstimator {
         self.backoff = 1;
     }
 
+    /// Data begins after a SYN was lost and no sample could be taken (RFC 6298 rule 5.7).
+    pub fn after_lost_syn(&mut self) {
+        (self.base, self.backoff) = (self.base.max(Duration::from_secs(3)), 1);
+    }
+
     /// The smoothed RTT, zero before the first sample.
     #[inline]
     pub fn srtt(&self) -> Duration {

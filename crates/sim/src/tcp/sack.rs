@@ -74,6 +74,13 @@ impl Board {
         self.sacked.is_empty()
     }
 
+    /// Where a last segment begins that nothing beyond tells of and that was not sent again: all SACKed data lies below
+    /// it (RFC 6675 section 4, `NextSeg` rule 4).
+    pub fn tail(&self, una: u64, max: u64, mss: u32) -> Option<u64> {
+        let seq = max.saturating_sub(u64::from(mss)).max(self.sacked.end()).max(una);
+        (seq < max && seq >= self.resent).then_some(seq)
+    }
+
     /// The first byte at or after `point` that is not known to have arrived.
     pub fn gap_from(&self, point: u64) -> u64 {
         self.sacked.gap_from(point)

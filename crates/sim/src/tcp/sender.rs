@@ -74,6 +74,8 @@ pub struct Sender {
     pub(super) last: Action,
     pub(super) dupacks: u32,
     pub(super) inflation: u32,
+    /// Bytes sent by limited transmit since new data was acknowledged.
+    limited: u64,
     window: u16,
     flow: u32,
     incarnation: u16,
@@ -138,6 +140,7 @@ impl Sender {
             last: Action::None,
             dupacks: 0,
             inflation: 0,
+            limited: 0,
             window: u16::MAX,
             flow,
             incarnation,
@@ -207,6 +210,7 @@ impl Sender {
             State::Open => {
                 self.restart_if_idle(call);
                 self.send_new(0, call);
+                self.mind_closed_window(call);
             }
             State::Opening | State::Recovery | State::Done => {}
         }
@@ -256,6 +260,8 @@ impl Sender {
         if self.syns == 1 || call.params.timestamps {
             self.sample_rtt(call.now.since(ack.stamp), ack.stamp, call);
             self.rtt.end_backoff();
+        } else if call.params.strict {
+            self.rtt.after_lost_syn();
         }
         self.timed = (0, call.now);
         // A lost SYN leaves one segment to begin with (RFC 5681 section 3.1).
@@ -278,10 +284,15 @@ impl Sender {
         if !matches!(self.state, State::Open | State::Recovery) || ack.seq > self.max {
             return Progress::Going;
         }
-        self.window = ack.window;
         let echo = ack.has(flag::ECE) && call.params.ecn;
         if echo {
             self.on_echo(ack.seq, call);
+        }
+        let window = if ack.seq < self.una { self.window } else { std::mem::replace(&mut self.window, ack.window) };
+        if window != self.window && ack.seq == self.una && blocks.is_none() {
+            // Tells of the window alone: no duplicate ACK (RFC 5681 section 2).
+            self.on_window_update(call);
+            return Progress::Going;
         }
         match call.params.recovery {
             Recovery::Reno | Recovery::NewReno => self.recover_by_dupacks(ack, echo, call),
@@ -297,12 +308,40 @@ impl Sender {
             }
             return Progress::Complete;
         }
+        self.mind_closed_window(call);
         Progress::Going
+    }
+
+    fn on_window_update<O: Outlet>(&mut self, call: &mut Call<O>) {
+        if self.una == self.max {
+            self.rtt.end_backoff();
+            self.deadline = Time::NEVER;
+        }
+        if self.state == State::Open && self.dupacks == 0 {
+            self.send_new(0, call);
+        }
+        self.mind_closed_window(call);
+    }
+
+    /// With nothing in flight and a window that takes nothing, only a probe will tell that it has opened, should the
+    /// ACK that says so be lost: the persist timer (RFC 9293 section 3.8.6.1).
+    #[inline]
+    fn mind_closed_window<O>(&mut self, call: &Call<O>) {
+        if self.una == self.max && self.deadline == Time::NEVER && self.has_more() && self.state == State::Open {
+            self.force_timer(call);
+        }
+    }
+
+    /// Asks for the window with an empty segment, which a receiver must acknowledge, and waits twice as long for the next.
+    fn probe<O: Outlet>(&mut self, call: &mut Call<O>) {
+        self.rtt.back_off(call.params);
+        self.force_timer(call);
+        call.send(Packet { size: call.params.header as u16, ..self.packet(self.una, call.now) });
     }
 
     /// A congestion mark is echoed: cut once a window (RFC 3168 section 6.1.2).
     fn on_echo<O: Outlet>(&mut self, ack: u64, call: &mut Call<O>) {
-        if ack <= self.recover && self.recover != 0 && self.last != Action::Timeout {
+        if ack <= self.recover && self.recover != 0 && (call.params.strict || self.last != Action::Timeout) {
             return;
         }
         self.recover = self.max;
@@ -327,7 +366,7 @@ impl Sender {
     pub(super) fn window_in_use(&self, params: &TcpParams) -> f64 {
         match params.basis {
             WindowBasis::Cwnd => (self.cc.cwnd() + f64::from(self.inflation)).min(f64::from(self.receive_window(params))),
-            WindowBasis::FlightSize => (self.max - self.una) as f64 / f64::from(params.mss),
+            WindowBasis::FlightSize => (self.max - self.una).saturating_sub(self.limited) as f64 / f64::from(params.mss),
         }
     }
 
@@ -339,6 +378,7 @@ impl Sender {
     #[inline]
     pub(super) fn advance<O: Outlet>(&mut self, ack: &Packet, echo: bool, call: &mut Call<O>) {
         self.dupacks = 0;
+        self.limited = 0;
         self.after_timeout = false;
         self.una = ack.seq;
         self.next = self.next.max(self.una);
@@ -369,7 +409,7 @@ impl Sender {
         let params = call.params;
         let mss = f64::from(params.mss);
         let in_flight = (self.max - was) as f64 / mss;
-        let full = !params.growth_needs_limit || in_flight + 1.0 >= self.cc.cwnd().min(f64::from(self.receive_window(params)));
+        let full = !params.growth_needs_limit || in_flight + 1.0 >= self.cc.cwnd();
         self.cc.on_ack(&Ack {
             now: call.now,
             acked: (self.una - was) as f64 / mss,
@@ -446,12 +486,11 @@ impl Sender {
         if again {
             flags |= flag::RETRANSMIT;
             self.stats.retransmitted += u64::from(counts);
-        } else {
-            if self.timed.0 == 0 {
-                self.timed = (end, call.now);
-            }
-            self.max = end;
+        } else if self.timed.0 == 0 {
+            self.timed = (end, call.now);
         }
+        // What was short when first sent may have grown.
+        self.max = self.max.max(end);
         self.last_sent = call.now;
         let srtt_ms = self.rtt.srtt().as_nanos() / 1_000_000;
         let size = (params.header as u64 + length) as u16;
@@ -490,12 +529,16 @@ impl Sender {
     pub(super) fn limited_transmit<O: Outlet>(&mut self, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let allowed = (self.cc.cwnd() + f64::from(self.dupacks)) * mss as f64;
+        if call.params.strict && self.next < self.max {
+            return;
+        }
         let length = mss.min(self.limit.saturating_sub(self.next));
         let end = self.next + length - self.una;
         let fits = end <= u64::from(self.receive_window(call.params)) * mss && end as f64 <= allowed;
         if length > 0 && fits {
             self.output(self.next, call);
             self.next += length;
+            self.limited += length;
         }
     }
 
@@ -507,6 +550,9 @@ impl Sender {
         self.partial_seen = false;
         let window = self.window_in_use(call.params);
         self.cc.on_congestion(&Congestion { now: call.now, window, signal: Signal::Loss });
+        if call.params.strict {
+            self.cc.set_cwnd(self.cc.cwnd().max(2.0));
+        }
         self.reduced = true;
         if call.now >= self.count_from {
             self.stats.fast_retransmits += 1;
@@ -533,12 +579,16 @@ impl Sender {
         }
         self.deadline = Time::NEVER;
         if self.una == self.max {
+            if self.has_more() && self.state == State::Open {
+                self.probe(call);
+            }
             return;
         }
         self.inflation = 0;
         self.dupacks = 0;
-        if self.last == Action::Mark && self.una < self.recover {
-            // Already cut for a mark in this window: the threshold stays.
+        let cut_for_mark = self.last == Action::Mark && self.una < self.recover;
+        if cut_for_mark || (call.params.strict && self.after_timeout) {
+            // Already cut in this window, for a mark or by a timeout before: the threshold stays.
             self.cc.set_cwnd(1.0);
         } else {
             let window = self.window_in_use(call.params);
