@@ -128,6 +128,9 @@ pub trait Aqm {
     /// A packet was lost because the queue was full, whatever the verdict had been.
     fn on_overflow(&mut self) {}
 
+    /// The last verdict was [`Verdict::Mark`] and the packet was dropped: ECN is off, or it can't carry a mark.
+    fn on_unmarkable(&mut self) {}
+
     /// The span between calls of [`Aqm::on_update`], `None` for an algorithm without a timer.
     /// Above zero. The first call comes when [`Aqm::first_update`] says so.
     fn update_interval(&self) -> Option<Duration> {

@@ -136,7 +136,10 @@ impl Admission {
                 self.counters.marked += 1;
                 Decision::EnqueueMarked
             }
-            Verdict::Mark => self.dropped(size, DropReason::Early),
+            Verdict::Mark => {
+                self.aqm.on_unmarkable();
+                self.dropped(size, DropReason::Early)
+            }
             Verdict::Drop => self.dropped(size, DropReason::Forced),
             Verdict::DropBoth(position) => {
                 self.counters.drop(size, DropReason::Early);

@@ -92,6 +92,9 @@ macro_rules! registry {
             fn on_overflow(&mut self) {
                 match self { $(AnyAqm::$variant(a) => a.on_overflow(),)* AnyAqm::Custom(a) => a.on_overflow() }
             }
+            fn on_unmarkable(&mut self) {
+                match self { $(AnyAqm::$variant(a) => a.on_unmarkable(),)* AnyAqm::Custom(a) => a.on_unmarkable() }
+            }
             fn update_interval(&self) -> Option<Duration> {
                 match self { $(AnyAqm::$variant(a) => a.update_interval(),)* AnyAqm::Custom(a) => a.update_interval() }
             }
@@ -126,4 +129,6 @@ registry! {
     "cpc" Cpc(cpc::Params => crate::Sampled<cpc::CpcLaw, crate::Bernoulli>): "cascade of a window loop and a queue loop, To, Thi and Hwang 2015",
     "external" External(external::Params => external::External): "a law that the caller supplies, such as one written in Python",
     "fuzzy-red" FuzzyRed(fuzzy_red::Params => crate::Sampled<fuzzy_red::FuzzyLaw, crate::Bernoulli>): "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
+    "codel" Codel(codel::Params => codel::Codel): "controlled delay: drops by how long packets waited, RFC 8289",
+    "pie" Pie(pie::Params => pie::Pie): "a probability that follows the delay, Pan et al. 2013, RFC 8033",
 }

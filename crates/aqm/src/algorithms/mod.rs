@@ -1,14 +1,16 @@
 //! One file per algorithm.
 
-pub mod cpc;
 pub mod avq;
 pub mod blue;
+pub mod codel;
+pub mod cpc;
 pub mod drop_tail;
 pub mod external;
 pub mod fuzzy_red;
 pub mod led;
 pub mod pd;
 pub mod pi;
+pub mod pie;
 pub mod red;
 pub mod rem;
 
