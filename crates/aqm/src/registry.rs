@@ -144,4 +144,5 @@ registry! {
     "pi2" Pi2(pi2::Params => pi2::Pi2): "PI control of the delay with a squared output, the base law of RFC 9332",
     "choke" Choke(choke::Params => choke::Choke): "RED that drops an arriving packet and a drawn one of the same flow, Pan et al. 2000",
     "choker" Choker(choker::Params => choker::Choker): "CHOKe with draws that follow the load, after Lu et al. 2014",
+    "pie" Pie(pie::Params => pie::Pie): "a probability that follows the delay, Pan et al. 2013, RFC 8033",
 }

@@ -18,6 +18,7 @@ pub mod pi;
 pub mod pi2;
 pub mod pi_rtt;
 pub mod pid;
+pub mod pie;
 pub mod red;
 pub mod rem;
 
