@@ -3,6 +3,7 @@
 pub mod drop_tail;
 pub mod external;
 pub mod fuzzy_red;
+pub mod loss;
 pub mod pd;
 pub mod pi;
 pub mod red;
