@@ -37,7 +37,7 @@ fn queue(load: f64, sizes: &str) -> String {
     let rate = (8e6 * load) as u64;
     format!(
         r#"
-duration = "520 s"
+duration = "320 s"
 warmup = "20 s"
 [[links]]
 name = "link"
@@ -64,14 +64,14 @@ fn queues_of_poisson_arrivals_are_as_long_as_pollaczek_and_khinchine_say() {
             let waiting = load * load * (1.0 + variation) / (2.0 * (1.0 - load));
             let of = |value: fn(&Record) -> f64| runs.iter().map(value).collect::<Vec<f64>>();
             let name = |what: &str| format!("{what} at load {load} with {sizes} sizes");
-            agrees(&name("packets waiting"), &of(|run| run.links[0].queue.mean), waiting, 0.1);
-            agrees(&name("wait"), &of(|run| run.links[0].wait_ms.unwrap().mean), waiting / load, 0.1);
-            agrees(&name("utilization"), &of(|run| run.links[0].utilization.unwrap()), load, 0.01);
+            agrees(&name("packets waiting"), &of(|run| run.links[0].queue.mean), waiting, 0.15);
+            agrees(&name("wait"), &of(|run| run.links[0].wait_ms.unwrap().mean), waiting / load, 0.15);
+            agrees(&name("utilization"), &of(|run| run.links[0].utilization.unwrap()), load, 0.03);
         }
     }
 }
 
-fn lossy(p: f64, recovery: &str, seconds: u32) -> String {
+fn lossy(p: f64, habits: &str, seconds: u32) -> String {
     format!(
         r#"
 duration = "{seconds} s"
@@ -85,7 +85,7 @@ delay = "50 ms"
 duplex = true
 queue = {{ aqm = "loss", p = {p}, limit = "100000 packets" }}
 [tcp]
-recovery = "{recovery}"
+{habits}
 mss = "1000 B"
 window = "10000 packets"
 delayed_ack = false
@@ -104,8 +104,8 @@ to = "B"
 #[test]
 fn throughput_under_rare_loss_follows_the_inverse_root_of_its_probability() {
     let mut constants = Vec::new();
-    for (p, seconds) in [(0.004, 400), (0.001, 800), (0.00025, 2_400)] {
-        let runs = records(&lossy(p, "sack", seconds), 8, 2);
+    for (p, seconds) in [(0.004, 200), (0.001, 400), (0.0004, 800)] {
+        let runs = records(&lossy(p, "recovery = \"sack\"", seconds), 8, 2);
         let per_rtt = |run: &Record| run.total.goodput_bps / 4.0 / 8_000.0 * run.groups[0].rtt_ms.unwrap().mean * 1e-3;
         let constant: Vec<f64> = runs.iter().map(|run| per_rtt(run) * p.sqrt()).collect();
         let (mean, half) = estimate(&constant);
@@ -123,15 +123,15 @@ fn padhye(p: f64, rtt: f64, rto: f64) -> f64 {
     1.0 / (rtt * (2.0 * p / 3.0).sqrt() + timeouts)
 }
 
-/// The formula is for Reno with losses in bursts; its authors find it within some 25 % of what they measured.
+/// The formula is for Reno as RFC 2581 had it, before limited transmit (which at p = 0.1 carries a quarter more).
 #[test]
 fn throughput_under_heavy_loss_follows_padhye_with_timeouts() {
-    for p in [0.02, 0.05, 0.1] {
-        let runs = records(&lossy(p, "newreno", 1_200), 8, 2);
+    for p in [0.01, 0.02, 0.05, 0.1] {
+        let runs = records(&lossy(p, "recovery = \"reno\"\nlimited_transmit = false", 400), 8, 2);
         let segments: Vec<f64> = runs.iter().map(|run| run.total.goodput_bps / 4.0 / 8_000.0).collect();
         let (mean, half) = estimate(&segments);
         let theory = padhye(p, 0.1, 1.0);
-        assert!((mean / theory - 1.0).abs() < 0.25, "p = {p}: {mean} ± {half} segments/s, theory says {theory}");
+        assert!((mean / theory - 1.0).abs() < 0.1, "p = {p}: {mean} ± {half} segments/s, theory says {theory}");
     }
 }
 
