@@ -223,12 +223,26 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         written::Profile::Ns2 => TcpParams::ns2(),
         written::Profile::Ns2Linux => TcpParams::ns2_linux(),
         written::Profile::Linux => TcpParams::linux(),
+        written::Profile::Freebsd => TcpParams::freebsd(),
     };
     let o = &tcp.options;
     macro_rules! take {
         ($($field:ident),*) => { $(if let Some(value) = o.$field { p.$field = value; })* };
     }
-    take!(min_rto, max_rto, initial_rto, tick, limited_transmit, timestamps, dupack_threshold, ack_every, ecn);
+    take!(
+        rto_slop,
+        abc,
+        inflight_limit,
+        min_rto,
+        max_rto,
+        initial_rto,
+        tick,
+        limited_transmit,
+        timestamps,
+        dupack_threshold,
+        ack_every,
+        ecn
+    );
     p.mss = o.mss.map_or(p.mss, |mss| mss.0 as u32);
     p.header = o.header.map_or(p.header, |header| header.0 as u32);
     if let Some(window) = o.window {
@@ -255,7 +269,7 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         None => p.delayed_ack,
         Some(written::DelayedAck::Off) => None,
         Some(written::DelayedAck::On) => Some(p.delayed_ack.unwrap_or(match tcp.profile {
-            written::Profile::Ns2 | written::Profile::Ns2Linux => Duration::from_millis(100),
+            written::Profile::Ns2 | written::Profile::Ns2Linux | written::Profile::Freebsd => Duration::from_millis(100),
             written::Profile::Linux => Duration::from_millis(40),
             written::Profile::Rfc => Duration::from_millis(200),
         })),

@@ -1,8 +1,8 @@
 //! One file per algorithm.
 
-pub mod cpc;
 pub mod avq;
 pub mod blue;
+pub mod cpc;
 pub mod drop_tail;
 pub mod external;
 pub mod fuzzy_red;

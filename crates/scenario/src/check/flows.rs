@@ -186,6 +186,9 @@ fn tcp(field: &str, tcp: &written::Tcp) -> Result<(), Error> {
             return Err(Error::given(at(key), number, "a whole number, 1 to 65535"));
         }
     }
+    if let Some(abc) = tcp.abc.filter(|abc| *abc > 65_535) {
+        return Err(Error::given(at("abc"), abc, "a number of segments, 0 to 65535"));
+    }
     if let Some(control) = &tcp.control {
         let start = sojourn_cc::Start { window: f64::from(tcp.initial_window.unwrap_or(1)), ssthresh: f64::INFINITY };
         if let Err(error) = control.0.build(start) {
@@ -202,6 +205,7 @@ fn times(field: &str, tcp: &written::Tcp) -> Result<(), Error> {
         time.map(|time| above_zero(at(key), time)).transpose()?;
     }
     tcp.tick.map(|time| within(at("tick"), time)).transpose()?;
+    tcp.rto_slop.map(|time| within(at("rto_slop"), time)).transpose()?;
     if let Some(DelayedAck::Time(time)) = tcp.delayed_ack {
         above_zero(at("delayed_ack"), time)?;
     }
