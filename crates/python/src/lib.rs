@@ -1,5 +1,6 @@
 //! The extension module: scenarios in, records and arrays out. No logic of its own.
 
+mod fluid;
 mod laws;
 mod listing;
 
@@ -205,6 +206,10 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(surface, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(fluid::fluid, module)?)?;
+    module.add_function(wrap_pyfunction!(fluid::operating_point, module)?)?;
+    module.add_function(wrap_pyfunction!(fluid::law_response, module)?)?;
+    module.add_function(wrap_pyfunction!(fluid::describe, module)?)?;
     module.add_class::<laws::PySample>()?;
     Ok(())
 }

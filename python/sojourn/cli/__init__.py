@@ -13,6 +13,7 @@ import sojourn.cli.papers as papers_command
 from sojourn.cli import inspect, runs
 from sojourn.cli.output import StoppedError
 from sojourn.errors import ScenarioError, UserError
+from sojourn.files import DiskError
 
 app = typer.Typer(
     name="sojourn",
@@ -45,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
-    except (OSError, RuntimeError) as error:
+    except OSError as error:
+        return _fail(error.strerror or str(error) if isinstance(error, DiskError) else str(error), 1)
+    except RuntimeError as error:
         return _fail(str(error), 1)
     return code if isinstance(code, int) else 0
 
