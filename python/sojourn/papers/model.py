@@ -12,7 +12,10 @@ from typing import Any
 
 from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, ClaimTable, read_claims
+from sojourn.papers.designs import Design, Fluid, read_designs, read_fluids
 from sojourn.papers.fields import Fields
+from sojourn.papers.series import SeriesMeasure, read_series
+from sojourn.record import Record
 from sojourn.scenario import Scenario, load, read_text
 
 
@@ -26,6 +29,12 @@ class PaperMeasure:
     unit: str = ""
     scale: float = 1.0
     decimals: int = 1
+    series: SeriesMeasure | None = None
+
+    def of(self, record: Record) -> float:
+        """Its value in a record, NaN where the record has none."""
+        found = self.series.value(record) if self.series else record.value(self.path)
+        return float("nan") if found is None else float(found) * self.scale
 
 
 @dataclass(frozen=True)
@@ -119,6 +128,8 @@ class Paper:
     claims: list[Claim]
     tables: list[ClaimTable]
     deviations: list[Deviation]
+    designs: dict[str, Design] = field(default_factory=dict)
+    fluids: dict[str, Fluid] = field(default_factory=dict)
 
     @property
     def citation(self) -> str:
@@ -156,8 +167,9 @@ def _toml(path: Path) -> Fields:
 
 
 def _measure(name: str, f: Fields) -> PaperMeasure:
-    texts = (f.text("label", name), f.text("path"), f.text("unit", ""))
-    measure = PaperMeasure(name, *texts, scale=f.number("scale", 1.0), decimals=f.integer("decimals", 1))
+    series = read_series(f)
+    texts = (f.text("label", name), f.text("path", "") if series else f.text("path"), f.text("unit", ""))
+    measure = PaperMeasure(name, *texts, f.number("scale", 1.0), f.integer("decimals", 1), series)
     f.done()
     return measure
 
@@ -249,7 +261,7 @@ def load_paper(root: Path) -> Paper:
         f.integer("year"), f.text("summary", ""), f.integer("replications", 5), f.integer("quick", 2),
         f.text("queue_at", "links.bottleneck.queue"), measures, scenarios, queues, settings, experiments,
         [dict(each) for each in f.raw_list("figures")], published, units, claims, tables,
-        _deviations(root / "deviations.toml"),
+        _deviations(root / "deviations.toml"), read_designs(f.tables("designs")), read_fluids(f.tables("fluids")),
     )  # fmt: skip
     f.done()
     return paper

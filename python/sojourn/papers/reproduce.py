@@ -15,6 +15,7 @@ import pandas as pd
 from sojourn import _sojourn
 from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, Part
+from sojourn.papers.designs import functions as design_functions
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.papers.model import Case, Experiment, Paper
 from sojourn.papers.verdict import Verdict, combine, is_clear, judge
@@ -68,8 +69,7 @@ class Outcome:
         if case not in self.records:
             raise UnknownNameError(str(case))
         chosen = self.paper.measure(case.scenario, measure)
-        found = [record.value(chosen.path) for record in self.records[case]]
-        return np.array([np.nan if v is None else float(v) * chosen.scale for v in found])
+        return np.array([chosen.of(record) for record in self.records[case]])
 
     def counts(self) -> dict[Verdict, int]:
         """How many claims got which verdict."""
@@ -240,7 +240,8 @@ def law_functions(paper: Paper) -> Functions:
         rise = [surface(queue, backlog, change + h) - surface(queue, backlog, change - h) for h in SLOPE_STEPS]
         return float(np.mean(np.array(rise) / (2 * np.array(SLOPE_STEPS))))
 
-    return {"surface": surface, "slope_backlog": slope_backlog, "slope_change": slope_change}
+    own = {"surface": surface, "slope_backlog": slope_backlog, "slope_change": slope_change}
+    return own | dict(design_functions(paper.designs, paper.fluids))
 
 
 def law_surface(paper: Paper, queue: str, backlog: Array, change: Array) -> Array:
