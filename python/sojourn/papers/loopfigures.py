@@ -132,9 +132,8 @@ def fluid(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
         above, below = made.subplots(2, 1, sharex=True)
         shown = packets["t"] <= made_of["t"][-1]
         for axes, column, key in ((above, "packets", "queue"), (below, "probability", "probability")):
-            axes.plot(
-                packets["t"][shown], packets[column][shown], color=style_of(0).color, linewidth=0.6, label="packets"
-            )
+            seen = packets[column][shown]
+            axes.plot(packets["t"][shown], seen, color=style_of(0).color, linewidth=0.6, label="packets")
             axes.plot(made_of["t"], made_of[key], color=style_of(1).color, label="fluid")
         above.set(ylabel="queue (packets)")
         below.set(ylabel="probability", xlabel="time (s)")
@@ -151,10 +150,9 @@ def maps(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
     measures: Sequence[str] = spec["measures"]
     with figure(PAGE, 2.6) as made:
         for axes, name in zip(made.subplots(1, len(measures), squeeze=False)[0], measures, strict=True):
-            values = [
-                float(np.nanmean(outcome.values(Case(str(spec["scenario"]), q), name))) for q in experiment.queues
-            ]
-            table = np.array(values).reshape(len(rows), len(columns))
+            cases = [Case(str(spec["scenario"]), queue) for queue in experiment.queues]
+            values = np.array([np.nanmean(outcome.values(case, name)) for case in cases])
+            table = values.reshape(len(rows), len(columns))
             axes.imshow(table, cmap="cividis")
             middle = (table.min() + table.max()) / 2
             digits = outcome.paper.measures[name].decimals
