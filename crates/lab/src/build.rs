@@ -238,13 +238,14 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         written::Profile::Ns2 => TcpParams::ns2(),
         written::Profile::Ns2Linux => TcpParams::ns2_linux(),
         written::Profile::Linux => TcpParams::linux(),
+        written::Profile::Freebsd => TcpParams::freebsd(),
     };
     let o = &tcp.options;
     macro_rules! take {
         ($($field:ident),*) => { $(if let Some(value) = o.$field { p.$field = value; })* };
     }
     take!(min_rto, max_rto, initial_rto, tick, limited_transmit, timestamps, dupack_threshold, ack_every, ecn);
-    take!(restart_after_idle, clock_skew_ppm);
+    take!(rto_slop, abc, inflight_limit, restart_after_idle, clock_skew_ppm);
     // Exact clocks have no ticks to count in.
     p.tick_arithmetic &= p.tick > Duration::ZERO;
     p.reader = o.reader;
@@ -281,7 +282,7 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         None => p.delayed_ack,
         Some(written::Switched::Off) => None,
         Some(written::Switched::On) => Some(p.delayed_ack.unwrap_or(match tcp.profile {
-            written::Profile::Ns2 | written::Profile::Ns2Linux => Duration::from_millis(100),
+            written::Profile::Ns2 | written::Profile::Ns2Linux | written::Profile::Freebsd => Duration::from_millis(100),
             written::Profile::Linux => Duration::from_millis(40),
             written::Profile::Rfc => Duration::from_millis(200),
         })),

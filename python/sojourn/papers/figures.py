@@ -11,6 +11,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from sojourn.errors import UserError
+from sojourn.papers import loopfigures
 from sojourn.papers.model import Case
 from sojourn.papers.reproduce import Outcome, law_surface
 from sojourn.plots.style import PAGE, figure, style_of
@@ -30,7 +31,11 @@ class Drawn:
 def draw_figures(outcome: Outcome) -> list[Drawn]:
     """The figures of the experiments that were run."""
     ran = {experiment.id for experiment in outcome.experiments}
-    kinds = {"surface": _surface, "by-scenario": _by_scenario, "parity": _parity}
+    kinds = {
+        "surface": _surface, "by-scenario": _by_scenario, "parity": _parity, "step": loopfigures.steps,
+        "bode": loopfigures.bode, "traces": loopfigures.traces, "boxes": loopfigures.boxes, "fluid": loopfigures.fluid,
+        "map": loopfigures.maps,
+    }  # fmt: skip
     drawn = []
     for spec in outcome.paper.figures:
         kind = spec.get("kind")
@@ -38,7 +43,7 @@ def draw_figures(outcome: Outcome) -> list[Drawn]:
             raise UserError(f"{outcome.paper.root}: figures: kind {kind!r}: taken are {', '.join(kinds)}")
         if spec.get("experiment") in ran:
             made = kinds[str(kind)](outcome, spec)
-            drawn.append(Drawn(str(spec["id"]), str(spec.get("caption", "")), made, kind != "surface"))
+            drawn.append(Drawn(str(spec["id"]), str(spec.get("caption", "")), made, kind not in ("surface", "traces")))
     return drawn
 
 

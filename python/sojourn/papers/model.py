@@ -12,6 +12,7 @@ from typing import Any
 
 from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, ClaimTable, read_claims
+from sojourn.papers.designs import Design, Fluid, read_designs, read_fluids
 from sojourn.papers.fields import Fields
 from sojourn.papers.reading import TAKES, Reading
 from sojourn.record import Record
@@ -135,6 +136,8 @@ class Paper:
     claims: list[Claim]
     tables: list[ClaimTable]
     deviations: list[Deviation]
+    designs: dict[str, Design] = field(default_factory=dict)
+    fluids: dict[str, Fluid] = field(default_factory=dict)
 
     @property
     def citation(self) -> str:
@@ -187,13 +190,13 @@ def _measure(name: str, f: Fields) -> PaperMeasure:
 
 
 def _reading(f: Fields) -> Reading:
-    take, between = f.text("take"), f.numbers("between", [0.0, float("inf")])
+    take, between = f.text("take"), f.numbers("between", [])
     if take not in TAKES:
         raise f.error("take", take, f"one of {', '.join(TAKES)}")
-    if len(between) != 2 or between[0] >= between[1]:
+    if between and (len(between) != 2 or between[0] >= between[1]):
         raise f.error("between", between, "two times, the earlier first")
-    span, nth = (between[0], between[1]), f.integer("nth", 1)
-    return Reading(f.text("series"), f.text("column"), take, span, f.number("than", 0.0), nth)
+    span, nth, spacing = (between[0], between[1]) if between else None, f.integer("nth", 1), f.number("bin", 0.0)
+    return Reading(f.text("series"), f.text("column"), take, span, f.number("than", 0.0), nth, spacing)
 
 
 def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:
@@ -286,7 +289,7 @@ def load_paper(root: Path) -> Paper:
         f.integer("year"), f.text("summary", ""), f.integer("replications", 5), f.integer("quick", 2),
         f.text("queue_at", "links.bottleneck.queue"), measures, scenarios, queues, settings, experiments,
         [dict(each) for each in f.raw_list("figures")], published, units, claims, tables,
-        _deviations(root / "deviations.toml"),
+        _deviations(root / "deviations.toml"), read_designs(f.tables("designs")), read_fluids(f.tables("fluids")),
     )  # fmt: skip
     f.done()
     return paper

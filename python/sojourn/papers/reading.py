@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.analysis.transient import box, rebin
 from sojourn.record import Record
 
 Array = npt.NDArray[np.float64]
@@ -15,23 +17,38 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reading:
-    """How to make one number of a trace: which column, which part of it, and what of that."""
+    """How to make one number of traces: which, which column, which part of it, and what of that.
+
+    All series that fit the pattern are pooled, in longer bins of `bin` seconds where asked for; without `between`, what
+    comes after the warm-up counts.
+    """
 
     series: str
     column: str
     take: str
-    between: tuple[float, float] = (0.0, float("inf"))
+    between: tuple[float, float] | None = None
     than: float = 0.0
     nth: int = 1
+    bin: float = 0.0
 
     def of(self, record: Record) -> float:
-        """The number; NaN where the trace does not have it."""
-        table = record.series.get(self.series)
-        if table is None:
+        """The number; NaN where the record has no such trace."""
+        begin, end = self.between or (float(record.get("warmup_s", 0.0)), float("inf"))
+        times, values = [], []
+        for name, table in record.series.items():
+            if not fnmatch.fnmatchcase(name, self.series):
+                continue
+            t, column = table["t"], table[self.column]
+            inside = (t >= begin) & (t <= end)
+            if self.bin:
+                column = rebin(t[inside], column[inside], self.bin, begin)
+                t = begin + self.bin * np.arange(len(column))
+                inside = np.ones(len(column), dtype=bool)
+            times.append(t[inside])
+            values.append(column[inside])
+        if not times:
             return float("nan")
-        times, values = table["t"], table[self.column]
-        inside = (times >= self.between[0]) & (times <= self.between[1])
-        return TAKES[self.take](times[inside], values[inside], self)
+        return TAKES[self.take](np.concatenate(times), np.concatenate(values), self)
 
 
 def falls(times: Array, values: Array, share: float) -> Array:
@@ -72,6 +89,9 @@ TAKES: dict[str, Callable[[Array, Array, Reading], float]] = {
     "mean": _some(lambda v: float(np.mean(v))),
     "min": _some(lambda v: float(np.min(v))),
     "max": _some(lambda v: float(np.max(v))),
+    "sd": _some(lambda v: float(np.std(v))),
+    "median": _some(lambda v: float(np.median(v))),
+    "box-width": _some(lambda v: box(v).width),
     "slope": _slope,
     "first-below": lambda t, v, r: _first(t, v < r.than),
     "nth-fall": _nth_fall,

@@ -15,6 +15,7 @@ import pandas as pd
 from sojourn import _sojourn
 from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, Part
+from sojourn.papers.designs import functions as design_functions
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.papers.model import Case, Experiment, Paper
 from sojourn.papers.verdict import Verdict, combine, is_clear, judge
@@ -252,7 +253,8 @@ def law_functions(paper: Paper) -> Functions:
         rise = [surface(queue, backlog, change + h) - surface(queue, backlog, change - h) for h in SLOPE_STEPS]
         return float(np.mean(np.array(rise) / (2 * np.array(SLOPE_STEPS))))
 
-    return {"surface": surface, "slope_backlog": slope_backlog, "slope_change": slope_change}
+    own = {"surface": surface, "slope_backlog": slope_backlog, "slope_change": slope_change}
+    return own | dict(design_functions(paper.designs, paper.fluids))
 
 
 def law_surface(paper: Paper, queue: str, backlog: Array, change: Array) -> Array:
