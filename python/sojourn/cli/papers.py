@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, out, progress, store
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.errors import UserError
 from sojourn.papers import Outcome, Verdict, find_paper
 from sojourn.papers import reproduce as run_paper
@@ -41,6 +41,7 @@ def reproduce(
     if quick and full:
         raise UserError("--quick --full: taken is one of them")
     folder = out_dir or Path("results") / chosen.id
+    check_folder(folder)
     out.print(chosen.citation, markup=False)
     with progress(chosen.id) as on_progress:
         outcome = run_paper(
