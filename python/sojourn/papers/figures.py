@@ -11,6 +11,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from sojourn.errors import UserError
+from sojourn.papers import flow_figures
 from sojourn.papers.model import Case
 from sojourn.papers.reproduce import Outcome, law_surface
 from sojourn.plots.style import PAGE, figure, style_of
@@ -30,7 +31,7 @@ class Drawn:
 def draw_figures(outcome: Outcome) -> list[Drawn]:
     """The figures of the experiments that were run."""
     ran = {experiment.id for experiment in outcome.experiments}
-    kinds = {"surface": _surface, "by-scenario": _by_scenario, "parity": _parity}
+    kinds = {"surface": _surface, "by-scenario": _by_scenario, "parity": _parity, **flow_figures.KINDS}
     drawn = []
     for spec in outcome.paper.figures:
         kind = spec.get("kind")

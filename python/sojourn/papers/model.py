@@ -193,7 +193,7 @@ def _reading(f: Fields) -> Reading:
     if len(between) != 2 or between[0] >= between[1]:
         raise f.error("between", between, "two times, the earlier first")
     span, nth = (between[0], between[1]), f.integer("nth", 1)
-    return Reading(f.text("series"), f.text("column"), take, span, f.number("than", 0.0), nth)
+    return Reading(f.text("series"), f.text("column"), take, span, f.number("than", 0.0), nth, f.number("span", 1.0))
 
 
 def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:
