@@ -34,6 +34,17 @@ pub enum WindowBasis {
     FlightSize,
 }
 
+/// What a sender writes into its data packets about its round-trip time, for queues that ask for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RttHint {
+    /// Nothing.
+    Off,
+    /// Its smoothed RTT in milliseconds.
+    Smoothed,
+    /// This many milliseconds, whatever the truth: a sender that lies.
+    Claimed(u16),
+}
+
 /// Everything an endpoint needs to know about its stack. `Default` is the `rfc` profile.
 #[derive(Clone, Debug)]
 pub struct TcpParams {
@@ -103,6 +114,8 @@ pub struct TcpParams {
     pub growth_needs_limit: bool,
     /// Fall back to the initial window after an RTO's idle time (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
+    /// What data packets say of the round-trip time.
+    pub rtt_hint: RttHint,
     /// Difference of the receiver's clock from the sender's, in ns.
     pub clock_offset: i64,
     /// Drift of the receiver's clock in parts per million.
@@ -150,6 +163,7 @@ impl TcpParams {
             rate_halving: false,
             growth_needs_limit: true,
             restart_after_idle: true,
+            rtt_hint: RttHint::Smoothed,
             clock_offset: 0,
             clock_skew_ppm: 0.0,
         }
