@@ -66,7 +66,11 @@ def windows(outcome: Outcome, spec: Spec) -> Figure:
         lower.plot(queue["t"], queue["packets"], color="#555555", linewidth=0.7)
         lower.axhline(float(spec["line"]), color=COLORS[1], linewidth=0.8, linestyle="--", label="target")
         upper.set(ylabel="window (packets)")
-        upper.set_ylim(0, np.percentile(np.concatenate([record.series[f"cwnd/{n}"]["packets"] for n, _ in spec["flows"]]), 99.5) * 1.1)
+        upper.set_ylim(
+            0,
+            np.percentile(np.concatenate([record.series[f"cwnd/{n}"]["packets"] for n, _ in spec["flows"]]), 99.5)
+            * 1.1,
+        )
         lower.set(xlabel="time (s)", ylabel="queue (packets)")
         lower.set_ylim(bottom=0)
         made.legend(loc="outside upper center", ncols=len(spec["flows"]) + 1)
@@ -79,7 +83,9 @@ def shares(outcome: Outcome, spec: Spec) -> Figure:
     queue, settings = str(spec["queue"]), [str(s) for s in spec["settings"]]
     with figure(PAGE, 2.9) as made:
         axes: Any = made.add_subplot()
-        place, ticks, groups = 0.0, [], {}
+        place = 0.0
+        ticks: list[tuple[float, str]] = []
+        groups: dict[str, list[float]] = {}
         for scenario in experiment.scenarios:
             group, _, part = outcome.paper.scenarios[scenario].label.partition(", ")
             if group not in groups:
