@@ -177,6 +177,9 @@ fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) 
 fn source(traffic: &written::Traffic) -> Source {
     match traffic {
         written::Traffic::Cbr(cbr) => Source::Constant { rate: cbr.rate, size: cbr.size.0 as u32, jitter: cbr.jitter },
+        written::Traffic::Poisson(poisson) => {
+            Source::Poisson { rate: poisson.rate, size: poisson.size.0 as u32, random_sizes: poisson.sizes == written::Sizes::Exponential }
+        }
         written::Traffic::OnOff(onoff) => Source::OnOff {
             rate: onoff.rate,
             size: onoff.size.0 as u32,

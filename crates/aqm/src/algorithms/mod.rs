@@ -13,6 +13,7 @@ pub mod fq_codel;
 pub mod fuzzy_red;
 pub mod fuzzy_rtt;
 pub mod led;
+pub mod loss;
 pub mod pd;
 pub mod pi;
 pub mod pi2;
