@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 
 import sojourn.cli.design as design_command
 import sojourn.cli.papers as papers_command
+from sojourn.cli import bench as bench_command
 from sojourn.cli import inspect, runs
 from sojourn.cli.output import StoppedError
 from sojourn.errors import ScenarioError, UserError
@@ -27,6 +28,7 @@ inspect.register(app)
 runs.register(app)
 papers_command.register(app)
 design_command.register(app)
+bench_command.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

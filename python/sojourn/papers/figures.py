@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from sojourn.errors import UserError
-from sojourn.papers import loopfigures
+from sojourn.papers import flow_figures, loopfigures
 from sojourn.papers.model import Case
 from sojourn.papers.reproduce import Outcome, law_surface
 from sojourn.plots.style import PAGE, figure, style_of
@@ -34,7 +34,7 @@ def draw_figures(outcome: Outcome) -> list[Drawn]:
     kinds = {
         "surface": _surface, "by-scenario": _by_scenario, "parity": _parity, "step": loopfigures.steps,
         "bode": loopfigures.bode, "traces": loopfigures.traces, "boxes": loopfigures.boxes, "fluid": loopfigures.fluid,
-        "map": loopfigures.maps,
+        "map": loopfigures.maps, **flow_figures.KINDS,
     }  # fmt: skip
     drawn = []
     for spec in outcome.paper.figures:

@@ -195,8 +195,9 @@ def _reading(f: Fields) -> Reading:
         raise f.error("take", take, f"one of {', '.join(TAKES)}")
     if between and (len(between) != 2 or between[0] >= between[1]):
         raise f.error("between", between, "two times, the earlier first")
-    span, nth, spacing = (between[0], between[1]) if between else None, f.integer("nth", 1), f.number("bin", 0.0)
-    return Reading(f.text("series"), f.text("column"), take, span, f.number("than", 0.0), nth, spacing)
+    when = (between[0], between[1]) if between else None
+    than, nth, span = f.number("than", 0.0), f.integer("nth", 1), f.number("span", 1.0)
+    return Reading(f.text("series"), f.text("column"), take, when, than, nth, span, f.number("bin", 0.0))
 
 
 def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:

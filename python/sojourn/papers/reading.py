@@ -29,6 +29,7 @@ class Reading:
     between: tuple[float, float] | None = None
     than: float = 0.0
     nth: int = 1
+    span: float = 1.0
     bin: float = 0.0
 
     def of(self, record: Record) -> float:
@@ -81,6 +82,13 @@ def _slope(times: Array, values: Array, _: Reading) -> float:
     return float(np.polyfit(times, values, 1)[0]) if len(times) > 1 else float("nan")
 
 
+def _slope_after(times: Array, values: Array, reading: Reading) -> float:
+    """The slope over `span` seconds from the first value below `than` on."""
+    start = _first(times, values < reading.than)
+    inside = (times >= start) & (times <= start + reading.span)
+    return _slope(times[inside], values[inside], reading)
+
+
 def _some(pick: Callable[[Array], float]) -> Callable[[Array, Array, Reading], float]:
     return lambda _t, values, _r: float(pick(values)) if len(values) else float("nan")
 
@@ -93,6 +101,7 @@ TAKES: dict[str, Callable[[Array, Array, Reading], float]] = {
     "median": _some(lambda v: float(np.median(v))),
     "box-width": _some(lambda v: box(v).width),
     "slope": _slope,
+    "slope-after": _slope_after,
     "first-below": lambda t, v, r: _first(t, v < r.than),
     "nth-fall": _nth_fall,
     "fall-variation": _fall_variation,

@@ -185,7 +185,7 @@ def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimRe
             return None
         measured = estimate(np.atleast_1d(np.asarray(value, dtype=np.float64)))
         published = part.published
-        if published is None:
+        if published is None and not part.cells:
             published = _published(part, outcome.paper)
         verdict, clear = judge(measured, part.target), is_clear(measured, part.target)
         parts.append(PartResult(part, measured, published, verdict, clear))

@@ -4,6 +4,8 @@
 //! trend of the queuing delay, by a segment at most; a delay that falls faster than it usually does means that
 //! somebody else was cut, and leaves one segment.
 
+pub mod plus;
+
 extern crate alloc;
 use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
 use alloc::{format, vec::Vec};

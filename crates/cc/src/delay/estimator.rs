@@ -161,3 +161,94 @@ impl Estimator {
         forward && libm::fabs(theirs - ours) <= 0.01 * ours + 2.0 * rtt as f64 + 1e9
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn estimator() -> Estimator {
+        EstimatorParams { filter: 1, ..EstimatorParams::default() }.build().unwrap()
+    }
+
+    /// At `at` ms an ACK of a segment that took `delay` ms, 50 ms back, by a clock that is `offset` ms ahead and runs `pace` as fast.
+    fn ack(at: u64, delay: u64, offset: i64, pace: f64) -> Ack {
+        let (now, back) = (Time::ZERO + Duration::from_millis(at), 50);
+        let sent = at as i64 - delay as i64 - back;
+        let peer = ((at as i64 - back) as f64 * pace) as i64 + offset;
+        Ack { now, rtt: Some(Duration::from_millis(delay + back as u64)), one_way_delay: Some((peer - sent) * 1_000_000), ..Ack::ONE }
+    }
+
+    #[test]
+    fn an_offset_between_the_clocks_cancels() {
+        for offset in [-1_000_000_000, 0, 1_000_000_000] {
+            let mut estimator = estimator();
+            estimator.sample(&ack(1000, 50, offset, 1.0));
+            assert_eq!(estimator.sample(&ack(1100, 80, offset, 1.0)).unwrap().queuing, 30.0);
+            assert_eq!(estimator.source(), Source::OneWay);
+        }
+    }
+
+    #[test]
+    fn the_least_delay_is_forgotten_after_its_minutes() {
+        let mut estimator = EstimatorParams { history: 2, filter: 1, ..EstimatorParams::default() }.build().unwrap();
+        estimator.sample(&ack(1_000, 50, 0, 1.0));
+        assert_eq!(estimator.sample(&ack(61_000, 80, 0, 1.0)).unwrap().queuing, 30.0);
+        assert_eq!(estimator.sample(&ack(121_000, 90, 0, 1.0)).unwrap().queuing, 10.0);
+        // Minutes without a delay count, too.
+        assert_eq!(estimator.sample(&ack(361_000, 95, 0, 1.0)).unwrap().queuing, 0.0);
+    }
+
+    #[test]
+    fn a_clock_in_another_tick_is_not_believed_and_the_round_trip_is_read() {
+        for pace in [0.1, 0.5, 1.5, 10.0] {
+            let mut estimator = estimator();
+            for i in 1..200 {
+                estimator.sample(&ack(i * 100, 50, 0, pace));
+            }
+            assert_eq!(estimator.source(), Source::RoundTrip, "{pace}");
+            assert_eq!(estimator.sample(&ack(20_000, 80, 0, pace)).unwrap().queuing, 30.0);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_drifts_a_little_is_believed() {
+        let mut estimator = estimator();
+        for i in 1..6000 {
+            estimator.sample(&ack(i * 100, 50 + i % 40, 0, 1.0002));
+        }
+        assert_eq!(estimator.source(), Source::OneWay);
+    }
+
+    #[test]
+    fn stamps_that_go_back_or_are_missing_are_not_believed() {
+        let mut back = estimator();
+        back.sample(&ack(10_000, 50, 0, 1.0));
+        back.sample(&ack(10_100, 50, -5_000, 1.0));
+        assert_eq!(back.source(), Source::RoundTrip);
+        let mut missing = estimator();
+        let bare = Ack { one_way_delay: None, ..ack(1000, 50, 0, 1.0) };
+        assert_eq!(missing.sample(&bare).unwrap().queuing, 0.0);
+        assert_eq!(missing.source(), Source::RoundTrip);
+        assert_eq!(missing.sample(&Ack { rtt: None, ..bare }), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_stamps_give_delays_that_are_finite_and_not_below_zero(
+            stamps in prop::collection::vec((prop::option::of(any::<i64>()), prop::option::of(any::<u64>()), 0u64..1 << 40), 1..200),
+            history in 1u32..=16, filter in 1u32..=16, tick in 0u64..1_000_000_000,
+        ) {
+            let params = EstimatorParams { history, filter, tick: Duration::from_nanos(tick), source: Source::OneWay };
+            let mut estimator = params.build().unwrap();
+            let mut now = 0;
+            for (delay, rtt, gap) in stamps {
+                now += gap;
+                let ack = Ack { now: Time::from_nanos(now), one_way_delay: delay, rtt: rtt.map(Duration::from_nanos), ..Ack::ONE };
+                if let Some(sample) = estimator.sample(&ack) {
+                    prop_assert!(sample.queuing.is_finite() && sample.queuing >= 0.0 && sample.base.is_finite());
+                }
+            }
+        }
+    }
+}

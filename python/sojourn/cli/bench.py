@@ -1,0 +1,58 @@
+"""The command that compares controllers as background transport: `bench-lbe`."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from sojourn.bench_lbe import ROWS, controllers, score
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, out, progress, store
+from sojourn.errors import UserError
+from sojourn.files import write_atomic
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="bench-lbe")(bench_lbe)
+
+
+def bench_lbe(
+    names: Annotated[list[str] | None, typer.Argument(help="Controllers (default: all of `sojourn list cc`).")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", help="Replications.", min=1)] = 3,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers to this file as well.")] = None,
+    threads: Threads = 0,
+    cache: CacheDir = CACHE,
+    no_cache: NoCache = False,
+) -> None:
+    """A score card of controllers as background transport, beside CUBIC on 10 Mbit/s and 40 ms."""
+    known = controllers()
+    chosen = names or known
+    for name in chosen:
+        if name not in known:
+            raise UserError(f'controller "{name}": taken are {", ".join(known)}')
+    controls = [{"cc": name} for name in chosen]
+    with progress("bench-lbe") as on_progress:
+        cards = score(
+            controls, range(1, seeds + 1), threads=threads, cache=store(cache, no_cache), progress=on_progress
+        )
+    table = Table(title=f"background transport beside CUBIC, mean over {seeds} seeds", title_justify="left")
+    table.add_column("")
+    table.add_column("better")
+    for name in chosen:
+        table.add_column(name, justify="right")
+    for i, row in enumerate(ROWS):
+        cells = ["never" if math.isnan(card[i].mean) else f"{card[i].mean:.3g}" for card in cards]
+        label = f"{row.label} ({row.unit})" if row.unit else row.label
+        table.add_row(label, "less" if row.less else "more", *cells)
+    out.print(table)
+    if json_file:
+        data = {
+            name: {row.label: [card[i].mean, card[i].half] for i, row in enumerate(ROWS)}
+            for name, card in zip(chosen, cards, strict=True)
+        }
+        write_atomic(json_file, json.dumps(data, indent=1) + "\n")
