@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -10,9 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from sojourn.congestion import flows_for, packets_of
 from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, ClaimTable, read_claims
+from sojourn.papers.expression import evaluate, fill
 from sojourn.papers.fields import Fields
+from sojourn.papers.transient import TAKEN, per_second, take
+from sojourn.record import Record
 from sojourn.scenario import Scenario, load, read_text
 
 
@@ -26,6 +33,18 @@ class PaperMeasure:
     unit: str = ""
     scale: float = 1.0
     decimals: int = 1
+    series: tuple[str, str] | None = None
+    between: tuple[float, float] = (0.0, 0.0)
+    take: str = ""
+
+    def of(self, record: Record) -> float:
+        """The number in a record; NaN where it has none."""
+        if self.series is None:
+            value = record.value(self.path)
+            return np.nan if value is None else float(value) * self.scale
+        name, column = self.series
+        seconds = per_second(record.series[name], column, *self.between)
+        return take(seconds * self.scale, self.take)
 
 
 @dataclass(frozen=True)
@@ -38,6 +57,8 @@ class PaperScenario:
     file: Path
     queue: dict[str, Any]
     measures: dict[str, PaperMeasure]
+    set: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -139,6 +160,7 @@ class Paper:
     def scenario(self, case: Case) -> Scenario:
         """The scenario of a case."""
         scenario = load(self.scenarios[case.scenario].file).copy()
+        scenario.set_all(self.scenarios[case.scenario].set)
         scenario.set(self.queue_at, self.queue_table(case.queue, case.scenario))
         if case.setting:
             scenario.set_all(self.settings[case.setting].table)
@@ -156,8 +178,20 @@ def _toml(path: Path) -> Fields:
 
 
 def _measure(name: str, f: Fields) -> PaperMeasure:
-    texts = (f.text("label", name), f.text("path"), f.text("unit", ""))
-    measure = PaperMeasure(name, *texts, scale=f.number("scale", 1.0), decimals=f.integer("decimals", 1))
+    numbers = {"scale": f.number("scale", 1.0), "decimals": f.integer("decimals", 1)}
+    if not f.has("series"):
+        texts = (f.text("label", name), f.text("path"), f.text("unit", ""))
+        f.done()
+        return PaperMeasure(name, *texts, **numbers)  # type: ignore[arg-type]
+    series, between, what = f.texts("series"), f.numbers("between"), f.text("take")
+    if len(series) != 2 or len(between) != 2 or between[1] <= between[0]:
+        raise f.error("series", series, "a series and a column, with `between` two times in seconds")
+    if what not in TAKEN:
+        raise f.error("take", what, f"one of {', '.join(TAKEN)}")
+    measure = PaperMeasure(
+        name, f.text("label", name), "", f.text("unit", ""), **numbers,  # type: ignore[arg-type]
+        series=(series[0], series[1]), between=(between[0], between[1]), take=what,
+    )  # fmt: skip
     f.done()
     return measure
 
@@ -177,6 +211,43 @@ def _scenarios(root: Path, tables: Mapping[str, Fields]) -> dict[str, PaperScena
     return {name: _scenario(root, name, f) for name, f in tables.items()}
 
 
+def _family(root: Path, name: str, f: Fields) -> list[PaperScenario]:
+    """The scenarios that one file gives over every combination of values; the last of them varies fastest.
+
+    `{value}` in texts stands for a value. With `congestion` the queue holds what the path does, and groups of flows get
+    their counts from levels of congestion (RFC 7928 section 8.2), each an expression over light, medium and heavy.
+    """
+    ident, label, title, file = f.text("id"), f.text("label"), f.text("title"), f.text("file")
+    lists = {key: Fields({key: item}, f.label).texts(key) for key, item in f.table("over").items()}
+    changes, load = f.table("set"), f.table("congestion")
+    queue, measures = f.table("queue"), _measures(f.tables("measures"))
+    f.done()
+    found = []
+    for combination in itertools.product(*lists.values()):
+        values = dict(zip(lists, combination, strict=True))
+        table = {path: fill(item, values) if isinstance(item, str) else item for path, item in changes.items()}
+        held = _congest(Fields(load, f"{f.label}: congestion"), values, table) if load else 0
+        limit = {"limit": f"{held} packets"} if load else {}
+        texts = (fill(ident, values), fill(label, values), fill(title, values))
+        found.append(PaperScenario(*texts, root / file, limit | queue, measures, table, values))
+    return found
+
+
+def _congest(f: Fields, values: Mapping[str, str], table: dict[str, Any]) -> int:
+    """Sets the counts of groups for a load; gives the packets that the path holds."""
+    rate, rtt, packet = (float(fill(f.text(key), values)) for key in ("rate", "rtt", "packet"))
+
+    def level(name: tuple[str, ...]) -> float:
+        return float(flows_for(".".join(name), rate, rtt, packet))
+
+    for group, count in f.table("counts").items():
+        if not isinstance(count, str):
+            raise f.error(f"counts.{group}", count, "an expression over light, medium and heavy")
+        table[f"flows.{group}.count"] = max(1, round(float(evaluate(fill(count, values), level))))
+    f.done()
+    return packets_of(rate, rtt, packet)
+
+
 def _choice(name: str, f: Fields, key: str) -> Choice:
     choice = Choice(name, f.text("label", name), f.text("title", ""), f.table(key))
     f.done()
@@ -187,11 +258,14 @@ def _choices(tables: Mapping[str, Fields], key: str) -> dict[str, Choice]:
     return {name: _choice(name, f, key) for name, f in tables.items()}
 
 
-def _experiments(paper: Fields, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Experiment]:
+def _experiments(
+    paper: Fields, known: Mapping[str, Mapping[str, Any]], families: Mapping[str, list[str]]
+) -> dict[str, Experiment]:
     """The experiments, every name in them checked."""
     found = {}
     for name, f in paper.tables("experiments").items():
         lists = {kind: f.texts(kind, []) for kind in known}
+        lists["scenarios"] = [s for name in lists["scenarios"] for s in families.get(name, [name])]
         for kind, names in lists.items():
             for each in names:
                 if each not in known[kind] and not (kind == "settings" and each == ""):
@@ -232,11 +306,13 @@ def load_paper(root: Path) -> Paper:
     """The paper in a folder."""
     f = _toml(root / "paper.toml")
     measures, scenarios = _measures(f.tables("measures")), _scenarios(root, f.tables("scenarios"))
+    families = {name: _family(root, name, each) for name, each in f.tables("families").items()}
+    scenarios |= {scenario.id: scenario for family in families.values() for scenario in family}
     queues, settings = _choices(f.tables("queues"), "queue"), _choices(f.tables("settings"), "set")
     known: dict[str, Mapping[str, Any]] = {
         "scenarios": scenarios, "queues": queues, "settings": settings, "measures": measures,
     }  # fmt: skip
-    experiments = _experiments(f, known)
+    experiments = _experiments(f, known, {name: [s.id for s in family] for name, family in families.items()})
     published: Published = {}
     units: dict[tuple[str, str, str], str] = {}
     for name in f.texts("published", []):
