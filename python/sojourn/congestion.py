@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sojourn.errors import UserError
 
-# Flows a packet of path and buffer for a projected loss of 0.1, 0.5 and 1 % at a drop-tail queue: the loss of N Reno flows
-# is 0.76 N^2/S^2 there. The factors are those printed in the RFC.
+# Flows a packet of path and buffer for a projected loss of 0.1, 0.5 and 1 % at a drop-tail queue: the loss of N Reno
+# flows is 0.76 N^2/S^2 there. The factors are those printed in the RFC.
 LEVELS = {"light": 0.036, "medium": 0.081, "heavy": 0.114}
 
 

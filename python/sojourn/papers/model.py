@@ -211,7 +211,7 @@ def _scenarios(root: Path, tables: Mapping[str, Fields]) -> dict[str, PaperScena
     return {name: _scenario(root, name, f) for name, f in tables.items()}
 
 
-def _family(root: Path, name: str, f: Fields) -> list[PaperScenario]:
+def _family(root: Path, f: Fields) -> list[PaperScenario]:
     """The scenarios that one file gives over every combination of values; the last of them varies fastest.
 
     `{value}` in texts stands for a value. With `congestion` the queue holds what the path does, and groups of flows get
@@ -306,7 +306,7 @@ def load_paper(root: Path) -> Paper:
     """The paper in a folder."""
     f = _toml(root / "paper.toml")
     measures, scenarios = _measures(f.tables("measures")), _scenarios(root, f.tables("scenarios"))
-    families = {name: _family(root, name, each) for name, each in f.tables("families").items()}
+    families = {name: _family(root, each) for name, each in f.tables("families").items()}
     scenarios |= {scenario.id: scenario for family in families.values() for scenario in family}
     queues, settings = _choices(f.tables("queues"), "queue"), _choices(f.tables("settings"), "set")
     known: dict[str, Mapping[str, Any]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ def per_second(columns: Columns, column: str, start: float, end: float) -> Array
     inside = (second >= start) & (second < end)
     count = np.bincount(second[inside] - int(start), minlength=int(end - start))
     total = np.bincount(second[inside] - int(start), weights=values[inside], minlength=int(end - start))
-    return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+    mean: Array = np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+    return mean
 
 
 def settling_time(seconds: Array, last: int = 10, absolute: float = 3.0, relative: float = 0.35) -> float:
@@ -34,8 +35,13 @@ def settling_time(seconds: Array, last: int = 10, absolute: float = 3.0, relativ
 
 def take(seconds: Array, what: str) -> float:
     """One number of the means: `settle`, `mean`, `min` or `max`."""
-    kinds = {"settle": settling_time, "mean": np.mean, "min": np.min, "max": np.max}
-    return float(kinds[what](seconds))
+    return _TAKES[what](seconds)
 
 
-TAKEN = ("settle", "mean", "min", "max")
+_TAKES: dict[str, Callable[[Array], float]] = {
+    "settle": settling_time,
+    "mean": lambda seconds: float(np.mean(seconds)),
+    "min": lambda seconds: float(np.min(seconds)),
+    "max": lambda seconds: float(np.max(seconds)),
+}
+TAKEN = tuple(_TAKES)

@@ -72,7 +72,7 @@ impl Params {
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<FuzzyRtt, ParamError> {
         let count = self.rtts.len();
-        let whole = |rtt: &Duration| rtt.as_nanos() % 1_000_000 == 0 && (1..=65_535).contains(&(rtt.as_nanos() / 1_000_000));
+        let whole = |rtt: &Duration| rtt.as_nanos().is_multiple_of(1_000_000) && (1..=65_535).contains(&(rtt.as_nanos() / 1_000_000));
         let rising = self.rtts.windows(2).all(|pair| pair[0] < pair[1]);
         let fine = (1..=16).contains(&count) && rising && self.rtts.iter().all(whole);
         let shown = |list: &dyn core::fmt::Debug| alloc::format!("{list:?}");
