@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -10,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sojourn.congestion import flows_for, packets_of
 from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, ClaimTable, read_claims
 from sojourn.papers.designs import Design, Fluid, read_designs, read_fluids
+from sojourn.papers.expression import evaluate, fill
 from sojourn.papers.fields import Fields
 from sojourn.papers.reading import TAKES, Reading
 from sojourn.record import Record
@@ -35,7 +38,7 @@ class PaperMeasure:
     def of(self, record: Record) -> float:
         """The number in a record, NaN where it has none."""
         if self.reading is not None:
-            return self.reading.of(record) * self.scale
+            return self.reading.of(record, self.scale)
         if self.share_of:
             parts = [float(record.value(path) or 0.0) for path in self.share_of]
             return parts[0] / sum(parts) * self.scale if sum(parts) else float("nan")
@@ -53,7 +56,8 @@ class PaperScenario:
     file: Path
     queue: dict[str, Any]
     measures: dict[str, PaperMeasure]
-    set: dict[str, Any]
+    set: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -217,6 +221,43 @@ def _scenarios(root: Path, tables: Mapping[str, Fields]) -> dict[str, PaperScena
     return {name: _scenario(root, name, f) for name, f in tables.items()}
 
 
+def _family(root: Path, f: Fields) -> list[PaperScenario]:
+    """The scenarios that one file gives over every combination of values; the last of them varies fastest.
+
+    `{value}` in texts stands for a value. With `congestion` the queue holds what the path does, and groups of flows get
+    their counts from levels of congestion (RFC 7928 section 8.2), each an expression over light, medium and heavy.
+    """
+    ident, label, title, file = f.text("id"), f.text("label"), f.text("title"), f.text("file")
+    lists = {key: Fields({key: item}, f.label).texts(key) for key, item in f.table("over").items()}
+    changes, load = f.table("set"), f.table("congestion")
+    queue, measures = f.table("queue"), _measures(f.tables("measures"))
+    f.done()
+    found = []
+    for combination in itertools.product(*lists.values()):
+        values = dict(zip(lists, combination, strict=True))
+        table = {path: fill(item, values) if isinstance(item, str) else item for path, item in changes.items()}
+        held = _congest(Fields(load, f"{f.label}: congestion"), values, table) if load else 0
+        limit = {"limit": f"{held} packets"} if load else {}
+        texts = (fill(ident, values), fill(label, values), fill(title, values))
+        found.append(PaperScenario(*texts, root / file, limit | queue, measures, table, values))
+    return found
+
+
+def _congest(f: Fields, values: Mapping[str, str], table: dict[str, Any]) -> int:
+    """Sets the counts of groups for a load; gives the packets that the path holds."""
+    rate, rtt, packet = (float(fill(f.text(key), values)) for key in ("rate", "rtt", "packet"))
+
+    def level(name: tuple[str, ...]) -> float:
+        return float(flows_for(".".join(name), rate, rtt, packet))
+
+    for group, count in f.table("counts").items():
+        if not isinstance(count, str):
+            raise f.error(f"counts.{group}", count, "an expression over light, medium and heavy")
+        table[f"flows.{group}.count"] = max(1, round(float(evaluate(fill(count, values), level))))
+    f.done()
+    return packets_of(rate, rtt, packet)
+
+
 def _choice(name: str, f: Fields, key: str) -> Choice:
     choice = Choice(name, f.text("label", name), f.text("title", ""), f.table(key))
     f.done()
@@ -227,11 +268,14 @@ def _choices(tables: Mapping[str, Fields], key: str) -> dict[str, Choice]:
     return {name: _choice(name, f, key) for name, f in tables.items()}
 
 
-def _experiments(paper: Fields, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Experiment]:
+def _experiments(
+    paper: Fields, known: Mapping[str, Mapping[str, Any]], families: Mapping[str, list[str]]
+) -> dict[str, Experiment]:
     """The experiments, every name in them checked."""
     found = {}
     for name, f in paper.tables("experiments").items():
         lists = {kind: f.texts(kind, []) for kind in known}
+        lists["scenarios"] = [s for name in lists["scenarios"] for s in families.get(name, [name])]
         for kind, names in lists.items():
             for each in names:
                 if each not in known[kind] and not (kind == "settings" and each == ""):
@@ -273,11 +317,13 @@ def load_paper(root: Path) -> Paper:
     """The paper in a folder."""
     f = _toml(root / "paper.toml")
     measures, scenarios = _measures(f.tables("measures")), _scenarios(root, f.tables("scenarios"))
+    families = {name: _family(root, each) for name, each in f.tables("families").items()}
+    scenarios |= {scenario.id: scenario for family in families.values() for scenario in family}
     queues, settings = _choices(f.tables("queues"), "queue"), _choices(f.tables("settings"), "set")
     known: dict[str, Mapping[str, Any]] = {
         "scenarios": scenarios, "queues": queues, "settings": settings, "measures": measures,
     }  # fmt: skip
-    experiments = _experiments(f, known)
+    experiments = _experiments(f, known, {name: [s.id for s in family] for name, family in families.items()})
     published: Published = {}
     units: dict[tuple[str, str, str], str] = {}
     for name in f.texts("published", []):

@@ -32,24 +32,39 @@ class Reading:
     span: float = 1.0
     bin: float = 0.0
 
-    def of(self, record: Record) -> float:
-        """The number; NaN where the record has no such trace."""
+    def of(self, record: Record, scale: float = 1.0) -> float:
+        """The number, of values times `scale`; NaN where the record has no such trace."""
+        pooled = self.pooled(record)
+        return TAKES[self.take](pooled[0], pooled[1] * scale, self) if pooled else float("nan")
+
+    def pooled(self, record: Record) -> tuple[Array, Array] | None:
+        """Times and values of all series that fit, within the span; `None` if there is none."""
         begin, end = self.between or (float(record.get("warmup_s", 0.0)), float("inf"))
         times, values = [], []
         for name, table in record.series.items():
             if not fnmatch.fnmatchcase(name, self.series):
                 continue
             t, column = table["t"], table[self.column]
-            inside = (t >= begin) & (t <= end)
+            inside = (t >= begin - 1e-9) & (t <= end)
             if self.bin:
+                # Samples lie on a grid whose times may fall a rounding short of it; the end belongs to the next bin.
+                inside &= t < end - 1e-9
                 column = rebin(t[inside], column[inside], self.bin, begin)
                 t = begin + self.bin * np.arange(len(column))
                 inside = np.ones(len(column), dtype=bool)
             times.append(t[inside])
             values.append(column[inside])
-        if not times:
-            return float("nan")
-        return TAKES[self.take](np.concatenate(times), np.concatenate(values), self)
+        return (np.concatenate(times), np.concatenate(values)) if times else None
+
+
+def settling_time(_: Array, values: Array, reading: Reading) -> float:
+    """After how many seconds the values stay near where they end.
+
+    Near: no further from the mean of the last ten than `than` or 35 % of it, whichever is more.
+    """
+    end = float(np.mean(values[-10:]))
+    far = np.flatnonzero(np.abs(values - end) > max(reading.than, 0.35 * abs(end)))
+    return float(far[-1] + 1) * (reading.bin or 1.0) if len(far) else 0.0
 
 
 def falls(times: Array, values: Array, share: float) -> Array:
@@ -97,6 +112,7 @@ TAKES: dict[str, Callable[[Array, Array, Reading], float]] = {
     "mean": _some(lambda v: float(np.mean(v))),
     "min": _some(lambda v: float(np.min(v))),
     "max": _some(lambda v: float(np.max(v))),
+    "settle": settling_time,
     "sd": _some(lambda v: float(np.std(v))),
     "median": _some(lambda v: float(np.median(v))),
     "box-width": _some(lambda v: box(v).width),

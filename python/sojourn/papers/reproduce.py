@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,7 @@ def reproduce(
     jobs = [Job(scenarios[case], seed) for case in cases for seed in all_seeds]
     records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress))
     outcome = Outcome(paper, chosen, all_seeds, {case: [next(records) for _ in all_seeds] for case in cases})
-    functions = law_functions(paper)
+    functions = {**law_functions(paper), **family_functions(outcome)}
     for claim in paper.claims:
         result = judge_claim(claim, outcome, functions)
         if result is None:
@@ -233,10 +234,27 @@ def _published(part: Part, paper: Paper) -> float | None:
         raise UnknownNameError(part.measure)
 
     try:
-        value = evaluate(part.measure, lookup, dict.fromkeys(law_functions(paper), unknown))
+        names = (*law_functions(paper), "mean", "least", "greatest")
+        value = evaluate(part.measure, lookup, dict.fromkeys(names, unknown))
     except UnknownNameError:
         return None
     return float(value) if asked else None
+
+
+def family_functions(outcome: Outcome) -> Functions:
+    """What expressions may ask of many scenarios at once, each named by a pattern such as "y1_light_*"."""
+
+    def over(reduce: Callable[..., Any]) -> Callable[..., Value]:
+        def function(pattern: str, queue: str, measure: str, setting: str = "") -> Value:
+            names = [name for name in outcome.paper.scenarios if fnmatchcase(name, pattern)]
+            cases = [Case(name, queue, setting) for name in names]
+            if not cases or queue not in outcome.paper.queues:
+                raise UserError(f"{outcome.paper.id}: claims: no scenario or queue fits {pattern}, {queue}")
+            return np.asarray(reduce([outcome.values(case, measure) for case in cases], axis=0), dtype=np.float64)
+
+        return function
+
+    return {"mean": over(np.mean), "least": over(np.min), "greatest": over(np.max)}
 
 
 def law_functions(paper: Paper) -> Functions:

@@ -15,11 +15,14 @@ pub struct Params {
     pub increase: f64,
     /// The part of the window kept after congestion, above 0 and below 1; default 0.5 (RFC 5681 eq. 4).
     pub decrease: f64,
+    /// The least window after congestion in segments, 1 to 2; default 1 (ns-2). RFC 5681 section 3.1 has 2, with which marks
+    /// no longer slow down a flow that is there.
+    pub floor: f64,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { increase: 1.0, decrease: 0.5 }
+        Params { increase: 1.0, decrease: 0.5, floor: 1.0 }
     }
 }
 
@@ -32,6 +35,9 @@ impl Params {
         }
         if !(self.decrease > 0.0 && self.decrease < 1.0) {
             return error("decrease", self.decrease, "a fraction above 0 and below 1");
+        }
+        if !(1.0..=2.0).contains(&self.floor) {
+            return error("floor", self.floor, "1 to 2 segments");
         }
         Ok(Classic::new(start, Reno { params: self.clone() }))
     }
@@ -51,7 +57,7 @@ impl WindowLaw for Reno {
 
     fn cut(&mut self, event: &Congestion) -> (f64, f64) {
         let kept = event.window * self.params.decrease;
-        (libm::floor(kept).max(2.0), kept.max(1.0))
+        (libm::floor(kept).max(2.0), kept.max(self.params.floor))
     }
 
     fn threshold_after_rto(&mut self, _now: Time, window: f64) -> f64 {
