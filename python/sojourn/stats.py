@@ -54,7 +54,7 @@ class Estimate:
 
 def decimals(half: float, mean: float) -> int:
     """Decimal places that show two digits of the half width; four digits of the mean where it is zero."""
-    scale = half if half > 0 else abs(mean) / 100
+    scale = half if half > 1e-9 * abs(mean) else abs(mean) / 100  # less is the noise of adding floats
     if scale <= 0 or not math.isfinite(scale):
         return 0
     return int(min(6, max(0, 1 - math.floor(math.log10(scale)))))
