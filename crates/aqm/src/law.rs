@@ -80,7 +80,7 @@ impl<L: Law, G: Gate> Sampled<L, G> {
     }
 
     /// The law, for analysis.
-    pub fn law(&mut self) -> &mut L {
+    pub fn inner(&mut self) -> &mut L {
         &mut self.law
     }
 }
@@ -143,6 +143,10 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
     fn probability(&self) -> Probability {
         self.probability
     }
+
+    fn law(&mut self) -> Option<&mut dyn Law> {
+        Some(&mut self.law)
+    }
 }
 
 #[cfg(test)]
@@ -184,12 +188,12 @@ mod tests {
         aqm.on_dequeue(&packet(1000), Duration::from_millis(2), &backlog(2));
         aqm.on_dequeue(&packet(500), Duration::from_millis(4), &backlog(3));
         aqm.on_update(Time::from_nanos(20_000_000), &backlog(6));
-        let s = aqm.law().0.unwrap();
+        let s = aqm.inner().0.unwrap();
         assert_eq!((s.arrived_packets, s.arrived_bytes, s.departed_packets, s.departed_bytes), (3.0, 3003.0, 2.0, 1500.0));
         assert_eq!((s.backlog_packets, s.backlog_bytes, s.least_backlog_packets), (6.0, 6000.0, 2.0));
         assert!((s.sojourn - 0.003).abs() < 1e-12);
         aqm.on_update(Time::from_nanos(30_000_000), &backlog(7));
-        let s = aqm.law().0.unwrap();
+        let s = aqm.inner().0.unwrap();
         assert_eq!((s.arrived_packets, s.departed_packets, s.sojourn, s.least_backlog_packets), (0.0, 0.0, 0.0, 6.0));
     }
 }

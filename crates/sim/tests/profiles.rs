@@ -1,6 +1,6 @@
 //! What `docs/tcp.md` says of the profiles is what they are.
 
-use sojourn_sim::tcp::{Handshake, Recovery, TcpParams, WindowBasis};
+use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams, WindowBasis};
 use sojourn_units::Duration;
 
 const DOCUMENT: &str = include_str!("../../../docs/tcp.md");
@@ -36,6 +36,10 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         counted_pipe,
         growth_needs_limit,
         restart_after_idle,
+        strict,
+        rate_halving,
+        reader,
+        rtt_hint,
         clock_offset,
         clock_skew_ppm,
     } = params;
@@ -83,6 +87,17 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         ("counted_pipe", flag(counted_pipe)),
         ("growth_needs_limit", flag(growth_needs_limit)),
         ("restart_after_idle", flag(restart_after_idle)),
+        ("strict", flag(strict)),
+        ("rate_halving", flag(rate_halving)),
+        ("reader", reader.map_or("–".to_string(), |rate| rate.to_string())),
+        (
+            "rtt_hint",
+            match rtt_hint {
+                RttHint::Off => "no".to_string(),
+                RttHint::Smoothed => "yes".to_string(),
+                RttHint::Claimed(ms) => format!("{ms} ms"),
+            },
+        ),
         ("clock_offset", format!("{clock_offset} ns")),
         ("clock_skew_ppm", clock_skew_ppm.to_string()),
     ]
@@ -90,10 +105,12 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
 
 #[test]
 fn the_document_gives_every_profile_field_by_field() {
-    let profiles = [TcpParams::rfc(), TcpParams::ns2(), TcpParams::linux()].map(|params| fields(&params));
+    let profiles = [TcpParams::rfc(), TcpParams::ns2(), TcpParams::ns2_linux(), TcpParams::linux()];
+    let columns = profiles.each_ref().map(fields);
     let mut wrong = Vec::new();
-    for ((&(name, ref rfc), (_, ns2)), (_, linux)) in profiles[0].iter().zip(&profiles[1]).zip(&profiles[2]) {
-        let expected = format!("| `{name}` | {rfc} | {ns2} | {linux} |");
+    for (row, (name, _)) in columns[0].iter().enumerate() {
+        let values: Vec<&str> = columns.iter().map(|column| column[row].1.as_str()).collect();
+        let expected = format!("| `{name}` | {} |", values.join(" | "));
         if !DOCUMENT.lines().any(|line| line.starts_with(&expected)) {
             wrong.push(expected);
         }

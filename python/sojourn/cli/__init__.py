@@ -1,4 +1,4 @@
-"""The command line: `sojourn list | check | schema | run | compare | sweep | plot | reproduce`."""
+"""The command line: `sojourn list | check | schema | run | compare | sweep | plot | reproduce | design`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import typer
 from typer.exceptions import TyperException
 
+import sojourn.cli.design as design_command
 import sojourn.cli.papers as papers_command
 from sojourn.cli import inspect, runs
 from sojourn.cli.output import StoppedError
@@ -25,6 +26,7 @@ app = typer.Typer(
 inspect.register(app)
 runs.register(app)
 papers_command.register(app)
+design_command.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

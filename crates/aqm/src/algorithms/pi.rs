@@ -20,6 +20,9 @@ pub struct Params {
     /// Gain on the previous error in probability a packet, 0 or more, default 1.816e-5 (hollot-2001#4, ns-2 `b_`).
     #[cfg_attr(feature = "serde", serde(alias = "b_"))]
     pub b: f64,
+    /// Derives `a` and `b` from the traffic instead of taking them as given; default absent.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub design: Option<Design>,
     /// Queue to be held, in packets, 0 or more, default 50 (ns-2 `qref_`).
     #[cfg_attr(feature = "serde", serde(alias = "qref_", alias = "qref"))]
     pub target: f64,
@@ -41,6 +44,7 @@ impl Default for Params {
         Params {
             a: 1.822e-5,
             b: 1.816e-5,
+            design: None,
             target: 50.0,
             interval: Duration::from_nanos(1_000_000_000 / 170),
             bytes: false,
@@ -50,20 +54,78 @@ impl Default for Params {
     }
 }
 
+/// What a controller is designed for (hollot-2001#4): the fewest flows and the longest round trip that it must bear.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Design {
+    /// Number of flows, above 0.
+    pub flows: f64,
+    /// Round-trip time with the queue, above 0.
+    pub rtt: Duration,
+    /// Crossover frequency times `rtt`, above 0 and below 0.86 (no phase margin is left there), default 0.5.
+    #[cfg_attr(feature = "serde", serde(default = "Design::default_beta"))]
+    pub beta: f64,
+}
+
+impl Design {
+    /// Leaves a phase margin of 35 degrees.
+    pub fn default_beta() -> f64 {
+        0.5
+    }
+
+    /// The controller K (s/z + 1)/s whose zero cancels the pole of TCP's window: K and z, for `capacity` packets a
+    /// second (hollot-2001#eq11 and #eq12).
+    pub fn continuous(&self, capacity: f64) -> (f64, f64) {
+        let rtt = self.rtt.as_secs_f64();
+        let zero = 2.0 * self.flows / (rtt * rtt * capacity);
+        let bandwidth_delay = rtt * capacity;
+        let plant = 4.0 * self.flows * self.flows / (bandwidth_delay * bandwidth_delay * bandwidth_delay);
+        (self.beta / rtt * libm::hypot(1.0, self.beta) * plant, zero)
+    }
+
+    /// The gains `a` and `b` of the controller sampled every `interval` (the bilinear transform).
+    pub fn gains(&self, capacity: f64, interval: Duration) -> (f64, f64) {
+        let ((gain, zero), half) = (self.continuous(capacity), interval.as_secs_f64() / 2.0);
+        (gain * (1.0 / zero + half), gain * (1.0 / zero - half))
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ParamError::unless(self.flows > 0.0 && self.flows < 1e9, "design.flows", &self.flows, "a number of flows above 0")?;
+        ParamError::unless(self.rtt >= Duration::from_micros(1), "design.rtt", &self.rtt, "1 us or more")?;
+        ParamError::unless(self.beta > 0.0 && self.beta < 0.86, "design.beta", &self.beta, "above 0 and below 0.86")
+    }
+}
+
 impl Params {
+    /// `a` and `b` on a link that sends `capacity` mean packets a second.
+    ///
+    /// # Errors
+    /// A design for which a parameter is out of range, or given beside gains of one's own.
+    pub fn gains(&self, capacity: f64) -> Result<(f64, f64), ParamError> {
+        let Some(design) = &self.design else { return Ok((self.a, self.b)) };
+        let defaults = Params::default();
+        let own = self.a != defaults.a || self.b != defaults.b;
+        ParamError::unless(!own, "design", &"design beside a or b", "either a design, or a and b")?;
+        design.check()?;
+        Ok(design.gains(capacity, self.interval))
+    }
+
     /// PI with these parameters on this link.
     ///
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Sampled<PiLaw, Scaled>, ParamError> {
-        let gain = |v: f64| (0.0..1e3).contains(&v);
-        ParamError::unless(gain(self.a), "a", &self.a, "0 to 1000")?;
-        ParamError::unless(gain(self.b), "b", &self.b, "0 to 1000")?;
-        ParamError::unless(self.a >= self.b, "a", &self.a, "no less than b, or the controller runs away from its target")?;
         ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
         ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
         let mean_packet = link.mean_packet_or("mean_packet", self.mean_packet)?;
-        let law = PiLaw { params: self.clone(), mean_packet: f64::from(mean_packet), probability: 0.0, previous: 0.0 };
+        let (a, b) = self.gains(link.rate.packets_per_sec(f64::from(mean_packet)))?;
+        let gain = |v: f64| (0.0..1e3).contains(&v);
+        ParamError::unless(gain(a), "a", &a, "0 to 1000")?;
+        ParamError::unless(gain(b), "b", &b, "0 to 1000: the interval is too long for the design, or b is out of range")?;
+        ParamError::unless(a >= b, "a", &a, "no less than b, or the controller runs away from its target")?;
+        let params = Params { a, b, ..self.clone() };
+        let law = PiLaw { params, mean_packet: f64::from(mean_packet), probability: 0.0, previous: 0.0 };
         Ok(Sampled::new(law, Scaled::new(self.bytes.then_some(mean_packet))))
     }
 }
@@ -128,6 +190,40 @@ mod tests {
         let settled = step(50);
         assert!(settled > 0.0 && (step(50) - settled).abs() < 1e-15);
         assert!(step(51) > settled);
+    }
+
+    #[test]
+    fn the_design_rule_gives_the_published_gains() {
+        // hollot-2001#5: 60 flows, 3750 packets a second, 246 ms, crossover 0.5207 rad/s, sampled at 160 Hz.
+        let rtt = Duration::from_millis(246);
+        let design = Design { flows: 60.0, rtt, beta: 0.5207 * 0.246 };
+        let (gain, zero) = design.continuous(3750.0);
+        assert!((gain - 9.63e-6).abs() < 1e-8 && (zero - 0.5288).abs() < 1e-4);
+        let (a, b) = design.gains(3750.0, Duration::from_micros(6250));
+        assert!((a - 1.824e-5).abs() < 5e-9 && (b - 1.818e-5).abs() < 5e-9, "{a} {b}");
+        // Three designs for 50 ms with a margin of 34.8 degrees.
+        for (flows, capacity, ms, a, b) in
+            [(10.0, 187.5, 60, 0.1538, 0.0229), (30.0, 625.0, 60, 0.0398, 0.0080), (30.0, 187.5, 200, 0.0286, 0.0191)]
+        {
+            let design = Design { flows, rtt: Duration::from_millis(ms), beta: 0.5 };
+            let gains = design.gains(capacity, Duration::from_millis(50));
+            assert!((gains.0 - a).abs() < 6e-5 && (gains.1 - b).abs() < 6e-5, "{gains:?}");
+        }
+    }
+
+    #[test]
+    fn a_design_sets_the_gains_of_the_law_and_is_refused_beside_others() {
+        let design = Some(Design { flows: 30.0, rtt: Duration::from_millis(60), beta: 0.5 });
+        let mut pi = Params { design: design.clone(), target: 10.0, interval: Duration::from_millis(50), ..Params::default() };
+        // 10 Mbit/s in packets of 1000 bytes: 1250 a second.
+        let a = design.as_ref().unwrap().gains(1250.0, pi.interval).0;
+        let mut built = pi.build(&test_link()).unwrap();
+        built.on_update(Time::ZERO, &Backlog { packets: 10, bytes: 0, idle_since: None });
+        let before = built.probability().get();
+        built.on_update(Time::ZERO, &Backlog { packets: 11, bytes: 0, idle_since: None });
+        assert!((built.probability().get() - before - a).abs() < 1e-12);
+        pi.a = 0.5;
+        assert_eq!(pi.build(&test_link()).unwrap_err().field, "design");
     }
 
     #[test]

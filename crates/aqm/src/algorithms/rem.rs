@@ -139,8 +139,8 @@ mod tests {
             let mut rem = Params { gamma: 0.01, bytes, ..Params::default() }.build(&link).unwrap();
             let expected = [(0.0, 0.0), (0.0, 0.0), (0.0375, 3.7481e-5), (0.095, 9.4948e-5), (0.1325, 1.32425e-4)];
             for ((x, q), (price, p)) in [(1.0, 0.0), (2.0, 10.0), (3.0, 40.0), (3.0, 60.0), (2.0, 50.0)].into_iter().zip(expected) {
-                let probability = rem.law().step(&sample(x, q)).get();
-                assert!((rem.law().price() - price).abs() < 1e-12);
+                let probability = rem.inner().step(&sample(x, q)).get();
+                assert!((rem.inner().price() - price).abs() < 1e-12);
                 assert!((probability - p).abs() < 1e-9);
             }
         }
@@ -150,10 +150,10 @@ mod tests {
     fn the_mean_rate_follows_its_weight() {
         let mut rem = Params { weight: 0.25, alpha: 0.0, gamma: 1.0, ..Params::default() }.build(&test_link()).unwrap();
         // 10 Mbit/s and 1000 bytes: 2.5 packets in 2 ms. The mean goes 2.5, 4.375.
-        rem.law().step(&sample(10.0, 0.0));
-        assert!(rem.law().price().abs() < 1e-12);
-        rem.law().step(&sample(10.0, 0.0));
-        assert!((rem.law().price() - 1.875).abs() < 1e-12);
+        rem.inner().step(&sample(10.0, 0.0));
+        assert!(rem.inner().price().abs() < 1e-12);
+        rem.inner().step(&sample(10.0, 0.0));
+        assert!((rem.inner().price() - 1.875).abs() < 1e-12);
     }
 
     #[test]

@@ -1,0 +1,132 @@
+//! BLUE (Feng, Kandlur, Saha and Shin 1999; ToN 10(4), 2002).
+//!
+//! One probability for all: up when packets are lost to a full queue (or when the queue passes `length`), down when
+//! the link is idle, and at most once in `freeze`. A link that stays idle lowers it once in every `freeze`.
+
+use crate::{Aqm, Arrival, Backlog, Link, ParamError, Verdict};
+use sojourn_units::{Duration, Probability, Stream, Time};
+
+/// The parameters of BLUE.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Rise of the probability on loss, 0 to 1, default 0.02 (d1 of feng-1999#3).
+    #[cfg_attr(feature = "serde", serde(alias = "d1"))]
+    pub increment: f64,
+    /// Fall of the probability on an idle link, 0 to 1, default 0.002 (d2 of feng-1999#3).
+    #[cfg_attr(feature = "serde", serde(alias = "d2"))]
+    pub decrement: f64,
+    /// Least time between two moves, at least 1 us, default `"100 ms"` (freeze_time of feng-1999#3).
+    #[cfg_attr(feature = "serde", serde(alias = "freeze_time"))]
+    pub freeze: Duration,
+    /// Waiting packets above which an arrival counts as a loss; 0 (the default) for losses alone (L of feng-1999#fig2).
+    pub length: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { increment: 0.02, decrement: 0.002, freeze: Duration::from_millis(100), length: 0 }
+    }
+}
+
+impl Params {
+    /// BLUE with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, _link: &Link) -> Result<Blue, ParamError> {
+        let step = |v: f64| (0.0..=1.0).contains(&v);
+        ParamError::unless(step(self.increment), "increment", &self.increment, "0 to 1")?;
+        ParamError::unless(step(self.decrement), "decrement", &self.decrement, "0 to 1")?;
+        ParamError::unless(self.freeze >= Duration::from_micros(1), "freeze", &self.freeze, "1 us or more")?;
+        Ok(Blue { params: self.clone(), probability: 0.0, moved: Time::ZERO, now: Time::ZERO })
+    }
+}
+
+/// The probability and when it moved last.
+#[derive(Clone, Debug)]
+pub struct Blue {
+    params: Params,
+    probability: f64,
+    moved: Time,
+    now: Time,
+}
+
+impl Blue {
+    fn lose(&mut self) {
+        if self.now.since(self.moved) >= self.params.freeze {
+            self.probability = (self.probability + self.params.increment).min(1.0);
+            self.moved = self.now;
+        }
+    }
+
+    /// The link has been idle since `since`.
+    fn rest(&mut self, since: Time) {
+        let freeze = self.params.freeze.as_nanos();
+        let first = since.as_nanos().max(self.moved.as_nanos().saturating_add(freeze));
+        let Some(span) = self.now.as_nanos().checked_sub(first) else { return };
+        let steps = span / freeze;
+        self.probability = (self.probability - self.params.decrement * (steps + 1) as f64).max(0.0);
+        self.moved = Time::from_nanos(first + steps * freeze);
+    }
+}
+
+impl Aqm for Blue {
+    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        self.now = arrival.now;
+        if let Some(since) = backlog.idle_since {
+            self.rest(since);
+        }
+        if self.params.length > 0 && backlog.packets > self.params.length {
+            self.lose();
+        }
+        if random.unit() < self.probability { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    fn on_overflow(&mut self) {
+        self.lose();
+    }
+
+    fn probability(&self) -> Probability {
+        Probability::clamped(self.probability)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::test_link;
+
+    fn arrive(blue: &mut Blue, ms: u64, packets: u32, idle_ms: Option<u64>) {
+        let idle_since = idle_ms.map(|ms| Time::ZERO + Duration::from_millis(ms));
+        let backlog = Backlog { packets, bytes: 1000 * u64::from(packets), idle_since };
+        let now = Time::ZERO + Duration::from_millis(ms);
+        let arrival = Arrival { now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
+        blue.on_enqueue(&arrival, &backlog, &mut Stream::named(1, "blue"));
+    }
+
+    #[test]
+    fn losses_raise_and_idleness_lowers_the_probability_once_in_a_freeze() {
+        let mut blue = Params::default().build(&test_link()).unwrap();
+        for (ms, p) in [(100, 0.02), (150, 0.02), (199, 0.02), (200, 0.04)] {
+            arrive(&mut blue, ms, 100, None);
+            blue.on_overflow();
+            assert!((blue.probability - p).abs() < 1e-12);
+        }
+        arrive(&mut blue, 250, 0, Some(210));
+        assert!((blue.probability - 0.04).abs() < 1e-12);
+        // Idle from 260 on: steps at 300, 400 and 500.
+        arrive(&mut blue, 550, 0, Some(260));
+        assert!((blue.probability - 0.034).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_long_queue_counts_as_a_loss_where_asked_for() {
+        let mut blue = Params { length: 10, ..Params::default() }.build(&test_link()).unwrap();
+        arrive(&mut blue, 100, 10, None);
+        assert_eq!(blue.probability, 0.0);
+        arrive(&mut blue, 100, 11, None);
+        assert_eq!(blue.probability, 0.02);
+    }
+}

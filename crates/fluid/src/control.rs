@@ -1,0 +1,178 @@
+//! What closes the loop: a law at its interval, or the continuous form of an algorithm that decides by packets.
+
+use crate::Plant;
+use sojourn_aqm::algorithms::red::Resolved;
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Link, ParamError, Sample};
+use sojourn_units::{Duration, Time};
+
+/// An algorithm as the fluid model sees it.
+#[derive(Clone, Debug)]
+pub enum Control {
+    /// Any algorithm that is a law: its own code, called once per interval.
+    Law(Box<AnyAqm>),
+    /// RED: the average follows the queue with one sample a packet, the profile is the code's own.
+    Red(Red),
+    /// AVQ: the virtual queue and its capacity as differential equations.
+    Avq(Avq),
+    /// Only the limit drops.
+    DropTail,
+}
+
+/// RED's parameters in packets.
+#[derive(Clone, Debug)]
+pub struct Red {
+    resolved: Resolved,
+    gentle: bool,
+    /// What the average is measured in, per packet: 1, or bytes.
+    unit: f64,
+    /// How fast the average forgets, per packet.
+    pub per_packet: f64,
+}
+
+impl Red {
+    /// The probability of an early drop, before it is spread, at an average of so many packets.
+    pub fn profile(&self, average: f64) -> f64 {
+        self.resolved.profile(average * self.unit, self.resolved.max_p, self.gentle)
+    }
+}
+
+/// AVQ's parameters in packets and seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Avq {
+    /// Share of the link that arrivals are to fill.
+    pub utilization: f64,
+    /// How fast the virtual capacity moves, 1/s.
+    pub alpha: f64,
+    /// Size of the virtual queue in packets.
+    pub limit: f64,
+}
+
+/// Why an algorithm has no fluid form.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum NoForm {
+    /// A parameter is out of range.
+    #[error("{0}")]
+    Param(ParamError),
+    /// It acts on events that a fluid does not have.
+    #[error("{0} has no fluid form: {1}")]
+    Events(&'static str, &'static str),
+}
+
+impl Control {
+    /// The form of a registered algorithm on the plant's link.
+    ///
+    /// # Errors
+    /// A parameter out of range, or an algorithm that acts on single packets.
+    pub fn of(config: &AqmConfig, link: &Link, plant: &Plant) -> Result<Control, NoForm> {
+        let built = config.build(link).map_err(NoForm::Param)?;
+        match (config, built) {
+            (AqmConfig::DropTail(_), _) => Ok(Control::DropTail),
+            (AqmConfig::Red(params), AnyAqm::Red(red)) => {
+                if params.adaptive || params.cautious != 0 {
+                    return Err(NoForm::Events("this RED", "`adaptive` and `cautious` change it while it runs"));
+                }
+                let resolved = red.resolved().clone();
+                let unit = if params.queue_in_bytes { f64::from(resolved.mean_packet) } else { 1.0 };
+                let per_packet = -(1.0 - resolved.weight).max(f64::MIN_POSITIVE).ln();
+                Ok(Control::Red(Red { gentle: params.gentle, unit, per_packet, resolved }))
+            }
+            (AqmConfig::Avq(_), AnyAqm::Avq(avq)) => {
+                let shape = avq.shape();
+                let limit = shape.limit / plant.packet;
+                Ok(Control::Avq(Avq { utilization: shape.utilization, alpha: shape.alpha, limit }))
+            }
+            (_, mut aqm) => match aqm.law() {
+                Some(_) => Ok(Control::Law(Box::new(aqm))),
+                None => Err(NoForm::Events(config.name(), "it moves on single losses, marks or idle moments")),
+            },
+        }
+    }
+
+    /// A law from outside the registry.
+    pub fn law(aqm: AnyAqm) -> Control {
+        Control::Law(Box::new(aqm))
+    }
+
+    /// The span between two steps of a law.
+    pub fn interval(&self) -> Option<Duration> {
+        match self {
+            Control::Law(aqm) => aqm.update_interval(),
+            _ => None,
+        }
+    }
+
+    /// How many numbers its continuous form keeps.
+    pub(crate) fn states(&self) -> usize {
+        match self {
+            Control::Red(_) => 1,
+            Control::Avq(_) => 2,
+            Control::Law(_) | Control::DropTail => 0,
+        }
+    }
+
+    /// Its state with an empty queue and no load.
+    pub(crate) fn start(&self, plant: &Plant, queue: f64, state: &mut [f64]) {
+        match self {
+            Control::Red(_) => state[0] = queue,
+            Control::Avq(_) => (state[0], state[1]) = (0.0, plant.capacity),
+            Control::Law(_) | Control::DropTail => {}
+        }
+    }
+
+    /// The probability of a continuous form.
+    #[inline]
+    pub(crate) fn probability(&self, state: &[f64], arriving: f64) -> f64 {
+        match self {
+            Control::Red(red) => red.profile(state[0]),
+            Control::Avq(avq) if state[0] >= avq.limit && arriving > 0.0 => (1.0 - state[1] / arriving).max(0.0),
+            _ => 0.0,
+        }
+    }
+
+    /// How the state moves while `arriving` packets a second find `queue` packets.
+    #[inline]
+    pub(crate) fn derive(&self, plant: &Plant, queue: f64, arriving: f64, state: &[f64], slope: &mut [f64]) {
+        match self {
+            Control::Red(red) => slope[0] = red.per_packet * arriving * (queue - state[0]),
+            Control::Avq(avq) => {
+                let flow = arriving - state[1];
+                let stuck = (state[0] <= 0.0 && flow < 0.0) || (state[0] >= avq.limit && flow > 0.0);
+                slope[0] = if stuck { 0.0 } else { flow };
+                let rise = avq.alpha * (avq.utilization * plant.capacity - arriving);
+                let stopped = (state[1] >= plant.capacity && rise > 0.0) || (state[1] <= 0.0 && rise < 0.0);
+                slope[1] = if stopped { 0.0 } else { rise };
+            }
+            Control::Law(_) | Control::DropTail => {}
+        }
+    }
+
+    /// Keeps the state within its bounds after a step.
+    pub(crate) fn bound(&self, plant: &Plant, state: &mut [f64]) {
+        if let Control::Avq(avq) = self {
+            state[0] = state[0].clamp(0.0, avq.limit);
+            state[1] = state[1].clamp(0.0, plant.capacity);
+        }
+    }
+}
+
+/// One interval of a law in which nothing changed: `queue` packets waited and the load was `load`.
+pub(crate) fn steady(plant: &Plant, interval: f64, queue: f64, load: f64) -> Sample {
+    let arrived = load * plant.capacity * interval;
+    let departed = arrived.min(plant.capacity * interval);
+    Sample {
+        now: Time::ZERO,
+        backlog_packets: queue,
+        backlog_bytes: queue * plant.packet,
+        least_backlog_packets: queue,
+        arrived_packets: arrived,
+        arrived_bytes: arrived * plant.packet,
+        departed_packets: departed,
+        departed_bytes: departed * plant.packet,
+        sojourn: queue / plant.capacity,
+    }
+}
+
+/// Lets a law take one step; its probability.
+pub(crate) fn step(aqm: &mut AnyAqm, sample: &Sample) -> f64 {
+    aqm.law().map_or(0.0, |law| law.step(sample).get())
+}

@@ -1,0 +1,27 @@
+//! Flows and a queue as fluids: delay-differential equations closed by the registered algorithm itself.
+//!
+//! `N_i` flows of class i with windows `W_i` share a link of C packets a second whose queue q delays them
+//! (Misra, Gong and Towsley, SIGCOMM 2000):
+//!
+//! ```text
+//! R_i(t)  = T_i + q(t)/C
+//! W_i'(t) = 1/R_i(t) - W_i(t) W_i(t - R_i) p(t - R_i) / (2 R_i(t - R_i))
+//! q'(t)   = sum of N_i W_i/R_i, less what is dropped, less C        0 <= q <= limit
+//! ```
+//!
+//! A timed law is called at its interval with what the fluid did meanwhile; RED and AVQ, which decide packet by
+//! packet, act in the continuous form of the same parameters ([`Control`]). [`simulate`] gives trajectories,
+//! [`operating_point`] where they may rest, [`Response`] how a law answers small changes there, and [`describe`] how
+//! it answers large ones.
+
+mod control;
+mod describe;
+mod point;
+mod response;
+mod solve;
+
+pub use control::{Control, NoForm};
+pub use describe::{Described, describe};
+pub use point::{NoPoint, Point, operating_point};
+pub use response::Response;
+pub use solve::{Change, Class, Plant, Refused, Run, Start, Trace, simulate};

@@ -1,0 +1,275 @@
+//! The integrator against solutions that are known, equilibria against their formulas, responses against transforms.
+
+use sojourn_aqm::algorithms::{avq, fuzzy_red, led, pi, red, rem};
+use sojourn_aqm::{AqmConfig, Link};
+use sojourn_fluid::{Class, Control, NoPoint, Plant, Response, Run, Start, describe, operating_point, simulate};
+use sojourn_units::{Duration, Rate};
+
+fn plant(flows: f64, capacity: f64, delay: f64) -> Plant {
+    Plant { classes: vec![Class { flows, delay }], capacity, limit: f64::INFINITY, packet: 1000.0, drops: false }
+}
+
+fn control(config: &AqmConfig, plant: &Plant) -> Control {
+    let rate = Rate::from_bps((plant.capacity * 8.0 * plant.packet).round() as u64).unwrap();
+    let link = Link { rate, delay: Duration::from_millis(20), mean_packet: plant.packet as u32, limit_packets: 500 };
+    Control::of(config, &link, plant).unwrap()
+}
+
+fn led(max: f64) -> AqmConfig {
+    AqmConfig::Led(led::Params { max, ..led::Params::default() })
+}
+
+fn run(duration: f64, step: f64) -> Run {
+    Run { duration, step, every: 1, start: Start { window: 1.0, queue: 0.0, probability: 0.0 }, changes: Vec::new() }
+}
+
+/// An equation with a known solution. With an empty queue, one class and the probability p forever,
+/// W' = 1/R - W(t) W(t-R) p/(2R). On 0..R the past is the constant W0, so W is an exponential; on R..2R it is linear
+/// with that as a coefficient, and an integrating factor solves it up to one integral.
+fn known(w0: f64, p: f64, r: f64, t: f64) -> f64 {
+    let rate = w0 * p / (2.0 * r);
+    let rest = 1.0 / (r * rate);
+    let first = |t: f64| rest + (w0 - rest) * (-rate * t).exp();
+    if t <= r {
+        return first(t);
+    }
+    // The integral of first(x - r) p/(2r) from r to t.
+    let sum = |t: f64| p / (2.0 * r) * (rest * (t - r) + (w0 - rest) * (1.0 - (-rate * (t - r)).exp()) / rate);
+    let (parts, mut integral) = (20_000, 0.0);
+    let h = (t - r) / f64::from(parts);
+    for i in 0..parts {
+        let x = r + h * f64::from(i);
+        integral += h / 6.0 * (sum(x).exp() + 4.0 * sum(x + 0.5 * h).exp() + sum(x + h).exp());
+    }
+    (first(r) + integral / r) * (-sum(t)).exp()
+}
+
+#[test]
+fn the_integrator_is_of_fourth_order_on_a_known_solution() {
+    let (w0, p, r) = (4.0, 0.3, 0.1);
+    let plant = plant(1.0, 1e9, r);
+    let control = Control::DropTail;
+    let error = |step: f64| {
+        let mut run = run(0.17, step);
+        run.start = Start { window: w0, queue: 0.0, probability: p };
+        let trace = simulate(&plant, &control, &run).unwrap();
+        // Within one round trip only the given past is felt, whatever the queue does meanwhile.
+        trace
+            .t
+            .iter()
+            .zip(&trace.windows[0])
+            .filter(|(t, _)| **t <= 0.8 * r)
+            .map(|(&t, &w)| (w - known(w0, p, r, t)).abs())
+            .fold(0.0, f64::max)
+    };
+    let errors = [0.02, 0.01, 0.005].map(error);
+    for pair in errors.windows(2) {
+        assert!((12.0..20.0).contains(&(pair[0] / pair[1])), "{errors:?}");
+    }
+    assert!(errors[2] < 1e-8, "{errors:?}");
+}
+
+#[test]
+fn the_past_is_read_with_fourth_order_too() {
+    // A law that always answers 0.3 closes the loop, so that 0..R feeds R..2R.
+    let (w0, p, r) = (4.0, 0.3, 0.1);
+    let plant = plant(1.0, 1e9, r);
+    let errors = [0.01, 0.005, 0.0025].map(|step| {
+        // Up to where the kink that the start left at 1 R is felt again.
+        let mut run = run(0.18, step);
+        run.start = Start { window: w0, queue: 0.0, probability: p };
+        let trace = simulate(&plant, &Held(p).control(), &run).unwrap();
+        trace.t.iter().zip(&trace.windows[0]).map(|(&t, &w)| (w - known(w0, p, r, t)).abs()).fold(0.0, f64::max)
+    });
+    for pair in errors.windows(2) {
+        assert!((11.0..22.0).contains(&(pair[0] / pair[1])), "{errors:?}");
+    }
+}
+
+/// A law that always gives the same probability, from outside the registry.
+#[derive(Clone)]
+struct Held(f64);
+
+impl sojourn_aqm::Law for Held {
+    fn interval(&self) -> Duration {
+        Duration::from_millis(10)
+    }
+    fn step(&mut self, _: &sojourn_aqm::Sample) -> sojourn_units::Probability {
+        sojourn_units::Probability::clamped(self.0)
+    }
+}
+
+impl sojourn_aqm::Aqm for Held {
+    fn on_enqueue(&mut self, _: &sojourn_aqm::Arrival, _: &sojourn_aqm::Backlog, _: &mut sojourn_units::Stream) -> sojourn_aqm::Verdict {
+        sojourn_aqm::Verdict::Pass
+    }
+    fn update_interval(&self) -> Option<Duration> {
+        Some(Duration::from_millis(10))
+    }
+    fn law(&mut self) -> Option<&mut dyn sojourn_aqm::Law> {
+        Some(self)
+    }
+}
+
+impl sojourn_aqm::Plugin for Held {
+    fn boxed_clone(&self) -> Box<dyn sojourn_aqm::Plugin> {
+        Box::new(self.clone())
+    }
+}
+
+impl Held {
+    fn control(&self) -> Control {
+        Control::law(sojourn_aqm::AnyAqm::Custom(Box::new(self.clone())))
+    }
+}
+
+#[test]
+fn equilibria_of_led_are_those_of_its_formula() {
+    // q0 = N sqrt(2/p0) - C T, p0 = (1 - min)/(max - min); an empty queue where that is negative.
+    let expected = [
+        (10.0, 200.0, 0.06, 1.2, 8.0, 2.0, 0.5, 1.0),
+        (20.0, 200.0, 0.06, 1.2, 28.0, 2.0, 0.5, 1.0),
+        (30.0, 187.5, 0.052, 1.5, 69.62, 2.6458, 0.28571, 1.0),
+        (30.0, 625.0, 0.052, 1.2, 27.5, 2.0, 0.5, 1.0),
+        (30.0, 625.0, 0.052, 1.75, 59.95, 3.0822, 0.21053, 1.0),
+        (10.0, 625.0, 0.052, 1.2, 0.0, 2.907, 0.2366, 0.89463),
+        (5.0, 200.0, 0.06, 1.2, 0.0, 2.28707, 0.38236, 0.95294),
+    ];
+    for (flows, capacity, delay, max, queue, window, p, load) in expected {
+        let plant = plant(flows, capacity, delay);
+        let control = control(&led(max), &plant);
+        let point = operating_point(&plant, &control).unwrap();
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * b.abs().max(1e-3);
+        assert!(
+            near(point.queue, queue) && near(point.window, window) && near(point.probability, p) && near(point.load, load),
+            "{point:?}"
+        );
+        // And the trajectory goes there.
+        let trace = simulate(&plant, &control, &run(300.0, 0.001)).unwrap();
+        let last = |column: &[f64]| *column.last().unwrap();
+        assert!((last(&trace.queue) - queue).abs() < 0.01 * queue.max(1.0), "{} {queue}", last(&trace.queue));
+        assert!((last(&trace.windows[0]) - window).abs() < 0.01 * window && (last(&trace.load) - load).abs() < 0.01);
+    }
+}
+
+#[test]
+fn laws_with_a_memory_of_the_error_rest_at_their_target() {
+    let plant = plant(60.0, 3750.0, 0.2);
+    let pi = AqmConfig::Pi(pi::Params { target: 175.0, ..pi::Params::default() });
+    let rem = AqmConfig::Rem(rem::Params { target: 100.0, ..rem::Params::default() });
+    for (config, target) in [(pi, 175.0), (rem, 100.0)] {
+        let point = operating_point(&plant, &control(&config, &plant)).unwrap();
+        assert!((point.queue - target).abs() < 0.01, "{point:?}");
+        let rtt = 0.2 + target / 3750.0;
+        assert!((point.probability - 2.0 * (60.0 / (rtt * 3750.0)) * (60.0 / (rtt * 3750.0))).abs() < 1e-6);
+        Response::around(&plant, &control(&config, &plant), &point).unwrap();
+    }
+}
+
+#[test]
+fn avq_rests_at_its_share_of_the_link_with_an_empty_queue() {
+    let plant = plant(30.0, 625.0, 0.1);
+    let point = operating_point(&plant, &control(&AqmConfig::Avq(avq::Params::default()), &plant)).unwrap();
+    assert!((point.load - 0.98).abs() < 1e-6 && point.queue == 0.0);
+}
+
+#[test]
+fn the_response_of_pi_is_its_transform() {
+    let plant = plant(60.0, 3750.0, 0.2);
+    let params = pi::Params { target: 175.0, ..pi::Params::default() };
+    let control = control(&AqmConfig::Pi(params.clone()), &plant);
+    let point = operating_point(&plant, &control).unwrap();
+    let response = Response::around(&plant, &control, &point).unwrap();
+    let interval = params.interval.as_secs_f64();
+    for omega in [0.01, 0.1, 1.0, 10.0, 100.0] {
+        // (a - b/z) / (1 - 1/z) times the hold (1 - 1/z) / (j omega T).
+        let (cos, sin) = ((omega * interval).cos(), (omega * interval).sin());
+        let (re, im) = (params.a - params.b * cos, params.b * sin);
+        let expected = (im / (omega * interval), -re / (omega * interval));
+        let (found, _) = response.at(omega);
+        let size = expected.0.hypot(expected.1);
+        assert!((found.0 - expected.0).hypot(found.1 - expected.1) < 1e-5 * size, "{omega}: {found:?} {expected:?}");
+    }
+}
+
+#[test]
+fn the_response_of_led_is_that_of_its_average() {
+    let plant = plant(20.0, 200.0, 0.06);
+    let control = control(&led(1.2), &plant);
+    let point = operating_point(&plant, &control).unwrap();
+    let response = Response::around(&plant, &control, &point).unwrap();
+    for omega in [0.01, 0.3, 3.0, 30.0] {
+        let found = response.at(omega);
+        let x = omega * 0.05;
+        // alpha / (1 - (1 - alpha)/z) / span, times averaging and hold, whose product has the size (sin(x/2) / (x/2))^2.
+        let size = 0.05 / 0.4 / (1.0 - 0.95 * x.cos()).hypot(0.95 * x.sin()) * ((x / 2.0).sin() / (x / 2.0)).powi(2);
+        assert!((found.1.0.hypot(found.1.1) - size).abs() < 1e-5 * size, "{omega}");
+        assert_eq!(found.0, (0.0, 0.0));
+    }
+}
+
+#[test]
+fn a_small_swing_is_answered_as_the_linear_response_says() {
+    let plant = plant(30.0, 1250.0, 0.05);
+    let fuzzy = AqmConfig::FuzzyRed(fuzzy_red::Params::default());
+    let red = AqmConfig::Red(red::Params { min: 5.0, max: 60.0, weight: 0.002, ..red::Params::default() });
+    let led = led(1.5);
+    for config in [fuzzy, red, led] {
+        let control = control(&config, &plant);
+        let point = operating_point(&plant, &control).unwrap();
+        let response = Response::around(&plant, &control, &point).unwrap();
+        for omega in [0.7, 5.0] {
+            let (queue, load) = response.at(omega);
+            // The load that a swinging queue means is its rate of change over the capacity.
+            let x = omega / plant.capacity;
+            let linear = (queue.0 - x * load.1, queue.1 + x * load.0);
+            let found = describe(&plant, &control, &point, 0.02, omega).unwrap().gain;
+            let size = linear.0.hypot(linear.1);
+            assert!((found.0 - linear.0).hypot(found.1 - linear.1) < 0.03 * size, "{}: {found:?} {linear:?}", config.name());
+        }
+    }
+}
+
+#[test]
+fn what_has_no_equilibrium_is_said_in_words() {
+    // One flow alone on a fast link, with a law that can't ask for enough.
+    let crowd = Plant { limit: 100.0, ..plant(500.0, 200.0, 0.05) };
+    let weak = AqmConfig::Red(red::Params { min: 5.0, max: 400.0, max_p: 0.02, weight: 0.002, ..red::Params::default() });
+    let error = operating_point(&crowd, &control(&weak, &crowd)).unwrap_err();
+    assert!(matches!(error, NoPoint::TooWeak { .. }) && error.to_string().contains("100.0000 packets"), "{error}");
+    let tail = control(&AqmConfig::DropTail(Default::default()), &crowd);
+    assert!(operating_point(&crowd, &tail).unwrap_err().to_string().starts_with("no equilibrium"));
+    let blue = AqmConfig::Blue(Default::default());
+    let link = Link { rate: Rate::from_bps(1_000_000).unwrap(), delay: Duration::ZERO, mean_packet: 1000, limit_packets: 10 };
+    assert!(Control::of(&blue, &link, &crowd).unwrap_err().to_string().contains("no fluid form"));
+}
+
+#[test]
+fn a_queue_with_a_limit_keeps_to_it_and_its_losses_hold_the_windows_down() {
+    let plant = Plant { limit: 50.0, drops: true, ..plant(10.0, 500.0, 0.05) };
+    let tail = control(&AqmConfig::DropTail(Default::default()), &plant);
+    let trace = simulate(&plant, &tail, &run(100.0, 0.001)).unwrap();
+    let most = trace.queue.iter().copied().fold(0.0, f64::max);
+    assert!((most - 50.0).abs() < 1e-9, "{most}");
+    let late = &trace.windows[0][50_000..];
+    assert!(late.iter().all(|&w| (2.0..20.0).contains(&w)), "{:?}", late.last());
+}
+
+#[test]
+fn numbers_out_of_range_are_refused_with_their_name() {
+    let good = plant(1.0, 100.0, 0.1);
+    let bad = [
+        Plant { capacity: 0.0, ..good.clone() },
+        Plant { classes: vec![], ..good.clone() },
+        Plant { limit: f64::NAN, ..good.clone() },
+        Plant { packet: f64::INFINITY, ..good.clone() },
+        plant(f64::NAN, 100.0, 0.1),
+        plant(1.0, 100.0, -1.0),
+    ];
+    for (plant, field) in bad.iter().zip(["capacity", "classes", "limit", "packet", "classes[0].flows", "classes[0].delay"]) {
+        assert!(simulate(plant, &Control::DropTail, &run(1.0, 0.001)).unwrap_err().to_string().starts_with(field));
+    }
+    for run in [run(1.0, 0.1), run(1.0, f64::NAN), run(1e300, 0.01), Run { every: 0, ..run(1.0, 0.01) }] {
+        assert!(simulate(&good, &Control::DropTail, &run).is_err());
+    }
+}
