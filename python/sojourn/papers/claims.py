@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.errors import UserError
@@ -23,7 +23,7 @@ class Part:
     tolerance: Tolerance | None = None
     label: str = ""
     cells: tuple[str, ...] = ()
-    cell_target: Target = Target()
+    cell_target: Target = field(default_factory=Target)
 
     @property
     def taken(self) -> str:

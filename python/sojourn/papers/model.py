@@ -202,7 +202,9 @@ def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:
 
 def _scenario(root: Path, name: str, f: Fields) -> PaperScenario:
     label, title, file = f.text("label", name), f.text("title"), f.text("file")
-    scenario = PaperScenario(name, label, title, root / file, f.table("queue"), _measures(f.tables("measures")), f.table("set"))
+    scenario = PaperScenario(
+        name, label, title, root / file, f.table("queue"), _measures(f.tables("measures")), f.table("set")
+    )
     f.done()
     return scenario
 
