@@ -176,6 +176,21 @@ def test_a_full_disk_is_one_line(capsys, dumbbell, here, monkeypatch):
     assert files.DiskError is not OSError
 
 
+def test_a_disk_that_fills_up_leaves_no_part_of_a_result(capsys, dumbbell, here, monkeypatch):
+    real, left = os.fsync, [3]
+
+    def filling(handle):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(28, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", filling)
+    assert main(["run", str(dumbbell), "--out", "out"]) == 1
+    assert capsys.readouterr().err.startswith("error: disk full: out")
+    assert not (here / "out").exists()
+
+
 def test_an_interruption_is_one_line(capsys, dumbbell, monkeypatch):
     def stop(*_, **__):
         raise Interrupted(2, 5, True)

@@ -93,15 +93,23 @@ def _show_record(record: Record) -> None:
     fingerprint = record.get("fingerprint", "")
     out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}", markup=False)
     links = Table(title="links", title_justify="left")
-    for name in ("", "utilization", "throughput", "arrived", "dropped", "loss", "queue mean ± sd", "wait p95"):
-        links.add_column(name, justify="left" if not name else "right")
+    links.add_column("", no_wrap=True)
+    wide = out.width >= 100  # what is left out is in the record
+    for name in (
+        "utilization",
+        *(("throughput", "arrived") if wide else ()),
+        "dropped",
+        "loss",
+        "queue mean ± sd",
+        "wait p95",
+    ):
+        links.add_column(name, justify="right")
     for link in record.get("links", []):
         queue, wait = link.get("queue") or {}, link.get("wait_ms") or {}
         links.add_row(
             link["name"],
             _number(link.get("utilization"), "%", 100),
-            _number(link.get("throughput_bps"), "Mbit/s", 1e-6),
-            _number(link.get("arrived")),
+            *((_number(link.get("throughput_bps"), "Mbit/s", 1e-6), _number(link.get("arrived"))) if wide else ()),
             _number(link.get("dropped_total")),
             _number(link.get("loss_ratio"), "%", 100),
             f"{_number(queue.get('mean'))} ± {_number(queue.get('sd'))}",

@@ -44,7 +44,7 @@ class Reading:
         for name, table in record.series.items():
             if not fnmatch.fnmatchcase(name, self.series):
                 continue
-            t, column = table["t"], table[self.column]
+            t, column = np.asarray(table["t"], dtype=np.float64), np.asarray(table[self.column], dtype=np.float64)
             inside = (t >= begin - 1e-9) & (t <= end)
             if self.bin:
                 # Samples lie on a grid whose times may fall a rounding short of it; the end belongs to the next bin.
