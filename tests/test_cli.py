@@ -107,10 +107,10 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
     assert "colour" in refused(capsys, "run", str(dumbbell), "--set", "colour=red")
     assert "-3 Mbit/s" in refused(capsys, "check", write(here, dumbbell.read_text().replace("10 Mbit/s", "-3 Mbit/s")))
     assert "taken are aqm" in refused(capsys, "list", "queues")
-    assert "droptail" in refused(capsys, "list", "aqm", "blue")
+    assert "droptail" in refused(capsys, "list", "aqm", "purple")
     assert "lehto-2005" in refused(capsys, "reproduce", "nobody-1999")
     assert "table2" in refused(capsys, "reproduce", "lehto", "table9")
-    assert "blue" in refused(capsys, "compare", str(dumbbell), "--queues", "red,blue")
+    assert "purple" in refused(capsys, "compare", str(dumbbell), "--queues", "red,purple")
     assert "record.json" in refused(capsys, "plot", str(here))
     assert "no series" in " ".join(plot_without_series(capsys, dumbbell, here).split())
     for arguments in (["run"], ["fly"], ["run", str(dumbbell), "--seeds", "0"], ["run", str(dumbbell), "--fast"]):
@@ -159,7 +159,7 @@ def plot_without_series(capsys, dumbbell, here):
 def test_refused_input_leaves_no_file(capsys, dumbbell, here):
     before = sorted(here.iterdir())
     refused(capsys, "run", str(dumbbell), "--set", "colour=red", "--out", "out")
-    refused(capsys, "compare", str(dumbbell), "--queues", "red,blue", "--out", "out")
+    refused(capsys, "compare", str(dumbbell), "--queues", "red,purple", "--out", "out")
     assert sorted(here.iterdir()) == before
 
 

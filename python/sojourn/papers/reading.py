@@ -50,7 +50,7 @@ class Reading:
                 # Samples lie on a grid whose times may fall a rounding short of it; the end belongs to the next bin.
                 inside &= t < end - 1e-9
                 column = rebin(t[inside], column[inside], self.bin, begin)
-                t = begin + self.bin * np.arange(len(column))
+                t = np.asarray(begin + self.bin * np.arange(len(column)), dtype=np.float64)
                 inside = np.ones(len(column), dtype=bool)
             times.append(t[inside])
             values.append(column[inside])
