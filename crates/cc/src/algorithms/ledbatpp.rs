@@ -127,6 +127,8 @@ impl DelayLaw for LedbatPp {
             return;
         }
         window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(self.least());
+        // What the delay took, slow start must not give back.
+        window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
@@ -199,6 +201,14 @@ mod tests {
         let windows = rounds(&mut cc, 7, 150, 10);
         assert!(windows.contains(&2.0), "{windows:?}");
         assert!(windows[9] > 2.0, "{windows:?}");
+    }
+
+    #[test]
+    fn what_the_delay_took_is_not_given_back_by_slow_start() {
+        let mut cc = Params { slowdown: false, ..Params::default() }.build(Start { window: 40.0, ssthresh: 40.0 }).unwrap();
+        rounds(&mut cc, 0, 100, 2);
+        let windows = rounds(&mut cc, 2, 200, 5);
+        assert!(windows.windows(2).all(|pair| pair[1] < pair[0]) && windows[4] < 4.0, "{windows:?}");
     }
 
     #[test]
