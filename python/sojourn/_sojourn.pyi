@@ -53,3 +53,20 @@ def registry() -> str:
 
 def surface(queue: str, backlog: Array, change: Array) -> Array:
     """Drop probability of a sampled queue law, given as a JSON queue table: one row a backlog, one column a change."""
+
+def quantity(kind: str, text: str) -> float:
+    """A quantity as scenarios write it, in seconds, bits a second or bytes: kind `time`, `rate` or `size`."""
+
+Factories = Mapping[str, Callable[[], object]]
+
+def fluid(queue: str, plant: str, run: str, laws: Factories | None = None) -> dict[str, Array]:
+    """A trajectory of the fluid model: `t`, `queue`, `probability`, `load`, `window0`, ..."""
+
+def operating_point(queue: str, plant: str, laws: Factories | None = None) -> str:
+    """Where the loop rests, as JSON: queue, utilization, load, probability, window, rtts, interval."""
+
+def law_response(queue: str, plant: str, omega: Array, laws: Factories | None = None) -> Array:
+    """The law's frequency response: a row a frequency, real and imaginary to the queue and to the load."""
+
+def describe(queue: str, plant: str, amplitude: Array, omega: Array, laws: Factories | None = None) -> Array:
+    """The law's describing function: a row a pair, its real and imaginary part and the mean probability."""

@@ -133,6 +133,7 @@ registry! {
     "blue" Blue(blue::Params => blue::Blue): "one probability moved by losses and idleness, Feng et al. 1999",
     "pd" Pd(pd::Params => crate::Sampled<pd::PdLaw, crate::Bernoulli>): "linear proportional-derivative control of the queue, Lehto et al. 2005",
     "cpc" Cpc(cpc::Params => crate::Sampled<cpc::CpcLaw, crate::Bernoulli>): "cascade of a window loop and a queue loop, To, Thi and Hwang 2015",
+    "loss" Loss(loss::Params => loss::Loss): "random loss, each packet by itself, as a radio link has it",
     "external" External(external::Params => external::External): "a law that the caller supplies, such as one written in Python",
     "fuzzy-red" FuzzyRed(fuzzy_red::Params => crate::Sampled<fuzzy_red::FuzzyLaw, crate::Bernoulli>): "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
     "codel" Codel(codel::Params => codel::Codel): "controlled delay: drops by how long packets waited, RFC 8289",
@@ -144,4 +145,5 @@ registry! {
     "pi2" Pi2(pi2::Params => pi2::Pi2): "PI control of the delay with a squared output, the base law of RFC 9332",
     "choke" Choke(choke::Params => choke::Choke): "RED that drops an arriving packet and a drawn one of the same flow, Pan et al. 2000",
     "choker" Choker(choker::Params => choker::Choker): "CHOKe with draws that follow the load, after Lu et al. 2014",
+    "pie" Pie(pie::Params => pie::Pie): "a probability that follows the delay, Pan et al. 2013, RFC 8033",
 }

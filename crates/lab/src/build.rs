@@ -77,6 +77,11 @@ impl sojourn_aqm::Aqm for External {
     }
 }
 
+/// A law from outside as an algorithm.
+pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
+    AnyAqm::Custom(Box::new(External(Sampled::new(Boxed(law), Bernoulli))))
+}
+
 /// Builds the world of a plan.
 ///
 /// # Errors
@@ -86,6 +91,10 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
     let (mut flows, mut sessions) = (Vec::new(), Vec::new());
     for flow in &plan.flows {
         let stack = flow.tcp.as_ref().map(|tcp| stacks.position(tcp));
+        if let Some(TcpParams { min_rto, max_rto, .. }) = stack.map(|at| &stacks.params[at as usize]).filter(|p| p.min_rto > p.max_rto) {
+            let group = &plan.groups[flow.group as usize].name;
+            return Err(Error::Build(format!("flows.{group}.tcp.min_rto: given {min_rto}, taken is at most max_rto ({max_rto})")));
+        }
         match session(&flow.traffic) {
             Some(kind) => sessions.push(SessionConfig {
                 name: flow.name.clone(),
@@ -118,6 +127,7 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
         stacks: stacks.params,
         flows,
         sessions,
+        all_events: false,
     };
     let mut world = World::watched(config, Recorder::new(plan)).map_err(|error| Error::Build(error.to_string()))?;
     for trace in [&plan.trace.queue, &plan.trace.throughput].into_iter().flatten() {
@@ -152,11 +162,13 @@ fn limit(limit: Amount) -> Limit {
 fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {
     if let AqmConfig::External(params) = &queue.aqm {
         let Some(factory) = laws.get(&params.law) else {
-            let known: Vec<_> = laws.keys().map(String::as_str).collect();
-            let name = &link.name;
-            return Err(Error::Build(format!("links.{name}.queue.law: given \"{}\", taken is one of {known:?}", params.law)));
+            let taken = match laws.keys().map(String::as_str).collect::<Vec<_>>().join(", ") {
+                known if known.is_empty() => "the name of a law that a run from Python is given, which this one is not".to_string(),
+                known => format!("one of {known}"),
+            };
+            return Err(Error::Build(format!("links.{}.queue.law: given \"{}\", taken is {taken}", link.name, params.law)));
         };
-        return Ok(AnyAqm::Custom(Box::new(External(Sampled::new(Boxed(factory(params.interval)), Bernoulli)))));
+        return Ok(external(factory(params.interval)));
     }
     let at = sojourn_aqm::Link { rate, delay: link.delay, mean_packet: plan.packet, limit_packets: queue.limit.in_packets(plan.packet) };
     queue.aqm.build(&at).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
@@ -165,6 +177,9 @@ fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) 
 fn source(traffic: &written::Traffic) -> Source {
     match traffic {
         written::Traffic::Cbr(cbr) => Source::Constant { rate: cbr.rate, size: cbr.size.0 as u32, jitter: cbr.jitter },
+        written::Traffic::Poisson(poisson) => {
+            Source::Poisson { rate: poisson.rate, size: poisson.size.0 as u32, random_sizes: poisson.sizes == written::Sizes::Exponential }
+        }
         written::Traffic::OnOff(onoff) => Source::OnOff {
             rate: onoff.rate,
             size: onoff.size.0 as u32,
@@ -229,6 +244,11 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         ($($field:ident),*) => { $(if let Some(value) = o.$field { p.$field = value; })* };
     }
     take!(min_rto, max_rto, initial_rto, tick, limited_transmit, timestamps, dupack_threshold, ack_every, ecn);
+    take!(restart_after_idle, clock_skew_ppm);
+    // Exact clocks have no ticks to count in.
+    p.tick_arithmetic &= p.tick > Duration::ZERO;
+    p.reader = o.reader;
+    p.clock_offset = o.clock_offset.map_or(p.clock_offset, |ahead| ahead.as_nanos() as i64);
     p.mss = o.mss.map_or(p.mss, |mss| mss.0 as u32);
     p.header = o.header.map_or(p.header, |header| header.0 as u32);
     if let Some(window) = o.window {

@@ -9,6 +9,6 @@ mod recorder;
 mod report;
 mod run;
 
-pub use build::{ExternalLaw, LawFactory, Laws};
+pub use build::{ExternalLaw, LawFactory, Laws, external};
 pub use error::Error;
 pub use run::{Job, Outcome, Series, run, run_many};

@@ -39,13 +39,20 @@ macro_rules! call {
     };
 }
 
+/// How long a slot rests after a connection, so that nothing of it is under way when the next one takes the slot
+/// (RFC 9293 section 3.4.1: two segment lifetimes, here short ones). A receiver may have answered ahead of the world's
+/// time what would otherwise reach it when it serves another connection already.
+const TIME_WAIT: Duration = Duration::from_secs(4);
+
 impl<O: Observer> World<O> {
     /// A packet reaches the end of its route at `now`, which may lie ahead of the world's time.
     #[inline]
     pub(crate) fn end_of_route(&mut self, now: Time, packet: &Packet) {
         self.net.audit.delivered += 1;
-        let place = now.as_nanos() ^ (u64::from(packet.flow) << 40) ^ packet.seq.rotate_left(20) ^ u64::from(packet.flags);
-        self.net.fingerprint = (self.net.fingerprint ^ place).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+        // A sum, so that it doesn't depend on the order in which endpoints that can't affect each other were run.
+        let place = now.as_nanos() ^ (u64::from(packet.flow) << 40) ^ packet.seq.rotate_left(20) ^ (u64::from(packet.flags) << 52);
+        let mixed = u128::from(place ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
+        self.net.fingerprint = self.net.fingerprint.wrapping_add(((mixed >> 64) ^ mixed) as u64);
         if packet.has(flag::BACK) { self.at_sender(now, packet) } else { self.at_receiver(now, packet) }
     }
 
@@ -107,10 +114,10 @@ impl<O: Observer> World<O> {
     fn at_sender(&mut self, now: Time, ack: &Packet) {
         let blocks = self.net.pool.take(ack.extra);
         let index = ack.flow as usize;
-        self.observer.on_deliver(now, ack, 0);
         if self.flows[index].sender_due() < now {
             self.sender_until(now, ack.flow, false);
         }
+        self.observer.on_deliver(now, ack, 0);
         let flow = &mut self.flows[index];
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
         if ack.incarnation != sender.incarnation() {
@@ -260,10 +267,10 @@ impl<O: Observer> World<O> {
         let state = &mut self.sessions[session as usize];
         if then > 0 {
             // A request is through: its object follows.
-            state.free.1.push((now, index));
+            state.free.1.insert((now + TIME_WAIT, index));
             return self.wake_session(session, now, &Packet { seq: then, stamp: opened, ..Packet::NOTHING });
         }
-        state.free.0.push((now, index));
+        state.free.0.insert((now + TIME_WAIT, index));
         if now >= self.warmup {
             self.completions.push(Completion { group, opened, closed: now, size });
         }
@@ -302,8 +309,8 @@ impl<O: Observer> World<O> {
         let state = &mut self.sessions[session as usize];
         let (group, stack) = (state.group, state.stack);
         let (free, route) = if then > 0 { (&mut state.free.1, state.routes.1) } else { (&mut state.free.0, state.routes.0) };
-        // A slot's last connection may have ended at a time that the world has not reached yet.
-        let slot = free.iter().position(|&(from, _)| from <= now).map(|place| free.swap_remove(place).1);
+        let ready = free.first().is_some_and(|&(from, _)| from <= now);
+        let slot = if ready { free.pop_first().map(|(_, slot)| slot) } else { None };
         let name = format!("{}/{}", state.name, self.flows.len());
         let index = match slot {
             Some(index) => index,

@@ -109,8 +109,8 @@ impl Lanes {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        let crowd = |crowd: &Box<Crowd>| size_of::<Crowd>() + crowd.waiting.capacity() * size_of::<(Time, u32)>();
-        let crowds: usize = self.lanes.iter().filter_map(|lane| lane.crowd.as_ref()).map(crowd).sum();
+        let crowd = |crowd: &Crowd| size_of::<Crowd>() + crowd.waiting.capacity() * size_of::<(Time, u32)>();
+        let crowds: usize = self.lanes.iter().filter_map(|lane| lane.crowd.as_deref()).map(crowd).sum();
         crowds + self.lanes.capacity() * size_of::<Lane>()
     }
 }

@@ -307,7 +307,12 @@ impl Link {
 
     /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
     pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
-        debug_assert!(now >= self.body.last_arrival, "link {}: a packet came before its predecessor", self.body.name);
+        debug_assert!(
+            now >= self.body.last_arrival,
+            "link {}: a packet came at {now:?}, before its predecessor at {:?}",
+            self.body.name,
+            self.body.last_arrival
+        );
         self.body.last_arrival = now;
         self.advance(now);
         if matches!(self.body.queue, Queue::Kept { .. }) { self.keep(now, *packet) } else { self.foretell(now, packet) }

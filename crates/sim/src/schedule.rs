@@ -10,7 +10,8 @@ use sojourn_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The kind of an event; the order of the variants is the order of simultaneous events.
+/// The kind of an event; the order of the variants is the order of simultaneous events. Links come after all that can
+/// send a packet, so that packets which reach a link at one instant are in the order of their flows, whatever sent them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Kind {
@@ -18,14 +19,16 @@ pub enum Kind {
     Departure = 0,
     /// The timer of a law on such a link (entity: the link).
     Update = 1,
-    /// A packet arrives at a link or an endpoint (entity: its flow).
-    Arrival = 2,
+    /// A packet reaches its host (entity: its flow).
+    Delivery = 2,
     /// A sender's timer (entity: its flow).
     SenderTimer = 3,
     /// A receiver's timer (entity: its flow).
     ReceiverTimer = 4,
     /// A session's timer (entity: the session).
     Session = 5,
+    /// A packet arrives at a link (entity: its flow).
+    Arrival = 6,
 }
 
 const NONE: u32 = u32::MAX;
@@ -58,7 +61,7 @@ pub struct Event {
     pub kind: Kind,
     /// Concerning which entity.
     pub entity: u32,
-    /// The packet, for an arrival.
+    /// The packet, for an arrival or a delivery.
     pub packet: Packet,
 }
 
@@ -180,10 +183,11 @@ impl Schedule {
         let kind = match (key as u64 >> 61) as u8 {
             0 => Kind::Departure,
             1 => Kind::Update,
-            2 => Kind::Arrival,
+            2 => Kind::Delivery,
             3 => Kind::SenderTimer,
             4 => Kind::ReceiverTimer,
-            _ => Kind::Session,
+            5 => Kind::Session,
+            _ => Kind::Arrival,
         };
         Some(Event { time, kind, entity: (key >> 32) as u32 & 0x1fff_ffff, packet })
     }
@@ -196,7 +200,7 @@ impl Schedule {
             taken[free as usize] = true;
             free = self.next[free as usize];
         }
-        let arrival = |node: &&Node| (node.key[1] >> 61) as u8 == Kind::Arrival as u8;
+        let arrival = |node: &&Node| [Kind::Arrival as u8, Kind::Delivery as u8].contains(&((node.key[1] >> 61) as u8));
         self.nodes.iter().zip(taken).filter(|(_, free)| !free).map(|(node, _)| node).filter(arrival).map(|node| &node.packet)
     }
 

@@ -18,7 +18,7 @@ use crate::tcp::{Receiver, RttHint, SackPool, Sender, TcpParams};
 use crate::traffic::{Application, Session};
 use sojourn_aqm::Aqm;
 use sojourn_units::{Duration, Stream, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A connection of a session that was completed in the window of statistics.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +87,7 @@ pub struct World<O: Observer = Blind> {
 }
 
 /// Flow slots that are free, each from a time on.
-pub(crate) type Slots = Vec<(Time, u32)>;
+pub(crate) type Slots = BTreeSet<(Time, u32)>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SessionState {
@@ -120,7 +120,8 @@ impl Net {
         loop {
             let hop = self.hops[packet.hop as usize];
             if (hop.needs_event() && !arrived) || time > self.end {
-                self.plan(time, Kind::Arrival, packet.flow, packet);
+                let kind = if hop.leads() == Over::End { Kind::Delivery } else { Kind::Arrival };
+                self.plan(time, kind, packet.flow, packet);
                 return Travel::Settled;
             }
             arrived = false;
@@ -172,6 +173,7 @@ impl Net {
     /// Plans an event of a flow.
     #[inline]
     pub fn plan(&mut self, time: Time, kind: Kind, flow: u32, packet: &Packet) {
+        debug_assert!(time >= self.now, "{kind:?} of flow {flow} is planned for {time:?} at {:?}", self.now);
         let count = &mut self.flow_counts[flow as usize];
         *count = count.wrapping_add(1);
         self.schedule.push(time, kind, flow, *count, packet);
@@ -238,7 +240,7 @@ impl<O: Observer> World<O> {
                 end: config.end,
                 now: Time::ZERO,
                 audit: Audit::default(),
-                fingerprint: 0xcbf2_9ce4_8422_2325,
+                fingerprint: 0,
             },
             flows: Vec::with_capacity(config.flows.len()),
             stacks: config.stacks,
@@ -250,8 +252,8 @@ impl<O: Observer> World<O> {
             rtts: Vec::new(),
             observer,
         };
+        let mut ways = Ways { all_events: config.all_events, ..Ways::default() };
         world.counts_flows = world.net.links.iter().any(Link::counts_flows);
-        let mut ways = Ways::default();
         for flow in config.flows {
             let route = world.add_route(&flow.name, &places, &flow.forward, &flow.back)?;
             ways.add(&world.net, &route, false);
@@ -360,7 +362,7 @@ impl<O: Observer> World<O> {
         while let Some(event) = self.net.schedule.pop(until) {
             self.net.now = event.time;
             match event.kind {
-                Kind::Arrival => self.arrive(event.time, event.packet),
+                Kind::Arrival | Kind::Delivery => self.arrive(event.time, event.packet),
                 Kind::Departure => self.depart(event.time, event.entity),
                 Kind::SenderTimer => self.sender_timer(event.time, event.entity),
                 Kind::ReceiverTimer => self.receiver_timer(event.time, event.entity),
@@ -409,7 +411,8 @@ impl<O: Observer> World<O> {
         Ok(audit)
     }
 
-    /// A number that two runs share only if they did the same: over every packet delivered, in order.
+    /// A number that two runs share only if they did the same: over every packet delivered and its time, in whatever
+    /// order they were computed.
     pub fn fingerprint(&self) -> u64 {
         self.net.fingerprint
     }
@@ -507,6 +510,7 @@ struct Ways {
     /// What feeds each link (a link before it, or an endpoint), and whether something else does too.
     feeders: BTreeMap<Over, (Feeder, bool)>,
     routes: Vec<Route>,
+    all_events: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -536,7 +540,8 @@ impl Ways {
         let keeps = |over: Over, net: &Net| matches!(over, Over::Link(link) if net.links[link].keeps_packets());
         for at in 0..net.hops.len() {
             let over = net.hops[at].leads();
-            if self.feeders.get(&over).is_some_and(|&(_, several)| several) || keeps(over, net) {
+            let several = self.feeders.get(&over).is_some_and(|&(_, several)| several);
+            if over != Over::End && (self.all_events || several || keeps(over, net)) {
                 net.hops[at] = net.hops[at].by_event();
             }
         }

@@ -10,6 +10,7 @@
 //! lose 3                            the first sending of segment 3; `3#2` the second, `syn`, `ack 9`, `ack 9#2`
 //! mark 7                            segment 7 meets congestion: marked where it can carry a mark, lost where not
 //! show receiver                     lines of the receiver too
+//! show rtt                          samples of the round-trip time, in ms
 //! end 3 s
 //! ---
 //!   100.0  ack 4 sack 6-8       cwnd  4.00  ssthresh  4   sends 4r 9(lost)
@@ -63,6 +64,7 @@ struct Timeline {
     mss: u64,
     header: u64,
     show_receiver: bool,
+    show_rtt: bool,
     /// The lines of the sender and of the receiver.
     lines: [Vec<Line>; 2],
 }
@@ -128,6 +130,12 @@ impl Observer for Timeline {
         }
     }
 
+    fn on_rtt(&mut self, _: Time, _: u32, rtt: u64) {
+        if let Some(line) = self.lines[0].last_mut().filter(|_| self.show_rtt) {
+            line.event += &format!(" rtt {:.0}", rtt as f64 * 1e-6);
+        }
+    }
+
     fn on_window(&mut self, now: Time, _: u32, cwnd: f64, ssthresh: f64) {
         let threshold = if ssthresh >= 1e6 { "-".into() } else { format!("{ssthresh}") };
         let window = format!("cwnd {cwnd:5.2}  ssthresh {threshold:>3}");
@@ -145,6 +153,7 @@ struct Script {
     source: Source,
     end: Time,
     show_receiver: bool,
+    show_rtt: bool,
     fate: Fate,
 }
 
@@ -153,11 +162,7 @@ fn habits(tcp: &mut TcpParams, words: &[&str]) {
     for word in words {
         let (key, value) = word.split_once('=').unwrap_or_else(|| panic!("{word}: a habit is key=value"));
         let number = || value.parse::<f64>().unwrap_or_else(|_| panic!("{word}: a number"));
-        let time = || {
-            parse_duration(value.trim_end_matches(|c: char| c.is_alphabetic()).to_string().as_str())
-                .or_else(|_| parse_duration(&spaced(value)))
-                .unwrap()
-        };
+        let time = || parse_duration(&spaced(value)).unwrap();
         match key {
             "recovery" => {
                 tcp.recovery = match value {
@@ -201,9 +206,10 @@ fn read(head: &str) -> Script {
         source: bulk,
         end: Time::ZERO + Duration::from_secs(1),
         show_receiver: false,
+        show_rtt: false,
         fate: Fate::default(),
     };
-    for line in head.lines().map(|line| line.split('#').next().filter(|_| line.starts_with('#')).unwrap_or(line).trim()) {
+    for line in head.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             [] => {}
@@ -213,6 +219,7 @@ fn read(head: &str) -> Script {
             ["lose", what @ ..] => script.fate.lose.push(what.join(" ")),
             ["mark", what @ ..] => script.fate.mark.push(what.join(" ")),
             ["show", "receiver"] => script.show_receiver = true,
+            ["show", "rtt"] => script.show_rtt = true,
             ["writes", count, "segments"] => {
                 script.source = Source::Bulk { size: Some((count.parse::<f64>().unwrap() * f64::from(script.tcp.mss)) as u64) };
             }
@@ -248,6 +255,7 @@ fn play(script: Script) -> String {
         mss: u64::from(script.tcp.mss),
         header: u64::from(script.tcp.header),
         show_receiver: script.show_receiver,
+        show_rtt: script.show_rtt,
         lines: Default::default(),
     };
     let config = WorldConfig {

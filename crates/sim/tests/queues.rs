@@ -86,6 +86,7 @@ fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConf
         stacks: vec![params],
         flows: (0..flows).map(flow).collect(),
         sessions: vec![],
+        ..Default::default()
     }
 }
 

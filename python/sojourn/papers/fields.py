@@ -49,6 +49,10 @@ class Fields:
         """A whole number."""
         return int(self._get(key, default, (int,), "a whole number"))
 
+    def flag(self, key: str, default: bool = _REQUIRED) -> bool:
+        """A yes or no."""
+        return bool(self._get(key, default, (bool,), "true or false"))
+
     def texts(self, key: str, default: list[str] = _REQUIRED) -> list[str]:
         """A list of texts."""
         value = self._get(key, default, (list,), "a list of texts")
@@ -56,9 +60,9 @@ class Fields:
             raise self.error(key, value, "a list of texts")
         return list(value)
 
-    def numbers(self, key: str) -> list[float]:
+    def numbers(self, key: str, default: list[float] = _REQUIRED) -> list[float]:
         """A list of numbers."""
-        value = self._get(key, _REQUIRED, (list,), "a list of numbers")
+        value = self._get(key, default, (list,), "a list of numbers")
         if not all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in value):
             raise self.error(key, value, "a list of numbers")
         return [float(item) for item in value]

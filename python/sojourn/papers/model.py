@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sojourn.congestion import flows_for, packets_of
 from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, ClaimTable, read_claims
 from sojourn.papers.expression import evaluate, fill
 from sojourn.papers.fields import Fields
-from sojourn.papers.transient import TAKEN, per_second, take
+from sojourn.papers.reading import TAKES, Reading
 from sojourn.record import Record
 from sojourn.scenario import Scenario, load, read_text
 
@@ -33,23 +31,23 @@ class PaperMeasure:
     unit: str = ""
     scale: float = 1.0
     decimals: int = 1
-    series: tuple[str, str] | None = None
-    between: tuple[float, float] = (0.0, 0.0)
-    take: str = ""
+    reading: Reading | None = None
+    share_of: tuple[str, ...] = ()
 
     def of(self, record: Record) -> float:
-        """The number in a record; NaN where it has none."""
-        if self.series is None:
-            value = record.value(self.path)
-            return np.nan if value is None else float(value) * self.scale
-        name, column = self.series
-        seconds = per_second(record.series[name], column, *self.between)
-        return take(seconds * self.scale, self.take)
+        """The number in a record, NaN where it has none."""
+        if self.reading is not None:
+            return self.reading.of(record) * self.scale
+        if self.share_of:
+            parts = [float(record.value(path) or 0.0) for path in self.share_of]
+            return parts[0] / sum(parts) * self.scale if sum(parts) else float("nan")
+        value = record.value(self.path)
+        return float("nan") if value is None else float(value) * self.scale
 
 
 @dataclass(frozen=True)
 class PaperScenario:
-    """One of the paper's scenarios: a file, what it lays over every queue, measures that differ in it."""
+    """One of the paper's scenarios: a file, what differs from it, what it lays over every queue, its own measures."""
 
     id: str
     label: str
@@ -57,7 +55,7 @@ class PaperScenario:
     file: Path
     queue: dict[str, Any]
     measures: dict[str, PaperMeasure]
-    set: dict[str, Any] = field(default_factory=dict)
+    set: dict[str, Any]
     values: dict[str, str] = field(default_factory=dict)
 
 
@@ -81,6 +79,7 @@ class Experiment:
     queues: list[str]
     settings: list[str]
     measures: list[str]
+    quick_set: dict[str, Any]
 
     def cases(self) -> list[Case]:
         """The cases of the grid; `""` is the scenario as it is."""
@@ -157,13 +156,14 @@ class Paper:
         """A queue's parameters, with what a scenario lays over them."""
         return self.queues[queue].table | (self.scenarios[scenario].queue if scenario else {})
 
-    def scenario(self, case: Case) -> Scenario:
-        """The scenario of a case."""
+    def scenario(self, case: Case, over: Mapping[str, Any] | None = None) -> Scenario:
+        """The scenario of a case, with these fields changed at last."""
         scenario = load(self.scenarios[case.scenario].file).copy()
         scenario.set_all(self.scenarios[case.scenario].set)
         scenario.set(self.queue_at, self.queue_table(case.queue, case.scenario))
         if case.setting:
             scenario.set_all(self.settings[case.setting].table)
+        scenario.set_all(dict(over or {}))
         scenario.set("name", f"{self.id}/{case}")
         scenario.label = f"{self.scenarios[case.scenario].file.name} as {case}"
         return scenario
@@ -178,22 +178,26 @@ def _toml(path: Path) -> Fields:
 
 
 def _measure(name: str, f: Fields) -> PaperMeasure:
-    numbers = {"scale": f.number("scale", 1.0), "decimals": f.integer("decimals", 1)}
-    if not f.has("series"):
-        texts = (f.text("label", name), f.text("path"), f.text("unit", ""))
-        f.done()
-        return PaperMeasure(name, *texts, **numbers)  # type: ignore[arg-type]
-    series, between, what = f.texts("series"), f.numbers("between"), f.text("take")
-    if len(series) != 2 or len(between) != 2 or between[1] <= between[0]:
-        raise f.error("series", series, "a series and a column, with `between` two times in seconds")
-    if what not in TAKEN:
-        raise f.error("take", what, f"one of {', '.join(TAKEN)}")
+    ways = [key for key in ("path", "series", "share_of") if f.has(key)]
+    if len(ways) != 1:
+        raise f.error("path", ways, "one of path, series and share_of")
+    reading = _reading(f) if f.has("series") else None
     measure = PaperMeasure(
-        name, f.text("label", name), "", f.text("unit", ""), **numbers,  # type: ignore[arg-type]
-        series=(series[0], series[1]), between=(between[0], between[1]), take=what,
+        name, f.text("label", name), f.text("path", ""), f.text("unit", ""), scale=f.number("scale", 1.0),
+        decimals=f.integer("decimals", 1), reading=reading, share_of=tuple(f.texts("share_of", [])),
     )  # fmt: skip
     f.done()
     return measure
+
+
+def _reading(f: Fields) -> Reading:
+    take, between = f.text("take"), f.numbers("between", [0.0, float("inf")])
+    if take not in TAKES:
+        raise f.error("take", take, f"one of {', '.join(TAKES)}")
+    if len(between) != 2 or between[0] >= between[1]:
+        raise f.error("between", between, "two times, the earlier first")
+    span, nth = (between[0], between[1]), f.integer("nth", 1)
+    return Reading(f.text("series"), f.text("column"), take, span, f.number("than", 0.0), nth, f.flag("seconds", False))
 
 
 def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:
@@ -202,7 +206,9 @@ def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:
 
 def _scenario(root: Path, name: str, f: Fields) -> PaperScenario:
     label, title, file = f.text("label", name), f.text("title"), f.text("file")
-    scenario = PaperScenario(name, label, title, root / file, f.table("queue"), _measures(f.tables("measures")))
+    scenario = PaperScenario(
+        name, label, title, root / file, f.table("queue"), _measures(f.tables("measures")), f.table("set")
+    )
     f.done()
     return scenario
 
@@ -271,8 +277,9 @@ def _experiments(
                 if each not in known[kind] and not (kind == "settings" and each == ""):
                     raise f.error(kind, each, f"one of {', '.join(known[kind])}")
         found[name] = Experiment(
-            name, f.text("title"), lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"]
-        )
+            name, f.text("title"), lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
+            f.table("quick_set"),
+        )  # fmt: skip
         f.done()
     return found
 

@@ -1,8 +1,8 @@
-"""Numbers out of a run's series: means over seconds, their extremes, and when they settle."""
+"""Means of a run's series over seconds, and when they settle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -23,25 +23,11 @@ def per_second(columns: Columns, column: str, start: float, end: float) -> Array
     return mean
 
 
-def settling_time(seconds: Array, last: int = 10, absolute: float = 3.0, relative: float = 0.35) -> float:
+def settling_time(seconds: Array, absolute: float, last: int = 10, relative: float = 0.35) -> float:
     """After how many seconds the means stay near where they end.
 
-    Near: no further from the mean of the last ten than 3 (ms, of a delay) or 35 % of it, whichever is more.
+    Near: no further from the mean of the last ten than `absolute`, or 35 % of it, whichever is more.
     """
     end = float(np.mean(seconds[-last:]))
     far = np.flatnonzero(np.abs(seconds - end) > max(absolute, relative * abs(end)))
     return float(far[-1] + 1) if len(far) else 0.0
-
-
-def take(seconds: Array, what: str) -> float:
-    """One number of the means: `settle`, `mean`, `min` or `max`."""
-    return _TAKES[what](seconds)
-
-
-_TAKES: dict[str, Callable[[Array], float]] = {
-    "settle": settling_time,
-    "mean": lambda seconds: float(np.mean(seconds)),
-    "min": lambda seconds: float(np.min(seconds)),
-    "max": lambda seconds: float(np.max(seconds)),
-}
-TAKEN = tuple(_TAKES)

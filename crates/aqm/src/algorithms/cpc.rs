@@ -97,6 +97,10 @@ impl Params {
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Sampled<CpcLaw, Bernoulli>, ParamError> {
+        Ok(Sampled::new(self.law(link)?, Bernoulli))
+    }
+
+    fn law(&self, link: &Link) -> Result<CpcLaw, ParamError> {
         let gain = |v: Option<f64>| v.is_none_or(|v| (0.0..=1e9).contains(&v));
         let shown = |v: Option<f64>| v.unwrap_or(f64::NAN);
         ParamError::unless((1e-3..=1e9).contains(&self.flows), "flows", &self.flows, "a number of flows above 0, 0.001 to 1e9")?;
@@ -113,7 +117,7 @@ impl Params {
             ParamError::unless(time >= Duration::from_micros(1), "integral_time", &time, "1 us or more")?;
         }
         let rate = link.rate.packets_per_sec(f64::from(link.mean_packet.max(1)));
-        Ok(Sampled::new(CpcLaw::new(self, rate, QueueMeter::new(self.queue_in_bytes, link), link.mean_packet), Bernoulli))
+        Ok(CpcLaw::new(self, rate, QueueMeter::new(self.queue_in_bytes, link), link.mean_packet))
     }
 }
 

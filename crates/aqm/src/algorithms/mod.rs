@@ -13,11 +13,13 @@ pub mod fq_codel;
 pub mod fuzzy_red;
 pub mod fuzzy_rtt;
 pub mod led;
+pub mod loss;
 pub mod pd;
 pub mod pi;
 pub mod pi2;
 pub mod pi_rtt;
 pub mod pid;
+pub mod pie;
 pub mod red;
 pub mod rem;
 

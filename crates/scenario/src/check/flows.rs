@@ -2,7 +2,7 @@
 
 use super::links::Network;
 use super::route::Ways;
-use super::{Group, MOST_FLOWS, Tcp, above_zero, name, packet, traffic, within};
+use super::{Group, MOST_FLOWS, Tcp, above_zero, name, number, packet, traffic, within};
 use crate::error::Error;
 use crate::path::element;
 use crate::quantity::{Quantity, Varying};
@@ -201,7 +201,12 @@ fn times(field: &str, tcp: &written::Tcp) -> Result<(), Error> {
     for (key, time) in [("min_rto", tcp.min_rto), ("max_rto", tcp.max_rto), ("initial_rto", tcp.initial_rto)] {
         time.map(|time| above_zero(at(key), time)).transpose()?;
     }
-    tcp.tick.map(|time| within(at("tick"), time)).transpose()?;
+    for (key, time) in [("tick", tcp.tick), ("clock_offset", tcp.clock_offset)] {
+        time.map(|time| within(at(key), time)).transpose()?;
+    }
+    if let Some(skew) = tcp.clock_skew_ppm {
+        number(at("clock_skew_ppm"), skew, -1000.0..=1000.0, "a number, -1000 to 1000")?;
+    }
     if let Some(Switched::Time(time)) = tcp.delayed_ack {
         above_zero(at("delayed_ack"), time)?;
     }

@@ -6,7 +6,7 @@ mod traffic;
 
 pub use chosen::{Control, Queue};
 pub use tcp::{Handshake, Profile, Recovery, Switched, Tcp};
-pub use traffic::{Bulk, Cbr, Loop, OnOff, Traffic, Transfers, Transport, Web};
+pub use traffic::{Bulk, Cbr, Loop, OnOff, Poisson, Sizes, Traffic, Transfers, Transport, Web};
 
 use crate::quantity::Varying;
 use schemars::JsonSchema;

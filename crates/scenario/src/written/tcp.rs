@@ -5,7 +5,7 @@ use crate::quantity::Amount;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sojourn_units::{Bytes, Duration, parse_duration};
+use sojourn_units::{Bytes, Duration, Rate, parse_duration};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -70,6 +70,18 @@ pub struct Tcp {
     /// ssthresh at the start: segments or bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Amount>,
+    /// How fast the receiving application reads; absent: at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reader: Option<Rate>,
+    /// Whether the window falls back to the initial one after an idle time (RFC 5681 section 4.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart_after_idle: Option<bool>,
+    /// How far the receiver's clock is ahead of the sender's; for controllers that read one-way delays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_offset: Option<Duration>,
+    /// How much faster the receiver's clock runs than the sender's, in parts per million, -1000 to 1000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_skew_ppm: Option<f64>,
     /// What data packets tell queues of the round-trip time: the smoothed one (`true`), nothing (`false`), or this time
     /// whatever the truth.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,6 +115,10 @@ impl Tcp {
             timestamps,
             dupack_threshold,
             initial_ssthresh,
+            reader,
+            restart_after_idle,
+            clock_offset,
+            clock_skew_ppm,
             rtt_hint
         )
     }

@@ -14,6 +14,8 @@ pub enum Traffic {
     Bulk(Bulk),
     /// UDP packets at a constant rate.
     Cbr(Cbr),
+    /// UDP packets at exponential gaps.
+    Poisson(Poisson),
     /// A constant rate that comes and goes.
     OnOff(OnOff),
     /// Pages of objects, one TCP connection each object.
@@ -32,7 +34,7 @@ fn bulk_unless_named(schema: &mut Schema) {
     unless_named(schema, "kind", "bulk");
 }
 
-const KINDS: &[&str] = &["bulk", "cbr", "onoff", "web", "transfers"];
+const KINDS: &[&str] = &["bulk", "cbr", "poisson", "onoff", "web", "transfers"];
 
 impl Traffic {
     /// The kind as scenario files name it.
@@ -40,16 +42,17 @@ impl Traffic {
         match self {
             Traffic::Bulk(_) => KINDS[0],
             Traffic::Cbr(_) => KINDS[1],
-            Traffic::OnOff(_) => KINDS[2],
-            Traffic::Web(_) => KINDS[3],
-            Traffic::Transfers(_) => KINDS[4],
+            Traffic::Poisson(_) => KINDS[2],
+            Traffic::OnOff(_) => KINDS[3],
+            Traffic::Web(_) => KINDS[4],
+            Traffic::Transfers(_) => KINDS[5],
         }
     }
 
     /// Whether it runs over TCP.
     pub fn is_tcp(&self) -> bool {
         match self {
-            Traffic::Cbr(_) => false,
+            Traffic::Cbr(_) | Traffic::Poisson(_) => false,
             Traffic::OnOff(onoff) => onoff.transport == Transport::Tcp,
             Traffic::Bulk(_) | Traffic::Web(_) | Traffic::Transfers(_) => true,
         }
@@ -62,6 +65,7 @@ impl<'de> Deserialize<'de> for Traffic {
         match name.as_str() {
             "bulk" => rest.read().map(Traffic::Bulk),
             "cbr" => rest.read().map(Traffic::Cbr),
+            "poisson" => rest.read().map(Traffic::Poisson),
             "onoff" => rest.read().map(Traffic::OnOff),
             "web" => rest.read().map(Traffic::Web),
             "transfers" => rest.read().map(Traffic::Transfers),
@@ -91,6 +95,31 @@ pub struct Cbr {
     /// How much a gap varies, as a part of the mean gap: uniform on gap * (1 - jitter/2 .. 1 + jitter/2); 0 to 1, default 0.
     #[serde(default)]
     pub jitter: f64,
+}
+
+/// UDP packets at exponential gaps: a Poisson process.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Poisson {
+    /// The mean rate on the wire.
+    pub rate: Rate,
+    /// Mean size of a packet on the wire; default "1000 B".
+    #[serde(default = "kilobyte")]
+    pub size: Bytes,
+    /// Whether sizes are all the same or exponential, in whole bytes; default "constant".
+    #[serde(default)]
+    pub sizes: Sizes,
+}
+
+/// How packet sizes vary.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sizes {
+    /// Not at all.
+    #[default]
+    Constant,
+    /// Exponentially.
+    Exponential,
 }
 
 /// A constant rate that comes and goes.

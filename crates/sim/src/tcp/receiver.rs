@@ -141,7 +141,7 @@ impl Receiver {
             let fills = self.next > end || !self.beyond.is_empty();
             if in_order && !fills && !fin && self.held < params.ack_every {
                 self.deadline = Some(self.deadline.unwrap_or(now + delay));
-                self.plan_update(params);
+                self.plan_update(now, params);
                 return (readable, None);
             }
         }
@@ -170,13 +170,13 @@ impl Receiver {
         let unread = self.next - self.read_by(now, rate);
         let segments = ((u64::from(params.window) * mss).saturating_sub(unread) / mss).min(u64::from(u16::MAX - 1));
         self.edge = self.next + segments * mss;
-        self.plan_update(params);
+        self.plan_update(now, params);
         segments as u16
     }
 
     /// Finds when the window will be wider than advertised by two segments or half the buffer, whichever is less
     /// (RFC 9293 section 3.8.6.2.2), if the application goes on reading what has arrived.
-    fn plan_update(&mut self, params: &TcpParams) {
+    fn plan_update(&mut self, now: Time, params: &TcpParams) {
         let Some(rate) = params.reader else { return };
         let (mss, window) = (u64::from(params.mss), u64::from(params.window));
         let wider = self.edge.saturating_sub(self.next) / mss + window.div_ceil(2).min(2);
@@ -184,7 +184,7 @@ impl Receiver {
         let unread = window.saturating_sub(wider) * mss;
         self.update = (wider <= window && self.next > read + unread).then(|| {
             let bits = u128::from(self.next - read - unread) * 8_000_000_000;
-            since + Duration::from_nanos(bits.div_ceil(u128::from(rate.as_bps())) as u64)
+            (since + Duration::from_nanos(bits.div_ceil(u128::from(rate.as_bps())) as u64)).max(now)
         });
     }
 

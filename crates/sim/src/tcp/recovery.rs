@@ -280,7 +280,7 @@ impl Sender {
                 self.next = self.max.max(self.next);
             } else if let Some(seq) = hole {
                 self.resend_at(seq, board, call);
-            } else if let Some(seq) = board.tail(self.una, self.max, call.params.mss).filter(|_| !board.rescued) {
+            } else if let Some(seq) = board.tail(self.una, self.recover, call.params.mss).filter(|_| !board.rescued) {
                 // Once a recovery, and HighRxt stays where it is.
                 board.rescued = true;
                 self.output(seq, call);

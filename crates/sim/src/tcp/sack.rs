@@ -74,11 +74,11 @@ impl Board {
         self.sacked.is_empty()
     }
 
-    /// Where a last segment begins that nothing beyond tells of and that was not sent again: all SACKed data lies below
-    /// it (RFC 6675 section 4, `NextSeg` rule 4).
-    pub fn tail(&self, una: u64, max: u64, mss: u32) -> Option<u64> {
-        let seq = max.saturating_sub(u64::from(mss)).max(self.sacked.end()).max(una);
-        (seq < max && seq >= self.resent).then_some(seq)
+    /// Where the last segment of the window before recovery begins, if nothing beyond tells of it and it was not sent
+    /// again (RFC 6675 section 4, `NextSeg` rule 4; what was sent since is too young to be suspected).
+    pub fn tail(&self, una: u64, recover: u64, mss: u32) -> Option<u64> {
+        let seq = recover.saturating_sub(u64::from(mss)).max(self.sacked.end()).max(una);
+        (seq < recover && seq >= self.resent).then_some(seq)
     }
 
     /// The first byte at or after `point` that is not known to have arrived.

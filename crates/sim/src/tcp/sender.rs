@@ -415,7 +415,7 @@ impl Sender {
         let params = call.params;
         let mss = f64::from(params.mss);
         let in_flight = (self.max - was) as f64 / mss;
-        let full = !params.growth_needs_limit || in_flight + 1.0 >= self.cc.cwnd();
+        let full = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd();
         self.cc.on_ack(&Ack {
             now: call.now,
             acked: (self.una - was) as f64 / mss,
@@ -480,7 +480,7 @@ impl Sender {
         if params.ecn && (!again || params.ecn_on_retransmit) {
             flags |= flag::ECT;
         }
-        if self.reduced && (!again || params.ecn_on_retransmit) {
+        if self.reduced && params.ecn && (!again || params.ecn_on_retransmit) {
             flags |= flag::CWR;
             self.reduced = false;
         }
@@ -563,6 +563,7 @@ impl Sender {
         if call.params.strict {
             self.cc.set_cwnd(self.cc.cwnd().max(2.0));
         }
+        self.limited = 0;
         self.reduced = true;
         if call.now >= self.count_from {
             self.stats.fast_retransmits += 1;
