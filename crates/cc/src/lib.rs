@@ -10,10 +10,12 @@ extern crate std;
 pub mod algorithms;
 mod classic;
 mod controller;
+mod delay;
 mod hystart;
 mod registry;
 
 pub use classic::{Classic, WindowLaw};
 pub use controller::{Ack, Congestion, CongestionController, ParamError, Signal, Start};
+pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, Source, Window};
 pub use hystart::HyStart;
 pub use registry::{AnyController, CcConfig, Entry, REGISTRY};

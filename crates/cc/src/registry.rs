@@ -1,7 +1,7 @@
 //! The closed set of controllers: one line each.
 
 use crate::algorithms::*;
-use crate::{Ack, Classic, Congestion, CongestionController, ParamError, Start};
+use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, ParamError, Start};
 use sojourn_units::{Rate, Time};
 
 /// What `sojourn list` says of a controller.
@@ -88,4 +88,9 @@ macro_rules! registry {
 registry! {
     "reno" Reno(reno::Params => Classic<reno::Reno>): "additive increase, half after congestion (RFC 5681)",
     "cubic" Cubic(cubic::Params => Classic<cubic::Cubic>): "a cubic of the time since the last loss (RFC 9438, or v2.1 of Linux 2.6.22)",
+    "ledbat" Ledbat(ledbat::Params => DelayBased<ledbat::Ledbat>): "yields by settling where packets wait for a target (RFC 6817, or the ns-2 module)",
+    "ledbat++" LedbatPp(ledbatpp::Params => DelayBased<ledbatpp::LedbatPp>): "LEDBAT that shares with latecomers and steps back now and then (draft-irtf-iccrg-ledbat-plus-plus)",
+    "fledbat" Fledbat(fledbat::Params => DelayBased<fledbat::Fledbat>): "LEDBAT with a proportional decrease, fair to latecomers (Carofiglio et al. 2013)",
+    "tcp-lp" TcpLp(tcp_lp::Params => DelayBased<tcp_lp::TcpLp>): "Reno that yields at the first delay (Kuzmanovic and Knightly 2006)",
+    "flower" Flower(flower::Params => DelayBased<flower::Flower>): "LEDBAT's estimator under a fuzzy law that steps aside (Trang and Lochin 2016)",
 }

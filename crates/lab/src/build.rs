@@ -5,7 +5,7 @@ use crate::recorder::Recorder;
 use sojourn_aqm::{Admission, AnyAqm, AqmConfig, Bernoulli, Law, Limit, Plugin, Sampled};
 use sojourn_scenario::plan::{Link, Plan};
 use sojourn_scenario::{Amount, check, written};
-use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
+use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
 use sojourn_sim::{FlowConfig, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
@@ -182,6 +182,9 @@ fn source(traffic: &written::Traffic) -> Source {
     match traffic {
         written::Traffic::Cbr(cbr) => Source::Constant { rate: cbr.rate, size: cbr.size.0 as u32, jitter: cbr.jitter },
         written::Traffic::Ping(ping) => Source::Every { every: ping.every, size: ping.size.0 as u32 },
+        written::Traffic::Poisson(poisson) => {
+            Source::Poisson { rate: poisson.rate, size: poisson.size.0 as u32, random_sizes: poisson.sizes == written::Sizes::Exponential }
+        }
         written::Traffic::OnOff(onoff) => Source::OnOff {
             rate: onoff.rate,
             size: onoff.size.0 as u32,
@@ -274,15 +277,21 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         written::Handshake::Oneway => Handshake::OneWay,
         written::Handshake::Threeway => Handshake::ThreeWay,
     });
+    p.rtt_hint = match o.rtt_hint {
+        None => p.rtt_hint,
+        Some(written::Switched::Off) => RttHint::Off,
+        Some(written::Switched::On) => RttHint::Smoothed,
+        Some(written::Switched::Time(time)) => RttHint::Claimed((time.as_nanos() / 1_000_000).clamp(1, 0xffff) as u16),
+    };
     p.delayed_ack = match o.delayed_ack {
         None => p.delayed_ack,
-        Some(written::DelayedAck::Off) => None,
-        Some(written::DelayedAck::On) => Some(p.delayed_ack.unwrap_or(match tcp.profile {
+        Some(written::Switched::Off) => None,
+        Some(written::Switched::On) => Some(p.delayed_ack.unwrap_or(match tcp.profile {
             written::Profile::Ns2 | written::Profile::Ns2Linux | written::Profile::Freebsd => Duration::from_millis(100),
             written::Profile::Linux => Duration::from_millis(40),
             written::Profile::Rfc => Duration::from_millis(200),
         })),
-        Some(written::DelayedAck::Time(time)) => Some(time),
+        Some(written::Switched::Time(time)) => Some(time),
     };
     p
 }

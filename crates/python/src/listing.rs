@@ -15,6 +15,7 @@ pub fn registry() -> Result<String, serde_json::Error> {
     let traffic = [
         ("bulk", "as much as the window allows, up to a size if given"),
         ("cbr", "UDP at a constant rate"),
+        ("poisson", "UDP packets at exponential gaps"),
         ("onoff", "bursts and silences, exponential or Pareto, over UDP or TCP"),
         ("web", "pages of objects, one connection an object (ns-2's WebTraf)"),
         ("transfers", "connections that arrive as a Poisson process"),

@@ -108,6 +108,8 @@ pub(crate) struct Flow {
     /// Connections completed within the window of statistics.
     pub completed: u64,
     pub stats: FlowStats,
+    /// Whether links that count flows count it.
+    pub counted: bool,
 }
 
 impl Flow {

@@ -1,6 +1,6 @@
 //! What hosts do: receivers answer, senders go on, sessions open connections.
 
-use crate::flow::{Endpoint, Flow};
+use crate::flow::{Endpoint, Flow, Over};
 use crate::observe::Observer;
 use crate::packet::{Packet, flag};
 use crate::schedule::Kind;
@@ -146,9 +146,32 @@ impl<O: Observer> World<O> {
                 self.rtts[flow.group as usize].add(rtt.as_nanos());
             }
         }
+        if self.counts_flows {
+            self.count_flow(now, ack.flow);
+        }
         self.arm_sender(ack.flow);
         if progress == Progress::Complete {
             self.complete(now, ack.flow);
+        }
+    }
+
+    /// Tells links that count flows where this one became active at `at`, or ceased to be.
+    fn count_flow(&mut self, at: Time, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let Endpoint::Tcp(sender) = &flow.endpoint else { return };
+        let active = sender.is_active();
+        if std::mem::replace(&mut flow.counted, active) == active {
+            return;
+        }
+        let mut hop = flow.route.forward as usize;
+        loop {
+            match self.net.hops[hop].leads() {
+                Over::End => return,
+                Over::Lane(_) => {}
+                Over::Link(link) if self.net.links[link].counts_flows() => self.net.links[link].flow_changes(at, active),
+                Over::Link(_) => {}
+            }
+            hop += 1;
         }
     }
 
@@ -224,6 +247,9 @@ impl<O: Observer> World<O> {
                         flow.size = bytes;
                     }
                     self.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
+                    if self.counts_flows {
+                        self.count_flow(due, index);
+                    }
                     self.arm_sender(index);
                 }
             }
@@ -314,6 +340,9 @@ impl<O: Observer> World<O> {
         (flow.opened, flow.size, flow.then) = (since, bytes, then);
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
         sender.write(Some(bytes), true, &mut call!(self, flow, now));
+        if self.counts_flows {
+            self.count_flow(now, index);
+        }
         self.arm_sender(index);
     }
 

@@ -10,7 +10,8 @@ use crate::stats::{Quantiles, QueueStats, Sums};
 use crate::trace::LinkTrace;
 use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _, Qdisc};
 use sojourn_units::{Duration, Rate, Serializer, Time};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// What a link is made from.
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ pub struct LinkStats {
     pub counters: Counters,
     /// The queue over time.
     pub queue: QueueStats,
-    /// Waits of the packets accepted in the window, in seconds.
+    /// Waits of the packets that came and left for the link in the window, in seconds.
     pub wait: Sums,
     /// Their distribution.
     pub waits: Quantiles,
@@ -102,7 +103,10 @@ struct Body {
     first_rate: Option<Rate>,
     changes: VecDeque<(Time, Rate)>,
     queue: Queue,
+    /// When something that is timed is due: the discipline's timer or a change of the number of flows.
     next_update: Time,
+    /// When the discipline's timer is due.
+    law_due: Time,
     last_arrival: Time,
     window: (Time, Time),
     before: Option<Counters>,
@@ -113,7 +117,11 @@ struct Body {
     next_sample: Time,
     /// Bytes whose sending has begun.
     begun: u64,
-    lost: Vec<Packet>,
+    lost: VecDeque<Packet>,
+    /// Changes of the number of active flows that are yet to come: when, up or down. Only where the discipline counts flows.
+    flow_changes: BinaryHeap<Reverse<(Time, bool)>>,
+    active_flows: u32,
+    counts_flows: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -130,6 +138,8 @@ struct Waiting {
     since: Time,
     size: u32,
     flow: u32,
+    rtt_hint_ms: u16,
+    has_data: bool,
 }
 
 impl Link {
@@ -139,7 +149,7 @@ impl Link {
         let next_update = if config.rate.is_some() { config.door.aqm.first_update() } else { Time::NEVER };
         let measured = config.measure != Measure::Counts;
         let plain = config.changes.is_empty() && matches!(config.door.aqm, AnyAqm::DropTail(_));
-        let queue = if needs.head_drop || needs.waiting_packets {
+        let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
             Queue::Kept { qdisc: Qdisc::new(config.door), sending: None }
         } else {
             Queue::Foretold { door: config.door, waiting: VecDeque::new(), bytes: 0, departures: needs.departures }
@@ -150,6 +160,7 @@ impl Link {
             changes: config.changes.into(),
             queue,
             next_update,
+            law_due: next_update,
             last_arrival: Time::ZERO,
             window,
             before: None,
@@ -158,7 +169,10 @@ impl Link {
             traces: Vec::new(),
             next_sample: Time::NEVER,
             begun: 0,
-            lost: Vec::new(),
+            lost: VecDeque::new(),
+            flow_changes: BinaryHeap::new(),
+            active_flows: 0,
+            counts_flows: needs.flow_count,
         };
         let serializer = config.rate.map(Serializer::new);
         Link {
@@ -212,7 +226,20 @@ impl Link {
 
     /// A kept packet that was dropped and not yet told of.
     pub fn next_lost(&mut self) -> Option<Packet> {
-        self.body.lost.pop()
+        self.body.lost.pop_front()
+    }
+
+    /// Whether its discipline is told the number of active flows.
+    #[inline]
+    pub fn counts_flows(&self) -> bool {
+        self.body.counts_flows
+    }
+
+    /// A flow over this link becomes active at `at`, or ceases to be. The discipline learns of it when its time comes.
+    pub fn flow_changes(&mut self, at: Time, active: bool) {
+        self.body.flow_changes.push(Reverse((at, active)));
+        self.body.next_update = self.body.next_update.min(at);
+        self.due = self.due.min(at);
     }
 
     /// Whether it merely delays: no rate, so no queue and no order to keep among its users.
@@ -337,7 +364,8 @@ impl Link {
         let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: idle.then_some(self.free_at) };
         let arrival = view(now, packet);
         match door.admit(&arrival, packet.can_mark(), &backlog) {
-            Decision::Enqueue => {}
+            // A discipline that looks at waiting packets is never put here.
+            Decision::Enqueue | Decision::Look(_) => {}
             Decision::EnqueueMarked => packet.mark(),
             Decision::Drop(_) | Decision::DropBoth(_) => return Offer::Dropped,
         }
@@ -346,7 +374,8 @@ impl Link {
         }
         let start = if idle { now } else { self.free_at };
         if !idle {
-            waiting.push_back(Waiting { start, since: now, size: arrival.size, flow: arrival.flow });
+            let Arrival { size, flow, rtt_hint_ms, has_data, .. } = arrival;
+            waiting.push_back(Waiting { start, since: now, size, flow, rtt_hint_ms, has_data });
             self.due = self.due.min(start);
             *bytes += u64::from(arrival.size);
             if body.measure != Measure::Counts {
@@ -369,27 +398,36 @@ impl Link {
     fn keep(&mut self, now: Time, packet: Packet) -> Offer {
         let idle_since = self.body.idle_since(now, self.free_at);
         let body = &mut *self.body;
-        let Queue::Kept { qdisc, sending } = &mut body.queue else { unreachable!() };
-        let idle = sending.is_none();
-        qdisc.enqueue(now, packet, idle_since, |dropped, _| body.lost.push(dropped));
+        let Queue::Kept { qdisc, .. } = &mut body.queue else { unreachable!() };
+        let dropped = qdisc.counters().dropped();
+        qdisc.enqueue(now, packet, idle_since, |dropped, _| body.lost.push_back(dropped));
+        if body.measure == Measure::All && now >= body.window.0 && qdisc.counters().dropped() == dropped {
+            body.stats.probability.add(qdisc.aqm().probability().get());
+        }
+        if idle_since.is_some() {
+            return Offer::Kept(self.start_next(now, true));
+        }
         body.stats.queue.set(now, u64::from(qdisc.packets()), qdisc.bytes());
-        Offer::Kept(if idle { self.start_next(now) } else { None })
+        Offer::Kept(None)
     }
 
-    /// Starts to send the next waiting packet at `now`; gives the time its sending ends.
-    fn start_next(&mut self, now: Time) -> Option<Time> {
+    /// Starts to send the next waiting packet at `now`, on a link that was `idle` or has just sent another; gives the
+    /// time its sending ends.
+    fn start_next(&mut self, now: Time, idle: bool) -> Option<Time> {
         let body = &mut *self.body;
         let Queue::Kept { qdisc, sending } = &mut body.queue else { return None };
-        let next = qdisc.dequeue(now, |dropped, _| body.lost.push(dropped));
-        body.stats.queue.set(now, u64::from(qdisc.packets()), qdisc.bytes());
+        let next = qdisc.dequeue(now, |dropped, _| body.lost.push_back(dropped));
+        if body.measure != Measure::Counts {
+            body.stats.queue.set(now, u64::from(qdisc.packets()), qdisc.bytes());
+        }
         let Some((packet, wait)) = next else {
-            self.free_at = now;
+            // What found the link idle was dropped at the head: the link has been free since before.
+            self.free_at = if idle { self.free_at } else { now };
             return None;
         };
         *sending = Some(packet);
         body.begun += u64::from(packet.size);
         let size = u32::from(packet.size);
-        let idle = self.free_at < now;
         let end = now + self.sending_time(now, idle, size);
         self.free_at = end;
         let arrived = Time::from_nanos(now.as_nanos() - wait.as_nanos());
@@ -400,10 +438,11 @@ impl Link {
     /// A kept packet's sending ends at `now`: the packet, when it arrives at the other end, and when
     /// the next one's sending ends.
     pub fn depart(&mut self, now: Time) -> (Packet, Time, Option<Time>) {
-        self.advance(now);
+        // Departures come before a timer that is due at the same time, as where they are foretold.
+        self.advance(Time::from_nanos(now.as_nanos() - 1));
         let Queue::Kept { sending, .. } = &mut self.body.queue else { unreachable!("only links that keep packets have departures") };
         let Some(packet) = sending.take() else { unreachable!("a departure is scheduled for a packet that is being sent") };
-        let next = self.start_next(now);
+        let next = self.start_next(now, false);
         (packet, now + self.delay, next)
     }
 
@@ -488,22 +527,42 @@ impl Body {
         }
         if *departures {
             let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: None };
-            let view = Arrival { now: gone.start, size: gone.size, flow: gone.flow, rtt_hint_ms: 0, has_data: true };
+            let Waiting { start: now, size, flow, rtt_hint_ms, has_data, .. } = gone;
+            let view = Arrival { now, size, flow, rtt_hint_ms, has_data };
             door.release(&view, gone.start.since(gone.since), false, &backlog);
         }
     }
 
-    /// The discipline's timer.
+    /// What is timed: changes of the number of flows, then the discipline's timer.
     fn update(&mut self, due: Time, free_at: Time) {
+        while let Some(&Reverse((at, active))) = self.flow_changes.peek()
+            && at <= due
+        {
+            self.flow_changes.pop();
+            self.active_flows = if active { self.active_flows + 1 } else { self.active_flows.saturating_sub(1) };
+            match &mut self.queue {
+                Queue::Foretold { door, .. } => door.aqm.on_flows(at, self.active_flows),
+                Queue::Kept { qdisc, .. } => qdisc.set_flows(at, self.active_flows),
+            }
+        }
+        if self.law_due <= due {
+            self.step(due, free_at);
+        }
+        let next_change = self.flow_changes.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
+        self.next_update = self.law_due.min(next_change);
+    }
+
+    /// The discipline's timer.
+    fn step(&mut self, due: Time, free_at: Time) {
         let idle_since = self.idle_since(due, free_at);
         match &mut self.queue {
             Queue::Foretold { door, waiting, bytes, .. } => {
                 door.aqm.on_update(due, &Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since });
-                self.next_update = door.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval);
+                self.law_due = door.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval);
             }
             Queue::Kept { qdisc, .. } => {
                 qdisc.update(due, idle_since);
-                self.next_update = qdisc.next_update();
+                self.law_due = qdisc.next_update();
             }
         }
     }
@@ -516,7 +575,7 @@ impl Body {
             return;
         }
         let stats = &mut self.stats;
-        if arrived >= from {
+        if arrived >= from && start <= to {
             let wait = start.since(arrived);
             stats.wait.add(wait.as_secs_f64());
             if self.measure == Measure::All {

@@ -26,6 +26,15 @@ pub enum Source {
         /// Bytes a packet on the wire.
         size: u32,
     },
+    /// Packets at exponential gaps: a Poisson process (M/D/1, or with exponential sizes M/M/1).
+    Poisson {
+        /// Mean rate.
+        rate: Rate,
+        /// Mean bytes a packet on the wire.
+        size: u32,
+        /// Whether sizes are exponential too, in whole bytes up to the largest packet.
+        random_sizes: bool,
+    },
     /// Bursts at a constant rate and silences, both exponential or Pareto (ns-2's `Application/Traffic/{Exponential,Pareto}`).
     OnOff {
         /// Rate within a burst.
@@ -91,6 +100,12 @@ impl Application {
             Source::Every { every, size } => {
                 self.due += every;
                 Offer::Write(Some(u64::from(size)), false)
+            }
+            Source::Poisson { rate, size, random_sizes } => {
+                let mean = f64::from(size) * 8.0 / rate.as_bps() as f64;
+                self.due += Duration::from_secs_f64(self.random.exponential(mean));
+                let bytes = if random_sizes { self.random.exponential(f64::from(size)) } else { f64::from(size) };
+                Offer::Write(Some((bytes + 0.5).clamp(1.0, 65_535.0) as u64), false)
             }
             Source::OnOff { rate, size, on, off, shape } => {
                 let gap = rate.time_for(u64::from(size));
@@ -245,6 +260,22 @@ mod tests {
         }
         assert!((9_950..=10_050).contains(&sent), "{sent}");
         assert_eq!(app.due(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_poisson_source_has_the_rate_asked_for_and_gaps_as_long_as_they_vary() {
+        for random_sizes in [false, true] {
+            let source = Source::Poisson { rate: Rate::from_bps(800_000).unwrap(), size: 1000, random_sizes };
+            let mut app = Application::new(source, Time::ZERO, secs(1_000), Stream::named(1, "app"));
+            let (mut bytes, mut gaps, mut squares, mut count, mut last) = (0, 0.0, 0.0, 0.0, 0.0);
+            while let Offer::Write(Some(more), _) = app.act() {
+                let gap = app.due().as_secs_f64() - last;
+                (bytes, gaps, squares, count, last) = (bytes + more, gaps + gap, squares + gap * gap, count + 1.0, last + gap);
+            }
+            let (mean, second) = (gaps / count, squares / count);
+            assert!((bytes as f64 * 8.0 / 1_000.0 / 800_000.0 - 1.0).abs() < 0.02);
+            assert!(((second - mean * mean).sqrt() / mean - 1.0).abs() < 0.02);
+        }
     }
 
     #[test]

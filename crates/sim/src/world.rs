@@ -14,8 +14,9 @@ use crate::observe::{Blind, Observer};
 use crate::packet::{Packet, flag};
 use crate::schedule::{Kind, Schedule};
 use crate::stats::Quantiles;
-use crate::tcp::{Receiver, SackPool, Sender, TcpParams};
+use crate::tcp::{Receiver, RttHint, SackPool, Sender, TcpParams};
 use crate::traffic::{Application, Session};
+use sojourn_aqm::Aqm;
 use sojourn_units::{Duration, Stream, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,6 +77,8 @@ pub struct World<O: Observer = Blind> {
     pub(crate) sessions: Vec<SessionState>,
     pub(crate) warmup: Time,
     pub(crate) seed: u64,
+    /// Whether some link is told how many flows are active.
+    pub(crate) counts_flows: bool,
     pub(crate) completions: Vec<Completion>,
     /// RTT samples of each group.
     pub(crate) rtts: Vec<Quantiles>,
@@ -213,6 +216,7 @@ impl<O: Observer> World<O> {
     /// needs what this world can't supply.
     pub fn watched(config: WorldConfig, observer: O) -> Result<Self, BuildError> {
         let window = (config.warmup, config.end);
+        check_needs(&config)?;
         let (mut links, mut lanes, mut places) = (Vec::new(), Lanes::default(), Vec::new());
         for link in config.links {
             places.push(if link.is_lane() {
@@ -243,11 +247,13 @@ impl<O: Observer> World<O> {
             sessions: Vec::new(),
             warmup: config.warmup,
             seed: config.seed,
+            counts_flows: false,
             completions: Vec::new(),
             rtts: Vec::new(),
             observer,
         };
         let mut ways = Ways { all_events: config.all_events, ..Ways::default() };
+        world.counts_flows = world.net.links.iter().any(Link::counts_flows);
         for flow in config.flows {
             let route = world.add_route(&flow.name, &places, &flow.forward, &flow.back)?;
             ways.add(&world.net, &route, false);
@@ -348,6 +354,7 @@ impl<O: Observer> World<O> {
             then: 0,
             completed: 0,
             stats: Default::default(),
+            counted: false,
         });
         Ok(index)
     }
@@ -448,6 +455,56 @@ impl<O: Observer> World<O> {
             + self.net.lanes.memory()
             + self.net.hops.capacity() * size_of::<Hop>()
     }
+}
+
+/// What those who send over a link can tell its queue.
+#[derive(Clone, Copy, Default)]
+struct Supply {
+    /// Some TCP flow sends over it.
+    flows: bool,
+    /// Some of these write round-trip times into their packets.
+    hints: bool,
+}
+
+/// What each link's queue can be told.
+fn supplies(config: &WorldConfig) -> Vec<Supply> {
+    let mut supplies = vec![Supply::default(); config.links.len()];
+    let mut add = |links: &[u32], stack: u32| {
+        let hints = config.stacks.get(stack as usize).is_some_and(|stack| stack.rtt_hint != RttHint::Off);
+        for &link in links {
+            if let Some(supply) = supplies.get_mut(link as usize) {
+                *supply = Supply { flows: true, hints: supply.hints || hints };
+            }
+        }
+    };
+    for flow in &config.flows {
+        if let Transport::Tcp(stack) = flow.transport {
+            add(&flow.forward, stack);
+        }
+    }
+    for session in &config.sessions {
+        add(&session.forward, session.stack);
+        add(&session.back, session.stack);
+    }
+    supplies
+}
+
+/// Refuses links whose queues need what nobody tells them.
+fn check_needs(config: &WorldConfig) -> Result<(), BuildError> {
+    for (link, supply) in config.links.iter().zip(supplies(config)).filter(|(link, _)| link.rate.is_some()) {
+        let needs = link.door.aqm.needs();
+        let what = match () {
+            () if needs.flow_count && !supply.flows => {
+                "the number of active TCP flows: let TCP traffic send over it, or take another discipline"
+            }
+            () if needs.rtt_hints && !supply.hints => {
+                "round-trip times in its packets: let TCP flows with `rtt_hint = true` send over it, or take another discipline"
+            }
+            () => continue,
+        };
+        return Err(BuildError::Needs { link: link.name.clone(), what });
+    }
+    Ok(())
 }
 
 /// Finds where packets can meet: a link needs events if more than one upstream feeds it, or if it keeps packets.

@@ -186,4 +186,20 @@ proptest! {
         prop_assert!(differ.is_empty(), "elided, then with every event: {differ:#?}");
         prop_assert_eq!(elided.len(), evented.len());
     }
+
+    #[test]
+    fn a_clone_made_on_the_way_ends_as_the_world_it_was_made_from(
+        flows in prop::collection::vec(made(), 1..6),
+        half in prop::collection::vec(0u8..4, 1..3),
+        seed in 0u64..1_000,
+        at in 0u64..8_000,
+    ) {
+        let aqms: Vec<u8> = half.iter().chain(half.iter().rev()).copied().collect();
+        let undisturbed = measured(World::new(world(&flows, &aqms, seed, false)).unwrap()).unwrap();
+        let mut first = World::new(world(&flows, &aqms, seed, false)).unwrap();
+        first.run(Time::ZERO + Duration::from_millis(at));
+        let second = first.clone();
+        prop_assert_eq!(&measured(second).unwrap(), &undisturbed);
+        prop_assert_eq!(&measured(first).unwrap(), &undisturbed);
+    }
 }

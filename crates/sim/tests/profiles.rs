@@ -1,6 +1,6 @@
 //! What `docs/tcp.md` says of the profiles is what they are.
 
-use sojourn_sim::tcp::{Handshake, Recovery, TcpParams, WindowBasis};
+use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams, WindowBasis};
 use sojourn_units::Duration;
 
 const DOCUMENT: &str = include_str!("../../../docs/tcp.md");
@@ -42,6 +42,7 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         strict,
         rate_halving,
         reader,
+        rtt_hint,
         clock_offset,
         clock_skew_ppm,
     } = params;
@@ -95,6 +96,14 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         ("strict", flag(strict)),
         ("rate_halving", flag(rate_halving)),
         ("reader", reader.map_or("–".to_string(), |rate| rate.to_string())),
+        (
+            "rtt_hint",
+            match rtt_hint {
+                RttHint::Off => "no".to_string(),
+                RttHint::Smoothed => "yes".to_string(),
+                RttHint::Claimed(ms) => format!("{ms} ms"),
+            },
+        ),
         ("clock_offset", format!("{clock_offset} ns")),
         ("clock_skew_ppm", clock_skew_ppm.to_string()),
     ]

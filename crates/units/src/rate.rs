@@ -120,16 +120,33 @@ mod tests {
 
     #[test]
     fn a_billion_packets_leave_no_rounding_behind() {
-        // 7 Mbit/s does not divide 1500 bytes evenly: 12000e9/7e6 ns = 1714285.714...
+        // 7 Mbit/s does not divide 1500 bytes evenly: 12000e9/7e6 ns = 1714285 5/7. Rounded down, a billion packets would
+        // end 0.7 s early; rounded to the nearest, 0.3 s late.
         let mut link = Serializer::new(Rate::from_bps(7_000_000).unwrap());
-        let mut total = 0u64;
-        // A billion sends as a thousand identical blocks: the carry is back to zero after 7 packets.
-        for _ in 0..7_000 {
-            total += link.send(1500).as_nanos();
+        let exact = |packets: u64| (u128::from(packets) * 12_000 * 1_000_000_000 / 7_000_000) as u64;
+        let (mut total, mut sent) = (0u64, 0u64);
+        for packets in [1, 2, 6, 7, 1_000, 999_999, 50_000_000] {
+            while sent < packets {
+                total += link.send(1500).as_nanos();
+                sent += 1;
+            }
+            assert_eq!(total, exact(packets), "after {packets} packets");
         }
-        assert_eq!(link.carry, 0);
-        assert_eq!(total, 7_000 * 12_000 * 1_000_000_000 / 7_000_000);
-        assert_eq!(total as u128 * 1_000_000_000 / 7_000, 12_000u128 * 1_000_000_000 * 1_000_000_000 / 7_000_000);
+        // The time spent and the carry are all there is, and the carry takes seven values in turn: from where it is back at
+        // zero, seven packets take 12 ms to the nanosecond, however often.
+        while link.carry != 0 {
+            total += link.send(1500).as_nanos();
+            sent += 1;
+        }
+        let round: u64 = (0..7).map(|_| link.send(1500).as_nanos()).sum();
+        assert_eq!((round, link.carry), (12_000_000, 0));
+        let rounds = (1_000_000_000 - sent) / 7;
+        (total, sent) = (total + rounds * round, sent + 7 * rounds);
+        while sent < 1_000_000_000 {
+            total += link.send(1500).as_nanos();
+            sent += 1;
+        }
+        assert_eq!(total, exact(1_000_000_000));
     }
 
     proptest! {

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
+from sojourn.errors import UserError
 from sojourn.papers import Outcome, Verdict, find_paper
 from sojourn.papers import reproduce as run_paper
 from sojourn.papers.model import Experiment
@@ -28,7 +29,8 @@ def reproduce(
     paper: Annotated[str, typer.Argument(help="A paper: see `sojourn list papers`, or a folder with a paper.toml.")],
     experiment: Annotated[str | None, typer.Argument(help="One of its experiments (default: all).")] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Replications (default: the paper's).", min=1)] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A few seeds only: a first look.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few seeds and shorter runs: a first look.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Every seed at full length: the default.")] = False,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for report, figures and tables.")] = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
@@ -36,13 +38,14 @@ def reproduce(
 ) -> None:
     """Reruns a paper: published beside measured, a verdict on every claim, a report."""
     chosen = find_paper(paper)
-    count = seeds if seeds is not None else (chosen.quick if quick else chosen.replications)
+    if quick and full:
+        raise UserError("--quick --full: taken is one of them")
     folder = out_dir or Path("results") / chosen.id
     check_folder(folder)
     out.print(chosen.citation, markup=False)
     with progress(chosen.id) as on_progress:
         outcome = run_paper(
-            chosen, experiment, count, threads=threads, cache=store(cache, no_cache), progress=on_progress
+            chosen, experiment, seeds, quick=quick, threads=threads, cache=store(cache, no_cache), progress=on_progress
         )
     tables = {each.experiment for each in chosen.tables}
     for each in outcome.experiments:

@@ -22,10 +22,14 @@ class Part:
     published: float | None = None
     tolerance: Tolerance | None = None
     label: str = ""
+    cells: tuple[str, ...] = ()
+    cell_target: Target = Target()
 
     @property
     def taken(self) -> str:
         """The target in words."""
+        if self.cells:
+            return f"{self.cell_target} in {self.target} of {len(self.cells)} cells"
         if self.tolerance is not None and self.published is not None:
             return f"{self.published:g} {self.tolerance}"
         return str(self.target)
@@ -87,16 +91,25 @@ def _claim(f: Fields) -> Claim:
 
 
 def _parts(f: Fields) -> Iterable[Part]:
-    """The parts that one entry stands for: one, or one for every combination of its `for` lists."""
+    """The parts that one entry stands for: one, or one for every combination of its `for` lists.
+
+    With `share`, the combinations are cells of one part: in at least that share of them must the target hold.
+    """
     template, label = f.text("measure"), f.text("label", "")
     lists = f.table("for")
-    missing = [name for name in fields(template + label) if name not in lists]
+    missing = [name for name in fields(template + ("" if f.has("share") else label)) if name not in lists]
     if missing:
         raise f.error("measure", template, f'"{missing[0]}" among the lists of "for"')
     target, published, tolerance = _target(f)
+    share = f.number("share", 0.0)
     f.done()
-    for values in itertools.product(*[_texts(f, name, items) for name, items in lists.items()]):
-        names = dict(zip(lists, values, strict=True))
+    combinations = itertools.product(*[_texts(f, name, items) for name, items in lists.items()])
+    chosen = [dict(zip(lists, values, strict=True)) for values in combinations]
+    if share > 0.0:
+        cells = tuple(fill(template, names) for names in chosen)
+        yield Part(template, Target(low=share, low_open=False), None, None, label, cells, target)
+        return
+    for names in chosen:
         yield Part(fill(template, names), target, published, tolerance, fill(label, names))
 
 

@@ -56,6 +56,13 @@ class Fields:
             raise self.error(key, value, "a list of texts")
         return list(value)
 
+    def numbers(self, key: str, default: list[float] = _REQUIRED) -> list[float]:
+        """A list of numbers."""
+        value = self._get(key, default, (list,), "a list of numbers")
+        if not all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in value):
+            raise self.error(key, value, "a list of numbers")
+        return [float(item) for item in value]
+
     def table(self, key: str) -> dict[str, Any]:
         """A table as it is, empty where absent."""
         return dict(self._get(key, {}, (dict,), "a table"))

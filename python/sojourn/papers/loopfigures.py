@@ -99,7 +99,7 @@ def traces(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
 def boxes(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
     """Boxes of a measure's values, pooled over seeds: a group a buffer, a box a queue discipline."""
     measure = outcome.paper.measures[str(spec["measure"])]
-    if measure.series is None:
+    if measure.pooled is None:
         raise UserError(f'{outcome.paper.root}: figures: measure "{measure.id}": taken is one of a series')
     groups: Mapping[str, Sequence[str]] = spec["groups"]
     count = max(len(queues) for queues in groups.values())
@@ -108,7 +108,7 @@ def boxes(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
         for g, queues in enumerate(groups.values()):
             for i, queue in enumerate(queues):
                 records = outcome.records[Case(str(spec["scenario"]), queue)]
-                pooled = np.concatenate([measure.series.pooled(record) for record in records]) * measure.scale
+                pooled = np.concatenate([measure.pooled.pooled(record) for record in records]) * measure.scale
                 drawn = axes.boxplot(
                     [pooled], positions=[g + (i - (count - 1) / 2) * 0.25], widths=0.2, patch_artist=True,
                     flierprops={"markersize": 1.5}, medianprops={"color": "black"}, manage_ticks=False,

@@ -14,6 +14,7 @@ from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, ClaimTable, read_claims
 from sojourn.papers.designs import Design, Fluid, read_designs, read_fluids
 from sojourn.papers.fields import Fields
+from sojourn.papers.reading import TAKES, Reading
 from sojourn.papers.series import SeriesMeasure, read_series
 from sojourn.record import Record
 from sojourn.scenario import Scenario, load, read_text
@@ -29,17 +30,26 @@ class PaperMeasure:
     unit: str = ""
     scale: float = 1.0
     decimals: int = 1
-    series: SeriesMeasure | None = None
+    reading: Reading | None = None
+    share_of: tuple[str, ...] = ()
+    pooled: SeriesMeasure | None = None
 
     def of(self, record: Record) -> float:
-        """Its value in a record, NaN where the record has none."""
-        found = self.series.value(record) if self.series else record.value(self.path)
-        return float("nan") if found is None else float(found) * self.scale
+        """The number in a record, NaN where it has none."""
+        if self.pooled is not None:
+            return self.pooled.value(record) * self.scale
+        if self.reading is not None:
+            return self.reading.of(record) * self.scale
+        if self.share_of:
+            parts = [float(record.value(path) or 0.0) for path in self.share_of]
+            return parts[0] / sum(parts) * self.scale if sum(parts) else float("nan")
+        value = record.value(self.path)
+        return float("nan") if value is None else float(value) * self.scale
 
 
 @dataclass(frozen=True)
 class PaperScenario:
-    """One of the paper's scenarios: a file, what it lays over every queue, measures that differ in it."""
+    """One of the paper's scenarios: a file, what differs from it, what it lays over every queue, its own measures."""
 
     id: str
     label: str
@@ -47,6 +57,7 @@ class PaperScenario:
     file: Path
     queue: dict[str, Any]
     measures: dict[str, PaperMeasure]
+    set: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,7 @@ class Experiment:
     queues: list[str]
     settings: list[str]
     measures: list[str]
+    quick_set: dict[str, Any]
 
     def cases(self) -> list[Case]:
         """The cases of the grid; `""` is the scenario as it is."""
@@ -147,12 +159,14 @@ class Paper:
         """A queue's parameters, with what a scenario lays over them."""
         return self.queues[queue].table | (self.scenarios[scenario].queue if scenario else {})
 
-    def scenario(self, case: Case) -> Scenario:
-        """The scenario of a case."""
+    def scenario(self, case: Case, over: Mapping[str, Any] | None = None) -> Scenario:
+        """The scenario of a case, with these fields changed at last."""
         scenario = load(self.scenarios[case.scenario].file).copy()
+        scenario.set_all(self.scenarios[case.scenario].set)
         scenario.set(self.queue_at, self.queue_table(case.queue, case.scenario))
         if case.setting:
             scenario.set_all(self.settings[case.setting].table)
+        scenario.set_all(dict(over or {}))
         scenario.set("name", f"{self.id}/{case}")
         scenario.label = f"{self.scenarios[case.scenario].file.name} as {case}"
         return scenario
@@ -167,11 +181,26 @@ def _toml(path: Path) -> Fields:
 
 
 def _measure(name: str, f: Fields) -> PaperMeasure:
-    series = read_series(f)
-    texts = (f.text("label", name), f.text("path", "") if series else f.text("path"), f.text("unit", ""))
-    measure = PaperMeasure(name, *texts, f.number("scale", 1.0), f.integer("decimals", 1), series)
+    ways = [key for key in ("path", "series", "share_of", "pool") if f.has(key)]
+    if len(ways) != 1:
+        raise f.error("path", ways, "one of path, series, share_of and pool")
+    reading = _reading(f) if f.has("series") else None
+    measure = PaperMeasure(
+        name, f.text("label", name), f.text("path", ""), f.text("unit", ""), scale=f.number("scale", 1.0),
+        decimals=f.integer("decimals", 1), reading=reading, share_of=tuple(f.texts("share_of", [])), pooled=read_series(f),
+    )  # fmt: skip
     f.done()
     return measure
+
+
+def _reading(f: Fields) -> Reading:
+    take, between = f.text("take"), f.numbers("between", [0.0, float("inf")])
+    if take not in TAKES:
+        raise f.error("take", take, f"one of {', '.join(TAKES)}")
+    if len(between) != 2 or between[0] >= between[1]:
+        raise f.error("between", between, "two times, the earlier first")
+    span, nth = (between[0], between[1]), f.integer("nth", 1)
+    return Reading(f.text("series"), f.text("column"), take, span, f.number("than", 0.0), nth)
 
 
 def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:
@@ -180,7 +209,9 @@ def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:
 
 def _scenario(root: Path, name: str, f: Fields) -> PaperScenario:
     label, title, file = f.text("label", name), f.text("title"), f.text("file")
-    scenario = PaperScenario(name, label, title, root / file, f.table("queue"), _measures(f.tables("measures")))
+    scenario = PaperScenario(
+        name, label, title, root / file, f.table("queue"), _measures(f.tables("measures")), f.table("set")
+    )
     f.done()
     return scenario
 
@@ -209,8 +240,9 @@ def _experiments(paper: Fields, known: Mapping[str, Mapping[str, Any]]) -> dict[
                 if each not in known[kind] and not (kind == "settings" and each == ""):
                     raise f.error(kind, each, f"one of {', '.join(known[kind])}")
         found[name] = Experiment(
-            name, f.text("title"), lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"]
-        )
+            name, f.text("title"), lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
+            f.table("quick_set"),
+        )  # fmt: skip
         f.done()
     return found
 

@@ -148,15 +148,20 @@ def reproduce(
     experiment: str | None = None,
     seeds: Seeds | None = None,
     *,
+    quick: bool = False,
     threads: int = 0,
     cache: Store | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Runs the experiments with several seeds and judges every claim that they bear on."""
+    """Runs the experiments with several seeds and judges every claim that they bear on.
+
+    With `quick`, each experiment is changed as its `quick_set` says: shorter, so that a first look takes seconds.
+    """
     chosen = choose(paper, experiment)
-    all_seeds = seeds_of(paper.replications if seeds is None else seeds)
-    cases = list(dict.fromkeys(case for each in chosen for case in each.cases()))
-    scenarios = {case: paper.scenario(case) for case in cases}
+    all_seeds = seeds_of((paper.quick if quick else paper.replications) if seeds is None else seeds)
+    over = {case: each.quick_set if quick else {} for each in chosen for case in each.cases()}
+    cases = list(over)
+    scenarios = {case: paper.scenario(case, over[case]) for case in cases}
     jobs = [Job(scenarios[case], seed) for case in cases for seed in all_seeds]
     records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress))
     outcome = Outcome(paper, chosen, all_seeds, {case: [next(records) for _ in all_seeds] for case in cases})
@@ -175,7 +180,7 @@ def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimRe
     parts = []
     for part in claim.parts:
         try:
-            value = evaluate(part.measure, lambda name: _measured(outcome, name), functions)
+            value = _part_value(part, outcome, functions)
         except UnknownNameError:
             return None
         measured = estimate(np.atleast_1d(np.asarray(value, dtype=np.float64)))
@@ -185,6 +190,14 @@ def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimRe
         verdict, clear = judge(measured, part.target), is_clear(measured, part.target)
         parts.append(PartResult(part, measured, published, verdict, clear))
     return ClaimResult(claim, parts, combine(part.verdict for part in parts))
+
+
+def _part_value(part: Part, outcome: Outcome, functions: Functions) -> Value:
+    """A part's measure, one value a seed; of a part over many cells the share of cells whose mean holds."""
+    if not part.cells:
+        return evaluate(part.measure, lambda name: _measured(outcome, name), functions)
+    means = [float(np.mean(evaluate(cell, lambda name: _measured(outcome, name), functions))) for cell in part.cells]
+    return sum(mean in part.cell_target for mean in means) / len(means)
 
 
 def _case(paper: Paper, name: tuple[str, ...]) -> tuple[Case, str]:

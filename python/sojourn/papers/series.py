@@ -53,9 +53,9 @@ class SeriesMeasure:
 
 def read_series(f: Fields) -> SeriesMeasure | None:
     """The series that a measure asks for, if it does."""
-    if not f.has("series"):
+    if not f.has("pool"):
         return None
     take = f.text("take")
     if take not in TAKES:
         raise f.error("take", take, f"one of {', '.join(TAKES)}")
-    return SeriesMeasure(f.text("series"), f.text("column"), take, f.number("bin", 0.0))
+    return SeriesMeasure(f.text("pool"), f.text("column"), take, f.number("bin", 0.0))

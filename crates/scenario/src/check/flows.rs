@@ -6,7 +6,7 @@ use super::{Group, MOST_FLOWS, Tcp, above_zero, name, number, packet, traffic, w
 use crate::error::Error;
 use crate::path::element;
 use crate::quantity::{Quantity, Varying};
-use crate::written::{self, Access, DelayedAck, Flows};
+use crate::written::{self, Access, Flows, Switched};
 use sojourn_units::{Bytes, Duration};
 use std::collections::HashSet;
 
@@ -210,8 +210,13 @@ fn times(field: &str, tcp: &written::Tcp) -> Result<(), Error> {
     if let Some(skew) = tcp.clock_skew_ppm {
         number(at("clock_skew_ppm"), skew, -1000.0..=1000.0, "a number, -1000 to 1000")?;
     }
-    if let Some(DelayedAck::Time(time)) = tcp.delayed_ack {
+    if let Some(Switched::Time(time)) = tcp.delayed_ack {
         above_zero(at("delayed_ack"), time)?;
+    }
+    if let Some(Switched::Time(time)) = tcp.rtt_hint
+        && !(Duration::from_millis(1)..=Duration::from_millis(65_535)).contains(&time)
+    {
+        return Err(Error::given(at("rtt_hint"), time, "true, false, or a time to claim, 1 ms to 65535 ms"));
     }
     let least = tcp.min_rto.unwrap_or(Duration::ZERO);
     match tcp.max_rto.filter(|most| *most < least) {

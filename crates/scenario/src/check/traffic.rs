@@ -21,6 +21,7 @@ pub(super) fn check(traffic: &Traffic, field: &str) -> Result<(), Error> {
             packet(at("size"), ping.size)?;
             above_zero(at("every"), ping.every).map(drop)
         }
+        Traffic::Poisson(poisson) => paced(field, poisson.rate, poisson.size),
         Traffic::OnOff(onoff) => {
             paced(field, onoff.rate, onoff.size)?;
             above_zero(at("on"), onoff.on)?;

@@ -5,8 +5,8 @@ mod tcp;
 mod traffic;
 
 pub use chosen::{Control, Queue};
-pub use tcp::{DelayedAck, Handshake, Profile, Recovery, Tcp};
-pub use traffic::{Bulk, Cbr, Loop, OnOff, Traffic, Transfers, Transport, Web};
+pub use tcp::{Handshake, Profile, Recovery, Switched, Tcp};
+pub use traffic::{Bulk, Cbr, Loop, OnOff, Poisson, Sizes, Traffic, Transfers, Transport, Web};
 
 use crate::quantity::Varying;
 use schemars::JsonSchema;

@@ -14,6 +14,8 @@ pub enum Traffic {
     Bulk(Bulk),
     /// UDP packets at a constant rate.
     Cbr(Cbr),
+    /// UDP packets at exponential gaps.
+    Poisson(Poisson),
     /// A constant rate that comes and goes.
     OnOff(OnOff),
     /// Pages of objects, one TCP connection each object.
@@ -34,7 +36,7 @@ fn bulk_unless_named(schema: &mut Schema) {
     unless_named(schema, "kind", "bulk");
 }
 
-const KINDS: &[&str] = &["bulk", "cbr", "onoff", "web", "transfers", "ping"];
+const KINDS: &[&str] = &["bulk", "cbr", "poisson", "onoff", "web", "transfers", "ping"];
 
 impl Traffic {
     /// The kind as scenario files name it.
@@ -42,17 +44,18 @@ impl Traffic {
         match self {
             Traffic::Bulk(_) => KINDS[0],
             Traffic::Cbr(_) => KINDS[1],
-            Traffic::OnOff(_) => KINDS[2],
-            Traffic::Web(_) => KINDS[3],
-            Traffic::Transfers(_) => KINDS[4],
-            Traffic::Ping(_) => KINDS[5],
+            Traffic::Poisson(_) => KINDS[2],
+            Traffic::OnOff(_) => KINDS[3],
+            Traffic::Web(_) => KINDS[4],
+            Traffic::Transfers(_) => KINDS[5],
+            Traffic::Ping(_) => KINDS[6],
         }
     }
 
     /// Whether it runs over TCP.
     pub fn is_tcp(&self) -> bool {
         match self {
-            Traffic::Cbr(_) | Traffic::Ping(_) => false,
+            Traffic::Cbr(_) | Traffic::Poisson(_) | Traffic::Ping(_) => false,
             Traffic::OnOff(onoff) => onoff.transport == Transport::Tcp,
             Traffic::Bulk(_) | Traffic::Web(_) | Traffic::Transfers(_) => true,
         }
@@ -70,6 +73,7 @@ impl<'de> Deserialize<'de> for Traffic {
         match name.as_str() {
             "bulk" => rest.read().map(Traffic::Bulk),
             "cbr" => rest.read().map(Traffic::Cbr),
+            "poisson" => rest.read().map(Traffic::Poisson),
             "onoff" => rest.read().map(Traffic::OnOff),
             "web" => rest.read().map(Traffic::Web),
             "transfers" => rest.read().map(Traffic::Transfers),
@@ -120,6 +124,31 @@ fn fifth_of_a_second() -> Duration {
 
 fn small() -> Bytes {
     Bytes(64)
+}
+
+/// UDP packets at exponential gaps: a Poisson process.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Poisson {
+    /// The mean rate on the wire.
+    pub rate: Rate,
+    /// Mean size of a packet on the wire; default "1000 B".
+    #[serde(default = "kilobyte")]
+    pub size: Bytes,
+    /// Whether sizes are all the same or exponential, in whole bytes; default "constant".
+    #[serde(default)]
+    pub sizes: Sizes,
+}
+
+/// How packet sizes vary.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sizes {
+    /// Not at all.
+    #[default]
+    Constant,
+    /// Exponentially.
+    Exponential,
 }
 
 /// A constant rate that comes and goes.

@@ -34,6 +34,17 @@ pub enum WindowBasis {
     FlightSize,
 }
 
+/// What a sender writes into its data packets about its round-trip time, for queues that ask for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RttHint {
+    /// Nothing.
+    Off,
+    /// Its smoothed RTT in milliseconds.
+    Smoothed,
+    /// This many milliseconds, whatever the truth: a sender that lies.
+    Claimed(u16),
+}
+
 /// Everything an endpoint needs to know about its stack. `Default` is the `rfc` profile.
 #[derive(Clone, Debug)]
 pub struct TcpParams {
@@ -110,6 +121,8 @@ pub struct TcpParams {
     pub inflight_limit: bool,
     /// Fall back to the initial window after an RTO's idle time (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
+    /// What data packets say of the round-trip time.
+    pub rtt_hint: RttHint,
     /// Difference of the receiver's clock from the sender's, in ns.
     pub clock_offset: i64,
     /// Drift of the receiver's clock in parts per million.
@@ -160,6 +173,7 @@ impl TcpParams {
             abc: 0,
             inflight_limit: false,
             restart_after_idle: true,
+            rtt_hint: RttHint::Smoothed,
             clock_offset: 0,
             clock_skew_ppm: 0.0,
         }

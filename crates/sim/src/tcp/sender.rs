@@ -1,7 +1,7 @@
 //! The sending endpoint: what goes out, timers, and the common part of every recovery.
 
 use super::inflight::Inflight;
-use super::params::{Handshake, Recovery, TcpParams, WindowBasis};
+use super::params::{Handshake, Recovery, RttHint, TcpParams, WindowBasis};
 use super::receiver::SackBlocks;
 use super::rto::RttEstimator;
 use super::sack::Board;
@@ -218,6 +218,12 @@ impl Sender {
             }
             State::Opening | State::Recovery | State::Done => {}
         }
+    }
+
+    /// Whether it has something to send, or sent something that is not acknowledged.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        self.una < self.limit && self.state != State::Done
     }
 
     /// The application stops: what was sent is still delivered.
@@ -514,9 +520,13 @@ impl Sender {
         // What was short when first sent may have grown.
         self.max = self.max.max(end);
         self.last_sent = call.now;
-        let srtt_ms = self.rtt.srtt().as_nanos() / 1_000_000;
+        let hint = match params.rtt_hint {
+            RttHint::Off => 0,
+            RttHint::Smoothed => self.rtt.hint_ms(),
+            RttHint::Claimed(ms) => ms,
+        };
         let size = (params.header as u64 + length) as u16;
-        call.send(Packet { size, flags, extra: srtt_ms.min(0xffff) as u32, ..self.packet(seq, call.now) });
+        call.send(Packet { size, flags, extra: u32::from(hint), ..self.packet(seq, call.now) });
     }
 
     /// Sends what the window allows from `next` on; at most `burst` segments unless 0.

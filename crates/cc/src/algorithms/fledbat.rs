@@ -1,0 +1,101 @@
+//! fLEDBAT: LEDBAT with an increase that never stops and a decrease in proportion to the window, so that latecomers
+//! get their share (Carofiglio, Muscariello, Rossi, Testa, Valenti: Rethinking the low extra delay background
+//! transport protocol, Computer Networks 57, 2013).
+
+extern crate alloc;
+use super::ledbat::target;
+use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use alloc::format;
+use sojourn_units::{Duration, Time};
+
+/// Parameters of the law.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// How long packets are to wait; default 100 ms.
+    pub target: Duration,
+    /// Segments added per round trip, above 0; default 1.
+    pub increase: f64,
+    /// Windows taken per round trip for a delay of twice the target, above 0; default 5.
+    pub decrease: f64,
+    /// How the queuing delay is estimated.
+    pub delay: EstimatorParams,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { target: Duration::from_millis(100), increase: 1.0, decrease: 5.0, delay: EstimatorParams::default() }
+    }
+}
+
+impl Params {
+    /// The controller, or which parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<DelayBased<Fledbat>, ParamError> {
+        let target = target(self.target)?;
+        for (field, given) in [("increase", self.increase), ("decrease", self.decrease)] {
+            if !(given > 0.0 && given <= 100.0) {
+                return Err(ParamError { field, given: format!("{given}"), taken: "a number above 0 and at most 100" });
+            }
+        }
+        let law = Fledbat { target, increase: self.increase, decrease: self.decrease };
+        Ok(DelayBased::new(start, self.delay.build()?, law))
+    }
+}
+
+/// The law.
+#[derive(Clone, Debug)]
+pub struct Fledbat {
+    target: f64,
+    increase: f64,
+    decrease: f64,
+}
+
+impl DelayLaw for Fledbat {
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
+        let Some(sample) = sample else { return };
+        if ack.recovering || !ack.window_limited || ack.acked <= 0.0 {
+            return;
+        }
+        let above = (sample.queuing / self.target - 1.0).max(0.0);
+        // Never more than half the window in a round trip.
+        let step = self.increase / window.cwnd - (self.decrease * above).min(0.5);
+        window.cwnd = (window.cwnd + step * ack.acked).max(self.least());
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+        window.ssthresh = (event.window / 2.0).max(self.least());
+        window.cwnd = window.ssthresh;
+    }
+
+    fn on_rto(&mut self, window: &mut Window, _now: Time, in_use: f64) {
+        window.ssthresh = (in_use / 2.0).max(self.least());
+        window.cwnd = 1.0;
+    }
+
+    fn least(&self) -> f64 {
+        2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionController;
+
+    #[test]
+    fn the_decrease_is_in_proportion_to_the_window_and_the_increase_is_not() {
+        for window in [10.0, 40.0] {
+            let start = Start { window, ssthresh: 1e9 };
+            let mut cc =
+                Params { delay: EstimatorParams { filter: 1, ..EstimatorParams::default() }, ..Params::default() }.build(start).unwrap();
+            let ack = |ms: i64| Ack { one_way_delay: Some(ms * 1_000_000), in_flight: window, ..Ack::ONE };
+            cc.on_ack(&Ack { window_limited: false, ..ack(0) });
+            (0..window as u64).for_each(|_| cc.on_ack(&ack(50)));
+            assert!((cc.cwnd() - window - 1.0).abs() < 0.05, "{}", cc.cwnd());
+            let before = cc.cwnd();
+            (0..before as u64).for_each(|_| cc.on_ack(&ack(102)));
+            assert!((cc.cwnd() - (before + 1.0 - 0.1 * before)).abs() < 0.15, "{before} {}", cc.cwnd());
+        }
+    }
+}

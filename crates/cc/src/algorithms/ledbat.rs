@@ -1,0 +1,191 @@
+//! LEDBAT: a window that settles where packets wait for the target, no longer (RFC 6817), and the integer form of
+//! the ns-2 module by Rossi, Testa, Valenti and others, which the figures of the papers on it were made with.
+
+extern crate alloc;
+use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use alloc::format;
+use sojourn_units::{Duration, Time};
+
+/// Which rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Variant {
+    /// RFC 6817.
+    #[default]
+    #[cfg_attr(feature = "serde", serde(rename = "rfc6817"))]
+    Rfc6817,
+    /// The module for ns-2: whole segments, a counter, at least one segment.
+    #[cfg_attr(feature = "serde", serde(rename = "ns2"))]
+    Ns2,
+}
+
+/// Parameters of the law.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Which rules; default RFC 6817.
+    pub variant: Variant,
+    /// How long packets are to wait; default 100 ms, the most that RFC 6817 allows (section 2.5).
+    pub target: Duration,
+    /// Segments added per round trip on an empty queue, above 0 and at most 1; default 1 (RFC 6817 section 2.5).
+    pub gain: f64,
+    /// How the queuing delay is estimated; the ns-2 module: `{ history = 5, filter = 2, tick = "1 ms" }`.
+    pub delay: EstimatorParams,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { variant: Variant::Rfc6817, target: Duration::from_millis(100), gain: 1.0, delay: EstimatorParams::default() }
+    }
+}
+
+impl Params {
+    /// The controller, or which parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<DelayBased<Ledbat>, ParamError> {
+        let target = target(self.target)?;
+        if !(self.gain > 0.0 && self.gain <= 1.0) {
+            return Err(ParamError { field: "gain", given: format!("{}", self.gain), taken: "a number above 0 and at most 1" });
+        }
+        let law = Ledbat { variant: self.variant, target, gain: self.gain, counter: 0.0 };
+        Ok(DelayBased::new(start, self.delay.build()?, law))
+    }
+}
+
+/// A target in milliseconds, checked.
+pub(super) fn target(target: Duration) -> Result<f64, ParamError> {
+    if target < Duration::from_millis(1) || target > Duration::from_secs(10) {
+        return Err(ParamError { field: "target", given: format!("{target}"), taken: "1 ms to 10 s" });
+    }
+    Ok(target.as_nanos() as f64 * 1e-6)
+}
+
+/// The law.
+#[derive(Clone, Debug)]
+pub struct Ledbat {
+    variant: Variant,
+    target: f64,
+    gain: f64,
+    /// ns-2: distances from the target since the window last changed, in ms.
+    counter: f64,
+}
+
+impl Ledbat {
+    /// rfc6817#2.4.2: additive in the distance from the target.
+    fn steer(&self, window: &mut Window, ack: &Ack, queuing: f64) {
+        let off = (self.target - queuing) / self.target;
+        let next = window.cwnd + self.gain * off * ack.acked / window.cwnd;
+        // Never more than was in flight and one segment.
+        window.cwnd = next.min((ack.in_flight + 1.0).max(window.cwnd)).max(self.least());
+    }
+
+    fn count(&mut self, window: &mut Window, queuing: f64) {
+        self.counter += self.gain * (self.target - queuing).min(self.target);
+        let cwnd = libm::floor(window.cwnd).max(1.0);
+        if self.counter >= cwnd * self.target {
+            window.cwnd = cwnd + 1.0;
+            self.counter = 0.0;
+        } else if self.counter < 0.0 {
+            window.cwnd = (cwnd - 1.0).max(1.0);
+            self.counter = if cwnd > 1.0 { (window.cwnd - 1.0) * self.target } else { 0.0 };
+        }
+    }
+}
+
+impl DelayLaw for Ledbat {
+    #[inline]
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
+        let Some(sample) = sample else { return };
+        if ack.recovering || !ack.window_limited || ack.acked <= 0.0 {
+            return;
+        }
+        match self.variant {
+            Variant::Rfc6817 => self.steer(window, ack, sample.queuing),
+            Variant::Ns2 => self.count(window, sample.queuing),
+        }
+    }
+
+    fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+        self.counter = 0.0;
+        window.ssthresh = match self.variant {
+            Variant::Rfc6817 => window.cwnd.min((event.window / 2.0).max(2.0)),
+            Variant::Ns2 => libm::floor(event.window / 2.0).max(2.0),
+        };
+        window.cwnd = window.ssthresh;
+    }
+
+    fn on_rto(&mut self, window: &mut Window, _now: Time, in_use: f64) {
+        self.counter = 0.0;
+        window.ssthresh = libm::floor(in_use / 2.0).max(2.0);
+        window.cwnd = 1.0;
+    }
+
+    fn least(&self) -> f64 {
+        if self.variant == Variant::Ns2 { 1.0 } else { 2.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CongestionController, Signal};
+
+    fn ack(delay: u64, in_flight: f64) -> Ack {
+        Ack { one_way_delay: Some(delay as i64 * 1_000_000), in_flight, ..Ack::ONE }
+    }
+
+    fn at(cwnd: f64, variant: Variant) -> DelayBased<Ledbat> {
+        let mut cc = Params { variant, ..Params::default() }.build(Start { window: cwnd, ssthresh: 1e9 }).unwrap();
+        cc.on_ack(&Ack { window_limited: false, ..ack(0, cwnd) });
+        // Four delays, so that the least of them is the one that the test means.
+        (0..4).for_each(|_| cc.on_ack(&Ack { window_limited: false, ..ack(50, cwnd) }));
+        cc
+    }
+
+    #[test]
+    fn half_the_target_grows_by_half_a_segment_per_round_trip() {
+        let mut cc = at(20.0, Variant::Rfc6817);
+        (0..20).for_each(|_| cc.on_ack(&ack(50, 20.0)));
+        assert!((cc.cwnd() - 20.5).abs() < 0.01, "{}", cc.cwnd());
+    }
+
+    #[test]
+    fn twice_the_target_shrinks_by_one_segment_per_round_trip() {
+        let mut cc = at(20.0, Variant::Rfc6817);
+        (0..3).for_each(|_| cc.on_ack(&ack(200, 20.0)));
+        let before = cc.cwnd();
+        (0..20).for_each(|_| cc.on_ack(&ack(200, 20.0)));
+        assert!((before - cc.cwnd() - 1.0).abs() < 0.05, "{before} {}", cc.cwnd());
+    }
+
+    #[test]
+    fn what_was_not_in_flight_earns_no_window() {
+        let mut cc = at(20.0, Variant::Rfc6817);
+        (0..1000).for_each(|_| cc.on_ack(&ack(50, 5.0)));
+        assert_eq!(cc.cwnd(), 20.0);
+    }
+
+    #[test]
+    fn a_loss_halves_and_a_timeout_leaves_one_segment() {
+        for (variant, window, kept) in [(Variant::Rfc6817, 21.0, 10.5), (Variant::Ns2, 21.0, 10.0), (Variant::Rfc6817, 3.0, 2.0)] {
+            let mut cc = at(window, variant);
+            cc.on_congestion(&Congestion { now: Time::ZERO, window, signal: Signal::Loss });
+            assert_eq!(cc.cwnd(), kept);
+            cc.on_rto(Time::ZERO, window);
+            assert_eq!(cc.cwnd(), 1.0);
+        }
+    }
+
+    #[test]
+    fn the_counter_of_the_ns2_module_adds_a_segment_after_a_window_of_empty_queues_and_takes_one_below_zero() {
+        let mut law = Ledbat { variant: Variant::Ns2, target: 100.0, gain: 1.0, counter: 0.0 };
+        let mut window = Window { cwnd: 4.0, ssthresh: 1e9 };
+        (0..4).for_each(|_| law.count(&mut window, 0.0));
+        assert_eq!((window.cwnd, law.counter), (5.0, 0.0));
+        law.count(&mut window, 101.0);
+        assert_eq!((window.cwnd, law.counter), (4.0, 300.0));
+        (0..2000).for_each(|_| law.count(&mut window, 300.0));
+        assert_eq!(window.cwnd, 1.0);
+    }
+}

@@ -1,0 +1,95 @@
+//! Controllers that read the delay: an estimator of the queuing delay that all share, and a law each.
+
+mod estimator;
+
+pub use estimator::{Estimator, EstimatorParams, Source};
+
+use crate::{Ack, Congestion, CongestionController, Start};
+use sojourn_units::Time;
+
+/// What a delay law may set.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Window {
+    /// The window in segments.
+    pub cwnd: f64,
+    /// The slow start threshold in segments.
+    pub ssthresh: f64,
+}
+
+/// What one acknowledgement tells of the delay, in milliseconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DelaySample {
+    /// How long packets wait in queues.
+    pub queuing: f64,
+    /// The least delay known: only of use where it is a round trip, see [`Estimator::source`].
+    pub base: f64,
+}
+
+/// What distinguishes one delay-based controller from another.
+pub trait DelayLaw {
+    /// Data was acknowledged. Without a `sample` nothing is known of the delay.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>);
+
+    /// Congestion was signaled.
+    fn on_congestion(&mut self, window: &mut Window, event: &Congestion);
+
+    /// The retransmission timer expired with `in_use` segments as the window.
+    fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64);
+
+    /// The least window in segments.
+    fn least(&self) -> f64;
+}
+
+/// An [`Estimator`] and a [`DelayLaw`].
+#[derive(Clone, Debug)]
+pub struct DelayBased<L> {
+    window: Window,
+    estimator: Estimator,
+    law: L,
+}
+
+impl<L: DelayLaw> DelayBased<L> {
+    /// A controller at the start of a connection.
+    pub fn new(start: Start, estimator: Estimator, law: L) -> Self {
+        DelayBased { window: Window { cwnd: start.window, ssthresh: start.ssthresh }, estimator, law }
+    }
+
+    /// What the delay is estimated from, and whether that had to change.
+    pub fn estimator(&self) -> &Estimator {
+        &self.estimator
+    }
+
+    /// The law and its state.
+    pub fn law(&self) -> &L {
+        &self.law
+    }
+}
+
+impl<L: DelayLaw> CongestionController for DelayBased<L> {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        let sample = self.estimator.sample(ack);
+        self.law.on_ack(&mut self.window, ack, sample);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.law.on_congestion(&mut self.window, event);
+    }
+
+    fn on_rto(&mut self, now: Time, window: f64) {
+        self.law.on_rto(&mut self.window, now, window);
+    }
+
+    #[inline]
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.window.cwnd = cwnd.max(1.0);
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+}
