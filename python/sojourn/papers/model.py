@@ -187,7 +187,8 @@ def _measure(name: str, f: Fields) -> PaperMeasure:
     reading = _reading(f) if f.has("series") else None
     measure = PaperMeasure(
         name, f.text("label", name), f.text("path", ""), f.text("unit", ""), scale=f.number("scale", 1.0),
-        decimals=f.integer("decimals", 1), reading=reading, share_of=tuple(f.texts("share_of", [])), pooled=read_series(f),
+        decimals=f.integer("decimals", 1), reading=reading, share_of=tuple(f.texts("share_of", [])),
+        pooled=read_series(f),
     )  # fmt: skip
     f.done()
     return measure
