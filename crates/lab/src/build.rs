@@ -111,7 +111,11 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
                 group: flow.group,
                 forward: flow.forward.clone(),
                 back: flow.back.clone(),
-                transport: stack.map_or(Transport::Udp, Transport::Tcp),
+                transport: match (stack, &flow.traffic) {
+                    (Some(stack), _) => Transport::Tcp(stack),
+                    (None, written::Traffic::Ping(_)) => Transport::Echo,
+                    (None, _) => Transport::Udp,
+                },
                 source: source(&flow.traffic),
                 start: flow.start,
                 stop: if flow.stop >= plan.duration { Time::NEVER } else { flow.stop },
@@ -177,6 +181,7 @@ fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) 
 fn source(traffic: &written::Traffic) -> Source {
     match traffic {
         written::Traffic::Cbr(cbr) => Source::Constant { rate: cbr.rate, size: cbr.size.0 as u32, jitter: cbr.jitter },
+        written::Traffic::Ping(ping) => Source::Every { every: ping.every, size: ping.size.0 as u32 },
         written::Traffic::Poisson(poisson) => {
             Source::Poisson { rate: poisson.rate, size: poisson.size.0 as u32, random_sizes: poisson.sizes == written::Sizes::Exponential }
         }

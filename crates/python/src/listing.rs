@@ -19,6 +19,7 @@ pub fn registry() -> Result<String, serde_json::Error> {
         ("onoff", "bursts and silences, exponential or Pareto, over UDP or TCP"),
         ("web", "pages of objects, one connection an object (ns-2's WebTraf)"),
         ("transfers", "connections that arrive as a Poisson process"),
+        ("ping", "UDP packets that come back, each a sample of the round trip"),
     ];
     let profiles = [
         ("rfc", "RFC 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323"),

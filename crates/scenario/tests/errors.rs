@@ -91,7 +91,8 @@ fn keys_and_names_that_nobody_knows() {
     let names: Vec<&str> = sojourn_aqm::REGISTRY.iter().map(|entry| entry.name).collect();
     let expected = format!("links.up.queue.aqm: given \"drptail\", taken is one of {}; did you mean \"droptail\"?", names.join(", "));
     says("\"droptail\"", "\"drptail\"", "\"drptail\"", &expected);
-    let expected = "flows.ftp.traffic.kind: given \"bulky\", taken is one of bulk, cbr, onoff, web, transfers; did you mean \"bulk\"?";
+    let expected =
+        "flows.ftp.traffic.kind: given \"bulky\", taken is one of bulk, cbr, poisson, onoff, web, transfers, ping; did you mean \"bulk\"?";
     says("\"bulk\"", "\"bulky\"", "\"bulky\"", expected);
     says("{ kind = \"bulk\" }", "{ kind = \"cbr\" }", "{ kind", "flows.ftp.traffic: `rate` is missing");
     says(

@@ -26,6 +26,7 @@ from sojourn.compare import compare as run_compare
 from sojourn.compare import link_measures, parse_queues
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
+from sojourn.flent import write_flent
 from sojourn.plots import plot_record, plot_table
 from sojourn.record import Record, file_name, frame_to_parquet
 from sojourn.running import run_many
@@ -66,6 +67,7 @@ def run(
     seeds: Annotated[int, typer.Option("--seeds", help="How many runs, each with the next seed.", min=1)] = 1,
     out_dir: Out = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the records as JSON lines.")] = False,
+    flent: Annotated[Path | None, typer.Option("--flent", help="A .flent.gz for the first run's series.")] = None,
     threads: Threads = 0,
 ) -> None:
     """Runs a scenario and prints what was measured."""
@@ -79,6 +81,8 @@ def run(
         for record in records:
             folder = out_dir if seeds == 1 else out_dir / f"seed-{record['seed']}"
             say_written(record.save(folder))
+    if flent is not None:
+        say_written([write_flent(records[0], flent)])
     if as_json:
         for record in records:
             typer.echo(" ".join(record.to_json().split("\n")))

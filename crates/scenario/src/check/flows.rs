@@ -132,10 +132,10 @@ fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>)
         None => shortest(from, to, "there")?,
     };
     let back = match (&group.via_back, via) {
-        (Some(_), _) if !group.traffic.is_tcp() => {
+        (Some(_), _) if !group.traffic.comes_back() => {
             return Err(Error::new(format!("{field}.via_back"), "given for traffic over UDP, of which nothing goes back"));
         }
-        _ if !group.traffic.is_tcp() => Vec::new(),
+        _ if !group.traffic.comes_back() => Vec::new(),
         (Some(given), _) => place.ways.along(&format!("{field}.via_back"), &nodes("via_back", given, (to, from))?)?,
         (None, Some(mut via)) => {
             via.reverse();
