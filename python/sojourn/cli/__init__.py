@@ -1,4 +1,4 @@
-"""The command line: `sojourn list | check | schema | run | compare | sweep | plot | reproduce`."""
+"""The command line: `sojourn list | check | schema | run | compare | sweep | plot | analyze | reproduce`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 import sojourn.cli.papers as papers_command
-from sojourn.cli import inspect, runs
+from sojourn.cli import analyze, inspect, runs
 from sojourn.cli.output import StoppedError
 from sojourn.errors import ScenarioError, UserError
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 inspect.register(app)
 runs.register(app)
+analyze.register(app)
 papers_command.register(app)
 
 

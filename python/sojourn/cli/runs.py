@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
     app.command()(plot)
 
 
-def _scenario(file: Path, changes: list[str] | None) -> Scenario:
+def load_changed(file: Path, changes: list[str] | None) -> Scenario:
     """The scenario of a file with the changes of the command line."""
     scenario = load(file)
     for change in changes or []:
@@ -64,7 +64,7 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Runs a scenario and prints what was measured."""
-    scenario = _scenario(file, change)
+    scenario = load_changed(file, change)
     if seed is not None:
         scenario.set("seed", seed)
     with progress("running") as on_progress:
@@ -148,7 +148,7 @@ def compare(
     no_cache: NoCache = False,
 ) -> None:
     """Runs one scenario under several queues, on identical traffic."""
-    scenario = _scenario(file, change)
+    scenario = load_changed(file, change)
     with progress("comparing") as on_progress:
         found = run_compare(
             scenario, parse_queues(queues), seeds, link=link, threads=threads, cache=store(cache, no_cache),

@@ -38,6 +38,17 @@ class PaperScenario:
     file: Path
     queue: dict[str, Any]
     measures: dict[str, PaperMeasure]
+    changes: dict[str, Any] = field(default_factory=dict)
+    queue_at: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Queues that differ in one setting of their strength: the points of a trade-off."""
+
+    id: str
+    label: str
+    queues: list[str]
 
 
 @dataclass(frozen=True)
@@ -112,6 +123,7 @@ class Paper:
     scenarios: dict[str, PaperScenario]
     queues: dict[str, Choice]
     settings: dict[str, Choice]
+    curves: dict[str, Curve]
     experiments: dict[str, Experiment]
     figures: list[dict[str, Any]]
     published: Published
@@ -138,8 +150,11 @@ class Paper:
 
     def scenario(self, case: Case) -> Scenario:
         """The scenario of a case."""
-        scenario = load(self.scenarios[case.scenario].file).copy()
-        scenario.set(self.queue_at, self.queue_table(case.queue, case.scenario))
+        chosen = self.scenarios[case.scenario]
+        scenario = load(chosen.file).copy()
+        scenario.set_all(chosen.changes)
+        for path in chosen.queue_at or (self.queue_at,):
+            scenario.set(path, self.queue_table(case.queue, case.scenario))
         if case.setting:
             scenario.set_all(self.settings[case.setting].table)
         scenario.set("name", f"{self.id}/{case}")
@@ -168,7 +183,9 @@ def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:
 
 def _scenario(root: Path, name: str, f: Fields) -> PaperScenario:
     label, title, file = f.text("label", name), f.text("title"), f.text("file")
-    scenario = PaperScenario(name, label, title, root / file, f.table("queue"), _measures(f.tables("measures")))
+    measures, queue, changes = _measures(f.tables("measures")), f.table("queue"), f.table("set")
+    queue_at = tuple(f.texts("queue_at", []))
+    scenario = PaperScenario(name, label, title, root / file, queue, measures, changes, queue_at)
     f.done()
     return scenario
 
@@ -187,7 +204,27 @@ def _choices(tables: Mapping[str, Fields], key: str) -> dict[str, Choice]:
     return {name: _choice(name, f, key) for name, f in tables.items()}
 
 
-def _experiments(paper: Fields, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Experiment]:
+def _curves(tables: Mapping[str, Fields], queues: dict[str, Choice]) -> dict[str, Curve]:
+    """The curves, a queue for every point: `vary` lists what a parameter takes, several of them side by side."""
+    curves = {}
+    for name, f in tables.items():
+        label, title, table, vary = f.text("label", name), f.text("title", ""), f.table("queue"), f.table("vary")
+        if not all(isinstance(values, list) for values in vary.values()) or len(set(map(len, vary.values()))) != 1:
+            raise f.error("vary", vary, "lists of equal length, one a parameter")
+        f.done()
+        points = []
+        for values in zip(*vary.values(), strict=True):
+            point = f"{name}_{values[0]:g}".replace(".", "p")
+            shown = "/".join(f"{value:g}" for value in values)
+            queues[point] = Choice(point, f"{label} {shown}", title, table | dict(zip(vary, values, strict=True)))
+            points.append(point)
+        curves[name] = Curve(name, label, points)
+    return curves
+
+
+def _experiments(
+    paper: Fields, known: Mapping[str, Mapping[str, Any]], curves: Mapping[str, Curve]
+) -> dict[str, Experiment]:
     """The experiments, every name in them checked."""
     found = {}
     for name, f in paper.tables("experiments").items():
@@ -196,6 +233,10 @@ def _experiments(paper: Fields, known: Mapping[str, Mapping[str, Any]]) -> dict[
             for each in names:
                 if each not in known[kind] and not (kind == "settings" and each == ""):
                     raise f.error(kind, each, f"one of {', '.join(known[kind])}")
+        for curve in f.texts("curves", []):
+            if curve not in curves:
+                raise f.error("curves", curve, f"one of {', '.join(curves)}")
+            lists["queues"] += curves[curve].queues
         found[name] = Experiment(
             name, f.text("title"), lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"]
         )
@@ -236,7 +277,8 @@ def load_paper(root: Path) -> Paper:
     known: dict[str, Mapping[str, Any]] = {
         "scenarios": scenarios, "queues": queues, "settings": settings, "measures": measures,
     }  # fmt: skip
-    experiments = _experiments(f, known)
+    curves = _curves(f.tables("curves"), queues)
+    experiments = _experiments(f, known, curves)
     published: Published = {}
     units: dict[tuple[str, str, str], str] = {}
     for name in f.texts("published", []):
@@ -247,7 +289,7 @@ def load_paper(root: Path) -> Paper:
     paper = Paper(
         root, f.text("id"), f.texts("aliases", []), f.text("title"), f.texts("authors"), f.text("venue"),
         f.integer("year"), f.text("summary", ""), f.integer("replications", 5), f.integer("quick", 2),
-        f.text("queue_at", "links.bottleneck.queue"), measures, scenarios, queues, settings, experiments,
+        f.text("queue_at", "links.bottleneck.queue"), measures, scenarios, queues, settings, curves, experiments,
         [dict(each) for each in f.raw_list("figures")], published, units, claims, tables,
         _deviations(root / "deviations.toml"),
     )  # fmt: skip

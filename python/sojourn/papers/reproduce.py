@@ -17,6 +17,7 @@ from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.papers.model import Case, Experiment, Paper
+from sojourn.papers.theory import THEORY
 from sojourn.papers.verdict import Verdict, combine, is_clear, judge
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
@@ -68,7 +69,7 @@ class Outcome:
         if case not in self.records:
             raise UnknownNameError(str(case))
         chosen = self.paper.measure(case.scenario, measure)
-        found = [record.value(chosen.path) for record in self.records[case]]
+        found = [taken_of(record, chosen.path) for record in self.records[case]]
         return np.array([np.nan if v is None else float(v) * chosen.scale for v in found])
 
     def counts(self) -> dict[Verdict, int]:
@@ -134,6 +135,22 @@ class Outcome:
         return pd.DataFrame(rows)
 
 
+def taken_of(record: Record, path: str) -> float | None:
+    """What a measure's path means in a record: a number, a sum of several (`a + b`), or a moment of a series.
+
+    A series after the warm-up is `series:queue/bottleneck:probability:sd` (or `:mean`).
+    """
+    if path.startswith("series:"):
+        name, column, moment = path.removeprefix("series:").split(":")
+        table = record.series.get(name)
+        if table is None or moment not in ("mean", "sd"):
+            raise UserError(f'measure "{path}": taken is series:NAME:COLUMN:sd or :mean of a trace of the scenario')
+        values = table[column][table["t"] >= float(record["warmup_s"])]
+        return float(values.std() if moment == "sd" else values.mean())
+    parts = [record.value(each.strip()) for each in path.split(" + ")]
+    return None if any(part is None for part in parts) else float(sum(parts))
+
+
 def choose(paper: Paper, experiment: str | None) -> list[Experiment]:
     """The experiments meant: one, or all."""
     if experiment is None:
@@ -160,7 +177,7 @@ def reproduce(
     jobs = [Job(scenarios[case], seed) for case in cases for seed in all_seeds]
     records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress))
     outcome = Outcome(paper, chosen, all_seeds, {case: [next(records) for _ in all_seeds] for case in cases})
-    functions = law_functions(paper)
+    functions = {**law_functions(paper), **THEORY, **curve_functions(outcome)}
     for claim in paper.claims:
         result = judge_claim(claim, outcome, functions)
         if result is None:
@@ -220,10 +237,54 @@ def _published(part: Part, paper: Paper) -> float | None:
         raise UnknownNameError(part.measure)
 
     try:
-        value = evaluate(part.measure, lookup, dict.fromkeys(law_functions(paper), unknown))
+        value = evaluate(
+            part.measure, lookup, dict.fromkeys([*law_functions(paper), *THEORY, *CURVE_FUNCTIONS], unknown)
+        )
     except UnknownNameError:
         return None
     return float(value) if asked else None
+
+
+CURVE_FUNCTIONS = ("advantage", "reach")
+
+
+def curve_functions(outcome: Outcome) -> Functions:
+    """What expressions may ask of the curves of a scenario, seed by seed."""
+
+    def points(scenario: str, curve: str) -> tuple[Array, Array]:
+        """Delays and utilizations of a curve, a row a seed."""
+        if curve not in outcome.paper.curves or scenario not in outcome.paper.scenarios:
+            raise UserError(f'curve "{curve}" in scenario "{scenario}": taken are {", ".join(outcome.paper.curves)}')
+        cases = [Case(scenario, queue) for queue in outcome.paper.curves[curve].queues]
+        delays = np.array([outcome.values(case, "delay") for case in cases])
+        return delays.T, np.array([outcome.values(case, "utilization") for case in cases]).T
+
+    def advantage(scenario: str, ours: str, theirs: str) -> Value:
+        """The most, in percent, by which one curve lies above another at equal delay."""
+        (d, u), (their_d, their_u) = points(scenario, ours), points(scenario, theirs)
+        return np.array([_most_above(*row) for row in zip(d, u, their_d, their_u, strict=True)])
+
+    def reach(scenario: str, curve: str, delay: Value) -> Value:
+        """The utilization of a curve at a delay; that of its nearest end where it does not go there."""
+        d, u = points(scenario, curve)
+        return np.array([interpolated(x, y, delay) for x, y in zip(d, u, strict=True)])
+
+    return {"advantage": advantage, "reach": reach}
+
+
+def interpolated(delays: Array, utilizations: Array, at: Value) -> float:
+    """A curve at a delay, points in any order."""
+    order = np.argsort(delays)
+    return float(np.interp(float(np.ravel(at)[0]), delays[order], utilizations[order]))
+
+
+def _most_above(d: Array, u: Array, their_d: Array, their_u: Array) -> float:
+    """At our delays up to their longest; where they do not go so low, against their lowest."""
+    low = d <= their_d.max()
+    if not low.any():
+        return float("nan")
+    theirs = np.array([interpolated(their_d, their_u, x) for x in d[low]])
+    return float(100 * np.max(u[low] / theirs - 1))
 
 
 def law_functions(paper: Paper) -> Functions:

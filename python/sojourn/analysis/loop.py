@@ -1,0 +1,171 @@
+"""The loop of a queue law and its flows: from the code that manages packets to margins, swings and words of caution."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn import _sojourn
+from sojourn.analysis.margins import Margins, margins
+from sojourn.analysis.plant import Plant, Point, linear_plant
+from sojourn.errors import ScenarioError
+
+Array = npt.NDArray[np.float64]
+Complexes = npt.NDArray[np.complex128]
+Laws = Mapping[str, Callable[[], Any]]
+
+# Below this many packets a window has too few for three duplicate acknowledgements: losses become timeouts, which the
+# square-root model does not know.
+LEAST_WINDOW = 4.0
+
+
+@dataclass(frozen=True)
+class LimitCycle:
+    """A swing that sustains itself: the queue's amplitude in packets, its frequency in rad/s."""
+
+    amplitude: float
+    omega: float
+
+    @property
+    def hertz(self) -> float:
+        """Its frequency in Hz."""
+        return self.omega / (2 * math.pi)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A queue table of a scenario (`{aqm = "red", min = 5}`) in front of a plant; Python laws under their names."""
+
+    queue: dict[str, Any]
+    plant: Plant
+    laws: Laws | None = field(default=None, compare=False)
+
+    def _asked(self) -> tuple[str, str]:
+        return json.dumps(self.queue), self.plant.to_json()
+
+    def simulate(
+        self, duration: float = 60.0, step: float = 1e-3, *, every: int = 10, window: float = 1.0, queue: float = 0.0,
+        probability: float = 0.0, changes: list[dict[str, float]] | None = None,
+    ) -> dict[str, Array]:  # fmt: skip
+        """A trajectory of the nonlinear equations, with the law called at its interval.
+
+        `changes` are tables with `at` (s), `class` and `flows`: what a step of the load does.
+        """
+        shortest = min(each.delay for each in self.plant.classes)
+        run = {
+            "duration": duration, "step": min(step, shortest / 3), "every": every, "window": window, "queue": queue,
+            "probability": probability, "changes": changes or [],
+        }  # fmt: skip
+        return _sojourn.fluid(*self._asked(), json.dumps(run), self.laws)
+
+    def point(self) -> Point:
+        """Where the loop rests; raises `ScenarioError` with the numbers where it has no such place."""
+        return Point.from_json(_sojourn.operating_point(*self._asked(), self.laws))
+
+    def law(self, omega: Array) -> tuple[Complexes, Complexes]:
+        """The law's answers to the queue (per packet) and to the load, measured on its code."""
+        rows = _sojourn.law_response(*self._asked(), np.ascontiguousarray(omega, dtype=np.float64), self.laws)
+        return rows[:, 0] + 1j * rows[:, 1], rows[:, 2] + 1j * rows[:, 3]
+
+    def response(self, omega: Array) -> Complexes:
+        """The open loop, for negative feedback."""
+        return self._open(self.point(), omega)
+
+    def _open(self, point: Point, omega: Array) -> Complexes:
+        queue, load = linear_plant(self.plant, point, omega)
+        to_queue, to_load = self.law(omega)
+        return np.asarray(-(queue * to_queue + load * to_load), dtype=np.complex128)
+
+    def band(self, point: Point | None = None) -> tuple[float, float]:
+        """The frequencies that matter: from far below the windows' pole to half the law's sampling rate."""
+        point = point or self.point()
+        slow = min(2 / (rtt * point.window) for rtt in point.rtts)
+        high = 50 / min(point.rtts)
+        if point.interval:
+            high = min(high, math.pi / point.interval)
+        return 1e-4 * slow, max(high, 10 * slow)
+
+    def margins(self) -> Margins:
+        """Gain, phase and delay margin at the operating point."""
+        point = self.point()
+        low, high = self.band(point)
+        ends = np.abs(self._open(point, np.array([low, 2 * low])))
+        integrators = round(float(-np.log2(ends[1] / ends[0]))) if ends.min() > 0 else 0
+        return margins(lambda w: self._open(point, w), low=low, high=high, integrators=max(integrators, 0))
+
+    def describing(self, amplitude: Array, omega: Array) -> tuple[Complexes, Array]:
+        """The law's describing function for swings of the queue, and the mean probability in them."""
+        rows = _sojourn.describe(
+            *self._asked(), np.ascontiguousarray(amplitude, float), np.ascontiguousarray(omega, float), self.laws
+        )
+        return rows[:, 0] + 1j * rows[:, 1], rows[:, 2]
+
+    def limit_cycle(self, amplitudes: int = 24, frequencies: int = 40) -> LimitCycle | None:
+        """The swing that harmonic balance predicts: loop gain 1 at -180°, and falling with the amplitude; None if none.
+
+        Needs a queue that is not empty at rest. The largest amplitude tried empties the queue for most of the time.
+        """
+        point = self.point()
+        if point.queue <= 0:
+            return None
+        most = min(8 * point.queue, self.plant.limit) if np.isfinite(self.plant.limit) else 8 * point.queue
+        sizes = np.geomspace(1e-2 * max(point.queue, 1.0), most, amplitudes)
+        low, high = self.band(point)
+        omega = np.geomspace(max(200 * low, 0.02 * high), high * 0.98, frequencies)
+        plant, _ = linear_plant(self.plant, point, omega)
+        last: tuple[float, float, float] | None = None
+        for size in sizes:
+            gain, _mean = self.describing(np.full(frequencies, size), omega)
+            found = _at_half_turn(omega, -plant * gain)
+            if found is None:
+                last = None
+                continue
+            if last is not None and last[1] > 1 >= found[1]:
+                part = math.log(last[1]) / math.log(last[1] / found[1])
+                amplitude = last[0] * (size / last[0]) ** part
+                return LimitCycle(float(amplitude), float(last[2] + part * (found[0] - last[2])))
+            last = (float(size), found[1], found[0])
+        return None
+
+    def cautions(self, point: Point | None = None) -> list[str]:
+        """What the model leaves out here, in words with the numbers."""
+        point = point or self.point()
+        said = list(self.plant.notes)
+        if point.window < LEAST_WINDOW:
+            said.append(
+                f"windows of {point.window:.2f} packets: the model's square root holds from about {LEAST_WINDOW:g} on; "
+                "smaller windows lose their way to timeouts, and margins mean little"
+            )
+        if point.probability > 0.3:
+            said.append(f"a probability of {point.probability:.2f}: TCP with repeated losses is not in the model")
+        if point.queue <= 0:
+            used = f"{100 * point.utilization:.1f} % of the link is used"
+            said.append(f"the queue is empty at rest ({used}): it takes part in no loop")
+        if point.interval and point.interval > min(point.rtts):
+            step, least = f"{point.interval * 1e3:.4g} ms", f"{min(point.rtts) * 1e3:.4g} ms"
+            said.append(f"the law steps every {step}, slower than a round trip of {least}")
+        return said
+
+
+def _at_half_turn(omega: Array, loop: Complexes) -> tuple[float, float] | None:
+    """Frequency and gain where the loop first has a phase of -180°."""
+    for i in np.flatnonzero((np.diff(np.sign(loop.imag)) != 0) & (loop.real[:-1] < 0)):
+        part = loop.imag[i] / (loop.imag[i] - loop.imag[i + 1])
+        real = loop.real[i] + part * (loop.real[i + 1] - loop.real[i])
+        if real < 0:
+            return float(omega[i] * (omega[i + 1] / omega[i]) ** part), float(-real)
+    return None
+
+
+def rests(loop: Loop) -> tuple[Point | None, str]:
+    """The operating point, or the reason why there is none."""
+    try:
+        return loop.point(), ""
+    except ScenarioError as error:
+        return None, str(error)
