@@ -222,7 +222,7 @@ def _round_trips(tree: Mapping[str, Any], group: Mapping[str, Any], packet: floa
 
 def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, Complexes]:
     """The exact small-signal plant: from the probability to the queue (packets) and to the load, at `omega` rad/s."""
-    s: Complexes = 1j * np.asarray(omega, dtype=np.float64)
+    s: npt.NDArray[Any] = 1j * np.asarray(omega, dtype=np.float64)
     window, capacity = point.window, plant.capacity
     felt: npt.NDArray[Any] = np.zeros_like(s)  # what the probability does to the arrivals, the queue held
     moved: npt.NDArray[Any] = np.zeros_like(s)  # what a longer queue does to them
