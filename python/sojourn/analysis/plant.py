@@ -234,11 +234,12 @@ def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, C
         moved -= each.flows * window / (rtt**2 * capacity)
     passing = (1 - point.probability) if plant.drops else 1.0
     if point.queue <= 0:
-        return np.zeros_like(s), np.asarray(felt / capacity, dtype=np.complex128)
+        none: Complexes = np.zeros(len(s), dtype=np.complex128)
+        return none, np.asarray(felt / capacity, dtype=np.complex128)
     # s q = passing * arrivals, less what is dropped of them.
     lost = point.load * capacity if plant.drops else 0.0
     queue = (passing * felt - lost) / (s - passing * moved)
-    return queue, np.asarray((felt + moved * queue) / capacity, dtype=np.complex128)
+    return np.asarray(queue, dtype=np.complex128), np.asarray((felt + moved * queue) / capacity, dtype=np.complex128)
 
 
 @dataclass(frozen=True)

@@ -196,7 +196,7 @@ def _margins(_outcome: Outcome, _spec: Mapping[str, Any]) -> Figure:
     spans, weights = np.linspace(0.05, 1.43, 100), np.geomspace(0.001, 0.9, 100)
     with figure(PAGE, 2.3) as made:
         first, second, third = made.subplots(1, 3)
-        first.plot(sources, [led_margin(n, 200, 0.06) for n in sources], marker="o", linestyle="none")
+        first.plot(sources, [led_margin(float(n), 200, 0.06) for n in sources], marker="o", linestyle="none")
         second.plot(spans, [led_margin(5, 200, 0.06, span=s) for s in spans])
         third.loglog(weights, [max(led_margin(5, 200, 0.06, weight=w), np.nan) for w in weights])
         first.set(xlabel="sources", ylabel="delay margin (s)")
