@@ -117,6 +117,34 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
         refused(capsys, *arguments)
 
 
+def test_a_folder_that_is_a_file_is_refused_before_the_run(capsys, dumbbell, here):
+    (here / "file").touch()
+    for command in (["run", str(dumbbell)], ["compare", str(dumbbell), "--queues", "red"], ["reproduce", "lehto"]):
+        assert "is a file, taken is a folder" in refused(capsys, *command, "--out", "file/deep")
+
+
+def test_what_is_not_a_summary_is_refused(capsys, here):
+    for text in ("", "a,b\n1,2\n"):
+        (here / "summary.csv").write_text(text)
+        assert "not a summary" in refused(capsys, "plot", str(here))
+
+
+def test_seeds_and_threads_out_of_range_are_refused(capsys, dumbbell):
+    for option, value in (("--seed", "-1"), ("--seed", str(2**63)), ("--threads", "100000"), ("--threads", "-1")):
+        assert option in refused(capsys, "run", str(dumbbell), option, value)
+
+
+@engine_only
+def test_a_changed_scenario_is_refused_without_the_place_of_a_text_that_nobody_wrote(capsys, dumbbell):
+    said = refused(capsys, "run", str(dumbbell), "--set", "links.bottleneck.rate=10")
+    assert f"{dumbbell} with links.bottleneck.rate=10: links.bottleneck.rate: given 10" in said
+
+
+def test_a_mark_before_the_text_is_no_matter(capsys, dumbbell):
+    dumbbell.write_bytes(b"\xef\xbb\xbf" + dumbbell.read_bytes())
+    assert main(["check", str(dumbbell)]) == 0
+
+
 def write(folder, text):
     (folder / "bad.toml").write_text(text)
     return str(folder / "bad.toml")

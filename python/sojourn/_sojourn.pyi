@@ -54,6 +54,8 @@ def registry() -> str:
 def surface(queue: str, backlog: Array, change: Array) -> Array:
     """Drop probability of a sampled queue law, given as a JSON queue table: one row a backlog, one column a change."""
 
+def quantity(kind: str, text: str) -> float:
+    """A quantity as scenarios write it, in seconds, bits a second or bytes: kind `time`, `rate` or `size`."""
 Factories = Mapping[str, Callable[[], object]]
 
 def fluid(queue: str, plant: str, run: str, laws: Factories | None = None) -> dict[str, Array]:

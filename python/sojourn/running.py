@@ -34,7 +34,8 @@ def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> 
     `step(sample)` returns the drop probability until the next step, once per `interval` of the queue.
     """
     loaded = load(scenario)
-    text, series = _sojourn.run(loaded.to_toml(), loaded.label, seed, dict(laws) if laws else None)
+    with loaded.refusals():
+        text, series = _sojourn.run(loaded.to_toml(), loaded.label, seed, dict(laws) if laws else None)
     return Record.from_json(text, series)
 
 
@@ -124,4 +125,8 @@ def run_jobs(
 def _keys(jobs: Sequence[Job]) -> list[str]:
     """The content key of each job."""
     engine = engine_identity()
-    return [_sojourn.key(job.scenario.to_toml(), job.scenario.label, job.seed, engine) for job in jobs]
+    keys: list[str] = []
+    for job in jobs:
+        with job.scenario.refusals():
+            keys.append(_sojourn.key(job.scenario.to_toml(), job.scenario.label, job.seed, engine))
+    return keys

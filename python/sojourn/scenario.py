@@ -5,15 +5,17 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import tomli_w
 
 from sojourn import _sojourn, paths
-from sojourn.errors import UserError
+from sojourn.errors import ScenarioError, UserError
 
 Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
 
@@ -97,7 +99,19 @@ class Scenario(MutableMapping[str, Any]):
 
     def canonical(self) -> str:
         """The resolved scenario as JSON; raises `ScenarioError` where it cannot be run."""
-        return _sojourn.check(self.to_toml(), self.label)
+        with self.refusals():
+            return _sojourn.check(self.to_toml(), self.label)
+
+    @contextmanager
+    def refusals(self) -> Iterator[None]:
+        """Takes line and column out of the engine's refusals where they would be those of a text that nobody wrote."""
+        try:
+            yield
+        except ScenarioError as error:
+            place = re.match(re.escape(self.label) + r":\d+:\d+: ", str(error))
+            if self._text is not None or place is None:
+                raise
+            raise ScenarioError(f"{self.label}: {str(error)[place.end() :]}") from None
 
 
 def plain(value: Any) -> Any:
@@ -116,7 +130,7 @@ def plain(value: Any) -> Any:
 def read_text(path: Path, what: str = "file") -> str:
     """The text of a file that a user named."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
     except OSError as error:
         raise UserError(f"{path}: cannot read this {what}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:

@@ -97,7 +97,7 @@ def _read(stream: IO[str]) -> _Output:
                 sizes[link] = _Integral(size, now)
         elif word[0] == "F":
             out.flows.setdefault(int(word[1]), []).append(int(word[2]))
-        else:
+        elif word[:2] != ["cmd", "select_ca"]:
             raise OracleError(f"ns-2 printed {line.strip()!r}")
     return out
 

@@ -6,6 +6,7 @@ What ns-2.35 does differently, and what is done about it:
 - `window_` is both the receive window and the first ssthresh.
 - FTP over one-way agents opens with a SYN of 40 bytes that counts as packet 0.
 - Access links have queues too: theirs is a million packets, so that nothing is lost there.
+- `profile = "ns2-linux"` is Agent/TCP/Linux with timestamps and `select_ca` reno or cubic (v2.1), over a Sack1 sink.
 - A WebTraf client asks with a packet of its own, over a connection of its own, before the server answers.
 - The default random generator is seeded once per run, from the scenario's `seed`.
 
@@ -25,10 +26,11 @@ from .queues import Queue, queue, seconds
 
 _INSTANT = "1000000000000000"  # bit/s where a link has no rate: 8 fs a kilobyte
 _AGENTS = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
-_TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn"}
+_MODULES: dict[str, Table] = {"reno": {"cc": "reno"}, "cubic": {"cc": "cubic", "version": "2.1"}}
+_TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn", "handshake", "initial_ssthresh"}
 _TIMES = {"min_rto": "minrto_", "max_rto": "maxrto_", "initial_rto": "rtxcur_init_", "tick": "tcpTick_"}
 _COUNTS = {"initial_window": "windowInit_", "dupack_threshold": "numdupacks_", "limited_transmit": "singledup_"}
-_WEB = {"kind", "page_gap", "objects", "object_gap", "object_mean", "object_shape", "pages", "loop"}
+_WEB = {"kind", "page_gap", "objects", "object_gap", "object_mean", "object_shape", "pages", "loop", "request"}
 _MTU = 65000  # a UDP agent cuts what is larger than its packetSize_
 
 _PRELUDE = """\
@@ -60,6 +62,13 @@ proc tcp {{i a b kind sink settings sink_settings}} {{
     $ns attach-agent $n($b) $received($i)
     $ns connect $agent($i) $received($i)
     $agent($i) set fid_ $i
+}}
+
+# The congestion module of an Agent/TCP/Linux.
+proc linux {{i module}} {{
+    global agent
+    $agent($i) set timestamps_ true
+    $agent($i) select_ca $module
 }}
 
 proc udp {{i a b kind settings}} {{
@@ -176,12 +185,20 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
     for key in tcp:
         if key not in _TCP and key not in _TIMES and key not in _COUNTS:
             raise FieldError(f"{where}.{key}", tcp[key], "one of " + ", ".join([*_TCP, *_TIMES, *_COUNTS]) + " in ns-2")
-    if tcp.get("profile") != "ns2":
-        raise FieldError(f"{where}.profile", tcp.get("profile"), '"ns2"')
-    if tcp.get("control", {"cc": "reno"}) != {"cc": "reno"}:
-        raise FieldError(f"{where}.control", tcp["control"], '{ cc = "reno" }')
+    if tcp.get("profile") not in ("ns2", "ns2-linux"):
+        raise FieldError(f"{where}.profile", tcp.get("profile"), '"ns2" or "ns2-linux"')
+    linux = tcp["profile"] == "ns2-linux"
+    if linux:
+        tcp = {"recovery": "sack"} | tcp
+        _module(flow)
+    elif tcp.get("control", _MODULES["reno"]) != _MODULES["reno"]:
+        raise FieldError(f"{where}.control", tcp["control"], '{ cc = "reno" }, or the profile "ns2-linux"')
+    if linux and tcp["recovery"] != "sack":
+        raise FieldError(f"{where}.recovery", tcp["recovery"], '"sack" with the profile "ns2-linux"')
     if tcp.get("recovery") not in _AGENTS:
         raise FieldError(f"{where}.recovery", tcp.get("recovery"), ", ".join(_AGENTS))
+    if tcp.get("handshake", "oneway") != "oneway":
+        raise FieldError(f"{where}.handshake", tcp["handshake"], '"oneway" in ns-2')
     mss, header = size_bytes(tcp.get("mss", "1000 B"), f"{where}.mss"), size_bytes(tcp.get("header", "40 B"), where)
     settings = [
         ("packetSize_", str(mss)),
@@ -197,7 +214,26 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
     if delayed is not False:
         wait = "100 ms" if delayed is True else delayed
         sink_settings.append(("interval_", seconds(time_ns(wait, f"{where}.delayed_ack"))))
-    return "Agent/TCP/" + _AGENTS[tcp["recovery"]], sink, settings, sink_settings
+    return "Agent/TCP/" + ("Linux" if linux else _AGENTS[tcp["recovery"]]), sink, settings, sink_settings
+
+
+def _module(flow: Flow) -> str:
+    """The name of the congestion module that a flow over Agent/TCP/Linux selects."""
+    control = flow.tcp.get("control", _MODULES["reno"])
+    for name, known in _MODULES.items():
+        if control == known:
+            return name
+    taken = " or ".join(str(known) for known in _MODULES.values())
+    raise FieldError(f"flows.{flow.group}.tcp.control", control, taken)
+
+
+def _threshold(flow: Flow) -> int | None:
+    """The first ssthresh in segments where it isn't the window, which ns-2 takes by itself."""
+    if "initial_ssthresh" not in flow.tcp:
+        return None
+    mss, where = size_bytes(flow.tcp.get("mss", "1000 B"), "tcp.mss"), f"flows.{flow.group}.tcp"
+    threshold = _window(flow.tcp["initial_ssthresh"], mss, f"{where}.initial_ssthresh")
+    return None if threshold == _window(flow.tcp.get("window", "20 packets"), mss, f"{where}.window") else threshold
 
 
 def _udp_settings(flow: Flow) -> tuple[str, list[tuple[str, str]]]:
@@ -234,6 +270,11 @@ def _web_words(flow: Flow) -> list[str]:
             raise FieldError(f"{where}.{key}", traffic[key], "one of " + ", ".join(sorted(_WEB)))
     if flow.stop is not None:
         raise FieldError(f"flows.{flow.group}.stop", flow.stop, "nothing for web in ns-2")
+    mss = size_bytes(flow.tcp.get("mss", "1000 B"), f"flows.{flow.group}.tcp.mss")
+    if "request" in traffic and size_bytes(traffic["request"], f"{where}.request") != mss:
+        raise FieldError(f"{where}.request", traffic["request"], f"one full segment, {mss} B, in ns-2")
+    if _threshold(flow) is not None:
+        raise FieldError(f"flows.{flow.group}.tcp.initial_ssthresh", flow.tcp["initial_ssthresh"], "window for web in ns-2")
     agent, sink, settings, sink_settings = _tcp_settings(flow)
     loop = traffic.get("loop", "open")
     if loop not in ("open", "closed"):
@@ -265,7 +306,12 @@ def _flow_lines(plan: Plan) -> list[str]:
             size = flow.traffic.get("size")
             amount = -1 if size is None else size_bytes(size, f"{where}.size")
             lines.append(f"tcp {i} {a} {b} {agent} {sink} {_pairs(settings)} {_pairs(sink_settings)} ;# {flow.name}")
+            if agent == "Agent/TCP/Linux":
+                lines.append(f"linux {i} {_module(flow)}")
             lines.append(f'$ns at {at} "$agent({i}) send {amount}"')
+            threshold = _threshold(flow)
+            if threshold is not None:  # the run begins with a reset that makes it the window
+                lines.append(f'$ns at 0.0 "$agent({i}) set ssthresh_ {threshold}"')
             stop = f"$agent({i}) advance 0; $agent({i}) close"
         elif kind in ("cbr", "onoff"):
             application, settings = _udp_settings(flow)

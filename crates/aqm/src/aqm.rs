@@ -1,6 +1,6 @@
 //! What an algorithm sees and what it answers.
 
-use crate::Law;
+use crate::{FlowQueuing, Law};
 use alloc::string::String;
 use core::fmt;
 use sojourn_units::{Bytes, Duration, Probability, Rate, Stream, Time};
@@ -43,6 +43,9 @@ pub enum Verdict {
     Drop,
     /// Drop it and the packet that waits at this position (0 is the head), both to signal congestion.
     DropBoth(u32),
+    /// On arrival only: show the packet that waits at this position to [`Aqm::on_look`], which decides.
+    /// Asks for [`Needs::waiting_packets`].
+    Look(u32),
 }
 
 /// What a host must supply for an algorithm to work; a host that can't refuses before the run.
@@ -56,8 +59,10 @@ pub struct Needs {
     pub waiting_packets: bool,
     /// [`Arrival::rtt_hint_ms`].
     pub rtt_hints: bool,
-    /// The number of active flows.
+    /// The number of active flows, told by [`Aqm::on_flows`].
     pub flow_count: bool,
+    /// A queue for each flow, scheduled as told: the algorithm then sees the backlog of the departing packet's own queue.
+    pub flow_queues: Option<FlowQueuing>,
 }
 
 /// The link an algorithm is put on: what automatic parameters are derived from.
@@ -125,8 +130,24 @@ pub trait Aqm {
         Verdict::Pass
     }
 
+    /// The waiting packet that [`Verdict::Look`] asked for, `None` where nobody waits at that position. Another
+    /// [`Verdict::Look`] shows another packet.
+    fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        let _ = (arrival, shown, backlog, random);
+        Verdict::Pass
+    }
+
     /// A packet was lost because the queue was full, whatever the verdict had been.
     fn on_overflow(&mut self) {}
+
+    /// The last verdict was [`Verdict::Mark`] and the packet was dropped: ECN is off, or it can't carry a mark.
+    fn on_unmarkable(&mut self) {}
+
+    /// From `now` on so many flows are active. Called only with [`Needs::flow_count`], and before anything else that
+    /// happens at that time; until then there are none.
+    fn on_flows(&mut self, now: Time, active: u32) {
+        let _ = (now, active);
+    }
 
     /// The span between calls of [`Aqm::on_update`], `None` for an algorithm without a timer.
     /// Above zero. The first call comes when [`Aqm::first_update`] says so.

@@ -15,9 +15,11 @@ mod gate;
 mod law;
 mod qdisc;
 mod registry;
+mod scheduler;
 
 pub use aqm::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
 pub use gate::{Bernoulli, Gate, Scaled, Spread};
 pub use law::{Law, Sample, Sampled};
 pub use qdisc::{Admission, Counters, Decision, DropReason, Limit, Packet, Qdisc};
 pub use registry::{AnyAqm, AqmConfig, Entry, Plugin, REGISTRY};
+pub use scheduler::FlowQueuing;

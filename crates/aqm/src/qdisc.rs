@@ -1,7 +1,10 @@
 //! The one owner of a queue: it asks the algorithm, applies the verdict and keeps the accounts.
 
+use crate::scheduler::FlowQueues;
 use crate::{AnyAqm, Aqm, Arrival, Backlog, Verdict};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use core::mem::replace;
 use sojourn_units::{Duration, Stream, Time};
 
 /// How much may wait.
@@ -70,6 +73,8 @@ pub enum Decision {
     Drop(DropReason),
     /// It is dropped, and so is the packet waiting at this position.
     DropBoth(u32),
+    /// The algorithm wants to see the packet waiting at this position before it decides ([`Admission::show`]).
+    Look(u32),
 }
 
 /// The door of a queue: algorithm, limit, ECN and counters, without the packets.
@@ -98,11 +103,22 @@ impl Admission {
     ///
     /// A packet that finds the queue full is lost whatever the algorithm says, but the algorithm sees
     /// it first (as in ns-2's RED and Linux's sch_red).
-    #[inline]
+    #[inline(always)]
     pub fn admit(&mut self, arrival: &Arrival, can_mark: bool, backlog: &Backlog) -> Decision {
         self.counters.arrived += 1;
         self.counters.arrived_bytes += u64::from(arrival.size);
         let verdict = self.aqm.on_enqueue(arrival, backlog, &mut self.random);
+        self.settle(verdict, arrival, can_mark, backlog)
+    }
+
+    /// Shows the algorithm a waiting packet that it asked for, and decides about the arriving one.
+    pub fn show(&mut self, arrival: &Arrival, shown: Option<&Arrival>, can_mark: bool, backlog: &Backlog) -> Decision {
+        let verdict = self.aqm.on_look(arrival, shown, backlog, &mut self.random);
+        self.settle(verdict, arrival, can_mark, backlog)
+    }
+
+    #[inline]
+    fn settle(&mut self, verdict: Verdict, arrival: &Arrival, can_mark: bool, backlog: &Backlog) -> Decision {
         let full = match self.limit {
             // A packet that finds the link idle goes straight to it.
             _ if backlog.idle_since.is_some() => false,
@@ -110,7 +126,7 @@ impl Admission {
             Limit::Bytes(limit) => backlog.bytes + u64::from(arrival.size) > limit,
         };
         // As in Linux's sch_choke, a packet drawn from the queue goes even when the arriving one finds it full.
-        if full && !matches!(verdict, Verdict::DropBoth(_)) {
+        if full && !matches!(verdict, Verdict::DropBoth(_) | Verdict::Look(_)) {
             self.aqm.on_overflow();
             return self.dropped(arrival.size, DropReason::Tail);
         }
@@ -136,8 +152,12 @@ impl Admission {
                 self.counters.marked += 1;
                 Decision::EnqueueMarked
             }
-            Verdict::Mark => self.dropped(size, DropReason::Early),
+            Verdict::Mark => {
+                self.aqm.on_unmarkable();
+                self.dropped(size, DropReason::Early)
+            }
             Verdict::Drop => self.dropped(size, DropReason::Forced),
+            Verdict::Look(position) => Decision::Look(position),
             Verdict::DropBoth(position) => {
                 self.counters.drop(size, DropReason::Early);
                 Decision::DropBoth(position)
@@ -175,10 +195,19 @@ pub trait Packet {
 #[derive(Clone, Debug)]
 pub struct Qdisc<P> {
     door: Admission,
-    waiting: VecDeque<(Time, P)>,
+    waiting: Waiting<P>,
     bytes: u64,
     departed: u64,
     next_update: Time,
+}
+
+/// The packets that wait, in the order of their service.
+#[derive(Clone, Debug)]
+enum Waiting<P> {
+    /// First in, first out.
+    One(VecDeque<(Time, P)>),
+    /// A queue for each flow, and what may wait in all of them together.
+    Flows(Box<FlowQueues<P>>, Limit),
 }
 
 /// The shortest interval of a timer, so that even a plug-in that asks for none gets on.
@@ -186,9 +215,14 @@ const TICK: Duration = Duration::from_nanos(1);
 
 impl<P: Packet> Qdisc<P> {
     /// An empty queue behind `door`.
-    pub fn new(door: Admission) -> Self {
+    pub fn new(mut door: Admission) -> Self {
         let next_update = door.aqm.first_update();
-        Qdisc { door, waiting: VecDeque::new(), bytes: 0, departed: 0, next_update }
+        let waiting = match door.aqm.needs().flow_queues {
+            None => Waiting::One(VecDeque::new()),
+            // The arriving packet is never the one to go: room is made at the longest queue.
+            Some(queuing) => Waiting::Flows(Box::new(FlowQueues::new(queuing)), replace(&mut door.limit, Limit::Packets(u32::MAX))),
+        };
+        Qdisc { door, waiting, bytes: 0, departed: 0, next_update }
     }
 
     /// The accounts.
@@ -201,9 +235,17 @@ impl<P: Packet> Qdisc<P> {
         &self.door.aqm
     }
 
+    /// Tells the algorithm that from `now` on so many flows are active.
+    pub fn set_flows(&mut self, now: Time, active: u32) {
+        self.door.aqm.on_flows(now, active);
+    }
+
     /// Packets waiting.
     pub fn packets(&self) -> u32 {
-        self.waiting.len() as u32
+        match &self.waiting {
+            Waiting::One(queue) => queue.len() as u32,
+            Waiting::Flows(queues, _) => queues.packets(),
+        }
     }
 
     /// Bytes waiting.
@@ -217,7 +259,7 @@ impl<P: Packet> Qdisc<P> {
     }
 
     fn backlog(&self, idle_since: Option<Time>) -> Backlog {
-        Backlog { packets: self.waiting.len() as u32, bytes: self.bytes, idle_since }
+        Backlog { packets: self.packets(), bytes: self.bytes, idle_since }
     }
 
     /// Runs the algorithm's timer if it is due. A host calls this at [`Qdisc::next_update`], before anything else
@@ -235,28 +277,70 @@ impl<P: Packet> Qdisc<P> {
     pub fn enqueue(&mut self, now: Time, mut packet: P, idle_since: Option<Time>, mut dropped: impl FnMut(P, DropReason)) {
         let arrival = view(now, &packet);
         let backlog = self.backlog(idle_since);
-        match self.door.admit(&arrival, packet.can_mark(), &backlog) {
+        let mut decision = self.door.admit(&arrival, packet.can_mark(), &backlog);
+        while let Decision::Look(position) = decision {
+            let shown = match &self.waiting {
+                Waiting::One(queue) => queue.get(position as usize).map(|(since, other)| view(*since, other)),
+                Waiting::Flows(..) => None,
+            };
+            decision = self.door.show(&arrival, shown.as_ref(), packet.can_mark(), &backlog);
+        }
+        match decision {
             Decision::Drop(reason) => return dropped(packet, reason),
             Decision::DropBoth(position) => {
                 self.drop_waiting(position, &mut dropped);
                 return dropped(packet, DropReason::Early);
             }
             Decision::EnqueueMarked => packet.mark(),
-            Decision::Enqueue => {}
+            Decision::Enqueue | Decision::Look(_) => {}
         }
         self.bytes += u64::from(arrival.size);
-        self.waiting.push_back((now, packet));
+        match &mut self.waiting {
+            Waiting::One(queue) => queue.push_back((now, packet)),
+            Waiting::Flows(queues, _) => queues.push(now, packet),
+        }
+        // A packet that finds the link idle goes straight to it.
+        if idle_since.is_none() {
+            self.make_room(&mut dropped);
+        }
+    }
+
+    /// Drops from the head of the longest queue as long as all of them together hold too much (rfc8290#4.1.3).
+    fn make_room(&mut self, dropped: &mut impl FnMut(P, DropReason)) {
+        let Waiting::Flows(queues, limit) = &mut self.waiting else { return };
+        let over = |packets: u32, bytes: u64| match *limit {
+            Limit::Packets(limit) => packets > limit,
+            Limit::Bytes(limit) => bytes > limit,
+        };
+        while over(queues.packets(), self.bytes) {
+            let Some(packet) = queues.drop_longest() else { return };
+            self.bytes -= u64::from(packet.size());
+            self.door.counters.drop(packet.size(), DropReason::Tail);
+            self.door.aqm.on_overflow();
+            dropped(packet, DropReason::Tail);
+        }
     }
 
     /// The next packet to send at `now` and how long it waited; packets that the algorithm drops at
     /// the head are given to `dropped`.
     pub fn dequeue(&mut self, now: Time, mut dropped: impl FnMut(P, DropReason)) -> Option<(P, Duration)> {
-        while let Some((since, mut packet)) = self.waiting.pop_front() {
-            self.bytes -= u64::from(packet.size());
+        loop {
+            let (since, mut packet, backlog, queue) = match &mut self.waiting {
+                Waiting::One(queue) => {
+                    let (since, packet) = queue.pop_front()?;
+                    self.bytes -= u64::from(packet.size());
+                    (since, packet, Backlog { packets: queue.len() as u32, bytes: self.bytes, idle_since: None }, 0)
+                }
+                Waiting::Flows(queues, _) => {
+                    let (queue, since, packet) = queues.pop()?;
+                    self.bytes -= u64::from(packet.size());
+                    let (packets, bytes) = queues.backlog(queue);
+                    (since, packet, Backlog { packets, bytes, idle_since: None }, queue)
+                }
+            };
             let (departure, sojourn) = (view(now, &packet), now.since(since));
-            let backlog = self.backlog(None);
             match self.door.release(&departure, sojourn, packet.can_mark(), &backlog) {
-                Decision::Enqueue => {}
+                Decision::Enqueue | Decision::Look(_) => {}
                 Decision::EnqueueMarked => packet.mark(),
                 Decision::Drop(reason) => {
                     dropped(packet, reason);
@@ -268,15 +352,18 @@ impl<P: Packet> Qdisc<P> {
                     continue;
                 }
             }
+            if let Waiting::Flows(queues, _) = &mut self.waiting {
+                queues.charge(queue, departure.size);
+            }
             self.departed += 1;
             return Some((packet, sojourn));
         }
-        None
     }
 
     /// Drops the packet that waits at `position`, if there is one.
     fn drop_waiting(&mut self, position: u32, dropped: &mut impl FnMut(P, DropReason)) {
-        if let Some((_, other)) = self.waiting.remove(position as usize) {
+        let Waiting::One(queue) = &mut self.waiting else { return };
+        if let Some((_, other)) = queue.remove(position as usize) {
             self.bytes -= u64::from(other.size());
             self.door.counters.drop(other.size(), DropReason::Early);
             dropped(other, DropReason::Early);
@@ -285,7 +372,7 @@ impl<P: Packet> Qdisc<P> {
 
     /// Whether every packet that arrived has departed, was dropped or still waits.
     pub fn balances(&self) -> bool {
-        self.door.counters.arrived == self.departed + self.door.counters.dropped() + self.waiting.len() as u64
+        self.door.counters.arrived == self.departed + self.door.counters.dropped() + u64::from(self.packets())
     }
 }
 
@@ -297,7 +384,6 @@ fn view(now: Time, packet: &impl Packet) -> Arrival {
 mod tests {
     use super::*;
     use crate::{Needs, Plugin};
-    use alloc::boxed::Box;
     use std::vec::Vec;
 
     /// Answers from a script: one verdict for each arrival, one for each departure.
@@ -351,7 +437,8 @@ mod tests {
         }
     }
 
-    const HEAD_DROP: Needs = Needs { departures: true, head_drop: true, waiting_packets: false, rtt_hints: false, flow_count: false };
+    const HEAD_DROP: Needs =
+        Needs { departures: true, head_drop: true, waiting_packets: false, rtt_hints: false, flow_count: false, flow_queues: None };
 
     fn queue(arrivals: &[Verdict], departures: &[Verdict], needs: Needs, limit: Limit, ecn: bool) -> Qdisc<Parcel> {
         let scripted = Scripted { arrivals: arrivals.to_vec(), departures: departures.to_vec(), needs };

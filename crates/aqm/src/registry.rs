@@ -89,8 +89,17 @@ macro_rules! registry {
             fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
                 match self { $(AnyAqm::$variant(a) => a.on_dequeue(departure, sojourn, backlog),)* AnyAqm::Custom(a) => a.on_dequeue(departure, sojourn, backlog) }
             }
+            fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, backlog: &Backlog, random: &mut Stream) -> Verdict {
+                match self { $(AnyAqm::$variant(a) => a.on_look(arrival, shown, backlog, random),)* AnyAqm::Custom(a) => a.on_look(arrival, shown, backlog, random) }
+            }
             fn on_overflow(&mut self) {
                 match self { $(AnyAqm::$variant(a) => a.on_overflow(),)* AnyAqm::Custom(a) => a.on_overflow() }
+            }
+            fn on_unmarkable(&mut self) {
+                match self { $(AnyAqm::$variant(a) => a.on_unmarkable(),)* AnyAqm::Custom(a) => a.on_unmarkable() }
+            }
+            fn on_flows(&mut self, now: Time, active: u32) {
+                match self { $(AnyAqm::$variant(a) => a.on_flows(now, active),)* AnyAqm::Custom(a) => a.on_flows(now, active) }
             }
             fn update_interval(&self) -> Option<Duration> {
                 match self { $(AnyAqm::$variant(a) => a.update_interval(),)* AnyAqm::Custom(a) => a.update_interval() }
@@ -123,6 +132,16 @@ registry! {
     "avq" Avq(avq::Params => avq::Avq): "adaptive virtual queue, Kunniyur and Srikant 2001",
     "blue" Blue(blue::Params => blue::Blue): "one probability moved by losses and idleness, Feng et al. 1999",
     "pd" Pd(pd::Params => crate::Sampled<pd::PdLaw, crate::Bernoulli>): "linear proportional-derivative control of the queue, Lehto et al. 2005",
+    "cpc" Cpc(cpc::Params => crate::Sampled<cpc::CpcLaw, crate::Bernoulli>): "cascade of a window loop and a queue loop, To, Thi and Hwang 2015",
     "external" External(external::Params => external::External): "a law that the caller supplies, such as one written in Python",
     "fuzzy-red" FuzzyRed(fuzzy_red::Params => crate::Sampled<fuzzy_red::FuzzyLaw, crate::Bernoulli>): "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
+    "codel" Codel(codel::Params => codel::Codel): "controlled delay: drops by how long packets waited, RFC 8289",
+    "fq-codel" FqCodel(fq_codel::Params => fq_codel::FqCodel): "a queue for each flow, each under CoDel, RFC 8290",
+    "fuzzy-rtt" FuzzyRtt(fuzzy_rtt::Params => fuzzy_rtt::FuzzyRtt): "a fuzzy law for each class of round-trip times, Boudi and Loudini 2024",
+    "flc" Flc(flc::Params => crate::Sampled<flc::FlcLaw, crate::Bernoulli>): "a fuzzy controller of the queue and its change, after Ren et al. 2002",
+    "pid" Pid(pid::Params => crate::Sampled<pid::PidLaw, crate::Bernoulli>): "PID control of the queue designed for stability margins, after Fan et al. 2003",
+    "pi-rtt" PiRtt(pi_rtt::Params => pi_rtt::PiRtt): "PID whose probability falls with the square of a packet's round-trip time",
+    "pi2" Pi2(pi2::Params => pi2::Pi2): "PI control of the delay with a squared output, the base law of RFC 9332",
+    "choke" Choke(choke::Params => choke::Choke): "RED that drops an arriving packet and a drawn one of the same flow, Pan et al. 2000",
+    "choker" Choker(choker::Params => choker::Choker): "CHOKe with draws that follow the load, after Lu et al. 2014",
 }

@@ -1,6 +1,6 @@
 //! Slow start below a threshold, a law above it: the frame of NewReno, CUBIC and their kin.
 
-use crate::{Ack, Congestion, CongestionController, Start};
+use crate::{Ack, Congestion, CongestionController, HyStart, Start};
 use sojourn_units::Time;
 
 /// What distinguishes one classic controller from another: growth above the threshold and the cut.
@@ -13,6 +13,10 @@ pub trait WindowLaw {
 
     /// The new threshold after a timeout with this window in use.
     fn threshold_after_rto(&mut self, now: Time, window: f64) -> f64;
+
+    /// Sees every acknowledgement first, whether the window may grow or not.
+    #[inline]
+    fn observe(&mut self, _ack: &Ack) {}
 }
 
 /// Slow start (RFC 5681 section 3.1) and a [`WindowLaw`].
@@ -20,27 +24,57 @@ pub trait WindowLaw {
 pub struct Classic<L> {
     cwnd: f64,
     ssthresh: f64,
+    /// Ends the first slow start early, where asked for.
+    hystart: Option<HyStart>,
     law: L,
 }
 
 impl<L: WindowLaw> Classic<L> {
     /// A controller at the start of a connection.
     pub fn new(start: Start, law: L) -> Self {
-        Classic { cwnd: start.window, ssthresh: start.ssthresh, law }
+        Classic { cwnd: start.window, ssthresh: start.ssthresh, hystart: None, law }
+    }
+
+    /// The same controller with another first slow start.
+    #[must_use]
+    pub fn with_hystart(self, hystart: Option<HyStart>) -> Self {
+        Classic { hystart, ..self }
+    }
+
+    fn slow_start(&mut self, ack: &Ack) {
+        let Some(hystart) = &mut self.hystart else {
+            self.cwnd += ack.acked.min(1.0);
+            return;
+        };
+        self.cwnd += hystart.growth(ack);
+        if hystart.done() {
+            self.ssthresh = self.cwnd;
+            self.hystart = None;
+        }
     }
 }
 
 impl<L: WindowLaw> CongestionController for Classic<L> {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        self.cwnd = if self.cwnd < self.ssthresh { self.cwnd + ack.acked.min(1.0) } else { self.law.grow(self.cwnd, ack) };
+        self.law.observe(ack);
+        if ack.recovering || !ack.window_limited {
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            self.slow_start(ack);
+        } else {
+            self.cwnd = self.law.grow(self.cwnd, ack);
+        }
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
+        self.hystart = None;
         (self.ssthresh, self.cwnd) = self.law.cut(event);
     }
 
     fn on_rto(&mut self, now: Time, window: f64) {
+        self.hystart = None;
         self.ssthresh = self.law.threshold_after_rto(now, window);
         self.cwnd = 1.0;
     }

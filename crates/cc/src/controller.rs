@@ -5,7 +5,7 @@ use alloc::string::String;
 use core::fmt;
 use sojourn_units::{Duration, Rate, Time};
 
-/// An acknowledgement of new data outside loss recovery.
+/// An acknowledgement: of new data, or of data beyond a hole while losses are repaired.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// When it arrived.
@@ -24,6 +24,30 @@ pub struct Ack {
     pub in_flight: f64,
     /// Whether the window, and not the application or the receiver, held the sender back.
     pub window_limited: bool,
+    /// Whether losses are being repaired: samples count, the window must not grow.
+    pub recovering: bool,
+    /// The first byte not yet acknowledged, after this acknowledgement.
+    pub una: u64,
+    /// The byte after the last one sent.
+    pub next: u64,
+}
+
+#[cfg(test)]
+impl Ack {
+    /// One segment acknowledged at time 0 within a full window: where tests start from.
+    pub(crate) const ONE: Ack = Ack {
+        now: Time::ZERO,
+        acked: 1.0,
+        rtt: None,
+        srtt: Duration::ZERO,
+        rtt_min: Duration::ZERO,
+        one_way_delay: None,
+        in_flight: 1.0,
+        window_limited: true,
+        recovering: false,
+        una: 0,
+        next: 0,
+    };
 }
 
 /// What told of congestion.
@@ -58,7 +82,7 @@ pub struct Start {
 
 /// A congestion controller. `clone` copies all state; nothing may panic.
 pub trait CongestionController {
-    /// New data was acknowledged outside recovery.
+    /// Data was acknowledged; while `recovering` or not `window_limited` the window must not grow.
     fn on_ack(&mut self, ack: &Ack);
 
     /// Congestion was signaled.

@@ -10,8 +10,10 @@ extern crate std;
 pub mod algorithms;
 mod classic;
 mod controller;
+mod hystart;
 mod registry;
 
 pub use classic::{Classic, WindowLaw};
 pub use controller::{Ack, Congestion, CongestionController, ParamError, Signal, Start};
+pub use hystart::HyStart;
 pub use registry::{AnyController, CcConfig, Entry, REGISTRY};

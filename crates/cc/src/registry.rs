@@ -87,4 +87,5 @@ macro_rules! registry {
 
 registry! {
     "reno" Reno(reno::Params => Classic<reno::Reno>): "additive increase, half after congestion (RFC 5681)",
+    "cubic" Cubic(cubic::Params => Classic<cubic::Cubic>): "a cubic of the time since the last loss (RFC 9438, or v2.1 of Linux 2.6.22)",
 }

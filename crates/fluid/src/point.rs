@@ -34,7 +34,9 @@ pub enum NoPoint {
     #[error("{0}")]
     Plant(#[from] Refused),
     /// Whatever the queue, the law asks for less than TCP needs.
-    #[error("no equilibrium: even with {queue:.4} packets waiting the law gives a probability of {given:.4}, and these flows need {needed:.4} to keep to the link")]
+    #[error(
+        "no equilibrium: even with {queue:.4} packets waiting the law gives a probability of {given:.4}, and these flows need {needed:.4} to keep to the link"
+    )]
     TooWeak {
         /// Longest queue tried.
         queue: f64,
@@ -44,7 +46,9 @@ pub enum NoPoint {
         needed: f64,
     },
     /// The law jumps across what is needed.
-    #[error("no equilibrium: near a queue of {queue:.4} packets at load {load:.4} the law jumps between {low:.4} and {high:.4}, and these flows need {needed:.4}")]
+    #[error(
+        "no equilibrium: near a queue of {queue:.4} packets at load {load:.4} the law jumps between {low:.4} and {high:.4}, and these flows need {needed:.4}"
+    )]
     Jump {
         /// The queue at the jump.
         queue: f64,

@@ -350,7 +350,7 @@ pub fn simulate(plant: &Plant, control: &Control, run: &Run) -> Result<Trace, Re
         }
         interval.least = interval.least.min(x[QUEUE]);
         let since_first = n as f64 - system.law_first;
-        if let Some(aqm) = law.as_mut().filter(|_| since_first >= 0.0 && since_first as usize % parts == 0) {
+        if let Some(aqm) = law.as_mut().filter(|_| since_first >= 0.0 && (since_first as usize).is_multiple_of(parts)) {
             let p = system.law.last().copied().unwrap_or(start.probability);
             let span = if n == 0 { 0.0 } else { parts as f64 * step };
             system.law.push(control::step(aqm, &interval.sample(plant, p, now, span, &x)));

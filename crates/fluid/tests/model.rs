@@ -54,7 +54,13 @@ fn the_integrator_is_of_fourth_order_on_a_known_solution() {
         run.start = Start { window: w0, queue: 0.0, probability: p };
         let trace = simulate(&plant, &control, &run).unwrap();
         // Within one round trip only the given past is felt, whatever the queue does meanwhile.
-        trace.t.iter().zip(&trace.windows[0]).filter(|(t, _)| **t <= 0.8 * r).map(|(&t, &w)| (w - known(w0, p, r, t)).abs()).fold(0.0, f64::max)
+        trace
+            .t
+            .iter()
+            .zip(&trace.windows[0])
+            .filter(|(t, _)| **t <= 0.8 * r)
+            .map(|(&t, &w)| (w - known(w0, p, r, t)).abs())
+            .fold(0.0, f64::max)
     };
     let errors = [0.02, 0.01, 0.005].map(error);
     for pair in errors.windows(2) {
@@ -134,7 +140,10 @@ fn equilibria_of_led_are_those_of_its_formula() {
         let control = control(&led(max), &plant);
         let point = operating_point(&plant, &control).unwrap();
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * b.abs().max(1e-3);
-        assert!(near(point.queue, queue) && near(point.window, window) && near(point.probability, p) && near(point.load, load), "{point:?}");
+        assert!(
+            near(point.queue, queue) && near(point.window, window) && near(point.probability, p) && near(point.load, load),
+            "{point:?}"
+        );
         // And the trajectory goes there.
         let trace = simulate(&plant, &control, &run(300.0, 0.001)).unwrap();
         let last = |column: &[f64]| *column.last().unwrap();

@@ -5,7 +5,7 @@ use crate::recorder::Recorder;
 use sojourn_aqm::{Admission, AnyAqm, AqmConfig, Bernoulli, Law, Limit, Plugin, Sampled};
 use sojourn_scenario::plan::{Link, Plan};
 use sojourn_scenario::{Amount, check, written};
-use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
+use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
 use sojourn_sim::{FlowConfig, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
@@ -91,6 +91,10 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
     let (mut flows, mut sessions) = (Vec::new(), Vec::new());
     for flow in &plan.flows {
         let stack = flow.tcp.as_ref().map(|tcp| stacks.position(tcp));
+        if let Some(TcpParams { min_rto, max_rto, .. }) = stack.map(|at| &stacks.params[at as usize]).filter(|p| p.min_rto > p.max_rto) {
+            let group = &plan.groups[flow.group as usize].name;
+            return Err(Error::Build(format!("flows.{group}.tcp.min_rto: given {min_rto}, taken is at most max_rto ({max_rto})")));
+        }
         match session(&flow.traffic) {
             Some(kind) => sessions.push(SessionConfig {
                 name: flow.name.clone(),
@@ -123,6 +127,7 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
         stacks: stacks.params,
         flows,
         sessions,
+        all_events: false,
     };
     let mut world = World::watched(config, Recorder::new(plan)).map_err(|error| Error::Build(error.to_string()))?;
     for trace in [&plan.trace.queue, &plan.trace.throughput].into_iter().flatten() {
@@ -157,9 +162,11 @@ fn limit(limit: Amount) -> Limit {
 fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {
     if let AqmConfig::External(params) = &queue.aqm {
         let Some(factory) = laws.get(&params.law) else {
-            let known: Vec<_> = laws.keys().map(String::as_str).collect();
-            let name = &link.name;
-            return Err(Error::Build(format!("links.{name}.queue.law: given \"{}\", taken is one of {known:?}", params.law)));
+            let taken = match laws.keys().map(String::as_str).collect::<Vec<_>>().join(", ") {
+                known if known.is_empty() => "the name of a law that a run from Python is given, which this one is not".to_string(),
+                known => format!("one of {known}"),
+            };
+            return Err(Error::Build(format!("links.{}.queue.law: given \"{}\", taken is {taken}", link.name, params.law)));
         };
         return Ok(external(factory(params.interval)));
     }
@@ -226,6 +233,7 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
     let mut p = match tcp.profile {
         written::Profile::Rfc => TcpParams::rfc(),
         written::Profile::Ns2 => TcpParams::ns2(),
+        written::Profile::Ns2Linux => TcpParams::ns2_linux(),
         written::Profile::Linux => TcpParams::linux(),
     };
     let o = &tcp.options;
@@ -233,6 +241,11 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         ($($field:ident),*) => { $(if let Some(value) = o.$field { p.$field = value; })* };
     }
     take!(min_rto, max_rto, initial_rto, tick, limited_transmit, timestamps, dupack_threshold, ack_every, ecn);
+    take!(restart_after_idle, clock_skew_ppm);
+    // Exact clocks have no ticks to count in.
+    p.tick_arithmetic &= p.tick > Duration::ZERO;
+    p.reader = o.reader;
+    p.clock_offset = o.clock_offset.map_or(p.clock_offset, |ahead| ahead.as_nanos() as i64);
     p.mss = o.mss.map_or(p.mss, |mss| mss.0 as u32);
     p.header = o.header.map_or(p.header, |header| header.0 as u32);
     if let Some(window) = o.window {
@@ -255,15 +268,21 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         written::Handshake::Oneway => Handshake::OneWay,
         written::Handshake::Threeway => Handshake::ThreeWay,
     });
+    p.rtt_hint = match o.rtt_hint {
+        None => p.rtt_hint,
+        Some(written::Switched::Off) => RttHint::Off,
+        Some(written::Switched::On) => RttHint::Smoothed,
+        Some(written::Switched::Time(time)) => RttHint::Claimed((time.as_nanos() / 1_000_000).clamp(1, 0xffff) as u16),
+    };
     p.delayed_ack = match o.delayed_ack {
         None => p.delayed_ack,
-        Some(written::DelayedAck::Off) => None,
-        Some(written::DelayedAck::On) => Some(p.delayed_ack.unwrap_or(match tcp.profile {
-            written::Profile::Ns2 => Duration::from_millis(100),
+        Some(written::Switched::Off) => None,
+        Some(written::Switched::On) => Some(p.delayed_ack.unwrap_or(match tcp.profile {
+            written::Profile::Ns2 | written::Profile::Ns2Linux => Duration::from_millis(100),
             written::Profile::Linux => Duration::from_millis(40),
             written::Profile::Rfc => Duration::from_millis(200),
         })),
-        Some(written::DelayedAck::Time(time)) => Some(time),
+        Some(written::Switched::Time(time)) => Some(time),
     };
     p
 }

@@ -76,7 +76,8 @@ fn control_of(queue: &str, table: &Table<'_>, plant: &Plant, laws: Option<&Bound
         .map_err(|error| refused(format!("queue: {error}")))?;
     if let AqmConfig::External(params) = &config {
         let known = laws.map_or_else(|| Ok(Default::default()), |laws| from_python(laws, trouble))?;
-        let law = known.get(&params.law).ok_or_else(|| refused(format!("queue.law: given \"{}\": no such law was supplied", params.law)))?;
+        let law =
+            known.get(&params.law).ok_or_else(|| refused(format!("queue.law: given \"{}\": no such law was supplied", params.law)))?;
         return Ok(Control::law(sojourn_lab::external(law(params.interval))));
     }
     let mean = table.number("mean_packet", plant.packet).map_err(refused)?;

@@ -187,6 +187,12 @@ fn surface<'py>(
     PyArray2::from_vec2(py, &rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
+/// A quantity as scenarios write it, in seconds, bits a second or bytes by its kind: `time`, `rate` or `size`.
+#[pyfunction]
+fn quantity(kind: &str, text: &str) -> PyResult<f64> {
+    listing::quantity(kind, text).map_err(refused)
+}
+
 #[pymodule]
 fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
@@ -199,6 +205,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(surface, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::fluid, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::operating_point, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::law_response, module)?)?;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use sojourn_aqm::{Aqm, AqmConfig, Backlog, Link};
 use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{parse_bytes, parse_duration, parse_rate};
 
 /// `aqm`, `cc`, `traffic` and `profile`: name, summary, parameters with defaults.
 pub fn registry() -> Result<String, serde_json::Error> {
@@ -69,4 +70,15 @@ pub fn surface(queue: &str, backlog: &[f64], change: &[f64]) -> Result<Vec<Vec<f
         law.probability().get()
     };
     Ok(backlog.iter().map(|&now| change.iter().map(|&step| point(now, step)).collect()).collect())
+}
+
+/// A quantity in seconds, bits a second or bytes.
+pub fn quantity(kind: &str, text: &str) -> Result<f64, String> {
+    let value = match kind {
+        "time" => parse_duration(text).map(|time| time.as_secs_f64()),
+        "rate" => parse_rate(text).map(|rate| rate.as_bps() as f64),
+        "size" => parse_bytes(text).map(|bytes| bytes.0 as f64),
+        _ => return Err(format!("quantity: kind {kind:?}: taken are time, rate, size")),
+    };
+    value.map_err(|error| error.to_string())
 }

@@ -73,6 +73,10 @@ pub(crate) fn humanize(message: &str) -> String {
     if let Some((name, taken)) = message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", ")) {
         return unknown("", name.trim_matches('`'), &backticked(taken));
     }
+    if let Some((given, taken)) = message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected an array of length "))
+    {
+        return format!("given a list of {given}, taken is a list of {taken}");
+    }
     for kind in ["invalid type: ", "invalid value: "] {
         if let Some((given, taken)) = message.strip_prefix(kind).and_then(|rest| rest.rsplit_once(", expected ")) {
             return format!("given {}, taken is {}", value_in_words(given), kind_in_words(taken));
@@ -104,7 +108,7 @@ fn backticked(text: &str) -> Vec<String> {
 fn value_in_words(given: &str) -> String {
     for kind in ["integer `", "floating point `", "boolean `", "character `"] {
         if let Some(value) = given.strip_prefix(kind) {
-            return value.trim_end_matches('`').to_string();
+            return value.trim_end_matches(" as i128").trim_end_matches(" as u128").trim_end_matches('`').to_string();
         }
     }
     match given {
@@ -124,6 +128,7 @@ fn kind_in_words(taken: &str) -> String {
         "i64" | "i32" => "a whole number".to_string(),
         "f64" | "f32" => "a number".to_string(),
         "a boolean" => "true or false".to_string(),
+        "any valid TOML value" => format!("a whole number of at most {}", i64::MAX),
         "a sequence" => "a list".to_string(),
         "a map" => "a table".to_string(),
         "a string" | "string or map" => "text in quotes".to_string(),
@@ -180,6 +185,11 @@ mod tests {
         assert_eq!(humanize("invalid type: integer `10`, expected a rate"), "given 10, taken is a rate");
         assert_eq!(humanize("invalid value: integer `-1`, expected u32"), "given -1, taken is a whole number, 0 to 4294967295");
         assert_eq!(humanize("invalid type: string \"x, expected y\", expected f64"), "given \"x, expected y\", taken is a number");
+        assert_eq!(humanize("invalid length 1, expected an array of length 2"), "given a list of 1, taken is a list of 2");
+        assert_eq!(
+            humanize("invalid type: integer `99999999999999999999` as i128, expected any valid TOML value"),
+            "given 99999999999999999999, taken is a whole number of at most 9223372036854775807"
+        );
         assert_eq!(humanize("missing field `from`"), "`from` is missing");
         assert_eq!(
             humanize("unknown field `rat`, expected one of `rate`, `delay`"),

@@ -65,7 +65,7 @@ pub struct Link {
     pub queue_bytes: Level,
     /// How long packets that left had waited, in milliseconds; null if none left.
     pub wait_ms: Option<Wait>,
-    /// The algorithm's probability, weighted by time; null if it has none.
+    /// The algorithm's probability as the packets it let in met it; null if none was let in.
     pub probability_mean: Option<f64>,
 }
 
@@ -129,7 +129,7 @@ pub struct Flow {
     pub sent: u64,
     /// Data packets sent again.
     pub retransmitted: u64,
-    /// Data packets dropped on the way.
+    /// Packets dropped on the way, data and ACKs.
     pub dropped: u64,
     /// Data packets marked on the way.
     pub marked: u64,
@@ -219,7 +219,7 @@ pub struct Total {
     pub throughput_bps: f64,
     /// Jain's index of all flows' goodput; null if nothing arrived.
     pub jain: Option<f64>,
-    /// Packets dropped at all links.
+    /// Packets of all flows dropped on the way.
     pub dropped: u64,
     /// Packets marked at all links.
     pub marked: u64,

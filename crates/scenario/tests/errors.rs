@@ -94,7 +94,7 @@ fn keys_and_names_that_nobody_knows() {
     let expected = "flows.ftp.traffic.kind: given \"bulky\", taken is one of bulk, cbr, onoff, web, transfers; did you mean \"bulk\"?";
     says("\"bulk\"", "\"bulky\"", "\"bulky\"", expected);
     says("{ kind = \"bulk\" }", "{ kind = \"cbr\" }", "{ kind", "flows.ftp.traffic: `rate` is missing");
-    says("\"ns2\"", "\"ns3\"", "\"ns3\"", "tcp.profile: given \"ns3\", taken is one of rfc, ns2, linux; did you mean \"ns2\"?");
+    says("\"ns2\"", "\"ns3\"", "\"ns3\"", "tcp.profile: given \"ns3\", taken is one of rfc, ns2, ns2-linux, linux; did you mean \"ns2\"?");
     says("profile =", "profil =", "[tcp]", "tcp: given key \"profil\", taken is one of profile, control,");
     says(
         "kind = \"bulk\"",

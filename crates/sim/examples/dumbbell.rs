@@ -68,6 +68,7 @@ fn main() {
         stacks: vec![stack],
         flows: config_flows,
         sessions: vec![],
+        all_events: false,
     };
     let mut world = World::new(config).unwrap();
     let memory = world.memory();

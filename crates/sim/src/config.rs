@@ -22,6 +22,9 @@ pub struct WorldConfig {
     pub flows: Vec<FlowConfig>,
     /// Sessions that open connections as they go.
     pub sessions: Vec<SessionConfig>,
+    /// Makes an event of every hop, so that tests can show that leaving events out changes nothing.
+    #[doc(hidden)]
+    pub all_events: bool,
 }
 
 /// How a flow's packets travel.

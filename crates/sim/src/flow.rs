@@ -13,27 +13,41 @@ pub(crate) struct Route {
     pub least: u64,
 }
 
-/// One step of a route: over a link, or the end; each either at once or by an event.
+/// One step of a route: over a link or a lane, or the end; each either at once or by an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop(u32);
 
+/// Where a hop leads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Over {
+    Link(usize),
+    Lane(usize),
+    End,
+}
+
 impl Hop {
     const EVENT: u32 = 1 << 31;
-    const END: u32 = Self::EVENT - 1;
+    const LANE: u32 = 1 << 30;
+    const END: u32 = Self::LANE - 1;
 
-    pub fn over(link: u32) -> Self {
-        Hop(link)
+    pub fn over(over: Over) -> Self {
+        match over {
+            Over::Link(link) => Hop(link as u32),
+            Over::Lane(lane) => Hop(lane as u32 | Self::LANE),
+            Over::End => Hop(Self::END),
+        }
     }
 
-    pub fn end() -> Self {
-        Hop(Self::END)
-    }
-
-    /// The link, `None` at the end.
+    /// Where it leads.
     #[inline]
-    pub fn link(self) -> Option<usize> {
-        let link = self.0 & !Self::EVENT;
-        (link != Self::END).then_some(link as usize)
+    pub fn leads(self) -> Over {
+        if self.0 & Self::LANE != 0 {
+            return Over::Lane((self.0 & Self::END) as usize);
+        }
+        match self.0 & Self::END {
+            Self::END => Over::End,
+            link => Over::Link(link as usize),
+        }
     }
 
     #[inline]
@@ -88,6 +102,8 @@ pub(crate) struct Flow {
     /// Connections completed within the window of statistics.
     pub completed: u64,
     pub stats: FlowStats,
+    /// Whether links that count flows count it.
+    pub counted: bool,
 }
 
 impl Flow {

@@ -1,22 +1,58 @@
 //! What hosts do: receivers answer, senders go on, sessions open connections.
 
-use crate::flow::{Endpoint, Flow};
+use crate::flow::{Endpoint, Flow, Over};
 use crate::observe::Observer;
 use crate::packet::{Packet, flag};
 use crate::schedule::Kind;
-use crate::tcp::sender::{Call, Progress};
+use crate::tcp::sender::{Call, Outlet, Progress};
 use crate::tcp::{Receiver, Sender};
 use crate::traffic::{Offer, Wish};
-use crate::world::{Completion, Travel, World};
+use crate::world::{Completion, Net, Travel, World};
 use sojourn_units::{Duration, Stream, Time};
+
+/// Sends a sender's segments on their way: they wait for an event somewhere, so nothing else happens meanwhile.
+pub(crate) struct Way<'a, O> {
+    net: &'a mut Net,
+    observer: &'a mut O,
+    begin: u32,
+}
+
+impl<O: Observer> Outlet for Way<'_, O> {
+    #[inline]
+    fn send(&mut self, now: Time, mut packet: Packet) {
+        packet.hop = self.begin;
+        self.net.audit.sent += 1;
+        self.observer.on_send(now, &packet);
+        let settled = self.net.travel(now, &mut packet, false, self.observer);
+        debug_assert!(matches!(settled, Travel::Settled), "no way leads from a sender to its receiver without an event");
+    }
+}
+
+/// A call of a sender of `$flow` at `$now`, its segments sent on their way.
+macro_rules! call {
+    ($world:ident, $flow:ident, $now:expr) => {
+        Call {
+            now: $now,
+            params: &$world.stacks[$flow.stack as usize],
+            out: Way { net: &mut $world.net, observer: &mut $world.observer, begin: $flow.route.forward },
+        }
+    };
+}
+
+/// How long a slot rests after a connection, so that nothing of it is under way when the next one takes the slot
+/// (RFC 9293 section 3.4.1: two segment lifetimes, here short ones). A receiver may have answered ahead of the world's
+/// time what would otherwise reach it when it serves another connection already.
+const TIME_WAIT: Duration = Duration::from_secs(4);
 
 impl<O: Observer> World<O> {
     /// A packet reaches the end of its route at `now`, which may lie ahead of the world's time.
     #[inline]
     pub(crate) fn end_of_route(&mut self, now: Time, packet: &Packet) {
         self.net.audit.delivered += 1;
-        let place = now.as_nanos() ^ (u64::from(packet.flow) << 40) ^ packet.seq.rotate_left(20) ^ u64::from(packet.flags);
-        self.net.fingerprint = (self.net.fingerprint ^ place).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+        // A sum, so that it doesn't depend on the order in which endpoints that can't affect each other were run.
+        let place = now.as_nanos() ^ (u64::from(packet.flow) << 40) ^ packet.seq.rotate_left(20) ^ (u64::from(packet.flags) << 52);
+        let mixed = u128::from(place ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
+        self.net.fingerprint = self.net.fingerprint.wrapping_add(((mixed >> 64) ^ mixed) as u64);
         if packet.has(flag::BACK) { self.at_sender(now, packet) } else { self.at_receiver(now, packet) }
     }
 
@@ -38,7 +74,7 @@ impl<O: Observer> World<O> {
         if packet.incarnation != sender.incarnation() {
             return self.observer.on_deliver(now, packet, 0);
         }
-        if flow.receiver.deadline().is_some_and(|due| due < now) {
+        while self.flows[packet.flow as usize].receiver.deadline().is_some_and(|due| due < now) {
             self.receiver_acts(packet.flow);
         }
         let flow = &mut self.flows[packet.flow as usize];
@@ -46,10 +82,10 @@ impl<O: Observer> World<O> {
         let (bytes, ack) = flow.receiver.on_segment(now, packet, params, &mut self.net.pool);
         flow.stats.delivered += if counts { bytes } else { 0 };
         self.observer.on_deliver(now, packet, bytes);
-        match ack {
-            Some(ack) => self.launch(now, ack),
-            None => self.arm_receiver(packet.flow),
+        if let Some(ack) = ack {
+            self.launch(now, ack);
         }
+        self.arm_receiver(packet.flow);
     }
 
     /// Runs a receiver's timer at the time it is due.
@@ -78,17 +114,16 @@ impl<O: Observer> World<O> {
     fn at_sender(&mut self, now: Time, ack: &Packet) {
         let blocks = self.net.pool.take(ack.extra);
         let index = ack.flow as usize;
-        self.observer.on_deliver(now, ack, 0);
         if self.flows[index].sender_due() < now {
             self.sender_until(now, ack.flow, false);
         }
+        self.observer.on_deliver(now, ack, 0);
         let flow = &mut self.flows[index];
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
         if ack.incarnation != sender.incarnation() {
             return;
         }
-        let params = &self.stacks[flow.stack as usize];
-        let progress = sender.on_ack(ack, blocks, &mut Call { now, params, out: &mut self.outbox });
+        let progress = sender.on_ack(ack, blocks, &mut call!(self, flow, now));
         self.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
         if let Some(rtt) = sender.fresh_rtt.take() {
             self.observer.on_rtt(now, ack.flow, rtt.as_nanos());
@@ -96,21 +131,33 @@ impl<O: Observer> World<O> {
                 self.rtts[flow.group as usize].add(rtt.as_nanos());
             }
         }
-        self.send_outbox(now, ack.flow);
+        if self.counts_flows {
+            self.count_flow(now, ack.flow);
+        }
+        self.arm_sender(ack.flow);
         if progress == Progress::Complete {
             self.complete(now, ack.flow);
         }
     }
 
-    /// Sends what a sender put out at `now` and arms its timer.
-    #[inline]
-    fn send_outbox(&mut self, now: Time, flow: u32) {
-        let mut outbox = std::mem::take(&mut self.outbox);
-        for packet in outbox.drain(..) {
-            self.launch(now, packet);
+    /// Tells links that count flows where this one became active at `at`, or ceased to be.
+    fn count_flow(&mut self, at: Time, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let Endpoint::Tcp(sender) = &flow.endpoint else { return };
+        let active = sender.is_active();
+        if std::mem::replace(&mut flow.counted, active) == active {
+            return;
         }
-        self.outbox = outbox;
-        self.arm_sender(flow);
+        let mut hop = flow.route.forward as usize;
+        loop {
+            match self.net.hops[hop].leads() {
+                Over::End => return,
+                Over::Lane(_) => {}
+                Over::Link(link) if self.net.links[link].counts_flows() => self.net.links[link].flow_changes(at, active),
+                Over::Link(_) => {}
+            }
+            hop += 1;
+        }
     }
 
     /// Makes sure that an event will come by the time the sending side is due; timers that move
@@ -175,8 +222,7 @@ impl<O: Observer> World<O> {
                     }
                 }
                 Endpoint::Tcp(sender) => {
-                    let params = &self.stacks[flow.stack as usize];
-                    let mut call = Call { now: due, params, out: &mut self.outbox };
+                    let mut call = call!(self, flow, due);
                     match offer {
                         None => sender.on_timer(&mut call),
                         Some(Offer::Stop) => sender.stop(),
@@ -186,7 +232,10 @@ impl<O: Observer> World<O> {
                         flow.size = bytes;
                     }
                     self.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
-                    self.send_outbox(due, index);
+                    if self.counts_flows {
+                        self.count_flow(due, index);
+                    }
+                    self.arm_sender(index);
                 }
             }
         }
@@ -218,10 +267,10 @@ impl<O: Observer> World<O> {
         let state = &mut self.sessions[session as usize];
         if then > 0 {
             // A request is through: its object follows.
-            state.free.1.push((now, index));
+            state.free.1.insert((now + TIME_WAIT, index));
             return self.wake_session(session, now, &Packet { seq: then, stamp: opened, ..Packet::NOTHING });
         }
-        state.free.0.push((now, index));
+        state.free.0.insert((now + TIME_WAIT, index));
         if now >= self.warmup {
             self.completions.push(Completion { group, opened, closed: now, size });
         }
@@ -260,8 +309,8 @@ impl<O: Observer> World<O> {
         let state = &mut self.sessions[session as usize];
         let (group, stack) = (state.group, state.stack);
         let (free, route) = if then > 0 { (&mut state.free.1, state.routes.1) } else { (&mut state.free.0, state.routes.0) };
-        // A slot's last connection may have ended at a time that the world has not reached yet.
-        let slot = free.iter().position(|&(from, _)| from <= now).map(|place| free.swap_remove(place).1);
+        let ready = free.first().is_some_and(|&(from, _)| from <= now);
+        let slot = if ready { free.pop_first().map(|(_, slot)| slot) } else { None };
         let name = format!("{}/{}", state.name, self.flows.len());
         let index = match slot {
             Some(index) => index,
@@ -275,9 +324,11 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[index as usize];
         (flow.opened, flow.size, flow.then) = (since, bytes, then);
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
-        let params = &self.stacks[flow.stack as usize];
-        sender.write(Some(bytes), true, &mut Call { now, params, out: &mut self.outbox });
-        self.send_outbox(now, index);
+        sender.write(Some(bytes), true, &mut call!(self, flow, now));
+        if self.counts_flows {
+            self.count_flow(now, index);
+        }
+        self.arm_sender(index);
     }
 
     /// Makes a used slot fresh: packets of its earlier connections are told apart by their incarnation.

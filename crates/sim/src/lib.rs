@@ -6,6 +6,7 @@
 pub mod config;
 mod flow;
 mod hosts;
+mod lane;
 mod link;
 mod observe;
 mod packet;

@@ -10,7 +10,8 @@ use crate::stats::{Quantiles, QueueStats, Sums};
 use crate::trace::LinkTrace;
 use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _, Qdisc};
 use sojourn_units::{Duration, Rate, Serializer, Time};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// What a link is made from.
 #[derive(Clone, Debug)]
@@ -27,6 +28,13 @@ pub struct LinkConfig {
     pub changes: Vec<(Time, Rate)>,
     /// What to measure.
     pub measure: Measure,
+}
+
+impl LinkConfig {
+    /// Whether nothing is decided or measured on it.
+    pub(crate) fn is_lane(&self) -> bool {
+        self.measure == Measure::Counts && self.changes.is_empty() && matches!(self.door.aqm, AnyAqm::DropTail(_))
+    }
 }
 
 /// How much a link measures.
@@ -47,7 +55,7 @@ pub struct LinkStats {
     pub counters: Counters,
     /// The queue over time.
     pub queue: QueueStats,
-    /// Waits of the packets accepted in the window, in seconds.
+    /// Waits of the packets that came and left for the link in the window, in seconds.
     pub wait: Sums,
     /// Their distribution.
     pub waits: Quantiles,
@@ -79,8 +87,11 @@ pub struct Link {
     /// When the transmitter is free.
     free_at: Time,
     serializer: Option<Serializer>,
-    /// Nothing is decided or measured here: a packet that finds the link free passes at once.
+    /// When something follows next: a departure, the timer, a sample; until then there is nothing to catch up with.
+    due: Time,
+    /// Nothing is decided here but whether there is room: a packet that finds the link free passes at once.
     plain: bool,
+    measured: bool,
     /// Packets and bytes that passed at once.
     passed: (u64, u64),
     body: Box<Body>,
@@ -92,7 +103,10 @@ struct Body {
     first_rate: Option<Rate>,
     changes: VecDeque<(Time, Rate)>,
     queue: Queue,
+    /// When something that is timed is due: the discipline's timer or a change of the number of flows.
     next_update: Time,
+    /// When the discipline's timer is due.
+    law_due: Time,
     last_arrival: Time,
     window: (Time, Time),
     before: Option<Counters>,
@@ -103,7 +117,11 @@ struct Body {
     next_sample: Time,
     /// Bytes whose sending has begun.
     begun: u64,
-    lost: Vec<Packet>,
+    lost: VecDeque<Packet>,
+    /// Changes of the number of active flows that are yet to come: when, up or down. Only where the discipline counts flows.
+    flow_changes: BinaryHeap<Reverse<(Time, bool)>>,
+    active_flows: u32,
+    counts_flows: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -120,6 +138,8 @@ struct Waiting {
     since: Time,
     size: u32,
     flow: u32,
+    rtt_hint_ms: u16,
+    has_data: bool,
 }
 
 impl Link {
@@ -127,11 +147,9 @@ impl Link {
     pub fn new(config: LinkConfig, window: (Time, Time)) -> Self {
         let needs = config.door.aqm.needs();
         let next_update = if config.rate.is_some() { config.door.aqm.first_update() } else { Time::NEVER };
-        let plain = config.measure == Measure::Counts
-            && config.changes.is_empty()
-            && matches!(config.door.aqm, AnyAqm::DropTail(_))
-            && config.rate.is_some();
-        let queue = if needs.head_drop || needs.waiting_packets {
+        let measured = config.measure != Measure::Counts;
+        let plain = config.changes.is_empty() && matches!(config.door.aqm, AnyAqm::DropTail(_));
+        let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
             Queue::Kept { qdisc: Qdisc::new(config.door), sending: None }
         } else {
             Queue::Foretold { door: config.door, waiting: VecDeque::new(), bytes: 0, departures: needs.departures }
@@ -142,6 +160,7 @@ impl Link {
             changes: config.changes.into(),
             queue,
             next_update,
+            law_due: next_update,
             last_arrival: Time::ZERO,
             window,
             before: None,
@@ -150,10 +169,22 @@ impl Link {
             traces: Vec::new(),
             next_sample: Time::NEVER,
             begun: 0,
-            lost: Vec::new(),
+            lost: VecDeque::new(),
+            flow_changes: BinaryHeap::new(),
+            active_flows: 0,
+            counts_flows: needs.flow_count,
         };
         let serializer = config.rate.map(Serializer::new);
-        Link { delay: config.delay, free_at: Time::ZERO, serializer, plain, passed: (0, 0), body: Box::new(body) }
+        Link {
+            delay: config.delay,
+            free_at: Time::ZERO,
+            serializer,
+            due: Time::ZERO,
+            plain,
+            measured,
+            passed: (0, 0),
+            body: Box::new(body),
+        }
     }
 
     /// Its name.
@@ -190,12 +221,25 @@ impl Link {
     pub fn start_trace(&mut self, every: Duration) {
         self.body.traces.push(LinkTrace::new(every));
         self.body.next_sample = Time::ZERO;
-        self.plain = false;
+        self.due = Time::ZERO;
     }
 
     /// A kept packet that was dropped and not yet told of.
     pub fn next_lost(&mut self) -> Option<Packet> {
-        self.body.lost.pop()
+        self.body.lost.pop_front()
+    }
+
+    /// Whether its discipline is told the number of active flows.
+    #[inline]
+    pub fn counts_flows(&self) -> bool {
+        self.body.counts_flows
+    }
+
+    /// A flow over this link becomes active at `at`, or ceases to be. The discipline learns of it when its time comes.
+    pub fn flow_changes(&mut self, at: Time, active: bool) {
+        self.body.flow_changes.push(Reverse((at, active)));
+        self.body.next_update = self.body.next_update.min(at);
+        self.due = self.due.min(at);
     }
 
     /// Whether it merely delays: no rate, so no queue and no order to keep among its users.
@@ -239,24 +283,36 @@ impl Link {
         }
     }
 
-    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
+    /// When a packet of `size` bytes arrives at the other end if nothing is decided here at `now`: a link that merely
+    /// delays, or a plain one that is free.
     #[inline]
+    pub fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
+        let Some(serializer) = &mut self.serializer else {
+            self.passed.0 += 1;
+            self.passed.1 += u64::from(size);
+            return Some(now + self.delay);
+        };
+        if !self.plain || self.free_at > now || self.due <= now {
+            return None;
+        }
+        self.passed.0 += 1;
+        self.passed.1 += u64::from(size);
+        self.free_at = now + serializer.send_first(size);
+        if self.measured {
+            self.body.begun += u64::from(size);
+            self.body.account(now, now, self.free_at, size);
+        }
+        Some(self.free_at + self.delay)
+    }
+
+    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
     pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
-        if self.plain && self.free_at <= now {
-            self.passed.0 += 1;
-            self.passed.1 += u64::from(packet.size);
-            if let Some(serializer) = &mut self.serializer {
-                serializer.idle();
-                self.free_at = now + serializer.send(u32::from(packet.size));
-            }
-            return Offer::Arrives(self.free_at + self.delay);
-        }
-        if self.serializer.is_none() {
-            self.passed.0 += 1;
-            self.passed.1 += u64::from(packet.size);
-            return Offer::Arrives(now + self.delay);
-        }
-        debug_assert!(now >= self.body.last_arrival, "link {}: a packet came before its predecessor", self.body.name);
+        debug_assert!(
+            now >= self.body.last_arrival,
+            "link {}: a packet came at {now:?}, before its predecessor at {:?}",
+            self.body.name,
+            self.body.last_arrival
+        );
         self.body.last_arrival = now;
         self.advance(now);
         if matches!(self.body.queue, Queue::Kept { .. }) { self.keep(now, *packet) } else { self.foretell(now, packet) }
@@ -265,33 +321,38 @@ impl Link {
     /// Brings everything that follows lazily up to `now`: departures first, then the timer, then what is offered.
     #[inline]
     fn advance(&mut self, now: Time) {
+        if now < self.due {
+            return;
+        }
         let from = self.body.window.0;
         if now >= from && self.body.before.is_none() {
-            self.body.run_to(from, self.free_at);
+            self.body.catch_up(from, self.free_at);
             self.body.stats.queue.restart(from);
             self.body.before = Some(self.counters());
         }
-        self.body.run_to(now, self.free_at);
+        self.due = self.body.catch_up(now, self.free_at);
     }
 
     /// The time to send `size` bytes from `start` on.
     #[inline]
     fn sending_time(&mut self, start: Time, idle: bool, size: u32) -> Duration {
+        if !self.body.changes.is_empty() {
+            self.change_rate(start);
+        }
+        match &mut self.serializer {
+            None => Duration::ZERO,
+            Some(serializer) if idle => serializer.send_first(size),
+            Some(serializer) => serializer.send(size),
+        }
+    }
+
+    fn change_rate(&mut self, start: Time) {
         while let Some(&(at, rate)) = self.body.changes.front() {
             if at > start {
                 break;
             }
             self.body.changes.pop_front();
             self.serializer = Some(Serializer::new(rate));
-        }
-        match &mut self.serializer {
-            None => Duration::ZERO,
-            Some(serializer) => {
-                if idle {
-                    serializer.idle();
-                }
-                serializer.send(size)
-            }
         }
     }
 
@@ -303,7 +364,8 @@ impl Link {
         let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: idle.then_some(self.free_at) };
         let arrival = view(now, packet);
         match door.admit(&arrival, packet.can_mark(), &backlog) {
-            Decision::Enqueue => {}
+            // A discipline that looks at waiting packets is never put here.
+            Decision::Enqueue | Decision::Look(_) => {}
             Decision::EnqueueMarked => packet.mark(),
             Decision::Drop(_) | Decision::DropBoth(_) => return Offer::Dropped,
         }
@@ -312,7 +374,9 @@ impl Link {
         }
         let start = if idle { now } else { self.free_at };
         if !idle {
-            waiting.push_back(Waiting { start, since: now, size: arrival.size, flow: arrival.flow });
+            let Arrival { size, flow, rtt_hint_ms, has_data, .. } = arrival;
+            waiting.push_back(Waiting { start, since: now, size, flow, rtt_hint_ms, has_data });
+            self.due = self.due.min(start);
             *bytes += u64::from(arrival.size);
             if body.measure != Measure::Counts {
                 body.stats.queue.set(now, waiting.len() as u64, *bytes);
@@ -325,34 +389,45 @@ impl Link {
         }
         let end = start + self.sending_time(start, idle, arrival.size);
         self.free_at = end;
-        self.body.account(now, start, end, arrival.size);
+        if self.body.measure != Measure::Counts {
+            self.body.account(now, start, end, arrival.size);
+        }
         Offer::Arrives(end + self.delay)
     }
 
     fn keep(&mut self, now: Time, packet: Packet) -> Offer {
         let idle_since = self.body.idle_since(now, self.free_at);
         let body = &mut *self.body;
-        let Queue::Kept { qdisc, sending } = &mut body.queue else { unreachable!() };
-        let idle = sending.is_none();
-        qdisc.enqueue(now, packet, idle_since, |dropped, _| body.lost.push(dropped));
+        let Queue::Kept { qdisc, .. } = &mut body.queue else { unreachable!() };
+        let dropped = qdisc.counters().dropped();
+        qdisc.enqueue(now, packet, idle_since, |dropped, _| body.lost.push_back(dropped));
+        if body.measure == Measure::All && now >= body.window.0 && qdisc.counters().dropped() == dropped {
+            body.stats.probability.add(qdisc.aqm().probability().get());
+        }
+        if idle_since.is_some() {
+            return Offer::Kept(self.start_next(now, true));
+        }
         body.stats.queue.set(now, u64::from(qdisc.packets()), qdisc.bytes());
-        Offer::Kept(if idle { self.start_next(now) } else { None })
+        Offer::Kept(None)
     }
 
-    /// Starts to send the next waiting packet at `now`; gives the time its sending ends.
-    fn start_next(&mut self, now: Time) -> Option<Time> {
+    /// Starts to send the next waiting packet at `now`, on a link that was `idle` or has just sent another; gives the
+    /// time its sending ends.
+    fn start_next(&mut self, now: Time, idle: bool) -> Option<Time> {
         let body = &mut *self.body;
         let Queue::Kept { qdisc, sending } = &mut body.queue else { return None };
-        let next = qdisc.dequeue(now, |dropped, _| body.lost.push(dropped));
-        body.stats.queue.set(now, u64::from(qdisc.packets()), qdisc.bytes());
+        let next = qdisc.dequeue(now, |dropped, _| body.lost.push_back(dropped));
+        if body.measure != Measure::Counts {
+            body.stats.queue.set(now, u64::from(qdisc.packets()), qdisc.bytes());
+        }
         let Some((packet, wait)) = next else {
-            self.free_at = now;
+            // What found the link idle was dropped at the head: the link has been free since before.
+            self.free_at = if idle { self.free_at } else { now };
             return None;
         };
         *sending = Some(packet);
         body.begun += u64::from(packet.size);
         let size = u32::from(packet.size);
-        let idle = self.free_at < now;
         let end = now + self.sending_time(now, idle, size);
         self.free_at = end;
         let arrived = Time::from_nanos(now.as_nanos() - wait.as_nanos());
@@ -363,19 +438,21 @@ impl Link {
     /// A kept packet's sending ends at `now`: the packet, when it arrives at the other end, and when
     /// the next one's sending ends.
     pub fn depart(&mut self, now: Time) -> (Packet, Time, Option<Time>) {
-        self.advance(now);
+        // Departures come before a timer that is due at the same time, as where they are foretold.
+        self.advance(Time::from_nanos(now.as_nanos() - 1));
         let Queue::Kept { sending, .. } = &mut self.body.queue else { unreachable!("only links that keep packets have departures") };
         let Some(packet) = sending.take() else { unreachable!("a departure is scheduled for a packet that is being sent") };
-        let next = self.start_next(now);
+        let next = self.start_next(now, false);
         (packet, now + self.delay, next)
     }
 
     /// Brings the accounts to the end of the run.
     pub fn finish(&mut self, end: Time) {
+        self.due = Time::ZERO;
         self.advance(end);
         let (total, before) = (self.counters(), self.body.before.unwrap_or_default());
         let stats = &mut self.body.stats;
-        stats.queue.advance(end);
+        stats.queue.finish(end);
         stats.counters = Counters {
             arrived: total.arrived - before.arrived,
             arrived_bytes: total.arrived_bytes - before.arrived_bytes,
@@ -405,33 +482,23 @@ impl Body {
         }
     }
 
-    #[inline]
-    fn run_to(&mut self, now: Time, free_at: Time) {
-        let head = match &self.queue {
-            Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
-            Queue::Kept { .. } => Time::NEVER,
-        };
-        if head.min(self.next_update).min(self.next_sample) <= now {
-            self.catch_up(now, free_at);
-        }
-    }
-
-    fn catch_up(&mut self, now: Time, free_at: Time) {
+    /// Does in order what follows by `now`; gives when something follows next.
+    fn catch_up(&mut self, now: Time, free_at: Time) -> Time {
         loop {
             let head = match &self.queue {
                 Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
                 Queue::Kept { .. } => Time::NEVER,
             };
-            let next = head.min(self.next_update).min(self.next_sample);
-            if next > now {
-                return;
-            }
-            if head == next {
+            let timer = self.next_update.min(self.next_sample);
+            if head <= now && head <= timer {
                 self.leave();
-            } else if self.next_update == next {
-                self.update(next, free_at);
+            } else if timer > now {
+                let window = if self.before.is_none() { self.window.0 } else { Time::NEVER };
+                return head.min(timer).min(window);
+            } else if self.next_update <= self.next_sample {
+                self.update(timer, free_at);
             } else {
-                self.sample(next);
+                self.sample(timer);
             }
         }
     }
@@ -460,47 +527,69 @@ impl Body {
         }
         if *departures {
             let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: None };
-            let view = Arrival { now: gone.start, size: gone.size, flow: gone.flow, rtt_hint_ms: 0, has_data: true };
+            let Waiting { start: now, size, flow, rtt_hint_ms, has_data, .. } = gone;
+            let view = Arrival { now, size, flow, rtt_hint_ms, has_data };
             door.release(&view, gone.start.since(gone.since), false, &backlog);
         }
     }
 
-    /// The discipline's timer.
+    /// What is timed: changes of the number of flows, then the discipline's timer.
     fn update(&mut self, due: Time, free_at: Time) {
+        while let Some(&Reverse((at, active))) = self.flow_changes.peek()
+            && at <= due
+        {
+            self.flow_changes.pop();
+            self.active_flows = if active { self.active_flows + 1 } else { self.active_flows.saturating_sub(1) };
+            match &mut self.queue {
+                Queue::Foretold { door, .. } => door.aqm.on_flows(at, self.active_flows),
+                Queue::Kept { qdisc, .. } => qdisc.set_flows(at, self.active_flows),
+            }
+        }
+        if self.law_due <= due {
+            self.step(due, free_at);
+        }
+        let next_change = self.flow_changes.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
+        self.next_update = self.law_due.min(next_change);
+    }
+
+    /// The discipline's timer.
+    fn step(&mut self, due: Time, free_at: Time) {
         let idle_since = self.idle_since(due, free_at);
         match &mut self.queue {
             Queue::Foretold { door, waiting, bytes, .. } => {
                 door.aqm.on_update(due, &Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since });
-                self.next_update = door.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval);
+                self.law_due = door.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval);
             }
             Queue::Kept { qdisc, .. } => {
                 qdisc.update(due, idle_since);
-                self.next_update = qdisc.next_update();
+                self.law_due = qdisc.next_update();
             }
         }
     }
 
     /// Accounts for a packet that arrived at `arrived` and is sent from `start` to `end`.
-    #[inline]
+    #[inline(always)]
     fn account(&mut self, arrived: Time, start: Time, end: Time, size: u32) {
         let (from, to) = self.window;
-        if self.measure == Measure::Counts || end <= from {
+        if end <= from {
             return;
         }
         let stats = &mut self.stats;
-        if arrived >= from {
+        if arrived >= from && start <= to {
             let wait = start.since(arrived);
             stats.wait.add(wait.as_secs_f64());
             if self.measure == Measure::All {
                 stats.waits.add(wait.as_nanos());
             }
         }
-        if start < to {
+        if end <= to && start >= from {
+            stats.busy = stats.busy + end.since(start);
+        } else {
             stats.busy = stats.busy + end.min(to).since(start.max(from));
-            if end <= to {
-                stats.sent += 1;
-                stats.sent_bytes += u64::from(size);
-            }
+        }
+        if end <= to {
+            stats.sent += 1;
+            stats.sent_bytes += u64::from(size);
         }
     }
 }

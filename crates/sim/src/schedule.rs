@@ -10,7 +10,8 @@ use sojourn_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The kind of an event; the order of the variants is the order of simultaneous events.
+/// The kind of an event; the order of the variants is the order of simultaneous events. Links come after all that can
+/// send a packet, so that packets which reach a link at one instant are in the order of their flows, whatever sent them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Kind {
@@ -18,14 +19,16 @@ pub enum Kind {
     Departure = 0,
     /// The timer of a law on such a link (entity: the link).
     Update = 1,
-    /// A packet arrives at a link or an endpoint (entity: its flow).
-    Arrival = 2,
+    /// A packet reaches its host (entity: its flow).
+    Delivery = 2,
     /// A sender's timer (entity: its flow).
     SenderTimer = 3,
     /// A receiver's timer (entity: its flow).
     ReceiverTimer = 4,
     /// A session's timer (entity: the session).
     Session = 5,
+    /// A packet arrives at a link (entity: its flow).
+    Arrival = 6,
 }
 
 const NONE: u32 = u32::MAX;
@@ -58,7 +61,7 @@ pub struct Event {
     pub kind: Kind,
     /// Concerning which entity.
     pub entity: u32,
-    /// The packet, for an arrival.
+    /// The packet, for an arrival or a delivery.
     pub packet: Packet,
 }
 
@@ -158,10 +161,13 @@ impl Schedule {
     /// Removes the next event if it is due by `end`.
     #[inline]
     pub fn pop(&mut self, end: Time) -> Option<Event> {
-        if self.now.is_empty() {
-            self.fill();
-        }
-        let &(key, index) = self.now.last()?;
+        let &(key, index) = match self.now.last() {
+            Some(next) => next,
+            None => {
+                self.fill();
+                self.now.last()?
+            }
+        };
         let time = Time::from_nanos((key >> 64) as u64);
         if time > end {
             return None;
@@ -174,13 +180,14 @@ impl Schedule {
         if self.judged.0 == JUDGE_EVERY {
             self.judge(time.as_nanos());
         }
-        let kind = match (key >> 61) as u8 & 7 {
+        let kind = match (key as u64 >> 61) as u8 {
             0 => Kind::Departure,
             1 => Kind::Update,
-            2 => Kind::Arrival,
+            2 => Kind::Delivery,
             3 => Kind::SenderTimer,
             4 => Kind::ReceiverTimer,
-            _ => Kind::Session,
+            5 => Kind::Session,
+            _ => Kind::Arrival,
         };
         Some(Event { time, kind, entity: (key >> 32) as u32 & 0x1fff_ffff, packet })
     }
@@ -193,7 +200,7 @@ impl Schedule {
             taken[free as usize] = true;
             free = self.next[free as usize];
         }
-        let arrival = |node: &&Node| (node.key[1] >> 61) as u8 == Kind::Arrival as u8;
+        let arrival = |node: &&Node| [Kind::Arrival as u8, Kind::Delivery as u8].contains(&((node.key[1] >> 61) as u8));
         self.nodes.iter().zip(taken).filter(|(_, free)| !free).map(|(node, _)| node).filter(arrival).map(|node| &node.packet)
     }
 
@@ -213,23 +220,22 @@ impl Schedule {
     }
 
     /// The next occupied bucket of this year.
+    #[inline]
     fn next_bucket(&self) -> Option<u64> {
         if self.near == 0 {
             return None;
         }
-        let slots = self.heads.len();
-        let first = (self.at as usize + 1) & (slots - 1);
-        let words = slots / 64;
-        for step in 0..=words {
-            let word = (first / 64 + step) % words;
-            let mut bits = self.occupied[word];
-            if step == 0 {
-                bits &= u64::MAX << (first % 64);
-            }
+        let mask = self.heads.len() - 1;
+        let first = (self.at as usize + 1) & mask;
+        let (mut word, words) = (first / 64, self.occupied.len());
+        let mut bits = self.occupied[word] & (u64::MAX << (first % 64));
+        for _ in 0..=words {
             if bits != 0 {
                 let slot = word * 64 + bits.trailing_zeros() as usize;
-                return Some(self.at + 1 + ((slot.wrapping_sub(first)) & (slots - 1)) as u64);
+                return Some(self.at + 1 + (slot.wrapping_sub(first) & mask) as u64);
             }
+            word = (word + 1) & (words - 1);
+            bits = self.occupied[word];
         }
         None
     }
@@ -247,17 +253,26 @@ impl Schedule {
     }
 
     /// Empties the bucket at hand into `now`, sorted last first.
+    #[inline]
     fn take_bucket(&mut self) {
         let slot = (self.at as usize) & (self.heads.len() - 1);
         let mut index = std::mem::replace(&mut self.heads[slot], NONE);
+        if index == NONE {
+            return;
+        }
         self.occupied[slot / 64] &= !(1 << (slot % 64));
+        let mut sorted = self.now.is_empty();
+        let mut last = Key::MAX;
         while index != NONE {
             let key = self.nodes[index as usize].key();
+            // What was filed last stands first and is mostly due last: then nothing needs sorting.
+            sorted &= key < last;
+            last = key;
             self.now.push((key, index));
             self.near -= 1;
             index = self.next[index as usize];
         }
-        if self.now.len() > 1 {
+        if !sorted {
             self.now.sort_unstable_by_key(|&(key, _)| Reverse(key));
         }
     }

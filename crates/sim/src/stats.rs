@@ -8,6 +8,7 @@ pub struct TimeWeighted {
     value: u64,
     area: u128,
     square: u128,
+    /// Nanoseconds that all this covers.
     spent: u64,
     max: u64,
 }
@@ -20,7 +21,6 @@ impl TimeWeighted {
         self.area += area;
         // A backlog stays below 2^40 and a span below 2^50 ns, so the product fits.
         self.square += area * u128::from(self.value);
-        self.spent += span;
     }
 
     #[inline]
@@ -49,23 +49,24 @@ impl TimeWeighted {
 /// A queue in packets and bytes over time.
 #[derive(Clone, Debug, Default)]
 pub struct QueueStats {
+    begin: Time,
     since: Time,
-    /// Packets waiting.
+    /// Packets waiting; complete after [`QueueStats::finish`].
     pub packets: TimeWeighted,
-    /// Bytes waiting.
+    /// Bytes waiting; complete after [`QueueStats::finish`].
     pub bytes: TimeWeighted,
 }
 
 impl QueueStats {
     /// Accounts for the present queue up to `now`.
     #[inline]
-    pub fn advance(&mut self, now: Time) {
-        let span = now.since(self.since).as_nanos();
-        if span > 0 {
+    fn advance(&mut self, now: Time) {
+        if self.packets.value > 0 {
+            let span = now.since(self.since).as_nanos();
             self.packets.hold(span);
             self.bytes.hold(span);
-            self.since = now;
         }
+        self.since = now;
     }
 
     /// The queue changes at `now`.
@@ -79,11 +80,18 @@ impl QueueStats {
     /// Forgets what was before `now`.
     pub fn restart(&mut self, now: Time) {
         let kept = |was: &TimeWeighted| TimeWeighted { value: was.value, max: was.value, ..Default::default() };
-        *self = QueueStats { since: now, packets: kept(&self.packets), bytes: kept(&self.bytes) };
+        *self = QueueStats { begin: now, since: now, packets: kept(&self.packets), bytes: kept(&self.bytes) };
+    }
+
+    /// Brings the accounts to the end.
+    pub fn finish(&mut self, now: Time) {
+        self.advance(now);
+        let spent = now.since(self.begin).as_nanos();
+        (self.packets.spent, self.bytes.spent) = (spent, spent);
     }
 }
 
-/// Sum, sum of squares and maximum of durations: enough for mean and deviation at two additions a sample.
+/// Sum, sum of squares and maximum: enough for mean and deviation at two additions a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
     count: u64,
@@ -93,13 +101,13 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Adds a sample.
+    /// Adds a sample of zero or more.
     #[inline]
     pub fn add(&mut self, sample: f64) {
         self.count += 1;
         self.sum += sample;
         self.squares += sample * sample;
-        self.max = self.max.max(sample);
+        self.max = if sample > self.max { sample } else { self.max };
     }
 
     /// Number of samples.
@@ -248,11 +256,11 @@ mod tests {
         let mut queue = QueueStats::default();
         queue.set(Time::from_nanos(0), 4, 4_000);
         queue.set(Time::from_nanos(30), 0, 0);
-        queue.advance(Time::from_nanos(40));
+        queue.finish(Time::from_nanos(40));
         assert_eq!((queue.packets.mean(), queue.bytes.mean()), (3.0, 3_000.0));
         assert!((queue.packets.sd() - (12.0f64 - 9.0).sqrt()).abs() < 1e-12);
         queue.restart(Time::from_nanos(40));
-        queue.advance(Time::from_nanos(50));
+        queue.finish(Time::from_nanos(50));
         assert_eq!((queue.packets.mean(), queue.packets.max()), (0.0, 0));
     }
 

@@ -7,16 +7,18 @@
 //! nothing else can reach it in between. Timers that fall in between are run first, in order.
 
 use crate::config::{BuildError, Transport, WorldConfig};
-use crate::flow::{Endpoint, Flow, Hop, Route};
+use crate::flow::{Endpoint, Flow, Hop, Over, Route};
+use crate::lane::Lanes;
 use crate::link::{Link, Offer};
 use crate::observe::{Blind, Observer};
 use crate::packet::{Packet, flag};
 use crate::schedule::{Kind, Schedule};
 use crate::stats::Quantiles;
-use crate::tcp::{Receiver, SackPool, Sender, TcpParams};
+use crate::tcp::{Receiver, RttHint, SackPool, Sender, TcpParams};
 use crate::traffic::{Application, Session};
+use sojourn_aqm::Aqm;
 use sojourn_units::{Duration, Stream, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A connection of a session that was completed in the window of statistics.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +53,7 @@ pub struct Audit {
 pub(crate) struct Net {
     pub schedule: Schedule,
     pub links: Vec<Link>,
+    pub lanes: Lanes,
     pub hops: Vec<Hop>,
     pub pool: SackPool,
     pub end: Time,
@@ -74,7 +77,8 @@ pub struct World<O: Observer = Blind> {
     pub(crate) sessions: Vec<SessionState>,
     pub(crate) warmup: Time,
     pub(crate) seed: u64,
-    pub(crate) outbox: Vec<Packet>,
+    /// Whether some link is told how many flows are active.
+    pub(crate) counts_flows: bool,
     pub(crate) completions: Vec<Completion>,
     /// RTT samples of each group.
     pub(crate) rtts: Vec<Quantiles>,
@@ -83,7 +87,7 @@ pub struct World<O: Observer = Blind> {
 }
 
 /// Flow slots that are free, each from a time on.
-pub(crate) type Slots = Vec<(Time, u32)>;
+pub(crate) type Slots = BTreeSet<(Time, u32)>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SessionState {
@@ -97,6 +101,9 @@ pub(crate) struct SessionState {
     pub free: (Slots, Slots),
     pub count: u32,
 }
+
+/// What an observer is told for a link that nobody measures.
+pub const NO_LINK: u32 = u32::MAX;
 
 /// Where a packet stands after travelling as far as can be told.
 pub(crate) enum Travel {
@@ -113,11 +120,31 @@ impl Net {
         loop {
             let hop = self.hops[packet.hop as usize];
             if (hop.needs_event() && !arrived) || time > self.end {
-                self.plan(time, Kind::Arrival, packet.flow, packet);
+                let kind = if hop.leads() == Over::End { Kind::Delivery } else { Kind::Arrival };
+                self.plan(time, kind, packet.flow, packet);
                 return Travel::Settled;
             }
             arrived = false;
-            let Some(link) = hop.link() else { return Travel::Ends(time) };
+            let link = match hop.leads() {
+                Over::End => return Travel::Ends(time),
+                Over::Link(link) => link,
+                Over::Lane(lane) => match self.lanes.pass(lane, time, u32::from(packet.size)) {
+                    Some(arrival) => {
+                        packet.hop += 1;
+                        time = arrival;
+                        continue;
+                    }
+                    None => {
+                        self.drop(time, NO_LINK, packet, observer);
+                        return Travel::Settled;
+                    }
+                },
+            };
+            if let Some(arrival) = self.links[link].pass(time, u32::from(packet.size)) {
+                packet.hop += 1;
+                time = arrival;
+                continue;
+            }
             match self.links[link].offer(time, packet) {
                 Offer::Arrives(arrival) => {
                     packet.hop += 1;
@@ -135,9 +162,18 @@ impl Net {
         }
     }
 
+    fn is_pure_delay(&self, over: Over) -> bool {
+        match over {
+            Over::Link(link) => self.links[link].is_pure_delay(),
+            Over::Lane(lane) => self.lanes.is_pure_delay(lane),
+            Over::End => false,
+        }
+    }
+
     /// Plans an event of a flow.
     #[inline]
     pub fn plan(&mut self, time: Time, kind: Kind, flow: u32, packet: &Packet) {
+        debug_assert!(time >= self.now, "{kind:?} of flow {flow} is planned for {time:?} at {:?}", self.now);
         let count = &mut self.flow_counts[flow as usize];
         *count = count.wrapping_add(1);
         self.schedule.push(time, kind, flow, *count, packet);
@@ -180,12 +216,22 @@ impl<O: Observer> World<O> {
     /// needs what this world can't supply.
     pub fn watched(config: WorldConfig, observer: O) -> Result<Self, BuildError> {
         let window = (config.warmup, config.end);
-        let links: Vec<Link> = config.links.into_iter().map(|link| Link::new(link, window)).collect();
+        check_needs(&config)?;
+        let (mut links, mut lanes, mut places) = (Vec::new(), Lanes::default(), Vec::new());
+        for link in config.links {
+            places.push(if link.is_lane() {
+                Over::Lane(lanes.add(&link) as usize)
+            } else {
+                links.push(Link::new(link, window));
+                Over::Link(links.len() - 1)
+            });
+        }
         let mut world = World {
             net: Net {
                 schedule: Schedule::new(),
                 link_counts: vec![0; links.len()],
                 links,
+                lanes,
                 hops: Vec::new(),
                 flow_counts: Vec::new(),
                 drops: Vec::new(),
@@ -194,21 +240,22 @@ impl<O: Observer> World<O> {
                 end: config.end,
                 now: Time::ZERO,
                 audit: Audit::default(),
-                fingerprint: 0xcbf2_9ce4_8422_2325,
+                fingerprint: 0,
             },
             flows: Vec::with_capacity(config.flows.len()),
             stacks: config.stacks,
             sessions: Vec::new(),
             warmup: config.warmup,
             seed: config.seed,
-            outbox: Vec::new(),
+            counts_flows: false,
             completions: Vec::new(),
             rtts: Vec::new(),
             observer,
         };
-        let mut ways = Ways::default();
+        let mut ways = Ways { all_events: config.all_events, ..Ways::default() };
+        world.counts_flows = world.net.links.iter().any(Link::counts_flows);
         for flow in config.flows {
-            let route = world.add_route(&flow.name, &flow.forward, &flow.back)?;
+            let route = world.add_route(&flow.name, &places, &flow.forward, &flow.back)?;
             ways.add(&world.net, &route, false);
             let stack = match flow.transport {
                 Transport::Tcp(stack) => Some(stack),
@@ -223,8 +270,8 @@ impl<O: Observer> World<O> {
             world.arm_sender(index);
         }
         for session in config.sessions {
-            let forward = world.add_route(&session.name, &session.forward, &session.back)?;
-            let back = world.add_route(&session.name, &session.back, &session.forward)?;
+            let forward = world.add_route(&session.name, &places, &session.forward, &session.back)?;
+            let back = world.add_route(&session.name, &places, &session.back, &session.forward)?;
             ways.add(&world.net, &forward, true);
             ways.add(&world.net, &back, true);
             if session.stack as usize >= world.stacks.len() {
@@ -247,20 +294,23 @@ impl<O: Observer> World<O> {
         Ok(world)
     }
 
-    /// Adds a route to the table of hops.
-    fn add_route(&mut self, name: &str, forward: &[u32], back: &[u32]) -> Result<Route, BuildError> {
-        let known = |link: &u32| (*link as usize) < self.net.links.len();
-        if !forward.iter().chain(back).all(known) {
-            return Err(BuildError::Route { name: name.into() });
-        }
-        let mut add = |links: &[u32]| {
+    /// Adds a route to the table of hops; `places` says what became of each link of the configuration.
+    fn add_route(&mut self, name: &str, places: &[Over], forward: &[u32], back: &[u32]) -> Result<Route, BuildError> {
+        let place = |link: &u32| places.get(*link as usize).copied().ok_or_else(|| BuildError::Route { name: name.into() });
+        let forward = forward.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let back = back.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let mut add = |way: &[Over]| {
             let begin = self.net.hops.len() as u32;
-            self.net.hops.extend(links.iter().map(|&link| Hop::over(link)).chain([Hop::end()]));
+            self.net.hops.extend(way.iter().chain([&Over::End]).map(|&over| Hop::over(over)));
             begin
         };
-        let (forward_at, back_at) = (add(forward), add(back));
-        let least = forward.iter().map(|&link| self.net.links[link as usize].delay().as_nanos()).sum();
-        Ok(Route { forward: forward_at, back: back_at, least })
+        let (forward_at, back_at) = (add(&forward), add(&back));
+        let delay = |over: &Over| match *over {
+            Over::Link(link) => self.net.links[link].delay().as_nanos(),
+            Over::Lane(lane) => self.net.lanes.delay(lane).as_nanos(),
+            Over::End => 0,
+        };
+        Ok(Route { forward: forward_at, back: back_at, least: forward.iter().map(delay).sum() })
     }
 
     /// Adds a flow; `stack` is `None` for datagrams.
@@ -301,6 +351,7 @@ impl<O: Observer> World<O> {
             then: 0,
             completed: 0,
             stats: Default::default(),
+            counted: false,
         });
         Ok(index)
     }
@@ -311,7 +362,7 @@ impl<O: Observer> World<O> {
         while let Some(event) = self.net.schedule.pop(until) {
             self.net.now = event.time;
             match event.kind {
-                Kind::Arrival => self.arrive(event.time, event.packet),
+                Kind::Arrival | Kind::Delivery => self.arrive(event.time, event.packet),
                 Kind::Departure => self.depart(event.time, event.entity),
                 Kind::SenderTimer => self.sender_timer(event.time, event.entity),
                 Kind::ReceiverTimer => self.receiver_timer(event.time, event.entity),
@@ -360,12 +411,13 @@ impl<O: Observer> World<O> {
         Ok(audit)
     }
 
-    /// A number that two runs share only if they did the same: over every packet delivered, in order.
+    /// A number that two runs share only if they did the same: over every packet delivered and its time, in whatever
+    /// order they were computed.
     pub fn fingerprint(&self) -> u64 {
         self.net.fingerprint
     }
 
-    /// The links.
+    /// The links that decide or measure, in the order of the configuration; others leave no trace.
     pub fn links(&self) -> &[Link] {
         &self.net.links
     }
@@ -394,21 +446,76 @@ impl<O: Observer> World<O> {
             };
             size_of::<Flow>() + endpoint + flow.receiver.memory() + flow.application.as_ref().map_or(0, |_| size_of::<Application>())
         };
-        self.flows.iter().map(flow).sum::<usize>() + self.net.schedule.memory() + self.net.links.iter().map(Link::memory).sum::<usize>()
+        self.flows.iter().map(flow).sum::<usize>()
+            + self.net.schedule.memory()
+            + self.net.links.iter().map(Link::memory).sum::<usize>()
+            + self.net.lanes.memory()
+            + self.net.hops.capacity() * size_of::<Hop>()
     }
+}
+
+/// What those who send over a link can tell its queue.
+#[derive(Clone, Copy, Default)]
+struct Supply {
+    /// Some TCP flow sends over it.
+    flows: bool,
+    /// Some of these write round-trip times into their packets.
+    hints: bool,
+}
+
+/// What each link's queue can be told.
+fn supplies(config: &WorldConfig) -> Vec<Supply> {
+    let mut supplies = vec![Supply::default(); config.links.len()];
+    let mut add = |links: &[u32], stack: u32| {
+        let hints = config.stacks.get(stack as usize).is_some_and(|stack| stack.rtt_hint != RttHint::Off);
+        for &link in links {
+            if let Some(supply) = supplies.get_mut(link as usize) {
+                *supply = Supply { flows: true, hints: supply.hints || hints };
+            }
+        }
+    };
+    for flow in &config.flows {
+        if let Transport::Tcp(stack) = flow.transport {
+            add(&flow.forward, stack);
+        }
+    }
+    for session in &config.sessions {
+        add(&session.forward, session.stack);
+        add(&session.back, session.stack);
+    }
+    supplies
+}
+
+/// Refuses links whose queues need what nobody tells them.
+fn check_needs(config: &WorldConfig) -> Result<(), BuildError> {
+    for (link, supply) in config.links.iter().zip(supplies(config)).filter(|(link, _)| link.rate.is_some()) {
+        let needs = link.door.aqm.needs();
+        let what = match () {
+            () if needs.flow_count && !supply.flows => {
+                "the number of active TCP flows: let TCP traffic send over it, or take another discipline"
+            }
+            () if needs.rtt_hints && !supply.hints => {
+                "round-trip times in its packets: let TCP flows with `rtt_hint = true` send over it, or take another discipline"
+            }
+            () => continue,
+        };
+        return Err(BuildError::Needs { link: link.name.clone(), what });
+    }
+    Ok(())
 }
 
 /// Finds where packets can meet: a link needs events if more than one upstream feeds it, or if it keeps packets.
 #[derive(Default)]
 struct Ways {
     /// What feeds each link (a link before it, or an endpoint), and whether something else does too.
-    feeders: BTreeMap<usize, (Feeder, bool)>,
+    feeders: BTreeMap<Over, (Feeder, bool)>,
     routes: Vec<Route>,
+    all_events: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
-    Link(usize),
+    Hop(Over),
     /// The endpoint whose packets start at this place of the table of hops.
     Endpoint(u32),
 }
@@ -419,21 +526,22 @@ impl Ways {
         self.routes.push(*route);
         for begin in [route.forward, route.back] {
             let (mut feeder, mut several) = (Feeder::Endpoint(begin), many);
-            let links = net.hops[begin as usize..].iter().map_while(|hop| hop.link());
+            let way = net.hops[begin as usize..].iter().map(|hop| hop.leads()).take_while(|&over| over != Over::End);
             // A link that merely delays keeps no order among its users: what comes out is fed by what went in.
-            for link in links.filter(|&link| !net.links[link].is_pure_delay()) {
-                let known = self.feeders.entry(link).or_insert((feeder, several));
+            for over in way.filter(|&over| !net.is_pure_delay(over)) {
+                let known = self.feeders.entry(over).or_insert((feeder, several));
                 known.1 |= several || known.0 != feeder;
-                (feeder, several) = (Feeder::Link(link), false);
+                (feeder, several) = (Feeder::Hop(over), false);
             }
         }
     }
 
     fn mark_events(self, net: &mut Net) {
-        let evented =
-            |link: usize, net: &Net| self.feeders.get(&link).is_some_and(|&(_, several)| several) || net.links[link].keeps_packets();
+        let keeps = |over: Over, net: &Net| matches!(over, Over::Link(link) if net.links[link].keeps_packets());
         for at in 0..net.hops.len() {
-            if net.hops[at].link().is_some_and(|link| evented(link, net)) {
+            let over = net.hops[at].leads();
+            let several = self.feeders.get(&over).is_some_and(|&(_, several)| several);
+            if over != Over::End && (self.all_events || several || keeps(over, net)) {
                 net.hops[at] = net.hops[at].by_event();
             }
         }
@@ -441,7 +549,7 @@ impl Ways {
         for route in &self.routes {
             let mut at = route.forward as usize;
             let mut waits = false;
-            while net.hops[at].link().is_some() {
+            while net.hops[at].leads() != Over::End {
                 waits |= net.hops[at].needs_event();
                 at += 1;
             }

@@ -19,9 +19,9 @@ impl Bytes {
 pub struct Rate(u64);
 
 impl Rate {
-    /// From bits a second; `None` for zero.
+    /// From bits a second; `None` for zero and for 2^63 and more.
     pub const fn from_bps(bps: u64) -> Option<Rate> {
-        if bps == 0 { None } else { Some(Rate(bps)) }
+        if bps == 0 || bps > u64::MAX / 2 { None } else { Some(Rate(bps)) }
     }
 
     /// Bits a second.
@@ -32,6 +32,11 @@ impl Rate {
     /// Packets of `size` bytes a second.
     pub fn packets_per_sec(self, size: f64) -> f64 {
         self.0 as f64 / (8.0 * size)
+    }
+
+    /// The bytes sent in this time, rounded down.
+    pub fn bytes_in(self, time: Duration) -> u64 {
+        (u128::from(time.as_nanos()) * u128::from(self.0) / 8_000_000_000) as u64
     }
 
     /// The time to send `bytes`, rounded down to a nanosecond. Use a [`Serializer`] for a train of packets.
@@ -79,27 +84,32 @@ impl Serializer {
         Rate(self.rate)
     }
 
-    /// The link fell idle: the next packet starts on a whole nanosecond.
-    pub fn idle(&mut self) {
-        self.carry = 0;
-    }
-
-    /// The time to send a packet of `size` bytes after the previous one of this busy period.
     #[inline]
-    pub fn send(&mut self, size: u32) -> Duration {
+    fn divide(&mut self, size: u32) {
         let size = u64::from(size);
         if size != self.size {
             let bits = size * 8_000_000_000;
             (self.size, self.quotient, self.remainder) = (size, bits / self.rate, bits % self.rate);
         }
-        let sum = u128::from(self.carry) + u128::from(self.remainder);
-        if sum >= u128::from(self.rate) {
-            self.carry = (sum - u128::from(self.rate)) as u64;
-            Duration::from_nanos(self.quotient + 1)
-        } else {
-            self.carry = sum as u64;
-            Duration::from_nanos(self.quotient)
-        }
+    }
+
+    /// The time to send a packet of `size` bytes after the previous one of this busy period.
+    #[inline]
+    pub fn send(&mut self, size: u32) -> Duration {
+        self.divide(size);
+        // Both are below the rate, and no link is as fast as 2^63 bit/s.
+        let sum = self.carry + self.remainder;
+        let over = sum >= self.rate;
+        self.carry = if over { sum - self.rate } else { sum };
+        Duration::from_nanos(self.quotient + u64::from(over))
+    }
+
+    /// The time to send a packet of `size` bytes that finds the link idle.
+    #[inline]
+    pub fn send_first(&mut self, size: u32) -> Duration {
+        self.divide(size);
+        self.carry = self.remainder;
+        Duration::from_nanos(self.quotient)
     }
 }
 

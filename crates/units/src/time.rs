@@ -34,7 +34,7 @@ impl Time {
 
     /// Seconds since the start of the run.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as i64 as f64 * 1e-9
     }
 
     /// The span from `earlier` to `self`; zero if `earlier` is later.
@@ -81,7 +81,7 @@ impl Duration {
 
     /// Seconds.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as i64 as f64 * 1e-9
     }
 
     /// `self - other`, zero instead of negative.

@@ -1,4 +1,4 @@
-"""The command line: `sojourn list | check | schema | run | compare | sweep | plot | analyze | reproduce`."""
+"""The command line: `sojourn list | check | schema | run | compare | sweep | plot | analyze | reproduce | design`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import typer
 from typer.exceptions import TyperException
 
+import sojourn.cli.design as design_command
 import sojourn.cli.papers as papers_command
 from sojourn.cli import analyze, inspect, runs
 from sojourn.cli.output import StoppedError
 from sojourn.errors import ScenarioError, UserError
+from sojourn.files import DiskError
 
 app = typer.Typer(
     name="sojourn",
@@ -25,6 +27,7 @@ inspect.register(app)
 runs.register(app)
 analyze.register(app)
 papers_command.register(app)
+design_command.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
-    except (OSError, RuntimeError) as error:
+    except OSError as error:
+        return _fail(error.strerror or str(error) if isinstance(error, DiskError) else str(error), 1)
+    except RuntimeError as error:
         return _fail(str(error), 1)
     return code if isinstance(code, int) else 0
 

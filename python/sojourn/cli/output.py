@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from sojourn.errors import UserError
 from sojourn.running import Progress as OnProgress
 from sojourn.stats import Estimate
 from sojourn.store import DEFAULT, Store
@@ -33,10 +35,21 @@ def console(stderr: bool) -> Console:
 out = console(stderr=False)
 err = console(stderr=True)
 
-Threads = Annotated[int, typer.Option("--threads", help="Cores to use; 0 means all.", min=0)]
+Threads = Annotated[int, typer.Option("--threads", help="Cores to use; 0 means all.", min=0, max=1024)]
 CacheDir = Annotated[Path, typer.Option("--cache", help="Where finished runs are kept.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Run everything again and keep nothing.")]
 CACHE = DEFAULT
+
+
+def check_folder(folder: Path | None) -> None:
+    """Refuses a folder that results can't go to, before there are results."""
+    there = folder
+    while there is not None and not there.exists():
+        there = there.parent
+    if there is not None and not there.is_dir():
+        raise UserError(f'--out "{folder}": "{there}" is a file, taken is a folder')
+    if there is not None and not os.access(there, os.W_OK | os.X_OK):
+        raise UserError(f'--out "{folder}": "{there}" cannot be written to, taken is a folder that can')
 
 
 def store(folder: Path, off: bool) -> Store | None:

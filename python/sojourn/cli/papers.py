@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, out, progress, store
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.papers import Outcome, Verdict, find_paper
 from sojourn.papers import reproduce as run_paper
 from sojourn.papers.model import Experiment
@@ -38,6 +38,7 @@ def reproduce(
     chosen = find_paper(paper)
     count = seeds if seeds is not None else (chosen.quick if quick else chosen.replications)
     folder = out_dir or Path("results") / chosen.id
+    check_folder(folder)
     out.print(chosen.citation, markup=False)
     with progress(chosen.id) as on_progress:
         outcome = run_paper(

@@ -14,6 +14,7 @@ from sojourn.cli.output import (
     CacheDir,
     NoCache,
     Threads,
+    check_folder,
     err,
     estimates_table,
     out,
@@ -32,6 +33,8 @@ from sojourn.scenario import Scenario, load, parse_assignment
 from sojourn.stats import Estimate, estimate
 from sojourn.sweep import read_plan
 from sojourn.sweep import sweep as run_sweep
+
+LAST = 2**63 - 1  # the largest whole number that TOML has
 
 Set = Annotated[list[str] | None, typer.Option("--set", help="Change a field: links.bottleneck.rate='5 Mbit/s'.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results.")]
@@ -57,13 +60,16 @@ def load_changed(file: Path, changes: list[str] | None) -> Scenario:
 def run(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     change: Set = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the first run (default: the scenario's).")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of the first run (default: the scenario's).", min=0, max=LAST)
+    ] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="How many runs, each with the next seed.", min=1)] = 1,
     out_dir: Out = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the records as JSON lines.")] = False,
     threads: Threads = 0,
 ) -> None:
     """Runs a scenario and prints what was measured."""
+    check_folder(out_dir)
     scenario = load_changed(file, change)
     if seed is not None:
         scenario.set("seed", seed)
@@ -148,6 +154,7 @@ def compare(
     no_cache: NoCache = False,
 ) -> None:
     """Runs one scenario under several queues, on identical traffic."""
+    check_folder(out_dir)
     scenario = load_changed(file, change)
     with progress("comparing") as on_progress:
         found = run_compare(
@@ -182,6 +189,7 @@ def sweep(
     """Runs a grid over any fields of a scenario; starts again where it stopped."""
     plan = read_plan(file)
     folder = out_dir or Path("results") / file_name(plan.name)
+    check_folder(folder)
     with progress(plan.name) as on_progress:
         kept = store(cache, no_cache)
         found = run_sweep(plan, threads=threads, cache=kept, progress=on_progress, cluster=cluster)
@@ -230,13 +238,14 @@ def plot(
     """Plots a result: the traces of a run, or the means of a comparison or sweep."""
     folder = result if result.is_dir() else result.parent
     target = out_dir or folder
+    check_folder(target)
     if (folder / "record.json").exists():
         say_written(plot_record(Record.read(folder), target))
         return
     file = folder / "summary.csv"
     if not file.exists():
         raise UserError(f"{result}: taken is a folder with a record.json (run --out) or a summary.csv (compare, sweep)")
-    summary = pd.read_csv(file)
+    summary = _read_summary(file)
     fixed = {"measure", "unit", "mean", "sd", "low", "high", "n", "difference", "difference_low", "difference_high"}
     axes = [column for column in summary.columns if column not in fixed]
     there = list(dict.fromkeys(summary["measure"]))
@@ -247,3 +256,15 @@ def plot(
     if not measure and len(there) > 24:
         err.print(f"plotted the first 24 of {len(there)} measures; name others with --measure")
     say_written(written)
+
+
+def _read_summary(file: Path) -> pd.DataFrame:
+    """The summary that `compare` or `sweep` wrote."""
+    try:
+        summary = pd.read_csv(file)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file}: not a summary: {error}") from None
+    missing = {"measure", "mean", "low", "high"} - set(summary.columns)
+    if missing:
+        raise UserError(f"{file}: not a summary: no column {', '.join(sorted(missing))}")
+    return summary

@@ -39,12 +39,8 @@ impl Params {
         ParamError::unless((0.0..1e9).contains(&self.size), "size", &self.size, "a number of packets, or 0 for the limit")?;
         let packets = if self.size == 0.0 { f64::from(link.limit_packets.max(1)) } else { self.size };
         let capacity = link.rate.as_bps() as f64 / 8.0;
-        let shape = Shape {
-            utilization: self.utilization,
-            alpha: self.alpha,
-            capacity,
-            limit: packets * f64::from(link.mean_packet.max(1)),
-        };
+        let shape =
+            Shape { utilization: self.utilization, alpha: self.alpha, capacity, limit: packets * f64::from(link.mean_packet.max(1)) };
         Ok(Avq { shape, queue: 0.0, virtual_capacity: capacity, last: Time::ZERO, struck: 0.0 })
     }
 }

@@ -2,12 +2,22 @@
 
 pub mod avq;
 pub mod blue;
+pub mod choke;
+pub mod choker;
+pub mod codel;
+pub mod cpc;
 pub mod drop_tail;
 pub mod external;
+pub mod flc;
+pub mod fq_codel;
 pub mod fuzzy_red;
+pub mod fuzzy_rtt;
 pub mod led;
 pub mod pd;
 pub mod pi;
+pub mod pi2;
+pub mod pi_rtt;
+pub mod pid;
 pub mod red;
 pub mod rem;
 

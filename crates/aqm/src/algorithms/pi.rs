@@ -202,7 +202,9 @@ mod tests {
         let (a, b) = design.gains(3750.0, Duration::from_micros(6250));
         assert!((a - 1.824e-5).abs() < 5e-9 && (b - 1.818e-5).abs() < 5e-9, "{a} {b}");
         // Three designs for 50 ms with a margin of 34.8 degrees.
-        for (flows, capacity, ms, a, b) in [(10.0, 187.5, 60, 0.1538, 0.0229), (30.0, 625.0, 60, 0.0398, 0.0080), (30.0, 187.5, 200, 0.0286, 0.0191)] {
+        for (flows, capacity, ms, a, b) in
+            [(10.0, 187.5, 60, 0.1538, 0.0229), (30.0, 625.0, 60, 0.0398, 0.0080), (30.0, 187.5, 200, 0.0286, 0.0191)]
+        {
             let design = Design { flows, rtt: Duration::from_millis(ms), beta: 0.5 };
             let gains = design.gains(capacity, Duration::from_millis(50));
             assert!((gains.0 - a).abs() < 6e-5 && (gains.1 - b).abs() < 6e-5, "{gains:?}");

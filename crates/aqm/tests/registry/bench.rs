@@ -2,6 +2,7 @@
 
 use sojourn_aqm::{Admission, AnyAqm, Aqm, DropReason, Limit, Link, Packet, Qdisc};
 use sojourn_units::{Duration, Rate, Serializer, Stream, Time};
+use std::collections::HashMap;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct TestPacket {
@@ -55,13 +56,15 @@ pub struct Bench {
     pub now: Time,
     pub idle_since: Option<Time>,
     pub fates: Vec<Fate>,
+    /// The flow of each packet offered.
+    flows: HashMap<u32, u32>,
     limit: Limit,
 }
 
 impl Bench {
     pub fn new(aqm: AnyAqm, limit: Limit, ecn: bool, seed: u64) -> Self {
         let queue = Qdisc::new(Admission::new(aqm, limit, ecn, Stream::named(seed, "queue")));
-        Bench { queue, now: Time::ZERO, idle_since: Some(Time::ZERO), fates: Vec::new(), limit }
+        Bench { queue, now: Time::ZERO, idle_since: Some(Time::ZERO), fates: Vec::new(), flows: HashMap::new(), limit }
     }
 
     /// Lets time pass, with the algorithm's timer.
@@ -71,6 +74,7 @@ impl Bench {
     }
 
     pub fn arrive(&mut self, packet: TestPacket) {
+        self.flows.insert(packet.id, packet.flow);
         let fates = &mut self.fates;
         self.queue.enqueue(self.now, packet, self.idle_since, |p, reason| fates.push(Fate::Lost { id: p.id, reason }));
         if self.idle_since.is_some() {
@@ -119,16 +123,19 @@ impl Bench {
         }
         self.check()?;
         let mut seen = Vec::new();
-        let mut last = None;
+        // A queue for each flow keeps the order of each flow only.
+        let queuing = self.queue.aqm().needs().flow_queues;
+        let mut last = std::collections::BTreeMap::new();
         for fate in &self.fates {
-            match *fate {
-                Fate::Lost { id, .. } => seen.push(id),
-                Fate::Sent { id, .. } if last < Some(id) => {
-                    last = Some(id);
-                    seen.push(id);
+            let (Fate::Lost { id, .. } | Fate::Sent { id, .. }) = *fate;
+            if let Fate::Sent { .. } = fate {
+                let last = last.entry(queuing.map(|queuing| queuing.queue_of(self.flows[&id]))).or_default();
+                if *last > Some(id) {
+                    return Err(format!("{id} was sent after {last:?}"));
                 }
-                Fate::Sent { id, .. } => return Err(format!("{id} was sent after {last:?}")),
+                *last = Some(id);
             }
+            seen.push(id);
         }
         seen.sort_unstable();
         let counters = self.queue.counters();
@@ -138,6 +145,9 @@ impl Bench {
         if fine { Ok(()) } else { Err(format!("{counters:?} against {lost} lost and {marked} marked of {}", offered.len())) }
     }
 }
+
+/// Round-trip times in ms that flows of the workload claim, 0 for none.
+const HINTS: [u16; 8] = [0, 20, 60, 100, 200, 400, 700, 1000];
 
 /// Twenty seconds of a 10 Mbit/s link under a load that swings between a half and one and a half of its rate, with
 /// bursts, pauses, four sizes of packets, many flows, most of them with ECN: every regime of every algorithm.
@@ -155,7 +165,7 @@ pub fn workload(aqm: AnyAqm, seed: u64) -> Vec<Fate> {
         let was_idle = bench.idle_since.is_some();
         let size = [40, 500, 1000, 1500][traffic.below(4) as usize];
         let flow = traffic.below(20) as u32;
-        bench.arrive(TestPacket { id, size, flow, ect: flow < 14, ce: false, rtt_hint_ms: 20 * (flow as u16 % 8), has_data: size > 40 });
+        bench.arrive(TestPacket { id, size, flow, ect: flow < 14, ce: false, rtt_hint_ms: HINTS[flow as usize % 8], has_data: size > 40 });
         id += 1;
         if was_idle && bench.idle_since.is_none() {
             free = next + wire.send(size);

@@ -139,8 +139,17 @@ impl Aqm for Shown {
     fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
         self.0.on_dequeue(departure, sojourn, backlog)
     }
+    fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        self.0.on_look(arrival, shown, backlog, random)
+    }
     fn on_overflow(&mut self) {
         self.0.on_overflow();
+    }
+    fn on_unmarkable(&mut self) {
+        self.0.on_unmarkable();
+    }
+    fn on_flows(&mut self, now: Time, active: u32) {
+        self.0.on_flows(now, active);
     }
     fn update_interval(&self) -> Option<Duration> {
         self.0.update_interval()

@@ -1,3 +1,4 @@
 //! One file per algorithm.
 
+pub mod cubic;
 pub mod reno;

@@ -63,27 +63,13 @@ impl WindowLaw for Reno {
 mod tests {
     use super::*;
     use crate::{CongestionController, Signal};
-    use sojourn_units::Duration;
-
-    fn ack() -> Ack {
-        Ack {
-            now: Time::ZERO,
-            acked: 1.0,
-            rtt: None,
-            srtt: Duration::ZERO,
-            rtt_min: Duration::ZERO,
-            one_way_delay: None,
-            in_flight: 1.0,
-            window_limited: true,
-        }
-    }
 
     #[test]
     fn the_window_doubles_in_slow_start_and_grows_by_one_segment_a_round_trip_after_it() {
         let mut reno = Params::default().build(Start { window: 2.0, ssthresh: 16.0 }).unwrap();
-        (0..14).for_each(|_| reno.on_ack(&ack()));
+        (0..14).for_each(|_| reno.on_ack(&Ack::ONE));
         assert_eq!(reno.cwnd(), 16.0);
-        (0..16).for_each(|_| reno.on_ack(&ack()));
+        (0..16).for_each(|_| reno.on_ack(&Ack::ONE));
         assert!((reno.cwnd() - 17.0).abs() < 0.05);
     }
 

@@ -2,11 +2,11 @@
 
 use super::links::Network;
 use super::route::Ways;
-use super::{Group, MOST_FLOWS, Tcp, above_zero, name, packet, traffic, within};
+use super::{Group, MOST_FLOWS, Tcp, above_zero, name, number, packet, traffic, within};
 use crate::error::Error;
 use crate::path::element;
 use crate::quantity::{Quantity, Varying};
-use crate::written::{self, Access, DelayedAck, Flows};
+use crate::written::{self, Access, Flows, Switched};
 use sojourn_units::{Bytes, Duration};
 use std::collections::HashSet;
 
@@ -201,9 +201,19 @@ fn times(field: &str, tcp: &written::Tcp) -> Result<(), Error> {
     for (key, time) in [("min_rto", tcp.min_rto), ("max_rto", tcp.max_rto), ("initial_rto", tcp.initial_rto)] {
         time.map(|time| above_zero(at(key), time)).transpose()?;
     }
-    tcp.tick.map(|time| within(at("tick"), time)).transpose()?;
-    if let Some(DelayedAck::Time(time)) = tcp.delayed_ack {
+    for (key, time) in [("tick", tcp.tick), ("clock_offset", tcp.clock_offset)] {
+        time.map(|time| within(at(key), time)).transpose()?;
+    }
+    if let Some(skew) = tcp.clock_skew_ppm {
+        number(at("clock_skew_ppm"), skew, -1000.0..=1000.0, "a number, -1000 to 1000")?;
+    }
+    if let Some(Switched::Time(time)) = tcp.delayed_ack {
         above_zero(at("delayed_ack"), time)?;
+    }
+    if let Some(Switched::Time(time)) = tcp.rtt_hint
+        && !(Duration::from_millis(1)..=Duration::from_millis(65_535)).contains(&time)
+    {
+        return Err(Error::given(at("rtt_hint"), time, "true, false, or a time to claim, 1 ms to 65535 ms"));
     }
     let least = tcp.min_rto.unwrap_or(Duration::ZERO);
     match tcp.max_rto.filter(|most| *most < least) {

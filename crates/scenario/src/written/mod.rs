@@ -5,7 +5,7 @@ mod tcp;
 mod traffic;
 
 pub use chosen::{Control, Queue};
-pub use tcp::{DelayedAck, Handshake, Profile, Recovery, Tcp};
+pub use tcp::{Handshake, Profile, Recovery, Switched, Tcp};
 pub use traffic::{Bulk, Cbr, Loop, OnOff, Traffic, Transfers, Transport, Web};
 
 use crate::quantity::Varying;

@@ -5,7 +5,7 @@ use crate::quantity::Amount;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sojourn_units::{Bytes, Duration, parse_duration};
+use sojourn_units::{Bytes, Duration, Rate, parse_duration};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -33,7 +33,7 @@ pub struct Tcp {
     pub window: Option<Amount>,
     /// Whether and how long ACKs are delayed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub delayed_ack: Option<DelayedAck>,
+    pub delayed_ack: Option<Switched>,
     /// Full segments per ACK where ACKs are delayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_every: Option<u32>,
@@ -70,6 +70,22 @@ pub struct Tcp {
     /// ssthresh at the start: segments or bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Amount>,
+    /// How fast the receiving application reads; absent: at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reader: Option<Rate>,
+    /// Whether the window falls back to the initial one after an idle time (RFC 5681 section 4.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart_after_idle: Option<bool>,
+    /// How far the receiver's clock is ahead of the sender's; for controllers that read one-way delays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_offset: Option<Duration>,
+    /// How much faster the receiver's clock runs than the sender's, in parts per million, -1000 to 1000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_skew_ppm: Option<f64>,
+    /// What data packets tell queues of the round-trip time: the smoothed one (`true`), nothing (`false`), or this time
+    /// whatever the truth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_hint: Option<Switched>,
 }
 
 impl Tcp {
@@ -98,7 +114,12 @@ impl Tcp {
             handshake,
             timestamps,
             dupack_threshold,
-            initial_ssthresh
+            initial_ssthresh,
+            reader,
+            restart_after_idle,
+            clock_offset,
+            clock_skew_ppm,
+            rtt_hint
         )
     }
 }
@@ -112,6 +133,9 @@ pub enum Profile {
     Rfc,
     /// ns-2.35's one-way TCP agents.
     Ns2,
+    /// ns-2.35's TCP-Linux agent.
+    #[serde(rename = "ns2-linux")]
+    Ns2Linux,
     /// Linux.
     Linux,
 }
@@ -140,20 +164,20 @@ pub enum Handshake {
     Threeway,
 }
 
-/// Whether and how long ACKs are delayed: `false`, `true` (the profile's time) or a time.
+/// Something that is off (`false`), on (`true`), or on with a time of its own: delayed ACKs, RTT hints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DelayedAck {
-    /// Every segment is acknowledged at once.
+pub enum Switched {
+    /// ACKs: every segment at once. Hints: none.
     Off,
-    /// Delayed by the profile's time.
+    /// ACKs: delayed by the profile's time. Hints: the smoothed RTT.
     On,
-    /// Delayed by this time.
+    /// ACKs: delayed by this time. Hints: this RTT, whatever the truth.
     Time(Duration),
 }
 
-impl JsonSchema for DelayedAck {
+impl JsonSchema for Switched {
     fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed("DelayedAck")
+        Cow::Borrowed("Switched")
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
@@ -161,29 +185,29 @@ impl JsonSchema for DelayedAck {
     }
 }
 
-impl Serialize for DelayedAck {
+impl Serialize for Switched {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            DelayedAck::Off => serializer.serialize_bool(false),
-            DelayedAck::On => serializer.serialize_bool(true),
-            DelayedAck::Time(time) => time.serialize(serializer),
+            Switched::Off => serializer.serialize_bool(false),
+            Switched::On => serializer.serialize_bool(true),
+            Switched::Time(time) => time.serialize(serializer),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for DelayedAck {
+impl<'de> Deserialize<'de> for Switched {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct FlagOrTime;
         impl Visitor<'_> for FlagOrTime {
-            type Value = DelayedAck;
+            type Value = Switched;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("true, false or a time such as \"100 ms\"")
             }
-            fn visit_bool<E: Error>(self, on: bool) -> Result<DelayedAck, E> {
-                Ok(if on { DelayedAck::On } else { DelayedAck::Off })
+            fn visit_bool<E: Error>(self, on: bool) -> Result<Switched, E> {
+                Ok(if on { Switched::On } else { Switched::Off })
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<DelayedAck, E> {
-                parse_duration(text).map(DelayedAck::Time).map_err(E::custom)
+            fn visit_str<E: Error>(self, text: &str) -> Result<Switched, E> {
+                parse_duration(text).map(Switched::Time).map_err(E::custom)
             }
         }
         deserializer.deserialize_any(FlagOrTime)

@@ -1,5 +1,6 @@
 //! TCP endpoints: what is lost, what is sent again and when. How much may be in flight is the controller's.
 
+mod halving;
 pub mod params;
 mod ranges;
 mod receiver;
@@ -8,6 +9,6 @@ mod rto;
 mod sack;
 pub(crate) mod sender;
 
-pub use params::{Handshake, Recovery, TcpParams, WindowBasis};
+pub use params::{Handshake, Recovery, RttHint, TcpParams, WindowBasis};
 pub use receiver::{Receiver, SackBlocks, SackPool};
 pub use sender::{Progress, Sender, SenderStats};

@@ -1,7 +1,7 @@
 //! The habits of a TCP stack, as data.
 
 use sojourn_cc::CcConfig;
-use sojourn_units::Duration;
+use sojourn_units::{Duration, Rate};
 
 /// How losses are found and repaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +34,17 @@ pub enum WindowBasis {
     FlightSize,
 }
 
+/// What a sender writes into its data packets about its round-trip time, for queues that ask for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RttHint {
+    /// Nothing.
+    Off,
+    /// Its smoothed RTT in milliseconds.
+    Smoothed,
+    /// This many milliseconds, whatever the truth: a sender that lies.
+    Claimed(u16),
+}
+
 /// Everything an endpoint needs to know about its stack. `Default` is the `rfc` profile.
 #[derive(Clone, Debug)]
 pub struct TcpParams {
@@ -43,6 +54,8 @@ pub struct TcpParams {
     pub header: u32,
     /// Receive window in segments.
     pub window: u32,
+    /// The receiving application reads at this rate, and the window shrinks by what it has not read; `None` reads at once.
+    pub reader: Option<Rate>,
     /// The congestion controller.
     pub control: CcConfig,
     /// How losses are repaired.
@@ -87,12 +100,22 @@ pub struct TcpParams {
     pub ecn_backoff: bool,
     /// No second fast retransmit for the window in which the last one happened (RFC 6582 section 3.2 step 1; ns-2's `bugFix_`).
     pub careful: bool,
+    /// What RFC 5681 and its kin ask and ns-2 does otherwise: the threshold is held when a timeout repeats (RFC 5681
+    /// section 3.1), limited transmit sends new data only and does not count as in flight (section 3.2), a loss leaves
+    /// two segments or more (eq. 4), a mark after a timeout waits for a new window (RFC 3168 section 6.1.2), and an RTO
+    /// after a lost SYN starts from 3 s (RFC 6298 rule 5.7).
+    pub strict: bool,
     /// SACK: count a pipe up and down as ns-2's Sack1; else compute it from the scoreboard (RFC 6675).
     pub counted_pipe: bool,
-    /// Grow only while the window holds the sender back (RFC 7661; Linux).
+    /// SACK as ns-2's TCP-Linux has it: what lies four segments below the highest that arrived is lost, also when it was
+    /// sent again; the window in use shrinks by one on every second ACK; a timeout keeps the scoreboard.
+    pub rate_halving: bool,
+    /// Grow only while the congestion window holds the sender back (RFC 7661; Linux).
     pub growth_needs_limit: bool,
     /// Fall back to the initial window after an RTO's idle time (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
+    /// What data packets say of the round-trip time.
+    pub rtt_hint: RttHint,
     /// Difference of the receiver's clock from the sender's, in ns.
     pub clock_offset: i64,
     /// Drift of the receiver's clock in parts per million.
@@ -112,6 +135,7 @@ impl TcpParams {
             mss: 1460,
             header: 40,
             window: 1 << 20,
+            reader: None,
             control: CcConfig::Reno(Default::default()),
             recovery: Recovery::NewReno,
             handshake: Handshake::ThreeWay,
@@ -134,9 +158,12 @@ impl TcpParams {
             deflate_on_exit: true,
             ecn_backoff: true,
             careful: true,
+            strict: true,
             counted_pipe: false,
+            rate_halving: false,
             growth_needs_limit: true,
             restart_after_idle: true,
+            rtt_hint: RttHint::Smoothed,
             clock_offset: 0,
             clock_skew_ppm: 0.0,
         }
@@ -160,10 +187,28 @@ impl TcpParams {
             basis: WindowBasis::Cwnd,
             recovery_burst: 2,
             deflate_on_exit: false,
+            strict: false,
             counted_pipe: true,
             growth_needs_limit: false,
             restart_after_idle: false,
             ..Self::rfc()
+        }
+    }
+
+    /// ns-2.35's TCP-Linux agent (`tcp/tcp-linux.cc`, `tcp/scoreboard1.cc`) with timestamps on: a clock of 1 ms, and no SYN
+    /// before the first data.
+    pub fn ns2_linux() -> Self {
+        TcpParams {
+            recovery: Recovery::Sack,
+            handshake: Handshake::None,
+            max_rto: Duration::from_secs(120),
+            tick: Duration::from_millis(1),
+            timestamps: true,
+            limited_transmit: false,
+            counted_pipe: false,
+            rate_halving: true,
+            growth_needs_limit: true,
+            ..Self::ns2()
         }
     }
 

@@ -3,7 +3,7 @@
 use super::params::{Handshake, Recovery, TcpParams};
 use super::ranges::Ranges;
 use crate::packet::{Packet, flag};
-use sojourn_units::Time;
+use sojourn_units::{Duration, Rate, Time};
 
 /// Up to three SACK blocks, the newest first (RFC 2018 section 4).
 #[derive(Clone, Copy, Default, Debug)]
@@ -62,6 +62,12 @@ pub struct Receiver {
     held: u32,
     held_stamp: Time,
     deadline: Option<Time>,
+    /// What the application had read at a time since which it has been reading without a pause.
+    read: (u64, Time),
+    /// One past the last byte that the sender was told it may send.
+    edge: u64,
+    /// When the window will have opened so far that the sender must hear of it.
+    update: Option<Time>,
     /// The time of this receiver's pending timer event.
     pub armed: Option<Time>,
 }
@@ -73,8 +79,12 @@ impl Receiver {
     }
 
     /// When its timer is due.
+    #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        self.deadline
+        match (self.deadline, self.update) {
+            (Some(ack), Some(update)) => Some(ack.min(update)),
+            (ack, update) => ack.or(update),
+        }
     }
 
     /// Bytes of memory beyond its own size.
@@ -100,6 +110,11 @@ impl Receiver {
         }
         let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
         let was = self.next;
+        if let Some(rate) = params.reader
+            && self.read_by(now, rate) == was
+        {
+            self.read = (was, now);
+        }
         let in_order = segment.seq <= was && end > was;
         if in_order {
             self.next = end;
@@ -121,24 +136,56 @@ impl Receiver {
             self.held_stamp = segment.stamp;
         }
         let readable = self.next - was;
-        let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay;
+        let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.next >= end;
         if let Some(delay) = params.delayed_ack {
             let fills = self.next > end || !self.beyond.is_empty();
             if in_order && !fills && !fin && self.held < params.ack_every {
                 self.deadline = Some(self.deadline.unwrap_or(now + delay));
+                self.plan_update(now, params);
                 return (readable, None);
             }
         }
-        let stamp = if in_order { self.held_stamp } else { segment.stamp };
         let flags = if fin { flag::FIN } else { 0 };
-        (readable, Some(self.ack(now, stamp, segment, flags, params, pool)))
+        // The earliest segment that no ACK has told of yet is echoed, whatever arrived since (RFC 7323 section 4.3).
+        (readable, Some(self.ack(now, self.held_stamp, segment, flags, params, pool)))
     }
 
-    /// The delayed ACK's timer fires at `now`: the ACK to send.
+    /// The timer fires at `now`: an ACK that was delayed or tells of a wider window.
     pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpParams, pool: &mut SackPool) -> Option<Packet> {
-        self.deadline.take()?;
+        self.deadline()?;
         let like = Packet { flow, incarnation, ..Packet::NOTHING };
-        (self.held > 0).then(|| self.ack(now, self.held_stamp, &like, 0, params, pool))
+        Some(self.ack(now, self.held_stamp, &like, 0, params, pool))
+    }
+
+    /// What the application has read by `now`.
+    fn read_by(&self, now: Time, rate: Rate) -> u64 {
+        let (read, since) = self.read;
+        (read + rate.bytes_in(now.since(since))).min(self.next)
+    }
+
+    /// What is left of the window at `now` in whole segments, for an ACK.
+    fn advertise(&mut self, now: Time, params: &TcpParams) -> u16 {
+        let Some(rate) = params.reader else { return u16::MAX };
+        let mss = u64::from(params.mss);
+        let unread = self.next - self.read_by(now, rate);
+        let segments = ((u64::from(params.window) * mss).saturating_sub(unread) / mss).min(u64::from(u16::MAX - 1));
+        self.edge = self.next + segments * mss;
+        self.plan_update(now, params);
+        segments as u16
+    }
+
+    /// Finds when the window will be wider than advertised by two segments or half the buffer, whichever is less
+    /// (RFC 9293 section 3.8.6.2.2), if the application goes on reading what has arrived.
+    fn plan_update(&mut self, now: Time, params: &TcpParams) {
+        let Some(rate) = params.reader else { return };
+        let (mss, window) = (u64::from(params.mss), u64::from(params.window));
+        let wider = self.edge.saturating_sub(self.next) / mss + window.div_ceil(2).min(2);
+        let (read, since) = self.read;
+        let unread = window.saturating_sub(wider) * mss;
+        self.update = (wider <= window && self.next > read + unread).then(|| {
+            let bits = u128::from(self.next - read - unread) * 8_000_000_000;
+            (since + Duration::from_nanos(bits.div_ceil(u128::from(rate.as_bps())) as u64)).max(now)
+        });
     }
 
     #[inline]
@@ -155,7 +202,7 @@ impl Receiver {
             extra,
             size: params.header as u16,
             flags: flag::ACK | flag::BACK | flags | echo,
-            window: u16::MAX,
+            window: self.advertise(now, params),
             hop: 0,
             incarnation: segment.incarnation,
         }

@@ -2,14 +2,14 @@
 
 use super::params::Recovery;
 use super::receiver::SackBlocks;
-use super::sender::{Action, Call, Sender, State};
+use super::sender::{Action, Call, Outlet, Sender, State};
 use crate::packet::Packet;
 use sojourn_cc::CongestionController;
 
 impl Sender {
     /// Reno and `NewReno`: only the cumulative ACK tells.
     #[inline]
-    pub(super) fn recover_by_dupacks(&mut self, ack: &Packet, echo: bool, call: &mut Call) {
+    pub(super) fn recover_by_dupacks<O: Outlet>(&mut self, ack: &Packet, echo: bool, call: &mut Call<O>) {
         if ack.seq > self.una {
             let stays = call.params.recovery == Recovery::NewReno && self.state == State::Recovery && ack.seq < self.recover;
             if stays { self.partial_ack(ack, call) } else { self.full_ack(ack, echo, call) }
@@ -24,7 +24,7 @@ impl Sender {
         }
     }
 
-    fn full_ack(&mut self, ack: &Packet, echo: bool, call: &mut Call) {
+    fn full_ack<O: Outlet>(&mut self, ack: &Packet, echo: bool, call: &mut Call<O>) {
         let was = self.una;
         let recovered = self.state == State::Recovery;
         self.inflation = 0;
@@ -38,7 +38,7 @@ impl Sender {
         }
     }
 
-    fn partial_ack(&mut self, ack: &Packet, call: &mut Call) {
+    fn partial_ack<O: Outlet>(&mut self, ack: &Packet, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         // Deflate by what was acknowledged and add one segment back (RFC 6582 section 3.2 step 3).
         let acked = (ack.seq - self.una).div_ceil(mss) as u32;
@@ -48,18 +48,20 @@ impl Sender {
             self.cc.set_cwnd((self.cc.cwnd() - f64::from(acked - self.inflation)).max(1.0));
             self.inflation = 1;
         }
+        let was = self.una;
         self.una = ack.seq;
         self.next = self.next.max(self.una);
+        self.grow(ack, was, false, call);
         if !self.partial_seen {
             self.restart_timer(call);
         }
         self.partial_seen = true;
         self.partial_covers_timed();
         self.output(self.una, call);
-        self.next = self.next.max(self.una + mss);
+        self.next = self.next.max((self.una + mss).min(self.max));
     }
 
-    fn duplicate_ack(&mut self, call: &mut Call) {
+    fn duplicate_ack<O: Outlet>(&mut self, call: &mut Call<O>) {
         self.dupacks += 1;
         let threshold = call.params.dupack_threshold;
         if self.dupacks == threshold {
@@ -68,8 +70,7 @@ impl Sender {
                 self.resend_first(threshold, call);
             } else if self.last == Action::Mark {
                 // Cut for a mark in this window already: repair without a second cut.
-                self.last = Action::FastRetransmit;
-                self.state = State::Recovery;
+                self.repair_after_mark(call);
                 self.resend_first(threshold, call);
             }
         } else if self.dupacks > threshold && self.state == State::Recovery {
@@ -79,7 +80,17 @@ impl Sender {
         }
     }
 
-    fn resend_first(&mut self, inflation: u32, call: &mut Call) {
+    /// The window was cut for a mark already: recovery begins without a second cut.
+    fn repair_after_mark<O>(&mut self, call: &Call<O>) {
+        self.last = Action::FastRetransmit;
+        self.state = State::Recovery;
+        if call.params.strict {
+            self.recover = self.max;
+            self.partial_seen = false;
+        }
+    }
+
+    fn resend_first<O: Outlet>(&mut self, inflation: u32, call: &mut Call<O>) {
         self.stop_timing();
         self.force_timer(call);
         self.output(self.una, call);
@@ -87,7 +98,7 @@ impl Sender {
     }
 
     /// SACK where segments in flight are counted up and down (ns-2's Sack1).
-    pub(super) fn recover_by_pipe(&mut self, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call) {
+    pub(super) fn recover_by_pipe<O: Outlet>(&mut self, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call<O>) {
         let Some(mut board) = self.board.take() else { return };
         if self.state == State::Recovery {
             self.pipe_in_recovery(&mut board, ack, blocks, echo, call);
@@ -112,14 +123,13 @@ impl Sender {
         }
     }
 
-    fn enter_pipe(&mut self, board: &mut super::sack::Board, call: &mut Call) {
+    fn enter_pipe<O: Outlet>(&mut self, board: &mut super::sack::Board, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let cut_for_mark = self.last == Action::Mark;
         if self.beyond_recover() || !call.params.careful {
             self.enter_recovery(call);
         } else if cut_for_mark {
-            self.last = Action::FastRetransmit;
-            self.state = State::Recovery;
+            self.repair_after_mark(call);
         } else {
             return;
         }
@@ -130,7 +140,14 @@ impl Sender {
         board.resent = self.una + mss;
     }
 
-    fn pipe_in_recovery(&mut self, board: &mut super::sack::Board, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call) {
+    fn pipe_in_recovery<O: Outlet>(
+        &mut self,
+        board: &mut super::sack::Board,
+        ack: &Packet,
+        blocks: Option<SackBlocks>,
+        echo: bool,
+        call: &mut Call<O>,
+    ) {
         board.pipe -= 1;
         if ack.seq >= self.recover {
             self.recover = 0;
@@ -138,8 +155,10 @@ impl Sender {
             self.advance(ack, echo, call);
             board.clear();
         } else if ack.seq > self.una {
+            let was = self.una;
             self.una = ack.seq;
             self.next = self.next.max(self.una);
+            self.grow(ack, was, echo, call);
             board.update(self.una, blocks);
             board.pipe -= 1;
             self.restart_timer(call);
@@ -152,7 +171,7 @@ impl Sender {
     }
 
     /// Sends holes, then new data, while the counted pipe leaves room.
-    fn fill_pipe(&mut self, call: &mut Call) {
+    fn fill_pipe<O: Outlet>(&mut self, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         loop {
             let edge = self.una + u64::from(self.receive_window(call.params)) * mss;
@@ -171,12 +190,12 @@ impl Sender {
                 board.resent = seq + mss;
             }
             self.output(seq, call);
-            self.next = self.next.max(seq + mss);
+            self.next = self.next.max((seq + mss).min(self.max));
         }
     }
 
     /// SACK as RFC 6675 says.
-    pub(super) fn recover_by_board(&mut self, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call) {
+    pub(super) fn recover_by_board<O: Outlet>(&mut self, ack: &Packet, blocks: Option<SackBlocks>, echo: bool, call: &mut Call<O>) {
         let Some(mut board) = self.board.take() else { return };
         let (was, news) = (self.una, ack.seq > self.una);
         let fresh = board.update(ack.seq.max(self.una), blocks);
@@ -196,45 +215,59 @@ impl Sender {
                 if params.timestamps {
                     self.end_backoff();
                 }
+                self.grow(ack, was, echo, call);
             }
+            State::Recovery if fresh > 0 => self.grow(ack, was, echo, call),
             State::Recovery => {}
             _ if news => {
                 self.advance(ack, echo, call);
                 self.grow(ack, was, echo, call);
             }
-            _ if ack.seq == self.una && fresh > 0 => self.dupacks += 1,
             _ => {}
         }
+        // An ACK with news of what arrived beyond counts as a duplicate even if it acknowledges new data (RFC 6675 section 5).
+        self.dupacks += u32::from(fresh > 0 && self.state == State::Open && ack.seq == self.una);
         let lost = board.lost_below(params.dupack_threshold, params.mss);
-        if self.state == State::Open && self.dupacks > 0 && fresh > 0 && self.beyond_recover() {
-            if self.dupacks >= params.dupack_threshold || lost > self.una {
-                self.enter_recovery(call);
-                board.resent = self.una;
-                board.rescued = false;
-                self.stop_timing();
-                self.force_timer(call);
-                self.resend_at(self.una, &mut board, call);
-            } else if params.limited_transmit {
-                self.limited_transmit(call);
-            }
+        let duplicate = self.state == State::Open && self.dupacks > 0 && fresh > 0;
+        if duplicate && (self.dupacks >= params.dupack_threshold || lost > self.una) {
+            self.enter_from_board(&mut board, call);
         }
         if self.state == State::Recovery {
             self.fill_from_board(&mut board, lost, call);
         }
-        let open = self.state == State::Open && self.dupacks == 0;
+        let open = self.state == State::Open;
         self.board = Some(board);
-        if open {
+        if open && (news || self.dupacks == 0) {
             self.send_new(0, call);
+        }
+        if open && duplicate && self.dupacks < params.dupack_threshold && params.limited_transmit {
+            self.limited_transmit(call);
         }
     }
 
-    fn resend_at(&mut self, seq: u64, board: &mut super::sack::Board, call: &mut Call) {
+    /// Recovery begins, unless a timeout happened and its window is not yet acknowledged (RFC 6675 section 5.1).
+    fn enter_from_board<O: Outlet>(&mut self, board: &mut super::sack::Board, call: &mut Call<O>) {
+        if self.una >= self.recover {
+            self.enter_recovery(call);
+        } else if self.last == Action::Mark {
+            self.repair_after_mark(call);
+        } else {
+            return;
+        }
+        board.resent = self.una;
+        board.rescued = false;
+        self.stop_timing();
+        self.force_timer(call);
+        self.resend_at(self.una, board, call);
+    }
+
+    fn resend_at<O: Outlet>(&mut self, seq: u64, board: &mut super::sack::Board, call: &mut Call<O>) {
         self.output(seq, call);
         board.resent = board.resent.max(seq + u64::from(call.params.mss));
     }
 
     /// RFC 6675 section 5 step C: while the pipe leaves room for a segment, send what `NextSeg` gives.
-    fn fill_from_board(&mut self, board: &mut super::sack::Board, lost: u64, call: &mut Call) {
+    fn fill_from_board<O: Outlet>(&mut self, board: &mut super::sack::Board, lost: u64, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let edge = self.una + u64::from(self.receive_window(call.params)) * mss;
         let window = (self.cc.cwnd() * mss as f64) as u64;
@@ -242,14 +275,15 @@ impl Sender {
             let hole = board.next_hole(self.una);
             if let Some(seq) = hole.filter(|&seq| seq < lost) {
                 self.resend_at(seq, board, call);
-            } else if self.has_more() && self.next + mss <= edge {
+            } else if self.has_more() && self.next + mss.min(self.limit() - self.next) <= edge {
                 self.output(self.next, call);
                 self.next = self.max.max(self.next);
             } else if let Some(seq) = hole {
                 self.resend_at(seq, board, call);
-            } else if !board.rescued && board.resent < self.recover && board.gap_from(self.una) < self.recover {
+            } else if let Some(seq) = board.tail(self.una, self.recover, call.params.mss).filter(|_| !board.rescued) {
+                // Once a recovery, and HighRxt stays where it is.
                 board.rescued = true;
-                self.resend_at(self.recover.saturating_sub(mss).max(self.una), board, call);
+                self.output(seq, call);
             } else {
                 return;
             }

@@ -15,12 +15,14 @@ pub struct RttEstimator {
     min: Duration,
     /// The smoothed RTT as others read it.
     smoothed: Duration,
+    /// The same in whole milliseconds, 0 before the first sample.
+    hint: u16,
 }
 
 impl RttEstimator {
     /// Before the first sample.
     pub fn new(params: &TcpParams) -> Self {
-        RttEstimator { srtt: 0.0, rttvar: 0.0, base: params.initial_rto, backoff: 1, min: Duration::MAX, smoothed: Duration::ZERO }
+        RttEstimator { srtt: 0.0, rttvar: 0.0, base: params.initial_rto, backoff: 1, min: Duration::MAX, smoothed: Duration::ZERO, hint: 0 }
     }
 
     /// Takes a sample. `phase` is where in its tick the sender's clock stood at time 0.
@@ -37,7 +39,12 @@ impl RttEstimator {
             self.srtt = 0.875 * self.srtt + 0.125 * r;
         }
         self.base = Duration::from_secs_f64(self.srtt + (4.0 * self.rttvar).max(params.tick.as_secs_f64()));
-        self.smoothed = Duration::from_secs_f64(self.srtt);
+        self.smooth(Duration::from_secs_f64(self.srtt));
+    }
+
+    fn smooth(&mut self, srtt: Duration) {
+        self.smoothed = srtt;
+        self.hint = ((srtt.as_nanos() + 500_000) / 1_000_000).clamp(1, 0xffff) as u16;
     }
 
     /// Jacobson's integer form: the RTT is the number of ticks of a coarse clock that it spans.
@@ -56,7 +63,7 @@ impl RttEstimator {
         // rttvar holds 4 variations in quarter ticks, srtt 8 times the mean: both scaled by 8 before the shift.
         let ticks = ((self.rttvar * 8.0 + self.srtt) / 8.0).floor();
         self.base = Duration::from_nanos(ticks as u64 * tick);
-        self.smoothed = Duration::from_nanos((self.srtt / 8.0 * tick as f64) as u64);
+        self.smooth(Duration::from_nanos((self.srtt / 8.0 * tick as f64) as u64));
     }
 
     /// The timeout now, backed off and bounded.
@@ -81,6 +88,18 @@ impl RttEstimator {
     #[inline]
     pub fn end_backoff(&mut self) {
         self.backoff = 1;
+    }
+
+    /// The smoothed RTT in milliseconds as packets carry it: 0 before the first sample, which the handshake gives where
+    /// there is one, and at least 1 from then on.
+    #[inline]
+    pub fn hint_ms(&self) -> u16 {
+        self.hint
+    }
+
+    /// Data begins after a SYN was lost and no sample could be taken (RFC 6298 rule 5.7).
+    pub fn after_lost_syn(&mut self) {
+        (self.base, self.backoff) = (self.base.max(Duration::from_secs(3)), 1);
     }
 
     /// The smoothed RTT, zero before the first sample.

@@ -1,6 +1,6 @@
 //! The sending endpoint: what goes out, timers, and the common part of every recovery.
 
-use super::params::{Handshake, Recovery, TcpParams, WindowBasis};
+use super::params::{Handshake, Recovery, RttHint, TcpParams, WindowBasis};
 use super::receiver::SackBlocks;
 use super::rto::RttEstimator;
 use super::sack::Board;
@@ -74,6 +74,8 @@ pub struct Sender {
     pub(super) last: Action,
     pub(super) dupacks: u32,
     pub(super) inflation: u32,
+    /// Bytes sent by limited transmit since new data was acknowledged.
+    limited: u64,
     window: u16,
     flow: u32,
     incarnation: u16,
@@ -95,14 +97,27 @@ pub struct Sender {
     count_from: Time,
 }
 
+/// Where a sender's segments go.
+pub trait Outlet {
+    /// Sends a packet at `now`.
+    fn send(&mut self, now: Time, packet: Packet);
+}
+
 /// What every call needs: the time, the stack's habits and where segments go.
-pub struct Call<'a> {
+pub struct Call<'a, O> {
     /// When.
     pub now: Time,
     /// The habits of this sender's stack.
     pub params: &'a TcpParams,
     /// Where segments go.
-    pub out: &'a mut Vec<Packet>,
+    pub out: O,
+}
+
+impl<O: Outlet> Call<'_, O> {
+    #[inline]
+    fn send(&mut self, packet: Packet) {
+        self.out.send(self.now, packet);
+    }
 }
 
 impl Sender {
@@ -125,6 +140,7 @@ impl Sender {
             last: Action::None,
             dupacks: 0,
             inflation: 0,
+            limited: 0,
             window: u16::MAX,
             flow,
             incarnation,
@@ -179,7 +195,7 @@ impl Sender {
     }
 
     /// The application hands over `bytes` more (`None`: without end); with `last`, these are the last.
-    pub fn write(&mut self, bytes: Option<u64>, last: bool, call: &mut Call) {
+    pub fn write<O: Outlet>(&mut self, bytes: Option<u64>, last: bool, call: &mut Call<O>) {
         self.limit = bytes.map_or(u64::MAX, |bytes| self.limit.saturating_add(bytes));
         self.closing |= last;
         match self.state {
@@ -194,9 +210,16 @@ impl Sender {
             State::Open => {
                 self.restart_if_idle(call);
                 self.send_new(0, call);
+                self.mind_closed_window(call);
             }
             State::Opening | State::Recovery | State::Done => {}
         }
+    }
+
+    /// Whether it has something to send, or sent something that is not acknowledged.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        self.una < self.limit && self.state != State::Done
     }
 
     /// The application stops: what was sent is still delivered.
@@ -204,21 +227,21 @@ impl Sender {
         self.limit = self.limit.min(self.max);
     }
 
-    fn restart_if_idle(&mut self, call: &Call) {
+    fn restart_if_idle<O>(&mut self, call: &Call<O>) {
         let idle = call.now.since(self.last_sent) > self.rtt.rto(call.params);
         if call.params.restart_after_idle && self.una == self.max && idle {
             self.cc.set_cwnd(self.cc.cwnd().min(call.params.initial_window));
         }
     }
 
-    fn send_syn(&mut self, call: &mut Call) {
+    fn send_syn<O: Outlet>(&mut self, call: &mut Call<O>) {
         self.syns += 1;
         if self.timed.0 == 0 && self.syns == 1 {
             self.timed = (1, call.now);
         }
         self.deadline = call.now + self.rtt.rto(call.params);
         let size = call.params.header as u16;
-        call.out.push(Packet { size, flags: flag::SYN, ..self.packet(0, call.now) });
+        call.send(Packet { size, flags: flag::SYN, ..self.packet(0, call.now) });
     }
 
     fn packet(&self, seq: u64, now: Time) -> Packet {
@@ -236,13 +259,15 @@ impl Sender {
         }
     }
 
-    fn on_syn_ack(&mut self, ack: &Packet, call: &mut Call) {
+    fn on_syn_ack<O: Outlet>(&mut self, ack: &Packet, call: &mut Call<O>) {
         if self.state != State::Opening {
             return;
         }
         if self.syns == 1 || call.params.timestamps {
             self.sample_rtt(call.now.since(ack.stamp), ack.stamp, call);
             self.rtt.end_backoff();
+        } else if call.params.strict {
+            self.rtt.after_lost_syn();
         }
         self.timed = (0, call.now);
         // A lost SYN leaves one segment to begin with (RFC 5681 section 3.1).
@@ -250,14 +275,14 @@ impl Sender {
         self.state = State::Open;
         self.deadline = Time::NEVER;
         if call.params.handshake == Handshake::ThreeWay {
-            call.out.push(Packet { size: call.params.header as u16, flags: flag::ACK, ..self.packet(0, call.now) });
+            call.send(Packet { size: call.params.header as u16, flags: flag::ACK, ..self.packet(0, call.now) });
         }
         self.send_new(0, call);
     }
 
     /// An ACK arrives with its SACK blocks.
     #[inline]
-    pub fn on_ack(&mut self, ack: &Packet, blocks: Option<SackBlocks>, call: &mut Call) -> Progress {
+    pub fn on_ack<O: Outlet>(&mut self, ack: &Packet, blocks: Option<SackBlocks>, call: &mut Call<O>) -> Progress {
         if ack.has(flag::SYN) {
             self.on_syn_ack(ack, call);
             return Progress::Going;
@@ -265,13 +290,19 @@ impl Sender {
         if !matches!(self.state, State::Open | State::Recovery) || ack.seq > self.max {
             return Progress::Going;
         }
-        self.window = ack.window;
         let echo = ack.has(flag::ECE) && call.params.ecn;
         if echo {
             self.on_echo(ack.seq, call);
         }
+        let window = if ack.seq < self.una { self.window } else { std::mem::replace(&mut self.window, ack.window) };
+        if window != self.window && ack.seq == self.una && blocks.is_none() {
+            // Tells of the window alone: no duplicate ACK (RFC 5681 section 2).
+            self.on_window_update(call);
+            return Progress::Going;
+        }
         match call.params.recovery {
             Recovery::Reno | Recovery::NewReno => self.recover_by_dupacks(ack, echo, call),
+            Recovery::Sack if call.params.rate_halving => self.recover_by_halving(ack, blocks, echo, call),
             Recovery::Sack if call.params.counted_pipe => self.recover_by_pipe(ack, blocks, echo, call),
             Recovery::Sack => self.recover_by_board(ack, blocks, echo, call),
         }
@@ -279,16 +310,44 @@ impl Sender {
             self.state = State::Done;
             self.deadline = Time::NEVER;
             if call.params.handshake == Handshake::ThreeWay {
-                call.out.push(Packet { size: call.params.header as u16, flags: flag::ACK, ..self.packet(self.max, call.now) });
+                call.send(Packet { size: call.params.header as u16, flags: flag::ACK, ..self.packet(self.max, call.now) });
             }
             return Progress::Complete;
         }
+        self.mind_closed_window(call);
         Progress::Going
     }
 
+    fn on_window_update<O: Outlet>(&mut self, call: &mut Call<O>) {
+        if self.una == self.max {
+            self.rtt.end_backoff();
+            self.deadline = Time::NEVER;
+        }
+        if self.state == State::Open && self.dupacks == 0 {
+            self.send_new(0, call);
+        }
+        self.mind_closed_window(call);
+    }
+
+    /// With nothing in flight and a window that takes nothing, only a probe will tell that it has opened, should the
+    /// ACK that says so be lost: the persist timer (RFC 9293 section 3.8.6.1).
+    #[inline]
+    fn mind_closed_window<O>(&mut self, call: &Call<O>) {
+        if self.una == self.max && self.deadline == Time::NEVER && self.has_more() && self.state == State::Open {
+            self.force_timer(call);
+        }
+    }
+
+    /// Asks for the window with an empty segment, which a receiver must acknowledge, and waits twice as long for the next.
+    fn probe<O: Outlet>(&mut self, call: &mut Call<O>) {
+        self.rtt.back_off(call.params);
+        self.force_timer(call);
+        call.send(Packet { size: call.params.header as u16, ..self.packet(self.una, call.now) });
+    }
+
     /// A congestion mark is echoed: cut once a window (RFC 3168 section 6.1.2).
-    fn on_echo(&mut self, ack: u64, call: &mut Call) {
-        if ack <= self.recover && self.recover != 0 && self.last != Action::Timeout {
+    fn on_echo<O: Outlet>(&mut self, ack: u64, call: &mut Call<O>) {
+        if ack <= self.recover && self.recover != 0 && (call.params.strict || self.last != Action::Timeout) {
             return;
         }
         self.recover = self.max;
@@ -313,7 +372,7 @@ impl Sender {
     pub(super) fn window_in_use(&self, params: &TcpParams) -> f64 {
         match params.basis {
             WindowBasis::Cwnd => (self.cc.cwnd() + f64::from(self.inflation)).min(f64::from(self.receive_window(params))),
-            WindowBasis::FlightSize => (self.max - self.una) as f64 / f64::from(params.mss),
+            WindowBasis::FlightSize => (self.max - self.una).saturating_sub(self.limited) as f64 / f64::from(params.mss),
         }
     }
 
@@ -323,8 +382,9 @@ impl Sender {
 
     /// New data is acknowledged outside recovery: advance, sample, restart the timer.
     #[inline]
-    pub(super) fn advance(&mut self, ack: &Packet, echo: bool, call: &mut Call) {
+    pub(super) fn advance<O: Outlet>(&mut self, ack: &Packet, echo: bool, call: &mut Call<O>) {
         self.dupacks = 0;
+        self.limited = 0;
         self.after_timeout = false;
         self.una = ack.seq;
         self.next = self.next.max(self.una);
@@ -346,20 +406,16 @@ impl Sender {
         self.restart_timer(call);
     }
 
-    /// Tells the controller of new data, unless the ACK echoes a mark.
+    /// Tells the controller of what an ACK brought; one that echoes a mark brings no growth.
     #[inline]
-    pub(super) fn grow(&mut self, ack: &Packet, was: u64, echo: bool, call: &Call) {
-        if echo {
-            return;
+    pub(super) fn grow<O>(&mut self, ack: &Packet, was: u64, echo: bool, call: &Call<O>) {
+        if !echo {
+            self.mark_backoff = false;
         }
-        self.mark_backoff = false;
         let params = call.params;
         let mss = f64::from(params.mss);
         let in_flight = (self.max - was) as f64 / mss;
-        let window_limited = !params.growth_needs_limit || in_flight + 1.0 >= self.cc.cwnd().min(f64::from(self.receive_window(params)));
-        if !window_limited {
-            return;
-        }
+        let full = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd();
         self.cc.on_ack(&Ack {
             now: call.now,
             acked: (self.una - was) as f64 / mss,
@@ -368,11 +424,14 @@ impl Sender {
             rtt_min: self.rtt.min(),
             one_way_delay: Some(ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
             in_flight,
-            window_limited,
+            window_limited: full && !echo,
+            recovering: self.state == State::Recovery,
+            una: self.una,
+            next: self.max,
         });
     }
 
-    fn sample_rtt(&mut self, rtt: Duration, sent: Time, call: &Call) {
+    fn sample_rtt<O>(&mut self, rtt: Duration, sent: Time, call: &Call<O>) {
         self.rtt.sample(rtt, sent, self.phase, call.params);
         self.fresh_rtt = Some(rtt);
         if call.now >= self.count_from {
@@ -394,12 +453,12 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn restart_timer(&mut self, call: &Call) {
+    pub(super) fn restart_timer<O>(&mut self, call: &Call<O>) {
         let outstanding = self.next > self.una || self.una < self.max;
         self.deadline = if outstanding { call.now + self.rtt.rto(call.params) } else { Time::NEVER };
     }
 
-    pub(super) fn force_timer(&mut self, call: &Call) {
+    pub(super) fn force_timer<O>(&mut self, call: &Call<O>) {
         self.deadline = call.now + self.rtt.rto(call.params);
     }
 
@@ -409,7 +468,7 @@ impl Sender {
 
     /// Sends the segment that starts at `seq`, at most to the next point known to have arrived.
     #[inline]
-    pub(super) fn output(&mut self, seq: u64, call: &mut Call) {
+    pub(super) fn output<O: Outlet>(&mut self, seq: u64, call: &mut Call<O>) {
         let params = call.params;
         let length = u64::from(params.mss).min(self.limit - seq);
         let again = seq < self.max;
@@ -421,7 +480,7 @@ impl Sender {
         if params.ecn && (!again || params.ecn_on_retransmit) {
             flags |= flag::ECT;
         }
-        if self.reduced && (!again || params.ecn_on_retransmit) {
+        if self.reduced && params.ecn && (!again || params.ecn_on_retransmit) {
             flags |= flag::CWR;
             self.reduced = false;
         }
@@ -433,21 +492,24 @@ impl Sender {
         if again {
             flags |= flag::RETRANSMIT;
             self.stats.retransmitted += u64::from(counts);
-        } else {
-            if self.timed.0 == 0 {
-                self.timed = (end, call.now);
-            }
-            self.max = end;
+        } else if self.timed.0 == 0 {
+            self.timed = (end, call.now);
         }
+        // What was short when first sent may have grown.
+        self.max = self.max.max(end);
         self.last_sent = call.now;
-        let srtt_ms = self.rtt.srtt().as_nanos() / 1_000_000;
+        let hint = match params.rtt_hint {
+            RttHint::Off => 0,
+            RttHint::Smoothed => self.rtt.hint_ms(),
+            RttHint::Claimed(ms) => ms,
+        };
         let size = (params.header as u64 + length) as u16;
-        call.out.push(Packet { size, flags, extra: srtt_ms.min(0xffff) as u32, ..self.packet(seq, call.now) });
+        call.send(Packet { size, flags, extra: u32::from(hint), ..self.packet(seq, call.now) });
     }
 
     /// Sends what the window allows from `next` on; at most `burst` segments unless 0.
     #[inline]
-    pub(super) fn send_new(&mut self, burst: u32, call: &mut Call) {
+    pub(super) fn send_new<O: Outlet>(&mut self, burst: u32, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let window = (self.cc.cwnd() as u64 + u64::from(self.inflation)).min(u64::from(self.receive_window(call.params)));
         let edge = self.una.saturating_add(window.saturating_mul(mss));
@@ -474,26 +536,34 @@ impl Sender {
     }
 
     /// One new segment on an early duplicate ACK (RFC 3042).
-    pub(super) fn limited_transmit(&mut self, call: &mut Call) {
+    pub(super) fn limited_transmit<O: Outlet>(&mut self, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let allowed = (self.cc.cwnd() + f64::from(self.dupacks)) * mss as f64;
+        if call.params.strict && self.next < self.max {
+            return;
+        }
         let length = mss.min(self.limit.saturating_sub(self.next));
         let end = self.next + length - self.una;
         let fits = end <= u64::from(self.receive_window(call.params)) * mss && end as f64 <= allowed;
         if length > 0 && fits {
             self.output(self.next, call);
             self.next += length;
+            self.limited += length;
         }
     }
 
     /// Cuts the window for a loss and enters recovery.
-    pub(super) fn enter_recovery(&mut self, call: &mut Call) {
+    pub(super) fn enter_recovery<O: Outlet>(&mut self, call: &mut Call<O>) {
         self.recover = self.max;
         self.last = Action::FastRetransmit;
         self.state = State::Recovery;
         self.partial_seen = false;
         let window = self.window_in_use(call.params);
         self.cc.on_congestion(&Congestion { now: call.now, window, signal: Signal::Loss });
+        if call.params.strict {
+            self.cc.set_cwnd(self.cc.cwnd().max(2.0));
+        }
+        self.limited = 0;
         self.reduced = true;
         if call.now >= self.count_from {
             self.stats.fast_retransmits += 1;
@@ -506,7 +576,7 @@ impl Sender {
     }
 
     /// The timer fires at `call.now`.
-    pub fn on_timer(&mut self, call: &mut Call) {
+    pub fn on_timer<O: Outlet>(&mut self, call: &mut Call<O>) {
         if call.now < self.deadline {
             return;
         }
@@ -520,12 +590,16 @@ impl Sender {
         }
         self.deadline = Time::NEVER;
         if self.una == self.max {
+            if self.has_more() && self.state == State::Open {
+                self.probe(call);
+            }
             return;
         }
         self.inflation = 0;
         self.dupacks = 0;
-        if self.last == Action::Mark && self.una < self.recover {
-            // Already cut for a mark in this window: the threshold stays.
+        let cut_for_mark = self.last == Action::Mark && self.una < self.recover;
+        if cut_for_mark || (call.params.strict && self.after_timeout) {
+            // Already cut in this window, for a mark or by a timeout before: the threshold stays.
             self.cc.set_cwnd(1.0);
         } else {
             let window = self.window_in_use(call.params);
@@ -541,6 +615,10 @@ impl Sender {
         self.after_timeout = true;
         self.rtt.back_off(call.params);
         self.stop_timing();
+        self.force_timer(call);
+        if call.params.rate_halving {
+            return self.resend_all(call);
+        }
         if let Some(board) = &mut self.board {
             board.resent = 0;
             if call.params.counted_pipe {
@@ -548,7 +626,6 @@ impl Sender {
             }
         }
         self.next = self.una;
-        self.force_timer(call);
         self.send_new(0, call);
     }
 }

@@ -1,0 +1,212 @@
+"""Speed, against ns-2.35 in the same run where it is installed, and guarded by instruction counts where valgrind is.
+
+Machines are shared and noisy, so what counts is processor time (user), the least of a few runs, and ratios. ns-2 runs
+a shorter stretch of the same dumbbell: its time is given per packet, once with and once without setting the network up.
+
+`python conformance/bench/bench.py [--quick] [--store]`; exit code 1 if instruction counts grew by more than 5 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+STORED = Path(__file__).with_name("instructions.json")
+GROWTH = 1.05  # an instruction count may grow by this before the guard speaks
+DUMBBELL = ROOT / "target/release/examples/dumbbell"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A dumbbell of NewReno flows: rate in Mbit/s, times in s and ms, limit in packets, and what ns-2 runs of it."""
+
+    name: str
+    flows: int
+    mbit: int
+    seconds: float
+    rtt_ms: int
+    limit: int
+    words: str = ""
+    ns2_seconds: float = 0.0
+    wanted_ratio: float = 0.0
+    wanted_rate: float = 0.0
+
+    @property
+    def arguments(self) -> list[str]:
+        """What the example program takes."""
+        words = [self.flows, self.mbit, self.seconds, self.rtt_ms, self.limit, *self.words.split()]
+        return [str(word) for word in words]
+
+
+CASES = [
+    Case("10 flows, 10 Mbit/s", 10, 10, 600, 100, 84, "", 60, 15, 10e6),
+    Case("100 flows, 1 Gbit/s", 100, 1000, 60, 100, 8400, "", 3, 30, 0),
+    Case("1,000 flows, 1 Gbit/s", 1000, 1000, 20, 100, 8400, "", 1.2, 250, 0),
+    Case("100 flows, RED, SACK, all statistics", 100, 1000, 20, 100, 8400, "sack red full", 3, 14, 5e6),
+    Case("10,000 flows, 10 Gbit/s", 10_000, 10_000, 3, 100, 84_000),
+    Case("100,000 flows, 10 Gbit/s", 100_000, 10_000, 1, 100, 84_000),
+]
+
+TCL = """\
+set ns [new Simulator]
+set r0 [$ns node]; set r1 [$ns node]
+$ns simplex-link $r0 $r1 {mbit}Mb {core}ms {queue}
+$ns simplex-link $r1 $r0 {mbit}Mb {core}ms DropTail
+$ns queue-limit $r0 $r1 {limit}
+$ns queue-limit $r1 $r0 100000
+for {{set i 0}} {{$i < {flows}}} {{incr i}} {{
+  set s($i) [$ns node]; set d($i) [$ns node]
+  $ns duplex-link $s($i) $r0 {fast}Mb {edge}ms DropTail
+  $ns duplex-link $r1 $d($i) {fast}Mb {edge}ms DropTail
+  $ns queue-limit $s($i) $r0 100000
+  $ns queue-limit $r1 $d($i) 100000
+  set tcp($i) [new Agent/TCP/{agent}]; $tcp($i) set window_ 10000
+  set sink($i) [new Agent/{sink}]
+  $ns attach-agent $s($i) $tcp($i); $ns attach-agent $d($i) $sink($i); $ns connect $tcp($i) $sink($i)
+  set ftp($i) [new Application/FTP]; $ftp($i) attach-agent $tcp($i)
+  $ns at [expr $i / {flows}.0] "$ftp($i) start"
+}}
+proc total {{}} {{ global tcp; set t 0; foreach i [array names tcp] {{ incr t [$tcp($i) set ndatapack_] }}; return $t }}
+$ns at {stop} {{ puts "packets [total]"; exit 0 }}
+$ns run
+"""
+
+
+def user_seconds(command: list[str], runs: int) -> tuple[float, str]:
+    """The least processor time of a few runs, in seconds, and what the last printed."""
+    least, said = float("inf"), ""
+    for _ in range(runs):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        least = min(least, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    return max(least, 1e-3), said
+
+
+def ours(case: Case, runs: int) -> tuple[float, int, int]:
+    """Processor seconds, bottleneck packets, and bytes of memory a flow at the start."""
+    seconds, said = user_seconds([str(DUMBBELL), *case.arguments], runs)
+    packets = re.search(r"(\d+) bottleneck packets", said)
+    memory = re.search(r"(\d+) B/flow", said)
+    assert packets, said
+    assert memory, said
+    return seconds, int(packets[1]), int(memory[1])
+
+
+def ns2(case: Case) -> tuple[float, float, int]:
+    """Processor seconds of ns-2 to set up, to run, and the packets its senders sent."""
+    red, sack = "red" in case.words, "sack" in case.words
+
+    def script(stop: float) -> str:
+        return TCL.format(
+            mbit=case.mbit, core=case.rtt_ms * 0.3, edge=case.rtt_ms * 0.1, fast=case.mbit * 10, flows=case.flows,
+            limit=case.limit + (not red), queue="RED" if red else "DropTail", stop=stop,
+            agent="Sack1" if sack else "Newreno", sink="TCPSink/Sack1" if sack else "TCPSink",
+        )  # fmt: skip
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "dumbbell.tcl")
+        path.write_text(script(1e-6))
+        setup, _ = user_seconds(["ns", str(path)], 1)
+        path.write_text(script(case.ns2_seconds))
+        whole, said = user_seconds(["ns", str(path)], 1)
+    packets = re.search(r"packets (\d+)", said)
+    assert packets, said
+    return setup, max(whole - setup, 1e-3), int(packets[1])
+
+
+def line(case: Case, runs: int, with_ns2: bool) -> tuple[str, float]:
+    """One line of the table, and our processor time per packet in ns."""
+    seconds, packets, memory = ours(case, runs)
+    per_packet = seconds / packets * 1e9
+    text = f"{case.name:38} {packets / seconds / 1e6:6.2f} M/s  {per_packet:6.0f} ns  {memory:5} B a flow"
+    if with_ns2 and case.ns2_seconds:
+        setup, run, sent = ns2(case)
+        full = setup + run / sent * packets  # what ns-2 would take for all of it
+        text += f"  ns-2 {run / sent * 1e9:7.0f} ns: {run / sent * 1e9 / per_packet:5.1f}x"
+        text += f", {full / seconds:6.1f}x with setting up (wanted {case.wanted_ratio:g}x)"
+    if case.wanted_rate:
+        text += f"  (wanted {case.wanted_rate / 1e6:g} M/s)"
+    return text, per_packet
+
+
+def instructions() -> dict[str, float]:
+    """Instructions per bottleneck packet of short runs, counted by valgrind."""
+    counts = {}
+    for name, words in {"newreno-droptail": "10 10 20 100 84", "sack-red-full": "20 50 5 60 200 sack red full"}.items():
+        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(DUMBBELL), *words.split()]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        refs = re.search(r"refs:\s+([\d,]+)", run.stderr)
+        packets = re.search(r"(\d+) bottleneck packets", run.stdout)
+        assert refs, run.stderr
+        assert packets, run.stdout
+        counts[name] = int(refs[1].replace(",", "")) / int(packets[1])
+    return counts
+
+
+def guard(store: bool) -> bool:
+    """Prints instruction counts beside the stored ones; whether none grew too much."""
+    counts = instructions()
+    if store:
+        STORED.write_text(json.dumps({name: round(count, 1) for name, count in counts.items()}, indent=2) + "\n")
+    stored = json.loads(STORED.read_text()) if STORED.exists() else {}
+    fine = True
+    for name, count in counts.items():
+        known = stored.get(name, count)
+        grown = count > known * GROWTH
+        fine &= not grown
+        print(f"instructions a packet, {name}: {count:.0f} (stored {known:.0f}){'  GROWN' if grown else ''}")
+    return fine
+
+
+def scaling() -> str:
+    """How much faster two threads do a batch of equal runs than one, by the wall clock."""
+    import sojourn as sj  # the package under test, built by `make setup`
+
+    scenario = sj.load(str(ROOT / "papers/lehto-2005/scenarios/1-base.toml"))
+    jobs = [(scenario, seed) for seed in range(1, 9)]
+    spent = []
+    for threads in (1, 2):
+        begin = time.perf_counter()
+        sj.run_many(jobs, threads=threads)
+        spent.append(time.perf_counter() - begin)
+    times = f"8 runs on 1 thread {spent[0]:.2f} s, on 2 threads {spent[1]:.2f} s"
+    return f"{times}: {spent[0] / spent[1]:.2f}x (wanted 1.9x on 2; {os.cpu_count()} cores)"
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one run a case, without the largest")
+    parser.add_argument("--store", action="store_true", help="store the instruction counts as the ones to keep")
+    options = parser.parse_args()
+    build = ["cargo", "build", "--release", "--quiet", "-p", "sojourn-sim", "--example", "dumbbell"]
+    subprocess.run(build, cwd=ROOT, check=True)
+    with_ns2 = shutil.which("ns") is not None
+    if not with_ns2:
+        print("ns-2 is not installed (Debian package ns2): no ratios")
+    rates = {}
+    for case in CASES[: 2 if options.quick else None]:
+        text, rates[case.flows] = line(case, 1 if options.quick else 3, with_ns2)
+        print(text, flush=True)
+    if 10_000 in rates:
+        print(f"cost of a packet from 10 to 10,000 flows: {rates[10_000] / rates[10]:.2f}x (wanted at most 2x)")
+    print(scaling(), flush=True)
+    if shutil.which("valgrind") is None:
+        print("valgrind is not installed: no instruction counts")
+        return 0
+    return 0 if guard(options.store) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

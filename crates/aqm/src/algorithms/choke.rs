@@ -1,0 +1,222 @@
+//! `CHOKe`: while the average queue is above a threshold, an arriving packet is compared with one drawn from the queue, and
+//! where both are of one flow both go (Pan, Prabhakar and Psounis 2000), as in Linux's `sch_choke`.
+//!
+//! A flow that fills the queue is drawn often and loses twice each time. What passes the comparison meets RED: without
+//! gentle or wait, in packets, spread evenly between marks.
+
+use crate::{Aqm, Arrival, Backlog, Gate, Link, Needs, ParamError, Spread, Verdict};
+use alloc::string::ToString;
+use sojourn_units::{Duration, Probability, Stream, Time};
+
+/// The parameters of `CHOKe`, under the names of `tc choke`.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Average queue in packets from which packets are compared; 0 (the default) is a third of `max`, at least 1 (tc).
+    pub min: f64,
+    /// Average queue in packets from which every packet is struck; 0 (the default) is a quarter of the queue's limit (tc).
+    pub max: f64,
+    /// Probability that RED strikes at `max`, above 0 and up to 1, default 0.02 (tc `probability`).
+    #[cfg_attr(feature = "serde", serde(alias = "probability"))]
+    pub max_p: f64,
+    /// Packets that may come at once to an empty queue, from which the average's weight follows as in tc; 0 (the default)
+    /// is (2 min + max)/3, at least 1.
+    pub burst: u32,
+    /// Whether packets at `max` and above are marked where they can be, instead of dropped; default true (the way of tc
+    /// without `harddrop`).
+    pub mark_above_max: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { min: 0.0, max: 0.0, max_p: 0.02, burst: 0, mark_above_max: true }
+    }
+}
+
+impl Params {
+    /// `CHOKe` with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<Choke, ParamError> {
+        let max = if self.max == 0.0 { f64::from(link.limit_packets / 4).max(2.0) } else { self.max };
+        let min = if self.min == 0.0 { libm::floor(max / 3.0).max(1.0) } else { self.min };
+        ParamError::unless((0.0..=1e9).contains(&min), "min", &min, "a number of packets, 0 or more")?;
+        ParamError::unless(max > min && max <= 1e9, "max", &max, "a number of packets above min")?;
+        ParamError::unless(self.max_p > 0.0 && self.max_p <= 1.0, "max_p", &self.max_p, "a number above 0, up to 1")?;
+        ParamError::unless(self.burst <= 1_000_000_000, "burst", &self.burst, "a number of packets up to 1000000000, or 0")?;
+        let automatic = self.burst == 0;
+        let burst = if automatic { libm::floor((2.0 * min + max) / 3.0).max(1.0) } else { f64::from(self.burst) };
+        // Thresholds of a packet or two leave no room for a burst: then RED's usual weight.
+        let weight = weight(min, burst).or_else(|| automatic.then(|| libm::ldexp(1.0, -9)));
+        let Some(weight) = weight else {
+            return Err(ParamError { field: "burst", given: self.burst.to_string(), taken: "fewer packets, or a larger min" });
+        };
+        Ok(Choke {
+            min,
+            max,
+            max_p: self.max_p,
+            weight,
+            mark_above_max: self.mark_above_max,
+            transmission: link.rate.time_for(u64::from(link.mean_packet)),
+            average: 0.0,
+            spread: Spread::new(false, None),
+            drawn: 0,
+        })
+    }
+}
+
+/// tc's weight: the largest power of 1/2 at which `burst` packets to an empty queue keep the average at `min` or below;
+/// `None` where none does.
+fn weight(min: f64, burst: f64) -> Option<f64> {
+    let fits = |log: i32| {
+        let weight = libm::ldexp(1.0, -log);
+        burst + 1.0 - min <= (1.0 - libm::pow(1.0 - weight, burst)) / weight
+    };
+    (1..32).find(|&log| fits(log)).map(|log| libm::ldexp(1.0, -log))
+}
+
+/// The algorithm and its state.
+#[derive(Clone, Debug)]
+pub struct Choke {
+    min: f64,
+    max: f64,
+    max_p: f64,
+    weight: f64,
+    mark_above_max: bool,
+    /// The time to send a mean packet: an idle link ages the average by one sample in this.
+    transmission: Duration,
+    average: f64,
+    spread: Spread,
+    /// The position that was drawn last.
+    drawn: u32,
+}
+
+impl Choke {
+    fn update_average(&mut self, now: Time, backlog: &Backlog) {
+        let idle = backlog.idle_since.map_or(0.0, |since| now.since(since).as_secs_f64() / self.transmission.as_secs_f64().max(1e-12));
+        if idle > 0.0 {
+            self.average *= libm::pow(1.0 - self.weight, idle);
+        } else {
+            self.average += self.weight * (f64::from(backlog.packets) - self.average);
+        }
+    }
+
+    /// RED on what passed the comparison.
+    fn red(&mut self, random: &mut Stream) -> Verdict {
+        if self.average > self.max {
+            self.spread.reset();
+            return if self.mark_above_max { Verdict::Mark } else { Verdict::Drop };
+        }
+        let p = self.max_p * (self.average - self.min) / (self.max - self.min);
+        if self.spread.strikes(Probability::clamped(p), 1, random) { Verdict::Mark } else { Verdict::Pass }
+    }
+}
+
+impl Aqm for Choke {
+    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        self.update_average(arrival.now, backlog);
+        if self.average <= self.min {
+            self.spread.reset();
+            return Verdict::Pass;
+        }
+        if backlog.packets == 0 {
+            return self.red(random);
+        }
+        self.drawn = random.below(u64::from(backlog.packets)) as u32;
+        Verdict::Look(self.drawn)
+    }
+
+    fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, _backlog: &Backlog, random: &mut Stream) -> Verdict {
+        match shown {
+            Some(other) if other.flow == arrival.flow => Verdict::DropBoth(self.drawn),
+            _ => self.red(random),
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { waiting_packets: true, ..Needs::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::test_link;
+
+    fn arrival(flow: u32) -> Arrival {
+        Arrival { now: Time::ZERO, size: 1000, flow, rtt_hint_ms: 0, has_data: true }
+    }
+
+    const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
+
+    /// With an average that follows the queue at once.
+    fn quick(params: &Params) -> Choke {
+        Choke { weight: 1.0, ..params.build(&test_link()).unwrap() }
+    }
+
+    #[test]
+    fn above_the_threshold_a_drawn_packet_of_the_same_flow_goes_with_the_arriving_one() {
+        let (mut choke, mut random) = (quick(&Params { min: 10.0, max: 90.0, ..Params::default() }), Stream::named(1, "x"));
+        let few = Backlog { packets: 10, ..FULL };
+        assert_eq!(choke.on_enqueue(&arrival(1), &few, &mut random), Verdict::Pass);
+        let mut drawn = [0; 50];
+        for _ in 0..5000 {
+            let Verdict::Look(position) = choke.on_enqueue(&arrival(1), &FULL, &mut random) else { panic!("no draw") };
+            drawn[position as usize] += 1;
+            assert_eq!(choke.on_look(&arrival(1), Some(&arrival(1)), &FULL, &mut random), Verdict::DropBoth(position));
+        }
+        assert!(drawn.iter().all(|&n| (50..160).contains(&n)), "{drawn:?}");
+    }
+
+    #[test]
+    fn what_passes_the_comparison_meets_red() {
+        let (mut choke, mut random) = (quick(&Params { min: 10.0, max: 90.0, max_p: 0.1, ..Params::default() }), Stream::named(1, "x"));
+        let mut struck = 0;
+        for _ in 0..100_000 {
+            choke.on_enqueue(&arrival(1), &FULL, &mut random);
+            struck += u32::from(choke.on_look(&arrival(1), Some(&arrival(2)), &FULL, &mut random) == Verdict::Mark);
+        }
+        // Half of 0.1, as gaps uniform on 1 to 20: 2p/(1 + p).
+        assert!((f64::from(struck) / 1e5 - 0.1 / 1.05).abs() < 0.003, "{struck}");
+        let above = Backlog { packets: 91, ..FULL };
+        choke.on_enqueue(&arrival(1), &above, &mut random);
+        assert_eq!(choke.on_look(&arrival(1), None, &above, &mut random), Verdict::Mark);
+        choke.mark_above_max = false;
+        assert_eq!(choke.on_look(&arrival(1), None, &above, &mut random), Verdict::Drop);
+    }
+
+    #[test]
+    fn an_idle_link_ages_the_average_packet_by_packet() {
+        let mut choke = Choke { weight: 0.25, average: 16.0, ..quick(&Params::default()) };
+        // A packet of 1000 bytes takes 0.8 ms.
+        let idle = Backlog { packets: 0, bytes: 0, idle_since: Some(Time::ZERO) };
+        choke.update_average(Time::from_nanos(1_600_000), &idle);
+        assert!((choke.average - 9.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_weight_is_that_of_tc() {
+        // tc's own example for RED: min 30 packets, burst 55 gives W = 2^-6; burst 20 behind min 10, 2^-4.
+        for (min, burst) in [(30.0, 55.0), (10.0, 20.0), (5.0, 9.0)] {
+            let w = weight(min, burst).unwrap();
+            let fits = |w: f64| burst + 1.0 - min <= (1.0 - libm::pow(1.0 - w, burst)) / w;
+            assert!(fits(w) && (w == 0.5 || !fits(2.0 * w)), "{min} {burst} {w}");
+        }
+        assert_eq!(weight(1.0, 1000.0), None);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let default = Params::default;
+        for (params, field) in [
+            (Params { min: -1.0, ..default() }, "min"),
+            (Params { min: 20.0, max: 10.0, ..default() }, "max"),
+            (Params { max_p: 0.0, ..default() }, "max_p"),
+            (Params { burst: u32::MAX, ..default() }, "burst"),
+        ] {
+            assert_eq!(params.build(&test_link()).unwrap_err().field, field);
+        }
+    }
+}

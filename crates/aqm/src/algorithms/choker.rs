@@ -1,0 +1,208 @@
+//! `CHOKeR`: like `CHOKe`, but with a number of draws that follows the load (after Lu, Du and Liu 2014).
+//!
+//! An arriving packet is compared with packets drawn from the queue; at the first of its own flow both go. The number of
+//! draws rises in several steps where the average queue is above a band and falls in a single step where it is below.
+//! The steps of 2014 are not at hand: their shape here is that of the abstract, their sizes are a choice.
+
+use crate::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
+use sojourn_units::{Bytes, Duration, Stream};
+
+/// The parameters of `CHOKeR`.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Queuing time to be held, above 0, default 10 ms (fuzzyrtt-2024#4).
+    pub target: Duration,
+    /// Average queue below which nothing is drawn, in targets, default 0.5.
+    pub idle: f64,
+    /// Average queue below which draws become fewer, in targets, from `idle` up, default 0.75.
+    pub low: f64,
+    /// Average queue above which draws become more, in targets, from `low` up, default 1.25.
+    pub high: f64,
+    /// Weight of the newest queue length in the average, above 0 and up to 1, default 0.002.
+    pub weight: f64,
+    /// Draws added by one step at an arrival, above 0 and up to 100, default 0.002.
+    pub rise: f64,
+    /// Draws taken back at an arrival, above 0 and up to 100, default 0.001.
+    pub fall: f64,
+    /// Steps added to the first as the average goes from `high` to the queue's limit, up to 1000, default 4.
+    pub steps: u32,
+    /// Packet size that makes packets of the target; `"0 B"` (the default) is the link's.
+    pub packet: Bytes,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            target: Duration::from_millis(10),
+            idle: 0.5,
+            low: 0.75,
+            high: 1.25,
+            weight: 0.002,
+            rise: 0.002,
+            fall: 0.001,
+            steps: 4,
+            packet: Bytes(0),
+        }
+    }
+}
+
+/// The most packets drawn for one arrival.
+const MOST_DRAWS: f64 = 64.0;
+
+impl Params {
+    /// `CHOKeR` with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<Choker, ParamError> {
+        let time = self.target > Duration::ZERO && self.target <= Duration::from_secs(1000);
+        ParamError::unless(time, "target", &self.target, "a time above 0, up to 1000 s")?;
+        ParamError::unless((0.0..=1e6).contains(&self.idle), "idle", &self.idle, "a number of targets")?;
+        ParamError::unless(self.low >= self.idle && self.low <= 1e6, "low", &self.low, "a number of targets from idle up")?;
+        ParamError::unless(self.high >= self.low && self.high <= 1e6, "high", &self.high, "a number of targets from low up")?;
+        ParamError::unless(self.weight > 0.0 && self.weight <= 1.0, "weight", &self.weight, "a number above 0, up to 1")?;
+        ParamError::unless(self.rise > 0.0 && self.rise <= 100.0, "rise", &self.rise, "a number above 0, up to 100")?;
+        ParamError::unless(self.fall > 0.0 && self.fall <= 100.0, "fall", &self.fall, "a number above 0, up to 100")?;
+        ParamError::unless(self.steps <= 1000, "steps", &self.steps, "a whole number up to 1000")?;
+        let packet = f64::from(link.mean_packet_or("packet", self.packet)?);
+        let target = self.target.as_secs_f64() * link.rate.packets_per_sec(packet);
+        let high = self.high * target;
+        Ok(Choker {
+            idle: self.idle * target,
+            low: self.low * target,
+            high,
+            room: (f64::from(link.limit_packets) - high).max(1.0),
+            params: self.clone(),
+            average: 0.0,
+            draws: 0.0,
+            left: 0,
+            drawn: 0,
+        })
+    }
+}
+
+/// The algorithm and its state.
+#[derive(Clone, Debug)]
+pub struct Choker {
+    /// The band's edges in packets, and how far the limit lies above it.
+    idle: f64,
+    low: f64,
+    high: f64,
+    room: f64,
+    params: Params,
+    average: f64,
+    /// Packets to be drawn for an arrival: the whole ones, and one more with the rest as probability.
+    draws: f64,
+    /// Draws that are left for the present arrival.
+    left: u32,
+    /// The position that was drawn last.
+    drawn: u32,
+}
+
+impl Choker {
+    fn adapt(&mut self) {
+        let Params { rise, fall, steps, .. } = self.params;
+        if self.average < self.idle {
+            self.draws = 0.0;
+        } else if self.average > self.high {
+            let further = libm::floor(f64::from(steps) * (self.average - self.high) / self.room);
+            self.draws = (self.draws + (1.0 + further) * rise).min(MOST_DRAWS);
+        } else if self.average < self.low {
+            self.draws = (self.draws - fall).max(0.0);
+        }
+    }
+
+    fn draw(&mut self, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        if self.left == 0 || backlog.packets == 0 {
+            return Verdict::Pass;
+        }
+        self.left -= 1;
+        self.drawn = random.below(u64::from(backlog.packets)) as u32;
+        Verdict::Look(self.drawn)
+    }
+}
+
+impl Aqm for Choker {
+    fn on_enqueue(&mut self, _arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        self.average += self.params.weight * (f64::from(backlog.packets) - self.average);
+        self.adapt();
+        let whole = libm::floor(self.draws);
+        self.left = whole as u32 + u32::from(random.unit() < self.draws - whole);
+        self.draw(backlog, random)
+    }
+
+    fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        match shown {
+            Some(other) if other.flow == arrival.flow => Verdict::DropBoth(self.drawn),
+            _ => self.draw(backlog, random),
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { waiting_packets: true, ..Needs::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::test_link;
+    use sojourn_units::Time;
+
+    fn arrival(flow: u32) -> Arrival {
+        Arrival { now: Time::ZERO, size: 1000, flow, rtt_hint_ms: 0, has_data: true }
+    }
+
+    fn backlog(packets: u32) -> Backlog {
+        Backlog { packets, bytes: 1000 * u64::from(packets), idle_since: None }
+    }
+
+    #[test]
+    fn draws_rise_in_several_steps_and_fall_in_one() {
+        // 12.5 packets are to be held: the band is 9.375 to 15.625, the limit 100.
+        let mut c = Params::default().build(&test_link()).unwrap();
+        let mut draws = |average: f64| {
+            c.average = average;
+            c.adapt();
+            (c.draws * 1e6).round() / 1e6
+        };
+        assert_eq!([draws(12.0), draws(16.0), draws(16.0)], [0.0, 0.002, 0.004]);
+        assert_eq!([draws(58.0), draws(15.0), draws(9.0), draws(6.0)], [0.010, 0.010, 0.009, 0.0]);
+    }
+
+    #[test]
+    fn as_many_packets_are_drawn_as_the_number_says_until_one_is_of_the_same_flow() {
+        let (mut c, mut random) = (Params::default().build(&test_link()).unwrap(), Stream::named(1, "x"));
+        let mut looks = 0;
+        for _ in 0..10_000 {
+            (c.average, c.draws) = (12.0, 2.25);
+            let mut verdict = c.on_enqueue(&arrival(1), &backlog(12), &mut random);
+            while let Verdict::Look(position) = verdict {
+                assert!(position < 12);
+                looks += 1;
+                verdict = c.on_look(&arrival(1), Some(&arrival(2)), &backlog(12), &mut random);
+            }
+            assert_eq!(verdict, Verdict::Pass);
+        }
+        assert!((22_200..22_800).contains(&looks), "{looks}");
+        let Verdict::Look(position) = c.on_enqueue(&arrival(1), &backlog(12), &mut random) else { panic!("no draw") };
+        assert_eq!(c.on_look(&arrival(1), Some(&arrival(1)), &backlog(12), &mut random), Verdict::DropBoth(position));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let default = Params::default;
+        for (params, field) in [
+            (Params { target: Duration::ZERO, ..default() }, "target"),
+            (Params { low: 0.1, ..default() }, "low"),
+            (Params { high: 0.6, ..default() }, "high"),
+            (Params { weight: 0.0, ..default() }, "weight"),
+            (Params { rise: f64::NAN, ..default() }, "rise"),
+            (Params { steps: 9999, ..default() }, "steps"),
+        ] {
+            assert_eq!(params.build(&test_link()).unwrap_err().field, field);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+use super::*;
+use crate::algorithms::test_link;
+use crate::{Admission, AnyAqm, DropReason, Limit, Packet, Qdisc};
+use alloc::collections::VecDeque;
+use proptest::prelude::*;
+use std::vec::Vec;
+
+const MS: u64 = 1_000_000;
+
+fn at(ms: f64) -> Time {
+    Time::from_nanos((ms * 1e6) as u64)
+}
+
+fn packet(now: Time) -> Arrival {
+    Arrival { now, size: 1500, flow: 0, rtt_hint_ms: 0, has_data: true }
+}
+
+/// The times in ms at which a packet is dropped when one leaves every ms from 0 on, each after this wait.
+fn drops(params: &Params, wait_ms: impl Fn(u64) -> u64, until: u64) -> Vec<u64> {
+    let mut codel = params.build(&test_link()).unwrap();
+    let mut times = Vec::new();
+    for ms in 0..until {
+        while codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(wait_ms(ms)), 15_000) == Verdict::Mark {
+            codel.dropped();
+            times.push(ms);
+        }
+    }
+    times
+}
+
+#[test]
+fn drops_come_at_gaps_of_the_interval_over_the_root_of_the_count() {
+    // 100 ms above the target, then 100/sqrt(1), 100/sqrt(2), ... after the first drop: 200, 270.7, 328.4, 378.4, 423.2, 464.
+    for rule in [Rule::Rfc8289, Rule::Nichols2012] {
+        assert_eq!(drops(&Params { rule, ..Params::default() }, |_| 6, 480), [100, 200, 271, 329, 379, 424, 464]);
+    }
+}
+
+#[test]
+fn a_wait_below_the_target_ends_it_and_a_single_packet_is_never_judged() {
+    assert_eq!(drops(&Params::default(), |ms| if ms % 50 == 49 { 4 } else { 600 }, 1000), [0u64; 0]);
+    // It starts again 100 ms later, from a count of 3 - 1: the next gap is 100/sqrt(2).
+    assert_eq!(drops(&Params::default(), |ms| if ms == 300 { 4 } else { 6 }, 500), [100, 200, 271, 401, 472]);
+    let mut codel = Params::default().build(&test_link()).unwrap();
+    for ms in 0..1000 {
+        assert_eq!(codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_secs(1), 1500), Verdict::Pass);
+    }
+}
+
+#[test]
+fn dropping_that_resumes_soon_goes_on_from_a_count_that_the_rule_says() {
+    // Six drops, a pause, dropping again: RFC 8289 goes on from 6 - 1, the code of 2012 from one less than 6.
+    let wait = |ms| if (430..440).contains(&ms) { 1 } else { 6 };
+    let resumed = |rule| drops(&Params { rule, ..Params::default() }, wait, 700).split_off(6);
+    let gap = |count: f64| 100.0 / count.sqrt();
+    for (rule, count) in [(Rule::Rfc8289, 5.0), (Rule::Nichols2012, 5.0)] {
+        let mut due = 540.0 + gap(count);
+        let mut expected = std::vec![540];
+        for more in 1..4 {
+            expected.push(due.ceil() as u64);
+            due += gap(count + f64::from(more));
+        }
+        assert_eq!(resumed(rule)[..4], expected, "{rule:?}");
+    }
+    // After 16 intervals both begin anew.
+    let wait = |ms| if (430..2200).contains(&ms) { 1 } else { 6 };
+    for rule in [Rule::Rfc8289, Rule::Nichols2012] {
+        assert_eq!(drops(&Params { rule, ..Params::default() }, wait, 2480).split_off(6), [2300, 2400, 2471]);
+    }
+}
+
+#[test]
+fn a_mark_lets_the_packet_go_and_moves_the_next_one_on() {
+    let mut codel = Params::default().build(&test_link()).unwrap();
+    let mut marks = Vec::new();
+    for ms in 0..480 {
+        if codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(6), 15_000) == Verdict::Mark {
+            marks.push(ms);
+        }
+    }
+    assert_eq!(marks, [100, 200, 271, 329, 379, 424, 464]);
+}
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    let zero = Duration::ZERO;
+    for (params, field) in [
+        (Params { target: zero, ..Params::default() }, "target"),
+        (Params { interval: zero, ..Params::default() }, "interval"),
+        (Params { max_packet: Bytes(u64::MAX), ..Params::default() }, "max_packet"),
+    ] {
+        assert_eq!(params.build(&test_link()).unwrap_err().field, field);
+    }
+}
+
+/// The pseudocode of RFC 8289 section 5 as it stands there, over a queue of its own: (arrival, id).
+struct Pseudocode {
+    queue: VecDeque<(f64, u32)>,
+    first_above_time: f64,
+    drop_next: f64,
+    count: u32,
+    lastcount: u32,
+    dropping: bool,
+    dropped: Vec<u32>,
+}
+
+const TARGET: f64 = 5e6;
+const INTERVAL: f64 = 100e6;
+const SIZE: usize = 1500;
+
+impl Pseudocode {
+    fn control_law(t: f64, count: u32) -> f64 {
+        t + (INTERVAL / f64::from(count).sqrt()).floor()
+    }
+
+    fn dodequeue(&mut self, now: f64) -> (Option<(f64, u32)>, bool) {
+        let Some(p) = self.queue.pop_front() else {
+            self.first_above_time = 0.0;
+            return (None, false);
+        };
+        let mut ok_to_drop = false;
+        let sojourn_time = now - p.0;
+        if sojourn_time < TARGET || self.queue.len() * SIZE <= SIZE {
+            self.first_above_time = 0.0;
+        } else if self.first_above_time == 0.0 {
+            self.first_above_time = now + INTERVAL;
+        } else if now >= self.first_above_time {
+            ok_to_drop = true;
+        }
+        (Some(p), ok_to_drop)
+    }
+
+    fn dequeue(&mut self, now: f64) -> Option<u32> {
+        let mut r = self.dodequeue(now);
+        if self.dropping {
+            if !r.1 {
+                self.dropping = false;
+            }
+            while now >= self.drop_next && self.dropping {
+                self.dropped.push(r.0.unwrap().1);
+                self.count += 1;
+                r = self.dodequeue(now);
+                if r.1 {
+                    self.drop_next = Self::control_law(self.drop_next, self.count);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if r.1 {
+            self.dropped.push(r.0.unwrap().1);
+            r = self.dodequeue(now);
+            self.dropping = true;
+            let delta = i64::from(self.count) - i64::from(self.lastcount);
+            self.count = 1;
+            if delta > 1 && now - self.drop_next < 16.0 * INTERVAL {
+                self.count = delta as u32;
+            }
+            self.drop_next = Self::control_law(now, self.count);
+            self.lastcount = self.count;
+        }
+        r.0.map(|p| p.1)
+    }
+}
+
+#[derive(Clone)]
+struct Parcel(u32);
+
+impl Packet for Parcel {
+    fn size(&self) -> u32 {
+        SIZE as u32
+    }
+    fn flow(&self) -> u32 {
+        0
+    }
+    fn can_mark(&self) -> bool {
+        false
+    }
+    fn mark(&mut self) {}
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn the_pseudocode_of_the_rfc_drops_the_same_packets(
+        // Phases of (packets, gap between arrivals in us); one packet leaves every ms.
+        phases in prop::collection::vec((10usize..800, 300u64..3000), 2..8),
+    ) {
+        let params = Params { max_packet: Bytes(SIZE as u64), ..Params::default() };
+        let mut ours = Qdisc::new(Admission::new(AnyAqm::Codel(params.build(&test_link()).unwrap()), Limit::Packets(u32::MAX), false, Stream::named(1, "x")));
+        let mut theirs = Pseudocode {
+            queue: VecDeque::new(), first_above_time: 0.0, drop_next: 0.0, count: 0, lastcount: 0, dropping: false, dropped: Vec::new(),
+        };
+        let (mut sent, mut dropped) = (Vec::new(), Vec::new());
+        let (mut id, mut arrival, mut leave) = (0, 1_000_000u64, 1_500_000u64);
+        for (packets, gap) in phases {
+            for _ in 0..packets {
+                while leave < arrival {
+                    let ours = ours.dequeue(Time::from_nanos(leave), |p: Parcel, reason| {
+                        assert_eq!(reason, DropReason::Early);
+                        dropped.push(p.0);
+                    }).map(|(p, _)| p.0);
+                    prop_assert_eq!(ours, theirs.dequeue(leave as f64));
+                    sent.extend(ours);
+                    leave += MS;
+                }
+                ours.enqueue(Time::from_nanos(arrival), Parcel(id), None, |_, _| ());
+                theirs.queue.push_back((arrival as f64, id));
+                (id, arrival) = (id + 1, arrival + gap * 1000);
+            }
+        }
+        prop_assert_eq!(&dropped, &theirs.dropped);
+        prop_assert!(!sent.is_empty());
+    }
+}
+
+#[test]
+fn the_first_drop_waits_an_interval_from_when_the_wait_first_exceeds_the_target() {
+    let mut codel = Params::default().build(&test_link()).unwrap();
+    let mut verdict = |ms: f64| codel.judge(&packet(at(ms)), Duration::from_millis(5), 15_000);
+    assert_eq!([verdict(40.0), verdict(139.999), verdict(140.0)], [Verdict::Pass, Verdict::Pass, Verdict::Mark]);
+}

@@ -1,0 +1,240 @@
+//! CPC: cascade probability control of the queue (To, Thi and Hwang, Mathematical Problems in Engineering 2015).
+//!
+//! An outer PID controller turns the error of the queue into a set point for the window of a flow; an inner
+//! integrator moves the probability until the window, estimated from the measured load, is at that set point. Both
+//! are designed by the paper's margin-optimal method from the number of flows N, the rate C of the link in packets a
+//! second and the round trip R at the target, in closed form. With w = R C / N: inner gain 4 / (R w^4), outer gain
+//! w / (2N), integral time R w, derivative time R w / 2.
+//!
+//! The paper gives the two controllers in continuous time and nothing on packets. How the window is estimated, the
+//! discrete form and what stops the integrators are of this implementation: backward Euler for I and D, with D moved
+//! through the inner integrator, where it is a plain difference of the queue and needs no filter.
+
+use super::pd::QueueMeter;
+use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
+use sojourn_units::{Duration, Probability};
+
+/// What the inner loop does with the set point of the window.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Inner {
+    /// Integrates the distance of the measured window from it (the paper's cascade).
+    #[default]
+    Measured,
+    /// Integrates the distance of the design's window from it: the cascade without its inner feedback.
+    Blind,
+    /// Turns it into the probability 2 / w^2 at which TCP keeps that window: the outer loop alone.
+    Static,
+}
+
+/// The parameters of CPC. The defaults are those of the paper's simulation: three flows, a queue of 20 packets.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Number of long flows N that the design is for, above 0, default 3 (cpc-2015#5.1).
+    pub flows: f64,
+    /// Propagation round trip of the flows, default 60 ms: with 20 packets of 1500 bytes at 2 Mbit/s it gives the
+    /// 180 ms of cpc-2015#fig6.
+    pub rtt: Duration,
+    /// Queue to be held, in packets, 0 or more, default 20 (cpc-2015#table1).
+    pub target: f64,
+    /// Time between two updates, at least 1 us, default 10 ms; a tenth of the round trip or less (no source: the paper
+    /// is continuous).
+    pub interval: Duration,
+    /// Time constant of the averaged load; `"0 s"` (the default) is the round trip at the target (no source).
+    pub averaging: Duration,
+    /// Largest probability, above 0 to 1, default 1 (no source).
+    pub max_p: f64,
+    /// Least set point of the window in packets, above 0, default 1 (no source).
+    pub min_window: f64,
+    /// Largest set point of the window as a multiple of R C / N, 1 or more, default 10: with 2 the queue settles below
+    /// the target at short round trips (no source).
+    pub max_window: f64,
+    /// What the inner loop does with the set point, default `"measured"` (cpc-2015#4.1).
+    pub inner: Inner,
+    /// Whether queue and load are measured in bytes over the mean packet, default false.
+    pub queue_in_bytes: bool,
+    /// Inner gain 1/T_C in probability a packet and second; absent: by the design (cpc-2015#eq9).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub inner_gain: Option<f64>,
+    /// Outer proportional gain in packets of window a packet of queue; absent: by the design (cpc-2015#eq11).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub outer_gain: Option<f64>,
+    /// Outer integral time; absent: by the design (cpc-2015#eq11).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub integral_time: Option<Duration>,
+    /// Outer derivative time; absent: by the design (cpc-2015#eq11).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub derivative_time: Option<Duration>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            flows: 3.0,
+            rtt: Duration::from_millis(60),
+            target: 20.0,
+            interval: Duration::from_millis(10),
+            averaging: Duration::ZERO,
+            max_p: 1.0,
+            min_window: 1.0,
+            max_window: 10.0,
+            inner: Inner::Measured,
+            queue_in_bytes: false,
+            inner_gain: None,
+            outer_gain: None,
+            integral_time: None,
+            derivative_time: None,
+        }
+    }
+}
+
+impl Params {
+    /// CPC with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<Sampled<CpcLaw, Bernoulli>, ParamError> {
+        Ok(Sampled::new(self.law(link)?, Bernoulli))
+    }
+
+    fn law(&self, link: &Link) -> Result<CpcLaw, ParamError> {
+        let gain = |v: Option<f64>| v.is_none_or(|v| (0.0..=1e9).contains(&v));
+        let shown = |v: Option<f64>| v.unwrap_or(f64::NAN);
+        ParamError::unless((1e-3..=1e9).contains(&self.flows), "flows", &self.flows, "a number of flows above 0, 0.001 to 1e9")?;
+        ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
+        let some_rtt = self.target > 0.0 || self.rtt > Duration::ZERO;
+        ParamError::unless(some_rtt, "rtt", &self.rtt, "above 0 s where target is 0: without a round trip there is nothing to control")?;
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
+        ParamError::unless(self.max_p > 0.0 && self.max_p <= 1.0, "max_p", &self.max_p, "above 0 to 1")?;
+        ParamError::unless((1e-6..=1e9).contains(&self.min_window), "min_window", &self.min_window, "a number of packets above 0")?;
+        ParamError::unless((1.0..=1e9).contains(&self.max_window), "max_window", &self.max_window, "1 to 1e9 times R C / N")?;
+        ParamError::unless(gain(self.inner_gain), "inner_gain", &shown(self.inner_gain), "0 to 1e9 a packet and second")?;
+        ParamError::unless(gain(self.outer_gain), "outer_gain", &shown(self.outer_gain), "0 to 1e9 packets a packet")?;
+        if let Some(time) = self.integral_time {
+            ParamError::unless(time >= Duration::from_micros(1), "integral_time", &time, "1 us or more")?;
+        }
+        let rate = link.rate.packets_per_sec(f64::from(link.mean_packet.max(1)));
+        Ok(CpcLaw::new(self, rate, QueueMeter::new(self.queue_in_bytes, link), link.mean_packet))
+    }
+}
+
+/// Windows below this make the gains of the design explode; the formulas then reckon with it instead (no source:
+/// below about 0.8 packets the delay makes the inner loop unstable).
+const LEAST_DESIGN_WINDOW: f64 = 2.0;
+
+/// What is derived once from the parameters.
+#[derive(Clone, Debug)]
+struct Design {
+    rate: f64,
+    propagation: f64,
+    window: f64,
+    window_max: f64,
+    averaging: f64,
+    inner_gain: f64,
+    outer_gain: f64,
+    integral_time: f64,
+    derivative_time: f64,
+}
+
+impl Design {
+    /// cpc-2015#eq8 to #eq11 in closed form, with w = R C / N: k_I = w^3 / 4, T = R w / 2, T_C = 2 k_I T.
+    fn new(params: &Params, rate: f64) -> Self {
+        let rtt = params.rtt.as_secs_f64() + params.target / rate;
+        let window = rtt * rate / params.flows;
+        let w = window.max(LEAST_DESIGN_WINDOW);
+        let time = |own: Option<Duration>, derived: f64| own.map_or(derived, Duration::as_secs_f64);
+        Design {
+            rate,
+            propagation: params.rtt.as_secs_f64(),
+            window,
+            window_max: (params.max_window * window).max(params.min_window),
+            averaging: if params.averaging == Duration::ZERO { rtt } else { params.averaging.as_secs_f64() },
+            inner_gain: params.inner_gain.unwrap_or(4.0 / (rtt * w * w * w * w)),
+            outer_gain: params.outer_gain.unwrap_or(w / (2.0 * params.flows)),
+            integral_time: time(params.integral_time, rtt * w),
+            derivative_time: time(params.derivative_time, rtt * w / 2.0),
+        }
+    }
+}
+
+/// The controller and its state.
+#[derive(Clone, Debug)]
+pub struct CpcLaw {
+    params: Params,
+    design: Design,
+    queue: QueueMeter,
+    mean_packet: f64,
+    /// The inner integrator.
+    probability: f64,
+    /// The outer integrator, in packets of window.
+    integral: f64,
+    /// Averaged load in packets a second.
+    load: f64,
+    /// The error at the previous step.
+    previous: Option<f64>,
+    /// The averaged derivative part of the set point, which only [`Inner::Static`] needs.
+    derivative: f64,
+}
+
+impl CpcLaw {
+    fn new(params: &Params, rate: f64, queue: QueueMeter, mean_packet: u32) -> Self {
+        let design = Design::new(params, rate);
+        let integral = design.window.clamp(params.min_window, design.window_max);
+        let mean_packet = f64::from(mean_packet.max(1));
+        let probability = 0.0;
+        CpcLaw { params: params.clone(), design, queue, mean_packet, probability, integral, load: 0.0, previous: None, derivative: 0.0 }
+    }
+
+    /// The window of a flow by Little's law: the load of `arrived` packets in one interval times the round trip now.
+    fn window(&mut self, queue: f64, arrived: f64) -> f64 {
+        let (interval, d) = (self.params.interval.as_secs_f64(), &self.design);
+        self.load += interval / (interval + d.averaging) * (arrived / interval - self.load);
+        (d.propagation + queue / d.rate) * self.load / self.params.flows
+    }
+
+    /// The probability for the next interval.
+    fn control(&mut self, queue: f64, window: f64) -> f64 {
+        let (interval, d, p) = (self.params.interval.as_secs_f64(), &self.design, &self.params);
+        let error = p.target - queue;
+        let rise = error - self.previous.replace(error).unwrap_or(error);
+        let integral = self.integral + d.outer_gain * interval / d.integral_time * error;
+        let asked = d.outer_gain * error + integral;
+        let derivative = d.outer_gain * d.derivative_time * rise;
+        let set_point = asked.clamp(p.min_window, d.window_max);
+        let moved = match p.inner {
+            Inner::Measured => self.probability + (interval * (window - set_point) - derivative) * d.inner_gain,
+            Inner::Blind => self.probability + (interval * (d.window - set_point) - derivative) * d.inner_gain,
+            Inner::Static => {
+                self.derivative += interval / (interval + d.averaging) * (derivative / interval - self.derivative);
+                let held = (asked + self.derivative).clamp(p.min_window, d.window_max);
+                2.0 / (held * held)
+            }
+        };
+        let stuck = (moved < 0.0 && error > 0.0) || (moved > p.max_p && error < 0.0);
+        let out_of_range = (asked > d.window_max && error > 0.0) || (asked < p.min_window && error < 0.0);
+        if !stuck && !out_of_range {
+            self.integral = integral.clamp(p.min_window, d.window_max);
+        }
+        self.probability = moved.clamp(0.0, p.max_p);
+        self.probability
+    }
+}
+
+impl Law for CpcLaw {
+    fn interval(&self) -> Duration {
+        self.params.interval
+    }
+
+    fn step(&mut self, sample: &Sample) -> Probability {
+        let queue = self.queue.read(sample);
+        let arrived = if self.params.queue_in_bytes { sample.arrived_bytes / self.mean_packet } else { sample.arrived_packets };
+        let window = self.window(queue, arrived);
+        Probability::clamped(self.control(queue, window))
+    }
+}
+
+#[cfg(test)]
+mod tests;

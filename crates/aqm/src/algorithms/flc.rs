@@ -1,0 +1,126 @@
+//! FLC: a fuzzy controller of the queue and its change, with one probability for all (after Ren, Ren and Shan 2002, as
+//! `FuzzyRTT`'s authors compare with it).
+//!
+//! Once per interval p += step * FLC(e, de), kept in 0..=1, with e the distance of the instantaneous queue from the target
+//! and de its change. The sets and rules of 2002 are not at hand: Table I of `FuzzyRTT` stands in for them.
+
+use super::fuzzy_rtt::{Axes, Inference, Inputs, Reading, table_i};
+use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
+use alloc::boxed::Box;
+use sojourn_fuzzy::Controller;
+use sojourn_units::{Bytes, Duration, Probability};
+
+/// The parameters of FLC.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Queuing time to be held, above 0, default 10 ms (fuzzyrtt-2024#4).
+    pub target: Duration,
+    /// Time between two updates, at least 1 us, default 1/160 s (hollot-2001: the rate that it was compared at).
+    pub interval: Duration,
+    /// Probability that a unit of the controller's output is, above 0, default 0.001 (not in the paper).
+    pub step: f64,
+    /// Packet size that makes packets of the target; `"0 B"` (the default) is the link's.
+    pub packet: Bytes,
+    /// Payload that scales the change; `"0 B"` (the default) is 40 less than `packet`.
+    pub segment: Bytes,
+    /// The output's sets, default `"a"`.
+    pub output: Reading,
+    /// How the rules that fire make a number, default `"mean"`.
+    pub inference: Inference,
+    /// Where the inputs' sets lie, default `"uniform"`.
+    pub inputs: Inputs,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            target: Duration::from_millis(10),
+            interval: Duration::from_nanos(1_000_000_000 / 160),
+            step: 1e-3,
+            packet: Bytes(0),
+            segment: Bytes(0),
+            output: Reading::default(),
+            inference: Inference::default(),
+            inputs: Inputs::default(),
+        }
+    }
+}
+
+impl Params {
+    /// FLC with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<Sampled<FlcLaw, Bernoulli>, ParamError> {
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
+        ParamError::unless(self.step > 0.0 && self.step <= 1e3, "step", &self.step, "a number above 0, up to 1000")?;
+        let axes = Axes::new(link, self.target, self.packet, self.segment)?;
+        let controller = table_i(self.output, self.inference, self.inputs)?;
+        let law = FlcLaw { controller, axes, interval: self.interval, step: self.step, previous: None, probability: 0.0 };
+        Ok(Sampled::new(law, Bernoulli))
+    }
+}
+
+/// The controller and its state.
+#[derive(Clone, Debug)]
+pub struct FlcLaw {
+    controller: Box<Controller>,
+    axes: Axes,
+    interval: Duration,
+    step: f64,
+    /// The error at the previous step.
+    previous: Option<f64>,
+    probability: f64,
+}
+
+impl Law for FlcLaw {
+    fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    fn step(&mut self, sample: &Sample) -> Probability {
+        let error = sample.backlog_packets - self.axes.target;
+        let (x1, x2) = self.axes.scaled(error, error - self.previous.unwrap_or(error));
+        self.previous = Some(error);
+        self.probability = (self.probability + self.step * self.controller.evaluate(x1, x2)).clamp(0.0, 1.0);
+        Probability::clamped(self.probability)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::test_link;
+    use crate::{Aqm, Backlog};
+    use sojourn_units::Time;
+
+    fn ticks(flc: &mut Sampled<FlcLaw, Bernoulli>, queues: &[u32]) -> f64 {
+        queues.iter().for_each(|&packets| flc.on_update(Time::ZERO, &Backlog { packets, bytes: 0, idle_since: None }));
+        flc.probability().get()
+    }
+
+    #[test]
+    fn the_probability_moves_by_what_the_rules_say() {
+        // 12.5 packets are to be held: twice as many that stand still are (1, 0), which is 0.16.
+        let mut flc = Params::default().build(&test_link()).unwrap();
+        assert!((ticks(&mut flc, &[25]) - 0.16e-3).abs() < 1e-12);
+        assert!((ticks(&mut flc, &[25, 25]) - 0.48e-3).abs() < 1e-12);
+        // From 25 to 0 is (-1, -1), which is -0.32.
+        assert!((ticks(&mut flc, &[0]) - 0.16e-3).abs() < 1e-12);
+        assert_eq!(ticks(&mut flc, &[0, 0, 0]), 0.0);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let default = Params::default;
+        for (params, field) in [
+            (Params { interval: Duration::ZERO, ..default() }, "interval"),
+            (Params { step: f64::NAN, ..default() }, "step"),
+            (Params { segment: Bytes(2_000_000), ..default() }, "segment"),
+        ] {
+            assert_eq!(params.build(&test_link()).unwrap_err().field, field);
+        }
+    }
+}

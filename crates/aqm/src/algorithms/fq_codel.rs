@@ -1,0 +1,121 @@
+//! FQ-CoDel: a queue for each flow, each under `CoDel` (RFC 8290).
+//!
+//! Flows are hashed to queues, served by deficit round robin with new ones first; when all of them together are full,
+//! the longest in bytes loses its head. That is the host's scheduler ([`FlowQueuing`]); here is `CoDel` for each queue,
+//! which sees its own queue's wait and backlog.
+
+use super::codel::{self, Codel, Rule};
+use crate::{Aqm, Arrival, Backlog, FlowQueuing, Link, Needs, ParamError, Verdict};
+use alloc::vec;
+use alloc::vec::Vec;
+use sojourn_units::{Bytes, Duration, Stream};
+
+/// The parameters of FQ-CoDel, under the names of `tc fq_codel`.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Wait that may stand in a queue, above 0, default 5 ms (rfc8290#5.2.2).
+    pub target: Duration,
+    /// For how long the wait must stay above the target before the first drop, above 0, default 100 ms (rfc8290#5.2.1).
+    pub interval: Duration,
+    /// Bytes that a queue may send in a round, 1 B to 1 MB, default 1514 B (rfc8290#5.2.4).
+    pub quantum: Bytes,
+    /// Queues, 1 to 65536, default 1024 (rfc8290#5.2.6).
+    pub flows: u32,
+    /// What the hash of flows starts from, default 0.
+    pub perturbation: u32,
+    /// From which count dropping goes on when it starts again, default `"rfc8289"`.
+    pub rule: Rule,
+    /// What stays behind in the queue must be more than this for a packet to be judged; `"0 B"` (the default) is the
+    /// queue's largest packet so far, at first 256 B (ns-3 `MinBytes`).
+    pub max_packet: Bytes,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let codel::Params { target, interval, rule, max_packet } = codel::Params::default();
+        Params { target, interval, quantum: Bytes(1514), flows: 1024, perturbation: 0, rule, max_packet }
+    }
+}
+
+impl Params {
+    /// FQ-CoDel with these parameters.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<FqCodel, ParamError> {
+        ParamError::unless((1..=1_000_000).contains(&self.quantum.0), "quantum", &self.quantum.0, "1 B to 1 MB")?;
+        ParamError::unless((1..=65_536).contains(&self.flows), "flows", &self.flows, "1 to 65536 queues")?;
+        let Params { target, interval, rule, max_packet, .. } = *self;
+        let codel = codel::Params { target, interval, rule, max_packet }.build(link)?;
+        let queuing = FlowQueuing { queues: self.flows, quantum: self.quantum.0 as u32, perturbation: self.perturbation };
+        Ok(FqCodel { queuing, queues: vec![codel; self.flows as usize], last: 0 })
+    }
+}
+
+/// `CoDel` for each queue.
+#[derive(Clone, Debug)]
+pub struct FqCodel {
+    queuing: FlowQueuing,
+    queues: Vec<Codel>,
+    /// The queue that was judged last.
+    last: usize,
+}
+
+impl Aqm for FqCodel {
+    fn on_enqueue(&mut self, _arrival: &Arrival, _backlog: &Backlog, _random: &mut Stream) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
+        self.last = self.queuing.queue_of(departure.flow) as usize;
+        self.queues[self.last].judge(departure, sojourn, backlog.bytes)
+    }
+
+    fn on_unmarkable(&mut self) {
+        self.queues[self.last].dropped();
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { departures: true, head_drop: true, flow_queues: Some(self.queuing), ..Needs::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::test_link;
+    use sojourn_units::Time;
+
+    #[test]
+    fn each_queue_has_a_controller_of_its_own() {
+        let mut fq = Params::default().build(&test_link()).unwrap();
+        let mut verdict = |flow, ms: u64, wait| {
+            let departure = Arrival { now: Time::from_nanos(ms * 1_000_000), size: 1500, flow, rtt_hint_ms: 0, has_data: true };
+            let verdict = fq.on_dequeue(&departure, Duration::from_millis(wait), &Backlog { packets: 9, bytes: 13_500, idle_since: None });
+            if verdict == Verdict::Mark {
+                fq.on_unmarkable();
+            }
+            verdict
+        };
+        for ms in 0..100 {
+            assert_eq!((verdict(1, ms, 20), verdict(2, ms, 1)), (Verdict::Pass, Verdict::Pass));
+        }
+        assert_eq!((verdict(2, 100, 1), verdict(1, 100, 20), verdict(2, 100, 20)), (Verdict::Pass, Verdict::Mark, Verdict::Pass));
+        // The packet behind the dropped one goes.
+        assert_eq!((verdict(1, 100, 20), verdict(1, 101, 20)), (Verdict::Pass, Verdict::Pass));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let default = Params::default;
+        for (params, field) in [
+            (Params { quantum: Bytes(0), ..default() }, "quantum"),
+            (Params { flows: 0, ..default() }, "flows"),
+            (Params { target: Duration::ZERO, ..default() }, "target"),
+        ] {
+            assert_eq!(params.build(&test_link()).unwrap_err().field, field);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! `FuzzyRTT`: a probability for each class of round-trip times, so that short ones don't starve long ones (Boudi and
+//! Loudini 2024).
+//!
+//! Every category updates its probability once in its own round-trip time, by a fuzzy law of the least queue in that time
+//! and its change. A packet that says what its sender's round-trip time is meets the probability between those of the
+//! two categories next to it. It must be fed the sender's smoothed RTT in each data packet and the number of active flows;
+//! a packet that says nothing meets the probability of the shortest.
+
+mod controller;
+
+pub(crate) use controller::table_i;
+pub use controller::{Axes, Inference, Inputs, Reading};
+
+use crate::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use sojourn_fuzzy::Controller;
+use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
+
+/// The parameters of `FuzzyRTT`.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// The categories' round-trip times, each also the span between its updates; 1 to 16 whole milliseconds that
+    /// increase, default 40, 80, 160, 320, 640 ms (fuzzyrtt-2024#3b).
+    pub rtts: Vec<Duration>,
+    /// Each category's gain, 0 or more, default 1, 2, 4, 8, 16: what it lacks in updates (fuzzyrtt-2024#3b).
+    pub gains: Vec<f64>,
+    /// From the second category on, the weight of the one before in its probability, 0 to 1, default 0.002, 0.004, 0.012,
+    /// 0.024 (fuzzyrtt-2024#eq7).
+    pub weights: Vec<f64>,
+    /// Queuing time to be held, above 0, default 10 ms (fuzzyrtt-2024#4).
+    pub target: Duration,
+    /// Packet size that makes packets of the target; `"0 B"` (the default) is the link's (fuzzyrtt-2024#4: 576 B; its
+    /// "10 packets" at 10 Mbit/s are 1250 B).
+    pub packet: Bytes,
+    /// Payload that scales the change; `"0 B"` (the default) is 40 less than `packet` (fuzzyrtt-2024#eq4: MSS).
+    pub segment: Bytes,
+    /// Probability that a unit of the output's axis is, above 0, default 0.001 (not in the paper).
+    pub unit: f64,
+    /// How the ticks of Fig. 2 are read, default `"a"`.
+    pub output: Reading,
+    /// How the rules that fire make a number, default `"mean"`.
+    pub inference: Inference,
+    /// Where the inputs' sets lie, default `"uniform"`.
+    pub inputs: Inputs,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            rtts: [40, 80, 160, 320, 640].map(Duration::from_millis).to_vec(),
+            gains: vec![1.0, 2.0, 4.0, 8.0, 16.0],
+            weights: vec![0.002, 0.004, 0.012, 0.024],
+            target: Duration::from_millis(10),
+            packet: Bytes(0),
+            segment: Bytes(0),
+            unit: 1e-3,
+            output: Reading::default(),
+            inference: Inference::default(),
+            inputs: Inputs::default(),
+        }
+    }
+}
+
+impl Params {
+    /// `FuzzyRTT` with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<FuzzyRtt, ParamError> {
+        let count = self.rtts.len();
+        let whole = |rtt: &Duration| rtt.as_nanos() % 1_000_000 == 0 && (1..=65_535).contains(&(rtt.as_nanos() / 1_000_000));
+        let rising = self.rtts.windows(2).all(|pair| pair[0] < pair[1]);
+        let fine = (1..=16).contains(&count) && rising && self.rtts.iter().all(whole);
+        let shown = |list: &dyn core::fmt::Debug| alloc::format!("{list:?}");
+        ParamError::unless(fine, "rtts", &shown(&self.rtts), "1 to 16 whole milliseconds up to 65535, increasing")?;
+        let gains = self.gains.len() == count && self.gains.iter().all(|gain| (0.0..=1e6).contains(gain));
+        ParamError::unless(gains, "gains", &shown(&self.gains), "a number from 0 to 1000000 for each of `rtts`")?;
+        let weights = self.weights.len() == count - 1 && self.weights.iter().all(|weight| (0.0..=1.0).contains(weight));
+        ParamError::unless(weights, "weights", &shown(&self.weights), "a number from 0 to 1 for each of `rtts` but the first")?;
+        ParamError::unless(self.unit > 0.0 && self.unit <= 1e3, "unit", &self.unit, "a number above 0, up to 1000")?;
+        let axes = Axes::new(link, self.target, self.packet, self.segment)?;
+        let category = |i: usize| Category {
+            ms: (self.rtts[i].as_nanos() / 1_000_000) as u32,
+            interval: self.rtts[i],
+            gain: self.gains[i] * self.unit,
+            weight: if i == 0 { 0.0 } else { self.weights[i - 1] },
+            due: Time::ZERO + self.rtts[i],
+            least: 0,
+            error: None,
+            probability: 0.0,
+        };
+        Ok(FuzzyRtt {
+            controller: table_i(self.output, self.inference, self.inputs)?,
+            axes,
+            categories: (0..count).map(category).collect(),
+            least: 0,
+            log_flows: core::f64::consts::LN_2,
+            clock: Time::ZERO,
+            met: Probability::ZERO,
+        })
+    }
+}
+
+/// One class of round-trip times.
+#[derive(Clone, Copy, Debug)]
+struct Category {
+    /// Its round-trip time in ms, as packets carry it.
+    ms: u32,
+    interval: Duration,
+    /// Probability for a unit of the controller's output and of the flows' logarithm.
+    gain: f64,
+    /// Weight of the category before in its probability.
+    weight: f64,
+    /// When it is updated next.
+    due: Time,
+    /// The least queue since its last update, in packets.
+    least: u32,
+    /// The error at its last update.
+    error: Option<f64>,
+    probability: f64,
+}
+
+/// The algorithm and its state: nothing for single flows.
+#[derive(Clone, Debug)]
+pub struct FuzzyRtt {
+    controller: Box<Controller>,
+    axes: Axes,
+    categories: Vec<Category>,
+    /// The least queue since any category was updated.
+    least: u32,
+    /// Logarithm of the number of active flows (fuzzyrtt-2024#eq6), as if there were two where there are fewer: with
+    /// one the probabilities would stand still.
+    log_flows: f64,
+    clock: Time,
+    /// The probability that the last packet met.
+    met: Probability,
+}
+
+impl FuzzyRtt {
+    /// The probability for a packet whose sender's round-trip time is `ms` milliseconds, 0 for unknown
+    /// (fuzzyrtt-2024#eq8).
+    #[inline]
+    pub fn probability_for(&self, ms: u16) -> f64 {
+        let ms = u32::from(ms);
+        let above = self.categories.iter().position(|category| ms <= category.ms);
+        match above {
+            _ if ms == 0 => self.categories[0].probability,
+            Some(0) => self.categories[0].probability,
+            None => self.categories[self.categories.len() - 1].probability,
+            Some(above) => {
+                let (low, high) = (&self.categories[above - 1], &self.categories[above]);
+                let share = f64::from(ms - low.ms) / f64::from(high.ms - low.ms);
+                (1.0 - share) * low.probability + share * high.probability
+            }
+        }
+    }
+
+    /// One update of category `i` (fuzzyrtt-2024#eq1 to #eq7).
+    fn tick(&mut self, i: usize, backlog: u32) {
+        let before = if i == 0 { 0.0 } else { self.categories[i - 1].probability };
+        let category = &mut self.categories[i];
+        let error = f64::from(category.least) - self.axes.target;
+        let change = error - category.error.unwrap_or(error);
+        let (x1, x2) = self.axes.scaled(error, change);
+        let step = self.controller.evaluate(x1, x2) * self.log_flows * category.gain;
+        let probability = (1.0 - category.weight) * (category.probability + step) + category.weight * before;
+        category.probability = probability.clamp(0.0, 1.0);
+        category.error = Some(error);
+        category.least = backlog;
+        category.due += category.interval;
+    }
+}
+
+impl Aqm for FuzzyRtt {
+    #[inline]
+    fn on_enqueue(&mut self, arrival: &Arrival, _backlog: &Backlog, random: &mut Stream) -> Verdict {
+        // Pure acknowledgements are exempt.
+        if !arrival.has_data {
+            return Verdict::Pass;
+        }
+        self.met = Probability::clamped(self.probability_for(arrival.rtt_hint_ms));
+        if random.unit() < self.met.get() { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, _departure: &Arrival, _sojourn: Duration, backlog: &Backlog) -> Verdict {
+        // Only a departure lowers the queue.
+        self.least = self.least.min(backlog.packets);
+        Verdict::Pass
+    }
+
+    fn on_flows(&mut self, _now: Time, active: u32) {
+        self.log_flows = libm::log(f64::from(active.max(2)));
+    }
+
+    fn update_interval(&self) -> Option<Duration> {
+        let due = self.categories.iter().map(|category| category.due).min();
+        due.map(|due| due.since(self.clock))
+    }
+
+    fn on_update(&mut self, now: Time, backlog: &Backlog) {
+        let least = self.least.min(backlog.packets);
+        for i in 0..self.categories.len() {
+            self.categories[i].least = self.categories[i].least.min(least);
+            if self.categories[i].due <= now {
+                self.tick(i, backlog.packets);
+            }
+        }
+        (self.least, self.clock) = (backlog.packets, now);
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { departures: true, rtt_hints: true, flow_count: true, ..Needs::default() }
+    }
+
+    /// The one that the last packet met.
+    fn probability(&self) -> Probability {
+        self.met
+    }
+}
+
+#[cfg(test)]
+mod tests;

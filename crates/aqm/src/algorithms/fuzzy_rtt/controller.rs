@@ -1,0 +1,129 @@
+//! The fuzzy controller that `FuzzyRTT` and FLC share: Table I, with what the figures leave open as choices.
+
+use crate::{Link, ParamError};
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use sojourn_fuzzy::{Controller, Defuzzifier, Design, Method, Output, Variable};
+use sojourn_units::{Bytes, Duration};
+
+/// How the ticks of Fig. 2 make the centers of the output's sets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Reading {
+    /// Centers 0.04, 0.08, 0.16, 0.32 and shoulders out to 0.64: every tick of the figure is used.
+    #[default]
+    A,
+    /// Centers 0.08, 0.16, 0.32, 0.64; 0.04 is where the sets about zero cross.
+    B,
+}
+
+/// How the rules that fire make a number.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Inference {
+    /// Mean of the centers weighted by the strongest rule for each.
+    #[default]
+    Mean,
+    /// Center of gravity of the union of the clipped sets.
+    Centroid,
+}
+
+/// Where the centers of the inputs' sets lie.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Inputs {
+    /// At thirds: 0, 1/3, 2/3, 1.
+    #[default]
+    Uniform,
+    /// Each at twice the one before: 0, 1/4, 1/2, 1.
+    Geometric,
+}
+
+/// fuzzyrtt-2024#table1: rows are the error, columns its change.
+const TABLE_I: &str = "
+    e\\de NB NM NS Z  PS PM PB
+    NB    NH NH NB NB NM NS Z
+    NM    NH NH NB NM NS Z  PS
+    NS    NB NB NM NS Z  PS PM
+    Z     NB NM NS Z  PS PM PB
+    PS    NM NS Z  PS PM PB PB
+    PM    NS Z  PS PM PB PH PH
+    PB    Z  PS PM PB PB PH PH";
+
+/// The controller, from error and change in -1..=1 to a number on the axis of Fig. 2.
+pub(crate) fn table_i(reading: Reading, inference: Inference, inputs: Inputs) -> Result<Box<Controller>, ParamError> {
+    let [near, far] = match inputs {
+        Inputs::Uniform => [1.0 / 3.0, 2.0 / 3.0],
+        Inputs::Geometric => [0.25, 0.5],
+    };
+    let input = [("NB", -1.0), ("NM", -far), ("NS", -near), ("Z", 0.0), ("PS", near), ("PM", far), ("PB", 1.0)];
+    let unit = match reading {
+        Reading::A => 0.04,
+        Reading::B => 0.08,
+    };
+    let output = [
+        ("NH", -8.0 * unit),
+        ("NB", -4.0 * unit),
+        ("NM", -2.0 * unit),
+        ("NS", -unit),
+        ("Z", 0.0),
+        ("PS", unit),
+        ("PM", 2.0 * unit),
+        ("PB", 4.0 * unit),
+        ("PH", 8.0 * unit),
+    ];
+    let defuzzifier = match inference {
+        Inference::Mean => Defuzzifier::TermMean,
+        Inference::Centroid => Defuzzifier::Centroid,
+    };
+    let build = || {
+        Design {
+            row: Variable::partition("e", &input)?,
+            column: Variable::partition("de", &input)?,
+            output: Output::partition("y", (-16.0 * unit, 16.0 * unit), &output)?,
+            rules: TABLE_I,
+            method: Method { defuzzifier, ..Method::default() },
+        }
+        .build()
+    };
+    // The numbers above fit together; were they not to, this says how.
+    build().map(Box::new).map_err(|error| ParamError { field: "output", given: error.to_string(), taken: "numbers that make fuzzy sets" })
+}
+
+/// What turns a queue in packets into the inputs of the controller.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Axes {
+    /// The queue to be held, in packets (fuzzyrtt-2024#eq1).
+    pub target: f64,
+    /// Scaling of the error (fuzzyrtt-2024#eq3).
+    pub error: f64,
+    /// Scaling of its change (fuzzyrtt-2024#eq4).
+    pub change: f64,
+}
+
+impl Axes {
+    /// From the queuing time to be held and sizes of a packet and its payload; 0 bytes are the link's packet, and 40 less.
+    pub(crate) fn new(link: &Link, target: Duration, packet: Bytes, segment: Bytes) -> Result<Axes, ParamError> {
+        ParamError::unless(
+            target > Duration::ZERO && target <= Duration::from_secs(1000),
+            "target",
+            &target,
+            "a time above 0, up to 1000 s",
+        )?;
+        let packet = link.mean_packet_or("packet", packet)?;
+        let fine = segment.0 <= 1_000_000;
+        ParamError::unless(fine, "segment", &segment.0, "0 B (40 less than a packet) to 1 MB")?;
+        let segment = if segment.0 == 0 { packet.saturating_sub(40).max(1) } else { segment.0 as u32 };
+        let sent = |size: u32| target.as_secs_f64() * link.rate.packets_per_sec(f64::from(size));
+        Ok(Axes { target: sent(packet), error: 1.0 / sent(packet), change: 1.0 / sent(segment) })
+    }
+
+    /// Both inputs, kept within -1..=1.
+    #[inline]
+    pub fn scaled(&self, error: f64, change: f64) -> (f64, f64) {
+        ((error * self.error).clamp(-1.0, 1.0), (change * self.change).clamp(-1.0, 1.0))
+    }
+}

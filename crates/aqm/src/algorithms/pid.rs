@@ -1,0 +1,258 @@
+//! PID: a proportional-integral-derivative controller of the queue with gains designed from stability margins (after Fan,
+//! Ren and Lin 2003, as `FuzzyRTT`'s authors compare with it).
+//!
+//! The gains follow from the link, the number of flows and the round-trip time by the method of Ho, Hang and Cao (1995)
+//! for given gain and phase margins, on the linear model of TCP under a probability (hollot-2001): a gain, two lags and a
+//! delay, of which the shorter lag is cancelled by the derivative. In position form: the integral alone is kept in 0..=1,
+//! so that a derivative clipped at zero can't push it away.
+
+use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
+use core::f64::consts::PI;
+use sojourn_units::{Bytes, Duration, Probability};
+
+/// The parameters of PID.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Queuing time to be held, above 0, default 10 ms (fuzzyrtt-2024#4).
+    pub target: Duration,
+    /// Time between two updates, at least 1 us, default 1/160 s (hollot-2001).
+    pub interval: Duration,
+    /// Flows that the gains are designed for; 0 (the default) is the light load of rfc7928#8.2 on this link.
+    pub flows: f64,
+    /// Round-trip time with queuing that the gains are designed for, more than `target`, default 170 ms.
+    pub rtt: Duration,
+    /// Gain margin to be kept, above 1, default 3 (ho-1995).
+    pub gain_margin: f64,
+    /// Phase margin to be kept, in degrees, above 0 and below 90, default 60 (ho-1995).
+    pub phase_margin: f64,
+    /// Time constant of the filter on the derivative, default 10 ms.
+    pub filter: Duration,
+    /// Packet size that makes packets of the target and the link's rate; `"0 B"` (the default) is the link's.
+    pub packet: Bytes,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            target: Duration::from_millis(10),
+            interval: Duration::from_nanos(1_000_000_000 / 160),
+            flows: 0.0,
+            rtt: Duration::from_millis(170),
+            gain_margin: 3.0,
+            phase_margin: 60.0,
+            filter: Duration::from_millis(10),
+            packet: Bytes(0),
+        }
+    }
+}
+
+/// Gains of a parallel PID: probability a packet, a packet second, and a packet over a second.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Gains {
+    /// On the error.
+    pub proportional: f64,
+    /// On its integral.
+    pub integral: f64,
+    /// On its derivative.
+    pub derivative: f64,
+}
+
+/// What the linear model of TCP needs to know.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Plant {
+    /// Packets a second.
+    pub rate: f64,
+    /// Flows.
+    pub flows: f64,
+    /// Round-trip time in seconds.
+    pub rtt: f64,
+}
+
+impl Gains {
+    /// The gains for these margins (the phase margin in radians): ho-1995 on the plant
+    /// K exp(-sR) / ((1 + s t1)(1 + s t2)) of hollot-2001.
+    pub fn design(plant: &Plant, gain_margin: f64, phase_margin: f64) -> Gains {
+        let Plant { rate, flows, rtt } = *plant;
+        let k = (rtt * rate) * (rtt * rate) * (rtt * rate) / (4.0 * flows * flows);
+        let (t1, t2) = (rtt * rtt * rate / (2.0 * flows), rtt);
+        let (lag, td) = (t1.max(t2), t1.min(t2));
+        let am = gain_margin;
+        let crossover = (am * phase_margin + 0.5 * PI * am * (am - 1.0)) / ((am * am - 1.0) * rtt);
+        let kp = crossover * lag / (am * k);
+        // Not below an integral that never acts: margins too wide for the delay ask for that.
+        let inverse_ti = (2.0 * crossover - 4.0 * crossover * crossover * rtt / PI + 1.0 / lag).max(0.0);
+        Gains { proportional: kp * (1.0 + td * inverse_ti), integral: kp * inverse_ti, derivative: kp * td }
+    }
+}
+
+impl Params {
+    /// PID with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<Sampled<PidLaw, Bernoulli>, ParamError> {
+        Ok(Sampled::new(self.law(link)?, Bernoulli))
+    }
+
+    /// The law alone.
+    pub(super) fn law(&self, link: &Link) -> Result<PidLaw, ParamError> {
+        let time = |time: Duration| time > Duration::ZERO && time <= Duration::from_secs(1000);
+        ParamError::unless(time(self.target), "target", &self.target, "a time above 0, up to 1000 s")?;
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
+        ParamError::unless((0.0..=1e9).contains(&self.flows), "flows", &self.flows, "a number of flows, or 0")?;
+        ParamError::unless(time(self.rtt) && self.rtt > self.target, "rtt", &self.rtt, "a time above the target, up to 1000 s")?;
+        ParamError::unless(self.gain_margin > 1.0 && self.gain_margin <= 1e3, "gain_margin", &self.gain_margin, "a number above 1")?;
+        let degrees = self.phase_margin;
+        ParamError::unless(degrees > 0.0 && degrees < 90.0, "phase_margin", &degrees, "degrees above 0 and below 90")?;
+        ParamError::unless(self.filter <= Duration::from_secs(1000), "filter", &self.filter, "a time up to 1000 s")?;
+        let rate = link.rate.packets_per_sec(f64::from(link.mean_packet_or("packet", self.packet)?));
+        let rtt = self.rtt.as_secs_f64();
+        let flows = if self.flows > 0.0 { self.flows } else { light_load(rate * (rtt - self.target.as_secs_f64())) };
+        let gains = Gains::design(&Plant { rate, flows, rtt }, self.gain_margin, degrees * PI / 180.0);
+        let interval = self.interval.as_secs_f64();
+        Ok(PidLaw {
+            gains,
+            target: rate * self.target.as_secs_f64(),
+            interval: self.interval,
+            seconds: interval,
+            smoothing: if self.filter == Duration::ZERO { 1.0 } else { 1.0 - libm::exp(-interval / self.filter.as_secs_f64()) },
+            previous: None,
+            integral: 0.0,
+            derivative: 0.0,
+        })
+    }
+}
+
+/// Flows that would lose a packet in a thousand at a drop-tail queue as long as the path (rfc7928#8.2: loss is
+/// 0.76 N^2/S^2 with S the path and the queue in packets; 0.036 as printed there).
+fn light_load(bdp: f64) -> f64 {
+    libm::round(0.036 * 2.0 * bdp).max(1.0)
+}
+
+/// The controller and its state.
+#[derive(Clone, Debug)]
+pub struct PidLaw {
+    gains: Gains,
+    /// The queue to be held, in packets.
+    target: f64,
+    interval: Duration,
+    seconds: f64,
+    /// Weight of the newest derivative in the filtered one.
+    smoothing: f64,
+    previous: Option<f64>,
+    integral: f64,
+    derivative: f64,
+}
+
+impl PidLaw {
+    /// The gains, for analysis.
+    pub fn gains(&self) -> Gains {
+        self.gains
+    }
+
+    /// The probability at this queue in packets, one interval after the last.
+    pub(super) fn control(&mut self, queue: f64) -> f64 {
+        let error = queue - self.target;
+        let slope = (error - self.previous.unwrap_or(error)) / self.seconds;
+        self.previous = Some(error);
+        self.integral = (self.integral + self.gains.integral * self.seconds * error).clamp(0.0, 1.0);
+        self.derivative += self.smoothing * (self.gains.derivative * slope - self.derivative);
+        (self.integral + self.gains.proportional * error + self.derivative).clamp(0.0, 1.0)
+    }
+}
+
+impl Law for PidLaw {
+    fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    fn step(&mut self, sample: &Sample) -> Probability {
+        Probability::clamped(self.control(sample.backlog_packets))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::test_link;
+
+    fn link() -> Link {
+        Link { mean_packet: 576, ..test_link() }
+    }
+
+    fn close(a: f64, b: f64, relative: f64) {
+        assert!((a - b).abs() <= relative * b.abs(), "{a} is not {b}");
+    }
+
+    #[test]
+    fn the_design_for_25_flows_is_the_worked_example() {
+        let law = Params::default().law(&link()).unwrap();
+        let same = Params { flows: 25.0, ..Params::default() }.law(&link()).unwrap();
+        assert_eq!(law.gains(), same.gains(), "25 flows are a light load on 10 Mbit/s and 160 ms");
+        // K = 20080, t1 = 1.254 s, wp = 9.24 rad/s: Kp = 1.924e-4, Ti = 1.254 s, Td = 0.17 s.
+        let (kp, ti, td) = (1.924e-4, 1.254, 0.17);
+        close(law.gains().proportional, kp * (1.0 + td / ti), 1e-3);
+        close(law.gains().integral, kp / ti, 1e-3);
+        close(law.gains().derivative, kp * td, 1e-3);
+    }
+
+    #[test]
+    fn the_loop_has_about_the_margins_it_was_designed_for() {
+        let plant = Plant { rate: 2170.1, flows: 25.0, rtt: 0.17 };
+        let g = Gains::design(&plant, 3.0, PI / 3.0);
+        let k = libm::pow(plant.rtt * plant.rate, 3.0) / (4.0 * plant.flows * plant.flows);
+        let (t1, t2) = (plant.rtt * plant.rtt * plant.rate / (2.0 * plant.flows), plant.rtt);
+        // Size and phase of the open loop, and where each passes 1 and -pi.
+        let size = |w: f64| {
+            let c = libm::hypot(g.proportional, g.derivative * w - g.integral / w);
+            k * c / (libm::hypot(1.0, w * t1) * libm::hypot(1.0, w * t2))
+        };
+        let phase = |w: f64| {
+            let c = libm::atan2(g.derivative * w - g.integral / w, g.proportional);
+            c - w * plant.rtt - libm::atan(w * t1) - libm::atan(w * t2)
+        };
+        let cross = |f: &dyn Fn(f64) -> f64| {
+            let (mut low, mut high) = (0.1, 100.0);
+            for _ in 0..80 {
+                let mid = 0.5 * (low + high);
+                if f(mid) > 0.0 { low = mid } else { high = mid }
+            }
+            low
+        };
+        let gain_crossover = cross(&|w| size(w) - 1.0);
+        let phase_crossover = cross(&|w| phase(w) + PI);
+        // The method approximates arctan: within 5 % here.
+        close(1.0 / size(phase_crossover), 3.0, 0.05);
+        close(PI + phase(gain_crossover), PI / 3.0, 0.05);
+    }
+
+    #[test]
+    fn a_standing_error_adds_up_and_an_empty_queue_takes_it_back() {
+        let mut law = Params::default().law(&link()).unwrap();
+        let p: alloc::vec::Vec<f64> = (0..1600).map(|_| law.control(31.701_389)).collect();
+        let g = law.gains();
+        // Ten packets for ten seconds, and ten in proportion.
+        close(p[1599], 10.0 * g.proportional + 100.0 * g.integral, 1e-6);
+        let back = (0..16_000).map(|_| law.control(0.0)).last();
+        assert_eq!(back, Some(0.0));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let default = Params::default;
+        for (params, field) in [
+            (Params { target: Duration::ZERO, ..default() }, "target"),
+            (Params { interval: Duration::ZERO, ..default() }, "interval"),
+            (Params { flows: f64::NAN, ..default() }, "flows"),
+            (Params { rtt: Duration::from_millis(10), ..default() }, "rtt"),
+            (Params { gain_margin: 1.0, ..default() }, "gain_margin"),
+            (Params { phase_margin: 90.0, ..default() }, "phase_margin"),
+            (Params { filter: Duration::MAX, ..default() }, "filter"),
+            (Params { packet: Bytes(u64::MAX), ..default() }, "packet"),
+        ] {
+            assert_eq!(params.build(&link()).unwrap_err().field, field);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! A queue for each flow: deficit round robin that serves flows new to the queue first (RFC 8290).
+
+use crate::Packet;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use sojourn_units::Time;
+
+/// How flows are put in queues and queues are served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowQueuing {
+    /// Queues; flows that share a hash share a queue (rfc8290#5.2.6). Above zero.
+    pub queues: u32,
+    /// Bytes that a queue may send in a round (rfc8290#5.2.4). Above zero.
+    pub quantum: u32,
+    /// What the hash starts from, so that flows that collide at one router don't at the next.
+    pub perturbation: u32,
+}
+
+impl FlowQueuing {
+    /// The queue of a flow.
+    #[inline]
+    pub fn queue_of(&self, flow: u32) -> u32 {
+        // The finalizer of MurmurHash3: every bit of a flow's number moves every bit of the hash.
+        let mut hash = flow ^ self.perturbation;
+        hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
+        hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
+        hash ^= hash >> 16;
+        ((u64::from(hash) * u64::from(self.queues.max(1))) >> 32) as u32
+    }
+}
+
+/// Where a queue stands in the rounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// It holds nothing and is in no list.
+    Nowhere,
+    /// Among those served first.
+    New,
+    /// In the rounds.
+    Old,
+}
+
+#[derive(Clone, Debug)]
+struct FlowQueue<P> {
+    waiting: VecDeque<(Time, P)>,
+    bytes: u64,
+    /// Bytes that it may still send in this round.
+    deficit: i64,
+    place: Place,
+}
+
+/// The queues and their rounds.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowQueues<P> {
+    queuing: FlowQueuing,
+    queues: Vec<FlowQueue<P>>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    packets: u32,
+}
+
+impl<P: Packet> FlowQueues<P> {
+    pub fn new(queuing: FlowQueuing) -> Self {
+        let empty = || FlowQueue { waiting: VecDeque::new(), bytes: 0, deficit: 0, place: Place::Nowhere };
+        let queues = (0..queuing.queues.max(1)).map(|_| empty()).collect();
+        FlowQueues { queuing, queues, new: VecDeque::new(), old: VecDeque::new(), packets: 0 }
+    }
+
+    /// Packets in all queues.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Packets and bytes in one queue.
+    pub fn backlog(&self, queue: u32) -> (u32, u64) {
+        let queue = &self.queues[queue as usize];
+        (queue.waiting.len() as u32, queue.bytes)
+    }
+
+    /// Adds a packet to its flow's queue (rfc8290#4.1.2).
+    pub fn push(&mut self, now: Time, packet: P) {
+        let index = self.queuing.queue_of(packet.flow());
+        let queue = &mut self.queues[index as usize];
+        queue.bytes += u64::from(packet.size());
+        queue.waiting.push_back((now, packet));
+        self.packets += 1;
+        if queue.place == Place::Nowhere {
+            queue.place = Place::New;
+            queue.deficit = i64::from(self.queuing.quantum.max(1));
+            self.new.push_back(index);
+        }
+    }
+
+    /// The next packet, its queue and since when it waits (rfc8290#4.2). What is sent must be charged.
+    pub fn pop(&mut self) -> Option<(u32, Time, P)> {
+        loop {
+            let (index, is_new) = match self.new.front() {
+                Some(&index) => (index, true),
+                None => (*self.old.front()?, false),
+            };
+            let queue = &mut self.queues[index as usize];
+            let out_of_turn = queue.deficit <= 0;
+            if !out_of_turn && let Some((since, packet)) = queue.waiting.pop_front() {
+                queue.bytes -= u64::from(packet.size());
+                self.packets -= 1;
+                return Some((index, since, packet));
+            }
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            list.pop_front();
+            if out_of_turn {
+                queue.deficit += i64::from(self.queuing.quantum.max(1));
+            }
+            // An emptied new queue waits a round, or a flow could stay new by sending a little at a time.
+            if out_of_turn || (is_new && !self.old.is_empty()) {
+                queue.place = Place::Old;
+                self.old.push_back(index);
+            } else {
+                queue.place = Place::Nowhere;
+            }
+        }
+    }
+
+    /// A packet of this queue was sent.
+    pub fn charge(&mut self, queue: u32, size: u32) {
+        self.queues[queue as usize].deficit -= i64::from(size);
+    }
+
+    /// Takes the packet at the head of the queue with the most bytes (rfc8290#4.1.3).
+    pub fn drop_longest(&mut self) -> Option<P> {
+        let longest = self.new.iter().chain(&self.old).max_by_key(|&&index| (self.queues[index as usize].bytes, u32::MAX - index))?;
+        let queue = &mut self.queues[*longest as usize];
+        let (_, packet) = queue.waiting.pop_front()?;
+        queue.bytes -= u64::from(packet.size());
+        self.packets -= 1;
+        Some(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    struct Parcel(u32, u32);
+
+    impl Packet for Parcel {
+        fn size(&self) -> u32 {
+            self.1
+        }
+        fn flow(&self) -> u32 {
+            self.0
+        }
+        fn can_mark(&self) -> bool {
+            false
+        }
+        fn mark(&mut self) {}
+    }
+
+    const QUEUING: FlowQueuing = FlowQueuing { queues: 1024, quantum: 1000, perturbation: 0 };
+
+    /// Sends up to `n` packets and names their flows.
+    fn served(queues: &mut FlowQueues<Parcel>, n: usize) -> Vec<u32> {
+        let next = |_| {
+            let (queue, _, packet) = queues.pop()?;
+            queues.charge(queue, packet.1);
+            Some(packet.0)
+        };
+        (0..n).map_while(next).collect()
+    }
+
+    #[test]
+    fn queues_take_turns_by_bytes_and_a_newcomer_goes_first() {
+        let mut queues = FlowQueues::new(QUEUING);
+        (0..6).for_each(|_| queues.push(Time::ZERO, Parcel(1, 1000)));
+        (0..12).for_each(|_| queues.push(Time::ZERO, Parcel(2, 500)));
+        assert_eq!(served(&mut queues, 6), [1, 2, 2, 1, 2, 2]);
+        queues.push(Time::ZERO, Parcel(3, 100));
+        assert_eq!(served(&mut queues, 4), [3, 1, 2, 2]);
+        assert_eq!(served(&mut queues, 99).len(), 9);
+        assert_eq!(queues.packets(), 0);
+    }
+
+    #[test]
+    fn a_flow_that_sends_a_little_at_a_time_is_new_only_once_a_round() {
+        let mut queues = FlowQueues::new(QUEUING);
+        (0..9).for_each(|_| queues.push(Time::ZERO, Parcel(1, 1000)));
+        served(&mut queues, 2);
+        queues.push(Time::ZERO, Parcel(2, 100));
+        assert_eq!(served(&mut queues, 2), [2, 1]);
+        queues.push(Time::ZERO, Parcel(2, 100));
+        // It was put at the end of the rounds when it was found empty, and is served in its turn.
+        assert_eq!(served(&mut queues, 3), [2, 1, 1]);
+    }
+
+    #[test]
+    fn the_longest_queue_in_bytes_loses_its_head() {
+        let mut queues = FlowQueues::new(QUEUING);
+        (0..3).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
+        queues.push(Time::ZERO, Parcel(2, 900));
+        assert_eq!(queues.drop_longest(), Some(Parcel(2, 900)));
+        assert_eq!(queues.drop_longest(), Some(Parcel(1, 100)));
+        assert_eq!((queues.packets(), served(&mut queues, 9)), (2, std::vec![1, 1]));
+        assert_eq!(queues.drop_longest(), None);
+    }
+
+    #[test]
+    fn flows_spread_over_all_queues_and_another_perturbation_moves_them() {
+        let mut hits = std::vec![0; 1024];
+        (0..102_400).for_each(|flow| hits[QUEUING.queue_of(flow) as usize] += 1);
+        assert!(hits.iter().all(|&n| (50..170).contains(&n)), "{hits:?}");
+        let other = FlowQueuing { perturbation: 7, ..QUEUING };
+        assert!((0..1000).filter(|&flow| other.queue_of(flow) != QUEUING.queue_of(flow)).count() > 900);
+    }
+}

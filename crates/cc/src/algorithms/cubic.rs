@@ -1,0 +1,424 @@
+//! CUBIC: the window is a cubic of the time since the last loss, flat around the window of that loss.
+//!
+//! Two rule sets: RFC 9438, and v2.1 as Linux 2.6.22 and ns-2.35's TCP-Linux have it, with its whole
+//! numbers, its clock of a millisecond and its estimate of delayed acknowledgements, which settles at
+//! 31/16 where every segment is acknowledged and so nearly doubles the growth.
+
+extern crate alloc;
+use crate::{Ack, Classic, Congestion, HyStart, ParamError, Start, WindowLaw};
+use alloc::format;
+use sojourn_units::{Duration, Time};
+
+/// Which rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Version {
+    /// RFC 9438.
+    #[default]
+    #[cfg_attr(feature = "serde", serde(rename = "rfc9438"))]
+    Rfc9438,
+    /// v2.1 of Linux 2.6.22, in ns-2.35.
+    #[cfg_attr(feature = "serde", serde(rename = "2.1"))]
+    V21,
+}
+
+/// Parameters of the law.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Which rules; default RFC 9438.
+    pub version: Version,
+    /// The part of the window kept after congestion, above 0 and below 1; default 0.7 (RFC 9438 section 4.6), 819/1024 in v2.1.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub beta: Option<f64>,
+    /// How steep the cubic is, in segments per cubic second; default 0.4 (RFC 9438 section 5), 410/1024 in v2.1.
+    pub c: f64,
+    /// Leave room for newcomers where a loss comes below the last one's window; default true (RFC 9438 section 4.7).
+    pub fast_convergence: bool,
+    /// Be at least as fast as Reno would be; default true (RFC 9438 section 4.3).
+    pub reno_friendly: bool,
+    /// End the first slow start when the round trip grows (`HyStart++`, RFC 9406); default false.
+    pub hystart: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { version: Version::Rfc9438, beta: None, c: 0.4, fast_convergence: true, reno_friendly: true, hystart: false }
+    }
+}
+
+impl Params {
+    /// The controller, or which parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Classic<Cubic>, ParamError> {
+        let error = |field, given: f64, taken| Err(ParamError { field, given: format!("{given}"), taken });
+        let beta = self.beta.unwrap_or(if self.version == Version::V21 { 0.8 } else { 0.7 });
+        // v2.1 counts in 1024ths: from 1/1024 to 1023/1024.
+        if !(0.001..=0.999).contains(&beta) {
+            return error("beta", beta, "a fraction, 0.001 to 0.999");
+        }
+        if !(0.01..=100.0).contains(&self.c) {
+            return error("c", self.c, "segments per cubic second, 0.01 to 100");
+        }
+        let rules = match self.version {
+            Version::Rfc9438 => Rules::Rfc(Rfc { c: self.c, beta, ..Rfc::default() }),
+            Version::V21 => Rules::Linux(Linux::new(libm::round(beta * 1024.0) as u64, libm::round(self.c * 102.4) as u64)),
+        };
+        let law = Cubic { rules, fast_convergence: self.fast_convergence, reno_friendly: self.reno_friendly };
+        Ok(Classic::new(start, law).with_hystart(self.hystart.then(HyStart::default)))
+    }
+}
+
+/// The law.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    rules: Rules,
+    fast_convergence: bool,
+    reno_friendly: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Rules {
+    Rfc(Rfc),
+    Linux(Linux),
+}
+
+/// RFC 9438. Windows in segments, times in seconds.
+#[derive(Clone, Debug, Default)]
+struct Rfc {
+    c: f64,
+    beta: f64,
+    /// The window that the cubic is flat around.
+    w_max: f64,
+    k: f64,
+    /// What Reno would have.
+    w_est: f64,
+    /// The window before the last cut.
+    prior: f64,
+    epoch: Option<Time>,
+    /// The last acknowledgement: time in which the window did not hold the sender back doesn't count.
+    last: Time,
+}
+
+impl Rfc {
+    fn observe(&mut self, ack: &Ack) {
+        if let Some(epoch) = &mut self.epoch
+            && !ack.window_limited
+        {
+            *epoch += ack.now.since(self.last);
+        }
+        self.last = ack.now;
+    }
+
+    fn grow(&mut self, cwnd: f64, ack: &Ack, friendly: bool) -> f64 {
+        let epoch = *self.epoch.get_or_insert_with(|| {
+            self.w_max = self.w_max.max(cwnd);
+            self.k = libm::cbrt((self.w_max - cwnd) / self.c);
+            self.w_est = cwnd;
+            ack.now
+        });
+        let t = ack.now.since(epoch).as_secs_f64();
+        let cubic = |t: f64| self.c * (t - self.k) * (t - self.k) * (t - self.k) + self.w_max;
+        let target = cubic(t + ack.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+        // RFC 9438 section 4.3: as fast as Reno once the window of the last cut is reached again.
+        let alpha = if self.w_est >= self.prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) };
+        self.w_est += alpha * ack.acked / cwnd;
+        if friendly && cubic(t) < self.w_est { self.w_est.max(cwnd) } else { cwnd + (target - cwnd) / cwnd * ack.acked }
+    }
+
+    fn cut(&mut self, window: f64, converge: bool) -> f64 {
+        self.prior = window;
+        self.w_max = if converge && window < self.w_max { window * (1.0 + self.beta) / 2.0 } else { window };
+        self.epoch = None;
+        window * self.beta
+    }
+}
+
+/// v2.1 of Linux 2.6.22: whole segments and milliseconds, names as in `tcp_cubic.c`.
+#[derive(Clone, Debug)]
+struct Linux {
+    beta: u64,
+    cube_rtt_scale: u64,
+    cube_factor: u64,
+    beta_scale: u64,
+    ssthresh: u64,
+    snd_cwnd_cnt: u64,
+    cnt: u64,
+    last_max_cwnd: u64,
+    loss_cwnd: u64,
+    last_cwnd: u64,
+    last_time: u64,
+    origin: u64,
+    k: u64,
+    /// Milliseconds times 8; 0 for none.
+    delay_min: u64,
+    epoch_start: u64,
+    ack_cnt: u64,
+    tcp_cwnd: u64,
+    /// Segments per acknowledgement, times 16.
+    delayed_ack: u64,
+}
+
+const HZ: u64 = 1000;
+const MAX_INCREMENT: u64 = 16;
+
+fn millis(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
+}
+
+/// How often milliseconds fit a duration, rounded as TCP-Linux rounds an echoed stamp.
+fn delay(rtt: Duration) -> u64 {
+    (rtt.as_nanos() + 500_000) / 1_000_000
+}
+
+impl Linux {
+    fn new(beta: u64, scale: u64) -> Linux {
+        Linux {
+            beta,
+            cube_rtt_scale: scale * 10,
+            cube_factor: (1 << 40) / (scale * 10),
+            beta_scale: 8 * (1024 + beta) / 3 / (1024 - beta),
+            ssthresh: 0,
+            snd_cwnd_cnt: 0,
+            cnt: 0,
+            last_max_cwnd: 0,
+            loss_cwnd: 0,
+            last_cwnd: 0,
+            last_time: 0,
+            origin: 0,
+            k: 0,
+            delay_min: 0,
+            epoch_start: 0,
+            ack_cnt: 0,
+            tcp_cwnd: 0,
+            delayed_ack: 32,
+        }
+    }
+
+    /// `bictcp_reset`: all but the parameters.
+    fn reset(&mut self) {
+        let fresh = Linux::new(self.beta, self.cube_rtt_scale / 10);
+        *self = Linux { ssthresh: self.ssthresh, ..fresh };
+    }
+
+    /// `bictcp_acked` and `measure_delay`.
+    fn observe(&mut self, ack: &Ack) {
+        if !ack.recovering && ack.acked > 0.0 {
+            self.delayed_ack = (self.delayed_ack + ack.acked as u64).saturating_sub(self.delayed_ack >> 4);
+        }
+        let settled = millis(ack.now).saturating_sub(self.epoch_start) >= HZ;
+        if let Some(rtt) = ack.rtt.filter(|_| settled) {
+            let delay = (delay(rtt) << 3).max(1);
+            self.delay_min = if self.delay_min == 0 { delay } else { self.delay_min.min(delay) };
+        }
+    }
+
+    fn grow(&mut self, cwnd: f64, ack: &Ack, friendly: bool) -> f64 {
+        let cwnd = (cwnd as u64).max(1);
+        if cwnd <= self.ssthresh {
+            return (cwnd + 1) as f64;
+        }
+        self.update(cwnd, millis(ack.now), friendly);
+        if self.snd_cwnd_cnt >= self.cnt {
+            self.snd_cwnd_cnt = 0;
+            (cwnd + 1) as f64
+        } else {
+            self.snd_cwnd_cnt += 1;
+            cwnd as f64
+        }
+    }
+
+    /// `bictcp_update`: how many acknowledgements add a segment.
+    fn update(&mut self, cwnd: u64, now: u64, friendly: bool) {
+        self.ack_cnt += 1;
+        if self.last_cwnd == cwnd && now - self.last_time <= HZ / 32 {
+            return;
+        }
+        self.last_cwnd = cwnd;
+        self.last_time = now;
+        if self.epoch_start == 0 {
+            self.begin(cwnd, now);
+        }
+        let t = ((now + (self.delay_min >> 3) - self.epoch_start) << 10) / HZ;
+        let offs = t.abs_diff(self.k).min(1 << 17);
+        let delta = (self.cube_rtt_scale * offs * offs * offs) >> 40;
+        let target = if t < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta };
+        self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.delay_min > 0 && t >= self.k {
+            self.cnt = self.cnt.max(cwnd * HZ * 8 / (10 * MAX_INCREMENT * self.delay_min));
+        }
+        if self.loss_cwnd == 0 {
+            self.cnt = 50;
+        }
+        if friendly {
+            self.be_friendly(cwnd);
+        }
+        self.cnt = ((self.cnt << 4) / self.delayed_ack.max(1)).max(1);
+    }
+
+    fn begin(&mut self, cwnd: u64, now: u64) {
+        self.epoch_start = now;
+        self.ack_cnt = 1;
+        self.tcp_cwnd = cwnd;
+        (self.k, self.origin) = match self.last_max_cwnd {
+            max if max <= cwnd => (0, cwnd),
+            max => (libm::cbrt((self.cube_factor * (max - cwnd)) as f64) as u64, max),
+        };
+    }
+
+    fn be_friendly(&mut self, cwnd: u64) {
+        let delta = ((cwnd * self.beta_scale) >> 3).max(1);
+        while self.ack_cnt > delta {
+            self.ack_cnt -= delta;
+            self.tcp_cwnd += 1;
+        }
+        if self.tcp_cwnd > cwnd {
+            self.cnt = self.cnt.min(cwnd / (self.tcp_cwnd - cwnd));
+        }
+    }
+
+    /// `bictcp_recalc_ssthresh`.
+    fn cut(&mut self, window: f64, converge: bool) -> f64 {
+        let window = window as u64;
+        self.epoch_start = 0;
+        self.last_max_cwnd = if converge && window < self.last_max_cwnd { window * (1024 + self.beta) / 2048 } else { window };
+        self.loss_cwnd = window;
+        self.snd_cwnd_cnt = 0;
+        self.ssthresh = (window * self.beta / 1024).max(2);
+        self.ssthresh as f64
+    }
+}
+
+impl WindowLaw for Cubic {
+    fn observe(&mut self, ack: &Ack) {
+        match &mut self.rules {
+            Rules::Rfc(rules) => rules.observe(ack),
+            Rules::Linux(rules) => rules.observe(ack),
+        }
+    }
+
+    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
+        match &mut self.rules {
+            Rules::Rfc(rules) => rules.grow(cwnd, ack, self.reno_friendly),
+            Rules::Linux(rules) => rules.grow(cwnd, ack, self.reno_friendly),
+        }
+    }
+
+    fn cut(&mut self, event: &Congestion) -> (f64, f64) {
+        let kept = match &mut self.rules {
+            Rules::Rfc(rules) => rules.cut(event.window, self.fast_convergence),
+            Rules::Linux(rules) => rules.cut(event.window, self.fast_convergence),
+        };
+        // RFC 9438 section 4.6: at least two segments.
+        (kept.max(2.0), kept.max(2.0))
+    }
+
+    fn threshold_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+        match &mut self.rules {
+            Rules::Rfc(rules) => {
+                let kept = rules.cut(window, self.fast_convergence);
+                // RFC 9438 section 4.8: the cubic begins anew at the window that slow start reaches.
+                rules.w_max = 0.0;
+                kept.max(2.0)
+            }
+            Rules::Linux(rules) => {
+                let kept = rules.cut(window, self.fast_convergence);
+                rules.reset();
+                kept
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CongestionController, Signal};
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn loss(window: f64) -> Congestion {
+        Congestion { now: Time::ZERO, window, signal: Signal::Loss }
+    }
+
+    /// Round trips of full windows from `from` on; gives the window after each.
+    fn rounds(cc: &mut Classic<Cubic>, from: Time, count: u64) -> std::vec::Vec<f64> {
+        let round = |i| {
+            let now = from + RTT * i;
+            let window = cc.cwnd() as u64;
+            let gap = Duration::from_nanos(RTT.as_nanos() / window);
+            (0..window).for_each(|j| cc.on_ack(&Ack { now: now + gap * j, rtt: Some(RTT), srtt: RTT, rtt_min: RTT, ..Ack::ONE }));
+            cc.cwnd()
+        };
+        (0..count).map(round).collect()
+    }
+
+    #[test]
+    fn the_rfc_keeps_seven_tenths_and_comes_back_after_k_seconds() {
+        let params = Params { reno_friendly: false, ..Params::default() };
+        let mut cubic = params.build(Start { window: 1000.0, ssthresh: 1000.0 }).unwrap();
+        cubic.on_congestion(&loss(1000.0));
+        assert_eq!((cubic.ssthresh(), cubic.cwnd()), (700.0, 700.0));
+        // K = cbrt(300 / 0.4) = 9.086 s.
+        let windows = rounds(&mut cubic, Time::from_secs_f64(1.0), 91);
+        assert!((windows[90] - 1000.0).abs() < 2.0, "{}", windows[90]);
+        assert!(windows[45] > 900.0 && windows[45] < 980.0, "{}", windows[45]);
+    }
+
+    #[test]
+    fn where_the_cubic_is_slower_the_window_follows_reno_at_the_rate_of_its_beta() {
+        let mut cubic = Params { c: 0.01, ..Params::default() }.build(Start { window: 20.0, ssthresh: 20.0 }).unwrap();
+        cubic.on_congestion(&loss(20.0));
+        let windows = rounds(&mut cubic, Time::from_secs_f64(1.0), 4);
+        // alpha = 3 * 0.3 / 1.7 = 0.529 segments a round trip above 14.
+        assert!((windows[3] - (14.0 + 4.0 * 0.529)).abs() < 0.2, "{windows:?}");
+    }
+
+    #[test]
+    fn a_second_loss_below_the_first_leaves_room_for_newcomers() {
+        let mut law = Rfc { c: 0.4, beta: 0.7, ..Rfc::default() };
+        law.cut(100.0, true);
+        assert_eq!(law.w_max, 100.0);
+        law.cut(80.0, true);
+        assert_eq!(law.w_max, 68.0);
+    }
+
+    #[test]
+    fn the_constants_of_v2_1_are_those_of_the_kernel() {
+        let law = Linux::new(819, 41);
+        assert_eq!((law.beta_scale, law.cube_rtt_scale, law.cube_factor), (23, 410, 2_681_735_677));
+        let mut law = law;
+        assert_eq!(law.cut(100.0, true), 79.0);
+        assert_eq!(law.cut(80.0, true), 63.0);
+        assert_eq!(law.last_max_cwnd, 71);
+    }
+
+    #[test]
+    fn v2_1_takes_a_sink_that_acknowledges_every_segment_for_one_that_delays() {
+        let mut law = Linux::new(819, 41);
+        (0..100).for_each(|_| law.observe(&Ack::ONE));
+        assert_eq!(law.delayed_ack, 31);
+    }
+
+    #[test]
+    fn v2_1_is_back_at_its_origin_after_k_and_restarts_from_nothing_after_a_timeout() {
+        let params = Params { version: Version::V21, reno_friendly: false, ..Params::default() };
+        let mut cubic = params.build(Start { window: 1000.0, ssthresh: 1000.0 }).unwrap();
+        cubic.on_congestion(&loss(1000.0));
+        assert_eq!(cubic.cwnd(), 799.0);
+        // K = cbrt(201 * 2681735677) / 1024 = 7.95 s.
+        let windows = rounds(&mut cubic, Time::from_secs_f64(2.0), 80);
+        assert!((windows[79] - 1000.0).abs() < 8.0, "{}", windows[79]);
+        cubic.on_rto(Time::ZERO, 500.0);
+        assert_eq!((cubic.ssthresh(), cubic.cwnd()), (399.0, 1.0));
+    }
+
+    #[test]
+    fn a_part_of_all_or_nothing_is_refused() {
+        for beta in [0.0, 1.0, f64::NAN, 0.9999] {
+            let params = Params { beta: Some(beta), ..Params::default() };
+            assert_eq!(params.build(Start { window: 2.0, ssthresh: 20.0 }).unwrap_err().field, "beta");
+        }
+    }
+}

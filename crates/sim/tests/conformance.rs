@@ -1,0 +1,313 @@
+//! TCP behavior as scripts that a network engineer can read: `conformance/*.txt`.
+//!
+//! A script says what is lost or marked and what must then happen. Above its line of dashes stand the settings, one a
+//! line; below it the timeline, one line for each time the sender acts:
+//!
+//! ```text
+//! tcp recovery=newreno iw=4         habits that differ from the rfc profile's (see `habits` below)
+//! delay 50 ms                       one way; links are so fast that sending takes no time worth showing
+//! writes 20 segments                or: writes 5 segments every 2 s
+//! lose 3                            the first sending of segment 3; `3#2` the second, `syn`, `ack 9`, `ack 9#2`
+//! mark 7                            segment 7 meets congestion: marked where it can carry a mark, lost where not
+//! show receiver                     lines of the receiver too
+//! show rtt                          samples of the round-trip time, in ms
+//! end 3 s
+//! ---
+//!   100.0  ack 4 sack 6-8       cwnd  4.00  ssthresh  4   sends 4r 9(lost)
+//! ```
+//!
+//! Times are in ms. Segments are numbered from 1 and `ack 4` asks for segment 4 next; `r` is a retransmission, `C` carries
+//! CWR, `(lost)` and `(marked)` are what the script does to it. The window is the one after the line's event, in segments.
+//! `SOJOURN_BLESS=1` writes the timelines anew; read what changed against the RFC that the script names.
+
+use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Plugin, Verdict};
+use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
+use sojourn_sim::{FlowConfig, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
+use sojourn_units::{Duration, Rate, Stream, Time, parse_duration, parse_rate};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// What the links are to do with the packet that is being sent, and how often each was sent.
+#[derive(Default, Debug)]
+struct Fate {
+    lose: Vec<String>,
+    mark: Vec<String>,
+    sent: HashMap<String, u32>,
+    next: Option<Verdict>,
+}
+
+#[derive(Clone)]
+struct Scripted(Arc<Mutex<Fate>>);
+
+impl Plugin for Scripted {
+    fn boxed_clone(&self) -> Box<dyn Plugin> {
+        Box::new(self.clone())
+    }
+}
+
+impl Aqm for Scripted {
+    fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
+        self.0.lock().unwrap().next.take().unwrap_or(Verdict::Pass)
+    }
+}
+
+#[derive(Default)]
+struct Line {
+    time: Time,
+    event: String,
+    window: String,
+    sends: Vec<String>,
+}
+
+struct Timeline {
+    fate: Arc<Mutex<Fate>>,
+    mss: u64,
+    header: u64,
+    show_receiver: bool,
+    show_rtt: bool,
+    /// The lines of the sender and of the receiver.
+    lines: [Vec<Line>; 2],
+}
+
+impl Timeline {
+    fn segment(&self, byte: u64) -> String {
+        let (whole, rest) = (byte / self.mss + 1, byte % self.mss);
+        if rest == 0 { whole.to_string() } else { format!("{whole}+{rest}") }
+    }
+
+    fn name(&self, packet: &Packet) -> String {
+        if packet.has(flag::SYN) {
+            return if packet.has(flag::BACK) { "syn-ack".into() } else { "syn".into() };
+        }
+        if packet.has(flag::ACK) {
+            return if packet.has(flag::BACK) { format!("ack {}", self.segment(packet.seq)) } else { "ack".into() };
+        }
+        if u64::from(packet.size) == self.header { "probe".into() } else { self.segment(packet.seq) }
+    }
+}
+
+impl Observer for Timeline {
+    fn on_send(&mut self, now: Time, packet: &Packet) {
+        let name = self.name(packet);
+        let mut fate = self.fate.lock().unwrap();
+        let count = fate.sent.entry(name.clone()).or_default();
+        *count += 1;
+        let place = format!("{name}#{count}");
+        let said = |list: &[String]| list.iter().any(|x| x.split('#').count() == 1 && format!("{x}#1") == place || *x == place);
+        let (lost, marked) = (said(&fate.lose), said(&fate.mark));
+        fate.next = if lost { Some(Verdict::Drop) } else { marked.then_some(Verdict::Mark) };
+        drop(fate);
+        let mut text = name;
+        for (bit, sign) in [(flag::RETRANSMIT, "r"), (flag::CWR, "C"), (flag::FIN, " fin")] {
+            text += if packet.has(bit) { sign } else { "" };
+        }
+        let back = usize::from(packet.has(flag::BACK));
+        if back == 1 {
+            text += if packet.has(flag::ECE) { " ECE" } else { "" };
+            text += &if packet.window == u16::MAX { String::new() } else { format!(" window {}", packet.window) };
+        }
+        text += match (lost, marked, packet.has(flag::ECT)) {
+            (true, ..) | (_, true, false) => "(lost)",
+            (_, true, true) => "(marked)",
+            _ => "",
+        };
+        match self.lines[back].last_mut().filter(|line| line.time == now) {
+            Some(line) => line.sends.push(text),
+            None => self.lines[back].push(Line { time: now, event: "timer".into(), sends: vec![text], ..Default::default() }),
+        }
+    }
+
+    fn on_deliver(&mut self, now: Time, packet: &Packet, _: u64) {
+        let mut event = self.name(packet);
+        if packet.has(flag::BACK) {
+            event += if packet.has(flag::FIN) { " fin" } else { "" };
+            event += if packet.has(flag::ECE) { " ECE" } else { "" };
+            event += &if packet.window == u16::MAX { String::new() } else { format!(" window {}", packet.window) };
+            self.lines[0].push(Line { time: now, event, ..Default::default() });
+        } else {
+            event += if packet.has(flag::CE) { " CE" } else { "" };
+            self.lines[1].push(Line { time: now, event: format!("          receives {event}"), ..Default::default() });
+        }
+    }
+
+    fn on_rtt(&mut self, _: Time, _: u32, rtt: u64) {
+        if let Some(line) = self.lines[0].last_mut().filter(|_| self.show_rtt) {
+            line.event += &format!(" rtt {:.0}", rtt as f64 * 1e-6);
+        }
+    }
+
+    fn on_window(&mut self, now: Time, _: u32, cwnd: f64, ssthresh: f64) {
+        let threshold = if ssthresh >= 1e6 { "-".into() } else { format!("{ssthresh}") };
+        let window = format!("cwnd {cwnd:5.2}  ssthresh {threshold:>3}");
+        // What the sender did comes first, then the window that it left.
+        if let Some(line) = self.lines[0].last_mut().filter(|line| line.time == now && line.window.is_empty()) {
+            line.window = window;
+        }
+    }
+}
+
+/// A script's settings.
+struct Script {
+    tcp: TcpParams,
+    delay: Duration,
+    source: Source,
+    end: Time,
+    show_receiver: bool,
+    show_rtt: bool,
+    fate: Fate,
+}
+
+/// The habits of `tcp` lines.
+fn habits(tcp: &mut TcpParams, words: &[&str]) {
+    for word in words {
+        let (key, value) = word.split_once('=').unwrap_or_else(|| panic!("{word}: a habit is key=value"));
+        let number = || value.parse::<f64>().unwrap_or_else(|_| panic!("{word}: a number"));
+        let time = || parse_duration(&spaced(value)).unwrap();
+        match key {
+            "recovery" => {
+                tcp.recovery = match value {
+                    "reno" => Recovery::Reno,
+                    "newreno" => Recovery::NewReno,
+                    _ => Recovery::Sack,
+                }
+            }
+            "handshake" => {
+                tcp.handshake = match value {
+                    "none" => Handshake::None,
+                    "oneway" => Handshake::OneWay,
+                    _ => Handshake::ThreeWay,
+                }
+            }
+            "iw" => tcp.initial_window = number(),
+            "ssthresh" => tcp.initial_ssthresh = number(),
+            "window" => tcp.window = number() as u32,
+            "delack" => tcp.delayed_ack = (value != "off").then(time),
+            "limited" => tcp.limited_transmit = value == "on",
+            "timestamps" => tcp.timestamps = value == "on",
+            "ecn" => tcp.ecn = value == "on",
+            "reader" => tcp.reader = Some(parse_rate(&spaced(value)).unwrap()),
+            _ => panic!("{word}: not a habit"),
+        }
+    }
+}
+
+/// "50ms" as "50 ms".
+fn spaced(value: &str) -> String {
+    let digits = value.find(|c: char| c.is_alphabetic()).unwrap_or(value.len());
+    format!("{} {}", &value[..digits], &value[digits..])
+}
+
+fn read(head: &str) -> Script {
+    let base = TcpParams { mss: 1000, handshake: Handshake::None, delayed_ack: None, ..TcpParams::rfc() };
+    let bulk = Source::Bulk { size: None };
+    let mut script = Script {
+        tcp: base,
+        delay: Duration::from_millis(50),
+        source: bulk,
+        end: Time::ZERO + Duration::from_secs(1),
+        show_receiver: false,
+        show_rtt: false,
+        fate: Fate::default(),
+    };
+    for line in head.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [] => {}
+            ["tcp", habit @ ..] => habits(&mut script.tcp, habit),
+            ["delay", value @ ..] => script.delay = parse_duration(&value.join(" ")).unwrap(),
+            ["end", value @ ..] => script.end = Time::ZERO + parse_duration(&value.join(" ")).unwrap(),
+            ["lose", what @ ..] => script.fate.lose.push(what.join(" ")),
+            ["mark", what @ ..] => script.fate.mark.push(what.join(" ")),
+            ["show", "receiver"] => script.show_receiver = true,
+            ["show", "rtt"] => script.show_rtt = true,
+            ["writes", count, "segments"] => {
+                script.source = Source::Bulk { size: Some((count.parse::<f64>().unwrap() * f64::from(script.tcp.mss)) as u64) };
+            }
+            ["writes", count, "segments", "every", gap @ ..] => {
+                let size = count.parse::<u32>().unwrap() * script.tcp.mss;
+                let gap = parse_duration(&gap.join(" ")).unwrap().as_nanos();
+                let rate = Rate::from_bps((u128::from(size) * 8_000_000_000 / u128::from(gap)) as u64).unwrap();
+                script.source = Source::Constant { rate, size, jitter: 0.0 };
+            }
+            _ => panic!("{line}: not a setting"),
+        }
+    }
+    script
+}
+
+fn link(name: &str, delay: Duration, fate: &Arc<Mutex<Fate>>) -> LinkConfig {
+    let aqm = AnyAqm::Custom(Box::new(Scripted(fate.clone())));
+    LinkConfig {
+        name: name.into(),
+        rate: Rate::from_bps(1_000_000_000_000),
+        delay,
+        door: Admission::new(aqm, Limit::Packets(100_000), true, Stream::named(1, name)),
+        changes: Vec::new(),
+        measure: Measure::Moments,
+    }
+}
+
+/// The timeline of a script's settings.
+fn play(script: Script) -> String {
+    let fate = Arc::new(Mutex::new(script.fate));
+    let timeline = Timeline {
+        fate: fate.clone(),
+        mss: u64::from(script.tcp.mss),
+        header: u64::from(script.tcp.header),
+        show_receiver: script.show_receiver,
+        show_rtt: script.show_rtt,
+        lines: Default::default(),
+    };
+    let config = WorldConfig {
+        seed: 1,
+        end: script.end,
+        links: vec![link("there", script.delay, &fate), link("back", script.delay, &fate)],
+        stacks: vec![script.tcp],
+        flows: vec![FlowConfig {
+            name: "flow".into(),
+            group: 0,
+            forward: vec![0],
+            back: vec![1],
+            transport: Transport::Tcp(0),
+            source: script.source,
+            start: Time::ZERO,
+            stop: Time::NEVER,
+        }],
+        ..Default::default()
+    };
+    let mut world = World::watched(config, timeline).unwrap();
+    world.finish().unwrap();
+    let [sender, receiver] = world.observer.lines;
+    let mut lines: Vec<Line> = sender.into_iter().chain(receiver.into_iter().filter(|_| world.observer.show_receiver)).collect();
+    lines.retain(|line| line.time <= script.end && !(line.event == "timer" && line.sends.is_empty()));
+    lines.sort_by_key(|line| line.time);
+    let text = lines.iter().map(|line| {
+        let sends = if line.sends.is_empty() { String::new() } else { format!("sends {}", line.sends.join(" ")) };
+        let text = format!("{:8.1}  {:<26}{:<28}{sends}", line.time.as_secs_f64() * 1e3, line.event, line.window);
+        text.trim_end().to_string() + "\n"
+    });
+    text.collect()
+}
+
+#[test]
+fn every_script_plays_as_it_is_written() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut wrong = Vec::new();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (head, expected) = text.split_once("---\n").unwrap_or((&text, ""));
+        let settings: String = head.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+        let played = play(read(&settings));
+        if played == expected {
+            continue;
+        }
+        if std::env::var_os("SOJOURN_BLESS").is_some() {
+            std::fs::write(&path, format!("{}\n---\n{played}", head.trim_end())).unwrap();
+        }
+        let first = played.lines().zip(expected.lines()).find(|(is, was)| is != was);
+        wrong.push(format!("{}: first difference {first:#?}", path.file_name().unwrap().to_string_lossy()));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

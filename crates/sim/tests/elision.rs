@@ -1,0 +1,189 @@
+//! Leaving out events changes nothing: the same world with an event at every hop does exactly the same.
+
+use proptest::prelude::*;
+use sojourn_aqm::algorithms::{pd, red};
+use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Needs, Plugin, Verdict};
+use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
+use sojourn_sim::{FlowConfig, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
+use sojourn_units::{Duration, Rate, Stream, Time};
+
+/// Drops at the head what waited too long, as CoDel would: its link must keep its packets.
+#[derive(Clone)]
+struct HeadDrop(u32);
+
+impl Plugin for HeadDrop {
+    fn boxed_clone(&self) -> Box<dyn Plugin> {
+        Box::new(self.clone())
+    }
+}
+
+impl Aqm for HeadDrop {
+    fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
+        Verdict::Pass
+    }
+    fn on_dequeue(&mut self, _: &Arrival, sojourn: Duration, _: &Backlog) -> Verdict {
+        self.0 += u32::from(sojourn > Duration::from_millis(15));
+        if sojourn > Duration::from_millis(15) && self.0.is_multiple_of(7) { Verdict::Mark } else { Verdict::Pass }
+    }
+    fn needs(&self) -> Needs {
+        Needs { departures: true, head_drop: true, ..Needs::default() }
+    }
+}
+
+/// One flow of a random world: what it is, where it goes and how its hosts are attached.
+#[derive(Clone, Debug)]
+struct Made {
+    kind: u8,
+    from: usize,
+    hops: usize,
+    backward: bool,
+    access: u8,
+    delay: u64,
+    start: u64,
+    habits: u8,
+}
+
+fn made() -> impl Strategy<Value = Made> {
+    (0u8..8, 0usize..3, 1usize..4, any::<bool>(), 0u8..4, 0u64..30_000, 0u64..2_000_000, 0u8..6).prop_map(
+        |(kind, from, hops, backward, access, delay, start, habits)| Made { kind, from, hops, backward, access, delay, start, habits },
+    )
+}
+
+fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> LinkConfig {
+    let rate = rate.map(|bps| Rate::from_bps(bps).unwrap());
+    let at = sojourn_aqm::Link {
+        rate: rate.unwrap_or(Rate::from_bps(1_000_000).unwrap()),
+        delay: Duration::from_micros(delay),
+        mean_packet: 1040,
+        limit_packets: 30,
+    };
+    let aqm = match aqm {
+        1 => AqmConfig::Red(red::Params { min: 4.0, max: 12.0, ..Default::default() }).build(&at).unwrap(),
+        2 => AqmConfig::Pd(pd::Params { target: 8.0, ..Default::default() }).build(&at).unwrap(),
+        3 => AnyAqm::Custom(Box::new(HeadDrop(0))),
+        _ => AqmConfig::DropTail(Default::default()).build(&at).unwrap(),
+    };
+    let random = Stream::named(seed, &name);
+    let door = Admission::new(aqm, Limit::Packets(30), true, random);
+    LinkConfig { name, rate, delay: Duration::from_micros(delay), door, changes: Vec::new(), measure: Measure::All }
+}
+
+fn stack(habits: u8) -> TcpParams {
+    let base = match habits {
+        0 | 1 => TcpParams::ns2(),
+        2 => TcpParams::linux(),
+        _ => TcpParams { window: 64, ..TcpParams::rfc() },
+    };
+    TcpParams {
+        mss: 1000,
+        recovery: [Recovery::Reno, Recovery::NewReno, Recovery::Sack][usize::from(habits) % 3],
+        handshake: if habits == 5 { Handshake::None } else { base.handshake },
+        reader: (habits == 4).then(|| Rate::from_bps(800_000).unwrap()),
+        ecn: habits.is_multiple_of(2),
+        ..base
+    }
+}
+
+fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfig {
+    let cores = aqms.len() / 2;
+    let mut links: Vec<LinkConfig> = Vec::new();
+    for (at, &aqm) in aqms.iter().enumerate() {
+        let rate = 1_000_000 + 700_000 * (at as u64 % 3);
+        links.push(link(format!("core{at}"), Some(rate), 3_000 + 1_000 * at as u64, aqm, seed));
+    }
+    let mut config = WorldConfig {
+        seed,
+        end: Time::ZERO + Duration::from_secs(8),
+        warmup: Time::ZERO + Duration::from_secs(1),
+        stacks: (0..6).map(stack).collect(),
+        all_events,
+        ..Default::default()
+    };
+    for (number, flow) in flows.iter().enumerate() {
+        let from = flow.from % cores;
+        let to = (from + flow.hops).min(cores);
+        let way = |backward: bool| -> Vec<u32> {
+            let offset = if backward { cores } else { 0 };
+            let mut way: Vec<u32> = (from..to).map(|at| (at + offset) as u32).collect();
+            if backward {
+                way.reverse();
+            }
+            way
+        };
+        let (mut forward, mut back) = (way(flow.backward), way(!flow.backward));
+        if flow.access > 0 {
+            let rate = [None, None, Some(3_000_000), Some(400_000)][usize::from(flow.access)];
+            for (way, side) in [(&mut forward, "there"), (&mut back, "back")] {
+                links.push(link(format!("access{number}{side}"), rate, flow.delay, 0, seed));
+                way.insert(if side == "there" { 0 } else { way.len() }, links.len() as u32 - 1);
+            }
+        }
+        let start = Time::ZERO + Duration::from_micros(flow.start);
+        let rate = Rate::from_bps(300_000).unwrap();
+        let source = match flow.kind {
+            0 | 1 => Source::Bulk { size: None },
+            2 => Source::Bulk { size: Some(150_000) },
+            3 | 4 => Source::Constant { rate, size: 700, jitter: 0.5 },
+            _ => Source::OnOff { rate, size: 500, on: 0.3, off: 0.3, shape: (flow.kind == 6).then_some(1.6) },
+        };
+        let (name, group, stop) = (format!("flow{number}"), number as u32, Time::ZERO + Duration::from_secs(7));
+        if flow.kind == 7 {
+            let kind = match flow.habits % 2 {
+                0 => SessionKind::Transfers { every: 0.3, size_mean: 9_000.0, size_shape: Some(1.5) },
+                _ => SessionKind::Web {
+                    page_gap: 0.5,
+                    objects: 3,
+                    object_gap: 0.05,
+                    object_mean: 6.0,
+                    object_shape: 1.4,
+                    pages: None,
+                    closed: flow.habits != 1,
+                    request: if flow.habits == 3 { 1000 } else { 0 },
+                },
+            };
+            config.sessions.push(SessionConfig { name, group, forward, back, stack: u32::from(flow.habits), kind, start, stop });
+        } else {
+            let udp = matches!(flow.kind, 3 | 5);
+            let transport = if udp { Transport::Udp } else { Transport::Tcp(u32::from(flow.habits)) };
+            config.flows.push(FlowConfig { name, group, forward, back, transport, source, start, stop });
+        }
+    }
+    config.links = links;
+    config
+}
+
+/// Everything that a world measured, as text.
+fn measured(mut world: World) -> Result<Vec<String>, String> {
+    let audit = world.finish()?;
+    let mut said = vec![format!("fingerprint {:016x} {audit:?}", world.fingerprint())];
+    said.extend(world.flows().map(|flow| format!("{flow:?}")));
+    said.extend(world.links().iter().map(|link| {
+        let stats = link.stats();
+        let (queue, bytes) = (&stats.queue.packets, &stats.queue.bytes);
+        let counters = format!("{:?} busy {} sent {} {}", stats.counters, stats.busy, stats.sent, stats.sent_bytes);
+        let queue = format!("queue {} {} {} bytes {} {}", queue.mean(), queue.sd(), queue.max(), bytes.mean(), bytes.sd());
+        format!("{}: {counters} {queue} {:?} wait {:?}", link.name(), stats.probability, stats.wait)
+    }));
+    let mut done: Vec<String> = world.completions().iter().map(|done| format!("{done:?}")).collect();
+    done.sort();
+    said.extend(done);
+    Ok(said)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_world_with_an_event_at_every_hop_does_the_same(
+        flows in prop::collection::vec(made(), 1..10),
+        half in prop::collection::vec(0u8..4, 1..4),
+        seed in 0u64..1_000,
+    ) {
+        let aqms: Vec<u8> = half.iter().chain(half.iter().rev()).copied().collect();
+        let elided = measured(World::new(world(&flows, &aqms, seed, false)).unwrap()).unwrap();
+        let evented = measured(World::new(world(&flows, &aqms, seed, true)).unwrap()).unwrap();
+        let differ: Vec<_> = elided.iter().zip(&evented).filter(|(elided, evented)| elided != evented).collect();
+        prop_assert!(differ.is_empty(), "elided, then with every event: {differ:#?}");
+        prop_assert_eq!(elided.len(), evented.len());
+    }
+}

@@ -1,0 +1,224 @@
+//! Links that keep their packets against links whose departures are foretold, and what queues are told by senders.
+
+use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Link, Needs, Plugin, Verdict};
+use sojourn_sim::tcp::{RttHint, TcpParams};
+use sojourn_sim::{BuildError, FlowConfig, LinkConfig, LinkStats, Measure, Source, Transport, World, WorldConfig};
+use sojourn_units::{Duration, Rate, Stream, Time};
+use std::sync::{Arc, Mutex};
+
+/// Passes everything, with the needs it is told to have; notes what it sees.
+#[derive(Clone, Default)]
+struct Idle {
+    needs: Needs,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Seen {
+    /// Hints at arrival and at departure.
+    hints: Vec<(u32, u16)>,
+    departed: Vec<(u32, u16, Duration)>,
+    flows: Vec<(Time, u32)>,
+    updates: Vec<(Time, u32)>,
+}
+
+impl Aqm for Idle {
+    fn on_enqueue(&mut self, arrival: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
+        self.seen.lock().unwrap().hints.push((arrival.flow, arrival.rtt_hint_ms));
+        Verdict::Pass
+    }
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, _: &Backlog) -> Verdict {
+        self.seen.lock().unwrap().departed.push((departure.flow, departure.rtt_hint_ms, sojourn));
+        Verdict::Pass
+    }
+    fn on_flows(&mut self, now: Time, active: u32) {
+        self.seen.lock().unwrap().flows.push((now, active));
+    }
+    fn update_interval(&self) -> Option<Duration> {
+        Some(Duration::from_millis(10))
+    }
+    fn on_update(&mut self, now: Time, backlog: &Backlog) {
+        self.seen.lock().unwrap().updates.push((now, backlog.packets));
+    }
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+}
+
+impl Plugin for Idle {
+    fn boxed_clone(&self) -> Box<dyn Plugin> {
+        Box::new(self.clone())
+    }
+}
+
+const RATE: u64 = 10_000_000;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Limit) -> LinkConfig {
+    let door = Admission::new(aqm, limit, true, Stream::named(1, name));
+    let rate = Rate::from_bps(if name.starts_with("access") { 10 * RATE } else { RATE });
+    LinkConfig { name: name.into(), rate, delay, door, changes: vec![], measure: Measure::All }
+}
+
+fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConfig {
+    let at = |s: f64| Time::from_secs_f64(s);
+    let drop_tail = || AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
+    let flow = |i: u32| FlowConfig {
+        name: format!("f/{i}"),
+        group: 0,
+        forward: vec![2 + i, 0],
+        back: vec![1],
+        transport: Transport::Tcp(0),
+        source: Source::Bulk { size: None },
+        start: at(0.1 * f64::from(i)),
+        stop: if i % 2 == 1 { at(15.0) } else { Time::NEVER },
+    };
+    let mut links = vec![link("forward", ms(10), aqm, limit), link("back", ms(10), drop_tail(), Limit::Packets(1000))];
+    links.extend((0..flows).map(|i| link(&format!("access/{i}"), ms(5 * u64::from(i) + 1), drop_tail(), Limit::Packets(1000))));
+    WorldConfig {
+        seed: 1,
+        end: at(20.0),
+        warmup: at(5.0),
+        links,
+        stacks: vec![params],
+        flows: (0..flows).map(flow).collect(),
+        sessions: vec![],
+    }
+}
+
+/// All that a run measured, as text, so that nothing can be left out; the fingerprint goes by the order in which the
+/// world comes to deliveries, which may differ where flows act side by side.
+fn outcome(config: WorldConfig) -> String {
+    let mut world = World::new(config).unwrap();
+    world.links_mut()[0].start_trace(ms(7));
+    let audit = world.finish().unwrap();
+    let link = &world.links()[0];
+    let flows: Vec<_> = world.flows().collect();
+    // A discipline without a probability is not asked for it by every path.
+    let stats = LinkStats { probability: Default::default(), ..link.stats().clone() };
+    format!("{audit:?} {flows:?} {stats:?} {:?}", link.traces())
+}
+
+#[test]
+fn a_link_that_keeps_its_packets_does_what_one_with_foretold_departures_does() {
+    let limits = [Limit::Packets(5), Limit::Packets(50), Limit::Bytes(40_000)];
+    for (limit, flows) in limits.into_iter().flat_map(|limit| [1, 3, 20].map(|flows| (limit, flows))) {
+        let run = |needs| {
+            let idle = Idle { needs, ..Idle::default() };
+            let seen = Arc::clone(&idle.seen);
+            let text = outcome(config(AnyAqm::Custom(Box::new(idle)), limit, flows, TcpParams::rfc()));
+            (text, Arc::try_unwrap(seen).map_or_else(|seen| seen.lock().unwrap().clone(), |seen| seen.into_inner().unwrap()))
+        };
+        let plain = Needs { departures: true, ..Needs::default() };
+        let (foretold, before) = run(plain);
+        for kept in [Needs { head_drop: true, ..plain }, Needs { waiting_packets: true, ..plain }] {
+            let (text, seen) = run(kept);
+            assert_eq!(text, foretold, "{limit:?} {flows} flows {kept:?}");
+            assert_eq!(seen.updates, before.updates, "the timer saw other queues");
+            assert_eq!(seen.departed, before.departed);
+            assert_eq!(seen.hints, before.hints);
+        }
+        let drop_tail = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
+        assert_eq!(outcome(config(drop_tail, limit, flows, TcpParams::rfc())), foretold, "DropTail");
+    }
+}
+
+#[test]
+fn every_algorithm_balances_on_a_link_with_tcp_and_its_waits_agree_with_its_queue() {
+    for entry in sojourn_aqm::REGISTRY.iter().filter(|entry| entry.name != "external") {
+        let at = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1500, limit_packets: 100 };
+        for ecn in [false, true] {
+            let aqm = (entry.default)().build(&at).unwrap();
+            let mut params = TcpParams::rfc();
+            params.ecn = ecn;
+            let mut world = World::new(config(aqm, Limit::Packets(100), 20, params)).unwrap();
+            let audit = world.finish().unwrap_or_else(|what| panic!("{}: {what}", entry.name));
+            assert!(audit.delivered > 10_000, "{}: {audit:?}", entry.name);
+            let stats = world.links()[0].stats();
+            // Little's law over the window: mean queue = rate of departures times mean wait, the ends aside.
+            let (queue, rate) = (stats.queue.packets.mean(), stats.sent as f64 / 15.0);
+            let wait = stats.wait.mean();
+            let head_drops = world.links()[0].counters().dropped_early;
+            let slack = if head_drops > 0 { 0.06 } else { 0.01 };
+            assert!((queue - rate * wait).abs() <= slack * queue + 0.1, "{}: {queue} against {rate} x {wait}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn packets_carry_the_handshakes_round_trip_time_at_first_and_the_smoothed_one_then() {
+    for needs in [Needs { departures: true, ..Needs::default() }, Needs { departures: true, head_drop: true, ..Needs::default() }] {
+        let idle = Idle { needs: Needs { rtt_hints: true, ..needs }, ..Idle::default() };
+        let seen = Arc::clone(&idle.seen);
+        let params = TcpParams { delayed_ack: None, ..TcpParams::rfc() };
+        World::new(config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(50), 2, params)).unwrap().finish().unwrap();
+        let seen = seen.lock().unwrap();
+        let of = |flow| seen.hints.iter().filter(move |hint| hint.0 == flow).map(|hint| hint.1);
+        // A SYN knows nothing; the ACK of its ACK is no data; then 1 + 10 + 10 ms and sending times.
+        assert_eq!(of(0).take(4).collect::<Vec<_>>(), [0, 0, 21, 21]);
+        assert!(of(0).skip(2).all(|hint| (21..=90).contains(&hint)));
+        assert!(of(0).any(|hint| hint > 40), "the queue must show");
+        let departed: Vec<(u32, u16)> = seen.departed.iter().map(|d| (d.0, d.1)).collect();
+        assert!(departed.len() > 10_000 && departed.iter().any(|d| d.1 > 40));
+        assert!(seen.departed.iter().all(|d| d.2 < ms(61)), "50 packets of 1500 bytes");
+    }
+}
+
+#[test]
+fn a_sender_may_be_silent_or_lie() {
+    for (hint, expected) in [(RttHint::Off, 0), (RttHint::Claimed(640), 640)] {
+        let idle = Idle::default();
+        let seen = Arc::clone(&idle.seen);
+        let mut params = TcpParams::rfc();
+        params.rtt_hint = hint;
+        World::new(config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(50), 1, params)).unwrap().finish().unwrap();
+        let seen = seen.lock().unwrap();
+        assert!(seen.hints.iter().skip(2).all(|&(_, ms)| ms == expected));
+    }
+}
+
+#[test]
+fn a_queue_that_counts_flows_hears_of_every_start_and_end() {
+    let idle = Idle { needs: Needs { flow_count: true, ..Needs::default() }, ..Idle::default() };
+    let seen = Arc::clone(&idle.seen);
+    World::new(config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(50), 20, TcpParams::rfc())).unwrap().finish().unwrap();
+    let flows = seen.lock().unwrap().flows.clone();
+    assert_eq!(flows.len(), 30, "20 starts and 10 ends");
+    assert!(flows.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{flows:?}");
+    for (i, (at, active)) in flows[..20].iter().enumerate() {
+        assert_eq!((*at, *active), (Time::from_secs_f64(0.1 * i as f64), i as u32 + 1));
+    }
+    // Ten stop at 15 s, each when what it sent is acknowledged.
+    assert!(flows[20..].iter().all(|(at, _)| (15.0..20.0).contains(&at.as_secs_f64())));
+    assert_eq!(flows[29].1, 10);
+}
+
+#[test]
+fn a_law_that_needs_what_nobody_tells_is_refused_before_the_run() {
+    let at = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1500, limit_packets: 100 };
+    let build = |aqm: &AqmConfig, hint, udp: bool| {
+        let mut params = TcpParams::rfc();
+        params.rtt_hint = hint;
+        let mut config = config(aqm.build(&at).unwrap(), Limit::Packets(50), 2, params);
+        if udp {
+            config.flows.iter_mut().for_each(|flow| flow.transport = Transport::Udp);
+        }
+        World::new(config).map(|_| ())
+    };
+    let fuzzy = AqmConfig::FuzzyRtt(Default::default());
+    let pi_rtt = AqmConfig::PiRtt(Default::default());
+    assert_eq!(build(&fuzzy, RttHint::Smoothed, false), Ok(()));
+    for (aqm, hint, udp, word) in [
+        (&fuzzy, RttHint::Off, false, "rtt_hint = true"),
+        (&pi_rtt, RttHint::Off, false, "rtt_hint = true"),
+        (&fuzzy, RttHint::Smoothed, true, "number of active TCP flows"),
+        (&pi_rtt, RttHint::Smoothed, true, "rtt_hint = true"),
+    ] {
+        let error = build(aqm, hint, udp).unwrap_err();
+        assert!(matches!(&error, BuildError::Needs { link, .. } if link == "forward"));
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}

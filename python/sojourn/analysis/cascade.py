@@ -1,0 +1,247 @@
+"""Designs of queue controllers from flows N, rate C and round trip R: CPC's cascade and the single loops beside it.
+
+Plants are those of the fluid model of TCP linearized at its operating point (Hollot, Misra, Towsley and Gong 2001):
+from probability to window A e^(-sR) / (s + B), from window to queue C / (s + D), with A = R C^2 / (2 N^2),
+B = 2 N / (R^2 C), C = N / R, D = 1 / R. Signs are such that more window is what a controller asks for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import control
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+
+from sojourn.analysis.loops import Response, is_stable, margins, rational, response
+from sojourn.errors import UserError
+
+LEAST_WINDOW = 2.0
+"""The AQM `cpc` reckons its gains with at least this window: below about 0.8 packets the inner loop is unstable."""
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """N flows through C packets a second with a round trip of R seconds, queue included."""
+
+    flows: float
+    rate: float
+    rtt: float
+
+    def __post_init__(self) -> None:
+        for name, value, unit in (("flows", self.flows, "flows"), ("rate", self.rate, "packets a second")):
+            if not (math.isfinite(value) and value > 0):
+                raise UserError(f"{name}: given {value:g}, taken is a number of {unit} above 0")
+        if not (math.isfinite(self.rtt) and self.rtt > 0):
+            raise UserError(f"rtt: given {self.rtt:g} s, taken is a round trip above 0: without it there is no loop")
+
+    @property
+    def window(self) -> float:
+        """Packets a flow has under way: R C / N."""
+        return self.rtt * self.rate / self.flows
+
+    @property
+    def probability(self) -> float:
+        """At which a flow keeps that window: 2 / w^2."""
+        return 2.0 / self.window**2
+
+    @property
+    def corner(self) -> float:
+        """The window's slow pole B = 2 N / (R^2 C), in rad/s."""
+        return 2.0 * self.flows / (self.rtt**2 * self.rate)
+
+    def window_plant(self) -> control.TransferFunction:
+        """From probability to window, without its dead time."""
+        return rational([self.rtt * self.rate**2 / (2.0 * self.flows**2)], [1.0, self.corner])
+
+    def queue_plant(self) -> control.TransferFunction:
+        """From window to queue."""
+        return rational([self.flows / self.rtt], [1.0, 1.0 / self.rtt])
+
+    def plant(self) -> control.TransferFunction:
+        """From probability to queue, without its dead time."""
+        return self.window_plant() * self.queue_plant()
+
+
+@dataclass(frozen=True)
+class Pid:
+    """k (1 + 1/(T_i s) + T_d s); with an infinite T_i and no T_d it is a plain gain."""
+
+    gain: float
+    integral_time: float
+    derivative_time: float = 0.0
+
+    def transfer(self) -> control.TransferFunction:
+        """As a transfer function (improper where it has a derivative)."""
+        k, ti, td = self.gain, self.integral_time, self.derivative_time
+        return rational([k * td, k, k / ti] if td else [k, k / ti], [1.0, 0.0])
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """An inner integrator on the window and an outer PID on the queue."""
+
+    point: OperatingPoint
+    inner_gain: float
+    outer: Pid
+
+    def inner_loop(self) -> control.TransferFunction:
+        """The open inner loop, without its dead time."""
+        return rational([self.inner_gain], [1.0, 0.0]) * self.point.window_plant()
+
+    def inner_closed(self) -> control.TransferFunction:
+        """From the set point of the window to the window, without dead time."""
+        return control.feedback(self.inner_loop(), 1)
+
+    def outer_loop(self) -> control.TransferFunction:
+        """The open outer loop over the closed inner one, without dead time."""
+        return self.outer.transfer() * self.inner_closed() * self.point.queue_plant()
+
+    def outer_response(self, inner_delayed: bool = True) -> Response:
+        """The outer loop with the dead time of one round trip: also inside the inner loop, or after it only."""
+        if not inner_delayed:
+            return response(self.outer_loop(), self.point.rtt)
+        inner, rest = response(self.inner_loop(), self.point.rtt), response(self.outer.transfer())
+        queue = response(self.point.queue_plant())
+        return lambda w: rest(w) * inner(w) / (1.0 + inner(w)) * queue(w)
+
+    def check(self) -> Cascade:
+        """Itself, or the error that an unstable loop deserves."""
+        window = f"with a window of {self.point.window:.3g} packets"
+        inner = response(self.inner_loop(), self.point.rtt)
+        if not is_stable(inner):
+            raise UserError(
+                f"the inner loop is unstable {window} and a gain of {self.inner_gain:.4g}/s: its phase margin is "
+                f"{margins(inner).phase:.1f} degrees; taken is a smaller gain, fewer flows or more rate"
+            )
+        outer = self.outer_response()
+        if not is_stable(outer):
+            raise UserError(
+                f"the outer loop is unstable {window} and a gain of {self.outer.gain:.4g}: its phase margin is "
+                f"{margins(outer).phase:.1f} degrees"
+            )
+        return self
+
+
+def cpc(point: OperatingPoint, inner_gain: float | None = None, least_window: float = LEAST_WINDOW) -> Cascade:
+    """The margin-optimal design of cpc-2015, equations 8 to 11, in closed form: |I(jw)| and |O(jw)| stay near 1.
+
+    With w = R C / N it comes to 1/T_C = 4 / (R w^4), k = w / (2 N), T_i = R w, T_d = R w / 2.
+    """
+    if inner_gain is not None and not (math.isfinite(inner_gain) and inner_gain > 0):
+        raise UserError(f"inner gain: given {inner_gain:g}, taken is a number a packet and second above 0")
+    w = max(point.window, least_window)
+    gain = 4.0 / (point.rtt * w**4) if inner_gain is None else inner_gain
+    return Cascade(point, gain, Pid(w / (2.0 * point.flows), point.rtt * w, point.rtt * w / 2.0))
+
+
+def integral_by_margin(plant: control.TransferFunction, margin: float = 60.0, dead_time: float = 0.0) -> float:
+    """The gain k of an integrator k/s on a plant such that the loop has this phase margin."""
+    at = response(plant, dead_time)
+    crossover = _phase_at(lambda w: complex(at(np.array([w]))[0] / (1j * w)), margin - 180.0)
+    return float(crossover / abs(at(np.array([crossover]))[0]))
+
+
+def _phase_at(value: Callable[[float], complex], degrees: float) -> float:
+    """The lowest frequency at which a response whose phase falls from above `degrees` has come down to it."""
+    grid = np.logspace(-6, 6, 12_001)
+    samples = np.array([value(w) for w in grid])
+    phase = np.degrees(np.unwrap(np.angle(samples)))
+    # The branch that starts within half a turn of -90 degrees, as an integrator does.
+    phase -= 360.0 * round((phase[0] + 90.0) / 360.0)
+    below = np.flatnonzero(phase < degrees)
+    if not len(below) or below[0] == 0:
+        raise UserError(f"no frequency at which the loop's phase is {degrees:g} degrees: no such phase margin")
+    i = int(below[0])
+    base = phase[i - 1]
+
+    def beyond(w: float) -> float:
+        turn = np.angle(value(w) / samples[i - 1])
+        return float(base + np.degrees(turn) - degrees)
+
+    return float(brentq(beyond, grid[i - 1], grid[i], rtol=1e-13))
+
+
+def pid_at(plant: Response, crossover: float, margin: float = 60.0) -> Pid:
+    """A PID with T_i = 4 T_d that crosses at `crossover` with this phase margin.
+
+    This is cpc-2015's autotuning as far as it can be known: Matlab's pidtune takes 60 degrees, by default, and chooses
+    the crossover by a closed rule.
+    """
+    here = plant(np.array([crossover]))[0]
+    phase = math.degrees(math.atan2(here.imag, here.real))
+    lead = (margin - 180.0 - phase + 180.0) % 360.0 - 180.0
+    if not -90.0 < lead < 90.0:
+        raise UserError(f"crossover {crossover:g} rad/s: a PID would have to turn the phase by {lead:.0f} degrees")
+    tangent = math.tan(math.radians(lead))
+    x = (tangent + math.hypot(tangent, 1.0)) / 2.0  # of 4 x^2 - 4 tan x - 1 = 0, with x = crossover T_d
+    gain = float(1.0 / (abs(here) * math.hypot(1.0, tangent)))
+    return Pid(gain, 4.0 * x / crossover, x / crossover)
+
+
+def tune(loop: control.TransferFunction, margin: float = 60.0) -> tuple[Pid, float]:
+    """The PID with T_i = 4 T_d and this phase margin that settles a step of the set point best; its crossover.
+
+    Best is the least integral of time times error (ITAE) over the crossover. It stands for pidtune where the crossover
+    is not known. The plant is without dead time, as in the paper.
+    """
+    plant = response(loop)
+    slowest = float(np.min(np.abs(loop.poles())))
+    until = 40.0 / slowest
+    t = np.linspace(0.0, until, 4001)
+
+    def cost(crossover: float) -> float:
+        try:
+            pid = pid_at(plant, crossover, margin)
+        except UserError:
+            return math.inf
+        closed = control.feedback(pid.transfer() * loop, 1)
+        if not np.all(closed.poles().real < 0):
+            return math.inf
+        error = np.abs(1.0 - np.asarray(control.step_response(closed, t).outputs))
+        return float(np.sum(t * error))
+
+    grid = slowest * np.logspace(-1, 2, 61)
+    costs = [cost(float(crossover)) for crossover in grid]
+    best = int(np.argmin(costs))
+    if not math.isfinite(costs[best]):
+        raise UserError(f"no stable PID with a phase margin of {margin:g} degrees")
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    found = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-4 * slowest})
+    crossover = float(found.x) if found.fun < costs[best] else float(grid[best])
+    return pid_at(plant, crossover, margin), crossover
+
+
+def pi_by_corner(point: OperatingPoint) -> Pid:
+    """Hollot et al. 2001: the zero on the window's slow pole, and the crossover there too."""
+    zero = point.corner
+    at = response(point.plant() * rational([1.0 / zero, 1.0], [1.0, 0.0]))
+    return Pid(float(1.0 / abs(at(np.array([zero]))[0])) / zero, 1.0 / zero)
+
+
+@dataclass(frozen=True)
+class LowPass:
+    """RED near its operating point: a slope over the averaged queue, K / (1 + s / k)."""
+
+    slope: float
+    """Probability a packet."""
+    corner: float
+    """k in rad/s."""
+
+    def transfer(self) -> control.TransferFunction:
+        """As a transfer function."""
+        return rational([self.slope], [1.0 / self.corner, 1.0])
+
+    def weight(self, rate: float) -> float:
+        """RED's weight at this many packets a second: 1 - exp(-k / C)."""
+        return -math.expm1(-self.corner / rate)
+
+
+def red_by_crossover(point: OperatingPoint, part: float = 0.1) -> LowPass:
+    """Hollot et al. 2001: the loop crosses at a tenth of the slower plant pole, far above the corner of the average."""
+    crossover = part * min(point.corner, 1.0 / point.rtt)
+    corner = crossover / 10.0
+    at = abs(response(point.plant())(np.array([crossover]))[0])
+    return LowPass(float(math.hypot(1.0, crossover / corner) / at), corner)
