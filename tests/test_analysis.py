@@ -88,7 +88,6 @@ def test_pi_designed_by_the_rule_has_the_margin_of_the_rule():
 
 def test_red_has_hollots_check_values():
     plant = textbook(60, 3750, 0.246)
-    law = laws.red(3750, 1.0, 1.86e-4, 0.0, 1.0)
     import control
 
     law = control.tf([1.86e-4], [1 / 0.005, 1])
@@ -136,24 +135,35 @@ def test_the_fluid_model_agrees_with_an_independent_solver_of_delay_equations():
         rise = arriving - capacity if queue > 0 else max(arriving - capacity, 0.0)
         return np.array([grow, rise, -math.log1p(-weight) * arriving * (queue - average)])
 
-    t = np.arange(0, 8.0001, 0.004)
+    t = np.arange(0, 8.0001, 0.001)  # it takes the present for constant within a step, so its error is of first order
     other = ddeint(slopes, lambda _: np.array([4.2, 3.0, 3.0]), t)
     queue = {"aqm": "red", "min": low, "max": high, "max_p": top, "weight": weight, "gentle": False}
-    ours = Loop(queue, Plant.of(flows, capacity, delay)).simulate(8.0, 0.001, every=4, window=4.2, queue=3.0)
+    ours = Loop(queue, Plant.of(flows, capacity, delay)).simulate(8.0, 0.001, every=1, window=4.2, queue=3.0)
     assert np.max(np.abs(ours["queue"] - other[:, 1])) < 0.01 * np.max(ours["queue"])
     assert np.max(np.abs(ours["window0"] - other[:, 0])) < 0.01 * np.max(ours["window0"])
 
 
-def test_an_unstable_loop_swings_as_harmonic_balance_says():
-    loop = Loop({"aqm": "pi", "a": 0.002, "b": 0.00195, "target": 100, "interval": "10 ms"}, Plant.of(20, 1250, 0.1))
-    assert not loop.margins().stable
-    cycle = loop.limit_cycle()
+def test_a_loop_without_margin_swings_and_one_with_margin_rests():
+    hot = Loop({"aqm": "fuzzy-red"}, Plant.of(20, 1250.0, 0.2))
+    assert not hot.margins().stable
+    cycle = hot.limit_cycle()
     assert cycle is not None
-    trace = loop.simulate(200.0, every=10)
-    late = trace["queue"][trace["t"] > 100]
+    trace = hot.simulate(200.0)
     f, power = plots.queue_spectrum(trace["t"], trace["queue"], 100.0)
-    assert f[np.argmax(power)] == pytest.approx(cycle.hertz, rel=0.25)
-    assert np.ptp(late) / 2 == pytest.approx(cycle.amplitude, rel=0.4)
+    assert f[np.argmax(power)] == pytest.approx(cycle.hertz, abs=0.06)
+    assert np.ptp(trace["queue"][trace["t"] > 100]) / 2 == pytest.approx(cycle.amplitude, rel=0.1)
+    calm = Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.1))
+    assert calm.margins().stable
+    assert calm.limit_cycle() is None
+
+
+def test_a_describing_function_falls_to_the_linear_answer_for_small_swings():
+    loop = Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.1))
+    omega = np.array([2.0, 2.0])
+    gain, _ = loop.describing(np.array([0.1, 60.0]), omega)
+    linear, _ = loop.law(omega)
+    assert gain[0] == pytest.approx(linear[0], rel=0.02)
+    assert abs(gain[1]) < 0.95 * abs(linear[1])  # the law is cut off at 0 below its target
 
 
 def test_a_stable_loop_comes_to_rest_at_its_point_and_an_upset_dies_out():

@@ -56,6 +56,7 @@ def surface(queue: str, backlog: Array, change: Array) -> Array:
 
 def quantity(kind: str, text: str) -> float:
     """A quantity as scenarios write it, in seconds, bits a second or bytes: kind `time`, `rate` or `size`."""
+
 Factories = Mapping[str, Callable[[], object]]
 
 def fluid(queue: str, plant: str, run: str, laws: Factories | None = None) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""From a law to its margins: fluid model, linearization of the real code, exact dead time, limit cycles."""
+"""From a law to its margins: fluid model, linearization of the real code, exact dead time, swings."""
 
 from sojourn.analysis.hurst import Hurst, hurst
 from sojourn.analysis.loop import LimitCycle, Loop, rests

@@ -108,9 +108,9 @@ def _rtt(record: Record) -> float | None:
 
 def _cycle_words(found: Margins, cycle: LimitCycle | None) -> list[str]:
     if cycle is None:
-        return [] if found.stable else ["no limit cycle within eight times the queue at rest: swings fill or empty it"]
-    text = f"harmonic balance: a limit cycle of {cycle.amplitude:.3g} packets at {cycle.hertz:.3g} Hz"
-    return [text + (", which a large enough disturbance would start" if found.stable else "")]
+        return [] if found.stable else ["the model does not swing regularly, though it does not rest either"]
+    text = f"the model's limit cycle: {cycle.amplitude:.3g} packets to each side at {cycle.hertz:.3g} Hz"
+    return [text + (", from an empty start, although small swings die out" if found.stable else "")]
 
 
 def _series(record: Record, link: str) -> dict[str, Any]:
