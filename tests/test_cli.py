@@ -107,7 +107,7 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
     assert "colour" in refused(capsys, "run", str(dumbbell), "--set", "colour=red")
     assert "-3 Mbit/s" in refused(capsys, "check", write(here, dumbbell.read_text().replace("10 Mbit/s", "-3 Mbit/s")))
     assert "taken are aqm" in refused(capsys, "list", "queues")
-    assert "droptail" in refused(capsys, "list", "aqm", "blue")
+    assert "droptail" in refused(capsys, "list", "aqm", "mauve")
     assert "lehto-2005" in refused(capsys, "reproduce", "nobody-1999")
     assert "table2" in refused(capsys, "reproduce", "lehto", "table9")
     assert "blue" in refused(capsys, "compare", str(dumbbell), "--queues", "red,blue")
