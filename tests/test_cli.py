@@ -110,7 +110,7 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
     assert "droptail" in refused(capsys, "list", "aqm", "mauve")
     assert "lehto-2005" in refused(capsys, "reproduce", "nobody-1999")
     assert "table2" in refused(capsys, "reproduce", "lehto", "table9")
-    assert "blue" in refused(capsys, "compare", str(dumbbell), "--queues", "red,blue")
+    assert "mauve" in refused(capsys, "compare", str(dumbbell), "--queues", "red,mauve")
     assert "record.json" in refused(capsys, "plot", str(here))
     assert "no series" in " ".join(plot_without_series(capsys, dumbbell, here).split())
     for arguments in (["run"], ["fly"], ["run", str(dumbbell), "--seeds", "0"], ["run", str(dumbbell), "--fast"]):
@@ -159,7 +159,7 @@ def plot_without_series(capsys, dumbbell, here):
 def test_refused_input_leaves_no_file(capsys, dumbbell, here):
     before = sorted(here.iterdir())
     refused(capsys, "run", str(dumbbell), "--set", "colour=red", "--out", "out")
-    refused(capsys, "compare", str(dumbbell), "--queues", "red,blue", "--out", "out")
+    refused(capsys, "compare", str(dumbbell), "--queues", "red,mauve", "--out", "out")
     assert sorted(here.iterdir()) == before
 
 
