@@ -15,7 +15,7 @@ from sojourn.papers.designs import functions, read_designs, read_fluids
 from sojourn.papers.expression import evaluate
 from sojourn.papers.fields import Fields
 from sojourn.papers.figures import draw_figures
-from sojourn.papers.series import read_series
+from sojourn.papers.model import read_reading
 from sojourn.papers.verdict import Verdict
 from sojourn.record import Record
 
@@ -79,13 +79,12 @@ def test_a_measure_of_series_pools_what_fits_and_leaves_the_warm_up_out() -> Non
     record = Record({"warmup_s": 20.0}, series)
 
     def value(**table: Any) -> float:
-        found = read_series(Fields({"pool": "throughput/a/*", "column": "bps", **table}, "m"))
-        assert found is not None
-        return found.value(record)
+        found = read_reading(Fields({"series": "throughput/a/*", "column": "bps", **table}, "m"))
+        return found.of(record)
 
     assert value(take="max") == 78
     assert value(take="mean", bin=10) == pytest.approx(1.5 * 29.5)
     assert value(take="box-width", bin=10) == pytest.approx(np.ptp(np.quantile([24.5, 34.5, 49, 69], [0.25, 0.75])))
-    assert math.isnan(value(pool="throughput/b/*", take="sd"))
+    assert math.isnan(value(series="throughput/b/*", take="sd"))
     with pytest.raises(UserError, match="take"):
         value(take="taste")

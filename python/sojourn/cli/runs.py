@@ -49,7 +49,7 @@ def register(app: typer.Typer) -> None:
     app.command()(plot)
 
 
-def _scenario(file: Path, changes: list[str] | None) -> Scenario:
+def load_changed(file: Path, changes: list[str] | None) -> Scenario:
     """The scenario of a file with the changes of the command line."""
     scenario = load(file)
     for change in changes or []:
@@ -72,7 +72,7 @@ def run(
 ) -> None:
     """Runs a scenario and prints what was measured."""
     check_folder(out_dir)
-    scenario = _scenario(file, change)
+    scenario = load_changed(file, change)
     if seed is not None:
         scenario.set("seed", seed)
     with progress("running") as on_progress:
@@ -167,7 +167,7 @@ def compare(
 ) -> None:
     """Runs one scenario under several queues, on identical traffic."""
     check_folder(out_dir)
-    scenario = _scenario(file, change)
+    scenario = load_changed(file, change)
     with progress("comparing") as on_progress:
         found = run_compare(
             scenario, parse_queues(queues), seeds, link=link, threads=threads, cache=store(cache, no_cache),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from sojourn.errors import UserError
-from sojourn.papers import flow_figures, loopfigures
+from sojourn.papers import curve_figures, flow_figures, loopfigures
 from sojourn.papers.model import Case
 from sojourn.papers.reading import Reading
 from sojourn.papers.reproduce import Outcome, law_surface
@@ -37,7 +37,7 @@ def draw_figures(outcome: Outcome) -> list[Drawn]:
         "surface": _surface, "by-scenario": _by_scenario, "parity": _parity, "step": loopfigures.steps,
         "bode": loopfigures.bode, "traces": loopfigures.traces, "boxes": loopfigures.boxes, "fluid": loopfigures.fluid,
         "map": loopfigures.maps, "lines": _lines, "averages": _averages, "timeline": _timeline,
-        **flow_figures.KINDS,
+        **flow_figures.KINDS, **curve_figures.KINDS,
     }  # fmt: skip
     drawn = []
     for spec in outcome.paper.figures:

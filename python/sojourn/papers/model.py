@@ -42,8 +42,8 @@ class PaperMeasure:
         if self.share_of:
             parts = [float(record.value(path) or 0.0) for path in self.share_of]
             return parts[0] / sum(parts) * self.scale if sum(parts) else float("nan")
-        value = record.value(self.path)
-        return float("nan") if value is None else float(value) * self.scale
+        values = [record.value(each.strip()) for each in self.path.split(" + ")]
+        return float("nan") if None in values else sum(float(value) for value in values) * self.scale
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,16 @@ class PaperScenario:
     measures: dict[str, PaperMeasure]
     set: dict[str, Any] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
+    queue_at: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Queues that differ in one setting of their strength: the points of a trade-off."""
+
+    id: str
+    label: str
+    queues: list[str]
 
 
 @dataclass(frozen=True)
@@ -133,6 +143,7 @@ class Paper:
     scenarios: dict[str, PaperScenario]
     queues: dict[str, Choice]
     settings: dict[str, Choice]
+    curves: dict[str, Curve]
     experiments: dict[str, Experiment]
     figures: list[dict[str, Any]]
     published: Published
@@ -161,9 +172,11 @@ class Paper:
 
     def scenario(self, case: Case, over: Mapping[str, Any] | None = None) -> Scenario:
         """The scenario of a case, with these fields changed at last."""
-        scenario = load(self.scenarios[case.scenario].file).copy()
-        scenario.set_all(self.scenarios[case.scenario].set)
-        scenario.set(self.queue_at, self.queue_table(case.queue, case.scenario))
+        chosen = self.scenarios[case.scenario]
+        scenario = load(chosen.file).copy()
+        scenario.set_all(chosen.set)
+        for path in chosen.queue_at or (self.queue_at,):
+            scenario.set(path, self.queue_table(case.queue, case.scenario))
         if case.setting:
             scenario.set_all(self.settings[case.setting].table)
         scenario.set_all(dict(over or {}))
@@ -184,7 +197,7 @@ def _measure(name: str, f: Fields) -> PaperMeasure:
     ways = [key for key in ("path", "series", "share_of") if f.has(key)]
     if len(ways) != 1:
         raise f.error("path", ways, "one of path, series and share_of")
-    reading = _reading(f) if f.has("series") else None
+    reading = read_reading(f) if f.has("series") else None
     measure = PaperMeasure(
         name, f.text("label", name), f.text("path", ""), f.text("unit", ""), scale=f.number("scale", 1.0),
         decimals=f.integer("decimals", 1), reading=reading, share_of=tuple(f.texts("share_of", [])),
@@ -193,7 +206,8 @@ def _measure(name: str, f: Fields) -> PaperMeasure:
     return measure
 
 
-def _reading(f: Fields) -> Reading:
+def read_reading(f: Fields) -> Reading:
+    """The reading that a measure asks for."""
     take, between = f.text("take"), f.numbers("between", [])
     if take not in TAKES:
         raise f.error("take", take, f"one of {', '.join(TAKES)}")
@@ -210,9 +224,9 @@ def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:
 
 def _scenario(root: Path, name: str, f: Fields) -> PaperScenario:
     label, title, file = f.text("label", name), f.text("title"), f.text("file")
-    scenario = PaperScenario(
-        name, label, title, root / file, f.table("queue"), _measures(f.tables("measures")), f.table("set")
-    )
+    measures, queue, changes = _measures(f.tables("measures")), f.table("queue"), f.table("set")
+    queue_at = tuple(f.texts("queue_at", []))
+    scenario = PaperScenario(name, label, title, root / file, queue, measures, changes, queue_at=queue_at)
     f.done()
     return scenario
 
@@ -268,8 +282,29 @@ def _choices(tables: Mapping[str, Fields], key: str) -> dict[str, Choice]:
     return {name: _choice(name, f, key) for name, f in tables.items()}
 
 
+def _curves(tables: Mapping[str, Fields], queues: dict[str, Choice]) -> dict[str, Curve]:
+    """The curves, a queue for every point: `vary` lists what a parameter takes, several of them side by side."""
+    curves = {}
+    for name, f in tables.items():
+        label, title, table, vary = f.text("label", name), f.text("title", ""), f.table("queue"), f.table("vary")
+        if not all(isinstance(values, list) for values in vary.values()) or len(set(map(len, vary.values()))) != 1:
+            raise f.error("vary", vary, "lists of equal length, one a parameter")
+        f.done()
+        points = []
+        for values in zip(*vary.values(), strict=True):
+            point = f"{name}_{values[0]:g}".replace(".", "p")
+            shown = "/".join(f"{value:g}" for value in values)
+            queues[point] = Choice(point, f"{label} {shown}", title, table | dict(zip(vary, values, strict=True)))
+            points.append(point)
+        curves[name] = Curve(name, label, points)
+    return curves
+
+
 def _experiments(
-    paper: Fields, known: Mapping[str, Mapping[str, Any]], families: Mapping[str, list[str]]
+    paper: Fields,
+    known: Mapping[str, Mapping[str, Any]],
+    families: Mapping[str, list[str]],
+    curves: Mapping[str, Curve],
 ) -> dict[str, Experiment]:
     """The experiments, every name in them checked."""
     found = {}
@@ -280,6 +315,10 @@ def _experiments(
             for each in names:
                 if each not in known[kind] and not (kind == "settings" and each == ""):
                     raise f.error(kind, each, f"one of {', '.join(known[kind])}")
+        for curve in f.texts("curves", []):
+            if curve not in curves:
+                raise f.error("curves", curve, f"one of {', '.join(curves)}")
+            lists["queues"] += curves[curve].queues
         found[name] = Experiment(
             name, f.text("title"), lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
             f.table("quick_set"),
@@ -323,7 +362,8 @@ def load_paper(root: Path) -> Paper:
     known: dict[str, Mapping[str, Any]] = {
         "scenarios": scenarios, "queues": queues, "settings": settings, "measures": measures,
     }  # fmt: skip
-    experiments = _experiments(f, known, {name: [s.id for s in family] for name, family in families.items()})
+    curves = _curves(f.tables("curves"), queues)
+    experiments = _experiments(f, known, {name: [s.id for s in family] for name, family in families.items()}, curves)
     published: Published = {}
     units: dict[tuple[str, str, str], str] = {}
     for name in f.texts("published", []):
@@ -334,7 +374,7 @@ def load_paper(root: Path) -> Paper:
     paper = Paper(
         root, f.text("id"), f.texts("aliases", []), f.text("title"), f.texts("authors"), f.text("venue"),
         f.integer("year"), f.text("summary", ""), f.integer("replications", 5), f.integer("quick", 2),
-        f.text("queue_at", "links.bottleneck.queue"), measures, scenarios, queues, settings, experiments,
+        f.text("queue_at", "links.bottleneck.queue"), measures, scenarios, queues, settings, curves, experiments,
         [dict(each) for each in f.raw_list("figures")], published, units, claims, tables,
         _deviations(root / "deviations.toml"), read_designs(f.tables("designs")), read_fluids(f.tables("fluids")),
     )  # fmt: skip
