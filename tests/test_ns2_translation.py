@@ -104,6 +104,15 @@ def test_recovery_and_delayed_acks_choose_agent_and_sink(recovery: str, delayed:
     assert ("interval_ 0.040000000" in line) == (delayed == "40 ms")
 
 
+def test_what_ns2_does_by_itself_may_be_said() -> None:
+    scenario = tiny()
+    plain = translate(scenario, 1)
+    scenario["tcp"] |= {"handshake": "oneway", "initial_ssthresh": scenario["tcp"].get("window", "20 packets")}
+    assert translate(scenario, 1) == plain
+    scenario["tcp"]["initial_ssthresh"] = "7 packets"
+    assert '$ns at 0.0 "$agent(0) set ssthresh_ 7"' in translate(scenario, 1)
+
+
 def test_access_links_never_drop() -> None:
     text = translate(tiny(), 1)
     access = [x for x in text.splitlines() if x.startswith("link ") and "access" in x]
@@ -146,6 +155,8 @@ def test_a_packet_size_of_its_own_reaches_a_red_queue() -> None:
         ({"flows": {"traffic": {"kind": "web"}}}, "flows.ftp.traffic.page_gap"),
         ({"flows": {"traffic": {"kind": "cbr", "rate": "1 Mbit/s", "jitter": 0.5}}}, "flows.ftp.traffic.jitter"),
         ({"tcp": {"timestamps": True}}, "flows.ftp.tcp.timestamps"),
+        ({"tcp": {"handshake": "threeway"}}, "flows.ftp.tcp.handshake"),
+        ({"flows": {"traffic": {"kind": "web", "request": "500 B"}}}, "flows.ftp.traffic.request"),
         ({"flows": {"via": ["R0", "R9", "R1"]}}, "flows.ftp.via"),
         ({"flows": {"colour": "red"}}, "flows.ftp.colour"),
     ],

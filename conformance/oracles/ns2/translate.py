@@ -27,7 +27,8 @@ from .queues import Queue, queue, seconds
 _INSTANT = "1000000000000000"  # bit/s where a link has no rate: 8 fs a kilobyte
 _AGENTS = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
 _MODULES: dict[str, Table] = {"reno": {"cc": "reno"}, "cubic": {"cc": "cubic", "version": "2.1"}}
-_TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn", "handshake", "initial_ssthresh"}
+_TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn"}
+_TCP |= {"handshake", "initial_ssthresh"}
 _TIMES = {"min_rto": "minrto_", "max_rto": "maxrto_", "initial_rto": "rtxcur_init_", "tick": "tcpTick_"}
 _COUNTS = {"initial_window": "windowInit_", "dupack_threshold": "numdupacks_", "limited_transmit": "singledup_"}
 _WEB = {"kind", "page_gap", "objects", "object_gap", "object_mean", "object_shape", "pages", "loop", "request"}
@@ -62,13 +63,6 @@ proc tcp {{i a b kind sink settings sink_settings}} {{
     $ns attach-agent $n($b) $received($i)
     $ns connect $agent($i) $received($i)
     $agent($i) set fid_ $i
-}}
-
-# The congestion module of an Agent/TCP/Linux.
-proc linux {{i module}} {{
-    global agent
-    $agent($i) set timestamps_ true
-    $agent($i) select_ca $module
 }}
 
 proc udp {{i a b kind settings}} {{
@@ -274,7 +268,9 @@ def _web_words(flow: Flow) -> list[str]:
     if "request" in traffic and size_bytes(traffic["request"], f"{where}.request") != mss:
         raise FieldError(f"{where}.request", traffic["request"], f"one full segment, {mss} B, in ns-2")
     if _threshold(flow) is not None:
-        raise FieldError(f"flows.{flow.group}.tcp.initial_ssthresh", flow.tcp["initial_ssthresh"], "window for web in ns-2")
+        raise FieldError(
+            f"flows.{flow.group}.tcp.initial_ssthresh", flow.tcp["initial_ssthresh"], "window for web in ns-2"
+        )
     agent, sink, settings, sink_settings = _tcp_settings(flow)
     loop = traffic.get("loop", "open")
     if loop not in ("open", "closed"):
@@ -307,7 +303,8 @@ def _flow_lines(plan: Plan) -> list[str]:
             amount = -1 if size is None else size_bytes(size, f"{where}.size")
             lines.append(f"tcp {i} {a} {b} {agent} {sink} {_pairs(settings)} {_pairs(sink_settings)} ;# {flow.name}")
             if agent == "Agent/TCP/Linux":
-                lines.append(f"linux {i} {_module(flow)}")
+                lines.append(f"$agent({i}) set timestamps_ true")
+                lines.append(f"$agent({i}) select_ca {_module(flow)}")
             lines.append(f'$ns at {at} "$agent({i}) send {amount}"')
             threshold = _threshold(flow)
             if threshold is not None:  # the run begins with a reset that makes it the window
