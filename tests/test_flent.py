@@ -71,5 +71,6 @@ def test_the_command_writes_the_file(tmp_path: Path) -> None:
 def test_a_managed_queue_answers_sooner_under_load(record: Record) -> None:
     managed = load(EXAMPLE).copy()
     managed.set("links.uplink.queue", {"aqm": "cpc", "flows": 4, "limit": "300 packets"})
+    managed.set("links.uplink.back.queue", {"aqm": "cpc", "flows": 4, "limit": "500 packets"})
     calm = sojourn.run(managed).groups.loc["ping-icmp", "rtt_ms.mean"]
     assert calm < 0.5 * record.groups.loc["ping-icmp", "rtt_ms.mean"]

@@ -238,7 +238,7 @@ impl TcpParams {
 
     /// `FreeBSD` 5.3 (`tcp_timer.h`, `tcp_input.c`, `tcp_syncache.c`): a clock of 10 ms, RTO of 30 ms or more with 200 ms on
     /// top, delayed ACKs of 100 ms, the initial window of RFC 3390, `NewReno` with SACK, ACKs counted and not bytes (those
-    /// came with 8.0: `abc`). Its limit of what is in flight is off here, for it hides the queue (`inflight_limit`).
+    /// came with 8.0: `abc`). Its limit of what is in flight is off here (`inflight_limit`).
     pub fn freebsd() -> Self {
         TcpParams {
             mss: 1448,
