@@ -130,7 +130,10 @@ def oracle(name: str, case: Table, seeds: int, program: Path | None) -> list[dic
     if program is not None:
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(lambda seed: run_ns3(program, case, seed), range(1, seeds + 1)))
-    stored = json.loads((HERE / "stored" / f"{name}.json").read_text(encoding="utf-8"))
+    file = HERE / "stored" / f"{name}.json"
+    if not file.exists():
+        raise SystemExit(f"{name}: skipped: ns-3 is not run here and nothing is stored for it")
+    stored = json.loads(file.read_text(encoding="utf-8"))
     if stored["digest"] != digest(case):
         raise SystemExit(f"stored/{name}.json belongs to another case or program: run with --store")
     return list(stored["runs"][:seeds])
@@ -173,6 +176,7 @@ def main(arguments: list[str] | None = None) -> int:
             case = known[name]
             theirs = oracle(name, case, given.seeds, program)
             if given.store:
+                (HERE / "stored").mkdir(exist_ok=True)
                 text = json.dumps({"digest": digest(case), "ns3": "3.37", "runs": theirs}, indent=1)
                 (HERE / "stored" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
             ours = [run_ours(case, seed) for seed in range(1, len(theirs) + 1)]
