@@ -107,10 +107,10 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
     assert "colour" in refused(capsys, "run", str(dumbbell), "--set", "colour=red")
     assert "-3 Mbit/s" in refused(capsys, "check", write(here, dumbbell.read_text().replace("10 Mbit/s", "-3 Mbit/s")))
     assert "taken are aqm" in refused(capsys, "list", "queues")
-    assert "droptail" in refused(capsys, "list", "aqm", "blue")
+    assert "droptail" in refused(capsys, "list", "aqm", "purple")
     assert "lehto-2005" in refused(capsys, "reproduce", "nobody-1999")
     assert "table2" in refused(capsys, "reproduce", "lehto", "table9")
-    assert "blue" in refused(capsys, "compare", str(dumbbell), "--queues", "red,blue")
+    assert "purple" in refused(capsys, "compare", str(dumbbell), "--queues", "red,purple")
     assert "record.json" in refused(capsys, "plot", str(here))
     assert "no series" in " ".join(plot_without_series(capsys, dumbbell, here).split())
     for arguments in (["run"], ["fly"], ["run", str(dumbbell), "--seeds", "0"], ["run", str(dumbbell), "--fast"]):
@@ -159,7 +159,7 @@ def plot_without_series(capsys, dumbbell, here):
 def test_refused_input_leaves_no_file(capsys, dumbbell, here):
     before = sorted(here.iterdir())
     refused(capsys, "run", str(dumbbell), "--set", "colour=red", "--out", "out")
-    refused(capsys, "compare", str(dumbbell), "--queues", "red,blue", "--out", "out")
+    refused(capsys, "compare", str(dumbbell), "--queues", "red,purple", "--out", "out")
     assert sorted(here.iterdir()) == before
 
 
@@ -174,6 +174,21 @@ def test_a_full_disk_is_one_line(capsys, dumbbell, here, monkeypatch):
     assert error.count("\n") == 1
     assert not [file for file in (here / "out").rglob("*") if file.is_file()]
     assert files.DiskError is not OSError
+
+
+def test_a_disk_that_fills_up_leaves_no_part_of_a_result(capsys, dumbbell, here, monkeypatch):
+    real, left = os.fsync, [3]
+
+    def filling(handle):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(28, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", filling)
+    assert main(["run", str(dumbbell), "--out", "out"]) == 1
+    assert capsys.readouterr().err.startswith("error: disk full: out")
+    assert not (here / "out").exists()
 
 
 def test_an_interruption_is_one_line(capsys, dumbbell, monkeypatch):
