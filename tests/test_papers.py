@@ -134,7 +134,7 @@ def test_the_same_seeds_give_the_same_report(here, lehto):
 def test_reproduce_prints_published_beside_measured(capsys, here):
     assert main(["reproduce", "lehto", "table2", "--seeds", "2", "--out", "r"]) == 0
     printed = capsys.readouterr().out
-    assert "2068 / " in printed
+    assert "2068/" in printed
     assert "report:  r/report.html" in printed
     assert "not judged" not in printed
     assert (here / "r" / "report.html").exists()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -12,6 +15,27 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 class DiskError(OSError):
     """A file could not be written; the message is one line, ready to be shown."""
+
+
+_together: ContextVar[list[Path] | None] = ContextVar("together", default=None)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Files that belong together: where one can't be written, those written here before it that were new go again."""
+    written: list[Path] = []
+    token = _together.set(written)
+    try:
+        yield
+    except OSError:
+        for path in written:
+            path.unlink(missing_ok=True)
+        for folder in sorted({path.parent for path in written}, reverse=True):
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+    finally:
+        _together.reset(token)
 
 
 def write_atomic(path: Path, data: bytes | str) -> Path:
@@ -25,9 +49,12 @@ def write_atomic(path: Path, data: bytes | str) -> Path:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        new = not path.exists()
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
         temporary = None
+        if new and (written := _together.get()) is not None:
+            written.append(path)
     except OSError as error:
         raise DiskError(error.errno, explain(error, path, len(content))) from error
     finally:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from sojourn import paths
 from sojourn.errors import UserError
-from sojourn.files import write_atomic
+from sojourn.files import together, write_atomic
 
 Array = npt.NDArray[np.float64]
 Series = dict[str, dict[str, Array]]
@@ -102,10 +102,11 @@ class Record(Mapping[str, Any]):
     def save(self, folder: str | Path) -> list[Path]:
         """Writes the record (`record.json`), its tables and its series; says which files."""
         root = Path(folder)
-        written = self.to_parquet(root)
-        if self._series:
-            written.append(write_atomic(root / "series.npz", pack_series(self._series)))
-        written.append(write_atomic(root / "record.json", self.to_json()))
+        with together():
+            written = self.to_parquet(root)
+            if self._series:
+                written.append(write_atomic(root / "series.npz", pack_series(self._series)))
+            written.append(write_atomic(root / "record.json", self.to_json()))
         return written
 
     @classmethod

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats as _scipy
+from scipy.special import stdtrit  # not scipy.stats, which takes a second to load
 
 Array = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
@@ -54,7 +54,7 @@ class Estimate:
 
 def decimals(half: float, mean: float) -> int:
     """Decimal places that show two digits of the half width; four digits of the mean where it is zero."""
-    scale = half if half > 0 else abs(mean) / 100
+    scale = half if half > 1e-9 * abs(mean) else abs(mean) / 100  # less is the noise of adding floats
     if scale <= 0 or not math.isfinite(scale):
         return 0
     return int(min(6, max(0, 1 - math.floor(math.log10(scale)))))
@@ -69,7 +69,7 @@ def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE) ->
     if data.size == 1:
         return Estimate(mean, math.nan, math.nan, 1, confidence)
     sd = float(data.std(ddof=1))
-    quantile = float(_scipy.t.ppf(0.5 + confidence / 2, data.size - 1))
+    quantile = float(stdtrit(data.size - 1, 0.5 + confidence / 2))
     return Estimate(mean, sd, quantile * sd / math.sqrt(data.size), int(data.size), confidence)
 
 

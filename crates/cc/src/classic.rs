@@ -43,7 +43,7 @@ impl<L: WindowLaw> Classic<L> {
 
     fn slow_start(&mut self, ack: &Ack) {
         let Some(hystart) = &mut self.hystart else {
-            self.cwnd += ack.acked.min(1.0);
+            self.cwnd += ack.slow_start_growth();
             return;
         };
         self.cwnd += hystart.growth(ack);

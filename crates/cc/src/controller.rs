@@ -26,10 +26,24 @@ pub struct Ack {
     pub window_limited: bool,
     /// Whether losses are being repaired: samples count, the window must not grow.
     pub recovering: bool,
+    /// Segments that it may count for in slow start where bytes are counted (RFC 3465's L); 0 counts acknowledgements.
+    pub byte_limit: f64,
     /// The first byte not yet acknowledged, after this acknowledgement.
     pub una: u64,
     /// The byte after the last one sent.
     pub next: u64,
+}
+
+impl Ack {
+    /// Segments by which slow start grows on it (RFC 5681 section 3.1, RFC 3465 section 2.2).
+    pub fn slow_start_growth(&self) -> f64 {
+        self.acked.min(if self.byte_limit > 0.0 { self.byte_limit } else { 1.0 })
+    }
+
+    /// Segments that it counts for in congestion avoidance: those acknowledged where bytes are counted, else one.
+    pub fn avoidance_count(&self) -> f64 {
+        if self.byte_limit > 0.0 { self.acked } else { 1.0 }
+    }
 }
 
 #[cfg(test)]
@@ -45,6 +59,7 @@ impl Ack {
         in_flight: 1.0,
         window_limited: true,
         recovering: false,
+        byte_limit: 0.0,
         una: 0,
         next: 0,
     };

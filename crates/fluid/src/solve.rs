@@ -169,14 +169,18 @@ struct System<'a> {
     control: &'a Control,
     flows: Vec<f64>,
     step: f64,
+    /// One over the step, over the capacity, and over the steps between two of the law: divisions are dear here.
+    per_step: f64,
+    per_capacity: f64,
+    per_law: f64,
+    limited: bool,
     /// `W / (2R)` of each class, times the probability where that is continuous.
     felt: Vec<Past>,
     /// The part of the arrivals that the limit drops.
     tail: Past,
     /// A law's probability from its first step on, one value an interval.
     law: Vec<f64>,
-    /// Steps between two of the law, the step of the first, and the probability before it.
-    law_every: f64,
+    /// The step of the law's first, and the probability before it.
     law_first: f64,
     law_before: f64,
 }
@@ -191,14 +195,14 @@ impl System<'_> {
     /// A law's probability `s` steps after the start.
     #[inline]
     fn law_at(&self, s: f64) -> f64 {
-        let k = (s - self.law_first) / self.law_every;
+        let k = (s - self.law_first) * self.per_law;
         // A jump belongs to the step on which it lies.
         if k < -1e-9 { self.law_before } else { self.law.get((k + 1e-9) as usize).or(self.law.last()).copied().unwrap_or(self.law_before) }
     }
 
     #[inline]
     fn arriving(&self, x: &[f64]) -> f64 {
-        let wait = x[QUEUE].max(0.0) / self.plant.capacity;
+        let wait = x[QUEUE].max(0.0) * self.per_capacity;
         self.plant.classes.iter().zip(&self.flows).zip(&x[WINDOWS..]).map(|((class, flows), w)| flows * w / (class.delay + wait)).sum()
     }
 
@@ -221,35 +225,39 @@ impl System<'_> {
     #[inline]
     fn derive(&self, s: f64, x: &[f64], dx: &mut [f64]) {
         let plant = self.plant;
-        let (queue, mut arriving) = (x[QUEUE].max(0.0), 0.0);
-        let wait = queue / plant.capacity;
-        let limited = plant.limit.is_finite();
-        for (i, class) in plant.classes.iter().enumerate() {
+        let (Some((head, rest)), Some((dhead, drest))) = (x.split_first_chunk::<WINDOWS>(), dx.split_first_chunk_mut::<WINDOWS>()) else {
+            return;
+        };
+        let (queue, mut arriving) = (head[QUEUE].max(0.0), 0.0);
+        let wait = queue * self.per_capacity;
+        let sampled = matches!(self.control, Control::Law(_));
+        let classes = plant.classes.iter().zip(&self.flows).zip(&self.felt);
+        for (((class, flows), past), (w, dw)) in classes.zip(rest.iter().zip(drest.iter_mut())) {
             let rtt = class.delay + wait;
-            let (inverse, lag) = (1.0 / rtt, s - rtt / self.step);
-            let mut felt = self.felt[i].at(lag);
-            if let Control::Law(_) = self.control {
+            let (inverse, lag) = (1.0 / rtt, s - rtt * self.per_step);
+            let mut felt = past.at(lag);
+            if sampled {
                 let p = self.law_at(lag);
-                let tail = if limited { self.tail.at(lag) } else { 0.0 };
-                felt *= p + (1.0 - p) * tail;
+                felt *= if self.limited { p + (1.0 - p) * self.tail.at(lag) } else { p };
             }
-            let w = x[WINDOWS + i];
-            dx[WINDOWS + i] = inverse - w * felt;
-            arriving += self.flows[i] * w * inverse;
+            *dw = inverse - w * felt;
+            arriving += flows * w * inverse;
         }
         let p = if plant.drops { self.probability(x, arriving) } else { 0.0 };
         let net = arriving * (1.0 - p) - plant.capacity;
-        let stuck = (queue <= 0.0 && net < 0.0) || (limited && queue >= plant.limit && net > 0.0);
-        dx[QUEUE] = if stuck { 0.0 } else { net };
-        (dx[ARRIVED], dx[WAITED]) = (arriving, queue);
-        let states = WINDOWS + plant.classes.len();
-        self.control.derive(plant, queue, arriving, &x[states..], &mut dx[states..]);
+        let stuck = (queue <= 0.0 && net < 0.0) || (self.limited && queue >= plant.limit && net > 0.0);
+        dhead[QUEUE] = if stuck { 0.0 } else { net };
+        (dhead[ARRIVED], dhead[WAITED]) = (arriving, queue);
+        if !sampled {
+            let states = plant.classes.len();
+            self.control.derive(plant, queue, arriving, &rest[states..], &mut drest[states..]);
+        }
     }
 
     /// Keeps what flows will feel of now.
     fn remember(&mut self, x: &[f64]) {
         let arriving = self.arriving(x);
-        let wait = x[QUEUE] / self.plant.capacity;
+        let wait = x[QUEUE] * self.per_capacity;
         let p = self.probability(x, arriving);
         let tail = self.tail_of(x, arriving, p);
         let factor = match self.control {
@@ -259,7 +267,7 @@ impl System<'_> {
         for (i, class) in self.plant.classes.iter().enumerate() {
             self.felt[i].values.push(0.5 * x[WINDOWS + i] / (class.delay + wait) * factor);
         }
-        if self.plant.limit.is_finite() {
+        if self.limited {
             self.tail.values.push(tail);
         }
     }
@@ -316,10 +324,13 @@ pub fn simulate(plant: &Plant, control: &Control, run: &Run) -> Result<Trace, Re
         control,
         flows: plant.classes.iter().map(|class| class.flows).collect(),
         step,
+        per_step: 1.0 / step,
+        per_capacity: 1.0 / plant.capacity,
+        per_law: 1.0 / parts as f64,
+        limited: plant.limit.is_finite(),
         felt: past(plant, start, law.is_some()),
         tail: Past { values: Vec::new(), before: 0.0 },
         law: Vec::new(),
-        law_every: parts as f64,
         law_first: (law_first.as_secs_f64() / step).round(),
         law_before: start.probability,
     };
@@ -378,8 +389,9 @@ fn advance(system: &System<'_>, s: f64, x: &mut [f64], slopes: &mut [Vec<f64>], 
     system.derive(s + 0.5, between, k3);
     shift(between, x, k3, h);
     system.derive(s + 1.0, between, k4);
-    for (i, x) in x.iter_mut().enumerate() {
-        *x += h / 6.0 * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i]);
+    let sixth = h / 6.0;
+    for ((((x, a), b), c), d) in x.iter_mut().zip(&*k1).zip(&*k2).zip(&*k3).zip(&*k4) {
+        *x += sixth * (a + 2.0 * (b + c) + d);
     }
     x[QUEUE] = x[QUEUE].clamp(0.0, system.plant.limit);
     let states = WINDOWS + system.flows.len();

@@ -111,7 +111,11 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
                 group: flow.group,
                 forward: flow.forward.clone(),
                 back: flow.back.clone(),
-                transport: stack.map_or(Transport::Udp, Transport::Tcp),
+                transport: match (stack, &flow.traffic) {
+                    (Some(stack), _) => Transport::Tcp(stack),
+                    (None, written::Traffic::Ping(_)) => Transport::Echo,
+                    (None, _) => Transport::Udp,
+                },
                 source: source(&flow.traffic),
                 start: flow.start,
                 stop: if flow.stop >= plan.duration { Time::NEVER } else { flow.stop },
@@ -177,6 +181,7 @@ fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) 
 fn source(traffic: &written::Traffic) -> Source {
     match traffic {
         written::Traffic::Cbr(cbr) => Source::Constant { rate: cbr.rate, size: cbr.size.0 as u32, jitter: cbr.jitter },
+        written::Traffic::Ping(ping) => Source::Every { every: ping.every, size: ping.size.0 as u32 },
         written::Traffic::Poisson(poisson) => {
             Source::Poisson { rate: poisson.rate, size: poisson.size.0 as u32, random_sizes: poisson.sizes == written::Sizes::Exponential }
         }
@@ -238,13 +243,14 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         written::Profile::Ns2 => TcpParams::ns2(),
         written::Profile::Ns2Linux => TcpParams::ns2_linux(),
         written::Profile::Linux => TcpParams::linux(),
+        written::Profile::Freebsd => TcpParams::freebsd(),
     };
     let o = &tcp.options;
     macro_rules! take {
         ($($field:ident),*) => { $(if let Some(value) = o.$field { p.$field = value; })* };
     }
     take!(min_rto, max_rto, initial_rto, tick, limited_transmit, timestamps, dupack_threshold, ack_every, ecn);
-    take!(restart_after_idle, clock_skew_ppm);
+    take!(rto_slop, abc, inflight_limit, restart_after_idle, clock_skew_ppm);
     // Exact clocks have no ticks to count in.
     p.tick_arithmetic &= p.tick > Duration::ZERO;
     p.reader = o.reader;
@@ -281,7 +287,7 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
         None => p.delayed_ack,
         Some(written::Switched::Off) => None,
         Some(written::Switched::On) => Some(p.delayed_ack.unwrap_or(match tcp.profile {
-            written::Profile::Ns2 | written::Profile::Ns2Linux => Duration::from_millis(100),
+            written::Profile::Ns2 | written::Profile::Ns2Linux | written::Profile::Freebsd => Duration::from_millis(100),
             written::Profile::Linux => Duration::from_millis(40),
             written::Profile::Rfc => Duration::from_millis(200),
         })),

@@ -19,11 +19,13 @@ pub fn registry() -> Result<String, serde_json::Error> {
         ("onoff", "bursts and silences, exponential or Pareto, over UDP or TCP"),
         ("web", "pages of objects, one connection an object (ns-2's WebTraf)"),
         ("transfers", "connections that arrive as a Poisson process"),
+        ("ping", "UDP packets that come back, each a sample of the round trip"),
     ];
     let profiles = [
         ("rfc", "RFC 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323"),
         ("ns2", "ns-2.35's one-way agents with its defaults"),
         ("linux", "Linux: SACK, timestamps, initial window 10, RTO at least 200 ms"),
+        ("freebsd", "FreeBSD 5.3: SACK, initial window 3, RTO at least 30 ms and 200 ms on top, delayed ACKs of 100 ms"),
     ];
     Ok(json!({
         "aqm": aqm.collect::<Result<Vec<_>, _>>()?,

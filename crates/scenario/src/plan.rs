@@ -152,9 +152,9 @@ impl Layout<'_> {
             first = Some(acks);
         }
         // The way back begins at the receiver's link and ends at the sender's.
-        let back = match tcp {
-            Some(_) => first.into_iter().chain(group.back.iter().copied()).chain(last).collect(),
-            None => Vec::new(),
+        let back = match group.traffic.comes_back() {
+            true => first.into_iter().chain(group.back.iter().copied()).chain(last).collect(),
+            false => Vec::new(),
         };
         let end = plan.duration;
         let stop = group.stop.as_ref().map_or(end, |stop| Time::ZERO + self.value(stop, "stop"));

@@ -91,10 +91,16 @@ fn keys_and_names_that_nobody_knows() {
     let names: Vec<&str> = sojourn_aqm::REGISTRY.iter().map(|entry| entry.name).collect();
     let expected = format!("links.up.queue.aqm: given \"drptail\", taken is one of {}; did you mean \"droptail\"?", names.join(", "));
     says("\"droptail\"", "\"drptail\"", "\"drptail\"", &expected);
-    let expected = "flows.ftp.traffic.kind: given \"bulky\", taken is one of bulk, cbr, onoff, web, transfers; did you mean \"bulk\"?";
+    let expected =
+        "flows.ftp.traffic.kind: given \"bulky\", taken is one of bulk, cbr, poisson, onoff, web, transfers, ping; did you mean \"bulk\"?";
     says("\"bulk\"", "\"bulky\"", "\"bulky\"", expected);
     says("{ kind = \"bulk\" }", "{ kind = \"cbr\" }", "{ kind", "flows.ftp.traffic: `rate` is missing");
-    says("\"ns2\"", "\"ns3\"", "\"ns3\"", "tcp.profile: given \"ns3\", taken is one of rfc, ns2, ns2-linux, linux; did you mean \"ns2\"?");
+    says(
+        "\"ns2\"",
+        "\"ns3\"",
+        "\"ns3\"",
+        "tcp.profile: given \"ns3\", taken is one of rfc, ns2, ns2-linux, linux, freebsd; did you mean \"ns2\"?",
+    );
     says("profile =", "profil =", "[tcp]", "tcp: given key \"profil\", taken is one of profile, control,");
     says(
         "kind = \"bulk\"",

@@ -34,6 +34,8 @@ pub enum Transport {
     Tcp(u32),
     /// Datagrams without acknowledgement.
     Udp,
+    /// Datagrams that the receiver sends back as they are, each a sample of the round trip.
+    Echo,
 }
 
 /// One flow.

@@ -1,5 +1,6 @@
 //! A flow: an application and its two endpoints.
 
+use crate::stats::Moments;
 use crate::tcp::{Receiver, Sender};
 use crate::traffic::Application;
 use sojourn_units::Time;
@@ -79,7 +80,12 @@ pub struct FlowStats {
 #[derive(Clone, Debug)]
 pub(crate) enum Endpoint {
     Tcp(Box<Sender>),
-    Udp { sent: u64, armed: Option<Time> },
+    /// `echo`: round trips in seconds where datagrams come back.
+    Udp {
+        sent: u64,
+        armed: Option<Time>,
+        echo: Option<Box<Moments>>,
+    },
 }
 
 /// A flow, or a slot that a session's connections use in turn.

@@ -65,9 +65,14 @@ impl<O: Observer> World<O> {
         flow.stats.packets += u64::from(counts);
         flow.stats.marked += u64::from(counts && packet.has(flag::CE));
         let sender = match &flow.endpoint {
-            Endpoint::Udp { .. } => {
+            Endpoint::Udp { echo, .. } => {
+                let comes_back = echo.is_some();
                 flow.stats.delivered += if counts { u64::from(packet.size) } else { 0 };
-                return self.observer.on_deliver(now, packet, u64::from(packet.size));
+                self.observer.on_deliver(now, packet, u64::from(packet.size));
+                if comes_back {
+                    self.launch(now, Packet { flags: flag::BACK, extra: 0, ..*packet });
+                }
+                return;
             }
             Endpoint::Tcp(sender) => sender,
         };
@@ -119,7 +124,17 @@ impl<O: Observer> World<O> {
         }
         self.observer.on_deliver(now, ack, 0);
         let flow = &mut self.flows[index];
-        let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
+        let sender = match &mut flow.endpoint {
+            Endpoint::Tcp(sender) => sender,
+            Endpoint::Udp { echo, .. } => {
+                let rtt = now.since(ack.stamp);
+                if let Some(echo) = echo.as_mut().filter(|_| now >= self.warmup) {
+                    echo.add(rtt.as_secs_f64());
+                    self.rtts[flow.group as usize].add(rtt.as_nanos());
+                }
+                return self.observer.on_rtt(now, ack.flow, rtt.as_nanos());
+            }
+        };
         if ack.incarnation != sender.incarnation() {
             return;
         }

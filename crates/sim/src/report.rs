@@ -32,7 +32,10 @@ impl<O: Observer> World<O> {
         self.flows.iter().zip(&self.net.drops).map(|(flow, &dropped)| {
             let (sender, tcp, cwnd) = match &flow.endpoint {
                 Endpoint::Tcp(sender) => (sender.stats, true, sender.cwnd()),
-                Endpoint::Udp { .. } => (SenderStats { sent: flow.stats.sent, ..Default::default() }, false, 0.0),
+                Endpoint::Udp { echo, .. } => {
+                    let rtt = echo.as_deref().copied().unwrap_or_default();
+                    (SenderStats { sent: flow.stats.sent, rtt, ..Default::default() }, false, 0.0)
+                }
             };
             FlowReport {
                 group: flow.group,

@@ -19,6 +19,13 @@ pub enum Source {
         /// Part of the gap, 0 to 1, over which it varies uniformly.
         jitter: f64,
     },
+    /// Packets of `size` bytes by the clock.
+    Every {
+        /// Time between packets.
+        every: Duration,
+        /// Bytes a packet on the wire.
+        size: u32,
+    },
     /// Packets at exponential gaps: a Poisson process (M/D/1, or with exponential sizes M/M/1).
     Poisson {
         /// Mean rate.
@@ -88,6 +95,10 @@ impl Application {
             Source::Constant { rate, size, jitter } => {
                 let gap = rate.time_for(u64::from(size));
                 self.due += gap.mul_f64(1.0 + jitter * (self.random.unit() - 0.5));
+                Offer::Write(Some(u64::from(size)), false)
+            }
+            Source::Every { every, size } => {
+                self.due += every;
                 Offer::Write(Some(u64::from(size)), false)
             }
             Source::Poisson { rate, size, random_sizes } => {

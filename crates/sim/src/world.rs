@@ -259,11 +259,14 @@ impl<O: Observer> World<O> {
             ways.add(&world.net, &route, false);
             let stack = match flow.transport {
                 Transport::Tcp(stack) => Some(stack),
-                Transport::Udp => None,
+                Transport::Udp | Transport::Echo => None,
             };
             let random = Stream::named(config.seed, &format!("flow/{}/application", flow.name));
             let application = Application::new(flow.source, flow.start, flow.stop, random);
             let index = world.add_flow(route, flow.group, stack, None, &flow.name)?;
+            if let (Transport::Echo, Endpoint::Udp { echo, .. }) = (flow.transport, &mut world.flows[index as usize].endpoint) {
+                *echo = Some(Box::default());
+            }
             world.flows[index as usize].application_due = application.due();
             world.flows[index as usize].application = Some(Box::new(application));
             world.flows[index as usize].opened = flow.start;
@@ -324,7 +327,7 @@ impl<O: Observer> World<O> {
     ) -> Result<u32, BuildError> {
         let index = self.flows.len() as u32;
         let endpoint = match stack {
-            None => Endpoint::Udp { sent: 0, armed: None },
+            None => Endpoint::Udp { sent: 0, armed: None, echo: None },
             Some(stack) => {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
                 let mut phase = Stream::named(self.seed, &format!("flow/{name}/clock"));

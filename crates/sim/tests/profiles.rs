@@ -19,6 +19,7 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         initial_rto,
         min_rto,
         max_rto,
+        rto_slop,
         tick,
         tick_arithmetic,
         timestamps,
@@ -35,6 +36,8 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         careful,
         counted_pipe,
         growth_needs_limit,
+        abc,
+        inflight_limit,
         restart_after_idle,
         strict,
         rate_halving,
@@ -70,6 +73,7 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         ("initial_rto", initial_rto.to_string()),
         ("min_rto", min_rto.to_string()),
         ("max_rto", max_rto.to_string()),
+        ("rto_slop", rto_slop.to_string()),
         ("tick", tick.to_string()),
         ("tick_arithmetic", flag(tick_arithmetic)),
         ("timestamps", flag(timestamps)),
@@ -86,6 +90,8 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         ("careful", flag(careful)),
         ("counted_pipe", flag(counted_pipe)),
         ("growth_needs_limit", flag(growth_needs_limit)),
+        ("abc", abc.to_string()),
+        ("inflight_limit", flag(inflight_limit)),
         ("restart_after_idle", flag(restart_after_idle)),
         ("strict", flag(strict)),
         ("rate_halving", flag(rate_halving)),
@@ -105,7 +111,7 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
 
 #[test]
 fn the_document_gives_every_profile_field_by_field() {
-    let profiles = [TcpParams::rfc(), TcpParams::ns2(), TcpParams::ns2_linux(), TcpParams::linux()];
+    let profiles = [TcpParams::rfc(), TcpParams::ns2(), TcpParams::ns2_linux(), TcpParams::linux(), TcpParams::freebsd()];
     let columns = profiles.each_ref().map(fields);
     let mut wrong = Vec::new();
     for (row, (name, _)) in columns[0].iter().enumerate() {

@@ -1,1 +1,12 @@
-"""Control theory of queues: operating points, loops with their dead time, designs and their margins."""
+"""From a law to its margins: fluid model, linearization of the real code, exact dead time, swings."""
+
+from sojourn.analysis.hurst import Hurst, hurst
+from sojourn.analysis.loop import LimitCycle, Loop, rests
+from sojourn.analysis.margins import Margins, margins, rational
+from sojourn.analysis.plant import Flows, Managed, Plant, Point, Textbook, linear_plant, managed, textbook
+from sojourn.analysis.region import stability_map
+
+__all__ = [
+    "Flows", "Hurst", "LimitCycle", "Loop", "Managed", "Margins", "Plant", "Point", "Textbook", "hurst",
+    "linear_plant", "managed", "margins", "rational", "rests", "stability_map", "textbook",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command line: `sojourn list | check | schema | run | compare | sweep | plot | reproduce | design`."""
+"""The command line: `sojourn list | check | schema | run | compare | sweep | plot | analyze | reproduce | design`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typer.exceptions import TyperException
 
 import sojourn.cli.design as design_command
 import sojourn.cli.papers as papers_command
+from sojourn.cli import analyze, inspect, runs
 from sojourn.cli import bench as bench_command
-from sojourn.cli import inspect, runs
 from sojourn.cli.output import StoppedError
 from sojourn.errors import ScenarioError, UserError
 from sojourn.files import DiskError
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 inspect.register(app)
 runs.register(app)
+analyze.register(app)
 papers_command.register(app)
 design_command.register(app)
 bench_command.register(app)

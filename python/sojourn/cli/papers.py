@@ -66,7 +66,7 @@ def _cells(outcome: Outcome, experiment: Experiment) -> Table:
     """Published / measured of an experiment, a row a case."""
     cells = outcome.cells(experiment)
     measures = list(dict.fromkeys(cells["measure"]))
-    title = f"{experiment.title}: published / measured, mean ± 95 % over {len(outcome.seeds)} seeds"
+    title = f"{experiment.title}: published/measured, mean ± 95 % over {len(outcome.seeds)} seeds"
     table = Table(title=title, title_justify="left")
     settings = any(experiment.settings)
     for name in ["scenario", "queue", *(["setting"] if settings else [])]:
@@ -87,7 +87,7 @@ def _cells(outcome: Outcome, experiment: Experiment) -> Table:
 def _cell(row: Any, unit: str) -> Text:
     """One cell: published / measured and the mark of its verdict."""
     digits, verdict = int(row["decimals"]), str(row["verdict"])
-    published = "" if pd.isna(row["published"]) else f"{row['published']:.{digits}f} / "
+    published = "" if pd.isna(row["published"]) else f"{row['published']:.{digits}f}/"
     own_unit = f" {row['unit']}" if row["unit"] != unit else ""
     text = Text(f"{published}{estimate_of(row).text(places=digits + 1)}{own_unit}")
     if verdict:

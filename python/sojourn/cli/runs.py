@@ -26,6 +26,7 @@ from sojourn.compare import compare as run_compare
 from sojourn.compare import link_measures, parse_queues
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
+from sojourn.flent import write_flent
 from sojourn.plots import plot_record, plot_table
 from sojourn.record import Record, file_name, frame_to_parquet
 from sojourn.running import run_many
@@ -48,7 +49,7 @@ def register(app: typer.Typer) -> None:
     app.command()(plot)
 
 
-def _scenario(file: Path, changes: list[str] | None) -> Scenario:
+def load_changed(file: Path, changes: list[str] | None) -> Scenario:
     """The scenario of a file with the changes of the command line."""
     scenario = load(file)
     for change in changes or []:
@@ -66,11 +67,12 @@ def run(
     seeds: Annotated[int, typer.Option("--seeds", help="How many runs, each with the next seed.", min=1)] = 1,
     out_dir: Out = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the records as JSON lines.")] = False,
+    flent: Annotated[Path | None, typer.Option("--flent", help="A .flent.gz for the first run's series.")] = None,
     threads: Threads = 0,
 ) -> None:
     """Runs a scenario and prints what was measured."""
     check_folder(out_dir)
-    scenario = _scenario(file, change)
+    scenario = load_changed(file, change)
     if seed is not None:
         scenario.set("seed", seed)
     with progress("running") as on_progress:
@@ -79,6 +81,8 @@ def run(
         for record in records:
             folder = out_dir if seeds == 1 else out_dir / f"seed-{record['seed']}"
             say_written(record.save(folder))
+    if flent is not None:
+        say_written([write_flent(records[0], flent)])
     if as_json:
         for record in records:
             typer.echo(" ".join(record.to_json().split("\n")))
@@ -93,15 +97,23 @@ def _show_record(record: Record) -> None:
     fingerprint = record.get("fingerprint", "")
     out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}", markup=False)
     links = Table(title="links", title_justify="left")
-    for name in ("", "utilization", "throughput", "arrived", "dropped", "loss", "queue mean ± sd", "wait p95"):
-        links.add_column(name, justify="left" if not name else "right")
+    links.add_column("", no_wrap=True)
+    wide = out.width >= 100  # what is left out is in the record
+    for name in (
+        "utilization",
+        *(("throughput", "arrived") if wide else ()),
+        "dropped",
+        "loss",
+        "queue mean ± sd",
+        "wait p95",
+    ):
+        links.add_column(name, justify="right")
     for link in record.get("links", []):
         queue, wait = link.get("queue") or {}, link.get("wait_ms") or {}
         links.add_row(
             link["name"],
             _number(link.get("utilization"), "%", 100),
-            _number(link.get("throughput_bps"), "Mbit/s", 1e-6),
-            _number(link.get("arrived")),
+            *((_number(link.get("throughput_bps"), "Mbit/s", 1e-6), _number(link.get("arrived"))) if wide else ()),
             _number(link.get("dropped_total")),
             _number(link.get("loss_ratio"), "%", 100),
             f"{_number(queue.get('mean'))} ± {_number(queue.get('sd'))}",
@@ -155,7 +167,7 @@ def compare(
 ) -> None:
     """Runs one scenario under several queues, on identical traffic."""
     check_folder(out_dir)
-    scenario = _scenario(file, change)
+    scenario = load_changed(file, change)
     with progress("comparing") as on_progress:
         found = run_compare(
             scenario, parse_queues(queues), seeds, link=link, threads=threads, cache=store(cache, no_cache),

@@ -142,11 +142,12 @@ def _table(f: Fields, published: Published) -> tuple[ClaimTable, list[Claim]]:
     texts = {key: f.text(key) for key in ("id", "title", "where", "experiment")}
     table = ClaimTable(**texts, measures=tuple(f.texts("measures")), note=f.text("note", ""))
     rules = [_rule(each) for each in f.list("tolerances")]
+    only = f.texts("scenarios", [])
     f.done()
     rows: dict[tuple[str, str], list[Part]] = {}
     reasons: dict[tuple[str, str], list[str]] = {}
     for (scenario, queue, measure), value in published.items():
-        if measure not in table.measures:
+        if measure not in table.measures or (only and scenario not in only):
             continue
         fitting = [t for name, where, t in rules if name == measure and (not where or scenario in where)]
         if not fitting:

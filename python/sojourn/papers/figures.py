@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from sojourn.errors import UserError
-from sojourn.papers import flow_figures
+from sojourn.papers import curve_figures, flow_figures, loopfigures
 from sojourn.papers.model import Case
+from sojourn.papers.reading import Reading
 from sojourn.papers.reproduce import Outcome, law_surface
 from sojourn.plots.style import PAGE, figure, style_of
 from sojourn.stats import estimate
@@ -31,7 +33,12 @@ class Drawn:
 def draw_figures(outcome: Outcome) -> list[Drawn]:
     """The figures of the experiments that were run."""
     ran = {experiment.id for experiment in outcome.experiments}
-    kinds = {"surface": _surface, "by-scenario": _by_scenario, "parity": _parity, **flow_figures.KINDS}
+    kinds = {
+        "surface": _surface, "by-scenario": _by_scenario, "parity": _parity, "step": loopfigures.steps,
+        "bode": loopfigures.bode, "traces": loopfigures.traces, "boxes": loopfigures.boxes, "fluid": loopfigures.fluid,
+        "map": loopfigures.maps, "lines": _lines, "averages": _averages, "timeline": _timeline,
+        **flow_figures.KINDS, **curve_figures.KINDS,
+    }  # fmt: skip
     drawn = []
     for spec in outcome.paper.figures:
         kind = spec.get("kind")
@@ -39,7 +46,7 @@ def draw_figures(outcome: Outcome) -> list[Drawn]:
             raise UserError(f"{outcome.paper.root}: figures: kind {kind!r}: taken are {', '.join(kinds)}")
         if spec.get("experiment") in ran:
             made = kinds[str(kind)](outcome, spec)
-            drawn.append(Drawn(str(spec["id"]), str(spec.get("caption", "")), made, kind != "surface"))
+            drawn.append(Drawn(str(spec["id"]), str(spec.get("caption", "")), made, kind not in ("surface", "traces")))
     return drawn
 
 
@@ -141,4 +148,86 @@ def _parity(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
         made.axes[0].set_ylabel("measured / published")
         handles, labels = made.axes[0].get_legend_handles_labels()
         made.legend(handles, labels, ncols=len(labels), loc="outside upper center")
+        return made
+
+
+def _legend(made: Figure) -> None:
+    """One legend over all panels, from the first."""
+    handles, labels = made.axes[0].get_legend_handles_labels()
+    made.legend(handles, labels, ncols=min(len(labels), 6), loc="outside upper center", fontsize=7)
+
+
+def _title(measure: Any) -> str:
+    """What a measure is called on an axis."""
+    return f"{measure.label} ({measure.unit})" if measure.unit else str(measure.label)
+
+
+def _lines(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
+    """A measure over a value of a family's scenarios, a panel a group of them, a line a queue; dashed as published."""
+    experiment = next(e for e in outcome.experiments if e.id == spec["experiment"])
+    measure, panels = str(spec["measure"]), [str(panel) for panel in spec["panels"]]
+    with figure(PAGE, 2.7) as made:
+        for axes, panel in zip(made.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True):
+            names = [name for name in experiment.scenarios if name.startswith(f"{panel}_")]
+            x = np.array([float(outcome.paper.scenarios[name].values[str(spec["x"])]) for name in names])
+            for i, queue in enumerate(experiment.queues):
+                look = style_of(i)
+                found = [estimate(outcome.values(Case(name, queue), measure)) for name in names]
+                half = [0.0 if np.isnan(e.half) else e.half for e in found]
+                axes.errorbar(
+                    x, [e.mean for e in found], yerr=half, color=look.color, marker=look.marker, markersize=3,
+                    linewidth=0.9, label=outcome.paper.queues[queue].label,
+                )  # fmt: skip
+                said = dict(spec.get("published", {})).get(panel, {}).get(queue)
+                if said is not None:
+                    axes.axhline(float(said), color=look.color, linestyle="--", linewidth=0.8)
+            axes.set(title=panel.rpartition("_")[2], xlabel=str(spec.get("xlabel", "")))
+        made.axes[0].set_ylabel(_title(outcome.paper.measures[measure]))
+        _legend(made)
+        return made
+
+
+def _averages(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
+    """Averages over scenarios that fit a pattern: a panel a measure, a mark a queue, open where published."""
+    experiment = next(e for e in outcome.experiments if e.id == spec["experiment"])
+    names = [name for name in experiment.scenarios if fnmatchcase(name, str(spec["scenarios"]))]
+    measures: Sequence[str] = spec["measures"]
+    with figure(PAGE, 2.4) as made:
+        for axes, measure in zip(made.subplots(1, len(measures), squeeze=False)[0], measures, strict=True):
+            said = dict(spec.get("published", {})).get(measure, {})
+            for i, queue in enumerate(experiment.queues):
+                look = style_of(i)
+                found = estimate(np.mean([outcome.values(Case(name, queue), measure) for name in names], axis=0))
+                half = 0.0 if np.isnan(found.half) else found.half
+                axes.errorbar([i], [found.mean], yerr=[half], color=look.color, marker=look.marker, linestyle="none")
+                if queue in said:
+                    axes.plot(
+                        [i + 0.2], [said[queue]], color=look.color, marker=look.marker, markerfacecolor="white",
+                        linestyle="none",
+                    )  # fmt: skip
+            labels = [outcome.paper.queues[queue].label for queue in experiment.queues]
+            axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
+            axes.set(title=_title(outcome.paper.measures[measure]))
+        return made
+
+
+def _timeline(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
+    """A series by seconds, mean over the seeds, a line a queue."""
+    experiment = next(e for e in outcome.experiments if e.id == spec["experiment"])
+    (name, column), scale = spec["series"], float(spec.get("scale", 1.0))
+    with figure(PAGE, 2.9) as made:
+        axes: Any = made.add_subplot()
+        for i, queue in enumerate(experiment.queues):
+            records = outcome.records[Case(str(spec["scenario"]), queue)]
+            end = float(records[0]["duration_s"])
+            reading = Reading(name, column, "mean", (0.0, end), bin=1.0)
+            found = [reading.pooled(record) for record in records]
+            seconds = [each[1] * scale for each in found if each]
+            axes.plot(
+                np.arange(len(seconds[0])) + 0.5, np.mean(seconds, axis=0), color=style_of(i).color, linewidth=0.8,
+                label=outcome.paper.queues[queue].label,
+            )  # fmt: skip
+        axes.set(xlabel="time (s)", ylabel=str(spec.get("ylabel", "")))
+        axes.set_ylim(bottom=0)
+        _legend(made)
         return made

@@ -38,10 +38,11 @@ def _cell(cell: object) -> Html:
     return cell if isinstance(cell, Html) and cell.startswith("<td") else tag("td", cell)
 
 
-def image(data: bytes, kind: str, alt: str) -> Html:
-    """A picture inside the page."""
+def image(data: bytes, kind: str, alt: str, share: float) -> Html:
+    """A picture inside the page; `share` of its width, so that letters have one size in all pictures."""
     mime = {"png": "image/png", "svg": "image/svg+xml"}[kind]
-    return Html(f'<img alt="{escape(alt)}" src="data:{mime};base64,{base64.b64encode(data).decode()}">')
+    source = f"data:{mime};base64,{base64.b64encode(data).decode()}"
+    return Html(f'<img alt="{escape(alt)}" style="width:{58 * share:.1f}rem" src="{source}">')
 
 
 def page(title: str, *content: object) -> str:

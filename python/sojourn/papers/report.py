@@ -15,7 +15,7 @@ from sojourn.papers.markup import Html, image, page, safe, table, tag
 from sojourn.papers.model import Experiment
 from sojourn.papers.reproduce import ClaimResult, Outcome, PartResult
 from sojourn.papers.verdict import Verdict
-from sojourn.plots.style import render, save_figure
+from sojourn.plots.style import PAGE, render, save_figure
 from sojourn.record import frame_to_parquet
 from sojourn.stats import Estimate
 
@@ -155,7 +155,7 @@ def _experiment(outcome: Outcome, experiment: Experiment, figures: list[Drawn]) 
     for drawn in figures:
         if drawn.id in wanted:
             kind = "svg" if drawn.vector else "png"
-            picture = image(render(drawn.figure, kind), kind, drawn.caption)
+            picture = image(render(drawn.figure, kind), kind, drawn.caption, drawn.figure.get_figwidth() / PAGE)
             yield tag("figure", picture, tag("figcaption", drawn.caption))
 
 
@@ -170,11 +170,15 @@ def _cells_table(outcome: Outcome, experiment: Experiment) -> Html:
         chosen = paper.measures[name]
         head += [f"{chosen.label}, published", f"measured ({chosen.unit})" if chosen.unit else "measured"]
     rows = []
-    for case in experiment.cases():
+    cases = list(experiment.cases())
+    for i, case in enumerate(cases):
         at = cells[
             (cells["scenario"] == case.scenario) & (cells["queue"] == case.queue) & (cells["setting"] == case.setting)
         ]
-        row: list[object] = [_title(outcome, case.scenario), paper.queues[case.queue].label]
+        row: list[object] = [paper.queues[case.queue].label]
+        if i == 0 or cases[i - 1].scenario != case.scenario:  # said once for all its rows
+            same = sum(other.scenario == case.scenario for other in cases)
+            row.insert(0, tag("td", _title(outcome, case.scenario), rowspan=str(same)))
         if has_settings:
             row.append(paper.settings[case.setting].label if case.setting else "as chosen")
         for name in measures:

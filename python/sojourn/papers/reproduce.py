@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ import pandas as pd
 from sojourn import _sojourn
 from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, Part
+from sojourn.papers.designs import functions as design_functions
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.papers.model import Case, Experiment, Paper
+from sojourn.papers.theory import THEORY
 from sojourn.papers.verdict import Verdict, combine, is_clear, judge
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
@@ -164,7 +167,7 @@ def reproduce(
     jobs = [Job(scenarios[case], seed) for case in cases for seed in all_seeds]
     records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress))
     outcome = Outcome(paper, chosen, all_seeds, {case: [next(records) for _ in all_seeds] for case in cases})
-    functions = law_functions(paper)
+    functions = {**law_functions(paper), **THEORY, **family_functions(outcome), **curve_functions(outcome)}
     for claim in paper.claims:
         result = judge_claim(claim, outcome, functions)
         if result is None:
@@ -232,10 +235,70 @@ def _published(part: Part, paper: Paper) -> float | None:
         raise UnknownNameError(part.measure)
 
     try:
-        value = evaluate(part.measure, lookup, dict.fromkeys(law_functions(paper), unknown))
+        names = (*law_functions(paper), *THEORY, *FAMILY_FUNCTIONS, *CURVE_FUNCTIONS)
+        value = evaluate(part.measure, lookup, dict.fromkeys(names, unknown))
     except UnknownNameError:
         return None
     return float(value) if asked else None
+
+
+FAMILY_FUNCTIONS = ("mean", "least", "greatest")
+CURVE_FUNCTIONS = ("advantage", "reach")
+
+
+def family_functions(outcome: Outcome) -> Functions:
+    """What expressions may ask of many scenarios at once, each named by a pattern such as "y1_light_*"."""
+
+    def over(reduce: Callable[..., Any]) -> Callable[..., Value]:
+        def function(pattern: str, queue: str, measure: str, setting: str = "") -> Value:
+            names = [name for name in outcome.paper.scenarios if fnmatchcase(name, pattern)]
+            cases = [Case(name, queue, setting) for name in names]
+            if not cases or queue not in outcome.paper.queues:
+                raise UserError(f"{outcome.paper.id}: claims: no scenario or queue fits {pattern}, {queue}")
+            return np.asarray(reduce([outcome.values(case, measure) for case in cases], axis=0), dtype=np.float64)
+
+        return function
+
+    return {"mean": over(np.mean), "least": over(np.min), "greatest": over(np.max)}
+
+
+def curve_functions(outcome: Outcome) -> Functions:
+    """What expressions may ask of the curves of a scenario, seed by seed."""
+
+    def points(scenario: str, curve: str) -> tuple[Array, Array]:
+        """Delays and utilizations of a curve, a row a seed."""
+        if curve not in outcome.paper.curves or scenario not in outcome.paper.scenarios:
+            raise UserError(f'curve "{curve}" in scenario "{scenario}": taken are {", ".join(outcome.paper.curves)}')
+        cases = [Case(scenario, queue) for queue in outcome.paper.curves[curve].queues]
+        delays = np.array([outcome.values(case, "delay") for case in cases])
+        return delays.T, np.array([outcome.values(case, "utilization") for case in cases]).T
+
+    def advantage(scenario: str, ours: str, theirs: str) -> Value:
+        """The most, in percent, by which one curve lies above another at equal delay."""
+        (d, u), (their_d, their_u) = points(scenario, ours), points(scenario, theirs)
+        return np.array([_most_above(*row) for row in zip(d, u, their_d, their_u, strict=True)])
+
+    def reach(scenario: str, curve: str, delay: Value) -> Value:
+        """The utilization of a curve at a delay; that of its nearest end where it does not go there."""
+        d, u = points(scenario, curve)
+        return np.array([interpolated(x, y, delay) for x, y in zip(d, u, strict=True)])
+
+    return {"advantage": advantage, "reach": reach}
+
+
+def interpolated(delays: Array, utilizations: Array, at: Value) -> float:
+    """A curve at a delay, points in any order."""
+    order = np.argsort(delays)
+    return float(np.interp(float(np.ravel(at)[0]), delays[order], utilizations[order]))
+
+
+def _most_above(d: Array, u: Array, their_d: Array, their_u: Array) -> float:
+    """At our delays up to their longest; where they do not go so low, against their lowest."""
+    low = d <= their_d.max()
+    if not low.any():
+        return float("nan")
+    theirs = np.array([interpolated(their_d, their_u, x) for x in d[low]])
+    return float(100 * np.max(u[low] / theirs - 1))
 
 
 def law_functions(paper: Paper) -> Functions:
@@ -252,7 +315,8 @@ def law_functions(paper: Paper) -> Functions:
         rise = [surface(queue, backlog, change + h) - surface(queue, backlog, change - h) for h in SLOPE_STEPS]
         return float(np.mean(np.array(rise) / (2 * np.array(SLOPE_STEPS))))
 
-    return {"surface": surface, "slope_backlog": slope_backlog, "slope_change": slope_change}
+    own = {"surface": surface, "slope_backlog": slope_backlog, "slope_change": slope_change}
+    return own | dict(design_functions(paper.designs, paper.fluids))
 
 
 def law_surface(paper: Paper, queue: str, backlog: Array, change: Array) -> Array:

@@ -20,9 +20,9 @@ LABELS = {
     "probability": "drop probability",
     "ssthresh": "ssthresh (packets)",
     "bps": "throughput (Mbit/s)",
-    "ms": "RTT (ms)",
+    "seconds": "round-trip time (ms)",
 }
-SCALES = {"bps": 1e-6}
+SCALES = {"bps": 1e-6, "seconds": 1e3}
 TITLES = {"queue": "waiting packets", "cwnd": "congestion window (packets)"}
 MANY = 8
 
@@ -56,12 +56,16 @@ def _plot_series(record: Record, kind: str, names: Sequence[str], column: str, f
             axes.plot(table["t"], table[column] * SCALES.get(column, 1.0), color=style_of(i).color, label=label)
         first = kind if column == "packets" else column
         axes.set(xlabel="time (s)", ylabel=TITLES.get(first, LABELS.get(column, column)))
-        axes.set_xlim(left=0)
-        if len(names) > 1:
+        axes.set_xlim(0, record.get("duration_s"))
+        axes.set_ylim(bottom=0)
+        if warmup := record.get("warmup_s"):
+            axes.axvspan(0, warmup, color="#f0f0f0", zorder=0, label="warm-up")
+        only = f", {names[0].partition('/')[2]}" if len(names) == 1 else ""
+        axes.set_title(f"{record.get('scenario', '')}{only}, seed {record.get('seed', '')}", loc="left")
+        if len(names) > 1 or warmup:
             more = f"first {MANY} of {len(names)}" if len(names) > MANY else None
-            axes.legend(ncols=4, loc="upper right", title=more)
-        axes.set_title(f"{record.get('scenario', '')}, seed {record.get('seed', '')}", loc="left")
-        stem = kind if column in {"packets", "bps", "ms"} else f"{kind}-{column}"
+            axes.legend(ncols=5, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, title=more)
+        stem = kind if column in {"packets", "bps", "seconds"} else f"{kind}-{column}"
         return save_figure(made, folder, file_name(stem))
 
 

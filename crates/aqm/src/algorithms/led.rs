@@ -36,11 +36,22 @@ pub struct Params {
     pub max_packet: Bytes,
     /// Packets that must wait before any is struck, default 2 as in ns-2's RED; 0 for none.
     pub min_queue: u32,
+    /// Whether the packet under decision counts among those since the last strike, as in ns-2's RED; default false, so
+    /// that gaps between strikes are uniform from 1 to 1/p (led-2006#eq4).
+    pub count_own: bool,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { min: 0.8, max: 1.2, weight: 0.05, interval: Duration::from_millis(50), max_packet: Bytes(0), min_queue: 2 }
+        Params {
+            min: 0.8,
+            max: 1.2,
+            weight: 0.05,
+            interval: Duration::from_millis(50),
+            max_packet: Bytes(0),
+            min_queue: 2,
+            count_own: false,
+        }
     }
 }
 
@@ -143,8 +154,12 @@ impl Aqm for Led {
             return Verdict::Pass;
         }
         if !core::mem::replace(&mut self.open, true) && guard > 0 && p < 1.0 {
-            self.spread.count(arrival.size);
+            self.spread.restart(arrival.size);
             return Verdict::Pass;
+        }
+        let own = self.law.params.count_own;
+        if own {
+            self.spread.count(arrival.size);
         }
         // led-2006#eq5.
         let scaled = self.spread.corrected(p, arrival.size) * (f64::from(arrival.size) * self.scale).min(1.0);
@@ -152,7 +167,9 @@ impl Aqm for Led {
             self.spread.reset();
             return Verdict::Mark;
         }
-        self.spread.count(arrival.size);
+        if !own {
+            self.spread.count(arrival.size);
+        }
         Verdict::Pass
     }
 
@@ -235,6 +252,16 @@ mod tests {
     fn strikes_are_spread_so_that_their_rate_is_twice_p_over_one_and_p() {
         for p in [0.01, 0.1, 0.25, 0.5] {
             assert!((rate(&mut led(0), 0.8 + 0.4 * p, 1000, 0) - 2.0 * p / (1.0 + p)).abs() < 0.003);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_counts_itself_is_struck_sooner() {
+        // Gaps are uniform from 1 to 1/p - 1: their mean is 1/(2p).
+        for p in [0.02, 0.1, 0.25] {
+            let mut led = led(0);
+            led.law.params.count_own = true;
+            assert!((rate(&mut led, 0.8 + 0.4 * p, 1000, 0) - 2.0 * p).abs() < 0.003);
         }
     }
 

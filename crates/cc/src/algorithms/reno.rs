@@ -15,11 +15,14 @@ pub struct Params {
     pub increase: f64,
     /// The part of the window kept after congestion, above 0 and below 1; default 0.5 (RFC 5681 eq. 4).
     pub decrease: f64,
+    /// The least window after congestion in segments, 1 to 2; default 1 (ns-2). RFC 5681 section 3.1 has 2, with which marks
+    /// no longer slow down a flow that is there.
+    pub floor: f64,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { increase: 1.0, decrease: 0.5 }
+        Params { increase: 1.0, decrease: 0.5, floor: 1.0 }
     }
 }
 
@@ -33,6 +36,9 @@ impl Params {
         if !(self.decrease > 0.0 && self.decrease < 1.0) {
             return error("decrease", self.decrease, "a fraction above 0 and below 1");
         }
+        if !(1.0..=2.0).contains(&self.floor) {
+            return error("floor", self.floor, "1 to 2 segments");
+        }
         Ok(Classic::new(start, Reno { params: self.clone() }))
     }
 }
@@ -45,13 +51,13 @@ pub struct Reno {
 
 impl WindowLaw for Reno {
     #[inline]
-    fn grow(&mut self, cwnd: f64, _ack: &Ack) -> f64 {
-        cwnd + self.params.increase / cwnd
+    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
+        cwnd + self.params.increase * ack.avoidance_count() / cwnd
     }
 
     fn cut(&mut self, event: &Congestion) -> (f64, f64) {
         let kept = event.window * self.params.decrease;
-        (libm::floor(kept).max(2.0), kept.max(1.0))
+        (libm::floor(kept).max(2.0), kept.max(self.params.floor))
     }
 
     fn threshold_after_rto(&mut self, _now: Time, window: f64) -> f64 {
@@ -87,5 +93,24 @@ mod tests {
         let mut reno = Params::default().build(Start { window: 20.0, ssthresh: 100.0 }).unwrap();
         reno.on_rto(Time::ZERO, 20.0);
         assert_eq!((reno.ssthresh(), reno.cwnd()), (10.0, 1.0));
+    }
+
+    #[test]
+    fn counting_bytes_makes_up_for_acks_that_stand_for_two_segments() {
+        let grown = |byte_limit: f64, acks: u32, acked: f64| {
+            let mut reno = Params::default().build(Start { window: 4.0, ssthresh: 8.0 }).unwrap();
+            (0..acks).for_each(|_| reno.on_ack(&Ack { acked, byte_limit, ..Ack::ONE }));
+            reno.cwnd()
+        };
+        // Slow start: four segments acknowledged by two ACKs double the window only where bytes count, up to the limit.
+        assert_eq!([grown(0.0, 2, 2.0), grown(1.0, 2, 2.0), grown(2.0, 2, 2.0), grown(2.0, 1, 4.0)], [6.0, 6.0, 8.0, 6.0]);
+        // Avoidance: a window's worth of segments is one segment more, whatever the ACKs.
+        let avoid = |byte_limit: f64, acks: u32, acked: f64| {
+            let mut reno = Params::default().build(Start { window: 8.0, ssthresh: 8.0 }).unwrap();
+            (0..acks).for_each(|_| reno.on_ack(&Ack { acked, byte_limit, ..Ack::ONE }));
+            reno.cwnd()
+        };
+        assert!((avoid(2.0, 4, 2.0) - avoid(0.0, 8, 1.0)).abs() < 0.05);
+        assert!((avoid(0.0, 4, 2.0) - 8.5).abs() < 0.02);
     }
 }

@@ -132,10 +132,10 @@ fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>)
         None => shortest(from, to, "there")?,
     };
     let back = match (&group.via_back, via) {
-        (Some(_), _) if !group.traffic.is_tcp() => {
+        (Some(_), _) if !group.traffic.comes_back() => {
             return Err(Error::new(format!("{field}.via_back"), "given for traffic over UDP, of which nothing goes back"));
         }
-        _ if !group.traffic.is_tcp() => Vec::new(),
+        _ if !group.traffic.comes_back() => Vec::new(),
         (Some(given), _) => place.ways.along(&format!("{field}.via_back"), &nodes("via_back", given, (to, from))?)?,
         (None, Some(mut via)) => {
             via.reverse();
@@ -186,6 +186,9 @@ fn tcp(field: &str, tcp: &written::Tcp) -> Result<(), Error> {
             return Err(Error::given(at(key), number, "a whole number, 1 to 65535"));
         }
     }
+    if let Some(abc) = tcp.abc.filter(|abc| *abc > 65_535) {
+        return Err(Error::given(at("abc"), abc, "a number of segments, 0 to 65535"));
+    }
     if let Some(control) = &tcp.control {
         let start = sojourn_cc::Start { window: f64::from(tcp.initial_window.unwrap_or(1)), ssthresh: f64::INFINITY };
         if let Err(error) = control.0.build(start) {
@@ -201,7 +204,7 @@ fn times(field: &str, tcp: &written::Tcp) -> Result<(), Error> {
     for (key, time) in [("min_rto", tcp.min_rto), ("max_rto", tcp.max_rto), ("initial_rto", tcp.initial_rto)] {
         time.map(|time| above_zero(at(key), time)).transpose()?;
     }
-    for (key, time) in [("tick", tcp.tick), ("clock_offset", tcp.clock_offset)] {
+    for (key, time) in [("tick", tcp.tick), ("rto_slop", tcp.rto_slop), ("clock_offset", tcp.clock_offset)] {
         time.map(|time| within(at(key), time)).transpose()?;
     }
     if let Some(skew) = tcp.clock_skew_ppm {

@@ -99,6 +99,13 @@ pub struct Group {
     pub tcp: Option<Tcp>,
 }
 
+impl Group {
+    /// Whether its flows sample the round trip.
+    pub(crate) fn has_rtt(&self) -> bool {
+        self.tcp.is_some() || matches!(self.traffic, written::Traffic::Ping(_))
+    }
+}
+
 /// What a TCP flow is made with: a flow's own options over those of the scenario. What neither says is the profile's.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Tcp {

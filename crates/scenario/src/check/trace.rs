@@ -24,15 +24,19 @@ pub(super) fn check(trace: &written::Trace, links: &[Link], groups: &[Group], du
     }
     if let Some(given) = &trace.cwnd {
         let every = every("trace.cwnd.every", given.every)?;
-        made.cwnd = Some(Sampled { links: Vec::new(), flows: find_flows("trace.cwnd.flows", &given.flows, groups, true)?, every });
+        made.cwnd = Some(Sampled {
+            links: Vec::new(),
+            flows: find_flows("trace.cwnd.flows", &given.flows, groups, |group| group.tcp.is_some())?,
+            every,
+        });
     }
     if let Some(given) = &trace.throughput {
         let every = every("trace.throughput.every", given.every)?;
         let links = find_links("trace.throughput.links", &given.links, links, false)?;
-        made.throughput = Some(Sampled { links, flows: find_flows("trace.throughput.flows", &given.flows, groups, false)?, every });
+        made.throughput = Some(Sampled { links, flows: find_flows("trace.throughput.flows", &given.flows, groups, |_| true)?, every });
     }
     if let Some(given) = &trace.rtt {
-        made.rtt = find_flows("trace.rtt.flows", &given.flows, groups, true)?;
+        made.rtt = find_flows("trace.rtt.flows", &given.flows, groups, Group::has_rtt)?;
     }
     Ok(made)
 }
@@ -61,14 +65,14 @@ fn find_links(field: &str, patterns: &[String], links: &[Link], queues: bool) ->
 }
 
 /// The flows that the patterns mean; `tcp` says that only those over TCP will do.
-fn find_flows(field: &str, patterns: &[String], groups: &[Group], tcp: bool) -> Result<Vec<u32>, Error> {
+fn find_flows(field: &str, patterns: &[String], groups: &[Group], traced: fn(&Group) -> bool) -> Result<Vec<u32>, Error> {
     let mut found = Vec::new();
     for (i, pattern) in patterns.iter().enumerate() {
         let at = format!("{field}[{i}]");
         let (mut first, before) = (0, found.len());
         let (name, which) = pattern.rsplit_once('/').unwrap_or((pattern, ""));
         for group in groups {
-            let (flows, fits) = (first..first + group.count, !tcp || group.tcp.is_some());
+            let (flows, fits) = (first..first + group.count, traced(group));
             first = flows.end;
             match which.parse::<u32>() {
                 _ if pattern == "*" && fits => found.extend(flows),

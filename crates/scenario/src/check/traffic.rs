@@ -17,6 +17,10 @@ pub(super) fn check(traffic: &Traffic, field: &str) -> Result<(), Error> {
             paced(field, cbr.rate, cbr.size)?;
             number(at("jitter"), cbr.jitter, 0.0..=1.0, "a number, 0 to 1").map(drop)
         }
+        Traffic::Ping(ping) => {
+            packet(at("size"), ping.size)?;
+            above_zero(at("every"), ping.every).map(drop)
+        }
         Traffic::Poisson(poisson) => paced(field, poisson.rate, poisson.size),
         Traffic::OnOff(onoff) => {
             paced(field, onoff.rate, onoff.size)?;

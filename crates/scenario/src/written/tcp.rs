@@ -46,6 +46,15 @@ pub struct Tcp {
     /// The greatest retransmission timeout, backed off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rto: Option<Duration>,
+    /// Added to every retransmission timeout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rto_slop: Option<Duration>,
+    /// Appropriate byte counting: segments that an ACK may count for in slow start; 0 counts ACKs (RFC 3465).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abc: Option<u32>,
+    /// Whether the window is bounded by the measured bandwidth-delay product (FreeBSD's inflight limit).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inflight_limit: Option<bool>,
     /// The retransmission timeout before the first RTT sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_rto: Option<Duration>,
@@ -107,6 +116,9 @@ impl Tcp {
             ecn,
             min_rto,
             max_rto,
+            rto_slop,
+            abc,
+            inflight_limit,
             initial_rto,
             tick,
             initial_window,
@@ -138,6 +150,8 @@ pub enum Profile {
     Ns2Linux,
     /// Linux.
     Linux,
+    /// FreeBSD 5.3.
+    Freebsd,
 }
 
 /// How losses are repaired.

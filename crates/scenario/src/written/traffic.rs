@@ -22,6 +22,8 @@ pub enum Traffic {
     Web(Web),
     /// Poisson arrivals of TCP transfers.
     Transfers(Transfers),
+    /// UDP packets that come back, each a sample of the round trip.
+    Ping(Ping),
 }
 
 impl Default for Traffic {
@@ -34,7 +36,7 @@ fn bulk_unless_named(schema: &mut Schema) {
     unless_named(schema, "kind", "bulk");
 }
 
-const KINDS: &[&str] = &["bulk", "cbr", "poisson", "onoff", "web", "transfers"];
+const KINDS: &[&str] = &["bulk", "cbr", "poisson", "onoff", "web", "transfers", "ping"];
 
 impl Traffic {
     /// The kind as scenario files name it.
@@ -46,16 +48,22 @@ impl Traffic {
             Traffic::OnOff(_) => KINDS[3],
             Traffic::Web(_) => KINDS[4],
             Traffic::Transfers(_) => KINDS[5],
+            Traffic::Ping(_) => KINDS[6],
         }
     }
 
     /// Whether it runs over TCP.
     pub fn is_tcp(&self) -> bool {
         match self {
-            Traffic::Cbr(_) | Traffic::Poisson(_) => false,
+            Traffic::Cbr(_) | Traffic::Poisson(_) | Traffic::Ping(_) => false,
             Traffic::OnOff(onoff) => onoff.transport == Transport::Tcp,
             Traffic::Bulk(_) | Traffic::Web(_) | Traffic::Transfers(_) => true,
         }
+    }
+
+    /// Whether something of it travels on the way back.
+    pub fn comes_back(&self) -> bool {
+        self.is_tcp() || matches!(self, Traffic::Ping(_))
     }
 }
 
@@ -69,6 +77,7 @@ impl<'de> Deserialize<'de> for Traffic {
             "onoff" => rest.read().map(Traffic::OnOff),
             "web" => rest.read().map(Traffic::Web),
             "transfers" => rest.read().map(Traffic::Transfers),
+            "ping" => rest.read().map(Traffic::Ping),
             other => Err(rest.unknown(other, KINDS)),
         }
     }
@@ -95,6 +104,26 @@ pub struct Cbr {
     /// How much a gap varies, as a part of the mean gap: uniform on gap * (1 - jitter/2 .. 1 + jitter/2); 0 to 1, default 0.
     #[serde(default)]
     pub jitter: f64,
+}
+
+/// UDP packets that come back, each a sample of the round trip.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {
+    /// Time between packets; default "200 ms".
+    #[serde(default = "fifth_of_a_second")]
+    pub every: Duration,
+    /// Size of a packet on the wire, there and back; default "64 B".
+    #[serde(default = "small")]
+    pub size: Bytes,
+}
+
+fn fifth_of_a_second() -> Duration {
+    Duration::from_millis(200)
+}
+
+fn small() -> Bytes {
+    Bytes(64)
 }
 
 /// UDP packets at exponential gaps: a Poisson process.

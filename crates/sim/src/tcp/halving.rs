@@ -71,7 +71,7 @@ impl Sender {
 
     fn fill_halving<O: Outlet>(&mut self, board: &mut Board, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
-        let edge = self.una + u64::from(self.receive_window(call.params)) * mss;
+        let edge = self.una + u64::from(self.bound(call.params)) * mss;
         let mut in_flight = board.still_in_flight(self.una, self.max, mss).div_ceil(mss);
         board.shrinking = board.shrinking.min(in_flight + 1);
         while in_flight < (self.cc.cwnd() as u64).max(board.shrinking) {

@@ -1,6 +1,7 @@
 //! TCP endpoints: what is lost, what is sent again and when. How much may be in flight is the controller's.
 
 mod halving;
+mod inflight;
 pub mod params;
 mod ranges;
 mod receiver;

@@ -72,6 +72,8 @@ pub struct TcpParams {
     pub min_rto: Duration,
     /// Largest RTO, backed off or not (RFC 6298 rule 2.5).
     pub max_rto: Duration,
+    /// Added to every RTO, backed off or not (`FreeBSD`'s `TCPTV_CPU_VAR`).
+    pub rto_slop: Duration,
     /// Clock granularity G (RFC 6298); with `tick_arithmetic` every RTT is counted in these ticks.
     pub tick: Duration,
     /// Integer RTT arithmetic in ticks as in BSD and ns-2.
@@ -112,6 +114,11 @@ pub struct TcpParams {
     pub rate_halving: bool,
     /// Grow only while the congestion window holds the sender back (RFC 7661; Linux).
     pub growth_needs_limit: bool,
+    /// Appropriate byte counting (RFC 3465): the window grows with the bytes acknowledged, in slow start by at most so many
+    /// segments an ACK; 0 counts ACKs.
+    pub abc: u32,
+    /// Bound the window by the measured bandwidth-delay product (`FreeBSD`'s `net.inet.tcp.inflight`).
+    pub inflight_limit: bool,
     /// Fall back to the initial window after an RTO's idle time (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
     /// What data packets say of the round-trip time.
@@ -144,6 +151,7 @@ impl TcpParams {
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),
             max_rto: Duration::from_secs(60),
+            rto_slop: Duration::ZERO,
             tick: Duration::from_millis(1),
             tick_arithmetic: false,
             timestamps: true,
@@ -162,6 +170,8 @@ impl TcpParams {
             counted_pipe: false,
             rate_halving: false,
             growth_needs_limit: true,
+            abc: 0,
+            inflight_limit: false,
             restart_after_idle: true,
             rtt_hint: RttHint::Smoothed,
             clock_offset: 0,
@@ -222,6 +232,28 @@ impl TcpParams {
             max_rto: Duration::from_secs(120),
             delayed_ack: Some(Duration::from_millis(40)),
             basis: WindowBasis::Cwnd,
+            ..Self::rfc()
+        }
+    }
+
+    /// `FreeBSD` 5.3 (`tcp_timer.h`, `tcp_input.c`, `tcp_syncache.c`): a clock of 10 ms, RTO of 30 ms or more with 200 ms on
+    /// top, delayed ACKs of 100 ms, the initial window of RFC 3390, `NewReno` with SACK, ACKs counted and not bytes (those
+    /// came with 8.0: `abc`). Its limit of what is in flight is off here, for it hides the queue (`inflight_limit`).
+    pub fn freebsd() -> Self {
+        TcpParams {
+            mss: 1448,
+            header: 52,
+            recovery: Recovery::Sack,
+            initial_window: 3.0,
+            initial_rto: Duration::from_secs(3),
+            min_rto: Duration::from_millis(30),
+            max_rto: Duration::from_secs(64),
+            rto_slop: Duration::from_millis(200),
+            tick: Duration::from_millis(10),
+            tick_arithmetic: true,
+            delayed_ack: Some(Duration::from_millis(100)),
+            basis: WindowBasis::Cwnd,
+            growth_needs_limit: false,
             ..Self::rfc()
         }
     }

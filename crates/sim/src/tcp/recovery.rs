@@ -174,7 +174,7 @@ impl Sender {
     fn fill_pipe<O: Outlet>(&mut self, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         loop {
-            let edge = self.una + u64::from(self.receive_window(call.params)) * mss;
+            let edge = self.una + u64::from(self.bound(call.params)) * mss;
             let more = self.has_more();
             let Some(board) = &mut self.board else { return };
             if board.pipe >= self.cc.cwnd() as i64 {
@@ -269,7 +269,7 @@ impl Sender {
     /// RFC 6675 section 5 step C: while the pipe leaves room for a segment, send what `NextSeg` gives.
     fn fill_from_board<O: Outlet>(&mut self, board: &mut super::sack::Board, lost: u64, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
-        let edge = self.una + u64::from(self.receive_window(call.params)) * mss;
+        let edge = self.una + u64::from(self.bound(call.params)) * mss;
         let window = (self.cc.cwnd() * mss as f64) as u64;
         while board.in_flight(self.una, self.max, lost.max(self.una)) + mss <= window {
             let hole = board.next_hole(self.una);

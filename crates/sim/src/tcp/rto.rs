@@ -69,7 +69,7 @@ impl RttEstimator {
     /// The timeout now, backed off and bounded.
     #[inline]
     pub fn rto(&self, params: &TcpParams) -> Duration {
-        (self.base.max(params.min_rto) * u64::from(self.backoff)).min(params.max_rto).max(params.tick * 2)
+        (self.base.max(params.min_rto) * u64::from(self.backoff) + params.rto_slop).min(params.max_rto).max(params.tick * 2)
     }
 
     /// The timer expired: twice as long the next time (RFC 6298 rule 5.5).
@@ -100,6 +100,14 @@ impl RttEstimator {
     /// Data begins after a SYN was lost and no sample could be taken (RFC 6298 rule 5.7).
     pub fn after_lost_syn(&mut self) {
         (self.base, self.backoff) = (self.base.max(Duration::from_secs(3)), 1);
+    }
+
+    /// The variation of the RTT, zero before the first sample.
+    pub fn variation(&self, params: &TcpParams) -> Duration {
+        match params.tick_arithmetic {
+            true => Duration::from_nanos((self.rttvar / 4.0 * params.tick.as_nanos() as f64) as u64),
+            false => Duration::from_secs_f64(self.rttvar),
+        }
     }
 
     /// The smoothed RTT, zero before the first sample.
@@ -165,5 +173,15 @@ mod tests {
         // 52 ms sent 3 ms into a tick spans 5 ticks of 10 ms: srtt 5, var 2.5, rto 5 + 4*2.5 = 15 ticks.
         rtt.sample(ms(52), Time::from_nanos(3_000_000), Duration::ZERO, &params);
         assert_eq!(rtt.rto(&params), ms(150));
+    }
+
+    #[test]
+    fn freebsd_adds_200_ms_to_every_timeout() {
+        let params = TcpParams { tick_arithmetic: false, ..TcpParams::freebsd() };
+        let mut rtt = RttEstimator::new(&params);
+        rtt.sample(ms(10), Time::ZERO, Duration::ZERO, &params);
+        assert_eq!(rtt.rto(&params), ms(30 + 200));
+        (0..2).for_each(|_| rtt.back_off(&params));
+        assert_eq!(rtt.rto(&params), ms(4 * 30 + 200));
     }
 }

@@ -1,5 +1,6 @@
 //! The sending endpoint: what goes out, timers, and the common part of every recovery.
 
+use super::inflight::Inflight;
 use super::params::{Handshake, Recovery, RttHint, TcpParams, WindowBasis};
 use super::receiver::SackBlocks;
 use super::rto::RttEstimator;
@@ -90,6 +91,8 @@ pub struct Sender {
     phase: Duration,
     last_sent: Time,
     pub(super) board: Option<Box<Board>>,
+    /// What bounds the window where the stack measures it.
+    inflight: Option<Box<Inflight>>,
     /// What it counted.
     pub stats: SenderStats,
     /// The RTT sample of this call, if there was one.
@@ -152,6 +155,7 @@ impl Sender {
             syns: 0,
             phase,
             last_sent: Time::ZERO,
+            inflight: params.inflight_limit.then(Box::default),
             board: (params.recovery == Recovery::Sack).then(Box::default),
             stats: SenderStats::default(),
             fresh_rtt: None,
@@ -380,6 +384,12 @@ impl Sender {
         if self.window == u16::MAX { params.window } else { params.window.min(u32::from(self.window)) }
     }
 
+    /// The receive window, and the stack's own limit where it has one.
+    pub(super) fn bound(&self, params: &TcpParams) -> u32 {
+        let window = self.receive_window(params);
+        self.inflight.as_ref().map_or(window, |inflight| window.min(inflight.segments(params.mss)))
+    }
+
     /// New data is acknowledged outside recovery: advance, sample, restart the timer.
     #[inline]
     pub(super) fn advance<O: Outlet>(&mut self, ack: &Packet, echo: bool, call: &mut Call<O>) {
@@ -402,6 +412,10 @@ impl Sender {
                 self.mark_backoff = false;
             }
             self.sample_rtt(call.now.since(sent), sent, call);
+        }
+        if let Some(inflight) = &mut self.inflight {
+            let rtt = (self.rtt.srtt(), self.rtt.variation(call.params));
+            inflight.on_ack(call.now, self.una, rtt, call.params.tick, call.params.mss);
         }
         self.restart_timer(call);
     }
@@ -426,9 +440,17 @@ impl Sender {
             in_flight,
             window_limited: full && !echo,
             recovering: self.state == State::Recovery,
+            byte_limit: self.byte_limit(params),
             una: self.una,
             next: self.max,
         });
+    }
+
+    /// How many segments an ACK may count for in slow start: after a timeout one, until what was sent before it has
+    /// arrived (RFC 3465 section 2.3).
+    fn byte_limit(&self, params: &TcpParams) -> f64 {
+        let after_timeout = self.last == Action::Timeout && self.una < self.recover;
+        if after_timeout { f64::from(params.abc.min(1)) } else { f64::from(params.abc) }
     }
 
     fn sample_rtt<O>(&mut self, rtt: Duration, sent: Time, call: &Call<O>) {
@@ -511,7 +533,7 @@ impl Sender {
     #[inline]
     pub(super) fn send_new<O: Outlet>(&mut self, burst: u32, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
-        let window = (self.cc.cwnd() as u64 + u64::from(self.inflation)).min(u64::from(self.receive_window(call.params)));
+        let window = (self.cc.cwnd() as u64 + u64::from(self.inflation)).min(u64::from(self.bound(call.params)));
         let edge = self.una.saturating_add(window.saturating_mul(mss));
         let mut sent = 0;
         while self.next < self.limit {
@@ -544,7 +566,7 @@ impl Sender {
         }
         let length = mss.min(self.limit.saturating_sub(self.next));
         let end = self.next + length - self.una;
-        let fits = end <= u64::from(self.receive_window(call.params)) * mss && end as f64 <= allowed;
+        let fits = end <= u64::from(self.bound(call.params)) * mss && end as f64 <= allowed;
         if length > 0 && fits {
             self.output(self.next, call);
             self.next += length;

@@ -1,0 +1,66 @@
+"""Controllers as transfer functions of python-control, from the parameters that the algorithms take.
+
+From the queue in packets (RED, PI, REM) or from the load (LED) to the probability.
+"""
+
+from __future__ import annotations
+
+import math
+
+import control
+
+from sojourn.errors import UserError
+
+
+def led(interval: float, weight: float = 0.05, low: float = 0.8, high: float = 1.2) -> control.TransferFunction:
+    """LED: a lag with the pole -ln(1 - weight)/interval."""
+    if not (0 < weight < 1 and interval > 0 and high > low):
+        given = f"weight {weight}, interval {interval}, {low}..{high}"
+        raise UserError(f"led: given {given}: taken is 0 < weight < 1, interval > 0, low < high")
+    return control.tf([1 / (high - low)], [-interval / math.log1p(-weight), 1])
+
+
+def red(capacity: float, weight: float, max_p: float, low: float, high: float) -> control.TransferFunction:
+    """RED: a lag with the pole -C ln(1 - weight), one sample a packet."""
+    return control.tf([max_p / (high - low)], [-1 / (capacity * math.log1p(-weight)), 1])
+
+
+def pi(a: float, b: float, interval: float) -> control.TransferFunction:
+    """PI as K (s/z + 1)/s, from the sampled gains."""
+    gain, zero = (a - b) / interval, 2 * (a - b) / ((a + b) * interval)
+    return control.tf([gain / zero, gain], [1, 0])
+
+
+def rem(gamma: float, phi: float, alpha: float, interval: float) -> control.TransferFunction:
+    """REM at a small price: a PI with its zero at alpha/interval."""
+    gain = math.log(phi) * gamma / interval
+    return control.tf([gain * interval, gain * alpha], [1, 0])
+
+
+def design_pi(flows: float, capacity: float, rtt: float, interval: float, beta: float = 0.5) -> tuple[float, float]:
+    """The gains a and b for at least `flows` flows and at most `rtt` seconds; beta is crossover times rtt."""
+    zero = 2 * flows / (rtt**2 * capacity)
+    gain = beta / rtt * math.hypot(1, beta) * 4 * flows**2 / (rtt * capacity) ** 3
+    return gain * (1 / zero + interval / 2), gain * (1 / zero - interval / 2)
+
+
+def lag_margin(gain: float, pole: float, rtt: float) -> float:
+    """Delay margin of `gain / (1 + s/pole)` with the dead time `rtt`: infinite without a crossover."""
+    if gain <= 1:
+        return math.inf
+    crossover = pole * math.sqrt(gain**2 - 1)
+    return (math.pi - math.atan(crossover / pole)) / crossover - rtt
+
+
+def led_margin(
+    flows: float, capacity: float, rtt: float, *, weight: float = 0.05, span: float = 0.4, interval: float | None = None
+) -> float:
+    """Delay margin of LED with the queue neglected, the form behind the paper's figures 2 to 4."""
+    pole = -math.log1p(-weight) / (rtt if interval is None else interval)
+    return lag_margin((rtt * capacity) ** 2 / (4 * flows**2 * span), pole, rtt)
+
+
+def red_margin(flows: float, capacity: float, rtt: float, *, slope: float, weight: float) -> float:
+    """Delay margin of RED where its own average is the slowest part."""
+    pole = -capacity * math.log1p(-weight)
+    return lag_margin((rtt * capacity) ** 3 / (4 * flows**2) * slope, pole, rtt)

@@ -1,0 +1,263 @@
+"""What is controlled: flows and a queue, as the fluid model and as linear systems.
+
+Two linear forms of the same equations. The *textbook* form (Hollot, Misra, Towsley and Gong 2001) takes the window one
+round trip ago for the present one and the round trip for constant; it is rational apart from its dead time. The *exact*
+form keeps both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import control
+import numpy as np
+import numpy.typing as npt
+
+from sojourn.errors import UserError
+from sojourn.scenario import Scenario, Source, load
+
+Array = npt.NDArray[np.float64]
+Complexes = npt.NDArray[np.complex128]
+
+_UNITS = {
+    "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "s": 1.0, "ms": 1e-3, "us": 1e-6,
+    "ns": 1e-9, "min": 60.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "packets": 1.0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Like flows: how many, and their round-trip time without the queue in seconds."""
+
+    flows: float
+    delay: float
+
+
+@dataclass(frozen=True)
+class Plant:
+    """Flows and the link they share: packets a second, the limit in packets, the packet in bytes."""
+
+    classes: tuple[Flows, ...]
+    capacity: float
+    limit: float = float("inf")
+    packet: float = 1000.0
+    drops: bool = False
+    mean_packet: float = 0.0
+    link_delay: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, flows: float, capacity: float, delay: float, **more: Any) -> Plant:
+        """One class of flows."""
+        return cls((Flows(flows, delay),), capacity, **more)
+
+    @property
+    def flows(self) -> float:
+        """All flows."""
+        return sum(each.flows for each in self.classes)
+
+    def to_json(self) -> str:
+        """As the engine reads it."""
+        tree: dict[str, Any] = {
+            "classes": [{"flows": c.flows, "delay": c.delay} for c in self.classes], "capacity": self.capacity,
+            "packet": self.packet, "drops": self.drops, "link_delay": self.link_delay,
+            "mean_packet": self.mean_packet or self.packet,
+        }  # fmt: skip
+        if np.isfinite(self.limit):
+            tree["limit"] = self.limit
+        return json.dumps(tree)
+
+    def with_(self, **changes: Any) -> Plant:
+        """Another plant that differs in some fields."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where the loop rests; `window` in packets, `rtts` in seconds, a class each."""
+
+    queue: float
+    utilization: float
+    load: float
+    probability: float
+    window: float
+    rtts: tuple[float, ...]
+    interval: float | None = None
+
+    @classmethod
+    def from_json(cls, text: str) -> Point:
+        """As the engine writes it."""
+        tree = json.loads(text)
+        return cls(**(tree | {"rtts": tuple(tree["rtts"])}))
+
+
+def quantity(value: Any) -> float:
+    """A quantity of a resolved scenario in its base unit."""
+    if isinstance(value, (int, float)):
+        return float(value)
+    number, _, unit = str(value).partition(" ")
+    return float(number) * _UNITS[unit]
+
+
+@dataclass(frozen=True)
+class Managed:
+    """A scenario's link with its queue, as the fluid model sees it."""
+
+    scenario: Scenario
+    link: str
+    queue: dict[str, Any]
+    plant: Plant
+
+
+def managed(source: Source, link: str | None = None) -> Managed:
+    """The plant around a link of a scenario: its TCP flows with their round trips, what else takes of the link."""
+    scenario = load(source)
+    tree = scenario.resolved()
+    index = _chosen(tree, link, scenario.label)
+    chosen = tree["links"][index]
+    groups = [group for group in tree["groups"] if index in group["forward"]]
+    bulk = [g for g in groups if g.get("tcp") and g["traffic"]["kind"] == "bulk"]
+    if not bulk:
+        where = f"{scenario.label}: links.{chosen['name']}"
+        raise UserError(f"{where}: no endless TCP flows take it: the model has nothing to steer")
+    packet = float(np.average([_wire(g) for g in bulk], weights=[g["count"] for g in bulk]))
+    rate = quantity(chosen["rate"])
+    notes: list[str] = []
+    taken = 0.0
+    for group in groups:
+        if group not in bulk:
+            taken += _mean_rate(group, notes)
+    if taken >= rate:
+        raise UserError(f"{scenario.label}: traffic that does not yield takes {taken:.4g} of {rate:.4g} bit/s")
+    classes = tuple(Flows(count, delay) for g in bulk for count, delay in _round_trips(tree, g, packet))
+    queue = dict(chosen["queue"]["aqm"])
+    number, _, unit = str(chosen["queue"]["limit"]).partition(" ")
+    limit = float(number) * _UNITS[unit] / (1.0 if unit == "packets" else packet)
+    ecn = bool(chosen["queue"]["ecn"]) and all(g["tcp"]["options"].get("ecn") for g in bulk)
+    plant = Plant(
+        classes, (rate - taken) / (8 * packet), limit, packet, not ecn, float(tree["packet"]),
+        quantity(chosen["delay"]), tuple(notes),
+    )  # fmt: skip
+    return Managed(scenario, str(chosen["name"]), queue, plant)
+
+
+def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:
+    names = [each["name"] for each in tree["links"] if each.get("rate") and each.get("queue")]
+    if link is None:
+        used = {i for group in tree["groups"] for i in group["forward"]}
+        rates = {i: quantity(each["rate"]) for i, each in enumerate(tree["links"]) if i in used and each.get("rate")}
+        if not rates:
+            raise UserError(f"{label}: no link with a rate is used")
+        return min(rates, key=lambda i: rates[i])
+    for i, each in enumerate(tree["links"]):
+        if each["name"] == link and each.get("rate"):
+            return i
+    raise UserError(f'{label}: link "{link}": taken are {", ".join(names)}')
+
+
+def _wire(group: Mapping[str, Any]) -> float:
+    options = group["tcp"]["options"]
+    usual = "1000 B" if options.get("profile") == "ns2" else "1460 B"
+    return quantity(options.get("mss", usual)) + quantity(options.get("header", "40 B"))
+
+
+def _mean_rate(group: Mapping[str, Any], notes: list[str]) -> float:
+    """What traffic that the model does not steer takes on average, in bit/s; what it can't know goes into the notes."""
+    traffic, count = group["traffic"], group["count"]
+    if traffic["kind"] == "cbr":
+        return float(count * quantity(traffic["rate"]))
+    if traffic["kind"] == "onoff" and not group.get("tcp"):
+        on, off = quantity(traffic["on"]), quantity(traffic["off"])
+        return float(count * quantity(traffic["rate"]) * on / (on + off))
+    notes.append(f"{group['name']} ({traffic['kind']}) is left out: short transfers have no steady window")
+    return 0.0
+
+
+def _values(value: Any, count: int) -> Array:
+    """The values that a field of a group takes, at most some twenty of them, for classes of the model."""
+    if value is None:
+        return np.zeros(count)
+    if isinstance(value, Mapping):
+        bounds = value.get("uniform") or value.get("spread")
+        if bounds:
+            low, high = (quantity(v) for v in bounds)
+            middle = (np.arange(count) + 0.5) / count if "uniform" in value else np.linspace(0, 1, count)
+            return np.asarray(low + (high - low) * middle)
+        if "step" in value:
+            steps = np.arange(count, dtype=np.float64)
+            return quantity(value.get("first", 0)) + quantity(value["step"]) * steps
+        if "lognormal" in value:
+            from scipy.stats import norm
+
+            spread = norm.ppf((np.arange(count) + 0.5) / count) * value["lognormal"]["sigma"]
+            return np.asarray(quantity(value["lognormal"]["median"]) * np.exp(spread))
+    if isinstance(value, list):
+        return np.array([quantity(value[i % len(value)]) for i in range(count)])
+    return np.full(count, quantity(value))
+
+
+def _round_trips(tree: Mapping[str, Any], group: Mapping[str, Any], packet: float) -> list[tuple[float, float]]:
+    """Classes of a group: counts and round-trip times, with the time to send a packet and its acknowledgement."""
+    header = quantity(group["tcp"]["options"].get("header", "40 B"))
+    fixed = 0.0
+    for links, size in ((group["forward"], packet), (group["back"], header)):
+        for i in links:
+            link = tree["links"][i]
+            fixed += quantity(link["delay"]) + (8 * size / quantity(link["rate"]) if link.get("rate") else 0.0)
+    count = int(group["count"])
+    delays: Array = np.full(count, fixed)
+    for side in ("access", "egress"):
+        own = group.get(side)
+        if own:
+            delays = delays + 2 * _values(own.get("delay"), count)
+            if own.get("rate"):
+                delays = delays + 8 * (packet + header) / _values(own["rate"], count)
+    delays = np.maximum(np.sort(delays), 1e-5)
+    parts = np.array_split(delays, min(count, 8)) if np.ptp(delays) > 1e-9 else [delays]
+    return [(float(len(part)), float(np.mean(part))) for part in parts]
+
+
+def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, Complexes]:
+    """The exact small-signal plant: from the probability to the queue (packets) and to the load, at `omega` rad/s."""
+    s: npt.NDArray[Any] = 1j * np.asarray(omega, dtype=np.float64)
+    window, capacity = point.window, plant.capacity
+    felt: npt.NDArray[Any] = np.zeros_like(s)  # what the probability does to the arrivals, the queue held
+    moved: npt.NDArray[Any] = np.zeros_like(s)  # what a longer queue does to them
+    for each, rtt in zip(plant.classes, point.rtts, strict=True):
+        delay = np.exp(-s * rtt)
+        pole = s + (1 + delay) / (rtt * window)
+        felt += each.flows / rtt * (-(window**2) / (2 * rtt) * delay) / pole
+        moved -= each.flows / rtt * (1 - delay) / (rtt**2 * capacity) / pole
+        moved -= each.flows * window / (rtt**2 * capacity)
+    passing = (1 - point.probability) if plant.drops else 1.0
+    if point.queue <= 0:
+        none: Complexes = np.zeros(len(s), dtype=np.complex128)
+        return none, np.asarray(felt / capacity, dtype=np.complex128)
+    # s q = passing * arrivals, less what is dropped of them.
+    lost = point.load * capacity if plant.drops else 0.0
+    queue = (passing * felt - lost) / (s - passing * moved)
+    return np.asarray(queue, dtype=np.complex128), np.asarray((felt + moved * queue) / capacity, dtype=np.complex128)
+
+
+@dataclass(frozen=True)
+class Textbook:
+    """The rational plants of one class (negative feedback's sign left out) and their dead time in seconds."""
+
+    window: control.TransferFunction
+    queue: control.TransferFunction
+    load: control.TransferFunction
+    load_kept: control.TransferFunction
+    dead_time: float
+
+
+def textbook(flows: float, capacity: float, rtt: float) -> Textbook:
+    """From the probability to window, queue, load with the queue neglected, and load with it kept."""
+    pole, gain = 2 * flows / (rtt**2 * capacity), capacity**2 / (2 * flows)
+    window = control.tf([rtt * capacity**2 / (2 * flows**2)], [1, pole])
+    queue = control.tf([gain], np.polymul([1, pole], [1, 1 / rtt]))
+    load = control.tf([capacity / (2 * flows)], [1, pole])
+    kept = control.tf([gain / capacity, 0], np.polymul([1, pole], [1, 1 / rtt]))
+    return Textbook(window, queue, load, kept, rtt)

@@ -1,0 +1,129 @@
+"""Bode, Nyquist, pole-zero and stability plots, and the model over what packets did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import control
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+from scipy.signal import welch
+
+from sojourn.analysis.loop import LimitCycle, Loop
+from sojourn.analysis.margins import Margins
+from sojourn.plots.style import COLUMN, PAGE, figure, style_of
+
+Array = npt.NDArray[np.float64]
+Complexes = npt.NDArray[np.complex128]
+
+
+def bode(loops: Mapping[str, tuple[Array, Complexes]]) -> Figure:
+    """Gain and phase of open loops against frequency."""
+    with figure(PAGE / 2 + 0.5, 3.6) as made:
+        top, bottom = made.subplots(2, 1, sharex=True)
+        for i, (label, (omega, value)) in enumerate(loops.items()):
+            color = style_of(i).color
+            top.loglog(omega, np.abs(value), color=color, label=label)
+            bottom.semilogx(omega, np.degrees(np.unwrap(np.angle(value))), color=color)
+        top.axhline(1, color="#555555", linewidth=0.8)
+        bottom.axhline(-180, color="#555555", linewidth=0.8)
+        bottom.set_ylim(bottom=-540)
+        top.set(ylabel="loop gain")
+        bottom.set(ylabel="phase (°)", xlabel="frequency (rad/s)")
+        if len(loops) > 1:
+            top.legend()
+        return made
+
+
+def nyquist(loops: Mapping[str, tuple[Array, Complexes]]) -> Figure:
+    """Open loops in the complex plane, around -1."""
+    with figure(COLUMN, 3.2) as made:
+        axes = made.add_subplot()
+        for i, (label, (_, value)) in enumerate(loops.items()):
+            near = np.where(np.abs(value) < 6, value, np.nan)
+            axes.plot(near.real, near.imag, color=style_of(i).color, label=label)
+        axes.plot([-1], [0], marker="+", color="black", markersize=9, linestyle="none")
+        axes.set(xlabel="real part", ylabel="imaginary part", xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
+        if len(loops) > 1:
+            axes.legend()
+        return made
+
+
+def pole_zero(system: control.TransferFunction) -> Figure:
+    """Poles and zeros of a rational system of python-control."""
+    with figure(COLUMN, 3.0) as made:
+        axes = made.add_subplot()
+        poles, zeros = np.atleast_1d(system.poles()), np.atleast_1d(system.zeros())
+        axes.plot(poles.real, poles.imag, marker="x", linestyle="none", color=style_of(1).color, label="poles")
+        axes.plot(
+            zeros.real, zeros.imag, marker="o", markerfacecolor="none", linestyle="none", color=style_of(0).color,
+            label="zeros",
+        )  # fmt: skip
+        axes.axvline(0, color="#555555", linewidth=0.8)
+        axes.set(xlabel="real part (rad/s)", ylabel="imaginary part (rad/s)")
+        axes.legend()
+        return made
+
+
+def region(flows: Array, rtt: Array, margin: Array, title: str = "") -> Figure:
+    """A map of the delay margin over flows (across) and round trip (up): `margin[i, j]` is at `rtt[i]`, `flows[j]`."""
+    with figure(COLUMN + 0.5, 3.0) as made:
+        axes = made.add_subplot()
+        shown = np.clip(np.where(np.isinf(margin), 1.0, margin), -0.2, 1.0)
+        mesh = axes.pcolormesh(flows, rtt * 1e3, shown, cmap="RdYlGn", vmin=-0.5, vmax=1.0, shading="nearest")
+        if np.any(margin < 0) and np.any(margin > 0):
+            axes.contour(flows, rtt * 1e3, np.clip(margin, -1, 1), levels=[0.0], colors="black", linewidths=1.0)
+        made.colorbar(mesh, label="delay margin (s), 1 and more as 1")
+        axes.set(xlabel="flows", ylabel="round-trip time (ms)", title=title)
+        return made
+
+
+def trajectories(packets: Mapping[str, Array], fluid: Mapping[str, Array], until: float) -> Figure:
+    """The queue of the packet simulation and of the fluid model over time."""
+    with figure(PAGE, 2.6) as made:
+        axes = made.add_subplot()
+        axes.plot(packets["t"], packets["packets"], color="#999999", linewidth=0.6, label="packets")
+        axes.plot(fluid["t"], fluid["queue"], color=style_of(1).color, label="fluid model")
+        axes.set(xlabel="time (s)", ylabel="waiting packets", xlim=(0, until))
+        axes.set_ylim(bottom=0)
+        axes.legend(loc="upper right")
+        return made
+
+
+def queue_spectrum(t: Array, packets: Array, warmup: float) -> tuple[Array, Array]:
+    """The measured queue's spectrum: Hz, packets² per Hz."""
+    kept = packets[t >= warmup]
+    step = float(np.median(np.diff(t)))
+    f, power = welch(kept, fs=1 / step, nperseg=min(len(kept), max(256, int(20 / step))), detrend="linear")
+    return np.asarray(f[1:]), np.asarray(power[1:])
+
+
+def spectrum(f: Array, power: Array, found: Margins | None, cycle: LimitCycle | None) -> Figure:
+    """The measured spectrum with the predicted crossover and limit cycle."""
+    with figure(PAGE / 2 + 0.5, 2.7) as made:
+        axes = made.add_subplot()
+        axes.loglog(f, power, color=style_of(0).color, linewidth=0.9, label="queue as measured")
+        if found is not None and not math.isnan(found.gain_crossover):
+            at = found.gain_crossover / (2 * math.pi)
+            axes.axvline(at, color=style_of(2).color, linestyle="--", label="predicted crossover")
+        if cycle is not None:
+            axes.axvline(cycle.hertz, color=style_of(1).color, label="predicted limit cycle")
+        axes.set(xlabel="frequency (Hz)", ylabel="spectrum (packets²/Hz)")
+        axes.legend(fontsize=6.5)
+        return made
+
+
+def grid(loop: Loop, points: int = 1500) -> tuple[Array, Complexes]:
+    """A loop's response over the frequencies that matter."""
+    low, high = loop.band()
+    omega = np.geomspace(max(low, 1e-3 * high), high, points)
+    return omega, loop.response(omega)
+
+
+def draw_all(loop: Loop) -> dict[str, Any]:
+    """Bode and Nyquist plots of one loop."""
+    table = {"loop": grid(loop)}
+    return {"bode": bode(table), "nyquist": nyquist(table)}

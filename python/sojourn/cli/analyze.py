@@ -1,0 +1,150 @@
+"""The command that sets the model beside the packets: `analyze`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from sojourn.analysis import LimitCycle, Loop, Managed, Margins, Point, managed, rests
+from sojourn.cli.output import out, say_written
+from sojourn.cli.runs import Set, load_changed
+from sojourn.errors import ScenarioError, UserError
+from sojourn.plots import save_figure
+from sojourn.record import Record
+from sojourn.running import run as run_scenario
+from sojourn.scenario import Scenario
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(analyze)
+
+
+def analyze(
+    file: Annotated[Path, typer.Argument(help="A scenario file.")],
+    link: Annotated[str | None, typer.Option("--link", help="The link (default: the slowest that is used).")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the packet simulation.")] = None,
+    change: Set = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures.")] = None,
+) -> None:
+    """Prints a queue law's margins beside what the packets did."""
+    scenario = load_changed(file, change)
+    chosen = managed(scenario, link)
+    if chosen.queue.get("aqm") == "external":
+        where = f"{file}: links.{chosen.link}.queue"
+        raise UserError(f"{where}: a law in Python is analyzed from Python: sojourn.analysis.Loop")
+    loop = Loop(chosen.queue, chosen.plant)
+    record = run_scenario(_traced(scenario, chosen.link), seed)
+    point, why = rests(loop)
+    found, cycle, reason = _linear(loop) if point else (None, None, "")
+    shown = chosen.queue["aqm"]
+    out.print(f"{scenario.get('name', file.stem)}: {shown} on {chosen.link}, {_plant(chosen)}", markup=False)
+    out.print(_table(chosen, record, point))
+    said = [why or reason] if why or reason else []
+    if found:
+        out.print(f"margins: {found.describe()}", markup=False)
+        said += _cycle_words(found, cycle)
+    for caution in said + (loop.cautions(point) if point else list(chosen.plant.notes)):
+        out.print(f"note: {caution}", markup=False)
+    peak = _peak(record, chosen.link)
+    if peak:
+        out.print(f"the measured queue swings most at {peak:.3g} Hz ({2 * math.pi * peak:.3g} rad/s)", markup=False)
+    if out_dir is not None:
+        say_written(_draw(loop, chosen, record, point, found, cycle, out_dir))
+
+
+def _traced(scenario: Scenario, link: str) -> Scenario:
+    traced = scenario.copy()
+    traced.set("trace.queue", {"links": [link], "every": "10 ms"})
+    return traced
+
+
+def _linear(loop: Loop) -> tuple[Margins | None, LimitCycle | None, str]:
+    """Margins and the limit cycle, or why there are none."""
+    try:
+        return loop.margins(), loop.limit_cycle(), ""
+    except ScenarioError as error:
+        return None, None, str(error)
+
+
+def _plant(chosen: Managed) -> str:
+    plant = chosen.plant
+    delays = [each.delay * 1e3 for each in plant.classes]
+    low, high = min(delays), max(delays)
+    spread = f"{low:.3g} ms" if high - low < 0.1 else f"{low:.3g} to {high:.3g} ms"
+    mode = "drops" if plant.drops else "marks"
+    return f"{plant.flows:g} flows, {plant.capacity:.4g} packets/s, round trip {spread} without the queue, {mode}"
+
+
+def _table(chosen: Managed, record: Record, point: Point | None) -> Table:
+    """Equilibrium beside the means of the packet simulation."""
+    table = Table(title="the model's rest beside the packets' means", title_justify="left")
+    for name in ("", "model", "packets"):
+        table.add_column(name, justify="left" if not name else "right")
+    at = record.value(f'links."{chosen.link}"')
+    lost = (at["dropped_total"] + (0 if chosen.plant.drops else at["marked"])) / max(at["arrived"], 1)
+    rows: list[tuple[str, float | None, float | None]] = [
+        ("queue (packets)", point.queue if point else None, at["queue"]["mean"]),
+        ("its deviation (packets)", None, at["queue"]["sd"]),
+        ("utilization (%)", 100 * point.utilization if point else None, 100 * (at["utilization"] or 0.0)),
+        ("struck (%)", 100 * point.probability if point else None, 100 * lost),
+        ("round trip (ms)", 1e3 * float(np.mean(point.rtts)) if point else None, _rtt(record)),
+        ("window (packets)", point.window if point else None, None),
+    ]
+    for name, model, packets in rows:
+        table.add_row(name, *("–" if v is None or math.isnan(v) else f"{v:.4g}" for v in (model, packets)))
+    return table
+
+
+def _rtt(record: Record) -> float | None:
+    means = [g["rtt_ms"]["mean"] for g in record["groups"] if g.get("rtt_ms")]
+    return float(np.mean(means)) if means else None
+
+
+def _cycle_words(found: Margins, cycle: LimitCycle | None) -> list[str]:
+    if cycle is None:
+        return [] if found.stable else ["the model does not swing regularly, though it does not rest either"]
+    text = f"the model's limit cycle: {cycle.amplitude:.3g} packets to each side at {cycle.hertz:.3g} Hz"
+    return [text + (", from an empty start, although small swings die out" if found.stable else "")]
+
+
+def _series(record: Record, link: str) -> dict[str, Any]:
+    return record.series[f"queue/{link}"]
+
+
+def _peak(record: Record, link: str) -> float:
+    """Where the spectrum of the queue, times frequency, is highest: which swings carry most."""
+    from sojourn.analysis.plots import queue_spectrum
+
+    series = _series(record, link)
+    if np.ptp(series["packets"]) == 0:
+        return 0.0
+    f, power = queue_spectrum(series["t"], series["packets"], float(record["warmup_s"]))
+    return float(f[np.argmax(f * power)])
+
+
+def _draw(
+    loop: Loop, chosen: Managed, record: Record, point: Point | None, found: Margins | None, cycle: LimitCycle | None,
+    folder: Path,
+) -> list[Path]:  # fmt: skip
+    from sojourn.analysis import plots
+
+    series, duration = _series(record, chosen.link), float(record["duration_s"])
+    written: list[Path] = []
+    try:
+        fluid = loop.simulate(duration)
+    except ScenarioError as error:
+        out.print(f"note: no trajectory: {error}", markup=False)
+    else:
+        written += save_figure(plots.trajectories(series, fluid, duration), folder, "trajectory")
+    f, power = plots.queue_spectrum(series["t"], series["packets"], float(record["warmup_s"]))
+    written += save_figure(plots.spectrum(f, power, found, cycle), folder, "spectrum")
+    if point is not None and found is not None:
+        for name, drawn in plots.draw_all(loop).items():
+            written += save_figure(drawn, folder, name)
+    return written

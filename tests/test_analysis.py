@@ -1,0 +1,268 @@
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+
+from sojourn import UserError
+from sojourn.analysis import (
+    Loop,
+    Plant,
+    Point,
+    hurst,
+    laws,
+    linear_plant,
+    managed,
+    margins,
+    plots,
+    rational,
+    rests,
+    stability_map,
+    textbook,
+)
+from sojourn.cli import main
+from sojourn.papers.theory import onoff_load
+
+SMALL = """
+name = "small"
+duration = "20 s"
+warmup = "5 s"
+packet = "1040 B"
+[[links]]
+name = "up"
+from = "A"
+to = "B"
+rate = "5 Mbit/s"
+delay = "20 ms"
+queue = { aqm = "red", limit = "200 packets", min = 5, max = 30, weight = 0.01 }
+duplex = true
+[tcp]
+profile = "ns2"
+mss = "1000 B"
+window = "128 packets"
+[[flows]]
+name = "ftp"
+count = 6
+from = "A"
+to = "B"
+access = { delay = { uniform = ["1 ms", "10 ms"] } }
+traffic = { kind = "bulk" }
+"""
+
+
+def test_an_integrator_with_dead_time_has_the_margins_of_the_textbook():
+    gain, dead = 2.0, 0.3
+    import control
+
+    found = margins(rational(control.tf([gain], [1, 0]), dead), integrators=1)
+    assert found.stable
+    assert found.gain_crossover == pytest.approx(gain, rel=1e-9)
+    assert found.phase == pytest.approx(90 - math.degrees(gain * dead), rel=1e-9)
+    assert found.delay == pytest.approx(math.pi / 2 / gain - dead, rel=1e-9)
+    assert found.gain == pytest.approx(math.pi / 2 / (gain * dead), rel=1e-6)
+    slow = margins(rational(control.tf([gain], [1, 0]), 1.0), integrators=1)
+    assert not slow.stable
+    assert slow.delay == pytest.approx(math.pi / 2 / gain - 1.0, rel=1e-9)
+    assert slow.describe().startswith("unstable")
+
+
+def test_delay_margins_of_led_are_those_of_its_lag_with_exact_dead_time():
+    for n, expected in [(1, -0.039), (2, 0.024), (5, 0.567), (9, 6.438)]:
+        assert laws.led_margin(n, 200, 0.06) == pytest.approx(expected, abs=6e-4)
+        lag = laws.led(0.06) * (0.06 * 200) ** 2 / (4 * n**2)
+        assert margins(rational(lag, 0.06)).delay == pytest.approx(laws.led_margin(n, 200, 0.06), rel=1e-6)
+    assert laws.led_margin(10, 200, 0.06) == math.inf
+    assert laws.led_margin(30, 187.5, 0.2, span=0.7) == math.inf
+    assert laws.red_margin(30, 187.5, 0.2, slope=0.1, weight=0.002) == pytest.approx(5.58, abs=0.005)
+
+
+def test_pi_designed_by_the_rule_has_the_margin_of_the_rule():
+    a, b = laws.design_pi(60, 3750, 0.246, 1 / 160, beta=0.5207 * 0.246)
+    assert (a, b) == (pytest.approx(1.824e-5, abs=5e-9), pytest.approx(1.818e-5, abs=5e-9))
+    plant = textbook(60, 3750, 0.246)
+    found = margins(rational(plant.queue * laws.pi(a, b, 1 / 160), plant.dead_time), integrators=1)
+    assert found.phase == pytest.approx(75.4, abs=0.1)
+    assert found.gain_crossover == pytest.approx(0.5207, rel=2e-3)
+
+
+def test_red_has_hollots_check_values():
+    plant = textbook(60, 3750, 0.246)
+    import control
+
+    law = control.tf([1.86e-4], [1 / 0.005, 1])
+    found = margins(rational(plant.queue * law))
+    assert found.gain_crossover == pytest.approx(0.0502, abs=1e-4)
+    assert found.phase == pytest.approx(89.6, abs=6.0)
+
+
+def test_the_code_of_pi_answers_like_its_transfer_function():
+    a, b = laws.design_pi(60, 3750, 0.246, 1 / 170, beta=0.3)
+    queue = {"aqm": "pi", "a": a, "b": b, "target": 172.5}
+    loop = Loop(queue, Plant.of(60, 3750, 0.2))
+    omega = np.geomspace(0.01, 5, 20)
+    measured, load = loop.law(omega)
+    exact = rational(laws.pi(a, b, 1 / 170))(omega)
+    assert np.all(load == 0)
+    assert np.max(np.abs(measured / exact * np.exp(0.5j * omega / 170) - 1)) < 1e-3
+    # A designed gain comes from the same rule.
+    same = Loop({"aqm": "pi", "design": {"flows": 60, "rtt": "246 ms", "beta": 0.3}, "target": 172.5}, loop.plant)
+    assert np.allclose(same.law(omega)[0], measured, rtol=1e-6)
+
+
+def test_the_exact_plant_tends_to_the_textbook_one_at_low_frequencies():
+    plant = Plant.of(60, 3750, 0.2)
+    point = Point(172.5, 1.0, 1.0, 2 / 15.375**2, 15.375, (0.246,))
+    omega = np.array([1e-4])
+    queue, _ = linear_plant(plant, point, omega)
+    assert abs(queue[0] / rational(-textbook(60, 3750, 0.246).queue)(omega)[0]) == pytest.approx(1, rel=1e-3)
+
+
+def test_the_fluid_model_agrees_with_an_independent_solver_of_delay_equations():
+    ddeint = pytest.importorskip("ddeint").ddeint
+    flows, capacity, delay, weight = 10.0, 500.0, 0.08, 0.02
+    low, high, top = 5.0, 45.0, 0.2
+
+    def probability(average):
+        return top * min(max((average - low) / (high - low), 0.0), 1.0)
+
+    def slopes(y, t):
+        window, queue, average = y(t)
+        rtt = delay + max(queue, 0) / capacity
+        old_window, old_queue, old_average = y(t - rtt)
+        arriving = flows * window / rtt
+        grow = 1 / rtt - window * old_window * probability(old_average) / (2 * (delay + max(old_queue, 0) / capacity))
+        rise = arriving - capacity if queue > 0 else max(arriving - capacity, 0.0)
+        return np.array([grow, rise, -math.log1p(-weight) * arriving * (queue - average)])
+
+    t = np.arange(0, 8.0001, 0.001)  # it takes the present for constant within a step, so its error is of first order
+    other = ddeint(slopes, lambda _: np.array([4.2, 3.0, 3.0]), t)
+    queue = {"aqm": "red", "min": low, "max": high, "max_p": top, "weight": weight, "gentle": False}
+    ours = Loop(queue, Plant.of(flows, capacity, delay)).simulate(8.0, 0.001, every=1, window=4.2, queue=3.0)
+    assert np.max(np.abs(ours["queue"] - other[:, 1])) < 0.01 * np.max(ours["queue"])
+    assert np.max(np.abs(ours["window0"] - other[:, 0])) < 0.01 * np.max(ours["window0"])
+
+
+def test_a_loop_without_margin_swings_and_one_with_margin_rests():
+    hot = Loop({"aqm": "fuzzy-red"}, Plant.of(20, 1250.0, 0.2))
+    assert not hot.margins().stable
+    cycle = hot.limit_cycle()
+    assert cycle is not None
+    trace = hot.simulate(200.0)
+    f, power = plots.queue_spectrum(trace["t"], trace["queue"], 100.0)
+    assert f[np.argmax(power)] == pytest.approx(cycle.hertz, abs=0.06)
+    assert np.ptp(trace["queue"][trace["t"] > 100]) / 2 == pytest.approx(cycle.amplitude, rel=0.1)
+    calm = Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.1))
+    assert calm.margins().stable
+    assert calm.limit_cycle() is None
+
+
+def test_a_describing_function_falls_to_the_linear_answer_for_small_swings():
+    loop = Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.1))
+    omega = np.array([2.0, 2.0])
+    gain, _ = loop.describing(np.array([0.1, 60.0]), omega)
+    linear, _ = loop.law(omega)
+    assert gain[0] == pytest.approx(linear[0], rel=0.02)
+    assert abs(gain[1]) < 0.95 * abs(linear[1])  # the law is cut off at 0 below its target
+
+
+def test_a_stable_loop_comes_to_rest_at_its_point_and_an_upset_dies_out():
+    loop = Loop({"aqm": "led"}, Plant.of(20, 200, 0.06))
+    point = loop.point()
+    assert (point.queue, point.window) == (pytest.approx(28.0, abs=1e-6), pytest.approx(2.0))
+    assert loop.margins().stable
+    trace = loop.simulate(
+        300.0, changes=[{"at": 100.0, "class": 0, "flows": 30.0}, {"at": 200.0, "class": 0, "flows": 20.0}]
+    )
+    at = dict(zip(np.round(trace["t"], 3), trace["queue"], strict=True))
+    assert at[99.99] == pytest.approx(28.0, abs=0.1)
+    assert at[199.98] == pytest.approx(48.0, abs=0.2)
+    assert trace["queue"][-1] == pytest.approx(28.0, abs=0.2)
+
+
+def test_a_law_in_python_is_analyzed_like_one_of_the_registry():
+    class Proportional:
+        def step(self, sample):
+            return 0.004 * max(sample.backlog_packets - 10, 0)
+
+    queue = {"aqm": "external", "law": "mine", "interval": "10 ms"}
+    loop = Loop(queue, Plant.of(20, 1250, 0.1), {"mine": Proportional})
+    point = loop.point()
+    assert 0.004 * (point.queue - 10) == pytest.approx(point.probability, rel=1e-6)
+    gain, _ = loop.law(np.array([0.1]))
+    assert abs(gain[0]) == pytest.approx(0.004, rel=1e-3)
+    assert math.isfinite(loop.margins().gain)
+
+
+def test_a_map_of_ten_thousand_points_agrees_with_single_margins_and_is_quick():
+    law = laws.red(1250.0, 0.002, 0.1, 15, 45)
+
+    def answers(omega):
+        return rational(law)(omega), np.zeros(len(omega), dtype=complex)
+
+    flows, rtt = np.linspace(5, 200, 100), np.linspace(0.02, 0.5, 100)
+    begun = time.process_time()
+    found = stability_map(answers, flows[None, :], rtt[:, None], 1250.0)
+    assert time.process_time() - begun < 4.0
+    for i, j in [(10, 5), (50, 50), (99, 3), (30, 90)]:
+        plant = textbook(flows[j], 1250.0, rtt[i])
+        one = margins(rational(plant.queue * law, plant.dead_time))
+        assert found[i, j] == pytest.approx(one.delay, rel=0.05, abs=2e-3)
+
+
+def test_what_cannot_be_analyzed_is_said_in_words():
+    assert "no fluid form" in rests(Loop({"aqm": "blue"}, Plant.of(10, 500, 0.1)))[1]
+    assert rests(Loop({"aqm": "droptail"}, Plant.of(10, 500, 0.1, limit=50)))[1].startswith("no equilibrium")
+    said = Loop({"aqm": "led"}, Plant.of(20, 200, 0.06)).cautions()
+    assert any("windows of 2.00 packets" in text for text in said)
+    with pytest.raises(ValueError, match=r"classes\[0\].delay"):
+        Loop({"aqm": "pi"}, Plant.of(10, 500, -1.0)).point()
+    with pytest.raises(UserError, match="weight"):
+        laws.led(0.05, weight=1.5)
+
+
+def test_a_scenario_becomes_a_plant():
+    found = managed(SMALL)
+    assert (found.link, found.queue["aqm"], found.plant.flows, found.plant.drops) == ("up", "red", 6.0, True)
+    assert found.plant.capacity == pytest.approx(5e6 / 8320)
+    # 2 x 20 ms, the access both ways between 1 and 10 ms, and the time to send a packet and its acknowledgement.
+    sending = 8 * (1040 + 40) / 5e6
+    assert found.plant.classes[0].delay == pytest.approx(0.04 + 2 * 0.00175 + sending, rel=1e-6)
+    with pytest.raises(UserError, match="taken are"):
+        managed(SMALL, "nowhere")
+
+
+def test_analyze_prints_model_and_packets_and_draws(tmp_path, capsys):
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    for queue in ['{aqm="led"}', '{aqm="pi",target=10}', '{aqm="fuzzy-red"}', '{aqm="avq"}', '{aqm="blue"}']:
+        assert main(["analyze", str(file), "--set", f"links.up.queue={queue}"]) == 0
+    capsys.readouterr()
+    assert main(["analyze", str(file), "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "margins:" in said or "no equilibrium" in said
+    assert "the measured queue swings most at" in said
+    assert {p.name for p in (tmp_path / "out").glob("*.png")} >= {
+        "trajectory.png",
+        "spectrum.png",
+        "bode.png",
+        "nyquist.png",
+    }
+
+
+def test_hurst_knows_short_memory_from_long():
+    rng = np.random.default_rng(1)
+    assert hurst(rng.poisson(10, 200_000), 0.01, (0.1, 10)).exponent == pytest.approx(0.5, abs=0.06)
+    pareto = np.mean(
+        [hurst(onoff_load(50, 0.5, 1.386, 1000, np.random.default_rng(s)), 0.01, (0.5, 100)).exponent for s in range(4)]
+    )
+    assert pareto == pytest.approx(0.807, abs=0.04)
+    with pytest.raises(UserError, match="at least 10 times"):
+        hurst(np.ones(100), 0.01)
+
+
+def test_plots_are_drawn():
+    loop = Loop({"aqm": "pi", "target": 60}, Plant.of(20, 1250, 0.1))
+    for drawn in [*plots.draw_all(loop).values(), plots.pole_zero(laws.pi(2e-5, 1.9e-5, 0.006))]:
+        assert len(drawn.axes) >= 1
+    assert json.loads(loop.plant.to_json())["capacity"] == 1250

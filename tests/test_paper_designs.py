@@ -1,0 +1,90 @@
+"""What a paper's claims may ask of designs, fluid runs and series."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sojourn.errors import UserError
+from sojourn.papers import load_paper, reproduce
+from sojourn.papers.designs import functions, read_designs, read_fluids
+from sojourn.papers.expression import evaluate
+from sojourn.papers.fields import Fields
+from sojourn.papers.figures import draw_figures
+from sojourn.papers.model import read_reading
+from sojourn.papers.verdict import Verdict
+from sojourn.record import Record
+
+CPC = Path(__file__).resolve().parents[1] / "papers" / "cpc-2015"
+POINT = {"flows": 60, "rate": 3750, "rtt": 0.246}
+
+
+def _none(_: tuple[str, ...]) -> float:
+    raise AssertionError
+
+
+def test_the_analytic_claims_of_the_paper_are_judged_without_a_run() -> None:
+    outcome = reproduce(load_paper(CPC), "analysis", 1)
+    verdicts = {result.claim.id: result.verdict for result in outcome.results}
+    for claim in ("A1", "A2", "A3b", "A5", "A6", "A7", "A8", "F1"):
+        assert verdicts[claim] is Verdict.REPRODUCED, claim
+    assert verdicts["A3"] is Verdict.NOT_REPRODUCED
+    assert not outcome.records
+    assert [drawn.id for drawn in draw_figures(outcome)] == ["fig2a", "fig2b"]
+
+
+def test_a_claim_may_ask_for_every_number_of_a_design_and_no_other() -> None:
+    designs = read_designs({"d": Fields({"method": "cpc", **POINT}, "d")})
+    known = functions(designs, {})
+    for what in ("inner_gain", "crossover", "phase_margin", "rise", "overshoot", "settling", "end", "rightmost_pole"):
+        assert math.isfinite(float(evaluate(f'design("d", "{what}")', _none, known)))
+    with_delay = evaluate('design("d", "phase_margin", "delay")', _none, known)
+    assert float(with_delay) < float(evaluate('design("d", "phase_margin")', _none, known))
+    for text in ('design("x", "rise")', 'design("d", "taste")', 'fluid("x", "queue")'):
+        with pytest.raises(UserError, match=r"taken are|there are"):
+            evaluate(text, _none, known)
+
+
+@pytest.mark.parametrize(
+    "table", [{"method": "guess", **POINT}, {"method": "cpc", "flows": 0, "rate": 1, "rtt": 1}, {"method": "cpc"}]
+)
+def test_a_design_that_cannot_be_is_refused(table: dict[str, Any]) -> None:
+    with pytest.raises(UserError):
+        read_designs({"d": Fields(table, "d")})
+
+
+def test_a_fluid_run_is_closed_by_the_queues_own_code() -> None:
+    table = {
+        "queue": {"aqm": "cpc", "flows": 3, "rtt": "60 ms", "target": 20},
+        "plant": {"classes": [{"flows": 3, "delay": 0.06}], "capacity": 166.6667, "packet": 1500},
+        "run": {"duration": 40},
+    }
+    known = functions({}, read_fluids({"f": Fields(table, "f")}))
+    assert float(evaluate('fluid("f", "queue")', _none, known)) == pytest.approx(20, abs=0.1)
+    with pytest.raises(UserError, match="there are"):
+        evaluate('fluid("f", "taste")', _none, known)
+
+
+def test_a_measure_of_series_pools_what_fits_and_leaves_the_warm_up_out() -> None:
+    t = np.arange(40.0)
+    series = {
+        "throughput/a/0": {"t": t, "bps": t},
+        "throughput/a/1": {"t": t, "bps": 2 * t},
+        "rtt/a/0": {"t": t, "x": t},
+    }
+    record = Record({"warmup_s": 20.0}, series)
+
+    def value(**table: Any) -> float:
+        found = read_reading(Fields({"series": "throughput/a/*", "column": "bps", **table}, "m"))
+        return found.of(record)
+
+    assert value(take="max") == 78
+    assert value(take="mean", bin=10) == pytest.approx(1.5 * 29.5)
+    assert value(take="box-width", bin=10) == pytest.approx(np.ptp(np.quantile([24.5, 34.5, 49, 69], [0.25, 0.75])))
+    assert math.isnan(value(series="throughput/b/*", take="sd"))
+    with pytest.raises(UserError, match="take"):
+        value(take="taste")
