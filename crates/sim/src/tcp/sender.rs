@@ -82,6 +82,8 @@ pub struct Sender {
     incarnation: u16,
     reduced: bool,
     mark_backoff: bool,
+    /// Marked with a window too small to halve: nothing is sent until the timer expires (RFC 3168 section 6.1.2).
+    waits: bool,
     pub(super) partial_seen: bool,
     /// No new data was acknowledged since the last timeout.
     pub(super) after_timeout: bool,
@@ -149,6 +151,7 @@ impl Sender {
             incarnation,
             reduced: false,
             mark_backoff: false,
+            waits: false,
             partial_seen: false,
             after_timeout: false,
             closing: false,
@@ -323,7 +326,7 @@ impl Sender {
     }
 
     fn on_window_update<O: Outlet>(&mut self, call: &mut Call<O>) {
-        if self.una == self.max {
+        if self.una == self.max && !self.waits {
             self.rtt.end_backoff();
             self.deadline = Time::NEVER;
         }
@@ -365,7 +368,12 @@ impl Sender {
             self.mark_backoff = false;
         }
         let window = self.window_in_use(call.params);
+        // ns-2 halves any window and waits with less than a segment; RFC 3168 waits where there is one segment.
+        self.waits = if call.params.strict { self.cc.cwnd() <= 1.0 } else { window < 2.0 };
         self.cc.on_congestion(&Congestion { now: call.now, window, signal: Signal::Mark });
+        if self.waits && !call.params.strict {
+            self.cc.set_cwnd(window / 2.0);
+        }
         self.reduced = true;
         if call.now >= self.count_from {
             self.stats.mark_cuts += 1;
@@ -425,6 +433,7 @@ impl Sender {
     pub(super) fn grow<O>(&mut self, ack: &Packet, was: u64, echo: bool, call: &Call<O>) {
         if !echo {
             self.mark_backoff = false;
+            self.waits = false;
         }
         let params = call.params;
         let mss = f64::from(params.mss);
@@ -476,7 +485,7 @@ impl Sender {
 
     #[inline]
     pub(super) fn restart_timer<O>(&mut self, call: &Call<O>) {
-        let outstanding = self.next > self.una || self.una < self.max;
+        let outstanding = self.next > self.una || self.una < self.max || self.waits;
         self.deadline = if outstanding { call.now + self.rtt.rto(call.params) } else { Time::NEVER };
     }
 
@@ -532,6 +541,9 @@ impl Sender {
     /// Sends what the window allows from `next` on; at most `burst` segments unless 0.
     #[inline]
     pub(super) fn send_new<O: Outlet>(&mut self, burst: u32, call: &mut Call<O>) {
+        if self.waits {
+            return;
+        }
         let mss = u64::from(call.params.mss);
         let window = (self.cc.cwnd() as u64 + u64::from(self.inflation)).min(u64::from(self.bound(call.params)));
         let edge = self.una.saturating_add(window.saturating_mul(mss));
@@ -561,7 +573,7 @@ impl Sender {
     pub(super) fn limited_transmit<O: Outlet>(&mut self, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let allowed = (self.cc.cwnd() + f64::from(self.dupacks)) * mss as f64;
-        if call.params.strict && self.next < self.max {
+        if self.waits || (call.params.strict && self.next < self.max) {
             return;
         }
         let length = mss.min(self.limit.saturating_sub(self.next));
@@ -611,6 +623,14 @@ impl Sender {
             return self.send_syn(call);
         }
         self.deadline = Time::NEVER;
+        let waited = std::mem::take(&mut self.waits);
+        if self.una == self.max && waited {
+            self.cc.set_cwnd(1.0);
+            self.recover = self.max;
+            self.last = Action::Timeout;
+            self.reduced = true;
+            return self.send_new(0, call);
+        }
         if self.una == self.max {
             if self.has_more() && self.state == State::Open {
                 self.probe(call);
