@@ -4,8 +4,8 @@ import pytest
 from sojourn.papers import Verdict, find_paper
 from sojourn.papers import reproduce as run_paper
 from sojourn.papers.figures import draw_figures
-from sojourn.papers.model import Case
-from sojourn.papers.reproduce import interpolated, taken_of
+from sojourn.papers.model import Case, PaperMeasure
+from sojourn.papers.reproduce import interpolated
 from sojourn.record import Record
 
 
@@ -29,13 +29,9 @@ def test_curves_are_queues_with_one_parameter_varied():
         paper.scenario(Case(scenario, "red_1")).canonical()
 
 
-def test_measures_may_be_sums_and_moments_of_series():
+def test_measures_may_be_sums():
     data = {"warmup_s": 1.0, "links": [{"name": "a", "x": 1.5}, {"name": "b", "x": 2.0}]}
-    record = Record(data, {"queue/a": {"t": np.arange(4.0), "p": np.array([9.0, 9.0, 1.0, 3.0])}})
-    assert taken_of(record, "links.a.x + links.b.x") == 3.5
-    assert taken_of(record, "series:queue/a:p:mean") == pytest.approx(13 / 3)
-    with pytest.raises(ValueError, match="series:NAME"):
-        taken_of(record, "series:queue/b:p:sd")
+    assert PaperMeasure("m", "", "links.a.x + links.b.x", "", scale=2.0).of(Record(data, {})) == 7.0
 
 
 def test_a_curve_is_read_between_its_points_and_at_its_ends():
