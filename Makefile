@@ -53,8 +53,6 @@ python-test: setup
 
 reproduce: setup
 	$(BIN)/sojourn reproduce lehto
-	$(BIN)/sojourn reproduce cpc
-	$(BIN)/sojourn reproduce led
 
 bench: setup
 	$(BIN)/python conformance/bench/bench.py

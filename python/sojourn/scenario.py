@@ -145,6 +145,9 @@ def load(source: Source) -> Scenario:
         return Scenario(source)
     if isinstance(source, str) and ("\n" in source or "=" in source):
         return Scenario.from_toml(source)
+    if not isinstance(source, (str, os.PathLike)):
+        taken = "a path, TOML text, a dictionary or a Scenario"
+        raise UserError(f"scenario: given {type(source).__name__}, taken is {taken}")
     path = Path(source)
     return Scenario.from_toml(read_text(path, "scenario"), str(path))
 

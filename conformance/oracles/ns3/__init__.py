@@ -1,0 +1,1 @@
+"""ns-3 as a judge of queue disciplines."""

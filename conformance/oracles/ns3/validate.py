@@ -54,7 +54,7 @@ def scenario(case: Table, seed: int) -> Table:
     wire, rate = PACKET + 2, case["mbit"] * 1e6
     queue: Table = {"aqm": case["queue"], "limit": f"{case['limit']} packets"}
     if case["queue"] in ("codel", "fq-codel"):
-        # ns-3's discipline stands before a device that holds one packet more: it judges a wait one sending time shorter.
+        # ns-3's discipline stands before a device that holds one packet more: its waits are one sending time shorter.
         queue |= {"target": f"{round(5e6 + wire * 8e9 / rate)} ns", "max_packet": f"{2 * wire} B"}
     if case["queue"] == "fq-codel":
         queue |= {"quantum": f"{wire} B"}
@@ -146,7 +146,7 @@ BOUNDS = {
 
 
 def judge(key: str, theirs: compare.Estimate, ours: compare.Estimate) -> str:
-    """inside the bound, within the noise of both, or a miss."""
+    """Inside the bound, within the noise of both, or a miss."""
     relative, absolute = BOUNDS[key]
     off = abs(ours.mean - theirs.mean)
     bound = max(relative * abs(theirs.mean), absolute)
@@ -187,7 +187,8 @@ def main(arguments: list[str] | None = None) -> int:
                 if said == "MISS" and why:
                     said = f"explained: {why}"
                 misses += said == "MISS"
-                print(f"{name:14} {key:12} ns-3 {one.mean:12.5g} ± {one.half:<9.3g} ours {two.mean:12.5g} ± {two.half:<9.3g} {said}")
+                theirs, own = f"{one.mean:12.5g} ± {one.half:<9.3g}", f"{two.mean:12.5g} ± {two.half:<9.3g}"
+                print(f"{name:14} {key:12} ns-3 {theirs} ours {own} {said}")
     return 1 if misses else 0
 
 
