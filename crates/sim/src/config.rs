@@ -1,6 +1,6 @@
 //! What a world is made from.
 
-use crate::link::LinkConfig;
+use crate::link_config::LinkConfig;
 use crate::tcp::TcpParams;
 use crate::traffic::{SessionKind, Source};
 use sojourn_units::Time;

@@ -3,7 +3,7 @@
 //! A lane is a FIFO with a limit, a rate and a delay like any link, and just as exact; but it keeps only
 //! what the next packet needs, so that a hundred thousand flows have room for four of them each.
 
-use crate::link::LinkConfig;
+use crate::link_config::LinkConfig;
 use sojourn_aqm::Limit;
 use sojourn_units::{Duration, Rate, Time};
 use std::collections::VecDeque;

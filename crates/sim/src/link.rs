@@ -5,80 +5,13 @@
 //! discipline's timer follow lazily, in order, when the next packet arrives. A link whose discipline
 //! drops at the head, or looks at waiting packets, keeps them and has events of its own.
 
+use crate::link_config::{LinkConfig, LinkStats, Measure, Offer};
 use crate::packet::Packet;
-use crate::stats::{Quantiles, QueueStats, Sums};
 use crate::trace::LinkTrace;
 use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _, Qdisc};
 use sojourn_units::{Duration, Rate, Serializer, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-
-/// What a link is made from.
-#[derive(Clone, Debug)]
-pub struct LinkConfig {
-    /// Its name in messages and records.
-    pub name: String,
-    /// Its rate; `None` sends in no time and never queues.
-    pub rate: Option<Rate>,
-    /// Its propagation delay.
-    pub delay: Duration,
-    /// Its queue's door.
-    pub door: Admission,
-    /// New rates from given times on, in order of time. A packet is sent at the rate in force when its sending starts.
-    pub changes: Vec<(Time, Rate)>,
-    /// What to measure.
-    pub measure: Measure,
-}
-
-impl LinkConfig {
-    /// Whether nothing is decided or measured on it.
-    pub(crate) fn is_lane(&self) -> bool {
-        self.measure == Measure::Counts && self.changes.is_empty() && matches!(self.door.aqm, AnyAqm::DropTail(_))
-    }
-}
-
-/// How much a link measures.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Measure {
-    /// Only packets and drops, as the audit needs: for access links.
-    Counts,
-    /// Also the queue over time, waits and the time spent sending.
-    Moments,
-    /// Also the distribution of waits and the discipline's probability.
-    All,
-}
-
-/// What a link measured over the window of statistics.
-#[derive(Clone, Debug, Default)]
-pub struct LinkStats {
-    /// Accounts of the queue's door within the window.
-    pub counters: Counters,
-    /// The queue over time.
-    pub queue: QueueStats,
-    /// Waits of the packets that came and left for the link in the window, in seconds.
-    pub wait: Sums,
-    /// Their distribution.
-    pub waits: Quantiles,
-    /// Time spent sending.
-    pub busy: Duration,
-    /// Packets whose sending ended in the window.
-    pub sent: u64,
-    /// Bytes of those.
-    pub sent_bytes: u64,
-    /// The discipline's probability as arriving packets met it.
-    pub probability: Sums,
-}
-
-/// What became of a packet offered to a link.
-#[derive(Clone, Copy, Debug)]
-pub enum Offer {
-    /// It will arrive at the other end at this time.
-    Arrives(Time),
-    /// It was dropped.
-    Dropped,
-    /// It was taken to be kept (or dropped: see [`Link::lost`]); the link must be given a departure at this time if it says so.
-    Kept(Option<Time>),
-}
 
 /// One link. What every packet touches comes first; the rest is apart, so that thousands of access links stay small.
 #[derive(Clone, Debug)]

@@ -9,16 +9,18 @@
 use crate::config::{BuildError, Transport, WorldConfig};
 use crate::flow::{Endpoint, Flow, Hop, Over, Route};
 use crate::lane::Lanes;
-use crate::link::{Link, Offer};
+use crate::link::Link;
+use crate::link_config::Offer;
 use crate::observe::{Blind, Observer};
 use crate::packet::{Packet, flag};
 use crate::schedule::{Kind, Schedule};
 use crate::stats::Quantiles;
 use crate::tcp::{Receiver, RttHint, SackPool, Sender, TcpParams};
 use crate::traffic::{Application, Session};
+use crate::ways::Ways;
 use sojourn_aqm::Aqm;
 use sojourn_units::{Duration, Stream, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A connection of a session that was completed in the window of statistics.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +164,7 @@ impl Net {
         }
     }
 
-    fn is_pure_delay(&self, over: Over) -> bool {
+    pub fn is_pure_delay(&self, over: Over) -> bool {
         match over {
             Over::Link(link) => self.links[link].is_pure_delay(),
             Over::Lane(lane) => self.lanes.is_pure_delay(lane),
@@ -252,7 +254,7 @@ impl<O: Observer> World<O> {
             rtts: Vec::new(),
             observer,
         };
-        let mut ways = Ways { all_events: config.all_events, ..Ways::default() };
+        let mut ways = Ways::new(config.all_events);
         world.counts_flows = world.net.links.iter().any(Link::counts_flows);
         for flow in config.flows {
             let route = world.add_route(&flow.name, &places, &flow.forward, &flow.back)?;
@@ -505,60 +507,4 @@ fn check_needs(config: &WorldConfig) -> Result<(), BuildError> {
         return Err(BuildError::Needs { link: link.name.clone(), what });
     }
     Ok(())
-}
-
-/// Finds where packets can meet: a link needs events if more than one upstream feeds it, or if it keeps packets.
-#[derive(Default)]
-struct Ways {
-    /// What feeds each link (a link before it, or an endpoint), and whether something else does too.
-    feeders: BTreeMap<Over, (Feeder, bool)>,
-    routes: Vec<Route>,
-    all_events: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Feeder {
-    Hop(Over),
-    /// The endpoint whose packets start at this place of the table of hops.
-    Endpoint(u32),
-}
-
-impl Ways {
-    /// Adds a route; `many` says that many endpoints use it side by side.
-    fn add(&mut self, net: &Net, route: &Route, many: bool) {
-        self.routes.push(*route);
-        for begin in [route.forward, route.back] {
-            let (mut feeder, mut several) = (Feeder::Endpoint(begin), many);
-            let way = net.hops[begin as usize..].iter().map(|hop| hop.leads()).take_while(|&over| over != Over::End);
-            // A link that merely delays keeps no order among its users: what comes out is fed by what went in.
-            for over in way.filter(|&over| !net.is_pure_delay(over)) {
-                let known = self.feeders.entry(over).or_insert((feeder, several));
-                known.1 |= several || known.0 != feeder;
-                (feeder, several) = (Feeder::Hop(over), false);
-            }
-        }
-    }
-
-    fn mark_events(self, net: &mut Net) {
-        let keeps = |over: Over, net: &Net| matches!(over, Over::Link(link) if net.links[link].keeps_packets());
-        for at in 0..net.hops.len() {
-            let over = net.hops[at].leads();
-            let several = self.feeders.get(&over).is_some_and(|&(_, several)| several);
-            if over != Over::End && (self.all_events || several || keeps(over, net)) {
-                net.hops[at] = net.hops[at].by_event();
-            }
-        }
-        // Somewhere on its loop a flow must wait for the world: at the receiver if nowhere before.
-        for route in &self.routes {
-            let mut at = route.forward as usize;
-            let mut waits = false;
-            while net.hops[at].leads() != Over::End {
-                waits |= net.hops[at].needs_event();
-                at += 1;
-            }
-            if !waits {
-                net.hops[at] = net.hops[at].by_event();
-            }
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! TCP endpoints: what is lost, what is sent again and when. How much may be in flight is the controller's.
 
+mod connection;
 mod halving;
 mod inflight;
 pub mod params;
