@@ -70,3 +70,11 @@ def law_response(queue: str, plant: str, omega: Array, laws: Factories | None = 
 
 def describe(queue: str, plant: str, amplitude: Array, omega: Array, laws: Factories | None = None) -> Array:
     """The law's describing function: a row a pair, its real and imaginary part and the mean probability."""
+
+def infer(design: str, a: Array, b: Array) -> Array:
+    """What a fuzzy controller (JSON) infers at points `(a, b)`, in its output's units; NaN where no rule fires.
+
+    Keys: `row` and `column` (`[[term, center], ...]`), `output` (`range`, `terms`: `[[term, left, peak, right], ...]`),
+    `rules`, `and`, `implication`, `aggregation`, `defuzzifier`, and `points` of a sampled centroid. Refused with a
+    `ScenarioError` where it is no such design, or where `a` and `b` differ in length.
+    """

@@ -1,6 +1,7 @@
 //! The extension module: scenarios in, records and arrays out. No logic of its own.
 
 mod fluid;
+mod fuzzy;
 mod laws;
 mod listing;
 
@@ -210,6 +211,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fluid::operating_point, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::law_response, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::describe, module)?)?;
+    module.add_function(wrap_pyfunction!(fuzzy::infer, module)?)?;
     module.add_class::<laws::PySample>()?;
     Ok(())
 }
