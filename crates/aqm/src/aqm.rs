@@ -1,9 +1,7 @@
 //! What an algorithm sees and what it answers.
 
 use crate::{FlowQueuing, Law};
-use alloc::string::String;
-use core::fmt;
-use sojourn_units::{Bytes, Duration, Probability, Rate, Stream, Time};
+use sojourn_units::{Bytes, Duration, ParamError, Probability, Rate, Stream, Time};
 
 /// A packet that arrives or leaves, as far as an algorithm may look at it.
 #[derive(Clone, Copy, Debug)]
@@ -88,32 +86,6 @@ impl Link {
             0 => Ok(self.mean_packet.max(1)),
             bytes => ParamError::unless(bytes <= 1_000_000, field, &bytes, "0 B (the link's) to 1 MB").map(|()| bytes as u32),
         }
-    }
-}
-
-/// A parameter out of range: which, what was given, what is taken.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ParamError {
-    /// The parameter's name as a user writes it.
-    pub field: &'static str,
-    /// The value given.
-    pub given: String,
-    /// What is taken, as half a sentence.
-    pub taken: &'static str,
-}
-
-impl fmt::Display for ParamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: given {}, taken is {}", self.field, self.given, self.taken)
-    }
-}
-
-impl core::error::Error for ParamError {}
-
-impl ParamError {
-    /// Refuses `given` for `field` unless it is `fine`; `taken` says what is taken, as half a sentence.
-    pub fn unless(fine: bool, field: &'static str, given: &dyn fmt::Display, taken: &'static str) -> Result<(), ParamError> {
-        if fine { Ok(()) } else { Err(ParamError { field, given: alloc::format!("{given}"), taken }) }
     }
 }
 

@@ -17,9 +17,10 @@ mod qdisc;
 mod registry;
 mod scheduler;
 
-pub use aqm::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
+pub use aqm::{Aqm, Arrival, Backlog, Link, Needs, Verdict};
 pub use gate::{Bernoulli, Gate, Scaled, Spread};
 pub use law::{Law, Sample, Sampled};
 pub use qdisc::{Admission, Counters, Decision, DropReason, Limit, Packet, Qdisc};
 pub use registry::{AnyAqm, AqmConfig, Entry, Plugin, REGISTRY};
 pub use scheduler::FlowQueuing;
+pub use sojourn_units::ParamError;

@@ -1,8 +1,5 @@
 //! What a controller sees and what it answers.
 
-extern crate alloc;
-use alloc::string::String;
-use core::fmt;
 use sojourn_units::{Duration, Rate, Time};
 
 /// An acknowledgement: of new data, or of data beyond a hole while losses are repaired.
@@ -120,22 +117,3 @@ pub trait CongestionController {
         None
     }
 }
-
-/// A parameter out of range: which, what was given, what is taken.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ParamError {
-    /// The parameter's name as a user writes it.
-    pub field: &'static str,
-    /// The value given.
-    pub given: String,
-    /// What is taken, as half a sentence.
-    pub taken: &'static str,
-}
-
-impl fmt::Display for ParamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: given {}, taken is {}", self.field, self.given, self.taken)
-    }
-}
-
-impl core::error::Error for ParamError {}

@@ -8,6 +8,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod param;
 mod parse;
 mod probability;
 mod random;
@@ -16,6 +17,7 @@ mod rate;
 mod schema;
 mod time;
 
+pub use param::ParamError;
 pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};
 pub use probability::Probability;
 pub use random::Stream;
