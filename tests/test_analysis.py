@@ -16,7 +16,7 @@ from sojourn.analysis import (
     managed,
     margins,
     plots,
-    rational,
+    response,
     rests,
     stability_map,
     textbook,
@@ -55,13 +55,13 @@ def test_an_integrator_with_dead_time_has_the_margins_of_the_textbook():
     gain, dead = 2.0, 0.3
     import control
 
-    found = margins(rational(control.tf([gain], [1, 0]), dead), integrators=1)
+    found = margins(response(control.tf([gain], [1, 0]), dead), integrators=1)
     assert found.stable
     assert found.gain_crossover == pytest.approx(gain, rel=1e-9)
     assert found.phase == pytest.approx(90 - math.degrees(gain * dead), rel=1e-9)
     assert found.delay == pytest.approx(math.pi / 2 / gain - dead, rel=1e-9)
     assert found.gain == pytest.approx(math.pi / 2 / (gain * dead), rel=1e-6)
-    slow = margins(rational(control.tf([gain], [1, 0]), 1.0), integrators=1)
+    slow = margins(response(control.tf([gain], [1, 0]), 1.0), integrators=1)
     assert not slow.stable
     assert slow.delay == pytest.approx(math.pi / 2 / gain - 1.0, rel=1e-9)
     assert slow.describe().startswith("unstable")
@@ -71,7 +71,7 @@ def test_delay_margins_of_led_are_those_of_its_lag_with_exact_dead_time():
     for n, expected in [(1, -0.039), (2, 0.024), (5, 0.567), (9, 6.438)]:
         assert laws.led_margin(n, 200, 0.06) == pytest.approx(expected, abs=6e-4)
         lag = laws.led(0.06) * (0.06 * 200) ** 2 / (4 * n**2)
-        assert margins(rational(lag, 0.06)).delay == pytest.approx(laws.led_margin(n, 200, 0.06), rel=1e-6)
+        assert margins(response(lag, 0.06)).delay == pytest.approx(laws.led_margin(n, 200, 0.06), rel=1e-6)
     assert laws.led_margin(10, 200, 0.06) == math.inf
     assert laws.led_margin(30, 187.5, 0.2, span=0.7) == math.inf
     assert laws.red_margin(30, 187.5, 0.2, slope=0.1, weight=0.002) == pytest.approx(5.58, abs=0.005)
@@ -81,7 +81,7 @@ def test_pi_designed_by_the_rule_has_the_margin_of_the_rule():
     a, b = laws.design_pi(60, 3750, 0.246, 1 / 160, beta=0.5207 * 0.246)
     assert (a, b) == (pytest.approx(1.824e-5, abs=5e-9), pytest.approx(1.818e-5, abs=5e-9))
     plant = textbook(60, 3750, 0.246)
-    found = margins(rational(plant.queue * laws.pi(a, b, 1 / 160), plant.dead_time), integrators=1)
+    found = margins(response(plant.queue * laws.pi(a, b, 1 / 160), plant.dead_time), integrators=1)
     assert found.phase == pytest.approx(75.4, abs=0.1)
     assert found.gain_crossover == pytest.approx(0.5207, rel=2e-3)
 
@@ -91,7 +91,7 @@ def test_red_has_hollots_check_values():
     import control
 
     law = control.tf([1.86e-4], [1 / 0.005, 1])
-    found = margins(rational(plant.queue * law))
+    found = margins(response(plant.queue * law))
     assert found.gain_crossover == pytest.approx(0.0502, abs=1e-4)
     assert found.phase == pytest.approx(89.6, abs=6.0)
 
@@ -102,7 +102,7 @@ def test_the_code_of_pi_answers_like_its_transfer_function():
     loop = Loop(queue, Plant.of(60, 3750, 0.2))
     omega = np.geomspace(0.01, 5, 20)
     measured, load = loop.law(omega)
-    exact = rational(laws.pi(a, b, 1 / 170))(omega)
+    exact = response(laws.pi(a, b, 1 / 170))(omega)
     assert np.all(load == 0)
     assert np.max(np.abs(measured / exact * np.exp(0.5j * omega / 170) - 1)) < 1e-3
     # A designed gain comes from the same rule.
@@ -115,7 +115,7 @@ def test_the_exact_plant_tends_to_the_textbook_one_at_low_frequencies():
     point = Point(172.5, 1.0, 1.0, 2 / 15.375**2, 15.375, (0.246,))
     omega = np.array([1e-4])
     queue, _ = linear_plant(plant, point, omega)
-    assert abs(queue[0] / rational(-textbook(60, 3750, 0.246).queue)(omega)[0]) == pytest.approx(1, rel=1e-3)
+    assert abs(queue[0] / response(-textbook(60, 3750, 0.246).queue)(omega)[0]) == pytest.approx(1, rel=1e-3)
 
 
 def test_the_fluid_model_agrees_with_an_independent_solver_of_delay_equations():
@@ -198,7 +198,7 @@ def test_a_map_of_ten_thousand_points_agrees_with_single_margins_and_is_quick():
     law = laws.red(1250.0, 0.002, 0.1, 15, 45)
 
     def answers(omega):
-        return rational(law)(omega), np.zeros(len(omega), dtype=complex)
+        return response(law)(omega), np.zeros(len(omega), dtype=complex)
 
     flows, rtt = np.linspace(5, 200, 100), np.linspace(0.02, 0.5, 100)
     begun = time.process_time()
@@ -206,7 +206,7 @@ def test_a_map_of_ten_thousand_points_agrees_with_single_margins_and_is_quick():
     assert time.process_time() - begun < 4.0
     for i, j in [(10, 5), (50, 50), (99, 3), (30, 90)]:
         plant = textbook(flows[j], 1250.0, rtt[i])
-        one = margins(rational(plant.queue * law, plant.dead_time))
+        one = margins(response(plant.queue * law, plant.dead_time))
         assert found[i, j] == pytest.approx(one.delay, rel=0.05, abs=2e-3)
 
 

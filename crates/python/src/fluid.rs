@@ -92,9 +92,7 @@ fn control_of(queue: &str, table: &Table<'_>, plant: &Plant, laws: Option<&Bound
     Control::of(&config, &link, plant).map_err(|error| refused(format!("queue: {error}")))
 }
 
-type LoopParts = (Plant, Control);
-
-fn closed(queue: &str, plant: &str, laws: Option<&Bound<'_, PyDict>>, trouble: &Trouble) -> PyResult<LoopParts> {
+fn closed(queue: &str, plant: &str, laws: Option<&Bound<'_, PyDict>>, trouble: &Trouble) -> PyResult<(Plant, Control)> {
     let table = Table::read("plant", plant).map_err(crate::refused)?;
     let plant = plant_of(&table).map_err(crate::refused)?;
     let control = control_of(queue, &table, &plant, laws, trouble)?;
@@ -127,8 +125,11 @@ pub fn fluid(py: Python<'_>, queue: &str, plant: &str, run: &str, laws: Option<&
     Ok(table.unbind())
 }
 
-fn point_of(plant: &Plant, control: &Control, trouble: &Trouble) -> PyResult<Point> {
-    unless(trouble, sojourn_fluid::operating_point(plant, control))
+/// A loop and where it rests.
+fn resting(queue: &str, plant: &str, laws: Option<&Bound<'_, PyDict>>, trouble: &Trouble) -> PyResult<(Plant, Control, Point)> {
+    let (plant, control) = closed(queue, plant, laws, trouble)?;
+    let point = unless(trouble, sojourn_fluid::operating_point(&plant, &control))?;
+    Ok((plant, control, point))
 }
 
 /// Where the loop rests, as JSON: queue, utilization, load, probability, window, rtts.
@@ -136,8 +137,7 @@ fn point_of(plant: &Plant, control: &Control, trouble: &Trouble) -> PyResult<Poi
 #[pyo3(signature = (queue, plant, laws=None))]
 pub fn operating_point(queue: &str, plant: &str, laws: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
     let trouble = Trouble::default();
-    let (plant, control) = closed(queue, plant, laws, &trouble)?;
-    let p = point_of(&plant, &control, &trouble)?;
+    let (_, control, p) = resting(queue, plant, laws, &trouble)?;
     let interval = control.interval().map(Duration::as_secs_f64);
     Ok(json!({
         "queue": p.queue, "utilization": p.utilization, "load": p.load, "probability": p.probability,
@@ -158,8 +158,7 @@ pub fn law_response<'py>(
     laws: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let trouble = Trouble::default();
-    let (plant, control) = closed(queue, plant, laws, &trouble)?;
-    let point = point_of(&plant, &control, &trouble)?;
+    let (plant, control, point) = resting(queue, plant, laws, &trouble)?;
     let response = unless(&trouble, Response::around(&plant, &control, &point))?;
     let rows: Vec<Vec<f64>> = omega
         .as_slice()?
@@ -185,8 +184,7 @@ pub fn describe<'py>(
     laws: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let trouble = Trouble::default();
-    let (plant, control) = closed(queue, plant, laws, &trouble)?;
-    let point = point_of(&plant, &control, &trouble)?;
+    let (plant, control, point) = resting(queue, plant, laws, &trouble)?;
     let pairs = amplitude.as_slice()?.iter().zip(omega.as_slice()?);
     let rows = pairs.map(|(&a, &w)| sojourn_fluid::describe(&plant, &control, &point, a, w).map(|d| vec![d.gain.0, d.gain.1, d.mean]));
     let rows: Result<Vec<_>, _> = rows.collect();

@@ -2,11 +2,12 @@
 
 from sojourn.analysis.hurst import Hurst, hurst
 from sojourn.analysis.loop import LimitCycle, Loop, rests
-from sojourn.analysis.margins import Margins, margins, rational
+from sojourn.analysis.loops import response
+from sojourn.analysis.margins import Margins, margins
 from sojourn.analysis.plant import Flows, Managed, Plant, Point, Textbook, linear_plant, managed, textbook
 from sojourn.analysis.region import stability_map
 
 __all__ = [
     "Flows", "Hurst", "LimitCycle", "Loop", "Managed", "Margins", "Plant", "Point", "Textbook", "hurst",
-    "linear_plant", "managed", "margins", "rational", "rests", "stability_map", "textbook",
+    "linear_plant", "managed", "margins", "response", "rests", "stability_map", "textbook",
 ]  # fmt: skip

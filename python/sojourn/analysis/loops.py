@@ -20,8 +20,8 @@ from scipy.optimize import brentq
 from sojourn.errors import UserError
 
 Array = npt.NDArray[np.float64]
-Complex = npt.NDArray[np.complex128]
-Response = Callable[[Array], Complex]
+Complexes = npt.NDArray[np.complex128]
+Response = Callable[[Array], Complexes]
 GRID = np.logspace(-6, 5, 22_001)
 FAINT = 1e-3  # loops this weak are not looked at for gain margins
 
@@ -81,7 +81,7 @@ def margins(loop: Response, w: Array = GRID) -> Margins:
     )
 
 
-def poles_of_closed(loop: control.TransferFunction) -> Complex:
+def poles_of_closed(loop: control.TransferFunction) -> Complexes:
     """The poles of a rational loop closed by unit feedback, numerator and denominator as they are."""
     numerator, denominator = loop.num[0][0], loop.den[0][0]
     return np.asarray(np.roots(np.polyadd(denominator, numerator)), dtype=np.complex128)

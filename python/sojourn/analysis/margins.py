@@ -6,14 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import control
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 
-Array = npt.NDArray[np.float64]
-Complexes = npt.NDArray[np.complex128]
-Response = Callable[[Array], Complexes]
+from sojourn.analysis.loops import Array, Complexes, Response
 
 
 @dataclass(frozen=True)
@@ -39,17 +35,6 @@ class Margins:
             return f"stable; gain margin {gain}; the loop gain stays below 1, so any delay is borne"
         phase = f"{self.phase:.3g}° and {self.delay * 1e3:.4g} ms at {self.gain_crossover:.3g} rad/s"
         return f"stable; gain margin {gain}; phase and delay margin {phase}"
-
-
-def rational(system: control.TransferFunction, dead_time: float = 0.0) -> Response:
-    """The frequency response of a rational system with a dead time."""
-
-    def at(omega: Array) -> Complexes:
-        s = 1j * np.asarray(omega, dtype=np.float64)
-        value = np.polyval(system.num[0][0], s) / np.polyval(system.den[0][0], s) * np.exp(-s * dead_time)
-        return np.asarray(value, dtype=np.complex128)
-
-    return at
 
 
 def margins(
