@@ -32,6 +32,19 @@ def test_list_names_everything(capsys):
         assert word in printed
 
 
+@pytest.mark.parametrize(
+    ("kind", "definition", "key"),
+    [("aqm", "Queue", "aqm"), ("cc", "CcConfig", "cc"), ("traffic", "Traffic", "kind"), ("profile", "Profile", None)],
+)
+def test_list_names_what_scenario_files_take_and_nothing_else(kind, definition, key):
+    _sojourn = pytest.importorskip("sojourn._sojourn")
+    taken = json.loads(_sojourn.schema())["$defs"][definition]["oneOf"]
+    names = [
+        one["properties"][key]["const"] if key else one["const"] for one in taken if key is None or "properties" in one
+    ]
+    assert [entry["name"] for entry in json.loads(_sojourn.registry())[kind]] == names
+
+
 def test_list_shows_the_parameters_of_one(capsys):
     assert main(["list", "aqm", "red"]) == 0
     printed = capsys.readouterr().out

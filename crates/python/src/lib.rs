@@ -112,13 +112,13 @@ fn interrupted(trouble: &laws::Trouble) -> bool {
 #[pyo3(signature = (jobs, threads, on_done=None))]
 fn run_many(py: Python<'_>, jobs: Vec<(String, String, Option<u64>)>, threads: usize, on_done: Option<Py<PyAny>>) -> PyResult<()> {
     let mut work: Vec<Job> = Vec::with_capacity(jobs.len());
-    let mut last: Option<(&str, Arc<Checked>)> = None;
+    let mut last: Option<(&str, &str, Arc<Checked>)> = None;
     for (text, filename, seed) in &jobs {
         let scenario = match &last {
-            Some((known, scenario)) if known == text => Arc::clone(scenario),
+            Some((known, file, scenario)) if known == text && file == filename => Arc::clone(scenario),
             _ => Arc::new(checked(text, filename)?),
         };
-        last = Some((text, Arc::clone(&scenario)));
+        last = Some((text, filename, Arc::clone(&scenario)));
         work.push(Job { scenario, seed: *seed });
     }
     let (trouble, stopped) = (laws::Trouble::default(), AtomicBool::new(false));

@@ -24,6 +24,7 @@ pub fn registry() -> Result<String, serde_json::Error> {
     let profiles = [
         ("rfc", "RFC 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323"),
         ("ns2", "ns-2.35's one-way agents with its defaults"),
+        ("ns2-linux", "ns-2.35's TCP-Linux agent: SACK, timestamps, the rate halved in recovery"),
         ("linux", "Linux: SACK, timestamps, initial window 10, RTO at least 200 ms"),
         ("freebsd", "FreeBSD 5.3: SACK, initial window 3, RTO at least 30 ms and 200 ms on top, delayed ACKs of 100 ms"),
     ];

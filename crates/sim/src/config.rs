@@ -83,7 +83,7 @@ pub struct SessionConfig {
 /// Why a world can't be made. Scenarios are checked before, with better words; this is the last line.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BuildError {
-    /// A route names a link that is not there, or has more than 255 links.
+    /// A route names a link that is not there.
     Route {
         /// The flow or session.
         name: String,
@@ -107,7 +107,7 @@ pub enum BuildError {
 impl std::fmt::Display for BuildError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            BuildError::Route { name } => write!(f, "{name}: its route names links that are not there, or too many"),
+            BuildError::Route { name } => write!(f, "{name}: its route names links that are not there"),
             BuildError::Stack { name } => write!(f, "{name}: its stack is not there"),
             BuildError::Control(error) => write!(f, "{error}"),
             BuildError::Needs { link, what } => write!(f, "link {link}: its queue needs {what}"),

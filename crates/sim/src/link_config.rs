@@ -67,6 +67,6 @@ pub enum Offer {
     Arrives(Time),
     /// It was dropped.
     Dropped,
-    /// It was taken to be kept (or dropped: see [`Link::lost`]); the link must be given a departure at this time if it says so.
+    /// It was taken to be kept (or dropped: see [`Link::next_lost`]); the link must be given a departure at this time if it says so.
     Kept(Option<Time>),
 }

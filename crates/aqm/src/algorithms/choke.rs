@@ -13,9 +13,9 @@ use sojourn_units::{Duration, Probability, Stream, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Average queue in packets from which packets are compared; 0 (the default) is a third of `max`, at least 1 (tc).
+    /// Average queue in packets above which packets are compared; 0 (the default) is a third of `max`, at least 1 (tc).
     pub min: f64,
-    /// Average queue in packets from which every packet is struck; 0 (the default) is a quarter of the queue's limit (tc).
+    /// Average queue in packets above which every packet is struck; 0 (the default) is a quarter of the queue's limit (tc).
     pub max: f64,
     /// Probability that RED strikes at `max`, above 0 and up to 1, default 0.02 (tc `probability`).
     #[cfg_attr(feature = "serde", serde(alias = "probability"))]
@@ -23,7 +23,7 @@ pub struct Params {
     /// Packets that may come at once to an empty queue, from which the average's weight follows as in tc; 0 (the default)
     /// is (2 min + max)/3, at least 1.
     pub burst: u32,
-    /// Whether packets at `max` and above are marked where they can be, instead of dropped; default true (the way of tc
+    /// Whether packets above `max` are marked where they can be, instead of dropped; default true (the way of tc
     /// without `harddrop`).
     pub mark_above_max: bool,
 }

@@ -64,7 +64,7 @@ fn find_links(field: &str, patterns: &[String], links: &[Link], queues: bool) ->
     Ok(in_order(found))
 }
 
-/// The flows that the patterns mean; `tcp` says that only those over TCP will do.
+/// The flows that the patterns mean; `traced` says which of them will do.
 fn find_flows(field: &str, patterns: &[String], groups: &[Group], traced: fn(&Group) -> bool) -> Result<Vec<u32>, Error> {
     let mut found = Vec::new();
     for (i, pattern) in patterns.iter().enumerate() {

@@ -399,7 +399,7 @@ impl Sender {
         self.rtt.end_backoff();
     }
 
-    /// Sends the segment that starts at `seq`, at most to the next point known to have arrived.
+    /// Sends the segment that starts at `seq`: a full one, or what is left.
     #[inline]
     pub(super) fn output<O: Outlet>(&mut self, seq: u64, call: &mut Call<O>) {
         let params = call.params;
