@@ -26,6 +26,7 @@ from .queues import Queue, queue, seconds
 
 _INSTANT = "1000000000000000"  # bit/s where a link has no rate: 8 fs a kilobyte
 _AGENTS = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
+_TIMESTAMPS = 10  # ns-2.35: Agent/TCP set ts_option_size_
 _MODULES: dict[str, Table] = {"reno": {"cc": "reno"}, "cubic": {"cc": "cubic", "version": "2.1"}}
 _TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn"}
 _TCP |= {"handshake", "initial_ssthresh"}
@@ -196,7 +197,8 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
     mss, header = size_bytes(tcp.get("mss", "1000 B"), f"{where}.mss"), size_bytes(tcp.get("header", "40 B"), where)
     settings = [
         ("packetSize_", str(mss)),
-        ("tcpip_base_hdr_size_", str(header)),
+        # The agent adds `ts_option_size_` to the size of a segment with timestamps.
+        ("tcpip_base_hdr_size_", str(header - (_TIMESTAMPS if linux else 0))),
         ("window_", str(_window(tcp.get("window", "20 packets"), mss, f"{where}.window"))),
         ("ecn_", "1" if tcp.get("ecn", False) else "0"),
     ]

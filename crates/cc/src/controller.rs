@@ -23,6 +23,8 @@ pub struct Ack {
     pub window_limited: bool,
     /// Whether losses are being repaired: samples count, the window must not grow.
     pub recovering: bool,
+    /// Whether something sent before the last timeout is not acknowledged yet (Linux's state Loss).
+    pub after_timeout: bool,
     /// Segments that it may count for in slow start where bytes are counted (RFC 3465's L); 0 counts acknowledgements.
     pub byte_limit: f64,
     /// The first byte not yet acknowledged, after this acknowledgement.
@@ -56,6 +58,7 @@ impl Ack {
         in_flight: 1.0,
         window_limited: true,
         recovering: false,
+        after_timeout: false,
         byte_limit: 0.0,
         una: 0,
         next: 0,
@@ -111,6 +114,14 @@ pub trait CongestionController {
 
     /// The slow start threshold in segments.
     fn ssthresh(&self) -> f64;
+
+    /// The window that recovery may shrink to where it halves the rate instead of the window (Linux 2.6's `min_cwnd`).
+    fn recovery_window(&self) -> f64 {
+        self.cwnd()
+    }
+
+    /// From now on the window is a whole number of segments, as in Linux; laws that are whole anyway do nothing.
+    fn count_whole(&mut self) {}
 
     /// A rate to pace at, if the controller wants one.
     fn pacing_rate(&self) -> Option<Rate> {

@@ -78,6 +78,12 @@ macro_rules! registry {
             fn ssthresh(&self) -> f64 {
                 match self { $(AnyController::$variant(c) => c.ssthresh(),)* }
             }
+            fn recovery_window(&self) -> f64 {
+                match self { $(AnyController::$variant(c) => c.recovery_window(),)* }
+            }
+            fn count_whole(&mut self) {
+                match self { $(AnyController::$variant(c) => c.count_whole(),)* }
+            }
             fn pacing_rate(&self) -> Option<Rate> {
                 match self { $(AnyController::$variant(c) => c.pacing_rate(),)* }
             }

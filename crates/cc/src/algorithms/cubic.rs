@@ -167,9 +167,9 @@ fn millis(time: Time) -> u64 {
     time.as_nanos() / 1_000_000
 }
 
-/// How often milliseconds fit a duration, rounded as TCP-Linux rounds an echoed stamp.
-fn delay(rtt: Duration) -> u64 {
-    (rtt.as_nanos() + 500_000) / 1_000_000
+/// Milliseconds since a segment was sent, as TCP-Linux rounds the stamp that is echoed and cuts off the clock.
+fn delay(now: Time, rtt: Duration) -> u64 {
+    millis(now).saturating_sub((now.as_nanos().saturating_sub(rtt.as_nanos()) + 500_000) / 1_000_000)
 }
 
 impl Linux {
@@ -204,12 +204,13 @@ impl Linux {
 
     /// `bictcp_acked` and `measure_delay`.
     fn observe(&mut self, ack: &Ack) {
-        if !ack.recovering && ack.acked > 0.0 {
-            self.delayed_ack = (self.delayed_ack + ack.acked as u64).saturating_sub(self.delayed_ack >> 4);
+        if ack.recovering || ack.after_timeout || ack.acked == 0.0 {
+            return;
         }
+        self.delayed_ack = (self.delayed_ack + ack.acked as u64).saturating_sub(self.delayed_ack >> 4);
         let settled = millis(ack.now).saturating_sub(self.epoch_start) >= HZ;
         if let Some(rtt) = ack.rtt.filter(|_| settled) {
-            let delay = (delay(rtt) << 3).max(1);
+            let delay = (delay(ack.now, rtt) << 3).max(1);
             self.delay_min = if self.delay_min == 0 { delay } else { self.delay_min.min(delay) };
         }
     }

@@ -60,6 +60,11 @@ impl WindowLaw for Reno {
         (libm::floor(kept).max(2.0), kept.max(self.params.floor))
     }
 
+    /// `tcp_reno_min_cwnd` of Linux 2.6.
+    fn recovery_window(&self, ssthresh: f64) -> f64 {
+        libm::floor(ssthresh / 2.0)
+    }
+
     fn threshold_after_rto(&mut self, _now: Time, window: f64) -> f64 {
         libm::floor(window * 0.5).max(2.0)
     }
@@ -86,6 +91,20 @@ mod tests {
         assert_eq!((reno.ssthresh(), reno.cwnd()), (10.0, 10.75));
         reno.on_congestion(&Congestion { now: Time::ZERO, window: 1.5, signal: Signal::Loss });
         assert_eq!((reno.ssthresh(), reno.cwnd()), (2.0, 1.0));
+    }
+
+    #[test]
+    fn in_whole_segments_a_window_of_acknowledgements_adds_one_and_slow_start_takes_in_the_threshold() {
+        let mut reno = Params::default().build(Start { window: 4.0, ssthresh: 5.0 }).unwrap();
+        reno.count_whole();
+        let mut windows = || {
+            reno.on_ack(&Ack::ONE);
+            reno.cwnd()
+        };
+        assert_eq!([windows(), windows()], [5.0, 6.0]);
+        assert_eq!(std::array::from_fn(|_| windows()), [6.0, 6.0, 6.0, 6.0, 6.0, 7.0]);
+        reno.on_congestion(&Congestion { now: Time::ZERO, window: 7.0, signal: Signal::Loss });
+        assert_eq!((reno.ssthresh(), reno.cwnd(), reno.recovery_window()), (3.0, 3.0, 1.0));
     }
 
     #[test]

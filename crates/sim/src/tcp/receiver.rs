@@ -60,7 +60,9 @@ pub struct Receiver {
     recent: Vec<u64>,
     echo: bool,
     held: u32,
-    held_stamp: Time,
+    /// The stamp that the next ACK echoes, and how far the last one reached (RFC 7323 section 4.3: TS.Recent, Last.ACK.sent).
+    stamp: Time,
+    acked: u64,
     deadline: Option<Time>,
     /// What the application had read at a time since which it has been reading without a pause.
     read: (u64, Time),
@@ -103,7 +105,8 @@ impl Receiver {
             self.echo = true;
         }
         if segment.has(flag::SYN) {
-            return (0, Some(self.ack(now, segment.stamp, segment, flag::SYN, params, pool)));
+            self.stamp = segment.stamp;
+            return (0, Some(self.ack(now, segment, flag::SYN, params, pool)));
         }
         if segment.has(flag::ACK) {
             return (0, None);
@@ -132,29 +135,32 @@ impl Receiver {
             }
         }
         self.held += 1;
-        if self.held == 1 {
-            self.held_stamp = segment.stamp;
+        // What comes beyond a gap is not echoed: an ACK that advances tells of the segment that made it advance, or of the
+        // earliest that waited for it.
+        if segment.seq <= self.acked && segment.stamp >= self.stamp {
+            self.stamp = segment.stamp;
         }
         let readable = self.next - was;
         let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.next >= end;
         if let Some(delay) = params.delayed_ack {
             let fills = self.next > end || !self.beyond.is_empty();
-            if in_order && !fills && !fin && self.held < params.ack_every {
+            // ns-2 takes a second copy of the segment that came last for a new one.
+            let waits = in_order || (!params.strict && end == was);
+            if waits && !fills && !fin && self.held < params.ack_every {
                 self.deadline = Some(self.deadline.unwrap_or(now + delay));
                 self.plan_update(now, params);
                 return (readable, None);
             }
         }
         let flags = if fin { flag::FIN } else { 0 };
-        // The earliest segment that no ACK has told of yet is echoed, whatever arrived since (RFC 7323 section 4.3).
-        (readable, Some(self.ack(now, self.held_stamp, segment, flags, params, pool)))
+        (readable, Some(self.ack(now, segment, flags, params, pool)))
     }
 
     /// The timer fires at `now`: an ACK that was delayed or tells of a wider window.
     pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpParams, pool: &mut SackPool) -> Option<Packet> {
         self.deadline()?;
         let like = Packet { flow, incarnation, ..Packet::NOTHING };
-        Some(self.ack(now, self.held_stamp, &like, 0, params, pool))
+        Some(self.ack(now, &like, 0, params, pool))
     }
 
     /// What the application has read by `now`.
@@ -189,14 +195,15 @@ impl Receiver {
     }
 
     #[inline]
-    fn ack(&mut self, now: Time, stamp: Time, segment: &Packet, flags: u16, params: &TcpParams, pool: &mut SackPool) -> Packet {
+    fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpParams, pool: &mut SackPool) -> Packet {
         self.held = 0;
+        self.acked = self.next;
         self.deadline = None;
         let extra = if self.beyond.is_empty() || params.recovery != Recovery::Sack { 0 } else { self.sack(pool) };
         let echo = if self.echo { flag::ECE } else { 0 };
         Packet {
             seq: self.next,
-            stamp,
+            stamp: self.stamp,
             peer: clock(now, params),
             flow: segment.flow,
             extra,

@@ -129,9 +129,12 @@ impl Sender {
     /// A closed connection of `flow`; `phase` is where in its tick the clock stands at time 0. Statistics count from `count_from` on.
     pub fn new(flow: u32, incarnation: u16, phase: Duration, count_from: Time, params: &TcpParams) -> Result<Self, sojourn_cc::ParamError> {
         let window = if params.handshake == Handshake::None { params.initial_window } else { 1.0 };
-        let start = Start { window, ssthresh: params.initial_ssthresh };
+        let mut cc = params.control.build(Start { window, ssthresh: params.initial_ssthresh })?;
+        if params.whole_windows {
+            cc.count_whole();
+        }
         Ok(Sender {
-            cc: params.control.build(start)?,
+            cc,
             rtt: RttEstimator::new(params),
             una: 0,
             next: 0,
@@ -340,18 +343,22 @@ impl Sender {
         let params = call.params;
         let mss = f64::from(params.mss);
         let in_flight = (self.max - was) as f64 / mss;
+        // Other ACKs echo what was echoed before (RFC 7323 section 4.1).
+        let advances = self.una > was;
+        let after_timeout = self.last == Action::Timeout && self.una < self.recover;
         let full = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd();
         self.cc.on_ack(&Ack {
             now: call.now,
             acked: (self.una - was) as f64 / mss,
-            rtt: params.timestamps.then(|| call.now.since(ack.stamp)),
+            rtt: (params.timestamps && advances).then(|| call.now.since(ack.stamp)),
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
-            one_way_delay: Some(ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
+            one_way_delay: advances.then(|| ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
             in_flight,
             window_limited: full && !echo,
             recovering: self.state == State::Recovery,
-            byte_limit: self.byte_limit(params),
+            after_timeout,
+            byte_limit: Self::byte_limit(params, after_timeout),
             una: self.una,
             next: self.max,
         });
@@ -359,8 +366,7 @@ impl Sender {
 
     /// How many segments an ACK may count for in slow start: after a timeout one, until what was sent before it has
     /// arrived (RFC 3465 section 2.3).
-    fn byte_limit(&self, params: &TcpParams) -> f64 {
-        let after_timeout = self.last == Action::Timeout && self.una < self.recover;
+    fn byte_limit(params: &TcpParams, after_timeout: bool) -> f64 {
         if after_timeout { f64::from(params.abc.min(1)) } else { f64::from(params.abc) }
     }
 
