@@ -2,10 +2,8 @@
 //! get their share (Carofiglio, Muscariello, Rossi, Testa, Valenti: Rethinking the low extra delay background
 //! transport protocol, Computer Networks 57, 2013).
 
-extern crate alloc;
 use super::ledbat::target;
 use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
-use alloc::format;
 use sojourn_units::{Duration, Time};
 
 /// Parameters of the law.
@@ -34,9 +32,7 @@ impl Params {
     pub fn build(&self, start: Start) -> Result<DelayBased<Fledbat>, ParamError> {
         let target = target(self.target)?;
         for (field, given) in [("increase", self.increase), ("decrease", self.decrease)] {
-            if !(given > 0.0 && given <= 100.0) {
-                return Err(ParamError { field, given: format!("{given}"), taken: "a number above 0 and at most 100" });
-            }
+            ParamError::unless(given > 0.0 && given <= 100.0, field, &given, "a number above 0 and at most 100")?;
         }
         let law = Fledbat { target, increase: self.increase, decrease: self.decrease };
         Ok(DelayBased::new(start, self.delay.build()?, law))

@@ -1,10 +1,8 @@
 //! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT that shrinks in proportion to its window, reads the round
 //! trip, starts slowly on short paths, and steps back now and then so that all see the empty queue.
 
-extern crate alloc;
 use super::ledbat::target;
 use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Source, Start, Window};
-use alloc::format;
 use sojourn_units::{Duration, Time};
 
 /// Parameters of the law.
@@ -37,9 +35,8 @@ impl Params {
     /// The controller, or which parameter is out of range.
     pub fn build(&self, start: Start) -> Result<DelayBased<LedbatPp>, ParamError> {
         let target = target(self.target)?;
-        if !(self.decrease > 0.0 && self.decrease <= 10.0) {
-            return Err(ParamError { field: "decrease", given: format!("{}", self.decrease), taken: "a number above 0 and at most 10" });
-        }
+        let decrease = self.decrease > 0.0 && self.decrease <= 10.0;
+        ParamError::unless(decrease, "decrease", &self.decrease, "a number above 0 and at most 10")?;
         let law = LedbatPp { target, decrease: self.decrease, slowdown: self.slowdown, first: true, pause: Pause::Before };
         Ok(DelayBased::new(start, self.delay.build()?, law))
     }
