@@ -1,6 +1,6 @@
 //! What a controller sees and what it answers.
 
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{Duration, Time};
 
 /// An acknowledgement: of new data, or of data beyond a hole while losses are repaired.
 #[derive(Clone, Copy, Debug)]
@@ -111,9 +111,4 @@ pub trait CongestionController {
 
     /// The slow start threshold in segments.
     fn ssthresh(&self) -> f64;
-
-    /// A rate to pace at, if the controller wants one.
-    fn pacing_rate(&self) -> Option<Rate> {
-        None
-    }
 }

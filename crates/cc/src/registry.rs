@@ -2,7 +2,7 @@
 
 use crate::algorithms::*;
 use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, ParamError, Start};
-use sojourn_units::{Rate, Time};
+use sojourn_units::Time;
 
 /// What `sojourn list` says of a controller.
 #[derive(Clone, Copy, Debug)]
@@ -77,9 +77,6 @@ macro_rules! registry {
             }
             fn ssthresh(&self) -> f64 {
                 match self { $(AnyController::$variant(c) => c.ssthresh(),)* }
-            }
-            fn pacing_rate(&self) -> Option<Rate> {
-                match self { $(AnyController::$variant(c) => c.pacing_rate(),)* }
             }
         }
     };

@@ -39,6 +39,9 @@ impl Params {
     }
 }
 
+/// The least window in segments.
+const LEAST: f64 = 2.0;
+
 /// The law.
 #[derive(Clone, Debug)]
 pub struct Fledbat {
@@ -56,21 +59,17 @@ impl DelayLaw for Fledbat {
         let above = (sample.queuing / self.target - 1.0).max(0.0);
         // Never more than half the window in a round trip.
         let step = self.increase / window.cwnd - (self.decrease * above).min(0.5);
-        window.cwnd = (window.cwnd + step * ack.acked).max(self.least());
+        window.cwnd = (window.cwnd + step * ack.acked).max(LEAST);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
-        window.ssthresh = (event.window / 2.0).max(self.least());
+        window.ssthresh = (event.window / 2.0).max(LEAST);
         window.cwnd = window.ssthresh;
     }
 
     fn on_rto(&mut self, window: &mut Window, _now: Time, in_use: f64) {
-        window.ssthresh = (in_use / 2.0).max(self.least());
+        window.ssthresh = (in_use / 2.0).max(LEAST);
         window.cwnd = 1.0;
-    }
-
-    fn least(&self) -> f64 {
-        2.0
     }
 }
 

@@ -259,10 +259,6 @@ impl DelayLaw for Flower {
         self.fuzzy = true;
         *window = Window { cwnd: 1.0, ssthresh: 1.0 };
     }
-
-    fn least(&self) -> f64 {
-        1.0
-    }
 }
 
 #[cfg(test)]

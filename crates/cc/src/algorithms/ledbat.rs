@@ -72,7 +72,7 @@ impl Ledbat {
         let off = (self.target - queuing) / self.target;
         let next = window.cwnd + self.gain * off * ack.acked / window.cwnd;
         // Never more than was in flight and one segment.
-        window.cwnd = next.min((ack.in_flight + 1.0).max(window.cwnd)).max(self.least());
+        window.cwnd = next.min((ack.in_flight + 1.0).max(window.cwnd)).max(2.0);
     }
 
     fn count(&mut self, window: &mut Window, queuing: f64) {
@@ -114,10 +114,6 @@ impl DelayLaw for Ledbat {
         self.counter = 0.0;
         window.ssthresh = libm::floor(in_use / 2.0).max(2.0);
         window.cwnd = 1.0;
-    }
-
-    fn least(&self) -> f64 {
-        if self.variant == Variant::Ns2 { 1.0 } else { 2.0 }
     }
 }
 

@@ -42,6 +42,9 @@ impl Params {
     }
 }
 
+/// The least window in segments.
+const LEAST: f64 = 2.0;
+
 /// Where the periodic slowdown stands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Pause {
@@ -123,13 +126,13 @@ impl DelayLaw for LedbatPp {
             }
             return;
         }
-        window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(self.least());
+        window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(LEAST);
         // What the delay took, slow start must not give back.
         window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
-        window.ssthresh = (event.window / 2.0).max(self.least());
+        window.ssthresh = (event.window / 2.0).max(LEAST);
         window.cwnd = window.ssthresh;
         if self.first {
             self.first = false;
@@ -140,16 +143,12 @@ impl DelayLaw for LedbatPp {
     }
 
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64) {
-        window.ssthresh = (in_use / 2.0).max(self.least());
+        window.ssthresh = (in_use / 2.0).max(LEAST);
         window.cwnd = 1.0;
         self.first = false;
         if self.pause == Pause::Before {
             self.pause = Pause::Next(now);
         }
-    }
-
-    fn least(&self) -> f64 {
-        2.0
     }
 }
 

@@ -78,10 +78,6 @@ impl DelayLaw for TcpLp {
         window.ssthresh = libm::floor(in_use / 2.0).max(2.0);
         window.cwnd = 1.0;
     }
-
-    fn least(&self) -> f64 {
-        1.0
-    }
 }
 
 #[cfg(test)]
