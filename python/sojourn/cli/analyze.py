@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 from rich.table import Table
 
-from sojourn.analysis import LimitCycle, Loop, Managed, Margins, Point, managed, rests
 from sojourn.cli.output import out, say_written
 from sojourn.cli.runs import Set, load_changed
 from sojourn.errors import ScenarioError, UserError
-from sojourn.plots import save_figure
 from sojourn.record import Record
 from sojourn.running import run as run_scenario
 from sojourn.scenario import Scenario
+
+if TYPE_CHECKING:
+    from sojourn.analysis import LimitCycle, Loop, Managed, Margins, Point
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +34,8 @@ def analyze(
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures.")] = None,
 ) -> None:
     """Prints a queue law's margins beside what the packets did."""
+    from sojourn.analysis import Loop, managed, rests  # here: python-control takes a second to load
+
     scenario = load_changed(file, change)
     chosen = managed(scenario, link)
     if chosen.queue.get("aqm") == "external":
@@ -133,6 +136,7 @@ def _draw(
     folder: Path,
 ) -> list[Path]:  # fmt: skip
     from sojourn.analysis import plots
+    from sojourn.plots import save_figure
 
     series, duration = _series(record, chosen.link), float(record["duration_s"])
     written: list[Path] = []

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.errors import UserError
-from sojourn.papers import Outcome, Verdict, find_paper
-from sojourn.papers import reproduce as run_paper
-from sojourn.papers.model import Experiment
-from sojourn.papers.report import MARKS, estimate_of, write_report
+from sojourn.stats import estimate_of
+
+if TYPE_CHECKING:
+    from sojourn.papers import Outcome
+    from sojourn.papers.model import Experiment
 
 STYLES = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "": ""}
 
@@ -37,6 +38,10 @@ def reproduce(
     no_cache: NoCache = False,
 ) -> None:
     """Reruns a paper: published beside measured, a verdict on every claim, a report."""
+    from sojourn.papers import Verdict, find_paper  # here: what draws and designs takes seconds to load
+    from sojourn.papers import reproduce as run_paper
+    from sojourn.papers.report import write_report
+
     chosen = find_paper(paper)
     if quick and full:
         raise UserError("--quick --full: taken is one of them")
@@ -86,8 +91,10 @@ def _cells(outcome: Outcome, experiment: Experiment) -> Table:
 
 def _cell(row: Any, unit: str) -> Text:
     """One cell: published / measured and the mark of its verdict."""
+    from sojourn.papers.report import MARKS
+
     digits, verdict = int(row["decimals"]), str(row["verdict"])
-    published = "" if pd.isna(row["published"]) else f"{row['published']:.{digits}f}/"
+    published = "" if math.isnan(row["published"]) else f"{row['published']:.{digits}f}/"
     own_unit = f" {row['unit']}" if row["unit"] != unit else ""
     text = Text(f"{published}{estimate_of(row).text(places=digits + 1)}{own_unit}")
     if verdict:
@@ -97,6 +104,9 @@ def _cell(row: Any, unit: str) -> Text:
 
 def _claims(outcome: Outcome) -> Table:
     """One line a claim: for one with several parts, how many of them hold."""
+    from sojourn.papers import Verdict
+    from sojourn.papers.report import MARKS
+
     table = Table(title="claims", title_justify="left")
     for name in ("", "what the paper says", "target", "published", "measured", "verdict"):
         table.add_column(name)
