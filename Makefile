@@ -1,4 +1,4 @@
-# make reproduce   rerun the papers and write their reports
+# make reproduce   rerun Lehto et al. (2005) and write its report; others: sojourn reproduce NAME
 # make test        everything that is checked before a change is taken
 # Both set up what they need first: a virtual environment in .venv with the extension built in.
 
@@ -41,8 +41,8 @@ test: lint rust-test python-test
 lint: setup
 	cargo fmt --all --check
 	cargo clippy $(CRATES) --all-targets --quiet -- --deny warnings
-	$(BIN)/ruff check --quiet python tests
-	$(BIN)/ruff format --quiet --check python tests
+	$(BIN)/ruff check --quiet python tests conformance examples
+	$(BIN)/ruff format --quiet --check python tests conformance examples
 	$(BIN)/mypy
 
 rust-test: setup
