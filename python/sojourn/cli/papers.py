@@ -77,8 +77,7 @@ def _cells(outcome: Outcome, experiment: Experiment) -> Table:
     for name in ["scenario", "queue", *(["setting"] if settings else [])]:
         table.add_column(name)
     for name in measures:
-        measure = outcome.paper.measures[name]
-        table.add_column(f"{measure.label} ({measure.unit})" if measure.unit else measure.label, justify="right")
+        table.add_column(outcome.paper.measures[name].title, justify="right")
     for case in experiment.cases():
         at = cells[(cells["scenario"] == case.scenario) & (cells["queue"] == case.queue)]
         at = at[at["setting"] == case.setting].set_index("measure")

@@ -35,6 +35,11 @@ class PaperMeasure:
     reading: Reading | None = None
     share_of: tuple[str, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """What it is called on an axis or above a column: its label with its unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
     def of(self, record: Record) -> float:
         """The number in a record, NaN where it has none."""
         if self.reading is not None:

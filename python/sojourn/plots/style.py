@@ -72,6 +72,12 @@ def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
         yield made
 
 
+def legend_above(made: Figure) -> None:
+    """One legend over all panels, with what is in the first of them."""
+    handles, labels = made.axes[0].get_legend_handles_labels()
+    made.legend(handles, labels, ncols=min(len(labels), 6), loc="outside upper center", fontsize=7)
+
+
 def render(made: Figure, kind: str) -> bytes:
     """A figure as PNG, PDF or SVG; the same figure gives the same bytes."""
     buffer = io.BytesIO()
