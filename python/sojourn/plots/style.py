@@ -73,9 +73,10 @@ def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
 
 
 def legend_above(made: Figure) -> None:
-    """One legend over all panels, with what is in the first of them."""
+    """One legend over all panels, with what is in the first of them, in as many columns as fit."""
     handles, labels = made.axes[0].get_legend_handles_labels()
-    made.legend(handles, labels, ncols=min(len(labels), 6), loc="outside upper center", fontsize=7)
+    fit = 20 * made.get_figwidth() / (9 + max(map(len, labels), default=0))  # 20 letters an inch, 9 for a handle
+    made.legend(handles, labels, ncols=max(1, min(len(labels), int(fit))), loc="outside upper center", fontsize=7)
 
 
 def render(made: Figure, kind: str) -> bytes:
