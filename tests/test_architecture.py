@@ -80,7 +80,7 @@ def test_the_product_never_imports_its_judges() -> None:
 
 FOLDERS = [
     "python/sojourn/", "python/sojourn_program/", "papers/<id>/", "conformance/oracles/", "conformance/bench/",
-    "tests/", "examples/", "docs/", "scripts/", ".ci/",
+    "tests/", "fuzz/", "examples/", "docs/", "scripts/", ".ci/",
 ]  # fmt: skip
 
 
