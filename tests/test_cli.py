@@ -207,6 +207,11 @@ def test_a_disk_that_fills_up_leaves_no_part_of_a_result(capsys, dumbbell, here,
     assert not (here / "out").exists()
 
 
+def test_names_are_printed_as_they_are(capsys, dumbbell):
+    assert main(["run", str(dumbbell), "--seeds", "2"]) == 0
+    assert "bottleneck:back: 2 seeds" in capsys.readouterr().out
+
+
 def test_an_interruption_is_one_line(capsys, dumbbell, monkeypatch):
     def stop(*_, **__):
         raise Interrupted(2, 5, True)

@@ -46,17 +46,17 @@ def analyze(
     point, why = rests(loop)
     found, cycle, reason = _linear(loop) if point else (None, None, "")
     shown = chosen.queue["aqm"]
-    out.print(f"{scenario.get('name', file.stem)}: {shown} on {chosen.link}, {_plant(chosen)}", markup=False)
+    out.print(f"{scenario.get('name', file.stem)}: {shown} on {chosen.link}, {_plant(chosen)}")
     out.print(_table(chosen, record, point))
     said = [why or reason] if why or reason else []
     if found:
-        out.print(f"margins: {found.describe()}", markup=False)
+        out.print(f"margins: {found.describe()}")
         said += _cycle_words(found, cycle)
     for caution in said + (loop.cautions(point) if point else list(chosen.plant.notes)):
-        out.print(f"note: {caution}", markup=False)
+        out.print(f"note: {caution}")
     peak = _peak(record, chosen.link)
     if peak:
-        out.print(f"the measured queue swings most at {peak:.3g} Hz ({2 * math.pi * peak:.3g} rad/s)", markup=False)
+        out.print(f"the measured queue swings most at {peak:.3g} Hz ({2 * math.pi * peak:.3g} rad/s)")
     if out_dir is not None:
         say_written(_draw(loop, chosen, record, point, found, cycle, out_dir))
 
@@ -143,7 +143,7 @@ def _draw(
     try:
         fluid = loop.simulate(duration)
     except ScenarioError as error:
-        out.print(f"note: no trajectory: {error}", markup=False)
+        out.print(f"note: no trajectory: {error}")
     else:
         written += save_figure(plots.trajectories(series, fluid, duration), folder, "trajectory")
     f, power = plots.queue_spectrum(series["t"], series["packets"], float(record["warmup_s"]))

@@ -50,8 +50,7 @@ def design(
         )
     out.print(
         f"N = {point.flows:g} flows, C = {point.rate:g} packets/s, R = {point.rtt:g} s: "
-        f"window {point.window:.4g} packets, probability {point.probability:.4g}",
-        markup=False,
+        f"window {point.window:.4g} packets, probability {point.probability:.4g}"
     )
     if controller is Controller.CPC:
         designs.cpc(point, target, inner_gain)

@@ -38,15 +38,11 @@ def cpc(point: OperatingPoint, target: float, inner_gain: float | None) -> None:
         )
     made = cascade.cpc(point, inner_gain).check()
     if point.window < cascade.LEAST_WINDOW:
-        out.print(
-            f"window below {cascade.LEAST_WINDOW:g} packets: the gains are those of {cascade.LEAST_WINDOW:g}",
-            markup=False,
-        )
+        out.print(f"window below {cascade.LEAST_WINDOW:g} packets: the gains are those of {cascade.LEAST_WINDOW:g}")
     outer = made.outer
-    out.print(f"inner, of the window: {made.inner_gain:.6g} / s", markup=False)
+    out.print(f"inner, of the window: {made.inner_gain:.6g} / s")
     out.print(
-        f"outer, of the queue:  {outer.gain:.4g} (1 + 1/({outer.integral_time:.4g} s) + {outer.derivative_time:.4g} s)",
-        markup=False,
+        f"outer, of the queue:  {outer.gain:.4g} (1 + 1/({outer.integral_time:.4g} s) + {outer.derivative_time:.4g} s)"
     )
     out.print(
         _loops([
@@ -58,7 +54,7 @@ def cpc(point: OperatingPoint, target: float, inner_gain: float | None) -> None:
     )  # fmt: skip
     own = "" if inner_gain is None else f", inner_gain = {inner_gain:g}"
     design = f'flows = {point.flows:g}, rtt = "{propagation * 1e3:.4g} ms", target = {target:g}{own}'
-    out.print(f'queue = {{ aqm = "cpc", {design} }}', markup=False)
+    out.print(f'queue = {{ aqm = "cpc", {design} }}')
 
 
 def pi(point: OperatingPoint, target: float) -> None:
@@ -67,9 +63,7 @@ def pi(point: OperatingPoint, target: float) -> None:
     _show(point, made)
     integral, half = made.gain / made.integral_time, 0.5 / 170.0
     a, b = made.gain + integral * half, made.gain - integral * half
-    out.print(
-        f'queue = {{ aqm = "pi", a = {a:.6g}, b = {b:.6g}, interval = "5.882 ms", target = {target:g} }}', markup=False
-    )
+    out.print(f'queue = {{ aqm = "pi", a = {a:.6g}, b = {b:.6g}, interval = "5.882 ms", target = {target:g} }}')
 
 
 def pid(point: OperatingPoint, margin: float, crossover: float | None) -> None:
@@ -86,7 +80,7 @@ def _show(point: OperatingPoint, made: Pid) -> None:
     if not is_stable(loop):
         raise UserError(f"the loop is unstable: its phase margin is {margins(loop).phase:.1f} degrees")
     derivative = f" + {made.derivative_time:.4g} s" if made.derivative_time else ""
-    out.print(f"{made.gain:.6g} (1 + 1/({made.integral_time:.4g} s){derivative})", markup=False)
+    out.print(f"{made.gain:.6g} (1 + 1/({made.integral_time:.4g} s){derivative})")
     out.print(_loops([("without dead time", response(made.transfer() * point.plant())), ("with it", loop)]))
 
 
@@ -94,10 +88,8 @@ def red(point: OperatingPoint) -> None:
     """RED as a low pass by Hollot's rule, and as the integrator that cpc-2015 compares with."""
     made = cascade.red_by_crossover(point)
     gain = cascade.integral_by_margin(point.plant(), 60.0, point.rtt)
-    out.print(
-        f"slope max_p / (max - min) = {made.slope:.4g} a packet, weight {made.weight(point.rate):.4g}", markup=False
-    )
-    out.print(f"as an integrator with 60 degrees: {gain:.4g} / s", markup=False)
+    out.print(f"slope max_p / (max - min) = {made.slope:.4g} a packet, weight {made.weight(point.rate):.4g}")
+    out.print(f"as an integrator with 60 degrees: {gain:.4g} / s")
     integrator = rational([gain], [1.0, 0.0]) * point.plant()
     out.print(
         _loops([

@@ -103,7 +103,7 @@ def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:
 
 def _show_entry(entry: dict[str, Any]) -> None:
     """One entry with its parameters and their defaults."""
-    out.print(f"{entry['name']}: {entry.get('summary', '')}", markup=False)
+    out.print(f"{entry['name']}: {entry.get('summary', '')}")
     parameters = entry.get("parameters") or []
     if not parameters:
         out.print("no parameters")
@@ -127,7 +127,7 @@ def check(
     if resolved:
         out.print_json(canonical)
     else:
-        out.print(f"{file}: can be run", markup=False)
+        out.print(f"{file}: can be run")
 
 
 def schema() -> None:

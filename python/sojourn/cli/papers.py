@@ -47,7 +47,7 @@ def reproduce(
         raise UserError("--quick --full: taken is one of them")
     folder = out_dir or Path("results") / chosen.id
     check_folder(folder)
-    out.print(chosen.citation, markup=False)
+    out.print(chosen.citation)
     with progress(chosen.id) as on_progress:
         outcome = run_paper(
             chosen, experiment, seeds, quick=quick, threads=threads, cache=store(cache, no_cache), progress=on_progress
@@ -61,10 +61,10 @@ def reproduce(
     out.print("claims: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict))
     written = write_report(outcome, folder)
     figures = sum(path.suffix == ".pdf" for path in written)
-    out.print(f"report:  {folder / 'report.html'}", markup=False)
+    out.print(f"report:  {folder / 'report.html'}")
     if figures:
-        out.print(f"figures: {folder / 'figures'} ({figures}, each as PNG and PDF)", markup=False)
-    out.print(f"tables:  {folder / 'tables'} (CSV and Parquet)", markup=False)
+        out.print(f"figures: {folder / 'figures'} ({figures}, each as PNG and PDF)")
+    out.print(f"tables:  {folder / 'tables'} (CSV and Parquet)")
 
 
 def _cells(outcome: Outcome, experiment: Experiment) -> Table:

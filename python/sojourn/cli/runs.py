@@ -96,7 +96,7 @@ def run(
 def _show_record(record: Record) -> None:
     """What one run measured, link by link and group by group."""
     fingerprint = record.get("fingerprint", "")
-    out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}", markup=False)
+    out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}")
     links = Table(title="links", title_justify="left")
     links.add_column("", no_wrap=True)
     wide = out.width >= 100  # what is left out is in the record
