@@ -27,7 +27,7 @@ from sojourn import _sojourn
 from sojourn.record import Record
 from sojourn.running import Job, Progress, run_jobs
 from sojourn.scenario import Scenario
-from sojourn.stats import Estimate, estimate
+from sojourn.stats import Estimate, estimate, jain
 from sojourn.store import Store
 
 Array = npt.NDArray[np.float64]
@@ -146,8 +146,7 @@ def _queue_ms(run: Record, start: float, end: float) -> float:
 
 
 def _jain(run: Record) -> float:
-    a, b = (_between(run, flow, 90, 180) for flow in ("one/0", "two/0"))
-    return (a + b) ** 2 / (2 * (a * a + b * b)) if a + b else float("nan")
+    return jain([_between(run, flow, 90, 180) for flow in ("one/0", "two/0")])
 
 
 def _share(run: Record) -> float:

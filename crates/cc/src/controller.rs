@@ -1,6 +1,6 @@
 //! What a controller sees and what it answers.
 
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{Duration, Time};
 
 /// An acknowledgement: of new data, or of data beyond a hole while losses are repaired.
 #[derive(Clone, Copy, Debug)]
@@ -122,9 +122,4 @@ pub trait CongestionController {
 
     /// From now on the window is a whole number of segments, as in Linux; laws that are whole anyway do nothing.
     fn count_whole(&mut self) {}
-
-    /// A rate to pace at, if the controller wants one.
-    fn pacing_rate(&self) -> Option<Rate> {
-        None
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::algorithms::*;
 use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, ParamError, Start};
-use sojourn_units::{Rate, Time};
+use sojourn_units::Time;
 
 /// What `sojourn list` says of a controller.
 #[derive(Clone, Copy, Debug)]
@@ -83,9 +83,6 @@ macro_rules! registry {
             }
             fn count_whole(&mut self) {
                 match self { $(AnyController::$variant(c) => c.count_whole(),)* }
-            }
-            fn pacing_rate(&self) -> Option<Rate> {
-                match self { $(AnyController::$variant(c) => c.pacing_rate(),)* }
             }
         }
     };

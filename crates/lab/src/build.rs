@@ -174,8 +174,7 @@ fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) 
         };
         return Ok(external(factory(params.interval)));
     }
-    let at = sojourn_aqm::Link { rate, delay: link.delay, mean_packet: plan.packet, limit_packets: queue.limit.in_packets(plan.packet) };
-    queue.aqm.build(&at).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
+    queue.on(rate, link.delay, plan.packet).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
 }
 
 fn source(traffic: &written::Traffic) -> Source {

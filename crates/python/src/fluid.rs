@@ -1,6 +1,7 @@
 //! The fluid model: a queue and a plant as JSON in, arrays out.
 
 use crate::laws::{Trouble, from_python};
+use crate::listing::aqm_of;
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -67,13 +68,7 @@ fn run_of(text: &str) -> Result<Run, String> {
 
 fn control_of(queue: &str, table: &Table<'_>, plant: &Plant, laws: Option<&Bound<'_, PyDict>>, trouble: &Trouble) -> PyResult<Control> {
     let refused = |text: String| crate::refused(text);
-    let mut queue = Table::read("queue", queue).map_err(refused)?;
-    let name = queue.1.remove("aqm").and_then(|name| name.as_str().map(String::from)).unwrap_or_else(|| "droptail".into());
-    queue.1.remove("limit");
-    queue.1.remove("ecn");
-    let config = AqmConfig::deserialize(&name, Value::Object(queue.1))
-        .ok_or_else(|| refused(format!("queue.aqm: given \"{name}\", taken is a queue law; see `sojourn list aqm`")))?
-        .map_err(|error| refused(format!("queue: {error}")))?;
+    let config = aqm_of(queue).map_err(refused)?;
     if let AqmConfig::External(params) = &config {
         let known = laws.map_or_else(|| Ok(Default::default()), |laws| from_python(laws, trouble))?;
         let law =
@@ -183,9 +178,14 @@ pub fn describe<'py>(
     omega: PyReadonlyArray1<'py, f64>,
     laws: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (amplitude, omega) = (amplitude.as_slice()?, omega.as_slice()?);
+    if amplitude.len() != omega.len() {
+        let problem = format!("describe: given {} amplitudes and {} frequencies, taken is as many", amplitude.len(), omega.len());
+        return Err(crate::refused(problem));
+    }
     let trouble = Trouble::default();
     let (plant, control, point) = resting(queue, plant, laws, &trouble)?;
-    let pairs = amplitude.as_slice()?.iter().zip(omega.as_slice()?);
+    let pairs = amplitude.iter().zip(omega);
     let rows = pairs.map(|(&a, &w)| sojourn_fluid::describe(&plant, &control, &point, a, w).map(|d| vec![d.gain.0, d.gain.1, d.mean]));
     let rows: Result<Vec<_>, _> = rows.collect();
     PyArray2::from_vec2(py, &unless(&trouble, rows)?).map_err(|error| PyValueError::new_err(error.to_string()))

@@ -14,7 +14,7 @@ from sojourn.errors import UserError
 from sojourn.papers.designs import Design, answer, build, trajectory
 from sojourn.papers.model import Case
 from sojourn.papers.reproduce import Outcome
-from sojourn.plots.style import PAGE, figure, style_of
+from sojourn.plots.style import PAGE, figure, legend_above, style_of
 from sojourn.record import Record
 
 
@@ -37,8 +37,7 @@ def steps(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
                 axes.plot(t[shown], y[shown], color=style_of(i).color, label=design.label)
         left.set(xlabel="time (s)", ylabel="queue (packets)", title="without dead time")
         right.set(xlabel="time (s)", title="with it")
-        handles, labels = left.get_legend_handles_labels()
-        made.legend(handles, labels, ncols=3, loc="outside upper center", fontsize=7)
+        legend_above(made)
         return made
 
 
@@ -66,8 +65,7 @@ def bode(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
         gain.set(ylabel="gain (dB)", ylim=(-60, 60))
         phase.set(ylabel="phase (degrees)", xlabel="frequency (rad/s)", ylim=(-360, 0))
         plane.set(xlabel="real (1/s)", ylabel="imaginary (1/s)", title="poles × and zeros ○")
-        handles, labels = gain.get_legend_handles_labels()
-        made.legend(handles, labels, ncols=3, loc="outside upper center", fontsize=7)
+        legend_above(made)
         return made
 
 
@@ -91,8 +89,7 @@ def traces(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
                     below.plot(columns["t"][::every], values[::every], color=look.color, linewidth=0.4, rasterized=True)
         above.set(ylabel="queue (packets)")
         below.set(ylabel="RTT (s)", xlabel="time (s)")
-        handles, labels = above.get_legend_handles_labels()
-        made.legend(handles, labels, ncols=len(labels), loc="outside upper center")
+        legend_above(made)
         return made
 
 
@@ -164,7 +161,5 @@ def maps(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
             axes.set_xticks(range(len(columns)), columns)
             axes.set_yticks(range(len(rows)), rows)
             axes.grid(visible=False)
-            unit = outcome.paper.measures[name].unit
-            title = outcome.paper.measures[name].label
-            axes.set(title=f"{title} ({unit})" if unit else title, xlabel="round trip ×", ylabel="flows ×")
+            axes.set(title=outcome.paper.measures[name].title, xlabel="round trip ×", ylabel="flows ×")
         return made

@@ -10,7 +10,7 @@
 //! discrete form and what stops the integrators are of this implementation: backward Euler for I and D, with D moved
 //! through the inner integrator, where it is a plain difference of the queue and needs no filter.
 
-use super::pd::QueueMeter;
+use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use sojourn_units::{Duration, Probability};
 
@@ -117,7 +117,7 @@ impl Params {
             ParamError::unless(time >= Duration::from_micros(1), "integral_time", &time, "1 us or more")?;
         }
         let rate = link.rate.packets_per_sec(f64::from(link.mean_packet.max(1)));
-        Ok(CpcLaw::new(self, rate, QueueMeter::new(self.queue_in_bytes, link), link.mean_packet))
+        Ok(CpcLaw::new(self, rate, Meter::new(self.queue_in_bytes.then_some(link.mean_packet))))
     }
 }
 
@@ -165,8 +165,7 @@ impl Design {
 pub struct CpcLaw {
     params: Params,
     design: Design,
-    queue: QueueMeter,
-    mean_packet: f64,
+    meter: Meter,
     /// The inner integrator.
     probability: f64,
     /// The outer integrator, in packets of window.
@@ -180,12 +179,10 @@ pub struct CpcLaw {
 }
 
 impl CpcLaw {
-    fn new(params: &Params, rate: f64, queue: QueueMeter, mean_packet: u32) -> Self {
+    fn new(params: &Params, rate: f64, meter: Meter) -> Self {
         let design = Design::new(params, rate);
         let integral = design.window.clamp(params.min_window, design.window_max);
-        let mean_packet = f64::from(mean_packet.max(1));
-        let probability = 0.0;
-        CpcLaw { params: params.clone(), design, queue, mean_packet, probability, integral, load: 0.0, previous: None, derivative: 0.0 }
+        CpcLaw { params: params.clone(), design, meter, probability: 0.0, integral, load: 0.0, previous: None, derivative: 0.0 }
     }
 
     /// The window of a flow by Little's law: the load of `arrived` packets in one interval times the round trip now.
@@ -229,9 +226,8 @@ impl Law for CpcLaw {
     }
 
     fn step(&mut self, sample: &Sample) -> Probability {
-        let queue = self.queue.read(sample);
-        let arrived = if self.params.queue_in_bytes { sample.arrived_bytes / self.mean_packet } else { sample.arrived_packets };
-        let window = self.window(queue, arrived);
+        let queue = self.meter.backlog(sample);
+        let window = self.window(queue, self.meter.arrived(sample));
         Probability::clamped(self.control(queue, window))
     }
 }

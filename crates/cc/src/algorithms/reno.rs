@@ -1,9 +1,7 @@
 //! Reno's window law: one segment more per round trip, half after congestion (RFC 5681 section 3.1).
 //! Reno, NewReno and SACK differ in recovery, which is the endpoint's, not in this.
 
-extern crate alloc;
 use crate::{Ack, Classic, Congestion, ParamError, Start, WindowLaw};
-use alloc::format;
 use sojourn_units::Time;
 
 /// Parameters of the law.
@@ -29,16 +27,11 @@ impl Default for Params {
 impl Params {
     /// The controller, or which parameter is out of range.
     pub fn build(&self, start: Start) -> Result<Classic<Reno>, ParamError> {
-        let error = |field, given: f64, taken| Err(ParamError { field, given: format!("{given}"), taken });
-        if !(self.increase > 0.0 && self.increase.is_finite()) {
-            return error("increase", self.increase, "a number of segments above 0");
-        }
-        if !(self.decrease > 0.0 && self.decrease < 1.0) {
-            return error("decrease", self.decrease, "a fraction above 0 and below 1");
-        }
-        if !(1.0..=2.0).contains(&self.floor) {
-            return error("floor", self.floor, "1 to 2 segments");
-        }
+        let increase = self.increase > 0.0 && self.increase.is_finite();
+        ParamError::unless(increase, "increase", &self.increase, "a number of segments above 0")?;
+        let decrease = self.decrease > 0.0 && self.decrease < 1.0;
+        ParamError::unless(decrease, "decrease", &self.decrease, "a fraction above 0 and below 1")?;
+        ParamError::unless((1.0..=2.0).contains(&self.floor), "floor", &self.floor, "1 to 2 segments")?;
         Ok(Classic::new(start, Reno { params: self.clone() }))
     }
 }

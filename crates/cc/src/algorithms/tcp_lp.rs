@@ -1,9 +1,7 @@
 //! TCP-LP: Reno that takes a one-way delay above a part of the range seen for congestion, and yields
 //! (Kuzmanovic and Knightly: TCP-LP, low-priority service via end-point congestion control, ToN 14, 2006).
 
-extern crate alloc;
 use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
-use alloc::format;
 use sojourn_units::Time;
 
 /// Parameters of the law.
@@ -31,12 +29,10 @@ impl Default for Params {
 impl Params {
     /// The controller, or which parameter is out of range.
     pub fn build(&self, start: Start) -> Result<DelayBased<TcpLp>, ParamError> {
-        let parts = [("threshold", self.threshold, 0.999), ("weight", self.weight, 1.0), ("inference", self.inference, 100.0)];
-        for (field, given, most) in parts {
-            if !(given > 0.0 && given <= most) {
-                return Err(ParamError { field, given: format!("{given}"), taken: "a number above 0, and no more than makes sense" });
-            }
-        }
+        let upto = |given: f64, most: f64| given > 0.0 && given <= most;
+        ParamError::unless(upto(self.threshold, 0.999), "threshold", &self.threshold, "a number above 0 and at most 0.999")?;
+        ParamError::unless(upto(self.weight, 1.0), "weight", &self.weight, "a number above 0 and at most 1")?;
+        ParamError::unless(upto(self.inference, 100.0), "inference", &self.inference, "a number above 0 and at most 100")?;
         let law = TcpLp { params: self.clone(), smoothed: None, most: 0.0, until: Time::ZERO };
         Ok(DelayBased::new(start, self.delay.build()?, law))
     }
@@ -81,10 +77,6 @@ impl DelayLaw for TcpLp {
     fn on_rto(&mut self, window: &mut Window, _now: Time, in_use: f64) {
         window.ssthresh = libm::floor(in_use / 2.0).max(2.0);
         window.cwnd = 1.0;
-    }
-
-    fn least(&self) -> f64 {
-        1.0
     }
 }
 

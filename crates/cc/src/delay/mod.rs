@@ -35,9 +35,6 @@ pub trait DelayLaw {
 
     /// The retransmission timer expired with `in_use` segments as the window.
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64);
-
-    /// The least window in segments.
-    fn least(&self) -> f64;
 }
 
 /// An [`Estimator`] and a [`DelayLaw`].
@@ -52,11 +49,6 @@ impl<L: DelayLaw> DelayBased<L> {
     /// A controller at the start of a connection.
     pub fn new(start: Start, estimator: Estimator, law: L) -> Self {
         DelayBased { window: Window { cwnd: start.window, ssthresh: start.ssthresh }, estimator, law }
-    }
-
-    /// What the delay is estimated from, and whether that had to change.
-    pub fn estimator(&self) -> &Estimator {
-        &self.estimator
     }
 
     /// The law and its state.

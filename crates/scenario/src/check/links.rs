@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::path::element;
 use crate::quantity::Amount;
 use crate::written::{self, Back, Change};
+use sojourn_aqm::{AnyAqm, ParamError};
 use sojourn_units::{Duration, Rate};
 use std::collections::{HashMap, HashSet};
 
@@ -112,11 +113,11 @@ fn queue(given: Option<&written::Queue>, place: &Place<'_>, rate: Option<Rate>, 
     if limit.is_zero() {
         return Err(Error::given(format!("{field}.queue.limit"), limit, "a limit above zero"));
     }
-    let link = sojourn_aqm::Link { rate, delay, mean_packet: packet, limit_packets: limit.in_packets(packet).max(1) };
-    if let Err(error) = aqm.build(&link) {
-        return Err(Error::given(format!("{field}.queue.{}", error.field), error.given, error.taken));
+    let queue = Queue { aqm, limit, ecn };
+    match queue.on(rate, delay, packet) {
+        Ok(_) => Ok(Some(queue)),
+        Err(error) => Err(Error::given(format!("{field}.queue.{}", error.field), error.given, error.taken)),
     }
-    Ok(Some(Queue { aqm, limit, ecn }))
 }
 
 /// Changes of the rate, in order of time.
@@ -148,6 +149,15 @@ impl Default for Queue {
 }
 
 impl Queue {
+    /// Its algorithm on a link that sends at `rate` over `delay`, packets of `packet` bytes on average.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn on(&self, rate: Rate, delay: Duration, packet: u32) -> Result<AnyAqm, ParamError> {
+        let limit_packets = self.limit.in_packets(packet).max(1);
+        self.aqm.build(&sojourn_aqm::Link { rate, delay, mean_packet: packet, limit_packets })
+    }
+
     /// A droptail queue with this limit.
     pub(crate) fn droptail(limit: Amount) -> Self {
         Queue { limit, ..Queue::default() }

@@ -99,13 +99,6 @@ pub struct Group {
     pub tcp: Option<Tcp>,
 }
 
-impl Group {
-    /// Whether its flows sample the round trip.
-    pub(crate) fn has_rtt(&self) -> bool {
-        self.tcp.is_some() || matches!(self.traffic, written::Traffic::Ping(_))
-    }
-}
-
 /// What a TCP flow is made with: a flow's own options over those of the scenario. What neither says is the profile's.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Tcp {
@@ -149,10 +142,7 @@ pub const MOST_FLOWS: u64 = 1_000_000;
 /// # Errors
 /// The first thing that is wrong, by the path of its field.
 pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
-    let duration = within("duration", scenario.duration)?;
-    if duration == Duration::ZERO {
-        return Err(Error::given("duration", duration, "a time above zero"));
-    }
+    let duration = above_zero("duration", scenario.duration)?;
     let warmup = within("warmup", scenario.warmup)?;
     if warmup >= duration {
         return Err(Error::given("warmup", warmup, format_args!("a time before the end of the run ({duration})")));
