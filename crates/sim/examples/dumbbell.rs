@@ -32,6 +32,7 @@ fn main() {
             (true, false) => Measure::Moments,
             (true, true) => Measure::All,
         },
+        hints: Hints::Senders,
     };
     let mut links = vec![
         link("forward", rate, rtt * 1e-3 * 0.3, if has("red") { "red" } else { "droptail" }, limit),

@@ -108,7 +108,7 @@ fn queue(given: Option<&written::Queue>, place: &Place<'_>, rate: Option<Rate>, 
             None => Ok(None),
         };
     };
-    let written::Queue { aqm, limit, ecn } = given.cloned().unwrap_or_default();
+    let written::Queue { aqm, limit, ecn, hints } = given.cloned().unwrap_or_default();
     if limit.is_zero() {
         return Err(Error::given(format!("{field}.queue.limit"), limit, "a limit above zero"));
     }
@@ -116,7 +116,7 @@ fn queue(given: Option<&written::Queue>, place: &Place<'_>, rate: Option<Rate>, 
     if let Err(error) = aqm.build(&link) {
         return Err(Error::given(format!("{field}.queue.{}", error.field), error.given, error.taken));
     }
-    Ok(Some(Queue { aqm, limit, ecn }))
+    Ok(Some(Queue { aqm, limit, ecn, hints }))
 }
 
 /// Changes of the rate, in order of time.
@@ -142,8 +142,8 @@ fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<Vec<Ch
 
 impl Default for Queue {
     fn default() -> Self {
-        let written::Queue { aqm, limit, ecn } = written::Queue::default();
-        Queue { aqm, limit, ecn }
+        let written::Queue { aqm, limit, ecn, hints } = written::Queue::default();
+        Queue { aqm, limit, ecn, hints }
     }
 }
 
