@@ -5,9 +5,12 @@
 //! tell the time from here to one end and back; both ends together are the round trip (as Pollere's pping finds it). Each
 //! end has one stamp under way, so that a flow takes the same memory at any rate.
 //!
-//! The receiver answers at once, so of its end the latest time counts, the queue ahead included: with one a round trip, a
-//! mean as rfc6298#2 has it would lag by eight. The sender may wait for its window before it answers: of its end the least
-//! of the last 10 to 20 s counts.
+//! What a packet waits in the router's own queue is known and changes fast: it is left out of what is remembered, and what
+//! the packet at hand will wait is added. Otherwise a handshake through a queue that is full at the start would count for as
+//! long as the connection lasts.
+//!
+//! The receiver answers at once, so of its end the latest time counts: with one a round trip, a mean as rfc6298#2 has it
+//! would lag by eight. The sender may wait for its window before it answers: of its end the least of the last 10 to 20 s counts.
 //!
 //! Flows are kept in sets of four. One that finds its set full of flows seen in the last 2 s gets no estimate.
 
@@ -21,6 +24,8 @@ use sojourn_units::{Duration, Time};
 pub struct Header {
     /// When it passes.
     pub now: Time,
+    /// How long it will wait in the router's own queue; 0 for what comes from receivers.
+    pub ahead: Duration,
     /// What tells its flow from others, such as a hash of addresses and ports; the same both ways.
     pub flow: u64,
     /// Whether it opens the connection.
@@ -36,7 +41,7 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// The time from the router to one end and back.
 #[derive(Clone, Copy, Default, Debug)]
 struct End {
-    /// A stamp that went there, and when.
+    /// A stamp that went there, and when it left the router.
     asked: Option<(u64, Time)>,
     latest: Option<Duration>,
     /// The least of the window before and of this one, and when this one began.
@@ -46,8 +51,8 @@ struct End {
 
 impl End {
     /// A stamp goes there.
-    fn ask(&mut self, stamp: u64, now: Time) {
-        self.asked.get_or_insert((stamp, now));
+    fn ask(&mut self, stamp: u64, leaves: Time) {
+        self.asked.get_or_insert((stamp, leaves));
     }
 
     /// A packet comes from there that echoes a stamp. One that is past the stamp that was asked for says only that the
@@ -77,7 +82,7 @@ struct Slot {
     /// Its flow; `None` for nobody's.
     flow: Option<u64>,
     seen: Time,
-    /// When its SYN passed, until the next packet of its sender.
+    /// When its SYN left the router, until the next packet of its sender.
     syn: Option<Time>,
     handshake: Option<Duration>,
     receiver: End,
@@ -85,10 +90,10 @@ struct Slot {
 }
 
 impl Slot {
-    /// The estimate in whole milliseconds, at least 1; 0 without one.
-    fn rtt_ms(&self) -> u16 {
+    /// The estimate in whole milliseconds for a packet with so much ahead of it, at least 1; 0 without one.
+    fn rtt_ms(&self, ahead: Duration) -> u16 {
         let stamps = self.receiver.latest.zip(self.sender.least()).map(|(there, back)| there + back);
-        let ms = |rtt: Duration| ((rtt.as_nanos() + 500_000) / 1_000_000).clamp(1, 0xffff) as u16;
+        let ms = |rtt: Duration| (((rtt + ahead).as_nanos() + 500_000) / 1_000_000).clamp(1, 0xffff) as u16;
         stamps.or(self.handshake).map_or(0, ms)
     }
 }
@@ -111,7 +116,7 @@ impl RttEstimator {
         let Some(slot) = self.slot(header, true) else { return 0 };
         if header.syn {
             // Of several the last counts: the estimate can come out too short, which nobody gains by, but not too long.
-            *slot = Slot { flow: slot.flow, seen: header.now, syn: Some(header.now), ..Slot::default() };
+            *slot = Slot { flow: slot.flow, seen: header.now, syn: Some(header.now + header.ahead), ..Slot::default() };
             return 0;
         }
         if let Some(syn) = slot.syn.take() {
@@ -119,9 +124,9 @@ impl RttEstimator {
         }
         if let Some((stamp, echo)) = header.stamps {
             slot.sender.answer(echo, header.now);
-            slot.receiver.ask(stamp, header.now);
+            slot.receiver.ask(stamp, header.now + header.ahead);
         }
-        slot.rtt_ms()
+        slot.rtt_ms(header.ahead)
     }
 
     /// A packet of a flow's receiver passes the other way.
@@ -163,7 +168,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn header(ms: u64, flow: u64, stamps: Option<(u64, u64)>) -> Header {
-        Header { now: Time::from_nanos(ms * MS), flow, syn: false, stamps }
+        Header { now: Time::from_nanos(ms * MS), ahead: Duration::ZERO, flow, syn: false, stamps }
     }
 
     fn syn(ms: u64, flow: u64) -> Header {
@@ -198,6 +203,18 @@ mod tests {
         router.from_receiver(&header(245, 1, Some((8, 170))));
         // The queue has grown, and the sender waits for its window.
         assert_eq!(router.from_sender(&header(345, 1, Some((340, 8)))), 70 + 45);
+    }
+
+    #[test]
+    fn what_waits_in_the_routers_own_queue_is_known_and_not_remembered() {
+        let behind = |wait: u64, header: Header| Header { ahead: Duration::from_millis(wait), ..header };
+        let mut router = RttEstimator::new(8);
+        router.from_sender(&behind(160, syn(0, 1)));
+        assert_eq!(router.from_sender(&header(200, 1, None)), 40);
+        assert_eq!(router.from_sender(&behind(15, header(200, 1, None))), 55);
+        router.from_sender(&behind(15, header(300, 1, Some((9, 8)))));
+        router.from_receiver(&header(345, 1, Some((7, 9))));
+        assert_eq!(router.from_sender(&behind(12, header(355, 1, Some((10, 7))))), 30 + 10 + 12);
     }
 
     #[test]

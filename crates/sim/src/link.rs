@@ -265,10 +265,22 @@ impl Link {
         );
         self.body.last_arrival = now;
         self.advance(now);
-        if let Some(router) = &mut self.body.router {
-            router.forward(now, packet);
+        if self.body.router.is_some() {
+            self.read(now, packet);
         }
         if matches!(self.body.queue, Queue::Kept { .. }) { self.keep(now, *packet) } else { self.foretell(now, packet) }
+    }
+
+    /// Shows a packet to the router, which knows what waits ahead of it.
+    fn read(&mut self, now: Time, packet: &mut Packet) {
+        let kept = match (&self.body.queue, self.rate()) {
+            (Queue::Kept { qdisc, .. }, Some(rate)) => rate.time_for(qdisc.bytes()),
+            _ => Duration::ZERO,
+        };
+        let ahead = self.free_at.since(now) + kept;
+        if let Some(router) = &mut self.body.router {
+            router.forward(now, ahead, packet);
+        }
     }
 
     /// Brings everything that follows lazily up to `now`: departures first, then the timer, then what is offered.

@@ -29,15 +29,15 @@ impl Router {
         (rtts.is_some() || flows.is_some()).then(|| Box::new(Router { rtts, flows, due }))
     }
 
-    /// A packet is about to go over the link. Data gets the router's estimate in place of what the sender says.
+    /// A packet is about to go over the link, `ahead` from now. Data gets the router's estimate in place of what the sender says.
     #[inline]
-    pub fn forward(&mut self, now: Time, packet: &mut Packet) {
+    pub fn forward(&mut self, now: Time, ahead: Duration, packet: &mut Packet) {
         if packet.has(flag::BACK) {
             return;
         }
         // Data carries an echo exactly where the connection has time stamps, once it is open.
         let stamps = (packet.peer > Time::ZERO).then(|| (packet.stamp.as_nanos(), packet.peer.as_nanos()));
-        let rtt = self.rtts.as_mut().map(|rtts| rtts.from_sender(&header(now, packet, stamps)));
+        let rtt = self.rtts.as_mut().map(|rtts| rtts.from_sender(&Header { ahead, ..header(now, packet, stamps) }));
         if packet.has(flag::ACK) {
             return;
         }
@@ -81,5 +81,5 @@ fn key(packet: &Packet) -> u64 {
 
 #[inline]
 fn header(now: Time, packet: &Packet, stamps: Option<(u64, u64)>) -> Header {
-    Header { now, flow: key(packet), syn: packet.has(flag::SYN), stamps }
+    Header { now, ahead: Duration::ZERO, flow: key(packet), syn: packet.has(flag::SYN), stamps }
 }

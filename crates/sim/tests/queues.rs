@@ -252,7 +252,7 @@ fn means(seen: &Seen, flow: u32) -> (f64, f64) {
 }
 
 #[test]
-fn with_time_stamps_a_router_finds_the_round_trip_time_within_a_tenth_and_changes_nothing_by_reading() {
+fn with_time_stamps_a_router_finds_the_round_trip_time_within_a_twentieth_and_changes_nothing_by_reading() {
     for (flows, recovery) in [1, 3, 20].into_iter().flat_map(|flows| [(flows, Recovery::NewReno), (flows, Recovery::Sack)]) {
         let params = TcpParams { delayed_ack: None, recovery, ..TcpParams::rfc() };
         let (_, untouched) = told(Hints::Senders, Needs::default(), flows, &params);
@@ -260,7 +260,7 @@ fn with_time_stamps_a_router_finds_the_round_trip_time_within_a_tenth_and_change
         assert_eq!(text, untouched, "this queue passes everything, so reading must not show");
         for flow in 0..flows {
             let (is, was) = means(&found, flow);
-            assert!((is / was - 1.0).abs() < 0.1, "flow {flow} of {flows}, {recovery:?}: {is} for {was} ms");
+            assert!((is / was - 1.0).abs() < 0.05, "flow {flow} of {flows}, {recovery:?}: {is} for {was} ms");
         }
     }
 }
@@ -277,9 +277,9 @@ fn without_time_stamps_a_router_knows_the_round_trip_time_of_the_handshake() {
                 let unknown = own.iter().position(|&ms| ms > 0).unwrap();
                 assert!((1..10).contains(&unknown), "a SYN knows nothing, lost or not, and an ACK says nothing");
                 let known = own[unknown];
-                assert!(own[unknown..].iter().all(|&ms| ms == known), "nothing is learned later");
-                // A SYN may find 10 packets of 1.2 ms ahead.
+                // The first packets may find 10 of 1.2 ms ahead.
                 assert!((path..path + 14).contains(&known), "{known} for {path} ms");
+                assert!(own[unknown..].iter().all(|ms| (path..path + 15).contains(ms)), "only the queue moves it");
             }
         }
     }
