@@ -1,8 +1,8 @@
 """Measures as small expressions: `s3.red.queue_sd / s3.pd.queue_sd`, `max(s1.red.drops - s1.pd.drops, 0)`.
 
 Dotted names stand for arrays with one value a seed, so that differences and ratios are taken seed by seed.
-There are numbers, + - * / **, `min`, `max`, `abs`, `met` (how many of its arguments are not below zero), and the functions
-that a paper's laws offer.
+There are numbers, + - * / **, `min`, `max`, `abs`, `met` (how many of its arguments are not below zero), and the
+functions that a paper's laws offer.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ def _greatest(*values: Value) -> Value:
 
 
 def _met(*margins: Value) -> Value:
-    return sum((np.asarray(margin) >= 0).astype(float) for margin in margins)
+    result: Value = 0.0
+    for margin in margins:
+        result = result + np.greater_equal(margin, 0.0)
+    return result
 
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
