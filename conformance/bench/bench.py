@@ -56,6 +56,9 @@ CASES = [
     Case("100 flows, 1 Gbit/s", 100, 1000, 60, 100, 8400, "", 3, 30, 0),
     Case("1,000 flows, 1 Gbit/s", 1000, 1000, 20, 100, 8400, "", 20, 250, 0),
     Case("100 flows, RED, SACK, all statistics", 100, 1000, 20, 100, 8400, "sack red full", 3, 14, 5e6),
+    Case("100 flows, CoDel", 100, 1000, 20, 100, 8400, "codel", wanted_rate=4e6),
+    Case("100 flows, FuzzyRTT told by senders", 100, 1000, 20, 100, 8400, "fuzzy-rtt ecn", wanted_rate=4e6),
+    Case("100 flows, FuzzyRTT told by its router", 100, 1000, 20, 100, 8400, "fuzzy-rtt ecn router"),
     Case("10,000 flows, 10 Gbit/s", 10_000, 10_000, 3, 100, 84_000),
     Case("100,000 flows, 10 Gbit/s", 100_000, 10_000, 1, 100, 84_000),
 ]
@@ -172,6 +175,13 @@ def guard(store: bool) -> bool:
     return fine
 
 
+def laws() -> str:
+    """What a tick of the laws costs, as the crate's own benchmark prints it."""
+    command = ["cargo", "bench", "--quiet", "-p", "sojourn-aqm", "--bench", "speed"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    return f"{said}\n(wanted of FuzzyRTT: 1000 ns)"
+
+
 def scaling(runs: int) -> str:
     """How much faster two threads do a batch of equal runs than one, by the wall clock.
 
@@ -221,6 +231,7 @@ def main() -> int:
         print(text, flush=True)
     if 10_000 in rates:
         print(f"cost of a packet from 10 to 10,000 flows: {rates[10_000] / rates[10]:.2f}x (wanted at most 2x)")
+    print(laws(), flush=True)
     print(fluid(20), flush=True)
     print(scaling(1 if options.quick else 5), flush=True)
     if shutil.which("valgrind") is None:

@@ -6,7 +6,7 @@ use sojourn_aqm::{Admission, AnyAqm, AqmConfig, Bernoulli, Law, Limit, Plugin, S
 use sojourn_scenario::plan::{Link, Plan};
 use sojourn_scenario::{Amount, check, written};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
-use sojourn_sim::{FlowConfig, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -152,8 +152,19 @@ fn link(plan: &Plan, index: usize, link: &Link, laws: &Laws) -> Result<LinkConfi
         delay: link.delay,
         door,
         changes: link.changes.clone(),
+        hints: hints(plan, index, link),
         measure: if index < plan.shared_links as usize { Measure::All } else { Measure::Counts },
     })
+}
+
+/// Who tells a link's queue; its router hears what comes back over the nearest link the other way.
+fn hints(plan: &Plan, index: usize, link: &Link) -> Hints {
+    if link.queue.as_ref().is_none_or(|queue| queue.hints == written::Hints::Senders) {
+        return Hints::Senders;
+    }
+    let shared = plan.links[..plan.shared_links as usize].iter().enumerate();
+    let other_way = shared.filter(|(_, other)| (other.from, other.to) == (link.to, link.from));
+    Hints::Router { back: other_way.map(|(other, _)| other as u32).min_by_key(|&other| other.abs_diff(index as u32)) }
 }
 
 fn limit(limit: Amount) -> Limit {

@@ -202,9 +202,10 @@ fn traces_of_what_is_not_there() {
     trace("rtt = { flows = [\"ftp/3\"] }", "\"ftp/3\"", "trace.rtt.flows[0]: given \"ftp/3\", taken is ftp/0 to ftp/2");
     trace("rtt = { flows = [\"web/0\"] }", "\"web/0\"", "trace.rtt.flows[0]: given flow \"web/0\", taken is one of ftp/*, *");
     let (bulk, cbr) = ("traffic = { kind = \"bulk\" }\nstart = \"0 s\"", "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n[trace]\n");
-    for (kind, taken) in
-        [("rtt = { flows = [\"ftp/0\"] }", "flows over TCP, or ping"), ("cwnd = { flows = [\"ftp/0\"], every = \"1 s\" }", "flows over TCP")]
-    {
+    for (kind, taken) in [
+        ("rtt = { flows = [\"ftp/0\"] }", "flows over TCP, or ping"),
+        ("cwnd = { flows = [\"ftp/0\"], every = \"1 s\" }", "flows over TCP"),
+    ] {
         let expected = format!("trace.{}.flows[0]: given \"ftp/0\", taken is {taken}", &kind[..kind.find(' ').unwrap()]);
         says(bulk, &format!("{cbr}{kind}"), "\"ftp/0\"", &expected);
     }

@@ -19,6 +19,8 @@ pub struct LinkConfig {
     pub changes: Vec<(Time, Rate)>,
     /// What to measure.
     pub measure: Measure,
+    /// Who tells its queue of round-trip times and of the number of flows, where it asks.
+    pub hints: Hints,
 }
 
 impl LinkConfig {
@@ -26,6 +28,19 @@ impl LinkConfig {
     pub(crate) fn is_lane(&self) -> bool {
         self.measure == Measure::Counts && self.changes.is_empty() && matches!(self.door.aqm, AnyAqm::DropTail(_))
     }
+}
+
+/// Who tells a link's queue of round-trip times and of the number of flows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Hints {
+    /// The senders: each data packet carries its sender's smoothed RTT, and those that send are counted exactly.
+    #[default]
+    Senders,
+    /// The router before the link, from the headers of what it sends over the link and of what comes back over another.
+    Router {
+        /// The link whose packets come back past the router, as a position in the configuration.
+        back: Option<u32>,
+    },
 }
 
 /// How much a link measures.

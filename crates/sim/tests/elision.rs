@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sojourn_aqm::algorithms::{pd, red};
 use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Needs, Plugin, Verdict};
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
-use sojourn_sim::{FlowConfig, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
 
 /// Drops at the head what waited too long, as CoDel would: its link must keep its packets.
@@ -65,7 +65,7 @@ fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> Link
     };
     let random = Stream::named(seed, &name);
     let door = Admission::new(aqm, Limit::Packets(30), true, random);
-    LinkConfig { name, rate, delay: Duration::from_micros(delay), door, changes: Vec::new(), measure: Measure::All }
+    LinkConfig { name, rate, delay: Duration::from_micros(delay), door, changes: Vec::new(), measure: Measure::All, hints: Hints::Senders }
 }
 
 fn stack(habits: u8) -> TcpParams {

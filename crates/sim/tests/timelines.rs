@@ -6,7 +6,7 @@
 use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Plugin, Verdict};
 use sojourn_cc::{CcConfig, algorithms::cubic};
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
-use sojourn_sim::{FlowConfig, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
 use sojourn_units::{Duration, Rate, Stream, Time};
 
 /// Loses the transmissions of a list.
@@ -71,6 +71,7 @@ fn link(name: &str, megabits: u64, lost: Vec<u64>) -> LinkConfig {
         door: Admission::new(aqm, Limit::Packets(1_000_000), false, Stream::named(1, name)),
         changes: Vec::new(),
         measure: Measure::Moments,
+        hints: Hints::Senders,
     }
 }
 

@@ -109,11 +109,11 @@ fn queue(given: Option<&written::Queue>, place: &Place<'_>, rate: Option<Rate>, 
             None => Ok(None),
         };
     };
-    let written::Queue { aqm, limit, ecn } = given.cloned().unwrap_or_default();
+    let written::Queue { aqm, limit, ecn, hints } = given.cloned().unwrap_or_default();
     if limit.is_zero() {
         return Err(Error::given(format!("{field}.queue.limit"), limit, "a limit above zero"));
     }
-    let queue = Queue { aqm, limit, ecn };
+    let queue = Queue { aqm, limit, ecn, hints };
     match queue.on(rate, delay, packet) {
         Ok(_) => Ok(Some(queue)),
         Err(error) => Err(Error::given(format!("{field}.queue.{}", error.field), error.given, error.taken)),
@@ -143,8 +143,8 @@ fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<Vec<Ch
 
 impl Default for Queue {
     fn default() -> Self {
-        let written::Queue { aqm, limit, ecn } = written::Queue::default();
-        Queue { aqm, limit, ecn }
+        let written::Queue { aqm, limit, ecn, hints } = written::Queue::default();
+        Queue { aqm, limit, ecn, hints }
     }
 }
 

@@ -68,6 +68,8 @@ pub struct Queue {
     pub limit: Amount,
     /// Whether packets that can carry a mark are marked instead of dropped.
     pub ecn: bool,
+    /// Who tells it of round-trip times and of the number of flows.
+    pub hints: written::Hints,
 }
 
 /// A group of like flows.

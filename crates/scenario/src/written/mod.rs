@@ -4,7 +4,7 @@ mod chosen;
 mod tcp;
 mod traffic;
 
-pub use chosen::{Control, Queue};
+pub use chosen::{Control, Hints, Queue};
 pub use tcp::{Handshake, Profile, Recovery, Switched, Tcp};
 pub use traffic::{Bulk, Cbr, Loop, OnOff, Poisson, Sizes, Traffic, Transfers, Transport, Web};
 

@@ -92,6 +92,8 @@ pub struct Sender {
     pub(super) syns: u32,
     pub(super) phase: Duration,
     pub(super) last_sent: Time,
+    /// The receiver's latest time stamp, to be echoed (RFC 7323); 0 without time stamps.
+    pub(super) peer: Time,
     pub(super) board: Option<Box<Board>>,
     /// What bounds the window where the stack measures it.
     pub(super) inflight: Option<Box<Inflight>>,
@@ -161,6 +163,7 @@ impl Sender {
             syns: 0,
             phase,
             last_sent: Time::ZERO,
+            peer: Time::ZERO,
             inflight: params.inflight_limit.then(Box::default),
             board: (params.recovery == Recovery::Sack).then(Box::default),
             stats: SenderStats::default(),
@@ -208,7 +211,7 @@ impl Sender {
         Packet {
             seq,
             stamp: now,
-            peer: Time::ZERO,
+            peer: self.peer,
             flow: self.flow,
             extra: 0,
             size: 0,
@@ -222,6 +225,9 @@ impl Sender {
     /// An ACK arrives with its SACK blocks.
     #[inline]
     pub fn on_ack<O: Outlet>(&mut self, ack: &Packet, blocks: Option<SackBlocks>, call: &mut Call<O>) -> Progress {
+        if call.params.timestamps {
+            self.peer = ack.peer;
+        }
         if ack.has(flag::SYN) {
             self.on_syn_ack(ack, call);
             return Progress::Going;
