@@ -152,6 +152,7 @@ fn link(plan: &Plan, index: usize, link: &Link, laws: &Laws) -> Result<LinkConfi
         delay: link.delay,
         door,
         changes: link.changes.clone(),
+        delays: link.delays.clone(),
         measure: if index < plan.shared_links as usize { Measure::All } else { Measure::Counts },
     })
 }

@@ -311,7 +311,7 @@ impl<O: Observer> World<O> {
         };
         let (forward_at, back_at) = (add(&forward), add(&back));
         let delay = |over: &Over| match *over {
-            Over::Link(link) => self.net.links[link].delay().as_nanos(),
+            Over::Link(link) => self.net.links[link].least_delay().as_nanos(),
             Over::Lane(lane) => self.net.lanes.delay(lane).as_nanos(),
             Over::End => 0,
         };
