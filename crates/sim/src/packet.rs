@@ -32,7 +32,7 @@ pub struct Packet {
     pub seq: u64,
     /// Data: when it was sent. ACK: the sending time that it echoes.
     pub stamp: Time,
-    /// ACK: when the receiver sent it, by its own clock.
+    /// ACK: when the receiver sent it, by its own clock. Data: the latest such stamp that its sender has heard of.
     pub peer: Time,
     /// The flow it belongs to.
     pub flow: u32,

@@ -328,10 +328,12 @@ impl<O: Observer> World<O> {
         name: &str,
     ) -> Result<u32, BuildError> {
         let index = self.flows.len() as u32;
+        let mut receiver = Receiver::default();
         let endpoint = match stack {
             None => Endpoint::Udp { sent: 0, armed: None, echo: None },
             Some(stack) => {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
+                receiver = Receiver::new(params).map_err(BuildError::Control)?;
                 let mut phase = Stream::named(self.seed, &format!("flow/{name}/clock"));
                 let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
                 Endpoint::Tcp(Box::new(Sender::new(index, 0, phase, self.warmup, params).map_err(BuildError::Control)?))
@@ -347,7 +349,7 @@ impl<O: Observer> World<O> {
             group,
             stack: stack.unwrap_or(u32::MAX),
             endpoint,
-            receiver: Receiver::default(),
+            receiver,
             application: None,
             application_due: Time::NEVER,
             session,

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use sojourn_aqm::algorithms::{pd, red};
 use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Needs, Plugin, Verdict};
+use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
 use sojourn_sim::{FlowConfig, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
@@ -80,6 +81,7 @@ fn stack(habits: u8) -> TcpParams {
         handshake: if habits == 5 { Handshake::None } else { base.handshake },
         reader: (habits == 4).then(|| Rate::from_bps(800_000).unwrap()),
         ecn: habits.is_multiple_of(2),
+        control: if habits == 3 { CcConfig::RLedbat(Default::default()) } else { base.control.clone() },
         ..base
     }
 }

@@ -78,6 +78,8 @@ pub struct Sender {
     /// Bytes sent by limited transmit since new data was acknowledged.
     pub(super) limited: u64,
     pub(super) window: u16,
+    /// The latest of the receiver's stamps, which every segment echoes (RFC 7323 section 3.2).
+    pub(super) heard: Time,
     pub(super) flow: u32,
     pub(super) incarnation: u16,
     pub(super) reduced: bool,
@@ -147,6 +149,7 @@ impl Sender {
             inflation: 0,
             limited: 0,
             window: u16::MAX,
+            heard: Time::ZERO,
             flow,
             incarnation,
             reduced: false,
@@ -205,7 +208,7 @@ impl Sender {
         Packet {
             seq,
             stamp: now,
-            peer: Time::ZERO,
+            peer: self.heard,
             flow: self.flow,
             extra: 0,
             size: 0,
@@ -219,6 +222,7 @@ impl Sender {
     /// An ACK arrives with its SACK blocks.
     #[inline]
     pub fn on_ack<O: Outlet>(&mut self, ack: &Packet, blocks: Option<SackBlocks>, call: &mut Call<O>) -> Progress {
+        self.heard = self.heard.max(ack.peer);
         if ack.has(flag::SYN) {
             self.on_syn_ack(ack, call);
             return Progress::Going;
