@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
+import pytest
 
 from sojourn.bench_lbe import ROWS, _jain, _reclaim_time, _yield_time, scenarios, score
+from sojourn.errors import UserError
 from sojourn.record import Record
 from sojourn.running import Job, run_jobs
 
@@ -51,3 +53,14 @@ def test_the_route_takes_eighty_milliseconds_less_for_a_minute() -> None:
     run = next(iter(run_jobs([Job(scenarios({"cc": "tcp-lp"})["route"], 1)])))
     assert abs(float(run["flows"][0]["rtt_ms"]["min"]) - 41.4) < 0.2, "20 ms each way and 1.4 ms to send"
     assert float(run["flows"][0]["rtt_ms"]["max"]) > 121
+
+
+def test_a_record_says_what_delays_were_read_from_and_a_receiver_that_measures_by_stamps_needs_them() -> None:
+    def alone(control: str, stamps: bool) -> Job:
+        scenario = scenarios({"cc": control})["losses"]
+        return Job(scenario.set_all({"duration": "20 s", "tcp.timestamps": stamps}), 1)
+
+    stamped, bare = run_jobs([alone("flower", True), alone("flower", False)])
+    assert [run["flows"][0]["delay_source"] for run in (stamped, bare)] == ["one-way", "round-trip"]
+    with pytest.raises(UserError, match=r"flows\.lbe\.tcp\.timestamps: given false, taken is true beside rledbat"):
+        list(run_jobs([alone("rledbat", False)]))

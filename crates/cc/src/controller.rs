@@ -1,5 +1,6 @@
 //! What a controller sees and what it answers.
 
+use crate::Source;
 use sojourn_units::{Duration, Rate, Time};
 
 /// An acknowledgement: of new data, or of data beyond a hole while losses are repaired.
@@ -111,6 +112,11 @@ pub trait CongestionController {
 
     /// The slow start threshold in segments.
     fn ssthresh(&self) -> f64;
+
+    /// What it reads delays from now, if it reads any: what it was told to, or the round trip where that can't be believed.
+    fn delay_source(&self) -> Option<Source> {
+        None
+    }
 
     /// A rate to pace at, if the controller wants one.
     fn pacing_rate(&self) -> Option<Rate> {

@@ -1,7 +1,7 @@
 //! The closed set of controllers: one line each.
 
 use crate::algorithms::*;
-use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, ParamError, Start};
+use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, ParamError, Source, Start};
 use sojourn_units::{Rate, Time};
 
 /// What `sojourn list` says of a controller.
@@ -86,6 +86,9 @@ macro_rules! registry {
             }
             fn ssthresh(&self) -> f64 {
                 match self { $(AnyController::$variant(c) => c.ssthresh(),)* }
+            }
+            fn delay_source(&self) -> Option<Source> {
+                match self { $(AnyController::$variant(c) => c.delay_source(),)* }
             }
             fn pacing_rate(&self) -> Option<Rate> {
                 match self { $(AnyController::$variant(c) => c.pacing_rate(),)* }

@@ -54,11 +54,6 @@ impl<L: DelayLaw> DelayBased<L> {
         DelayBased { window: Window { cwnd: start.window, ssthresh: start.ssthresh }, estimator, law }
     }
 
-    /// What the delay is estimated from, and whether that had to change.
-    pub fn estimator(&self) -> &Estimator {
-        &self.estimator
-    }
-
     /// The law and its state.
     pub fn law(&self) -> &L {
         &self.law
@@ -91,5 +86,9 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
 
     fn ssthresh(&self) -> f64 {
         self.window.ssthresh
+    }
+
+    fn delay_source(&self) -> Option<Source> {
+        Some(self.estimator.source())
     }
 }

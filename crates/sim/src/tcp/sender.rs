@@ -7,7 +7,7 @@ use super::rto::RttEstimator;
 use super::sack::Board;
 use crate::packet::{Packet, flag};
 use crate::stats::Moments;
-use sojourn_cc::{Ack, AnyController, Congestion, CongestionController, Signal, Start};
+use sojourn_cc::{Ack, AnyController, Congestion, CongestionController, Signal, Source, Start};
 use sojourn_units::{Duration, Time};
 
 /// Where a connection stands.
@@ -184,6 +184,11 @@ impl Sender {
         self.limit
     }
 
+    /// What its controller reads delays from now, if it reads any.
+    pub fn delay_source(&self) -> Option<Source> {
+        self.cc.delay_source()
+    }
+
     /// Bytes acknowledged.
     pub fn acked(&self) -> u64 {
         self.una
@@ -348,10 +353,10 @@ impl Sender {
         self.cc.on_ack(&Ack {
             now: call.now,
             acked: (self.una - was) as f64 / mss,
-            rtt: params.timestamps.then(|| call.now.since(ack.stamp)),
+            rtt: if params.timestamps { Some(call.now.since(ack.stamp)) } else { self.fresh_rtt },
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
-            one_way_delay: Some(ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
+            one_way_delay: params.timestamps.then(|| ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
             in_flight,
             window_limited: full && !echo,
             recovering: self.state == State::Recovery,
