@@ -1,5 +1,6 @@
 //! What a controller sees and what it answers.
 
+use crate::Source;
 use sojourn_units::{Duration, Time};
 
 /// An acknowledgement: of new data, or of data beyond a hole while losses are repaired.
@@ -114,6 +115,11 @@ pub trait CongestionController {
 
     /// The slow start threshold in segments.
     fn ssthresh(&self) -> f64;
+
+    /// What it reads delays from now, if it reads any: what it was told to, or the round trip where that can't be believed.
+    fn delay_source(&self) -> Option<Source> {
+        None
+    }
 
     /// The window that recovery may shrink to where it halves the rate instead of the window (Linux 2.6's `min_cwnd`).
     fn recovery_window(&self) -> f64 {

@@ -95,6 +95,12 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
             let group = &plan.groups[flow.group as usize].name;
             return Err(Error::Build(format!("flows.{group}.tcp.min_rto: given {min_rto}, taken is at most max_rto ({max_rto})")));
         }
+        let needs_stamps = |p: &&TcpParams| !p.timestamps && matches!(p.control, sojourn_cc::CcConfig::RLedbat(_));
+        if stack.map(|at| &stacks.params[at as usize]).filter(needs_stamps).is_some() {
+            let group = &plan.groups[flow.group as usize].name;
+            let taken = "taken is true beside rledbat, whose receiver measures by them";
+            return Err(Error::Build(format!("flows.{group}.tcp.timestamps: given false, {taken}")));
+        }
         match session(&flow.traffic) {
             Some(kind) => sessions.push(SessionConfig {
                 name: flow.name.clone(),
@@ -153,6 +159,7 @@ fn link(plan: &Plan, index: usize, link: &Link, laws: &Laws) -> Result<LinkConfi
         door,
         changes: link.changes.clone(),
         hints: hints(plan, index, link),
+        delays: link.delays.clone(),
         measure: if index < plan.shared_links as usize { Measure::All } else { Measure::Counts },
     })
 }

@@ -156,6 +156,10 @@ fn numbers_beyond_all_measure() {
     says("warmup = \"10 s\"", "packet = \"70 kB\"", "\"70 kB\"", "packet: given 70000 B, taken is a size of 1 B to 65535 B");
     let changes = "rate = \"10 Mbit/s\"\nchanges = [{ at = \"2 s\", rate = \"1 Mbit/s\" }, { at = \"1 s\", rate = \"2 Mbit/s\" }]";
     says("rate = \"10 Mbit/s\"", changes, "\"1 s\"", "links.up.changes[1].at: given 1 s, taken is a time after 2 s, the change before");
+    let nothing = "rate = \"10 Mbit/s\"\nchanges = [{ at = \"2 s\" }]";
+    says("rate = \"10 Mbit/s\"", nothing, "{ at", "links.up.changes[0]: given neither, taken is a rate, a delay, or both");
+    let late = "rate = \"10 Mbit/s\"\nchanges = [{ at = \"2 s\", delay = \"1000001 s\" }]";
+    says("rate = \"10 Mbit/s\"", late, "\"1000001 s\"", "links.up.changes[0].delay: given 1000001 s, taken is a time of at most 1000000 s");
 }
 
 #[test]

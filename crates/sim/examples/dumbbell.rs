@@ -29,6 +29,7 @@ fn main() {
             name,
         ),
         changes: vec![],
+        delays: vec![],
         measure: match (name.len() > 3 && (name == "forward" || name == "back"), has("full")) {
             (false, _) => Measure::Counts,
             (true, false) => Measure::Moments,

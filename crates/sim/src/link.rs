@@ -25,6 +25,8 @@ pub struct Link {
     due: Time,
     /// Nothing is decided here but whether there is room: a packet that finds the link free passes at once.
     plain: bool,
+    /// Its delay changes in the run.
+    varies: bool,
     measured: bool,
     /// Packets and bytes that passed at once.
     passed: (u64, u64),
@@ -36,6 +38,9 @@ struct Body {
     name: String,
     first_rate: Option<Rate>,
     changes: VecDeque<(Time, Rate)>,
+    delays: VecDeque<(Time, Duration)>,
+    /// When the last packet arrives at the other end, where the delay changes.
+    last_out: Time,
     queue: Queue,
     /// When something that is timed is due: the discipline's timer or a change of the number of flows.
     next_update: Time,
@@ -85,7 +90,8 @@ impl Link {
         let law_due = if config.rate.is_some() { config.door.aqm.first_update() } else { Time::NEVER };
         let router = if config.hints == Hints::Senders { None } else { Router::new(&needs) };
         let measured = config.measure != Measure::Counts;
-        let plain = config.changes.is_empty() && matches!(config.door.aqm, AnyAqm::DropTail(_));
+        let varies = !config.delays.is_empty();
+        let plain = config.changes.is_empty() && !varies && matches!(config.door.aqm, AnyAqm::DropTail(_));
         let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
             Queue::Kept { qdisc: Qdisc::new(config.door), sending: None }
         } else {
@@ -95,6 +101,8 @@ impl Link {
             name: config.name,
             first_rate: config.rate,
             changes: config.changes.into(),
+            delays: config.delays.into(),
+            last_out: Time::ZERO,
             queue,
             next_update: router.as_ref().map_or(law_due, |router| law_due.min(router.due)),
             law_due,
@@ -119,6 +127,7 @@ impl Link {
             serializer,
             due: Time::ZERO,
             plain,
+            varies,
             measured,
             passed: (0, 0),
             body: Box::new(body),
@@ -130,9 +139,9 @@ impl Link {
         &self.body.name
     }
 
-    /// Its propagation delay.
-    pub fn delay(&self) -> Duration {
-        self.delay
+    /// The least of its propagation delay now and later.
+    pub fn least_delay(&self) -> Duration {
+        self.body.delays.iter().map(|&(_, delay)| delay).fold(self.delay, Duration::min)
     }
 
     /// Its rate at the start; `None` if it merely delays.
@@ -311,6 +320,24 @@ impl Link {
         }
     }
 
+    /// When a packet whose sending ends at `end` arrives at the other end.
+    #[inline]
+    fn arrival(&mut self, end: Time) -> Time {
+        if self.varies { self.arrival_in_order(end) } else { end + self.delay }
+    }
+
+    /// The same where the delay changes: after the packet ahead of it, so that the order stays and no two come at once.
+    fn arrival_in_order(&mut self, end: Time) -> Time {
+        while let Some(&(at, delay)) = self.body.delays.front()
+            && at <= end
+        {
+            self.body.delays.pop_front();
+            self.delay = delay;
+        }
+        self.body.last_out = (end + self.delay).max(self.body.last_out + Duration::from_nanos(1));
+        self.body.last_out
+    }
+
     fn change_rate(&mut self, start: Time) {
         while let Some(&(at, rate)) = self.body.changes.front() {
             if at > start {
@@ -357,7 +384,7 @@ impl Link {
         if self.body.measure != Measure::Counts {
             self.body.account(now, start, end, arrival.size);
         }
-        Offer::Arrives(end + self.delay)
+        Offer::Arrives(self.arrival(end))
     }
 
     fn keep(&mut self, now: Time, packet: Packet) -> Offer {
@@ -408,7 +435,7 @@ impl Link {
         let Queue::Kept { sending, .. } = &mut self.body.queue else { unreachable!("only links that keep packets have departures") };
         let Some(packet) = sending.take() else { unreachable!("a departure is scheduled for a packet that is being sent") };
         let next = self.start_next(now, false);
-        (packet, now + self.delay, next)
+        (packet, self.arrival(now), next)
     }
 
     /// Brings the accounts to the end of the run.

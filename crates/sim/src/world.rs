@@ -350,7 +350,7 @@ impl<O: Observer> World<O> {
         };
         let (forward_at, back_at) = (add(&forward), add(&back));
         let delay = |over: &Over| match *over {
-            Over::Link(link) => self.net.links[link].delay().as_nanos(),
+            Over::Link(link) => self.net.links[link].least_delay().as_nanos(),
             Over::Lane(lane) => self.net.lanes.delay(lane).as_nanos(),
             Over::End => 0,
         };
@@ -367,10 +367,12 @@ impl<O: Observer> World<O> {
         name: &str,
     ) -> Result<u32, BuildError> {
         let index = self.flows.len() as u32;
+        let mut receiver = Receiver::default();
         let endpoint = match stack {
             None => Endpoint::Udp { sent: 0, armed: None, echo: None },
             Some(stack) => {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
+                receiver = Receiver::new(params).map_err(BuildError::Control)?;
                 let mut phase = Stream::named(self.seed, &format!("flow/{name}/clock"));
                 let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
                 Endpoint::Tcp(Box::new(Sender::new(index, 0, phase, self.warmup, params).map_err(BuildError::Control)?))
@@ -386,7 +388,7 @@ impl<O: Observer> World<O> {
             group,
             stack: stack.unwrap_or(u32::MAX),
             endpoint,
-            receiver: Receiver::default(),
+            receiver,
             application: None,
             application_due: Time::NEVER,
             session,

@@ -243,6 +243,7 @@ fn link(name: &str, delay: Duration, fate: &Arc<Mutex<Fate>>) -> LinkConfig {
         delay,
         door: Admission::new(aqm, Limit::Packets(100_000), true, Stream::named(1, name)),
         changes: Vec::new(),
+        delays: Vec::new(),
         measure: Measure::Moments,
         hints: Hints::Senders,
     }

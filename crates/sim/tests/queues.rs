@@ -3,7 +3,7 @@
 
 use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Link, Needs, Plugin, Verdict};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
-use sojourn_sim::{BuildError, FlowConfig, Hints, LinkConfig, LinkStats, Measure, Source, Transport, World, WorldConfig};
+use sojourn_sim::{BuildError, FlowConfig, Hints, LinkConfig, LinkStats, Measure, Observer, Packet, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
 use std::sync::{Arc, Mutex};
 
@@ -64,7 +64,7 @@ fn ms(ms: u64) -> Duration {
 fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Limit) -> LinkConfig {
     let door = Admission::new(aqm, limit, true, Stream::named(1, name));
     let rate = Rate::from_bps(if name.starts_with("access") { 10 * RATE } else { RATE });
-    LinkConfig { name: name.into(), rate, delay, door, changes: vec![], measure: Measure::All, hints: Hints::Senders }
+    LinkConfig { name: name.into(), rate, delay, door, changes: vec![], delays: vec![], measure: Measure::All, hints: Hints::Senders }
 }
 
 fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConfig {
@@ -345,4 +345,40 @@ fn a_router_that_can_find_out_nothing_is_refused_before_the_run() {
         let error = error.unwrap_err().to_string();
         assert!(error.contains("a handshake or `timestamps = true`"), "{error}");
     }
+}
+
+/// When each datagram was sent and when it arrived, in milliseconds.
+#[derive(Clone, Default)]
+struct Arrivals(Vec<(f64, f64)>);
+
+impl Observer for Arrivals {
+    fn on_deliver(&mut self, now: Time, packet: &Packet, _: u64) {
+        self.0.push((packet.stamp.as_secs_f64() * 1e3, now.as_secs_f64() * 1e3));
+    }
+}
+
+#[test]
+fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
+    let drop_tail = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
+    let mut config = config(drop_tail, Limit::Packets(50), 1, TcpParams::rfc());
+    let at = |s: f64| Time::from_secs_f64(s);
+    config.links[0].delays = vec![(at(5.0), ms(50)), (at(10.0), ms(20))];
+    config.flows[0].transport = Transport::Udp;
+    // A packet every 10 ms, which takes 1 ms to send and at the access link 0.1 ms and 1 ms of delay.
+    config.flows[0].source = Source::Constant { rate: Rate::from_bps(1_000_000).unwrap(), size: 1250, jitter: 0.0 };
+    let mut world = World::watched(config, Arrivals::default()).unwrap();
+    world.finish().unwrap();
+    let arrivals = &world.observer.0;
+    assert!(arrivals.windows(2).all(|pair| pair[0].1 < pair[1].1), "in order, no two at once");
+    let took = |from: f64, to: f64| {
+        let inside = arrivals.iter().filter(move |&&(sent, _)| sent + 2.1 >= from && sent + 2.1 < to);
+        inside.map(|(sent, arrived)| arrived - sent - 2.1).collect::<Vec<_>>()
+    };
+    for (from, to, delay) in [(0.0, 5e3, 10.0), (5e3, 10e3, 50.0), (10.03e3, 19.9e3, 20.0)] {
+        let took = took(from, to);
+        assert!(took.len() > 400 && took.iter().all(|&ms| (ms - delay).abs() < 1e-3), "{from} ms: {took:?}");
+    }
+    // For 30 ms what is sent is held up by what is still under way.
+    let held = took(10e3, 10.03e3);
+    assert!(held.len() == 3 && held[0] > 40.0 && held.is_sorted_by(|a, b| a > b) && held[2] > 20.0, "{held:?}");
 }

@@ -70,6 +70,7 @@ fn link(name: &str, megabits: u64, lost: Vec<u64>) -> LinkConfig {
         delay: Duration::from_micros(53_370),
         door: Admission::new(aqm, Limit::Packets(1_000_000), false, Stream::named(1, name)),
         changes: Vec::new(),
+        delays: Vec::new(),
         measure: Measure::Moments,
         hints: Hints::Senders,
     }

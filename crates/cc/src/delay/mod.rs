@@ -84,4 +84,8 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
     fn ssthresh(&self) -> f64 {
         self.window.ssthresh
     }
+
+    fn delay_source(&self) -> Option<Source> {
+        Some(self.estimator.source())
+    }
 }

@@ -120,7 +120,7 @@ fn queue(given: Option<&written::Queue>, place: &Place<'_>, rate: Option<Rate>, 
     }
 }
 
-/// Changes of the rate, in order of time.
+/// Changes of the rate and of the delay, in order of time.
 fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<Vec<Change>, Error> {
     if before.is_none() && !given.is_empty() {
         return Err(Error::new(format!("{field}.changes"), "given for a link without rate, taken is beside a rate"));
@@ -128,7 +128,11 @@ fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<Vec<Ch
     let mut last: Option<Duration> = None;
     for (i, change) in given.iter().enumerate() {
         within(format!("{field}.changes[{i}].at"), change.at)?;
-        rate(format!("{field}.changes[{i}].rate"), change.rate)?;
+        if change.rate.is_none() && change.delay.is_none() {
+            return Err(Error::given(format!("{field}.changes[{i}]"), "neither", "a rate, a delay, or both"));
+        }
+        change.rate.map(|given| rate(format!("{field}.changes[{i}].rate"), given)).transpose()?;
+        change.delay.map(|given| within(format!("{field}.changes[{i}].delay"), given)).transpose()?;
         if let Some(last) = last.filter(|last| *last >= change.at) {
             return Err(Error::given(
                 format!("{field}.changes[{i}].at"),

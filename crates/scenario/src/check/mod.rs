@@ -55,7 +55,7 @@ pub struct Link {
     pub delay: Duration,
     /// Its queue; there is one exactly where there is a rate.
     pub queue: Option<Queue>,
-    /// How its rate changes, in order of time.
+    /// How its rate and its delay change, in order of time.
     pub changes: Vec<Change>,
 }
 

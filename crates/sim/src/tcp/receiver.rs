@@ -3,6 +3,8 @@
 use super::params::{Handshake, Recovery, TcpParams};
 use super::ranges::Ranges;
 use crate::packet::{Packet, flag};
+use sojourn_cc::algorithms::rledbat;
+use sojourn_cc::{ParamError, Start};
 use sojourn_units::{Duration, Rate, Time};
 
 /// Up to three SACK blocks, the newest first (RFC 2018 section 4).
@@ -70,11 +72,23 @@ pub struct Receiver {
     edge: u64,
     /// When the window will have opened so far that the sender must hear of it.
     update: Option<Time>,
+    /// What bounds the sender beside the buffer, where the controller acts at the receiver.
+    law: Option<Box<rledbat::Receiver>>,
     /// The time of this receiver's pending timer event.
     pub armed: Option<Time>,
 }
 
 impl Receiver {
+    /// The receiver of a connection with these habits.
+    ///
+    /// # Errors
+    /// A parameter of the controller is out of range.
+    pub fn new(params: &TcpParams) -> Result<Self, ParamError> {
+        let start = Start { window: params.initial_window, ssthresh: params.initial_ssthresh };
+        let law = params.control.at_receiver(start, params.mss)?.map(Box::new);
+        Ok(Receiver { law, ..Receiver::default() })
+    }
+
     /// The next byte expected.
     pub fn next(&self) -> u64 {
         self.next
@@ -91,7 +105,7 @@ impl Receiver {
 
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
-        self.beyond.memory() + self.recent.capacity() * 8
+        self.beyond.memory() + self.recent.capacity() * 8 + self.law.as_ref().map_or(0, |_| size_of::<rledbat::Receiver>())
     }
 
     /// Takes a segment that arrives at `now`; gives how many bytes became readable and the ACK to send at once, if any.
@@ -134,6 +148,10 @@ impl Receiver {
                 self.recent.insert(0, segment.seq);
             }
         }
+        if let Some(law) = &mut self.law {
+            let (sent, gap) = (segment.stamp, !self.beyond.is_empty());
+            law.on_segment(&rledbat::Segment { now: clock(now, params), sent, echoed: segment.peer, start: segment.seq, end, gap });
+        }
         self.held += 1;
         // What comes beyond a gap is not echoed: an ACK that advances tells of the segment that made it advance, or of the
         // earliest that waited for it.
@@ -169,8 +187,14 @@ impl Receiver {
         (read + rate.bytes_in(now.since(since))).min(self.next)
     }
 
-    /// What is left of the window at `now` in whole segments, for an ACK.
+    /// The window at `now` in whole segments, for an ACK: what is left of the buffer, or less where a law says so.
     fn advertise(&mut self, now: Time, params: &TcpParams) -> u16 {
+        let left = self.room(now, params);
+        self.law.as_mut().map_or(left, |law| law.advertise(self.next).min(u64::from(left)) as u16)
+    }
+
+    /// What is left of the buffer at `now` in whole segments.
+    fn room(&mut self, now: Time, params: &TcpParams) -> u16 {
         let Some(rate) = params.reader else { return u16::MAX };
         let mss = u64::from(params.mss);
         let unread = self.next - self.read_by(now, rate);

@@ -7,7 +7,7 @@ use super::rto::RttEstimator;
 use super::sack::Board;
 use crate::packet::{Packet, flag};
 use crate::stats::Moments;
-use sojourn_cc::{Ack, AnyController, Congestion, CongestionController, Signal, Start};
+use sojourn_cc::{Ack, AnyController, Congestion, CongestionController, Signal, Source, Start};
 use sojourn_units::{Duration, Time};
 
 /// Where a connection stands.
@@ -187,6 +187,11 @@ impl Sender {
         self.limit
     }
 
+    /// What its controller reads delays from now, if it reads any.
+    pub fn delay_source(&self) -> Option<Source> {
+        self.cc.delay_source()
+    }
+
     /// Bytes acknowledged.
     pub fn acked(&self) -> u64 {
         self.una
@@ -226,7 +231,7 @@ impl Sender {
     #[inline]
     pub fn on_ack<O: Outlet>(&mut self, ack: &Packet, blocks: Option<SackBlocks>, call: &mut Call<O>) -> Progress {
         if call.params.timestamps {
-            self.peer = ack.peer;
+            self.peer = self.peer.max(ack.peer);
         }
         if ack.has(flag::SYN) {
             self.on_syn_ack(ack, call);
@@ -356,10 +361,10 @@ impl Sender {
         self.cc.on_ack(&Ack {
             now: call.now,
             acked: (self.una - was) as f64 / mss,
-            rtt: (params.timestamps && advances).then(|| call.now.since(ack.stamp)),
+            rtt: if params.timestamps { advances.then(|| call.now.since(ack.stamp)) } else { self.fresh_rtt },
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
-            one_way_delay: advances.then(|| ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
+            one_way_delay: (params.timestamps && advances).then(|| ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
             in_flight,
             window_limited: full && !echo,
             recovering: self.state == State::Recovery,
