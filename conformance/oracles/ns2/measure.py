@@ -154,12 +154,6 @@ def _link(link: Link, out: _Output, number: int) -> Table:
     }
 
 
-def jain(values: list[float]) -> float:
-    """Jain's index of fairness, 1/n..1; 1 where nothing was sent."""
-    squares = sum(x * x for x in values)
-    return 1.0 if squares == 0.0 else sum(values) ** 2 / (len(values) * squares)
-
-
 def _goodput(plan: Plan, out: _Output) -> list[float]:
     """Bits per second of payload each flow delivered in order; web sessions are not followed and count as 0."""
     span = (plan.duration - plan.warmup) / 1e9
