@@ -180,6 +180,15 @@ def test_every_case_is_translated_and_its_stored_numbers_belong_to_that_script(c
         assert measure.digest(translate(validate.load(case), run["seed"])) == run["tcl_sha256"]
 
 
+def test_a_module_that_talks_on_the_standard_output_leaves_it_to_itself() -> None:
+    quiet, talking = (translate(validate.load(case), 1) for case in ("linux-reno-2", "linux-lp-8"))
+    assert "select_ca lp" in talking
+    assert "$mon(0) trace stdout" in quiet
+    assert "$mon(0) trace stderr" in talking
+    assert "stdout" not in talking
+    assert talking.count('puts stderr "') == quiet.count('puts "')
+
+
 def test_udp_sources_become_applications_over_an_agent_that_does_not_cut_them() -> None:
     scenario = tiny()
     scenario["flows"][0]["traffic"] = {"kind": "onoff", "rate": "1 Mbit/s", "on": "1 s", "off": "2 s", "shape": 1.5}
