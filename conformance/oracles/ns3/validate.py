@@ -87,7 +87,8 @@ def _queue(case: Table) -> Table:
         queue["target"] = f"{round(5e6 + WIRE * 8e3 / case['mbit'])} ns"
         queue["max_packet"] = f"{WIRE} B"
     if aqm == "fq-codel":
-        queue["quantum"] = f"{WIRE} B"
+        # What the device holds is seldom of the same flow: one packet left behind is enough to be judged, as there.
+        queue |= {"quantum": f"{WIRE} B", "max_packet": f"{WIRE - 2} B", "flows": 65536}
     if aqm == "red":
         queue |= {"min": case["min"] + 1, "max": case["max"] + 1, "weight": case["weight"], "max_p": 0.1}
     return queue
