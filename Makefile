@@ -16,7 +16,7 @@ CRATES  := --workspace --exclude sojourn-python
 help:
 	@sed -n 's/^# make/make/p' Makefile
 	@echo 'make bench       speed, against ns-2.35 where it is installed'
-	@echo 'make validate    fidelity, against ns-2.35 or its stored results'
+	@echo 'make validate    fidelity, against ns-2.35 and ns-3 or their stored results'
 	@echo 'make fuzz        what users write, for a minute or FUZZ_SECONDS, guided by coverage'
 	@echo 'make lint        formatting, types and lints alone'
 	@echo 'make clean       remove what was built (not results/)'
@@ -59,7 +59,8 @@ bench: setup
 	$(BIN)/python conformance/bench/bench.py
 
 validate: setup
-	$(BIN)/python -m conformance.oracles.ns2.validate
+	@failed=0; for judge in ns2 ns3; do \
+	    $(BIN)/python -m conformance.oracles.$$judge.validate || failed=1; done; exit $$failed
 
 # What libFuzzer found so far stays in target/fuzz; the scenarios of the repository are where it begins.
 fuzz:
