@@ -88,10 +88,16 @@ struct Module {
     inference: u32,
     /// Within the inference phase.
     inferring: bool,
-    snd_cwnd_cnt: f64,
+    /// Segments acknowledged that the window has not grown for (`bytes_acked`).
+    acked: f64,
 }
 
 const HZ: u32 = 1000;
+
+/// ns-2.35 rounds stamps to milliseconds.
+fn stamp(nanos: u64) -> u32 {
+    ((nanos + 500_000) / 1_000_000) as u32
+}
 
 impl Module {
     fn remote_hz(&mut self, value: u32, echo: u32) -> u32 {
@@ -147,29 +153,33 @@ impl Module {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.acked += ack.acked;
         let (Some(rtt), Some(delay)) = (ack.rtt, ack.one_way_delay) else { return };
-        if ack.acked <= 0.0 {
-            return;
-        }
         let sent = ack.now.as_nanos().saturating_sub(rtt.as_nanos());
-        let millis = |nanos: u64| (nanos / 1_000_000) as u32;
-        let echo = millis(sent);
-        self.sample(millis(sent.saturating_add_signed(delay)), echo);
-        self.judge(window, millis(ack.now.as_nanos()), echo);
+        let echo = stamp(sent);
+        // ns-2.35 takes no sample where a segment that was sent again is acknowledged.
+        if !(ack.recovering || ack.after_timeout) {
+            self.sample(stamp(sent.saturating_add_signed(delay)), echo);
+        }
+        self.judge(window, (ack.now.as_nanos() / 1_000_000) as u32, echo);
         if self.inferring || ack.recovering || !ack.window_limited {
             return;
         }
         let cwnd = libm::floor(window.cwnd).max(1.0);
-        if cwnd <= window.ssthresh || self.snd_cwnd_cnt >= cwnd {
-            self.snd_cwnd_cnt = if cwnd <= window.ssthresh { self.snd_cwnd_cnt } else { 0.0 };
-            window.cwnd = cwnd + 1.0;
-        } else {
-            self.snd_cwnd_cnt += 1.0;
+        // Bytes are counted (RFC 3465), also while the window must not grow.
+        if cwnd <= window.ssthresh && self.acked >= 1.0 {
+            (window.cwnd, self.acked) = (cwnd + 1.0, 0.0);
+        } else if cwnd > window.ssthresh && self.acked >= cwnd {
+            (window.cwnd, self.acked) = (cwnd + 1.0, self.acked - cwnd);
         }
     }
 }
 
 impl DelayLaw for TcpLp {
+    fn recovery_window(&self, window: &Window) -> f64 {
+        if self.module.is_some() { libm::floor(window.ssthresh / 2.0) } else { window.cwnd }
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
         if let Some(module) = &mut self.module {
             module.on_ack(window, ack);
@@ -196,13 +206,16 @@ impl DelayLaw for TcpLp {
 
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
         if let Some(module) = &mut self.module {
-            module.snd_cwnd_cnt = 0.0;
+            module.acked = 0.0;
         }
         window.ssthresh = libm::floor(event.window / 2.0).max(2.0);
         window.cwnd = window.ssthresh;
     }
 
     fn on_rto(&mut self, window: &mut Window, _now: Time, in_use: f64) {
+        if let Some(module) = &mut self.module {
+            module.acked = 0.0;
+        }
         window.ssthresh = libm::floor(in_use / 2.0).max(2.0);
         window.cwnd = 1.0;
     }

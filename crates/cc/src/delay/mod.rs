@@ -33,6 +33,11 @@ pub trait DelayLaw {
     /// Congestion was signaled.
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion);
 
+    /// The window that recovery may shrink to where it halves the rate.
+    fn recovery_window(&self, window: &Window) -> f64 {
+        window.cwnd
+    }
+
     /// The retransmission timer expired with `in_use` segments as the window.
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64);
 }
@@ -83,6 +88,10 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
 
     fn ssthresh(&self) -> f64 {
         self.window.ssthresh
+    }
+
+    fn recovery_window(&self) -> f64 {
+        self.law.recovery_window(&self.window)
     }
 
     fn delay_source(&self) -> Option<Source> {
