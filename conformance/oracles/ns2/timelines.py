@@ -32,8 +32,8 @@ AGENTS = {
     "linux-cubic": ("Agent/TCP/Linux", "Agent/TCPSink/Sack1", f"{_LINUX} cubic"),
 }
 _EXACT = ["reno", "newreno", "sack1", "linux-reno"]
-# Agent, loss ratio, seconds, seed of the list. Two agents differ by an ACK's time after some hundred losses, and one list
-# of each ratio is kept of them: CUBIC of TCP-Linux takes cube roots that are a thousandth off, and its TCP-LP reads
+# Agent, loss ratio, seconds, seed of the list. Two agents differ by an ACK's time after some hundred losses, and fewer
+# lists are kept of them: CUBIC of TCP-Linux takes cube roots that are a thousandth off, and its TCP-LP reads
 # delays in whole milliseconds, which rounding makes one more or one less.
 TIMELINES = [
     *((agent, ratio, 60, seed) for agent in _EXACT for seed, ratio in enumerate((0.003, 0.02))),

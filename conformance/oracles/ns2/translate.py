@@ -6,7 +6,7 @@ What ns-2.35 does differently, and what is done about it:
 - `window_` is both the receive window and the first ssthresh.
 - FTP over one-way agents opens with a SYN of 40 bytes that counts as packet 0.
 - Access links have queues too: theirs is a million packets, so that nothing is lost there.
-- `profile = "ns2-linux"` is Agent/TCP/Linux with timestamps and `select_ca` reno, cubic (v2.1) or lp; the sink is Sack1.
+- `profile = "ns2-linux"` is Agent/TCP/Linux with timestamps and `select_ca` reno, cubic (v2.1) or lp; its sink Sack1.
 - The module lp says something about each ACK on standard output, past Tcl: there the script writes to the other one.
 - A WebTraf client asks with a packet of its own, over a connection of its own, before the server answers.
 - The default random generator is seeded once per run, from the scenario's `seed`.
