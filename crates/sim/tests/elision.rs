@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sojourn_aqm::algorithms::{pd, red};
-use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Needs, Plugin, Verdict};
+use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Needs, Verdict};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
 use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
@@ -11,12 +11,6 @@ use sojourn_units::{Duration, Rate, Stream, Time};
 /// Drops at the head what waited too long, as CoDel would: its link must keep its packets.
 #[derive(Clone)]
 struct HeadDrop(u32);
-
-impl Plugin for HeadDrop {
-    fn boxed_clone(&self) -> Box<dyn Plugin> {
-        Box::new(self.clone())
-    }
-}
 
 impl Aqm for HeadDrop {
     fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
