@@ -100,7 +100,11 @@ class Loop:
         return margins(lambda w: self._open(point, w), low=low, high=high, integrators=max(integrators, 0))
 
     def describing(self, amplitude: Array, omega: Array) -> tuple[Complexes, Array]:
-        """The law's describing function for swings of the queue, and the mean probability in them."""
+        """The law's describing function (per packet) and mean probability, a value a pair of the two arrays.
+
+        `amplitude` is in packets around the rest, `omega` in rad/s. Raises `ScenarioError` where there are not as many
+        of each, or the loop has no rest to swing around.
+        """
         rows = _sojourn.describe(
             *self._asked(), np.ascontiguousarray(amplitude, float), np.ascontiguousarray(omega, float), self.laws
         )
