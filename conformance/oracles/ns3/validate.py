@@ -128,8 +128,8 @@ def arguments(case: Table, seed: int) -> list[str]:
     controls = [CONTROLS[control][1] for control, count in case["flows"].items() for _ in range(count)]
     warmup, duration = case["seconds"]
     given = {
-        "queue": case.get("queue", "droptail"), "rate": case["mbit"] * 1e6, "limit": case.get("limit", LIMIT), "seed": seed,
-        "warmup": warmup, "duration": duration, "payload": PAYLOAD, "controls": ",".join(controls),
+        "queue": case.get("queue", "droptail"), "rate": case["mbit"] * 1e6, "limit": case.get("limit", LIMIT),
+        "seed": seed, "warmup": warmup, "duration": duration, "payload": PAYLOAD, "controls": ",".join(controls),
         "delays": ",".join(map(str, delays)), "starts": ",".join(map(str, starts)),
     }  # fmt: skip
     given |= {key: case[key] for key in ("min", "max", "weight") if key in case}
