@@ -42,7 +42,7 @@ impl Params {
 
 const LEAST: f64 = 2.0;
 /// Round trips within which a second loss is more than chance.
-const SOON: u64 = 10;
+const SOON: u64 = 30;
 /// How many times as long as a slowdown the time to the next one is.
 const APART: u64 = 9;
 
