@@ -180,7 +180,8 @@ def guard(store: bool) -> bool:
 
 def controllers() -> str:
     """Instructions per bottleneck packet of background flows over those of NewReno flows, on TCP-Linux's habits."""
-    counts = {name: counted(f"10 10 60 100 84 linux {name}") for name in ("reno", "cubic", "ledbat", "flower", "flower+")}
+    names = ("reno", "cubic", "ledbat", "ledbat++", "flower", "flower+")
+    counts = {name: counted(f"10 10 60 100 84 linux {name}") for name in names}
     ratios = ", ".join(f"{name} {count / counts['reno']:.2f}x" for name, count in counts.items() if name != "reno")
     return f"instructions a packet against NewReno's {counts['reno']:.0f}: {ratios} (wanted at most 1.3x)"
 
