@@ -146,18 +146,21 @@ def line(case: Case, runs: int, with_ns2: bool) -> tuple[str, float]:
     return text, per_packet
 
 
+def counted(words: str) -> float:
+    """Instructions per bottleneck packet of a run, counted by valgrind."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(DUMBBELL), *words.split()]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    refs = re.search(r"refs:\s+([\d,]+)", run.stderr)
+    packets = re.search(r"(\d+) bottleneck packets", run.stdout)
+    assert refs, run.stderr
+    assert packets, run.stdout
+    return int(refs[1].replace(",", "")) / int(packets[1])
+
+
 def instructions() -> dict[str, float]:
-    """Instructions per bottleneck packet of short runs, counted by valgrind."""
-    counts = {}
-    for name, words in {"newreno-droptail": "10 10 20 100 84", "sack-red-full": "20 50 5 60 200 sack red full"}.items():
-        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(DUMBBELL), *words.split()]
-        run = subprocess.run(command, capture_output=True, text=True, check=True)
-        refs = re.search(r"refs:\s+([\d,]+)", run.stderr)
-        packets = re.search(r"(\d+) bottleneck packets", run.stdout)
-        assert refs, run.stderr
-        assert packets, run.stdout
-        counts[name] = int(refs[1].replace(",", "")) / int(packets[1])
-    return counts
+    """Instructions per bottleneck packet of short runs."""
+    runs = {"newreno-droptail": "10 10 20 100 84", "sack-red-full": "20 50 5 60 200 sack red full"}
+    return {name: counted(words) for name, words in runs.items()}
 
 
 def guard(store: bool) -> bool:
@@ -173,6 +176,14 @@ def guard(store: bool) -> bool:
         fine &= not grown
         print(f"instructions a packet, {name}: {count:.0f} (stored {known:.0f}){'  GROWN' if grown else ''}")
     return fine
+
+
+def controllers() -> str:
+    """Instructions per bottleneck packet of background flows over those of NewReno flows, on TCP-Linux's habits."""
+    names = ("reno", "cubic", "ledbat", "ledbat++", "flower", "flower+")
+    counts = {name: counted(f"10 10 60 100 84 linux {name}") for name in names}
+    ratios = ", ".join(f"{name} {count / counts['reno']:.2f}x" for name, count in counts.items() if name != "reno")
+    return f"instructions a packet against NewReno's {counts['reno']:.0f}: {ratios} (wanted at most 1.3x)"
 
 
 def laws() -> str:
@@ -237,6 +248,7 @@ def main() -> int:
     if shutil.which("valgrind") is None:
         print("valgrind is not installed: no instruction counts")
         return 0
+    print(controllers(), flush=True)
     return 0 if guard(options.store) else 1
 
 
