@@ -55,16 +55,37 @@ def test_an_integrator_with_dead_time_has_the_margins_of_the_textbook():
     gain, dead = 2.0, 0.3
     import control
 
-    found = margins(response(control.tf([gain], [1, 0]), dead), integrators=1)
+    found = margins(response(control.tf([gain], [1, 0]), dead))
     assert found.stable
-    assert found.gain_crossover == pytest.approx(gain, rel=1e-9)
+    assert found.crossover == pytest.approx(gain, rel=1e-9)
     assert found.phase == pytest.approx(90 - math.degrees(gain * dead), rel=1e-9)
     assert found.delay == pytest.approx(math.pi / 2 / gain - dead, rel=1e-9)
     assert found.gain == pytest.approx(math.pi / 2 / (gain * dead), rel=1e-6)
-    slow = margins(response(control.tf([gain], [1, 0]), 1.0), integrators=1)
+    slow = margins(response(control.tf([gain], [1, 0]), 1.0))
     assert not slow.stable
     assert slow.delay == pytest.approx(math.pi / 2 / gain - 1.0, rel=1e-9)
     assert slow.describe().startswith("unstable")
+
+
+def test_margins_of_a_loop_that_crosses_often_are_the_least_of_all_its_crossings():
+    import control
+
+    # A resonance lifts the gain above one twice more: with k = 0.5 and little damping, crossings at three frequencies.
+    loop = response(control.tf([0.5], [1, 0]) * control.tf([25], [1, 0.1, 25]), 0.01)
+    found = margins(loop)
+    omega = np.geomspace(0.1, 50, 400_001)
+    size, phase = np.abs(loop(omega)), np.unwrap(np.angle(loop(omega)))
+    at = np.flatnonzero(np.diff(size > 1))
+    assert len(at) == 3
+    assert not found.stable  # the second crossing is already past -180 degrees
+    assert found.crossover == pytest.approx(omega[at[-1]], rel=1e-4)
+    assert found.phase == pytest.approx(min(180 + math.degrees(phase[i]) for i in at), abs=0.01)
+    # With the gain that it bears it is stable, and its margins are again those of the worst crossing.
+    calm = margins(lambda w: 0.99 * found.gain * loop(w))
+    assert calm.stable
+    assert calm.gain == pytest.approx(1 / 0.99, rel=1e-6)
+    assert not margins(lambda w: 1.01 * found.gain * loop(w)).stable
+    assert margins(lambda w: loop(w) * 0.9 * found.gain * np.exp(-1j * w * 0.9 * calm.delay)).stable
 
 
 def test_delay_margins_of_led_are_those_of_its_lag_with_exact_dead_time():
@@ -81,9 +102,9 @@ def test_pi_designed_by_the_rule_has_the_margin_of_the_rule():
     a, b = laws.design_pi(60, 3750, 0.246, 1 / 160, beta=0.5207 * 0.246)
     assert (a, b) == (pytest.approx(1.824e-5, abs=5e-9), pytest.approx(1.818e-5, abs=5e-9))
     plant = textbook(60, 3750, 0.246)
-    found = margins(response(plant.queue * laws.pi(a, b, 1 / 160), plant.dead_time), integrators=1)
+    found = margins(response(plant.queue * laws.pi(a, b, 1 / 160), plant.dead_time))
     assert found.phase == pytest.approx(75.4, abs=0.1)
-    assert found.gain_crossover == pytest.approx(0.5207, rel=2e-3)
+    assert found.crossover == pytest.approx(0.5207, rel=2e-3)
 
 
 def test_red_has_hollots_check_values():
@@ -92,7 +113,7 @@ def test_red_has_hollots_check_values():
 
     law = control.tf([1.86e-4], [1 / 0.005, 1])
     found = margins(response(plant.queue * law))
-    assert found.gain_crossover == pytest.approx(0.0502, abs=1e-4)
+    assert found.crossover == pytest.approx(0.0502, abs=1e-4)
     assert found.phase == pytest.approx(89.6, abs=6.0)
 
 
@@ -164,6 +185,57 @@ def test_a_describing_function_falls_to_the_linear_answer_for_small_swings():
     linear, _ = loop.law(omega)
     assert gain[0] == pytest.approx(linear[0], rel=0.02)
     assert abs(gain[1]) < 0.95 * abs(linear[1])  # the law is cut off at 0 below its target
+
+
+class Saturated:
+    """0.01 a packet around 60 packets, between 0 and 0.02; the fluid's needed probability lies inside."""
+
+    def step(self, sample):
+        return min(max(0.01 + 0.002 * (sample.backlog_packets - 60), 0.0), 0.02)
+
+
+def saturated(flows, delay):
+    queue = {"aqm": "external", "law": "saturated", "interval": "1 ms"}
+    return Loop(queue, Plant.of(flows, 1250.0, delay), {"saturated": Saturated})
+
+
+@pytest.mark.parametrize(("amplitude", "bias"), [(3.0, 0.0), (10.0, 0.0), (30.0, 0.0), (10.0, 4.0), (30.0, -12.0)])
+def test_the_describing_function_of_a_saturation_is_the_textbooks_with_and_without_bias(amplitude, bias):
+    # Gelb and Vander Velde 1968: a sine of amplitude A about a bias B through a line of slope k cut off at +-d.
+    k, d, omega = 0.002, 5.0, 2.0
+    angle = np.arange(200_000) * 2 * math.pi / 200_000
+    answer = 0.01 + k * np.clip(bias + amplitude * np.sin(angle), -d, d)
+    if bias == 0.0 and amplitude > d:
+        closed = 2 * k / math.pi * (math.asin(d / amplitude) + d / amplitude * math.sqrt(1 - (d / amplitude) ** 2))
+        assert 2 * np.mean(answer * np.sin(angle)) / amplitude == pytest.approx(closed, rel=1e-6)
+    gain, mean = saturated(20, 0.1).describing(np.array([amplitude]), np.array([omega]), np.array([60.0 + bias]))
+    held = np.exp(-0.5j * omega * 1e-3)  # the law's answer waits half an interval on average
+    assert gain[0] == pytest.approx(2 * np.mean(answer * np.sin(angle)) / amplitude * held, rel=2e-3)
+    assert mean[0] == pytest.approx(np.mean(answer), rel=2e-3)
+
+
+def test_a_describing_function_foretells_the_limit_cycle_of_a_saturating_law():
+    # The plant is a low pass: what the describing function leaves out, and the windows' own bend, come to some tenths.
+    for loop in (
+        Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.25)),
+        saturated(20, 0.12),
+    ):
+        assert not loop.margins().stable
+        foretold, found = loop.foretold_cycle(), loop.limit_cycle()
+        assert foretold is not None
+        assert found is not None
+        assert foretold.omega == pytest.approx(found.omega, rel=0.1)
+        assert foretold.amplitude == pytest.approx(found.amplitude, rel=0.25)
+        assert foretold.mean == pytest.approx(found.mean, rel=0.1)
+
+
+def test_a_stable_loop_has_no_limit_cycle_foretold_and_one_that_empties_the_queue_is_not_foretold():
+    assert Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.1)).foretold_cycle() is None
+    hot = Loop({"aqm": "fuzzy-red"}, Plant.of(20, 1250.0, 0.2))
+    found = hot.limit_cycle()
+    assert found is not None
+    assert found.amplitude > found.mean
+    assert hot.foretold_cycle() is None
 
 
 def test_a_stable_loop_comes_to_rest_at_its_point_and_an_upset_dies_out():
@@ -241,6 +313,9 @@ def test_analyze_prints_model_and_packets_and_draws(tmp_path, capsys):
     assert main(["analyze", str(file), "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
     assert "margins:" in said or "no equilibrium" in said
+    queue = '{aqm="pd",k1=0.05,k2=0.0,target=30}'
+    assert main(["analyze", str(file), "--set", f"links.up.queue={queue}", "--set", "links.up.delay=300 ms"]) == 0
+    assert "limit cycle by describing function" in capsys.readouterr().out
     assert "the measured queue swings most at" in said
     assert {p.name for p in (tmp_path / "out").glob("*.png")} >= {
         "trajectory.png",

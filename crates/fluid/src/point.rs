@@ -72,8 +72,8 @@ const BLOCK: usize = 100;
 
 impl Plant {
     /// The state of rest with `place` packets waiting, or with an empty queue and `1 + place` of the link used if
-    /// `place` is negative.
-    pub(crate) fn at(&self, place: f64) -> Point {
+    /// `place` is negative: what a law has to answer there to keep it so.
+    pub fn at(&self, place: f64) -> Point {
         let (queue, utilization) = if place >= 0.0 { (place, 1.0) } else { (0.0, 1.0 + place) };
         let rtts: Vec<f64> = self.classes.iter().map(|class| class.delay + queue / self.capacity).collect();
         let rate: f64 = self.classes.iter().zip(&rtts).map(|(class, rtt)| class.flows / rtt).sum();
@@ -178,6 +178,18 @@ fn avq_point(plant: &Plant, share: f64) -> Point {
         (low, high) = if plant.at(middle).load > share { (low, middle) } else { (middle, high) };
     }
     plant.at(0.5 * (low + high))
+}
+
+/// The control with its law at rest at the point; what is asked of it there then begins at once.
+///
+/// # Errors
+/// The law can't be brought to rest there: it jumps across it.
+pub fn at_rest(plant: &Plant, control: &Control, point: &Point) -> Result<Control, NoPoint> {
+    let span = control.interval().map_or(0.0, Duration::as_secs_f64);
+    Ok(match control {
+        Control::Law(aqm) => Control::law(settled(plant, aqm, span, point)?),
+        other => other.clone(),
+    })
 }
 
 /// A copy of the law that has come to rest at the point.

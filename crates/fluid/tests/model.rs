@@ -2,7 +2,7 @@
 
 use sojourn_aqm::algorithms::{avq, fuzzy_red, led, pi, red, rem};
 use sojourn_aqm::{AqmConfig, Link};
-use sojourn_fluid::{Class, Control, NoPoint, Plant, Response, Run, Start, describe, operating_point, simulate};
+use sojourn_fluid::{Class, Control, NoPoint, Plant, Response, Run, Start, Swing, describe, operating_point, simulate};
 use sojourn_units::{Duration, Rate};
 
 fn plant(flows: f64, capacity: f64, delay: f64) -> Plant {
@@ -223,7 +223,7 @@ fn a_small_swing_is_answered_as_the_linear_response_says() {
             // The load that a swinging queue means is its rate of change over the capacity.
             let x = omega / plant.capacity;
             let linear = (queue.0 - x * load.1, queue.1 + x * load.0);
-            let found = describe(&plant, &control, &point, 0.02, omega).unwrap().gain;
+            let found = describe(&plant, &control, &point, Swing { mean: point.queue, amplitude: 0.02, omega }).unwrap().gain;
             let size = linear.0.hypot(linear.1);
             assert!((found.0 - linear.0).hypot(found.1 - linear.1) < 0.03 * size, "{}: {found:?} {linear:?}", config.name());
         }

@@ -16,6 +16,7 @@ import control
 import numpy as np
 import numpy.typing as npt
 
+from sojourn import _sojourn
 from sojourn.errors import UserError
 from sojourn.scenario import Scenario, Source, load
 
@@ -69,6 +70,10 @@ class Plant:
         if np.isfinite(self.limit):
             tree["limit"] = self.limit
         return json.dumps(tree)
+
+    def resting_with(self, packets: float) -> Point:
+        """Where the flows would rest with so many packets waiting, whatever law that takes."""
+        return Point.from_json(_sojourn.point_with(self.to_json(), packets))
 
     def with_(self, **changes: Any) -> Plant:
         """Another plant that differs in some fields."""

@@ -12,7 +12,8 @@ from rich.table import Table
 from sojourn import _sojourn
 from sojourn.analysis import cascade
 from sojourn.analysis.cascade import OperatingPoint, Pid
-from sojourn.analysis.loops import Margins, Response, is_stable, margins, rational, response
+from sojourn.analysis.loops import Response, rational, response
+from sojourn.analysis.margins import Margins, margins
 from sojourn.cli.output import out
 from sojourn.errors import UserError
 
@@ -92,7 +93,7 @@ def _loops(rows: list[tuple[str, Response]]) -> Table:
         table.add_column(name, justify="right" if name else "left")
     for name, loop in rows:
         m = margins(loop)
-        table.add_row(name, *_cells(m), "stable" if is_stable(loop) else "unstable")
+        table.add_row(name, *_cells(m), "stable" if m.stable else "unstable")
     return table
 
 
@@ -155,8 +156,9 @@ def _pid(point: OperatingPoint, margin: float, crossover: float | None) -> None:
 def _show(point: OperatingPoint, made: Pid) -> None:
     """A single loop and its margins."""
     loop = response(made.transfer() * point.plant(), point.rtt)
-    if not is_stable(loop):
-        raise UserError(f"the loop is unstable: its phase margin is {margins(loop).phase:.1f} degrees")
+    found = margins(loop)
+    if not found.stable:
+        raise UserError(f"the loop is unstable: its phase margin is {found.phase:.1f} degrees")
     derivative = f" + {made.derivative_time:.4g} s" if made.derivative_time else ""
     out.print(f"{made.gain:.6g} (1 + 1/({made.integral_time:.4g} s){derivative})", markup=False)
     out.print(_loops([("without dead time", response(made.transfer() * point.plant())), ("with it", loop)]))

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from sojourn import _sojourn
 from sojourn.analysis import cascade
 from sojourn.analysis.cascade import Cascade, OperatingPoint, Pid
-from sojourn.analysis.loops import Response, margins, poles_of_closed, rational, response, step
+from sojourn.analysis.loops import Response, poles_of_closed, rational, response, step
+from sojourn.analysis.margins import margins
 from sojourn.analysis.transient import Transient, transient
 from sojourn.errors import UserError
 from sojourn.papers.expression import Functions, Value
