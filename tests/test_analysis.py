@@ -10,6 +10,7 @@ from sojourn.analysis import (
     Loop,
     Plant,
     Point,
+    cascade,
     hurst,
     laws,
     linear_plant,
@@ -227,6 +228,35 @@ def test_a_describing_function_foretells_the_limit_cycle_of_a_saturating_law():
         assert foretold.omega == pytest.approx(found.omega, rel=0.1)
         assert foretold.amplitude == pytest.approx(found.amplitude, rel=0.25)
         assert foretold.mean == pytest.approx(found.mean, rel=0.1)
+
+
+def cpc(flows):
+    """CPC's code, designed for 60 flows, 3750 packets/s, 246 ms with 175 packets waiting."""
+    queue = {"aqm": "cpc", "target": 175, "flows": 60, "rtt": "199333 us", "inner": "measured"}
+    return Loop(queue, Plant.of(flows, 3750, 0.199333))
+
+
+def test_the_code_of_cpc_has_the_margins_of_its_design():
+    designed = margins(cascade.cpc(cascade.OperatingPoint(60, 3750, 0.246)).outer_response())
+    found = cpc(60).margins()
+    assert found.stable
+    assert found.crossover == pytest.approx(designed.crossover, rel=0.01)
+    assert found.phase == pytest.approx(designed.phase, abs=1.5)  # the code averages the load and holds for 10 ms
+    assert found.delay == pytest.approx(designed.delay, rel=0.05)
+
+
+def test_half_the_flows_that_cpc_was_designed_for_swing_as_foretold():
+    loop = cpc(30)
+    assert not loop.margins().stable
+    foretold, found = loop.foretold_cycle(), loop.limit_cycle()
+    assert foretold is not None
+    assert found is not None
+    assert foretold.amplitude / math.sqrt(2) == pytest.approx(22, abs=2)  # the deviation in independent fluid code
+    assert (foretold.amplitude, foretold.mean) == (
+        pytest.approx(found.amplitude, rel=0.1),
+        pytest.approx(found.mean, rel=0.02),
+    )
+    assert foretold.omega == pytest.approx(found.omega, rel=0.03)
 
 
 def test_a_stable_loop_has_no_limit_cycle_foretold_and_one_that_empties_the_queue_is_not_foretold():

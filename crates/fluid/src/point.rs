@@ -5,7 +5,7 @@
 //! fuzzy surface) where its own probability meets the needed one. Both are found by asking the code itself whether it
 //! would end above or below what is needed.
 
-use crate::control::{steady, step};
+use crate::control::{rest, steady, step};
 use crate::{Control, Plant, Refused};
 use sojourn_aqm::AnyAqm;
 use sojourn_units::Duration;
@@ -105,6 +105,7 @@ fn ends_above(plant: &Plant, control: &Control, point: &Point) -> (bool, f64) {
 
 /// Lets a law run on one sample until it is plain whether it will end above `needed`.
 fn forecast(aqm: &mut AnyAqm, needed: f64, sample: &sojourn_aqm::Sample) -> (bool, f64) {
+    rest(aqm, sample, needed);
     let (mut last, mut moved, mut before) = (step(aqm, sample), f64::NAN, f64::NAN);
     for _ in 0..5_000 {
         let mut p = last;
@@ -198,10 +199,11 @@ pub fn at_rest(plant: &Plant, control: &Control, point: &Point) -> Result<Contro
 /// The law can't be brought to rest there: it jumps across it.
 pub(crate) fn settled(plant: &Plant, aqm: &AnyAqm, interval: f64, point: &Point) -> Result<AnyAqm, NoPoint> {
     let mut aqm = aqm.clone();
-    let rest = steady(plant, interval, point.queue, point.load);
+    let still = steady(plant, interval, point.queue, point.load);
+    rest(&mut aqm, &still, point.probability);
     let mut p = f64::NAN;
     for _ in 0..20_000 {
-        let next = step(&mut aqm, &rest);
+        let next = step(&mut aqm, &still);
         if next == p {
             break;
         }

@@ -195,6 +195,11 @@ impl CpcLaw {
         (d.propagation + queue / d.rate) * self.load / self.params.flows
     }
 
+    /// Packets offered in the interval of a sample.
+    fn arrived(&self, sample: &Sample) -> f64 {
+        if self.params.queue_in_bytes { sample.arrived_bytes / self.mean_packet } else { sample.arrived_packets }
+    }
+
     /// The probability for the next interval.
     fn control(&mut self, queue: f64, window: f64) -> f64 {
         let (interval, d, p) = (self.params.interval.as_secs_f64(), &self.design, &self.params);
@@ -230,9 +235,21 @@ impl Law for CpcLaw {
 
     fn step(&mut self, sample: &Sample) -> Probability {
         let queue = self.queue.read(sample);
-        let arrived = if self.params.queue_in_bytes { sample.arrived_bytes / self.mean_packet } else { sample.arrived_packets };
-        let window = self.window(queue, arrived);
+        let window = self.window(queue, self.arrived(sample));
         Probability::clamped(self.control(queue, window))
+    }
+
+    fn rest(&mut self, sample: &Sample, probability: f64) {
+        let (queue, arrived) = (self.queue.read(sample), self.arrived(sample));
+        self.load = arrived / self.params.interval.as_secs_f64();
+        let set_point = match self.params.inner {
+            Inner::Measured => self.window(queue, arrived),
+            Inner::Blind => self.design.window,
+            Inner::Static => (2.0 / probability).sqrt(),
+        };
+        self.integral = set_point.clamp(self.params.min_window, self.design.window_max);
+        self.probability = probability.clamp(0.0, self.params.max_p);
+        (self.previous, self.derivative) = (Some(self.params.target - queue), 0.0);
     }
 }
 
