@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_name("instructions.json")
 GROWTH = 1.05  # an instruction count may grow by this before the guard speaks
 DUMBBELL = ROOT / "target/release/examples/dumbbell"
+QDISC = ROOT / "target/release/examples/qdisc"
 
 
 @dataclass(frozen=True)
@@ -141,18 +142,41 @@ def line(case: Case, runs: int, with_ns2: bool) -> tuple[str, float]:
     return text, per_packet
 
 
+def counted(command: list[str], packets: str) -> tuple[int, int]:
+    """Instructions of a program, counted by valgrind, and the number before `packets` in what it prints."""
+    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    run = subprocess.run(tool, capture_output=True, text=True, check=True)
+    refs = re.search(r"refs:\s+([\d,]+)", run.stderr)
+    counted = re.search(rf"(\d+) {packets}", run.stdout)
+    assert refs, run.stderr
+    assert counted, run.stdout
+    return int(refs[1].replace(",", "")), int(counted[1])
+
+
 def instructions() -> dict[str, float]:
-    """Instructions per bottleneck packet of short runs, counted by valgrind."""
+    """Instructions per bottleneck packet of short runs."""
     counts = {}
     for name, words in {"newreno-droptail": "10 10 20 100 84", "sack-red-full": "20 50 5 60 200 sack red full"}.items():
-        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(DUMBBELL), *words.split()]
-        run = subprocess.run(command, capture_output=True, text=True, check=True)
-        refs = re.search(r"refs:\s+([\d,]+)", run.stderr)
-        packets = re.search(r"(\d+) bottleneck packets", run.stdout)
-        assert refs, run.stderr
-        assert packets, run.stdout
-        counts[name] = int(refs[1].replace(",", "")) / int(packets[1])
+        spent, packets = counted([str(DUMBBELL), *words.split()], "bottleneck packets")
+        counts[name] = spent / packets
     return counts
+
+
+def algorithms() -> None:
+    """Prints what a packet costs under PI, REM and LED over its cost under DropTail."""
+
+    def alone(name: str) -> float:
+        few, many = (counted([str(QDISC), name, str(n)], "packets") for n in (50_000, 150_000))
+        return (many[0] - few[0]) / (many[1] - few[1])
+
+    def whole(name: str) -> float:
+        spent, packets = counted([str(DUMBBELL), "20", "50", "5", "60", "200", name], "bottleneck packets")
+        return spent / packets
+
+    for where, cost in (("the queue alone", alone), ("a whole run", whole)):
+        least = cost("droptail")
+        ratios = ", ".join(f"{name} {cost(name) / least:.2f}x" for name in ("pi", "rem", "led"))
+        print(f"instructions a packet in {where}: droptail {least:.0f}, {ratios} (wanted at most 1.3x)")
 
 
 def guard(store: bool) -> bool:
@@ -190,8 +214,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one run a case, without the largest")
     parser.add_argument("--store", action="store_true", help="store the instruction counts as the ones to keep")
     options = parser.parse_args()
-    build = ["cargo", "build", "--release", "--quiet", "-p", "sojourn-sim", "--example", "dumbbell"]
-    subprocess.run(build, cwd=ROOT, check=True)
+    for part, example in (("sojourn-sim", "dumbbell"), ("sojourn-aqm", "qdisc")):
+        build = ["cargo", "build", "--release", "--quiet", "-p", part, "--example", example]
+        subprocess.run(build, cwd=ROOT, check=True)
     with_ns2 = shutil.which("ns") is not None
     if not with_ns2:
         print("ns-2 is not installed (Debian package ns2): no ratios")
@@ -205,6 +230,7 @@ def main() -> int:
     if shutil.which("valgrind") is None:
         print("valgrind is not installed: no instruction counts")
         return 0
+    algorithms()
     return 0 if guard(options.store) else 1
 
 

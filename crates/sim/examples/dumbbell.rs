@@ -1,4 +1,4 @@
-//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [red] [full]`.
+//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [AQM]`.
 use sojourn_aqm::{Admission, AqmConfig, Limit, REGISTRY};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
@@ -33,10 +33,8 @@ fn main() {
             (true, true) => Measure::All,
         },
     };
-    let mut links = vec![
-        link("forward", rate, rtt * 1e-3 * 0.3, if has("red") { "red" } else { "droptail" }, limit),
-        link("back", rate, rtt * 1e-3 * 0.3, "droptail", 100_000),
-    ];
+    let aqm = REGISTRY.iter().map(|e| e.name).find(|name| has(name)).unwrap_or("droptail");
+    let mut links = vec![link("forward", rate, rtt * 1e-3 * 0.3, aqm, limit), link("back", rate, rtt * 1e-3 * 0.3, "droptail", 100_000)];
     let mut config_flows = vec![];
     for i in 0..flows {
         let base = links.len() as u32;

@@ -245,7 +245,7 @@ impl Law for CpcLaw {
         let set_point = match self.params.inner {
             Inner::Measured => self.window(queue, arrived),
             Inner::Blind => self.design.window,
-            Inner::Static => (2.0 / probability).sqrt(),
+            Inner::Static => libm::sqrt(2.0 / probability),
         };
         self.integral = set_point.clamp(self.params.min_window, self.design.window_max);
         self.probability = probability.clamp(0.0, self.params.max_p);
