@@ -211,11 +211,15 @@ def test_the_command_prints_controllers_and_margins(capsys: pytest.CaptureFixtur
         ({"--flows": "60000"}, "no probability keeps TCP"),
         ({"--inner-gain": "0.01"}, "inner loop is unstable"),
         ({"--target": "2000"}, "--target"),
+        ({"--target": "nan"}, "--target: given nan"),
+        ({"--margin": "500"}, "--margin: given 500"),
+        ({"--crossover": "50"}, "the loop is unstable: its phase margin is -"),
     ],
 )
 def test_impossible_designs_end_with_the_reason_and_code_2(
     options: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = {"--flows": "60", "--rate": "3750pps", "--rtt": "246ms"} | options
-    assert main(["design", "cpc", *[f"{key}={value}" for key, value in given.items()]]) == 2
+    controller = "pid" if "--margin" in options or "--crossover" in options else "cpc"
+    assert main(["design", controller, *[f"{key}={value}" for key, value in given.items()]]) == 2
     assert said in capsys.readouterr().err

@@ -134,7 +134,7 @@ class Loop:
         if point.window < LEAST_WINDOW:
             said.append(
                 f"windows of {point.window:.2f} packets: the model's square root holds from about {LEAST_WINDOW:g} on; "
-                "smaller windows lose their way to timeouts, and margins mean little"
+                "in smaller ones losses become timeouts, which it does not know"
             )
         if point.probability > 0.3:
             said.append(f"a probability of {point.probability:.2f}: TCP with repeated losses is not in the model")

@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from sojourn.analysis import LimitCycle, Loop, Managed, Margins, Point, managed, rests
+from sojourn.analysis.loop import LEAST_WINDOW
 from sojourn.cli.output import out, say_written
 from sojourn.cli.runs import Set, load_changed
 from sojourn.errors import ScenarioError, UserError
@@ -46,6 +47,9 @@ def analyze(
     out.print(f"{scenario.get('name', file.stem)}: {shown} on {chosen.link}, {_plant(chosen)}", markup=False)
     out.print(_table(chosen, record, point))
     said = [why or reason] if why or reason else []
+    if found and point and point.window < LEAST_WINDOW:
+        out.print(f"no margins: they would mean little at windows of {point.window:.2f} packets", markup=False)
+        found, swings = None, Swings()
     if found:
         out.print(f"margins: {found.describe()}", markup=False)
         said += _swing_words(found, swings)

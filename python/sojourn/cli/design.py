@@ -105,7 +105,7 @@ def _cells(m: Margins) -> list[str]:
 def _cpc(point: OperatingPoint, target: float, inner_gain: float | None) -> None:
     """The cascade."""
     propagation = point.rtt - target / point.rate
-    if target < 0 or propagation < 0:
+    if not (target >= 0 and propagation >= 0):
         raise UserError(
             f"--target: given {target:g} packets, taken is 0 to {point.rtt * point.rate:.4g}: a round trip's worth"
         )
@@ -150,6 +150,8 @@ def _pid(point: OperatingPoint, margin: float, crossover: float | None) -> None:
     at = 1.0 / (3.0 * point.rtt) if crossover is None else crossover
     if not (math.isfinite(at) and at > 0):
         raise UserError(f"--crossover: given {at:g}, taken is a frequency above 0")
+    if not 0 < margin < 180:
+        raise UserError(f"--margin: given {margin:g} degrees, taken is between 0 and 180")
     _show(point, cascade.pid_at(response(point.plant(), point.rtt), at, margin))
 
 
