@@ -1,4 +1,4 @@
-# make reproduce   rerun the papers and write their reports
+# make reproduce   rerun Lehto et al. (2005) and write its report; others: sojourn reproduce NAME
 # make test        everything that is checked before a change is taken
 # Both set up what they need first: a virtual environment in .venv with the extension built in.
 
@@ -10,13 +10,14 @@ RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Car
 # The extension module is built by maturin and has no tests of its own in Rust.
 CRATES  := --workspace --exclude sojourn-python
 
-.PHONY: help setup test reproduce bench validate lint rust-test python-test clean
+.PHONY: help setup test reproduce bench validate fuzz lint rust-test python-test clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
 	@echo 'make bench       speed, against ns-2.35 where it is installed'
-	@echo 'make validate    fidelity, against ns-2.35 or its stored results'
+	@echo 'make validate    fidelity, against ns-2.35 and ns-3 or their stored results'
+	@echo 'make fuzz        what users write, for a minute or FUZZ_SECONDS, guided by coverage'
 	@echo 'make lint        formatting, types and lints alone'
 	@echo 'make clean       remove what was built (not results/)'
 
@@ -41,8 +42,8 @@ test: lint rust-test python-test
 lint: setup
 	cargo fmt --all --check
 	cargo clippy $(CRATES) --all-targets --quiet -- --deny warnings
-	$(BIN)/ruff check --quiet python tests
-	$(BIN)/ruff format --quiet --check python tests
+	$(BIN)/ruff check --quiet python tests conformance examples
+	$(BIN)/ruff format --quiet --check python tests conformance examples
 	$(BIN)/mypy
 
 rust-test: setup
@@ -58,7 +59,15 @@ bench: setup
 	$(BIN)/python conformance/bench/bench.py
 
 validate: setup
-	$(BIN)/python -m conformance.oracles.ns2.validate
+	@failed=0; for judge in ns2 ns3; do \
+	    $(BIN)/python -m conformance.oracles.$$judge.validate || failed=1; done; exit $$failed
+
+# What libFuzzer found so far stays in target/fuzz; the scenarios of the repository are where it begins.
+fuzz:
+	@mkdir -p target/fuzz/corpus target/fuzz/found
+	cd fuzz && cargo run --release --quiet --bin scenario -- -max_total_time=$${FUZZ_SECONDS:-60} -max_len=8192 \
+	    -dict=scenario.dict -artifact_prefix=../target/fuzz/found/ \
+	    ../target/fuzz/corpus ../crates/scenario/tests ../examples $(addprefix ../,$(wildcard papers/*/scenarios))
 
 clean:
 	rm -rf $(VENV) target build .pytest_cache .mypy_cache .ruff_cache .hypothesis

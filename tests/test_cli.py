@@ -2,10 +2,13 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import sojourn_program
 from conftest import engine_only
 from sojourn import files
 from sojourn.cli import main
@@ -204,6 +207,11 @@ def test_a_disk_that_fills_up_leaves_no_part_of_a_result(capsys, dumbbell, here,
     assert not (here / "out").exists()
 
 
+def test_names_are_printed_as_they_are(capsys, dumbbell):
+    assert main(["run", str(dumbbell), "--seeds", "2"]) == 0
+    assert "bottleneck:back: 2 seeds" in capsys.readouterr().out
+
+
 def test_an_interruption_is_one_line(capsys, dumbbell, monkeypatch):
     def stop(*_, **__):
         raise Interrupted(2, 5, True)
@@ -211,6 +219,28 @@ def test_an_interruption_is_one_line(capsys, dumbbell, monkeypatch):
     monkeypatch.setattr("sojourn.cli.runs.run_many", stop)
     assert main(["run", str(dumbbell)]) == 130
     assert "2 of 5 runs" in capsys.readouterr().err
+
+
+def test_an_interruption_while_the_program_is_loading_is_one_line(capsys, monkeypatch):
+    class Interrupting:
+        def find_spec(self, name, path=None, target=None):
+            if name == "sojourn.cli":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "sojourn.cli")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    with pytest.raises(SystemExit) as stopped:
+        sojourn_program.entry()
+    assert stopped.value.code == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
+def test_the_program_loads_nothing_heavy_before_it_knows_the_command():
+    code = "import sys, sojourn_program, sojourn.cli; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "sojourn.cli" in loaded
+    assert loaded.isdisjoint({"pandas", "scipy", "matplotlib", "control", "pyarrow"})
 
 
 @pytest.mark.parametrize("command", ["list", "check", "schema", "run", "compare", "sweep", "plot", "reproduce"])

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from sojourn.congestion import flows_for, packets_of
+from sojourn.congestion import congest, flows_for, packets_of
 from sojourn.errors import UserError
 from sojourn.papers.model import find_paper
 from sojourn.papers.reading import Reading
 from sojourn.record import Record
+from sojourn.scenario import Scenario
 
 QUEUE = "queue/bottleneck"
 
@@ -28,6 +29,24 @@ def test_flows_for_a_level_are_those_of_the_worked_examples() -> None:
     assert [flows_for(level, 50e6, 0.160, 576) for level in ("light", "medium", "heavy")] == [125, 281, 396]
     with pytest.raises(UserError, match="light, medium, heavy"):
         flows_for("none", 10e6, 0.1, 576)
+
+
+def test_a_scenario_is_loaded_by_a_level_of_congestion() -> None:
+    text = """duration = "1 s"\npacket = "576 B"
+    [[links]]\nname = "up"\nfrom = "a"\nto = "b"\nrate = "10 Mbit/s"\nduplex = true
+    [[links]]\nname = "far"\nfrom = "b"\nto = "c"\ndelay = "1 ms"\nduplex = true
+    [[flows]]\nname = "bulk"\nfrom = "a"\nto = "c"\ntraffic = { kind = "bulk" }"""
+    scenario = Scenario.from_toml(text, "x.toml")
+    for load, count in [("light", 25), ("medium", 56), ("heavy", 79)]:
+        loaded = congest(scenario, load, "160 ms", link="up", group="bulk")
+        assert (loaded.get_path("flows.bulk.count"), loaded.get_path("links.up.queue.limit")) == (count, "347 packets")
+    for given, words in [
+        (("none", "160 ms", "up"), "light, medium, heavy"),
+        (("light", "160", "up"), "160"),
+        (("light", "160 ms", "far"), "links.far.rate: none given"),
+    ]:
+        with pytest.raises(UserError, match=words):
+            congest(scenario, *given[:2], link=given[2], group="bulk")
 
 
 def test_a_queue_settles_when_its_seconds_stay_near_where_they_end() -> None:

@@ -29,6 +29,8 @@ def lookup(name):
         ("max(a.x, b.x)", [2, 2, 4]),
         ("abs(a.x - 2) * -1", [-1, 0, -2]),
         ("2 ** c + 1e1", 18),
+        ("met(a.x - b.x, b.x - a.x, c - 3)", [2, 3, 2]),
+        ("met(a.x / 0 - a.x / 0, -c)", [0, 0, 0]),
     ],
 )
 def test_arithmetic_is_seed_by_seed(text, expected):

@@ -29,6 +29,7 @@ count = 2
 from = "a"
 to = "b"
 traffic = { kind = "bulk" }
+tcp = { control = { cc = "ledbat" } }
 
 [[flows]]
 name = "short"

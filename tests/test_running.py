@@ -227,3 +227,20 @@ def test_the_example_law_runs():
     env = {**os.environ, "PYTHONPATH": str(root / "python")}
     done = subprocess.run([sys.executable, "examples/law.py"], cwd=root, env=env, capture_output=True, text=True)
     assert "bottleneck" in done.stdout, done.stderr
+
+
+@engine_only
+def test_a_router_that_reads_headers_takes_no_senders_word(dumbbell):
+    def run(hints, **tcp):
+        scenario = sj.load(dumbbell).set("links.bottleneck.queue", {"aqm": "pi-rtt", "ecn": True, "hints": hints})
+        return sj.run(scenario.set_all({"tcp.ecn": True} | {f"tcp.{name}": value for name, value in tcp.items()}))
+
+    honest, told = (run("router", rtt_hint=hint)["fingerprint"] for hint in (True, "640 ms"))
+    assert honest == told == run("router", rtt_hint=False)["fingerprint"]
+    assert run("senders", rtt_hint=True)["fingerprint"] != run("senders", rtt_hint="640 ms")["fingerprint"]
+    with pytest.raises(sj.ScenarioError, match=r'hints = "router"'):
+        run("senders", rtt_hint=False)
+    with pytest.raises(sj.ScenarioError, match=r"a handshake or `timestamps = true`"):
+        run("router", handshake="none", timestamps=False)
+    with pytest.raises(sj.ScenarioError, match=r"queue.hints: given \"nobody\", taken is .*router"):
+        run("nobody")

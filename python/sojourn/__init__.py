@@ -10,6 +10,7 @@ record.links.loc["bottleneck", "queue.mean"]
 
 from sojourn._sojourn import Sample
 from sojourn.compare import Comparison, Measure, compare
+from sojourn.congestion import congest
 from sojourn.errors import Interrupted, ScenarioError, UserError
 from sojourn.record import Record
 from sojourn.running import run, run_many
@@ -34,6 +35,7 @@ __all__ = [
     "SweepResult",
     "UserError",
     "compare",
+    "congest",
     "estimate",
     "jain",
     "load",

@@ -1,16 +1,21 @@
 """The bench for background transport: what a controller does to others, to itself, and where it breaks.
 
-Every controller runs the same scenarios on a 10 Mbit/s bottleneck of 40 ms round trip, beside CUBIC (RFC 9438):
+Every controller runs the same scenarios on a 10 Mbit/s bottleneck of 40 ms round trip and 100 packets, beside CUBIC
+(RFC 9438):
 
 - *yield*, *reclaim*: a bulk CUBIC flow comes at 60 s and leaves at 120 s. How long until the background flow is under
   a tenth of the link for good, and how long after the leave until it has nine tenths of what it had alone.
 - *harm*: what that flow loses of its throughput, and how much longer short transfers take, against runs without the
-  background.
+  background; and, as the TCP evaluation suite asks (draft-irtf-iccrg-tcpeval, impact on standard TCP traffic), against
+  the run with CUBIC in the background's place: L, what the foreground loses, and G, what the background gains.
 - *latecomer*: Jain's index of two background flows, the second 30 s later.
-- *disciplines*: the background's share beside CUBIC under RED, CoDel, PIE and FQ-CoDel.
-- *clock*, *ACK*, *offered*: what it makes of an idle link when the receiver's clock runs 200 ppm fast for 5 minutes,
-  when one ACK stands for eight segments, and how far its window grows when the application offers 1 Mbit/s.
-- *crowded*: timeouts a minute at the minimum window beside sixteen CUBIC flows on a short buffer.
+- *disciplines*: the background's share beside CUBIC under DropTail, RED, CoDel, PIE and FQ-CoDel.
+- *clock*: the receiver's clock runs 200 ppm fast for 5 minutes.
+- *route*: the way there takes 100 ms, from 60 s on 20 ms, from 120 s on 100 ms again.
+- *ACKs*, *losses*: one ACK stands for eight segments; one packet of a thousand is lost by chance.
+- *least window*: sixteen CUBIC flows on a buffer of 25 packets leave the least window, where a loss on its own may
+  take a timeout to be found.
+- *offered*: the application offers 2 Mbit/s half of the time.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ from sojourn import _sojourn
 from sojourn.record import Record
 from sojourn.running import Job, Progress, run_jobs
 from sojourn.scenario import Scenario
-from sojourn.stats import Estimate, estimate
+from sojourn.stats import Estimate, estimate, jain
 from sojourn.store import Store
 
 Array = npt.NDArray[np.float64]
@@ -38,6 +43,7 @@ LINK = 10e6
 PACKET = 1500
 DROPTAIL = {"aqm": "droptail", "limit": "100 packets"}
 QUEUES: dict[str, Table] = {
+    "DropTail": DROPTAIL,
     "RED": {"aqm": "red", "limit": "100 packets", "min": 5, "max": 15, "max_p": 0.1, "weight": 0.002},
     "CoDel": {"aqm": "codel", "limit": "100 packets"},
     "PIE": {"aqm": "pie", "limit": "100 packets"},
@@ -52,10 +58,9 @@ def _group(name: str, control: Control, start: Any, **more: Any) -> Table:
 
 
 def _scenario(name: str, flows: list[Table], duration: int, **more: Any) -> Scenario:
-    queue = more.pop("queue", DROPTAIL)
     link = {
         "name": "bottleneck", "from": "R0", "to": "R1", "rate": "10 Mbit/s", "delay": "20 ms", "duplex": True,
-        "queue": queue,
+        "queue": more.pop("queue", DROPTAIL), **more.pop("link", {}),
     }  # fmt: skip
     tree: Table = {
         "name": name, "duration": f"{duration} s", "packet": f"{PACKET} B", "links": [link], "flows": flows,
@@ -77,25 +82,38 @@ def _shift(at: int) -> Table:
     return {"uniform": [f"{at} s", f"{at}.1 s"]}
 
 
+_ROUTE = {
+    "delay": "100 ms",
+    "changes": [{"at": "60 s", "delay": "20 ms"}, {"at": "120 s", "delay": "100 ms"}],
+    "back": {"delay": "20 ms"},
+}
+
+
+def _bulk() -> Table:
+    return _group("tcp", _CUBIC, _shift(60), stop="120 s")
+
+
+def _transfers() -> Table:
+    return _group("tcp", _CUBIC, "0 s", traffic={"kind": "transfers", "every": "400 ms", "size_mean": "150 kB"})
+
+
 def scenarios(control: Control) -> dict[str, Scenario]:
     """The runs of one controller, by name."""
     lbe = _group("lbe", control, _JITTER)
-    bulk = _group("tcp", _CUBIC, _shift(60), stop="120 s")
-    short = _group("tcp", _CUBIC, "0 s")
-    short["traffic"] = {"kind": "transfers", "every": "400 ms", "size_mean": "150 kB"}
     two = [_group("one", control, _JITTER), _group("two", control, _shift(30))]
-    paused = _group("lbe", control, _JITTER)
-    paused["traffic"] = {"kind": "onoff", "transport": "tcp", "rate": "2 Mbit/s", "on": "1 s", "off": "1 s"}
+    onoff = {"kind": "onoff", "transport": "tcp", "rate": "2 Mbit/s", "on": "1 s", "off": "1 s"}
     crowd = [lbe, {**_group("tcp", _CUBIC, {"uniform": ["0 s", "2 s"]}), "count": 16}]
     skewed = _group("lbe", control, _JITTER, tcp={"clock_skew_ppm": 200.0})
     thinned = _group("lbe", control, _JITTER, tcp={"delayed_ack": "40 ms", "ack_every": 8})
     made = {
-        "bulk": _scenario("bulk", [lbe, bulk], 180),
-        "short": _scenario("short", [lbe, short], 120, warmup="20 s"),
+        "bulk": _scenario("bulk", [lbe, _bulk()], 180),
+        "short": _scenario("short", [lbe, _transfers()], 120, warmup="20 s"),
         "latecomer": _scenario("latecomer", two, 180),
         "skew": _scenario("skew", [skewed], 300),
         "thin": _scenario("thin", [thinned], 120),
-        "paused": _scenario("paused", [paused], 60),
+        "route": _scenario("route", [lbe], 240, link=_ROUTE),
+        "losses": _scenario("losses", [lbe], 120, queue={**DROPTAIL, "aqm": "loss", "p": 0.001}),
+        "offered": _scenario("offered", [{**lbe, "traffic": onoff}], 60),
         "crowded": _scenario("crowded", crowd, 80, warmup="20 s", queue={**DROPTAIL, "limit": "25 packets"}),
     }
     for name, queue in QUEUES.items():
@@ -104,12 +122,13 @@ def scenarios(control: Control) -> dict[str, Scenario]:
 
 
 def references() -> dict[str, Scenario]:
-    """The foreground without any background."""
-    short = _group("tcp", _CUBIC, "0 s")
-    short["traffic"] = {"kind": "transfers", "every": "400 ms", "size_mean": "150 kB"}
+    """The foreground without any background, and what is compared with CUBIC in the background's place."""
+    standard = scenarios(_CUBIC)
     return {
-        "bulk": _scenario("bulk", [_group("tcp", _CUBIC, _shift(60), stop="120 s")], 180),
-        "short": _scenario("short", [short], 120, warmup="20 s"),
+        "bulk": _scenario("bulk", [_bulk()], 180),
+        "short": _scenario("short", [_transfers()], 120, warmup="20 s"),
+        "standard": standard["bulk"],
+        "offered": standard["offered"],
     }
 
 
@@ -146,8 +165,7 @@ def _queue_ms(run: Record, start: float, end: float) -> float:
 
 
 def _jain(run: Record) -> float:
-    a, b = (_between(run, flow, 90, 180) for flow in ("one/0", "two/0"))
-    return (a + b) ** 2 / (2 * (a * a + b * b)) if a + b else float("nan")
+    return jain([_between(run, flow, 90, 180) for flow in ("one/0", "two/0")])
 
 
 def _share(run: Record) -> float:
@@ -164,41 +182,74 @@ Runs = Mapping[str, Record]
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the score card: what it says, its unit, whether less is better, and how it is read."""
+    """One line of the score card: its section, what it says, its unit, whether less is better, and how it is read."""
 
+    section: str
     label: str
     unit: str
     less: bool
     read: Callable[[Runs, Runs], float]
 
 
-def _completion(runs: Runs, alone: Runs) -> float:
-    mean = [float(r["short"].value("groups.tcp.completion_s.mean")) for r in (runs, alone)]
+def _completion(runs: Runs, reference: Runs) -> float:
+    mean = [float(r["short"].value("groups.tcp.completion_s.mean")) for r in (runs, reference)]
     return 100 * (mean[0] / mean[1] - 1)
+
+
+def _beside(runs: Runs, reference: Runs, flow: str, to: str) -> float:
+    """What a flow has more, in percent, beside each other than in a reference while both run."""
+    return 100 * (_between(runs["bulk"], flow, 62, 120) / _between(reference[to], flow, 62, 120) - 1)
+
+
+def _of_link(run: str, start: float, end: float) -> Callable[[Runs, Runs], float]:
+    return lambda runs, _: 100 * _between(runs[run], "lbe/0", start, end) / LINK
+
+
+def _wait(run: str, start: float, end: float) -> Callable[[Runs, Runs], float]:
+    return lambda runs, _: _queue_ms(runs[run], start, end)
 
 
 def _share_under(name: str) -> Callable[[Runs, Runs], float]:
     return lambda runs, _: _share(runs[name])
 
 
+def _delivered(runs: Runs, reference: Runs) -> float:
+    own, cubic = (float(r["offered"].value("groups.lbe.goodput_bps")) for r in (runs, reference))
+    return 100 * own / cubic
+
+
+def _timeouts(runs: Runs, _: Runs) -> float:
+    """Of the minute that is measured."""
+    return float(runs["crowded"]["flows"][0]["timeouts"])
+
+
+_HARM = "one CUBIC flow comes and goes"
+_ALONE = "alone, and two of a kind"
+_PATHS = "paths that mislead"
+
 ROWS: list[Row] = [
-    Row("yield", "s", True, lambda r, _: _yield_time(r["bulk"])),
-    Row("reclaim", "s", True, lambda r, _: _reclaim_time(r["bulk"])),
-    Row("share beside CUBIC", "%", True, lambda r, _: 100 * _between(r["bulk"], "lbe/0", 80, 120) / LINK),
-    Row(
-        "CUBIC's loss of throughput", "%", True,
-        lambda r, a: 100 * (1 - _between(r["bulk"], "tcp/0", 62, 120) / _between(a["bulk"], "tcp/0", 62, 120)),
-    ),
-    Row("short transfers take longer by", "%", True, _completion),
-    Row("alone: of the link", "%", False, lambda r, _: 100 * _between(r["bulk"], "lbe/0", 30, 60) / LINK),
-    Row("alone: packets wait", "ms", True, lambda r, _: _queue_ms(r["bulk"], 30, 60)),
-    Row("latecomer: Jain's index", "", False, lambda r, _: _jain(r["latecomer"])),
-    *[Row(f"share under {name}", "%", True, _share_under(name)) for name in QUEUES],
-    Row("clock 200 ppm off: of the link", "%", False, lambda r, _: 100 * _between(r["skew"], "lbe/0", 100, 300) / LINK),
-    Row("clock 200 ppm off: packets wait", "ms", True, lambda r, _: _queue_ms(r["skew"], 100, 300)),
-    Row("an ACK for 8: of the link", "%", False, lambda r, _: 100 * _between(r["thin"], "lbe/0", 30, 120) / LINK),
-    Row("offered 1 Mbit/s: window", "packets", True, lambda r, _: _window(r["paused"])),
-    Row("crowded: timeouts", "/min", True, lambda r, _: float(r["crowded"]["flows"][0]["timeouts"])),
+    Row(_HARM, "yields within", "s", True, lambda r, _: _yield_time(r["bulk"])),
+    Row(_HARM, "is back within", "s", True, lambda r, _: _reclaim_time(r["bulk"])),
+    Row(_HARM, "share of the link beside it", "%", True, _of_link("bulk", 80, 120)),
+    Row(_HARM, "CUBIC loses of what it has alone", "%", True, lambda r, a: -_beside(r, a, "tcp/0", "bulk")),
+    Row(_HARM, "L: CUBIC loses against CUBIC here", "%", True, lambda r, a: -_beside(r, a, "tcp/0", "standard")),
+    Row(_HARM, "G: gains over CUBIC here", "%", True, lambda r, a: _beside(r, a, "lbe/0", "standard")),
+    Row(_HARM, "short CUBIC transfers take longer by", "%", True, _completion),
+    Row(_ALONE, "uses of the link", "%", False, _of_link("bulk", 30, 60)),
+    Row(_ALONE, "packets wait", "ms", True, _wait("bulk", 30, 60)),
+    Row(_ALONE, "Jain's index with one 30 s later", "", False, lambda r, _: _jain(r["latecomer"])),
+    *[Row("share beside one CUBIC flow", f"under {name}", "%", True, _share_under(name)) for name in QUEUES],
+    Row(_PATHS, "clock 200 ppm off: uses of the link", "%", False, _of_link("skew", 100, 300)),
+    Row(_PATHS, "clock 200 ppm off: packets wait", "ms", True, _wait("skew", 100, 300)),
+    Row(_PATHS, "route 80 ms shorter: uses of the link", "%", False, _of_link("route", 75, 120)),
+    Row(_PATHS, "route 80 ms shorter: packets wait", "ms", True, _wait("route", 75, 120)),
+    Row(_PATHS, "route 80 ms longer: uses of the link", "%", False, _of_link("route", 150, 240)),
+    Row(_PATHS, "route 80 ms longer: packets wait", "ms", True, _wait("route", 150, 240)),
+    Row(_PATHS, "one ACK for 8 segments: uses of the link", "%", False, _of_link("thin", 30, 120)),
+    Row(_PATHS, "1 in 1,000 lost: uses of the link", "%", False, _of_link("losses", 30, 120)),
+    Row(_PATHS, "losses at the least window: timeouts", "/min", True, _timeouts),
+    Row("the application offers 1 Mbit/s", "window grows to", "packets", True, lambda r, _: _window(r["offered"])),
+    Row("the application offers 1 Mbit/s", "delivered of what CUBIC delivers", "%", False, _delivered),
 ]  # fmt: skip
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from sojourn import paths
 from sojourn.errors import UserError
@@ -16,6 +14,9 @@ from sojourn.running import Job, Progress, Seeds, first_seed, run_jobs, seeds_of
 from sojourn.scenario import Scenario, Source, load, parse_value
 from sojourn.stats import Estimate, estimate, paired
 from sojourn.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class Comparison:
 
     def table(self) -> pd.DataFrame:
         """One row a queue and measure: mean, standard deviation, confidence interval, difference from the first."""
+        import pandas as pd
+
         differences = self.differences()
         rows = []
         for measure in self.measures:
@@ -95,6 +98,8 @@ class Comparison:
 
     def runs(self) -> pd.DataFrame:
         """One row a run: queue, seed, and every measure."""
+        import pandas as pd
+
         rows = [
             {"queue": queue, "seed": seed, **{m.label: m.of(record) for m in self.measures}}
             for queue, records in self.records.items()

@@ -6,15 +6,17 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from sojourn import paths
 from sojourn.errors import UserError
 from sojourn.files import together, write_atomic
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[np.float64]
 Series = dict[str, dict[str, Array]]
@@ -66,6 +68,8 @@ class Record(Mapping[str, Any]):
         return self._table("groups")
 
     def _table(self, key: str) -> pd.DataFrame:
+        import pandas as pd  # here, as in all of the package: pandas takes half a second to load
+
         frame = pd.json_normalize(list(self._data.get(key, [])))
         return frame.set_index("name") if "name" in frame else frame
 
@@ -92,6 +96,8 @@ class Record(Mapping[str, Any]):
 
     def to_parquet(self, folder: str | Path) -> list[Path]:
         """Writes links, flows, groups and each series as Parquet files; says which."""
+        import pandas as pd
+
         root = Path(folder)
         written = [frame_to_parquet(self._table(key).reset_index(), root / f"{key}.parquet") for key in TABLES]
         for name, columns in self._series.items():

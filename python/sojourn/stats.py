@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit  # not scipy.stats, which takes a second to load
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
@@ -68,9 +71,17 @@ def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE) ->
     mean = float(data.mean())
     if data.size == 1:
         return Estimate(mean, math.nan, math.nan, 1, confidence)
+    from scipy.special import stdtrit  # here, so that `import sojourn` need not load it
+
     sd = float(data.std(ddof=1))
     quantile = float(stdtrit(data.size - 1, 0.5 + confidence / 2))
     return Estimate(mean, sd, quantile * sd / math.sqrt(data.size), int(data.size), confidence)
+
+
+def estimate_of(row: pd.Series[Any]) -> Estimate:
+    """The estimate that a row of a table holds in its columns `mean`, `sd`, `high` and `n`."""
+    half = float(row["high"]) - float(row["mean"]) if int(row["n"]) > 1 else math.nan
+    return Estimate(float(row["mean"]), float(row["sd"]), half, int(row["n"]))
 
 
 def paired(

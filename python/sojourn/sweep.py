@@ -6,9 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import tomli_w
 
 from sojourn import _sojourn
@@ -18,6 +17,9 @@ from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
 from sojourn.scenario import Scenario, Source, load, plain, read_text
 from sojourn.stats import estimate
 from sojourn.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class SweepResult:
 
     def summary(self, measures: Sequence[str] | None = None) -> pd.DataFrame:
         """One row a point and measure: mean, standard deviation, confidence interval."""
+        import pandas as pd
+
         rows = []
         for where, group in self.runs.groupby(self.axes, sort=False, dropna=False):
             at = dict(zip(self.axes, where if isinstance(where, tuple) else (where,), strict=True))
@@ -133,6 +137,8 @@ def sweep(
 
     With a cache, finished runs are kept and a second call starts where one stopped.
     """
+    import pandas as pd
+
     if isinstance(plan, Plan):
         chosen = plan
     elif axes is not None:

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from .plan import Link, Plan, Table, freeze, lay_out
 from .quantities import size_bytes
-from .translate import measured, script
+from .translate import channel, measured, script
 
 _WRAP = 2**32  # ns-2's counters are 32 bits wide
 
@@ -102,19 +102,20 @@ def _read(stream: IO[str]) -> _Output:
     return out
 
 
-def execute(text: str) -> _Output:
-    """Runs the Tcl text in ns-2. Raises `OracleError` with what ns-2 said if it fails."""
+def execute(text: str, channel: str = "stdout") -> _Output:
+    """Runs the Tcl text in ns-2 and reads what it writes to `channel`.
+
+    Raises `OracleError` with what ns-2 said at last if it fails.
+    """
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as complaints:
         path = Path(folder) / "scenario.tcl"
         path.write_text(text)
         environment = {**os.environ, "LC_ALL": "C"}
-        with subprocess.Popen(
-            ["ns", str(path)], cwd=folder, stdout=subprocess.PIPE, stderr=complaints, text=True, env=environment
-        ) as run:
-            assert run.stdout is not None
-            out = _read(run.stdout)
+        streams: Table = {"stdout": complaints, "stderr": complaints} | {channel: subprocess.PIPE}
+        with subprocess.Popen(["ns", str(path)], cwd=folder, text=True, env=environment, **streams) as run:
+            out = _read(getattr(run, channel))
         complaints.seek(0)
-        said = complaints.read().strip()
+        said = complaints.read().strip()[-2000:]
     if run.returncode != 0 or not out.links or any(len(x) != 2 for x in out.links.values()):
         raise OracleError(f"ns-2 ended with {run.returncode}: {said}")
     return out
@@ -154,12 +155,6 @@ def _link(link: Link, out: _Output, number: int) -> Table:
     }
 
 
-def jain(values: list[float]) -> float:
-    """Jain's index of fairness, 1/n..1; 1 where nothing was sent."""
-    squares = sum(x * x for x in values)
-    return 1.0 if squares == 0.0 else sum(values) ** 2 / (len(values) * squares)
-
-
 def _goodput(plan: Plan, out: _Output) -> list[float]:
     """Bits per second of payload each flow delivered in order; web sessions are not followed and count as 0."""
     span = (plan.duration - plan.warmup) / 1e9
@@ -180,7 +175,7 @@ def run(scenario: Table, seed: int) -> dict[str, Any]:
     """One run: a record with the fields of Sojourn's that ns-2 can fill, and the hash of the Tcl that made it."""
     plan = lay_out(freeze(scenario, seed))
     text = script(plan, seed)
-    out = execute(text)
+    out = execute(text, channel(plan))
     goodput = _goodput(plan, out)
     names = [link.name for _, link in measured(plan)]
     links = [_link(link, out, i) for i, link in measured(plan)]

@@ -6,7 +6,8 @@ What ns-2.35 does differently, and what is done about it:
 - `window_` is both the receive window and the first ssthresh.
 - FTP over one-way agents opens with a SYN of 40 bytes that counts as packet 0.
 - Access links have queues too: theirs is a million packets, so that nothing is lost there.
-- `profile = "ns2-linux"` is Agent/TCP/Linux with timestamps and `select_ca` reno or cubic (v2.1), over a Sack1 sink.
+- `profile = "ns2-linux"` is Agent/TCP/Linux with timestamps and `select_ca` reno, cubic (v2.1) or lp; its sink Sack1.
+- The module lp says something about each ACK on standard output, past Tcl: there the script writes to the other one.
 - A WebTraf client asks with a packet of its own, over a connection of its own, before the server answers.
 - The default random generator is seeded once per run, from the scenario's `seed`.
 
@@ -26,7 +27,12 @@ from .queues import Queue, queue, seconds
 
 _INSTANT = "1000000000000000"  # bit/s where a link has no rate: 8 fs a kilobyte
 _AGENTS = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
-_MODULES: dict[str, Table] = {"reno": {"cc": "reno"}, "cubic": {"cc": "cubic", "version": "2.1"}}
+_TIMESTAMPS = 10  # ns-2.35: Agent/TCP set ts_option_size_
+_MODULES: dict[str, Table] = {
+    "reno": {"cc": "reno"},
+    "cubic": {"cc": "cubic", "version": "2.1"},
+    "lp": {"cc": "tcp-lp", "variant": "linux"},
+}
 _TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn"}
 _TCP |= {"handshake", "initial_ssthresh"}
 _TIMES = {"min_rto": "minrto_", "max_rto": "maxrto_", "initial_rto": "rtxcur_init_", "tick": "tcpTick_"}
@@ -123,10 +129,10 @@ proc snapshot {{}} {{
         set m $mon($i)
         set integral [$m get-pkts-integrator]
         $integral newpoint [$ns now] [$integral set lasty_]
-        puts "L $i [$ns now] [$m set parrivals_] [$m set pdepartures_] [$m set bdepartures_] [$m set pdrops_]\\
+        puts {to}"L $i [$ns now] [$m set parrivals_] [$m set pdepartures_] [$m set bdepartures_] [$m set pdrops_]\\
             [$m set pmarks_] [$m set pkts_] [$m set size_] [$integral set sum_]"
     }}
-    foreach i [lsort -integer [array names received]] {{ puts "F $i [$received($i) set bytes_]" }}
+    foreach i [lsort -integer [array names received]] {{ puts {to}"F $i [$received($i) set bytes_]" }}
 }}
 """
 
@@ -196,7 +202,8 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
     mss, header = size_bytes(tcp.get("mss", "1000 B"), f"{where}.mss"), size_bytes(tcp.get("header", "40 B"), where)
     settings = [
         ("packetSize_", str(mss)),
-        ("tcpip_base_hdr_size_", str(header)),
+        # The agent adds `ts_option_size_` to the size of a segment with timestamps.
+        ("tcpip_base_hdr_size_", str(header - (_TIMESTAMPS if linux else 0))),
         ("window_", str(_window(tcp.get("window", "20 packets"), mss, f"{where}.window"))),
         ("ecn_", "1" if tcp.get("ecn", False) else "0"),
     ]
@@ -330,16 +337,24 @@ def measured(plan: Plan) -> list[tuple[int, Link]]:
     return [(i, link) for i, link in enumerate(plan.links) if link.measured]
 
 
+def channel(plan: Plan) -> str:
+    """Where the script writes what is measured: "stdout", or "stderr" where a congestion module talks there."""
+    chatty = any(flow.tcp.get("control") == _MODULES["lp"] for flow in plan.flows)
+    return "stderr" if chatty else "stdout"
+
+
 def script(plan: Plan, seed: int) -> str:
     """The Tcl text of a plan. Raises `FieldError` where ns-2 can't do what the scenario says."""
-    lines = [f"# {plan.name}, seed {seed}", _PRELUDE.format(seed=seed, mtu=_MTU)]
+    out = channel(plan)
+    to = "" if out == "stdout" else f"{out} "
+    lines = [f"# {plan.name}, seed {seed}", _PRELUDE.format(seed=seed, mtu=_MTU, to=to)]
     lines += [f"set n({i}) [$ns node] ;# {name}" for i, name in enumerate(plan.nodes)]
     links, laws = _link_lines(plan)
     lines += links + laws + _flow_lines(plan)
-    follow = "; ".join(f"$mon({i}) trace stdout" for i, _ in measured(plan))
-    lines.append("fconfigure stdout -buffering full -buffersize 65536")
+    follow = "; ".join(f"$mon({i}) trace {out}" for i, _ in measured(plan))
+    lines.append(f"fconfigure {out} -buffering full -buffersize 65536")
     lines.append(f"$ns at {seconds(plan.warmup)} {{snapshot; {follow}}}")
-    lines.append(f"$ns at {seconds(plan.duration)} {{snapshot; flush stdout; exit 0}}")
+    lines.append(f"$ns at {seconds(plan.duration)} {{snapshot; flush {out}; exit 0}}")
     lines.append("$ns run")
     return "\n".join(lines) + "\n"
 

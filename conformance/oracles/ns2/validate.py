@@ -7,7 +7,8 @@ From the root of the repository:
     python -m conformance.oracles.ns2.validate --store          # ns-2 alone, and its numbers into stored/
     python -m conformance.oracles.ns2.validate --ns2 stored     # without running ns-2
 
-Exits with 1 on a miss that `explained.toml` doesn't list, with 2 where a side could not be run.
+Exits with 1 on a miss that `explained.toml` doesn't cover, or an entry there for what does not miss; with 2 where a
+side could not be run.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from . import compare, measure
+from .. import compare
+from . import measure
 from .plan import Table, freeze
-from .quantities import FieldError
 from .translate import translate
 
 HERE = Path(__file__).parent
@@ -41,14 +42,9 @@ def load(case: str) -> Table:
     return tomllib.loads((CASES / f"{case}.toml").read_text())
 
 
-def explanations() -> set[tuple[str, str]]:
-    """The (case, metric) pairs with an explanation; each must say why and on what evidence."""
-    entries = tomllib.loads(EXPLAINED.read_text()).get("explained", [])
-    for entry in entries:
-        for key in ("case", "metric", "why", "evidence"):
-            if not entry.get(key):
-                raise FieldError(f"{EXPLAINED.name}: explained.{key}", entry.get(key), "a text")
-    return {(entry["case"], entry["metric"]) for entry in entries}
+def explanations() -> dict[tuple[str, str], compare.Explanation]:
+    """The misses that are understood, by case and metric."""
+    return compare.explanations(EXPLAINED, case_names())
 
 
 def _rounded(value: Any) -> Any:
@@ -126,6 +122,19 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     return arguments
 
 
+def compare_all(arguments: argparse.Namespace, source: str) -> list[compare.Row]:
+    """The rows of every case asked for; ns-2's numbers are run or read from `stored/` (`source` as in `ns2_runs`)."""
+    explained, rows = explanations(), []
+    for case in arguments.cases or case_names():
+        print(f"{case} ...", file=sys.stderr, flush=True)
+        runs = ns2_runs(case, arguments.seeds, source)
+        if arguments.store:
+            store(case, runs)
+        ours = [] if arguments.store or arguments.only_ns2 else sojourn_runs(case, arguments.seeds)
+        rows += compare.rows(case, [run["metrics"] for run in runs], ours, explained)
+    return rows
+
+
 def main(argv: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
     arguments = _arguments(argv)
@@ -135,24 +144,16 @@ def main(argv: list[str] | None = None) -> int:
     source = arguments.ns2
     if source == "auto":
         source = "run" if arguments.store or measure.available() else "stored"
-    explained, rows = explanations(), []
-    for case in arguments.cases or case_names():
-        print(f"{case} ...", file=sys.stderr, flush=True)
-        try:
-            runs = ns2_runs(case, arguments.seeds, source)
-            if arguments.store:
-                store(case, runs)
-            ours = [] if arguments.store or arguments.only_ns2 else sojourn_runs(case, arguments.seeds)
-        except (measure.OracleError, FieldError, ImportError, FileNotFoundError) as error:
-            print(f"{case}: {error}", file=sys.stderr)
-            return 2
-        rows += compare.rows(case, [run["metrics"] for run in runs], ours, explained)
-    print(compare.table(rows))
+    try:
+        rows = compare_all(arguments, source)
+    except (measure.OracleError, ValueError, ImportError, FileNotFoundError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(compare.table(rows, "ns-2"))
     if arguments.json:
-        arguments.json.write_text(json.dumps([compare.as_data(row) for row in rows], indent=1) + "\n")
-    said = [row.verdict for row in rows]
-    print("\n" + ", ".join(f"{said.count(x)} {x}" for x in dict.fromkeys(said)))
-    return 1 if "MISS" in said else 0
+        arguments.json.write_text(json.dumps([compare.as_data(row, "ns2") for row in rows], indent=1) + "\n")
+    print("\n" + compare.summary(rows))
+    return 1 if compare.failed(rows) else 0
 
 
 if __name__ == "__main__":

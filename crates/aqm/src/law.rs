@@ -29,6 +29,29 @@ pub struct Sample {
     pub sojourn: f64,
 }
 
+/// Reads a sample in packets: counted, or in bytes over the mean packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Meter {
+    mean_packet: Option<f64>,
+}
+
+impl Meter {
+    /// In bytes over this mean; `None` counts packets.
+    pub fn new(mean_packet: Option<u32>) -> Self {
+        Meter { mean_packet: mean_packet.map(|mean| f64::from(mean.max(1))) }
+    }
+
+    /// What waits.
+    pub fn backlog(&self, sample: &Sample) -> f64 {
+        self.mean_packet.map_or(sample.backlog_packets, |mean| sample.backlog_bytes / mean)
+    }
+
+    /// What was offered in the interval.
+    pub fn arrived(&self, sample: &Sample) -> f64 {
+        self.mean_packet.map_or(sample.arrived_packets, |mean| sample.arrived_bytes / mean)
+    }
+}
+
 /// A law: once per interval, a probability.
 pub trait Law {
     /// The span between steps.

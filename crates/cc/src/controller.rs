@@ -1,6 +1,7 @@
 //! What a controller sees and what it answers.
 
-use sojourn_units::{Duration, Rate, Time};
+use crate::Source;
+use sojourn_units::{Duration, Time};
 
 /// An acknowledgement: of new data, or of data beyond a hole while losses are repaired.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,8 @@ pub struct Ack {
     pub window_limited: bool,
     /// Whether losses are being repaired: samples count, the window must not grow.
     pub recovering: bool,
+    /// Whether something sent before the last timeout is not acknowledged yet (Linux's state Loss).
+    pub after_timeout: bool,
     /// Segments that it may count for in slow start where bytes are counted (RFC 3465's L); 0 counts acknowledgements.
     pub byte_limit: f64,
     /// The first byte not yet acknowledged, after this acknowledgement.
@@ -56,6 +59,7 @@ impl Ack {
         in_flight: 1.0,
         window_limited: true,
         recovering: false,
+        after_timeout: false,
         byte_limit: 0.0,
         una: 0,
         next: 0,
@@ -112,8 +116,16 @@ pub trait CongestionController {
     /// The slow start threshold in segments.
     fn ssthresh(&self) -> f64;
 
-    /// A rate to pace at, if the controller wants one.
-    fn pacing_rate(&self) -> Option<Rate> {
+    /// What it reads delays from now, if it reads any: what it was told to, or the round trip where that can't be believed.
+    fn delay_source(&self) -> Option<Source> {
         None
     }
+
+    /// The window that recovery may shrink to where it halves the rate instead of the window (Linux 2.6's `min_cwnd`).
+    fn recovery_window(&self) -> f64 {
+        self.cwnd()
+    }
+
+    /// From now on the window is a whole number of segments, as in Linux; laws that are whole anyway do nothing.
+    fn count_whole(&mut self) {}
 }

@@ -1,8 +1,8 @@
 //! The closed set of controllers: one line each.
 
 use crate::algorithms::*;
-use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, ParamError, Start};
-use sojourn_units::{Rate, Time};
+use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, ParamError, Source, Start};
+use sojourn_units::Time;
 
 /// What `sojourn list` says of a controller.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,15 @@ macro_rules! registry {
                 match self { $(CcConfig::$variant(params) => params.build(start).map(AnyController::$variant),)* }
             }
 
+            /// What the receiver of `mss` bytes a segment runs, or which parameter is out of range; `None` if its window is
+            /// that of its buffer alone.
+            pub fn at_receiver(&self, start: Start, mss: u32) -> Result<Option<rledbat::Receiver>, ParamError> {
+                match self {
+                    CcConfig::RLedbat(params) => params.receiver(start, mss).map(Some),
+                    _ => Ok(None),
+                }
+            }
+
             /// Reads the parameters of the controller called `name`; `None` if there is none of that name.
             #[cfg(feature = "serde")]
             pub fn deserialize<'de, D: serde::Deserializer<'de>>(name: &str, input: D) -> Option<Result<Self, D::Error>> {
@@ -78,8 +87,14 @@ macro_rules! registry {
             fn ssthresh(&self) -> f64 {
                 match self { $(AnyController::$variant(c) => c.ssthresh(),)* }
             }
-            fn pacing_rate(&self) -> Option<Rate> {
-                match self { $(AnyController::$variant(c) => c.pacing_rate(),)* }
+            fn delay_source(&self) -> Option<Source> {
+                match self { $(AnyController::$variant(c) => c.delay_source(),)* }
+            }
+            fn recovery_window(&self) -> f64 {
+                match self { $(AnyController::$variant(c) => c.recovery_window(),)* }
+            }
+            fn count_whole(&mut self) {
+                match self { $(AnyController::$variant(c) => c.count_whole(),)* }
             }
         }
     };
@@ -90,6 +105,7 @@ registry! {
     "cubic" Cubic(cubic::Params => Classic<cubic::Cubic>): "a cubic of the time since the last loss (RFC 9438, or v2.1 of Linux 2.6.22)",
     "ledbat" Ledbat(ledbat::Params => DelayBased<ledbat::Ledbat>): "yields by settling where packets wait for a target (RFC 6817, or the ns-2 module)",
     "ledbat++" LedbatPp(ledbatpp::Params => DelayBased<ledbatpp::LedbatPp>): "LEDBAT that shares with latecomers and steps back now and then (draft-irtf-iccrg-ledbat-plus-plus)",
+    "rledbat" RLedbat(rledbat::Params => Classic<cubic::Cubic>): "LEDBAT++ at the receiver, which bounds a CUBIC sender by its window (RFC 9840)",
     "fledbat" Fledbat(fledbat::Params => DelayBased<fledbat::Fledbat>): "LEDBAT with a proportional decrease, fair to latecomers (Carofiglio et al. 2013)",
     "tcp-lp" TcpLp(tcp_lp::Params => DelayBased<tcp_lp::TcpLp>): "Reno that yields at the first delay (Kuzmanovic and Knightly 2006)",
     "flower" Flower(flower::Params => DelayBased<flower::Flower>): "LEDBAT's estimator under a fuzzy law that steps aside (Trang and Lochin 2016)",

@@ -92,8 +92,9 @@ fn ends_above(plant: &Plant, control: &Control, point: &Point) -> (bool, f64) {
         Control::Red(red) => red.profile(point.queue),
         Control::DropTail if point.queue >= plant.limit => 1.0,
         Control::DropTail => 0.0,
-        Control::Avq(avq) if point.load > avq.utilization => 1.0,
-        Control::Avq(_) => 0.0,
+        // AVQ rests where arrivals are its share of the link.
+        Control::Avq(avq) if point.load > avq.utilization => return (true, 1.0),
+        Control::Avq(_) => return (false, 0.0),
         Control::Law(aqm) => {
             let span = control.interval().map_or(0.0, Duration::as_secs_f64);
             let sample = steady(plant, span, point.queue, point.load);
@@ -142,11 +143,8 @@ pub fn operating_point(plant: &Plant, control: &Control) -> Result<Point, NoPoin
     if let Control::DropTail = control {
         return Err(NoPoint::None("a queue that only drops when it is full has none; its flows take turns to fill it and to back off"));
     }
-    if let Control::Avq(avq) = control {
-        if avq.utilization >= 1.0 {
-            return Err(NoPoint::None("AVQ with a utilization of 1 leaves the queue where it happens to be"));
-        }
-        return Ok(avq_point(plant, avq.utilization));
+    if matches!(control, Control::Avq(avq) if avq.utilization >= 1.0) {
+        return Err(NoPoint::None("AVQ with a utilization of 1 leaves the queue where it happens to be"));
     }
     let longest = if plant.limit.is_finite() { plant.limit } else { LONGEST };
     let above = |place: f64| ends_above(plant, control, &plant.at(place)).0;
@@ -169,16 +167,6 @@ pub fn operating_point(plant: &Plant, control: &Control) -> Result<Point, NoPoin
         (low, high) = if above(middle) { (low, middle) } else { (middle, high) };
     }
     Ok(plant.at(0.5 * (low + high)))
-}
-
-/// AVQ rests where arrivals are its share of the link.
-fn avq_point(plant: &Plant, share: f64) -> Point {
-    let (mut low, mut high) = (-1.0 + 1e-9, 0.0);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        (low, high) = if plant.at(middle).load > share { (low, middle) } else { (middle, high) };
-    }
-    plant.at(0.5 * (low + high))
 }
 
 /// The control with its law at rest at the point; what is asked of it there then begins at once.

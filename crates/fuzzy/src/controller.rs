@@ -148,11 +148,6 @@ impl Controller {
         &self.rules
     }
 
-    /// The partition of the first input, to move its centers; `None` where it is no partition.
-    pub fn row_partition(&mut self) -> Option<&mut Partition> {
-        self.row.as_partition_mut()
-    }
-
     /// The partition of the second input, to move its centers; `None` where it is no partition.
     pub fn column_partition(&mut self) -> Option<&mut Partition> {
         self.column.as_partition_mut()

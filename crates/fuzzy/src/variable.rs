@@ -51,15 +51,7 @@ impl Variable {
         &self.terms
     }
 
-    /// The partition of a variable made by [`Variable::partition`].
-    pub fn as_partition(&self) -> Option<&Partition> {
-        match &self.sets {
-            Sets::Partition(partition) => Some(partition),
-            Sets::General(_) => None,
-        }
-    }
-
-    /// The same, to move its centers while a controller runs.
+    /// The partition of a variable made by [`Variable::partition`], to move its centers while a controller runs.
     pub fn as_partition_mut(&mut self) -> Option<&mut Partition> {
         match &mut self.sets {
             Sets::Partition(partition) => Some(partition),

@@ -6,7 +6,7 @@ use sojourn_aqm::{Admission, AnyAqm, AqmConfig, Bernoulli, Law, Limit, Plugin, S
 use sojourn_scenario::plan::{Link, Plan};
 use sojourn_scenario::{Amount, check, written};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
-use sojourn_sim::{FlowConfig, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -95,6 +95,12 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
             let group = &plan.groups[flow.group as usize].name;
             return Err(Error::Build(format!("flows.{group}.tcp.min_rto: given {min_rto}, taken is at most max_rto ({max_rto})")));
         }
+        let needs_stamps = |p: &&TcpParams| !p.timestamps && matches!(p.control, sojourn_cc::CcConfig::RLedbat(_));
+        if stack.map(|at| &stacks.params[at as usize]).filter(needs_stamps).is_some() {
+            let group = &plan.groups[flow.group as usize].name;
+            let taken = "taken is true beside rledbat, whose receiver measures by them";
+            return Err(Error::Build(format!("flows.{group}.tcp.timestamps: given false, {taken}")));
+        }
         match session(&flow.traffic) {
             Some(kind) => sessions.push(SessionConfig {
                 name: flow.name.clone(),
@@ -152,8 +158,20 @@ fn link(plan: &Plan, index: usize, link: &Link, laws: &Laws) -> Result<LinkConfi
         delay: link.delay,
         door,
         changes: link.changes.clone(),
+        hints: hints(plan, index, link),
+        delays: link.delays.clone(),
         measure: if index < plan.shared_links as usize { Measure::All } else { Measure::Counts },
     })
+}
+
+/// Who tells a link's queue; its router hears what comes back over the nearest link the other way.
+fn hints(plan: &Plan, index: usize, link: &Link) -> Hints {
+    if link.queue.as_ref().is_none_or(|queue| queue.hints == written::Hints::Senders) {
+        return Hints::Senders;
+    }
+    let shared = plan.links[..plan.shared_links as usize].iter().enumerate();
+    let other_way = shared.filter(|(_, other)| (other.from, other.to) == (link.to, link.from));
+    Hints::Router { back: other_way.map(|(other, _)| other as u32).min_by_key(|&other| other.abs_diff(index as u32)) }
 }
 
 fn limit(limit: Amount) -> Limit {
@@ -174,8 +192,7 @@ fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) 
         };
         return Ok(external(factory(params.interval)));
     }
-    let at = sojourn_aqm::Link { rate, delay: link.delay, mean_packet: plan.packet, limit_packets: queue.limit.in_packets(plan.packet) };
-    queue.aqm.build(&at).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
+    queue.on(rate, link.delay, plan.packet).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
 }
 
 fn source(traffic: &written::Traffic) -> Source {

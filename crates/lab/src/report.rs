@@ -106,6 +106,7 @@ fn all_flows(plan: &Plan, world: &World<Recorder>, span: f64) -> Vec<Flow> {
                 max: rtts.iter().map(|rtt| rtt.max()).fold(0.0, f64::max) * 1e3,
             }),
             completed: count(|part| part.completed),
+            delay_source: parts.iter().find_map(|part| part.delay_source),
         }
     });
     flows.collect()

@@ -1,6 +1,7 @@
 //! The fluid model: a queue and a plant as JSON in, arrays out.
 
 use crate::laws::{Trouble, from_python};
+use crate::listing::aqm_of;
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -68,13 +69,7 @@ fn run_of(text: &str) -> Result<Run, String> {
 
 fn control_of(queue: &str, table: &Table<'_>, plant: &Plant, laws: Option<&Bound<'_, PyDict>>, trouble: &Trouble) -> PyResult<Control> {
     let refused = |text: String| crate::refused(text);
-    let mut queue = Table::read("queue", queue).map_err(refused)?;
-    let name = queue.1.remove("aqm").and_then(|name| name.as_str().map(String::from)).unwrap_or_else(|| "droptail".into());
-    queue.1.remove("limit");
-    queue.1.remove("ecn");
-    let config = AqmConfig::deserialize(&name, Value::Object(queue.1))
-        .ok_or_else(|| refused(format!("queue.aqm: given \"{name}\", taken is a queue law; see `sojourn list aqm`")))?
-        .map_err(|error| refused(format!("queue: {error}")))?;
+    let config = aqm_of(queue).map_err(refused)?;
     if let AqmConfig::External(params) = &config {
         let known = laws.map_or_else(|| Ok(Default::default()), |laws| from_python(laws, trouble))?;
         let law =

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sojourn_aqm::{Aqm, AqmConfig, Backlog, Link};
+use sojourn_scenario::Document;
 use sojourn_units::{Duration, Rate, Time};
 use sojourn_units::{parse_bytes, parse_duration, parse_rate};
 
@@ -47,20 +48,20 @@ fn listed(name: &str, summary: &str, config: Result<Value, serde_json::Error>) -
     Ok(json!({ "name": name, "summary": summary, "parameters": parameters }))
 }
 
+/// The algorithm of a queue given as the JSON of a scenario's queue table.
+pub fn aqm_of(queue: &str) -> Result<AqmConfig, String> {
+    let read = Document::from_json("queue", queue).and_then(|table| table.queue());
+    read.map(|queue| queue.aqm).map_err(|error| error.to_string())
+}
+
 /// See `_sojourn.surface`.
 pub fn surface(queue: &str, backlog: &[f64], change: &[f64]) -> Result<Vec<Vec<f64>>, String> {
-    let mut table: Map<String, Value> = serde_json::from_str(queue).map_err(|error| format!("queue: {error}"))?;
-    let name = table.remove("aqm").and_then(|name| name.as_str().map(String::from)).unwrap_or_default();
-    table.remove("limit");
-    table.remove("ecn");
-    let config = AqmConfig::deserialize(&name, Value::Object(table))
-        .ok_or_else(|| format!("queue.aqm: given \"{name}\", taken is a queue law; see `sojourn list aqm`"))?
-        .map_err(|error| format!("queue: {error}"))?;
+    let config = aqm_of(queue)?;
     let rate = Rate::from_bps(10_000_000).ok_or("no rate")?;
     let link = Link { rate, delay: Duration::ZERO, mean_packet: 1000, limit_packets: 100 };
     let fresh = config.build(&link).map_err(|error| format!("queue.{error}"))?;
     let Some(interval) = fresh.update_interval() else {
-        return Err(format!("queue.aqm: given \"{name}\", taken is a law with a timer: others have no surface"));
+        return Err(format!("queue.aqm: given \"{}\", taken is a law with a timer: others have no surface", config.name()));
     };
     let at = |packets: f64| Backlog { packets: packets as u32, bytes: packets as u64 * 1000, idle_since: None };
     let point = |now: f64, step: f64| {

@@ -3,7 +3,7 @@
 use crate::check::{self, Checked};
 use crate::error::{Error, humanize};
 use crate::path::{self, Step};
-use crate::written::Scenario;
+use crate::written::{Queue, Scenario};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
@@ -72,6 +72,14 @@ impl Document {
     /// # Errors
     /// The first key or value that is not.
     pub fn written(&self) -> Result<Scenario, Error> {
+        read(&self.table).map_err(|error| self.locate(error))
+    }
+
+    /// The whole table as one queue, as a link of a scenario has it: algorithm, parameters, limit and marking.
+    ///
+    /// # Errors
+    /// The first key or value that is not.
+    pub fn queue(&self) -> Result<Queue, Error> {
         read(&self.table).map_err(|error| self.locate(error))
     }
 

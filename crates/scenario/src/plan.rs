@@ -52,6 +52,8 @@ pub struct Link {
     pub queue: Option<Arc<Queue>>,
     /// Its rate from these times on, in order.
     pub changes: Vec<(Time, Rate)>,
+    /// Its delay from these times on, in order.
+    pub delays: Vec<(Time, Duration)>,
 }
 
 /// A group of flows.
@@ -97,7 +99,8 @@ impl Checked {
             rate: link.rate,
             delay: link.delay,
             queue: link.queue.clone().map(Arc::new),
-            changes: link.changes.iter().map(|change| (Time::ZERO + change.at, change.rate)).collect(),
+            changes: link.changes.iter().filter_map(|change| Some((Time::ZERO + change.at, change.rate?))).collect(),
+            delays: link.changes.iter().filter_map(|change| Some((Time::ZERO + change.at, change.delay?))).collect(),
         });
         let mut plan = Plan {
             name: self.name.clone(),
@@ -188,7 +191,7 @@ impl Layout<'_> {
         let rate = access.rate.as_ref().map(|rate| self.value(rate, &format!("{side}.rate")));
         let delay = self.value(&access.delay, &format!("{side}.delay"));
         let queue = rate.map(|_| Arc::clone(self.queue));
-        let data = Link { name: name.clone(), from, to, rate, delay, queue, changes: Vec::new() };
+        let data = Link { name: name.clone(), from, to, rate, delay, queue, changes: Vec::new(), delays: Vec::new() };
         let acks = Link { name: format!("{name}:back"), from: to, to: from, ..data.clone() };
         let first = plan.links.len() as u32;
         plan.links.extend([data, acks]);

@@ -141,6 +141,8 @@ pub struct Flow {
     pub rtt_ms: Option<Spread>,
     /// Connections that sent all they had.
     pub completed: u64,
+    /// What the controller read delays from at the end; null where it reads none. Of a session: of the first that reads any.
+    pub delay_source: Option<sojourn_cc::Source>,
 }
 
 /// Mean and extent of samples.

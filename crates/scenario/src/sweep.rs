@@ -192,13 +192,6 @@ fn variant_axis(name: String, variants: Value) -> Result<Axis, Error> {
     Ok(Axis { name, points })
 }
 
-impl Run {
-    /// This run's key in a cache, as [`Checked::key`] makes it.
-    pub fn key(&self, engine: &str) -> String {
-        self.scenario.key(self.seed, engine)
-    }
-}
-
 impl Checked {
     /// A run's key in a cache: the same exactly where scenario, seed and engine are. 64 hexadecimal digits.
     ///

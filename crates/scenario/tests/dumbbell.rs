@@ -18,7 +18,7 @@ delay = "11 ms"
 queue = { aqm = "droptail", limit = "100 packets", ecn = false }
 duplex = true
 back = { rate = "20 Mbit/s", queue = { limit = "52.2 kB" } }
-changes = [{ at = "20 s", rate = "5 Mbit/s" }]
+changes = [{ at = "20 s", rate = "5 Mbit/s" }, { at = "30 s", delay = "41 ms" }, { at = "40 s", delay = "11 ms" }]
 
 [tcp]
 profile = "ns2"
@@ -79,6 +79,8 @@ fn the_way_back_takes_its_own_values_where_it_has_some() {
     let plan = plan(1);
     let (there, back) = (&plan.links[0], &plan.links[1]);
     assert_eq!(there.changes, [(Time::from_secs_f64(20.0), Rate::from_bps(5_000_000).unwrap())]);
+    let delays = [(30.0, 41), (40.0, 11)].map(|(at, ms)| (Time::from_secs_f64(at), Duration::from_millis(ms)));
+    assert_eq!(there.delays, delays);
     assert_eq!((back.rate.unwrap().as_bps(), back.delay, back.changes.len()), (20_000_000, Duration::from_millis(11), 0));
     assert_eq!(back.queue.as_ref().unwrap().limit.to_string(), "52200 B");
 }

@@ -156,6 +156,10 @@ fn numbers_beyond_all_measure() {
     says("warmup = \"10 s\"", "packet = \"70 kB\"", "\"70 kB\"", "packet: given 70000 B, taken is a size of 1 B to 65535 B");
     let changes = "rate = \"10 Mbit/s\"\nchanges = [{ at = \"2 s\", rate = \"1 Mbit/s\" }, { at = \"1 s\", rate = \"2 Mbit/s\" }]";
     says("rate = \"10 Mbit/s\"", changes, "\"1 s\"", "links.up.changes[1].at: given 1 s, taken is a time after 2 s, the change before");
+    let nothing = "rate = \"10 Mbit/s\"\nchanges = [{ at = \"2 s\" }]";
+    says("rate = \"10 Mbit/s\"", nothing, "{ at", "links.up.changes[0]: given neither, taken is a rate, a delay, or both");
+    let late = "rate = \"10 Mbit/s\"\nchanges = [{ at = \"2 s\", delay = \"1000001 s\" }]";
+    says("rate = \"10 Mbit/s\"", late, "\"1000001 s\"", "links.up.changes[0].delay: given 1000001 s, taken is a time of at most 1000000 s");
 }
 
 #[test]
@@ -201,6 +205,14 @@ fn traces_of_what_is_not_there() {
     );
     trace("rtt = { flows = [\"ftp/3\"] }", "\"ftp/3\"", "trace.rtt.flows[0]: given \"ftp/3\", taken is ftp/0 to ftp/2");
     trace("rtt = { flows = [\"web/0\"] }", "\"web/0\"", "trace.rtt.flows[0]: given flow \"web/0\", taken is one of ftp/*, *");
+    let (bulk, cbr) = ("traffic = { kind = \"bulk\" }\nstart = \"0 s\"", "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n[trace]\n");
+    for (kind, taken) in [
+        ("rtt = { flows = [\"ftp/0\"] }", "flows over TCP, or ping"),
+        ("cwnd = { flows = [\"ftp/0\"], every = \"1 s\" }", "flows over TCP"),
+    ] {
+        let expected = format!("trace.{}.flows[0]: given \"ftp/0\", taken is {taken}", &kind[..kind.find(' ').unwrap()]);
+        says(bulk, &format!("{cbr}{kind}"), "\"ftp/0\"", &expected);
+    }
     trace("cwnd = { flows = [\"*\"], every = \"1 ns\" }", "\"1 ns\"", "trace.cwnd.every: given 1 ns, taken is a span of which at most");
 }
 

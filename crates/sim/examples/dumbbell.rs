@@ -1,4 +1,5 @@
-//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [AQM]`.
+//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [AQM]`, AQM by its name in the
+//! registry; `router` lets the router find out what an AQM asks for.
 use sojourn_aqm::{Admission, AqmConfig, Limit, REGISTRY};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
@@ -6,7 +7,7 @@ use sojourn_units::*;
 
 fn door(name: &str, link: &sojourn_aqm::Link, limit: u32, label: &str) -> Admission {
     let config: AqmConfig = (REGISTRY.iter().find(|e| e.name == name).unwrap().default)();
-    Admission::new(config.build(link).unwrap(), Limit::Packets(limit), false, Stream::named(1, label))
+    Admission::new(config.build(link).unwrap(), Limit::Packets(limit), std::env::args().any(|a| a == "ecn"), Stream::named(1, label))
 }
 
 fn main() {
@@ -14,6 +15,7 @@ fn main() {
     let num = |i: usize| args[i].parse::<f64>().unwrap();
     let (flows, mbit, secs, rtt, limit) = (num(1) as u32, num(2), num(3), num(4), num(5) as u32);
     let has = |w: &str| args.iter().any(|a| a == w);
+    let aqm = args.iter().skip(1).find(|a| REGISTRY.iter().any(|entry| entry.name == *a)).map_or("droptail", String::as_str);
     let rate = Rate::from_bps((mbit * 1e6) as u64).unwrap();
     let fast = Rate::from_bps(rate.as_bps().max(10_000_000) * 10).unwrap();
     let link = |name: &str, rate: Rate, delay: f64, aqm: &str, limit: u32| LinkConfig {
@@ -27,13 +29,14 @@ fn main() {
             name,
         ),
         changes: vec![],
+        delays: vec![],
         measure: match (name.len() > 3 && (name == "forward" || name == "back"), has("full")) {
             (false, _) => Measure::Counts,
             (true, false) => Measure::Moments,
             (true, true) => Measure::All,
         },
+        hints: if name == "forward" && has("router") { Hints::Router { back: Some(1) } } else { Hints::Senders },
     };
-    let aqm = REGISTRY.iter().map(|e| e.name).find(|name| has(name)).unwrap_or("droptail");
     let mut links = vec![link("forward", rate, rtt * 1e-3 * 0.3, aqm, limit), link("back", rate, rtt * 1e-3 * 0.3, "droptail", 100_000)];
     let mut config_flows = vec![];
     for i in 0..flows {
@@ -56,6 +59,7 @@ fn main() {
         recovery: if has("sack") { Recovery::Sack } else { Recovery::NewReno },
         window: 10_000,
         initial_ssthresh: 10_000.0,
+        ecn: has("ecn"),
         ..TcpParams::ns2()
     };
     let config = WorldConfig {

@@ -363,7 +363,7 @@ impl<O: Observer> World<O> {
             **sender = fresh;
         }
         let armed = flow.receiver.armed;
-        flow.receiver = Receiver::default();
+        flow.receiver = Receiver::new(params).unwrap_or_default();
         flow.receiver.armed = armed;
     }
 }

@@ -5,8 +5,9 @@
 //! discipline's timer follow lazily, in order, when the next packet arrives. A link whose discipline
 //! drops at the head, or looks at waiting packets, keeps them and has events of its own.
 
-use crate::link_config::{LinkConfig, LinkStats, Measure, Offer};
+use crate::link_config::{Hints, LinkConfig, LinkStats, Measure, Offer};
 use crate::packet::Packet;
+use crate::router::Router;
 use crate::trace::LinkTrace;
 use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _, Qdisc};
 use sojourn_units::{Duration, Rate, Serializer, Time};
@@ -24,6 +25,8 @@ pub struct Link {
     due: Time,
     /// Nothing is decided here but whether there is room: a packet that finds the link free passes at once.
     plain: bool,
+    /// Its delay changes in the run.
+    varies: bool,
     measured: bool,
     /// Packets and bytes that passed at once.
     passed: (u64, u64),
@@ -35,6 +38,9 @@ struct Body {
     name: String,
     first_rate: Option<Rate>,
     changes: VecDeque<(Time, Rate)>,
+    delays: VecDeque<(Time, Duration)>,
+    /// When the last packet arrives at the other end, where the delay changes.
+    last_out: Time,
     queue: Queue,
     /// When something that is timed is due: the discipline's timer or a change of the number of flows.
     next_update: Time,
@@ -55,6 +61,8 @@ struct Body {
     flow_changes: BinaryHeap<Reverse<(Time, bool)>>,
     active_flows: u32,
     counts_flows: bool,
+    /// What finds out from headers what the discipline asks for, where senders are not believed.
+    router: Option<Box<Router>>,
 }
 
 #[derive(Clone, Debug)]
@@ -79,9 +87,11 @@ impl Link {
     /// A link at time 0, measured over `window`.
     pub fn new(config: LinkConfig, window: (Time, Time)) -> Self {
         let needs = config.door.aqm.needs();
-        let next_update = if config.rate.is_some() { config.door.aqm.first_update() } else { Time::NEVER };
+        let law_due = if config.rate.is_some() { config.door.aqm.first_update() } else { Time::NEVER };
+        let router = if config.hints == Hints::Senders { None } else { Router::new(&needs) };
         let measured = config.measure != Measure::Counts;
-        let plain = config.changes.is_empty() && matches!(config.door.aqm, AnyAqm::DropTail(_));
+        let varies = !config.delays.is_empty();
+        let plain = config.changes.is_empty() && !varies && matches!(config.door.aqm, AnyAqm::DropTail(_));
         let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
             Queue::Kept { qdisc: Qdisc::new(config.door), sending: None }
         } else {
@@ -91,9 +101,11 @@ impl Link {
             name: config.name,
             first_rate: config.rate,
             changes: config.changes.into(),
+            delays: config.delays.into(),
+            last_out: Time::ZERO,
             queue,
-            next_update,
-            law_due: next_update,
+            next_update: router.as_ref().map_or(law_due, |router| law_due.min(router.due)),
+            law_due,
             last_arrival: Time::ZERO,
             window,
             before: None,
@@ -105,7 +117,8 @@ impl Link {
             lost: VecDeque::new(),
             flow_changes: BinaryHeap::new(),
             active_flows: 0,
-            counts_flows: needs.flow_count,
+            counts_flows: needs.flow_count && router.is_none(),
+            router,
         };
         let serializer = config.rate.map(Serializer::new);
         Link {
@@ -114,6 +127,7 @@ impl Link {
             serializer,
             due: Time::ZERO,
             plain,
+            varies,
             measured,
             passed: (0, 0),
             body: Box::new(body),
@@ -125,9 +139,9 @@ impl Link {
         &self.body.name
     }
 
-    /// Its propagation delay.
-    pub fn delay(&self) -> Duration {
-        self.delay
+    /// The least of its propagation delay now and later.
+    pub fn least_delay(&self) -> Duration {
+        self.body.delays.iter().map(|&(_, delay)| delay).fold(self.delay, Duration::min)
     }
 
     /// Its rate at the start; `None` if it merely delays.
@@ -162,7 +176,19 @@ impl Link {
         self.body.lost.pop_front()
     }
 
-    /// Whether its discipline is told the number of active flows.
+    /// Whether the router before it reads headers.
+    pub(crate) fn reads_headers(&self) -> bool {
+        self.body.router.is_some()
+    }
+
+    /// A packet has come back past the router before this link.
+    pub(crate) fn hear(&mut self, now: Time, packet: &Packet) {
+        if let Some(router) = &mut self.body.router {
+            router.back(now, packet);
+        }
+    }
+
+    /// Whether its discipline is told the number of active flows by them.
     #[inline]
     pub fn counts_flows(&self) -> bool {
         self.body.counts_flows
@@ -248,7 +274,22 @@ impl Link {
         );
         self.body.last_arrival = now;
         self.advance(now);
+        if self.body.router.is_some() {
+            self.read(now, packet);
+        }
         if matches!(self.body.queue, Queue::Kept { .. }) { self.keep(now, *packet) } else { self.foretell(now, packet) }
+    }
+
+    /// Shows a packet to the router, which knows what waits ahead of it.
+    fn read(&mut self, now: Time, packet: &mut Packet) {
+        let kept = match (&self.body.queue, self.rate()) {
+            (Queue::Kept { qdisc, .. }, Some(rate)) => rate.time_for(qdisc.bytes()),
+            _ => Duration::ZERO,
+        };
+        let ahead = self.free_at.since(now) + kept;
+        if let Some(router) = &mut self.body.router {
+            router.forward(now, ahead, packet);
+        }
     }
 
     /// Brings everything that follows lazily up to `now`: departures first, then the timer, then what is offered.
@@ -277,6 +318,24 @@ impl Link {
             Some(serializer) if idle => serializer.send_first(size),
             Some(serializer) => serializer.send(size),
         }
+    }
+
+    /// When a packet whose sending ends at `end` arrives at the other end.
+    #[inline]
+    fn arrival(&mut self, end: Time) -> Time {
+        if self.varies { self.arrival_in_order(end) } else { end + self.delay }
+    }
+
+    /// The same where the delay changes: after the packet ahead of it, so that the order stays and no two come at once.
+    fn arrival_in_order(&mut self, end: Time) -> Time {
+        while let Some(&(at, delay)) = self.body.delays.front()
+            && at <= end
+        {
+            self.body.delays.pop_front();
+            self.delay = delay;
+        }
+        self.body.last_out = (end + self.delay).max(self.body.last_out + Duration::from_nanos(1));
+        self.body.last_out
     }
 
     fn change_rate(&mut self, start: Time) {
@@ -325,7 +384,7 @@ impl Link {
         if self.body.measure != Measure::Counts {
             self.body.account(now, start, end, arrival.size);
         }
-        Offer::Arrives(end + self.delay)
+        Offer::Arrives(self.arrival(end))
     }
 
     fn keep(&mut self, now: Time, packet: Packet) -> Offer {
@@ -376,7 +435,7 @@ impl Link {
         let Queue::Kept { sending, .. } = &mut self.body.queue else { unreachable!("only links that keep packets have departures") };
         let Some(packet) = sending.take() else { unreachable!("a departure is scheduled for a packet that is being sent") };
         let next = self.start_next(now, false);
-        (packet, now + self.delay, next)
+        (packet, self.arrival(now), next)
     }
 
     /// Brings the accounts to the end of the run.
@@ -403,7 +462,8 @@ impl Link {
             Queue::Foretold { waiting, .. } => waiting.capacity() * size_of::<Waiting>(),
             Queue::Kept { qdisc, .. } => qdisc.packets() as usize * size_of::<(Time, Packet)>(),
         };
-        size_of::<Link>() + size_of::<Body>() + queue + self.body.stats.waits.memory()
+        let router = self.body.router.as_ref().map_or(0, |router| router.memory());
+        size_of::<Link>() + size_of::<Body>() + queue + router + self.body.stats.waits.memory()
     }
 }
 
@@ -466,23 +526,32 @@ impl Body {
         }
     }
 
-    /// What is timed: changes of the number of flows, then the discipline's timer.
+    /// What is timed: changes and counts of the number of flows, then the discipline's timer.
     fn update(&mut self, due: Time, free_at: Time) {
         while let Some(&Reverse((at, active))) = self.flow_changes.peek()
             && at <= due
         {
             self.flow_changes.pop();
             self.active_flows = if active { self.active_flows + 1 } else { self.active_flows.saturating_sub(1) };
-            match &mut self.queue {
-                Queue::Foretold { door, .. } => door.aqm.on_flows(at, self.active_flows),
-                Queue::Kept { qdisc, .. } => qdisc.set_flows(at, self.active_flows),
-            }
+            self.tell_flows(at);
+        }
+        if let Some(router) = self.router.as_mut().filter(|router| router.due <= due) {
+            self.active_flows = router.count();
+            self.tell_flows(due);
         }
         if self.law_due <= due {
             self.step(due, free_at);
         }
         let next_change = self.flow_changes.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
-        self.next_update = self.law_due.min(next_change);
+        let next_count = self.router.as_ref().map_or(Time::NEVER, |router| router.due);
+        self.next_update = self.law_due.min(next_change).min(next_count);
+    }
+
+    fn tell_flows(&mut self, at: Time) {
+        match &mut self.queue {
+            Queue::Foretold { door, .. } => door.aqm.on_flows(at, self.active_flows),
+            Queue::Kept { qdisc, .. } => qdisc.set_flows(at, self.active_flows),
+        }
     }
 
     /// The discipline's timer.

@@ -17,15 +17,34 @@ pub struct LinkConfig {
     pub door: Admission,
     /// New rates from given times on, in order of time. A packet is sent at the rate in force when its sending starts.
     pub changes: Vec<(Time, Rate)>,
+    /// New propagation delays from given times on, in order of time, of a link with a rate. A packet takes the delay in
+    /// force when its sending ends; where that got shorter it still follows the packet ahead of it.
+    pub delays: Vec<(Time, Duration)>,
     /// What to measure.
     pub measure: Measure,
+    /// Who tells its queue of round-trip times and of the number of flows, where it asks.
+    pub hints: Hints,
 }
 
 impl LinkConfig {
     /// Whether nothing is decided or measured on it.
     pub(crate) fn is_lane(&self) -> bool {
-        self.measure == Measure::Counts && self.changes.is_empty() && matches!(self.door.aqm, AnyAqm::DropTail(_))
+        let steady = self.changes.is_empty() && self.delays.is_empty();
+        self.measure == Measure::Counts && steady && matches!(self.door.aqm, AnyAqm::DropTail(_))
     }
+}
+
+/// Who tells a link's queue of round-trip times and of the number of flows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Hints {
+    /// The senders: each data packet carries its sender's smoothed RTT, and those that send are counted exactly.
+    #[default]
+    Senders,
+    /// The router before the link, from the headers of what it sends over the link and of what comes back over another.
+    Router {
+        /// The link whose packets come back past the router, as a position in the configuration.
+        back: Option<u32>,
+    },
 }
 
 /// How much a link measures.

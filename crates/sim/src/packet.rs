@@ -32,11 +32,11 @@ pub struct Packet {
     pub seq: u64,
     /// Data: when it was sent. ACK: the sending time that it echoes.
     pub stamp: Time,
-    /// ACK: when the receiver sent it, by its own clock.
+    /// ACK: when the receiver sent it, by its own clock. Data: the latest such time that its sender has seen, 0 without time stamps.
     pub peer: Time,
     /// The flow it belongs to.
     pub flow: u32,
-    /// Data: the sender's smoothed RTT in ms (0 unknown). ACK: handle of its SACK blocks (0 none).
+    /// Data: the sender's smoothed RTT in ms, or what a router found it to be (0 unknown). ACK: handle of its SACK blocks (0 none).
     pub extra: u32,
     /// Size on the wire in bytes.
     pub size: u16,

@@ -4,6 +4,7 @@ use crate::flow::{Endpoint, FlowStats};
 use crate::observe::Observer;
 use crate::tcp::SenderStats;
 use crate::world::World;
+use sojourn_cc::Source;
 
 /// One flow, or one slot of a session.
 #[derive(Clone, Copy, Debug)]
@@ -24,17 +25,19 @@ pub struct FlowReport {
     pub completed: u64,
     /// The congestion window at the end, in segments.
     pub cwnd: f64,
+    /// What its controller read delays from at the end, if it reads any.
+    pub delay_source: Option<Source>,
 }
 
 impl<O: Observer> World<O> {
     /// Every flow, in order; slots of sessions come after the flows that were there from the start.
     pub fn flows(&self) -> impl Iterator<Item = FlowReport> + '_ {
         self.flows.iter().zip(&self.net.drops).map(|(flow, &dropped)| {
-            let (sender, tcp, cwnd) = match &flow.endpoint {
-                Endpoint::Tcp(sender) => (sender.stats, true, sender.cwnd()),
+            let (sender, tcp, cwnd, delay_source) = match &flow.endpoint {
+                Endpoint::Tcp(sender) => (sender.stats, true, sender.cwnd(), sender.delay_source()),
                 Endpoint::Udp { echo, .. } => {
                     let rtt = echo.as_deref().copied().unwrap_or_default();
-                    (SenderStats { sent: flow.stats.sent, rtt, ..Default::default() }, false, 0.0)
+                    (SenderStats { sent: flow.stats.sent, rtt, ..Default::default() }, false, 0.0, None)
                 }
             };
             FlowReport {
@@ -46,6 +49,7 @@ impl<O: Observer> World<O> {
                 tcp,
                 completed: flow.completed,
                 cwnd,
+                delay_source,
             }
         })
     }

@@ -1,4 +1,4 @@
-//! Where packets can meet, and so where arrivals need events.
+//! Where packets can meet, or are read by a router, and so where arrivals need events.
 
 use crate::flow::{Over, Route};
 use crate::world::Net;
@@ -46,7 +46,8 @@ impl Ways {
         for at in 0..net.hops.len() {
             let over = net.hops[at].leads();
             let several = self.feeders.get(&over).is_some_and(|&(_, several)| several);
-            if over != Over::End && (self.all_events || several || keeps(over, net)) {
+            let meets = over != Over::End && (self.all_events || several || keeps(over, net));
+            if meets || net.is_read(at) {
                 net.hops[at] = net.hops[at].by_event();
             }
         }

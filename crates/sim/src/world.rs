@@ -10,12 +10,12 @@ use crate::config::{BuildError, Transport, WorldConfig};
 use crate::flow::{Endpoint, Flow, Hop, Over, Route};
 use crate::lane::Lanes;
 use crate::link::Link;
-use crate::link_config::Offer;
+use crate::link_config::{Hints, Offer};
 use crate::observe::{Blind, Observer};
 use crate::packet::{Packet, flag};
 use crate::schedule::{Kind, Schedule};
 use crate::stats::Quantiles;
-use crate::tcp::{Receiver, RttHint, SackPool, Sender, TcpParams};
+use crate::tcp::{Handshake, Receiver, RttHint, SackPool, Sender, TcpParams};
 use crate::traffic::{Application, Session};
 use crate::ways::Ways;
 use sojourn_aqm::Aqm;
@@ -68,6 +68,8 @@ pub(crate) struct Net {
     /// Packets of each flow dropped in the window of statistics, data and ACKs.
     pub drops: Vec<u64>,
     warmup: Time,
+    /// For each link those whose routers hear what comes over it; empty where no router listens.
+    heard: Vec<Vec<u32>>,
 }
 
 /// A world that runs.
@@ -126,6 +128,9 @@ impl Net {
                 self.plan(time, kind, packet.flow, packet);
                 return Travel::Settled;
             }
+            if arrived && !self.heard.is_empty() {
+                self.hear(time, packet);
+            }
             arrived = false;
             let link = match hop.leads() {
                 Over::End => return Travel::Ends(time),
@@ -162,6 +167,36 @@ impl Net {
                 }
             }
         }
+    }
+
+    /// Tells routers of a packet that came over a link which they listen to. Such links end in events, and so do the ways to
+    /// the links that the routers serve, so that they hear both in the order of time.
+    fn hear(&mut self, time: Time, packet: &Packet) {
+        if let Some(Over::Link(link)) = packet.hop.checked_sub(1).map(|hop| self.hops[hop as usize].leads()) {
+            for &listener in &self.heard[link] {
+                self.links[listener as usize].hear(time, packet);
+            }
+        }
+    }
+
+    /// Finds which links' routers listen to which others.
+    fn listen(&mut self, hints: &[Hints], places: &[Over]) {
+        for (place, hints) in places.iter().zip(hints) {
+            if let (&Over::Link(link), &Hints::Router { back: Some(back) }) = (place, hints)
+                && let Some(&Over::Link(back)) = places.get(back as usize)
+                && self.links[link].reads_headers()
+            {
+                self.heard.resize(self.links.len(), Vec::new());
+                self.heard[back].push(link as u32);
+            }
+        }
+    }
+
+    /// Whether a router reads what is at this hop: on its way to the link that it serves, or come over one that it listens to.
+    pub fn is_read(&self, at: usize) -> bool {
+        let serves = matches!(self.hops[at].leads(), Over::Link(link) if self.links[link].reads_headers());
+        let came = at.checked_sub(1).map(|before| self.hops[before].leads());
+        serves || matches!(came, Some(Over::Link(link)) if self.heard.get(link).is_some_and(|by| !by.is_empty()))
     }
 
     pub fn is_pure_delay(&self, over: Over) -> bool {
@@ -220,8 +255,10 @@ impl<O: Observer> World<O> {
         let window = (config.warmup, config.end);
         check_needs(&config)?;
         let (mut links, mut lanes, mut places) = (Vec::new(), Lanes::default(), Vec::new());
-        for link in config.links {
-            places.push(if link.is_lane() {
+        let hints: Vec<Hints> = config.links.iter().map(|link| link.hints).collect();
+        for (index, link) in config.links.into_iter().enumerate() {
+            let listens = |hints: &Hints| *hints == Hints::Router { back: Some(index as u32) };
+            places.push(if link.is_lane() && !hints.iter().any(listens) {
                 Over::Lane(lanes.add(&link) as usize)
             } else {
                 links.push(Link::new(link, window));
@@ -243,6 +280,7 @@ impl<O: Observer> World<O> {
                 now: Time::ZERO,
                 audit: Audit::default(),
                 fingerprint: 0,
+                heard: Vec::new(),
             },
             flows: Vec::with_capacity(config.flows.len()),
             stacks: config.stacks,
@@ -254,6 +292,7 @@ impl<O: Observer> World<O> {
             rtts: Vec::new(),
             observer,
         };
+        world.net.listen(&hints, &places);
         let mut ways = Ways::new(config.all_events);
         world.counts_flows = world.net.links.iter().any(Link::counts_flows);
         for flow in config.flows {
@@ -311,7 +350,7 @@ impl<O: Observer> World<O> {
         };
         let (forward_at, back_at) = (add(&forward), add(&back));
         let delay = |over: &Over| match *over {
-            Over::Link(link) => self.net.links[link].delay().as_nanos(),
+            Over::Link(link) => self.net.links[link].least_delay().as_nanos(),
             Over::Lane(lane) => self.net.lanes.delay(lane).as_nanos(),
             Over::End => 0,
         };
@@ -328,10 +367,12 @@ impl<O: Observer> World<O> {
         name: &str,
     ) -> Result<u32, BuildError> {
         let index = self.flows.len() as u32;
+        let mut receiver = Receiver::default();
         let endpoint = match stack {
             None => Endpoint::Udp { sent: 0, armed: None, echo: None },
             Some(stack) => {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
+                receiver = Receiver::new(params).map_err(BuildError::Control)?;
                 let mut phase = Stream::named(self.seed, &format!("flow/{name}/clock"));
                 let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
                 Endpoint::Tcp(Box::new(Sender::new(index, 0, phase, self.warmup, params).map_err(BuildError::Control)?))
@@ -347,7 +388,7 @@ impl<O: Observer> World<O> {
             group,
             stack: stack.unwrap_or(u32::MAX),
             endpoint,
-            receiver: Receiver::default(),
+            receiver,
             application: None,
             application_due: Time::NEVER,
             session,
@@ -466,16 +507,20 @@ struct Supply {
     flows: bool,
     /// Some of these write round-trip times into their packets.
     hints: bool,
+    /// Some of these open connections or write time stamps, from which a router can tell round-trip times.
+    traces: bool,
 }
 
 /// What each link's queue can be told.
 fn supplies(config: &WorldConfig) -> Vec<Supply> {
     let mut supplies = vec![Supply::default(); config.links.len()];
     let mut add = |links: &[u32], stack: u32| {
-        let hints = config.stacks.get(stack as usize).is_some_and(|stack| stack.rtt_hint != RttHint::Off);
+        let stack = config.stacks.get(stack as usize);
+        let hints = stack.is_some_and(|stack| stack.rtt_hint != RttHint::Off);
+        let traces = stack.is_some_and(|stack| stack.handshake != Handshake::None || stack.timestamps);
         for &link in links {
             if let Some(supply) = supplies.get_mut(link as usize) {
-                *supply = Supply { flows: true, hints: supply.hints || hints };
+                *supply = Supply { flows: true, hints: supply.hints || hints, traces: supply.traces || traces };
             }
         }
     };
@@ -495,12 +540,19 @@ fn supplies(config: &WorldConfig) -> Vec<Supply> {
 fn check_needs(config: &WorldConfig) -> Result<(), BuildError> {
     for (link, supply) in config.links.iter().zip(supplies(config)).filter(|(link, _)| link.rate.is_some()) {
         let needs = link.door.aqm.needs();
+        let router = link.hints != Hints::Senders;
         let what = match () {
+            () if needs.rtt_hints && router && !supply.traces => {
+                "round-trip times, which its router can't find out: let TCP flows with a handshake or `timestamps = true` send over it, \
+                 or take another discipline"
+            }
+            () if router => continue,
             () if needs.flow_count && !supply.flows => {
                 "the number of active TCP flows: let TCP traffic send over it, or take another discipline"
             }
             () if needs.rtt_hints && !supply.hints => {
-                "round-trip times in its packets: let TCP flows with `rtt_hint = true` send over it, or take another discipline"
+                "round-trip times in its packets: let TCP flows with `rtt_hint = true` send over it, let its router find out \
+                 (`hints = \"router\"`), or take another discipline"
             }
             () => continue,
         };

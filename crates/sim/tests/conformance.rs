@@ -22,7 +22,7 @@
 
 use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Plugin, Verdict};
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
-use sojourn_sim::{FlowConfig, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
 use sojourn_units::{Duration, Rate, Stream, Time, parse_duration, parse_rate};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -243,7 +243,9 @@ fn link(name: &str, delay: Duration, fate: &Arc<Mutex<Fate>>) -> LinkConfig {
         delay,
         door: Admission::new(aqm, Limit::Packets(100_000), true, Stream::named(1, name)),
         changes: Vec::new(),
+        delays: Vec::new(),
         measure: Measure::Moments,
+        hints: Hints::Senders,
     }
 }
 

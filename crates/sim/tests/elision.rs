@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use sojourn_aqm::algorithms::{pd, red};
 use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Needs, Plugin, Verdict};
+use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
-use sojourn_sim::{FlowConfig, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
 
 /// Drops at the head what waited too long, as CoDel would: its link must keep its packets.
@@ -65,7 +66,16 @@ fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> Link
     };
     let random = Stream::named(seed, &name);
     let door = Admission::new(aqm, Limit::Packets(30), true, random);
-    LinkConfig { name, rate, delay: Duration::from_micros(delay), door, changes: Vec::new(), measure: Measure::All }
+    LinkConfig {
+        name,
+        rate,
+        delay: Duration::from_micros(delay),
+        door,
+        changes: Vec::new(),
+        delays: Vec::new(),
+        measure: Measure::All,
+        hints: Hints::Senders,
+    }
 }
 
 fn stack(habits: u8) -> TcpParams {
@@ -80,6 +90,7 @@ fn stack(habits: u8) -> TcpParams {
         handshake: if habits == 5 { Handshake::None } else { base.handshake },
         reader: (habits == 4).then(|| Rate::from_bps(800_000).unwrap()),
         ecn: habits.is_multiple_of(2),
+        control: if habits == 3 { CcConfig::RLedbat(Default::default()) } else { base.control.clone() },
         ..base
     }
 }
@@ -89,7 +100,13 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
     let mut links: Vec<LinkConfig> = Vec::new();
     for (at, &aqm) in aqms.iter().enumerate() {
         let rate = 1_000_000 + 700_000 * (at as u64 % 3);
-        links.push(link(format!("core{at}"), Some(rate), 3_000 + 1_000 * at as u64, aqm, seed));
+        let mut core = link(format!("core{at}"), Some(rate), 3_000 + 1_000 * at as u64, aqm, seed);
+        // A route that gets longer, and shorter than it was: packets behind the change would pass those ahead of it.
+        let delays = [(2_000 + 100 * at as u64, 40), (4_000, 1), (5_000, 25)];
+        if (seed + at as u64).is_multiple_of(3) {
+            core.delays = delays.map(|(at, delay)| (Time::ZERO + Duration::from_millis(at), Duration::from_millis(delay))).into();
+        }
+        links.push(core);
     }
     let mut config = WorldConfig {
         seed,

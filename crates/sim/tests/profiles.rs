@@ -41,6 +41,8 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         restart_after_idle,
         strict,
         rate_halving,
+        linux_variation,
+        whole_windows,
         reader,
         rtt_hint,
         clock_offset,
@@ -95,6 +97,8 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         ("restart_after_idle", flag(restart_after_idle)),
         ("strict", flag(strict)),
         ("rate_halving", flag(rate_halving)),
+        ("linux_variation", flag(linux_variation)),
+        ("whole_windows", flag(whole_windows)),
         ("reader", reader.map_or("–".to_string(), |rate| rate.to_string())),
         (
             "rtt_hint",

@@ -1,8 +1,9 @@
-//! Links that keep their packets against links whose departures are foretold, and what queues are told by senders.
+//! Links that keep their packets against links whose departures are foretold, and what queues are told by senders or find
+//! out from headers.
 
 use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Link, Needs, Plugin, Verdict};
-use sojourn_sim::tcp::{RttHint, TcpParams};
-use sojourn_sim::{BuildError, FlowConfig, LinkConfig, LinkStats, Measure, Source, Transport, World, WorldConfig};
+use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
+use sojourn_sim::{BuildError, FlowConfig, Hints, LinkConfig, LinkStats, Measure, Observer, Packet, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
 use std::sync::{Arc, Mutex};
 
@@ -15,16 +16,19 @@ struct Idle {
 
 #[derive(Clone, Default, Debug)]
 struct Seen {
-    /// Hints at arrival and at departure.
+    /// Hints at arrival and at departure, and the packets that waited at each arrival.
     hints: Vec<(u32, u16)>,
+    waited: Vec<u32>,
     departed: Vec<(u32, u16, Duration)>,
     flows: Vec<(Time, u32)>,
     updates: Vec<(Time, u32)>,
 }
 
 impl Aqm for Idle {
-    fn on_enqueue(&mut self, arrival: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
-        self.seen.lock().unwrap().hints.push((arrival.flow, arrival.rtt_hint_ms));
+    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, _: &mut Stream) -> Verdict {
+        let mut seen = self.seen.lock().unwrap();
+        seen.hints.push((arrival.flow, arrival.rtt_hint_ms));
+        seen.waited.push(backlog.packets);
         Verdict::Pass
     }
     fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, _: &Backlog) -> Verdict {
@@ -60,7 +64,7 @@ fn ms(ms: u64) -> Duration {
 fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Limit) -> LinkConfig {
     let door = Admission::new(aqm, limit, true, Stream::named(1, name));
     let rate = Rate::from_bps(if name.starts_with("access") { 10 * RATE } else { RATE });
-    LinkConfig { name: name.into(), rate, delay, door, changes: vec![], measure: Measure::All }
+    LinkConfig { name: name.into(), rate, delay, door, changes: vec![], delays: vec![], measure: Measure::All, hints: Hints::Senders }
 }
 
 fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConfig {
@@ -222,4 +226,159 @@ fn a_law_that_needs_what_nobody_tells_is_refused_before_the_run() {
         assert!(matches!(&error, BuildError::Needs { link, .. } if link == "forward"));
         assert!(error.to_string().contains(word), "{error}");
     }
+}
+
+/// What a queue of 10 packets with these needs sees, its hints from `hints`, and what became of the run.
+fn told(hints: Hints, needs: Needs, flows: u32, params: &TcpParams) -> (Seen, String) {
+    let idle = Idle { needs: Needs { rtt_hints: true, flow_count: true, ..needs }, ..Idle::default() };
+    let seen = Arc::clone(&idle.seen);
+    let mut config = config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(10), flows, params.clone());
+    config.links[0].hints = hints;
+    let text = outcome(config);
+    let seen = seen.lock().unwrap().clone();
+    (seen, text)
+}
+
+const ROUTER: Hints = Hints::Router { back: Some(1) };
+
+/// Over the second half of a flow's packets, the mean of what the queue was told of the round-trip time and that of what
+/// it was: 21 + 5 i ms of path and sending times of 1.32 ms for a segment and 0.03 ms for an ACK, and 1.2 ms a packet that waits.
+fn means(seen: &Seen, flow: u32) -> (f64, f64) {
+    let own = seen.hints.iter().zip(&seen.waited).filter(|(hint, _)| hint.0 == flow);
+    let all: Vec<(f64, f64)> = own.map(|(hint, &waited)| (f64::from(hint.1), 1.2 * f64::from(waited))).collect();
+    let late = &all[all.len() / 2..];
+    let mean = |part: fn(&(f64, f64)) -> f64| late.iter().map(part).sum::<f64>() / late.len() as f64;
+    (mean(|both| both.0), mean(|both| both.1) + f64::from(21 + 5 * flow) + 1.35)
+}
+
+#[test]
+fn with_time_stamps_a_router_finds_the_round_trip_time_within_a_twentieth_and_changes_nothing_by_reading() {
+    for (flows, recovery) in [1, 3, 20].into_iter().flat_map(|flows| [(flows, Recovery::NewReno), (flows, Recovery::Sack)]) {
+        let params = TcpParams { delayed_ack: None, recovery, ..TcpParams::rfc() };
+        let (_, untouched) = told(Hints::Senders, Needs::default(), flows, &params);
+        let (found, text) = told(ROUTER, Needs::default(), flows, &params);
+        assert_eq!(text, untouched, "this queue passes everything, so reading must not show");
+        for flow in 0..flows {
+            let (is, was) = means(&found, flow);
+            assert!((is / was - 1.0).abs() < 0.05, "flow {flow} of {flows}, {recovery:?}: {is} for {was} ms");
+        }
+    }
+}
+
+#[test]
+fn without_time_stamps_a_router_knows_the_round_trip_time_of_the_handshake() {
+    for handshake in [Handshake::ThreeWay, Handshake::OneWay] {
+        let params = TcpParams { timestamps: false, handshake, ..TcpParams::rfc() };
+        for hints in [ROUTER, Hints::Router { back: None }] {
+            let (found, _) = told(hints, Needs::default(), 20, &params);
+            for flow in 0..20 {
+                let own: Vec<u16> = found.hints.iter().filter(|hint| hint.0 == flow).map(|hint| hint.1).collect();
+                let path = 21 + 5 * flow as u16;
+                let unknown = own.iter().position(|&ms| ms > 0).unwrap();
+                assert!((1..10).contains(&unknown), "a SYN knows nothing, lost or not, and an ACK says nothing");
+                let known = own[unknown];
+                // The first packets may find 10 of 1.2 ms ahead.
+                assert!((path..path + 14).contains(&known), "{known} for {path} ms");
+                assert!(own[unknown..].iter().all(|ms| (path..path + 15).contains(ms)), "only the queue moves it");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_router_believes_no_sender_and_needs_none_to_speak() {
+    let params = TcpParams::rfc();
+    let (found, _) = told(ROUTER, Needs::default(), 3, &params);
+    for hint in [RttHint::Off, RttHint::Claimed(640)] {
+        let (same, _) = told(ROUTER, Needs::default(), 3, &TcpParams { rtt_hint: hint, ..params.clone() });
+        assert_eq!(same.hints, found.hints);
+    }
+}
+
+#[test]
+fn a_routers_hints_are_the_same_on_a_link_that_keeps_its_packets_and_with_an_event_at_every_hop() {
+    let (foretold, _) = told(ROUTER, Needs { departures: true, ..Needs::default() }, 20, &TcpParams::rfc());
+    let (kept, _) = told(ROUTER, Needs { departures: true, head_drop: true, ..Needs::default() }, 20, &TcpParams::rfc());
+    assert_eq!((&kept.hints, &kept.flows), (&foretold.hints, &foretold.flows));
+    let idle = Idle { needs: Needs { rtt_hints: true, departures: true, ..Needs::default() }, ..Idle::default() };
+    let seen = Arc::clone(&idle.seen);
+    let mut config = config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(10), 20, TcpParams::rfc());
+    (config.links[0].hints, config.all_events) = (ROUTER, true);
+    World::new(config).unwrap().finish().unwrap();
+    assert_eq!(seen.lock().unwrap().hints, foretold.hints);
+}
+
+#[test]
+fn a_router_counts_the_flows_that_sent_in_each_second() {
+    for flows in [1, 3, 20] {
+        let (exact, _) = told(Hints::Senders, Needs::default(), flows, &TcpParams::rfc());
+        let (found, _) = told(ROUTER, Needs::default(), flows, &TcpParams::rfc());
+        assert_eq!(found.flows.len(), 20, "once a second");
+        for (i, &(at, count)) in found.flows.iter().enumerate() {
+            let before = Time::from_secs_f64(i as f64);
+            assert_eq!(at, Time::from_secs_f64(i as f64 + 1.0));
+            let known = |time: Time| exact.flows.iter().take_while(|change| change.0 <= time).last().map_or(0, |change| change.1);
+            let within = exact.flows.iter().filter(|change| (before..=at).contains(&change.0)).map(|change| change.1);
+            let (least, most) = within.chain([known(before), known(at)]).fold((u32::MAX, 0), |(l, m), n| (l.min(n), m.max(n)));
+            // One bit of 4096 may serve for two flows; a flow in a long timeout is not seen.
+            assert!(count + 1 >= least && count <= most + 1, "{count} of {least} to {most} flows by {at:?}");
+        }
+    }
+}
+
+#[test]
+fn a_router_that_can_find_out_nothing_is_refused_before_the_run() {
+    let at = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1500, limit_packets: 100 };
+    let build = |handshake, timestamps, udp: bool| {
+        let params = TcpParams { handshake, timestamps, ..TcpParams::rfc() };
+        let aqm = AqmConfig::FuzzyRtt(Default::default()).build(&at).unwrap();
+        let mut config = config(aqm, Limit::Packets(50), 2, params);
+        config.links[0].hints = ROUTER;
+        if udp {
+            config.flows.iter_mut().for_each(|flow| flow.transport = Transport::Udp);
+        }
+        World::new(config).map(|_| ())
+    };
+    assert_eq!(build(Handshake::None, true, false), Ok(()));
+    assert_eq!(build(Handshake::OneWay, false, false), Ok(()));
+    for error in [build(Handshake::None, false, false), build(Handshake::ThreeWay, true, true)] {
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("a handshake or `timestamps = true`"), "{error}");
+    }
+}
+
+/// When each datagram was sent and when it arrived, in milliseconds.
+#[derive(Clone, Default)]
+struct Arrivals(Vec<(f64, f64)>);
+
+impl Observer for Arrivals {
+    fn on_deliver(&mut self, now: Time, packet: &Packet, _: u64) {
+        self.0.push((packet.stamp.as_secs_f64() * 1e3, now.as_secs_f64() * 1e3));
+    }
+}
+
+#[test]
+fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
+    let drop_tail = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
+    let mut config = config(drop_tail, Limit::Packets(50), 1, TcpParams::rfc());
+    let at = |s: f64| Time::from_secs_f64(s);
+    config.links[0].delays = vec![(at(5.0), ms(50)), (at(10.0), ms(20))];
+    config.flows[0].transport = Transport::Udp;
+    // A packet every 10 ms, which takes 1 ms to send and at the access link 0.1 ms and 1 ms of delay.
+    config.flows[0].source = Source::Constant { rate: Rate::from_bps(1_000_000).unwrap(), size: 1250, jitter: 0.0 };
+    let mut world = World::watched(config, Arrivals::default()).unwrap();
+    world.finish().unwrap();
+    let arrivals = &world.observer.0;
+    assert!(arrivals.windows(2).all(|pair| pair[0].1 < pair[1].1), "in order, no two at once");
+    let took = |from: f64, to: f64| {
+        let inside = arrivals.iter().filter(move |&&(sent, _)| sent + 2.1 >= from && sent + 2.1 < to);
+        inside.map(|(sent, arrived)| arrived - sent - 2.1).collect::<Vec<_>>()
+    };
+    for (from, to, delay) in [(0.0, 5e3, 10.0), (5e3, 10e3, 50.0), (10.03e3, 19.9e3, 20.0)] {
+        let took = took(from, to);
+        assert!(took.len() > 400 && took.iter().all(|&ms| (ms - delay).abs() < 1e-3), "{from} ms: {took:?}");
+    }
+    // For 30 ms what is sent is held up by what is still under way.
+    let held = took(10e3, 10.03e3);
+    assert!(held.len() == 3 && held[0] > 40.0 && held.is_sorted_by(|a, b| a > b) && held[2] > 20.0, "{held:?}");
 }

@@ -100,10 +100,8 @@ class Cascade:
         """The open outer loop over the closed inner one, without dead time."""
         return self.outer.transfer() * self.inner_closed() * self.point.queue_plant()
 
-    def outer_response(self, inner_delayed: bool = True) -> Response:
-        """The outer loop with the dead time of one round trip: also inside the inner loop, or after it only."""
-        if not inner_delayed:
-            return response(self.outer_loop(), self.point.rtt)
+    def outer_response(self) -> Response:
+        """The outer loop with the dead time of one round trip, which lies inside the inner loop."""
         inner, rest = response(self.inner_loop(), self.point.rtt), response(self.outer.transfer())
         queue = response(self.point.queue_plant())
         return lambda w: rest(w) * inner(w) / (1.0 + inner(w)) * queue(w)

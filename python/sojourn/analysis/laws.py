@@ -1,6 +1,6 @@
 """Controllers as transfer functions of python-control, from the parameters that the algorithms take.
 
-From the queue in packets (RED, PI, REM) or from the load (LED) to the probability.
+From the queue in packets (RED, PI) or from the load (LED) to the probability.
 """
 
 from __future__ import annotations
@@ -29,12 +29,6 @@ def pi(a: float, b: float, interval: float) -> control.TransferFunction:
     """PI as K (s/z + 1)/s, from the sampled gains."""
     gain, zero = (a - b) / interval, 2 * (a - b) / ((a + b) * interval)
     return control.tf([gain / zero, gain], [1, 0])
-
-
-def rem(gamma: float, phi: float, alpha: float, interval: float) -> control.TransferFunction:
-    """REM at a small price: a PI with its zero at alpha/interval."""
-    gain = math.log(phi) * gamma / interval
-    return control.tf([gain * interval, gain * alpha], [1, 0])
 
 
 def design_pi(flows: float, capacity: float, rtt: float, interval: float, beta: float = 0.5) -> tuple[float, float]:

@@ -8,7 +8,7 @@ form keeps both.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,11 +22,6 @@ from sojourn.scenario import Scenario, Source, load
 
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
-
-_UNITS = {
-    "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "s": 1.0, "ms": 1e-3, "us": 1e-6,
-    "ns": 1e-9, "min": 60.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "packets": 1.0,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,12 +94,19 @@ class Point:
         return cls(**(tree | {"rtts": tuple(tree["rtts"])}))
 
 
-def quantity(value: Any) -> float:
-    """A quantity of a resolved scenario in its base unit."""
-    if isinstance(value, (int, float)):
-        return float(value)
-    number, _, unit = str(value).partition(" ")
-    return float(number) * _UNITS[unit]
+def seconds(text: str) -> float:
+    """A time of a resolved scenario, in seconds."""
+    return _sojourn.quantity("time", text)
+
+
+def octets(text: str) -> float:
+    """A size of a resolved scenario, in bytes."""
+    return _sojourn.quantity("size", text)
+
+
+def bits(text: str) -> float:
+    """A rate of a resolved scenario, in bits a second."""
+    return _sojourn.quantity("rate", text)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ def managed(source: Source, link: str | None = None) -> Managed:
         where = f"{scenario.label}: links.{chosen['name']}"
         raise UserError(f"{where}: no endless TCP flows take it: the model has nothing to steer")
     packet = float(np.average([_wire(g) for g in bulk], weights=[g["count"] for g in bulk]))
-    rate = quantity(chosen["rate"])
+    rate = bits(chosen["rate"])
     notes: list[str] = []
     taken = 0.0
     for group in groups:
@@ -139,12 +141,12 @@ def managed(source: Source, link: str | None = None) -> Managed:
         raise UserError(f"{scenario.label}: traffic that does not yield takes {taken:.4g} of {rate:.4g} bit/s")
     classes = tuple(Flows(count, delay) for g in bulk for count, delay in _round_trips(tree, g, packet))
     queue = dict(chosen["queue"]["aqm"])
-    number, _, unit = str(chosen["queue"]["limit"]).partition(" ")
-    limit = float(number) * _UNITS[unit] / (1.0 if unit == "packets" else packet)
+    held = str(chosen["queue"]["limit"])
+    limit = float(held.removesuffix(" packets")) if held.endswith(" packets") else octets(held) / packet
     ecn = bool(chosen["queue"]["ecn"]) and all(g["tcp"]["options"].get("ecn") for g in bulk)
     plant = Plant(
         classes, (rate - taken) / (8 * packet), limit, packet, not ecn, float(tree["packet"]),
-        quantity(chosen["delay"]), tuple(notes),
+        seconds(chosen["delay"]), tuple(notes),
     )  # fmt: skip
     return Managed(scenario, str(chosen["name"]), queue, plant)
 
@@ -153,7 +155,7 @@ def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:
     names = [each["name"] for each in tree["links"] if each.get("rate") and each.get("queue")]
     if link is None:
         used = {i for group in tree["groups"] for i in group["forward"]}
-        rates = {i: quantity(each["rate"]) for i, each in enumerate(tree["links"]) if i in used and each.get("rate")}
+        rates = {i: bits(each["rate"]) for i, each in enumerate(tree["links"]) if i in used and each.get("rate")}
         if not rates:
             raise UserError(f"{label}: no link with a rate is used")
         return min(rates, key=lambda i: rates[i])
@@ -166,60 +168,60 @@ def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:
 def _wire(group: Mapping[str, Any]) -> float:
     options = group["tcp"]["options"]
     usual = "1000 B" if options.get("profile") == "ns2" else "1460 B"
-    return quantity(options.get("mss", usual)) + quantity(options.get("header", "40 B"))
+    return octets(options.get("mss", usual)) + octets(options.get("header", "40 B"))
 
 
 def _mean_rate(group: Mapping[str, Any], notes: list[str]) -> float:
     """What traffic that the model does not steer takes on average, in bit/s; what it can't know goes into the notes."""
     traffic, count = group["traffic"], group["count"]
     if traffic["kind"] == "cbr":
-        return float(count * quantity(traffic["rate"]))
+        return float(count * bits(traffic["rate"]))
     if traffic["kind"] == "onoff" and not group.get("tcp"):
-        on, off = quantity(traffic["on"]), quantity(traffic["off"])
-        return float(count * quantity(traffic["rate"]) * on / (on + off))
+        on, off = seconds(traffic["on"]), seconds(traffic["off"])
+        return float(count * bits(traffic["rate"]) * on / (on + off))
     notes.append(f"{group['name']} ({traffic['kind']}) is left out: short transfers have no steady window")
     return 0.0
 
 
-def _values(value: Any, count: int) -> Array:
+def _values(value: Any, count: int, read: Callable[[str], float]) -> Array:
     """The values that a field of a group takes, at most some twenty of them, for classes of the model."""
     if value is None:
         return np.zeros(count)
     if isinstance(value, Mapping):
         bounds = value.get("uniform") or value.get("spread")
         if bounds:
-            low, high = (quantity(v) for v in bounds)
+            low, high = (read(v) for v in bounds)
             middle = (np.arange(count) + 0.5) / count if "uniform" in value else np.linspace(0, 1, count)
             return np.asarray(low + (high - low) * middle)
         if "step" in value:
             steps = np.arange(count, dtype=np.float64)
-            return quantity(value.get("first", 0)) + quantity(value["step"]) * steps
+            return (read(value["first"]) if "first" in value else 0.0) + read(value["step"]) * steps
         if "lognormal" in value:
             from scipy.stats import norm
 
             spread = norm.ppf((np.arange(count) + 0.5) / count) * value["lognormal"]["sigma"]
-            return np.asarray(quantity(value["lognormal"]["median"]) * np.exp(spread))
+            return np.asarray(read(value["lognormal"]["median"]) * np.exp(spread))
     if isinstance(value, list):
-        return np.array([quantity(value[i % len(value)]) for i in range(count)])
-    return np.full(count, quantity(value))
+        return np.array([read(value[i % len(value)]) for i in range(count)])
+    return np.full(count, read(value))
 
 
 def _round_trips(tree: Mapping[str, Any], group: Mapping[str, Any], packet: float) -> list[tuple[float, float]]:
     """Classes of a group: counts and round-trip times, with the time to send a packet and its acknowledgement."""
-    header = quantity(group["tcp"]["options"].get("header", "40 B"))
+    header = octets(group["tcp"]["options"].get("header", "40 B"))
     fixed = 0.0
     for links, size in ((group["forward"], packet), (group["back"], header)):
         for i in links:
             link = tree["links"][i]
-            fixed += quantity(link["delay"]) + (8 * size / quantity(link["rate"]) if link.get("rate") else 0.0)
+            fixed += seconds(link["delay"]) + (8 * size / bits(link["rate"]) if link.get("rate") else 0.0)
     count = int(group["count"])
     delays: Array = np.full(count, fixed)
     for side in ("access", "egress"):
         own = group.get(side)
         if own:
-            delays = delays + 2 * _values(own.get("delay"), count)
+            delays = delays + 2 * _values(own.get("delay"), count, seconds)
             if own.get("rate"):
-                delays = delays + 8 * (packet + header) / _values(own["rate"], count)
+                delays = delays + 8 * (packet + header) / _values(own["rate"], count, bits)
     delays = np.maximum(np.sort(delays), 1e-5)
     parts = np.array_split(delays, min(count, 8)) if np.ptp(delays) > 1e-9 else [delays]
     return [(float(len(part)), float(np.mean(part))) for part in parts]

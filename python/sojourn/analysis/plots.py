@@ -1,4 +1,4 @@
-"""Bode, Nyquist, pole-zero and stability plots, and the model over what packets did."""
+"""Bode, Nyquist and stability plots, and the model over what packets did."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import control
 import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
@@ -50,22 +49,6 @@ def nyquist(loops: Mapping[str, tuple[Array, Complexes]]) -> Figure:
         axes.set(xlabel="real part", ylabel="imaginary part", xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
         if len(loops) > 1:
             axes.legend()
-        return made
-
-
-def pole_zero(system: control.TransferFunction) -> Figure:
-    """Poles and zeros of a rational system of python-control."""
-    with figure(COLUMN, 3.0) as made:
-        axes = made.add_subplot()
-        poles, zeros = np.atleast_1d(system.poles()), np.atleast_1d(system.zeros())
-        axes.plot(poles.real, poles.imag, marker="x", linestyle="none", color=style_of(1).color, label="poles")
-        axes.plot(
-            zeros.real, zeros.imag, marker="o", markerfacecolor="none", linestyle="none", color=style_of(0).color,
-            label="zeros",
-        )  # fmt: skip
-        axes.axvline(0, color="#555555", linewidth=0.8)
-        axes.set(xlabel="real part (rad/s)", ylabel="imaginary part (rad/s)")
-        axes.legend()
         return made
 
 

@@ -60,8 +60,3 @@ def _fail(message: str, code: int) -> int:
     """One line on stderr."""
     print("error: " + " ".join(message.split()), file=sys.stderr)
     return code
-
-
-def entry() -> None:
-    """The `sojourn` program."""
-    sys.exit(main())

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 from rich.table import Table
 
-from sojourn.analysis import LimitCycle, Loop, Managed, Margins, Point, managed, rests
-from sojourn.analysis.loop import LEAST_WINDOW
 from sojourn.cli.output import out, say_written
 from sojourn.cli.runs import Set, load_changed
 from sojourn.errors import ScenarioError, UserError
-from sojourn.plots import save_figure
 from sojourn.record import Record
 from sojourn.running import run as run_scenario
 from sojourn.scenario import Scenario
+
+if TYPE_CHECKING:
+    from sojourn.analysis import LimitCycle, Loop, Managed, Margins, Point
 
 
 def register(app: typer.Typer) -> None:
@@ -34,6 +34,9 @@ def analyze(
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures.")] = None,
 ) -> None:
     """Prints a queue law's margins beside what the packets did."""
+    from sojourn.analysis import Loop, managed, rests  # here: python-control takes a second to load
+    from sojourn.analysis.loop import LEAST_WINDOW
+
     scenario = load_changed(file, change)
     chosen = managed(scenario, link)
     if chosen.queue.get("aqm") == "external":
@@ -44,20 +47,20 @@ def analyze(
     point, why = rests(loop)
     found, swings, reason = _linear(loop) if point else (None, Swings(), "")
     shown = chosen.queue["aqm"]
-    out.print(f"{scenario.get('name', file.stem)}: {shown} on {chosen.link}, {_plant(chosen)}", markup=False)
+    out.print(f"{scenario.get('name', file.stem)}: {shown} on {chosen.link}, {_plant(chosen)}")
     out.print(_table(chosen, record, point))
     said = [why or reason] if why or reason else []
     if found and point and point.window < LEAST_WINDOW:
-        out.print(f"no margins: they would mean little at windows of {point.window:.2f} packets", markup=False)
+        out.print(f"no margins: they would mean little at windows of {point.window:.2f} packets")
         found, swings = None, Swings()
     if found:
-        out.print(f"margins: {found.describe()}", markup=False)
+        out.print(f"margins: {found.describe()}")
         said += _swing_words(found, swings)
     for caution in said + (loop.cautions(point) if point else list(chosen.plant.notes)):
-        out.print(f"note: {caution}", markup=False)
+        out.print(f"note: {caution}")
     peak = _peak(record, chosen.link)
     if peak:
-        out.print(f"the measured queue swings most at {peak:.3g} Hz ({2 * math.pi * peak:.3g} rad/s)", markup=False)
+        out.print(f"the measured queue swings most at {peak:.3g} Hz ({2 * math.pi * peak:.3g} rad/s)")
     if out_dir is not None:
         say_written(_draw(loop, chosen, record, point, found, swings, out_dir))
 
@@ -152,13 +155,14 @@ def _draw(
     folder: Path,
 ) -> list[Path]:  # fmt: skip
     from sojourn.analysis import plots
+    from sojourn.plots import save_figure
 
     series, duration = _series(record, chosen.link), float(record["duration_s"])
     written: list[Path] = []
     try:
         fluid = loop.simulate(duration)
     except ScenarioError as error:
-        out.print(f"note: no trajectory: {error}", markup=False)
+        out.print(f"note: no trajectory: {error}")
     else:
         written += save_figure(plots.trajectories(series, fluid, duration), folder, "trajectory")
     f, power = plots.queue_spectrum(series["t"], series["packets"], float(record["warmup_s"]))

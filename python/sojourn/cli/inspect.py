@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -12,8 +12,10 @@ from rich.table import Table
 from sojourn import _sojourn
 from sojourn.cli.output import out
 from sojourn.errors import UserError
-from sojourn.papers.model import Paper, find_papers
 from sojourn.scenario import load
+
+if TYPE_CHECKING:
+    from sojourn.papers import Paper
 
 KINDS = {
     "aqm": "queue management, in a queue's `aqm`",
@@ -41,26 +43,30 @@ def list_(
     """What there is to choose from: algorithms, traffic, papers."""
     if kind is not None and kind not in KINDS:
         raise UserError(f'list "{kind}": taken are {", ".join(KINDS)}')
-    entries = _entries()
     if kind is None or name is None:
         for each in [kind] if kind else list(KINDS):
-            out.print(_overview(each, entries[each]))
+            out.print(_overview(each, _entries(each)))
         return
-    found = [entry for entry in entries[str(kind)] if name in (entry["name"], *entry.get("aliases", []))]
+    entries = _entries(kind)
+    found = [entry for entry in entries if name in (entry["name"], *entry.get("aliases", []))]
     if not found:
-        raise UserError(f'list {kind} "{name}": taken are {", ".join(entry["name"] for entry in entries[str(kind)])}')
+        raise UserError(f'list {kind} "{name}": taken are {", ".join(entry["name"] for entry in entries)}')
     _show_entry(found[0])
 
 
-def _entries() -> dict[str, list[dict[str, Any]]]:
-    """Everything that can be listed."""
-    entries: dict[str, list[dict[str, Any]]] = json.loads(_sojourn.registry())
-    definitions = json.loads(_sojourn.schema()).get("$defs", {})
-    for kind, (definition, tag) in TAGS.items():
-        for entry in entries[kind]:
-            entry["parameters"] = _parameters(definitions.get(definition, {}), tag, entry["name"])
-    entries["papers"] = [_paper_entry(paper) for paper in find_papers()]
-    return {kind: entries.get(kind, []) for kind in KINDS}
+def _entries(kind: str) -> list[dict[str, Any]]:
+    """Everything of a kind that can be listed."""
+    if kind == "papers":
+        from sojourn.papers import find_papers
+
+        return [_paper_entry(paper) for paper in find_papers()]
+    entries: list[dict[str, Any]] = json.loads(_sojourn.registry())[kind]
+    if kind in TAGS:
+        definition, tag = TAGS[kind]
+        described = json.loads(_sojourn.schema()).get("$defs", {}).get(definition, {})
+        for entry in entries:
+            entry["parameters"] = _parameters(described, tag, entry["name"])
+    return entries
 
 
 def _parameters(definition: dict[str, Any], tag: str, name: str) -> list[dict[str, Any]]:
@@ -97,7 +103,7 @@ def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:
 
 def _show_entry(entry: dict[str, Any]) -> None:
     """One entry with its parameters and their defaults."""
-    out.print(f"{entry['name']}: {entry.get('summary', '')}", markup=False)
+    out.print(f"{entry['name']}: {entry.get('summary', '')}")
     parameters = entry.get("parameters") or []
     if not parameters:
         out.print("no parameters")
@@ -121,7 +127,7 @@ def check(
     if resolved:
         out.print_json(canonical)
     else:
-        out.print(f"{file}: can be run", markup=False)
+        out.print(f"{file}: can be run")
 
 
 def schema() -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -28,8 +28,9 @@ NARROW = 120  # columns where the output goes to a file or a pipe
 
 def console(stderr: bool) -> Console:
     """A console as wide as the terminal, or wide enough for tables where there is none."""
-    made = Console(stderr=stderr, highlight=False, soft_wrap=True)
-    return made if made.is_terminal else Console(stderr=stderr, highlight=False, soft_wrap=True, width=NARROW)
+    plain: Any = {"stderr": stderr, "highlight": False, "soft_wrap": True, "markup": False, "emoji": False}
+    made = Console(**plain)  # names of links are no markup: `link:back` is not an arrow
+    return made if made.is_terminal else Console(**plain, width=NARROW)
 
 
 out = console(stderr=False)
@@ -89,4 +90,4 @@ def say_written(paths: list[Path]) -> None:
         folders.setdefault(path.parent, []).append(path.name)
     for folder, names in folders.items():
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-        out.print(f"wrote {folder}/: {shown}", markup=False)
+        out.print(f"wrote {folder}/: {shown}")

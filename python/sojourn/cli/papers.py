@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.errors import UserError
-from sojourn.papers import Outcome, Verdict, find_paper
-from sojourn.papers import reproduce as run_paper
-from sojourn.papers.model import Experiment
-from sojourn.papers.report import MARKS, estimate_of, write_report
+from sojourn.stats import estimate_of
+
+if TYPE_CHECKING:
+    from sojourn.papers import Outcome
+    from sojourn.papers.model import Experiment
 
 STYLES = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "": ""}
 
@@ -37,12 +38,16 @@ def reproduce(
     no_cache: NoCache = False,
 ) -> None:
     """Reruns a paper: published beside measured, a verdict on every claim, a report."""
+    from sojourn.papers import Verdict, find_paper  # here: what draws and designs takes seconds to load
+    from sojourn.papers import reproduce as run_paper
+    from sojourn.papers.report import write_report
+
     chosen = find_paper(paper)
     if quick and full:
         raise UserError("--quick --full: taken is one of them")
     folder = out_dir or Path("results") / chosen.id
     check_folder(folder)
-    out.print(chosen.citation, markup=False)
+    out.print(chosen.citation)
     with progress(chosen.id) as on_progress:
         outcome = run_paper(
             chosen, experiment, seeds, quick=quick, threads=threads, cache=store(cache, no_cache), progress=on_progress
@@ -56,10 +61,10 @@ def reproduce(
     out.print("claims: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict))
     written = write_report(outcome, folder)
     figures = sum(path.suffix == ".pdf" for path in written)
-    out.print(f"report:  {folder / 'report.html'}", markup=False)
+    out.print(f"report:  {folder / 'report.html'}")
     if figures:
-        out.print(f"figures: {folder / 'figures'} ({figures}, each as PNG and PDF)", markup=False)
-    out.print(f"tables:  {folder / 'tables'} (CSV and Parquet)", markup=False)
+        out.print(f"figures: {folder / 'figures'} ({figures}, each as PNG and PDF)")
+    out.print(f"tables:  {folder / 'tables'} (CSV and Parquet)")
 
 
 def _cells(outcome: Outcome, experiment: Experiment) -> Table:
@@ -72,8 +77,7 @@ def _cells(outcome: Outcome, experiment: Experiment) -> Table:
     for name in ["scenario", "queue", *(["setting"] if settings else [])]:
         table.add_column(name)
     for name in measures:
-        measure = outcome.paper.measures[name]
-        table.add_column(f"{measure.label} ({measure.unit})" if measure.unit else measure.label, justify="right")
+        table.add_column(outcome.paper.measures[name].title, justify="right")
     for case in experiment.cases():
         at = cells[(cells["scenario"] == case.scenario) & (cells["queue"] == case.queue)]
         at = at[at["setting"] == case.setting].set_index("measure")
@@ -86,8 +90,10 @@ def _cells(outcome: Outcome, experiment: Experiment) -> Table:
 
 def _cell(row: Any, unit: str) -> Text:
     """One cell: published / measured and the mark of its verdict."""
+    from sojourn.papers.report import MARKS
+
     digits, verdict = int(row["decimals"]), str(row["verdict"])
-    published = "" if pd.isna(row["published"]) else f"{row['published']:.{digits}f}/"
+    published = "" if math.isnan(row["published"]) else f"{row['published']:.{digits}f}/"
     own_unit = f" {row['unit']}" if row["unit"] != unit else ""
     text = Text(f"{published}{estimate_of(row).text(places=digits + 1)}{own_unit}")
     if verdict:
@@ -97,6 +103,9 @@ def _cell(row: Any, unit: str) -> Text:
 
 def _claims(outcome: Outcome) -> Table:
     """One line a claim: for one with several parts, how many of them hold."""
+    from sojourn.papers import Verdict
+    from sojourn.papers.report import MARKS
+
     table = Table(title="claims", title_justify="left")
     for name in ("", "what the paper says", "target", "published", "measured", "verdict"):
         table.add_column(name)

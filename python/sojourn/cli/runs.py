@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 from rich.table import Table
 
@@ -27,13 +26,15 @@ from sojourn.compare import link_measures, parse_queues
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
 from sojourn.flent import write_flent
-from sojourn.plots import plot_record, plot_table
 from sojourn.record import Record, file_name, frame_to_parquet
 from sojourn.running import run_many
 from sojourn.scenario import Scenario, load, parse_assignment
-from sojourn.stats import Estimate, estimate
+from sojourn.stats import estimate, estimate_of
 from sojourn.sweep import read_plan
 from sojourn.sweep import sweep as run_sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LAST = 2**63 - 1  # the largest whole number that TOML has
 
@@ -95,7 +96,7 @@ def run(
 def _show_record(record: Record) -> None:
     """What one run measured, link by link and group by group."""
     fingerprint = record.get("fingerprint", "")
-    out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}", markup=False)
+    out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}")
     links = Table(title="links", title_justify="left")
     links.add_column("", no_wrap=True)
     wide = out.width >= 100  # what is left out is in the record
@@ -180,6 +181,8 @@ def compare(
         first = next(iter(found.records))
         out.print(estimates_table(f"difference from {first}, seed by seed", found.differences(), units))
     if out_dir is not None:
+        from sojourn.plots import plot_table
+
         table = found.table()
         written = [frame_to_parquet(found.runs(), out_dir / "runs.parquet")]
         written.append(write_atomic(out_dir / "summary.csv", table.to_csv(index=False)))
@@ -199,6 +202,8 @@ def sweep(
     ] = False,
 ) -> None:
     """Runs a grid over any fields of a scenario; starts again where it stopped."""
+    from sojourn.plots import plot_table
+
     plan = read_plan(file)
     folder = out_dir or Path("results") / file_name(plan.name)
     check_folder(folder)
@@ -231,15 +236,9 @@ def _show_sweep(axes: list[str], summary: pd.DataFrame) -> None:
     chosen = summary[summary["measure"].isin(shown[:4])]
     for where, group in chosen.groupby(axes, sort=False, dropna=False):
         by_measure = group.set_index("measure")
-        cells = [_cell(by_measure.loc[m]) for m in shown[:4]]
+        cells = [str(estimate_of(by_measure.loc[m])) for m in shown[:4]]
         table.add_row(*[str(v) for v in (where if isinstance(where, tuple) else (where,))], *cells)
     out.print(table)
-
-
-def _cell(row: pd.Series) -> str:
-    """A row of a summary as text."""
-    half = float(row["high"]) - float(row["mean"]) if int(row["n"]) > 1 else float("nan")
-    return str(Estimate(float(row["mean"]), float(row["sd"]), half, int(row["n"])))
 
 
 def plot(
@@ -248,6 +247,8 @@ def plot(
     out_dir: Out = None,
 ) -> None:
     """Plots a result: the traces of a run, or the means of a comparison or sweep."""
+    from sojourn.plots import plot_record, plot_table
+
     folder = result if result.is_dir() else result.parent
     target = out_dir or folder
     check_folder(target)
@@ -272,6 +273,8 @@ def plot(
 
 def _read_summary(file: Path) -> pd.DataFrame:
     """The summary that `compare` or `sweep` wrote."""
+    import pandas as pd
+
     try:
         summary = pd.read_csv(file)
     except (OSError, ValueError) as error:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from sojourn.analysis.laws import led_margin
 from sojourn.papers.model import Case
 from sojourn.papers.reproduce import Outcome
-from sojourn.plots.style import PAGE, figure, style_of
+from sojourn.plots.style import PAGE, figure, legend_above, style_of
 
 
 def _trade_off(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
@@ -31,8 +31,7 @@ def _trade_off(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
             chosen = outcome.paper.scenarios[scenario]
             axes.set(title=chosen.title, xlabel="queuing delay (ms)", ylabel="utilization")
             axes.title.set_fontsize(7.5)
-        handles, labels = panels[0].get_legend_handles_labels()
-        made.legend(handles, labels, ncols=len(labels), loc="outside upper center")
+        legend_above(made)
         return made
 
 

@@ -1,7 +1,8 @@
 """Measures as small expressions: `s3.red.queue_sd / s3.pd.queue_sd`, `max(s1.red.drops - s1.pd.drops, 0)`.
 
 Dotted names stand for arrays with one value a seed, so that differences and ratios are taken seed by seed.
-There are numbers, + - * / **, `min`, `max`, `abs`, and the functions that a paper's laws offer.
+There are numbers, + - * / **, `min`, `max`, `abs`, `met` (how many of its arguments are not below zero), and the
+functions that a paper's laws offer.
 """
 
 from __future__ import annotations
@@ -41,6 +42,13 @@ def _greatest(*values: Value) -> Value:
     return result
 
 
+def _met(*margins: Value) -> Value:
+    result: Value = 0.0
+    for margin in margins:
+        result = result + np.greater_equal(margin, 0.0)
+    return result
+
+
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -48,7 +56,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Div: np.divide,
     ast.Pow: operator.pow,
 }
-_FUNCTIONS: dict[str, Callable[..., Value]] = {"min": _least, "max": _greatest, "abs": np.abs}
+_FUNCTIONS: dict[str, Callable[..., Value]] = {"min": _least, "max": _greatest, "abs": np.abs, "met": _met}
 
 
 def evaluate(text: str, lookup: Lookup, functions: Functions | None = None) -> Value:

@@ -49,10 +49,6 @@ class Fields:
         """A whole number."""
         return int(self._get(key, default, (int,), "a whole number"))
 
-    def flag(self, key: str, default: bool = _REQUIRED) -> bool:
-        """A yes or no."""
-        return bool(self._get(key, default, (bool,), "true or false"))
-
     def texts(self, key: str, default: list[str] = _REQUIRED) -> list[str]:
         """A list of texts."""
         value = self._get(key, default, (list,), "a list of texts")

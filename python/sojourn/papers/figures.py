@@ -16,7 +16,7 @@ from sojourn.papers import curve_figures, flow_figures, loopfigures
 from sojourn.papers.model import Case
 from sojourn.papers.reading import Reading
 from sojourn.papers.reproduce import Outcome, law_surface
-from sojourn.plots.style import PAGE, figure, style_of
+from sojourn.plots.style import PAGE, figure, legend_above, style_of
 from sojourn.stats import estimate
 
 
@@ -93,9 +93,8 @@ def _by_scenario(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
         for axes, measure in zip(made.subplots(1, len(measures), squeeze=False)[0], measures, strict=True):
             for i, queue in enumerate(experiment.queues):
                 _draw_queue(axes, outcome, experiment.scenarios, queue, measure, spec, i, len(experiment.queues))
-            chosen = outcome.paper.measures[measure]
             _scenario_ticks(axes, outcome, experiment.scenarios)
-            axes.set(ylabel=f"{chosen.label} ({chosen.unit})" if chosen.unit else chosen.label)
+            axes.set(ylabel=outcome.paper.measures[measure].title)
             axes.set_ylim(bottom=0)
             axes.grid(visible=False, axis="x")
         by_label = dict(zip(*made.axes[0].get_legend_handles_labels()[::-1], strict=True))
@@ -146,20 +145,8 @@ def _parity(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
             _scenario_ticks(axes, outcome, experiment.scenarios)
             axes.set(title=outcome.paper.measures[measure].label)
         made.axes[0].set_ylabel("measured / published")
-        handles, labels = made.axes[0].get_legend_handles_labels()
-        made.legend(handles, labels, ncols=len(labels), loc="outside upper center")
+        legend_above(made)
         return made
-
-
-def _legend(made: Figure) -> None:
-    """One legend over all panels, from the first."""
-    handles, labels = made.axes[0].get_legend_handles_labels()
-    made.legend(handles, labels, ncols=min(len(labels), 6), loc="outside upper center", fontsize=7)
-
-
-def _title(measure: Any) -> str:
-    """What a measure is called on an axis."""
-    return f"{measure.label} ({measure.unit})" if measure.unit else str(measure.label)
 
 
 def _lines(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
@@ -182,8 +169,8 @@ def _lines(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
                 if said is not None:
                     axes.axhline(float(said), color=look.color, linestyle="--", linewidth=0.8)
             axes.set(title=panel.rpartition("_")[2], xlabel=str(spec.get("xlabel", "")))
-        made.axes[0].set_ylabel(_title(outcome.paper.measures[measure]))
-        _legend(made)
+        made.axes[0].set_ylabel(outcome.paper.measures[measure].title)
+        legend_above(made)
         return made
 
 
@@ -207,7 +194,7 @@ def _averages(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
                     )  # fmt: skip
             labels = [outcome.paper.queues[queue].label for queue in experiment.queues]
             axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
-            axes.set(title=_title(outcome.paper.measures[measure]))
+            axes.set(title=outcome.paper.measures[measure].title)
         return made
 
 
@@ -229,5 +216,5 @@ def _timeline(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
             )  # fmt: skip
         axes.set(xlabel="time (s)", ylabel=str(spec.get("ylabel", "")))
         axes.set_ylim(bottom=0)
-        _legend(made)
+        legend_above(made)
         return made

@@ -16,7 +16,7 @@ from sojourn.errors import UserError
 from sojourn.papers.designs import Design, answer, at_end, build, delay_margin, trajectory
 from sojourn.papers.model import Case
 from sojourn.papers.reproduce import Outcome
-from sojourn.plots.style import PAGE, figure, style_of
+from sojourn.plots.style import PAGE, figure, legend_above, style_of
 from sojourn.record import Record
 
 Array = npt.NDArray[np.float64]
@@ -41,8 +41,7 @@ def steps(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
                 axes.plot(t[shown], y[shown], color=style_of(i).color, label=design.label)
         left.set(xlabel="time (s)", ylabel="queue (packets)", title="without dead time")
         right.set(xlabel="time (s)", title="with it")
-        handles, labels = left.get_legend_handles_labels()
-        made.legend(handles, labels, ncols=3, loc="outside upper center", fontsize=7)
+        legend_above(made)
         return made
 
 
@@ -70,8 +69,7 @@ def bode(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
         gain.set(ylabel="gain (dB)", ylim=(-60, 60))
         phase.set(ylabel="phase (degrees)", xlabel="frequency (rad/s)", ylim=(-360, 0))
         plane.set(xlabel="real (1/s)", ylabel="imaginary (1/s)", title="poles × and zeros ○")
-        handles, labels = gain.get_legend_handles_labels()
-        made.legend(handles, labels, ncols=3, loc="outside upper center", fontsize=7)
+        legend_above(made)
         return made
 
 
@@ -95,8 +93,7 @@ def traces(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
                     below.plot(columns["t"][::every], values[::every], color=look.color, linewidth=0.4, rasterized=True)
         above.set(ylabel="queue (packets)")
         below.set(ylabel="RTT (s)", xlabel="time (s)")
-        handles, labels = above.get_legend_handles_labels()
-        made.legend(handles, labels, ncols=len(labels), loc="outside upper center")
+        legend_above(made)
         return made
 
 
@@ -182,8 +179,7 @@ Panel = tuple[str, int, Array]
 def _measured(outcome: Outcome, case: Case, queues: Sequence[str], name: str) -> Panel:
     measure = outcome.paper.measures[name]
     values = [float(np.nanmean(outcome.values(replace(case, queue=queue), name))) for queue in queues]
-    title = f"{measure.label} ({measure.unit})" if measure.unit else measure.label
-    return title, measure.decimals, np.array(values)
+    return measure.title, measure.decimals, np.array(values)
 
 
 def _foretold(outcome: Outcome, name: str, queues: Sequence[str]) -> list[Panel]:

@@ -6,7 +6,7 @@ import csv
 import itertools
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,11 @@ class PaperMeasure:
     decimals: int = 1
     reading: Reading | None = None
     share_of: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What it is called on an axis or above a column: its label with its unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
 
     def of(self, record: Record) -> float:
         """The number in a record, NaN where it has none."""
@@ -382,14 +387,12 @@ def load_paper(root: Path) -> Paper:
     return paper
 
 
-def folders() -> Iterator[Path]:
-    """Where papers are looked for: $SOJOURN_PAPERS, `papers/` here and above, `papers/` above the package."""
-    named = os.environ.get("SOJOURN_PAPERS")
-    if named:
-        yield Path(named)
-    here = Path.cwd()
-    for base in (here, *here.parents, *Path(__file__).resolve().parents):
-        yield base / "papers"
+def folders() -> list[Path]:
+    """Where papers are looked for, each once: $SOJOURN_PAPERS, `papers/` here and above, and above the package."""
+    named, here = os.environ.get("SOJOURN_PAPERS"), Path.cwd()
+    above = [base / "papers" for base in (here, *here.parents, *Path(__file__).resolve().parents)]
+    every = [Path(named), *above] if named else above
+    return list(dict.fromkeys(folder.resolve() for folder in every))
 
 
 def find_papers() -> list[Paper]:

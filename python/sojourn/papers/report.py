@@ -17,7 +17,7 @@ from sojourn.papers.reproduce import ClaimResult, Outcome, PartResult
 from sojourn.papers.verdict import Verdict
 from sojourn.plots.style import PAGE, render, save_figure
 from sojourn.record import frame_to_parquet
-from sojourn.stats import Estimate
+from sojourn.stats import estimate_of
 
 CLASSES = {"reproduced": "good", "partly": "fair", "not reproduced": "bad", "": ""}
 MARKS = {"reproduced": "✓", "partly": "~", "not reproduced": "✗", "": ""}
@@ -190,12 +190,6 @@ def _cells_table(outcome: Outcome, experiment: Experiment) -> Html:
 def _title(outcome: Outcome, scenario: str) -> Html:
     chosen = outcome.paper.scenarios[scenario]
     return Html(safe(chosen.label) + tag("span", f" {chosen.title}", cls="soft"))
-
-
-def estimate_of(row: pd.Series[Any]) -> Estimate:
-    """The estimate that a row of cells holds."""
-    half = float(row["high"]) - float(row["mean"]) if int(row["n"]) > 1 else float("nan")
-    return Estimate(float(row["mean"]), float(row["sd"]), half, int(row["n"]))
 
 
 def _cell(row: pd.Series[Any], unit: str) -> list[object]:

@@ -72,6 +72,13 @@ def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
         yield made
 
 
+def legend_above(made: Figure) -> None:
+    """One legend over all panels, with what is in the first of them, in as many columns as fit."""
+    handles, labels = made.axes[0].get_legend_handles_labels()
+    fit = 20 * made.get_figwidth() / (9 + max(map(len, labels), default=0))  # 20 letters an inch, 9 for a handle
+    made.legend(handles, labels, ncols=max(1, min(len(labels), int(fit))), loc="outside upper center", fontsize=7)
+
+
 def render(made: Figure, kind: str) -> bytes:
     """A figure as PNG, PDF or SVG; the same figure gives the same bytes."""
     buffer = io.BytesIO()

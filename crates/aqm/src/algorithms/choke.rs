@@ -4,8 +4,8 @@
 //! A flow that fills the queue is drawn often and loses twice each time. What passes the comparison meets RED: without
 //! gentle or wait, in packets, spread evenly between marks.
 
+use super::red::{TC_BURST, tc_weight};
 use crate::{Aqm, Arrival, Backlog, Gate, Link, Needs, ParamError, Spread, Verdict};
-use alloc::string::ToString;
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// The parameters of `CHOKe`, under the names of `tc choke`.
@@ -49,15 +49,13 @@ impl Params {
         let automatic = self.burst == 0;
         let burst = if automatic { libm::floor((2.0 * min + max) / 3.0).max(1.0) } else { f64::from(self.burst) };
         // Thresholds of a packet or two leave no room for a burst: then RED's usual weight.
-        let weight = weight(min, burst).or_else(|| automatic.then(|| libm::ldexp(1.0, -9)));
-        let Some(weight) = weight else {
-            return Err(ParamError { field: "burst", given: self.burst.to_string(), taken: "fewer packets, or a larger min" });
-        };
+        let weight = tc_weight(burst, min);
+        ParamError::unless(automatic || weight.is_some(), "burst", &self.burst, TC_BURST)?;
         Ok(Choke {
             min,
             max,
             max_p: self.max_p,
-            weight,
+            weight: weight.unwrap_or(libm::ldexp(1.0, -9)),
             mark_above_max: self.mark_above_max,
             transmission: link.rate.time_for(u64::from(link.mean_packet)),
             average: 0.0,
@@ -65,16 +63,6 @@ impl Params {
             drawn: 0,
         })
     }
-}
-
-/// tc's weight: the largest power of 1/2 at which `burst` packets to an empty queue keep the average at `min` or below;
-/// `None` where none does.
-fn weight(min: f64, burst: f64) -> Option<f64> {
-    let fits = |log: i32| {
-        let weight = libm::ldexp(1.0, -log);
-        burst + 1.0 - min <= (1.0 - libm::pow(1.0 - weight, burst)) / weight
-    };
-    (1..32).find(|&log| fits(log)).map(|log| libm::ldexp(1.0, -log))
 }
 
 /// The algorithm and its state.
@@ -197,14 +185,22 @@ mod tests {
     }
 
     #[test]
-    fn the_weight_is_that_of_tc() {
-        // tc's own example for RED: min 30 packets, burst 55 gives W = 2^-6; burst 20 behind min 10, 2^-4.
-        for (min, burst) in [(30.0, 55.0), (10.0, 20.0), (5.0, 9.0)] {
-            let w = weight(min, burst).unwrap();
-            let fits = |w: f64| burst + 1.0 - min <= (1.0 - libm::pow(1.0 - w, burst)) / w;
-            assert!(fits(w) && (w == 0.5 || !fits(2.0 * w)), "{min} {burst} {w}");
+    fn the_weight_is_that_of_tc_and_bursts_that_tc_refuses_are_refused() {
+        let choke = |min, burst| Params { min, max: 3.0 * min, burst, ..Params::default() }.build(&test_link());
+        // tc-red(8)'s own example, 55 packets behind a min of 30: 26 <= (1 - (1 - W)^55) / W first holds for 1/32.
+        assert_eq!(choke(30.0, 55).unwrap().weight, 1.0 / 32.0);
+        // Such a burst ends below min whatever the weight; such a one above it.
+        for (min, burst) in [(30.0, 20), (2.0, 1_000_000_000)] {
+            assert_eq!(choke(min, burst).unwrap_err().field, "burst", "{min} {burst}");
         }
-        assert_eq!(weight(1.0, 1000.0), None);
+    }
+
+    #[test]
+    fn without_a_burst_every_pair_of_thresholds_has_a_weight() {
+        for (min, max) in [(1.0, 2.0), (1.5, 1.6), (0.5, 1.0), (30.0, 90.0)] {
+            let choke = Params { min, max, ..Params::default() }.build(&test_link()).unwrap();
+            assert!(choke.weight > 0.0 && choke.weight <= 0.5, "{min} {max}");
+        }
     }
 
     #[test]

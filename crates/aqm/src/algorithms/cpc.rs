@@ -11,7 +11,7 @@
 //! through the inner integrator, where it is a plain difference of the queue and needs no filter. So is the tuning: TCP at
 //! rest has a window of sqrt(2/p), and what is under way over that is the number of flows.
 
-use super::pd::QueueMeter;
+use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use sojourn_units::{Duration, Probability};
 
@@ -122,7 +122,7 @@ impl Params {
             ParamError::unless(time >= Duration::from_micros(1), "integral_time", &time, "1 us or more")?;
         }
         let rate = link.rate.packets_per_sec(f64::from(link.mean_packet.max(1)));
-        Ok(CpcLaw::new(self, rate, QueueMeter::new(self.queue_in_bytes, link), link.mean_packet))
+        Ok(CpcLaw::new(self, rate, Meter::new(self.queue_in_bytes.then_some(link.mean_packet))))
     }
 }
 
@@ -170,8 +170,7 @@ impl Design {
 pub struct CpcLaw {
     params: Params,
     design: Design,
-    queue: QueueMeter,
-    mean_packet: f64,
+    meter: Meter,
     /// The inner integrator.
     probability: f64,
     /// The outer integrator, in packets of window.
@@ -190,14 +189,12 @@ pub struct CpcLaw {
 }
 
 impl CpcLaw {
-    fn new(params: &Params, rate: f64, queue: QueueMeter, mean_packet: u32) -> Self {
+    fn new(params: &Params, rate: f64, meter: Meter) -> Self {
         let (design, flows) = (Design::new(params, params.flows, rate), params.flows);
         let integral = design.window.clamp(params.min_window, design.window_max);
-        let mean_packet = f64::from(mean_packet.max(1));
-        let probability = 0.0;
         let params = params.clone();
-        let (load, derivative, struck, age) = (0.0, 0.0, 0.0, 0.0);
-        CpcLaw { params, design, queue, mean_packet, probability, integral, load, previous: None, derivative, flows, struck, age }
+        let (probability, load, derivative, struck, age) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        CpcLaw { params, design, meter, probability, integral, load, previous: None, derivative, flows, struck, age }
     }
 
     /// The window of a flow by Little's law: the load of `arrived` packets in one interval times the round trip now.
@@ -230,11 +227,6 @@ impl CpcLaw {
         self.integral *= self.flows / flows;
         self.flows = flows;
         self.design = Design::new(&self.params, flows, self.design.rate);
-    }
-
-    /// Packets offered in the interval of a sample.
-    fn arrived(&self, sample: &Sample) -> f64 {
-        if self.params.queue_in_bytes { sample.arrived_bytes / self.mean_packet } else { sample.arrived_packets }
     }
 
     /// The probability for the next interval.
@@ -271,16 +263,16 @@ impl Law for CpcLaw {
     }
 
     fn step(&mut self, sample: &Sample) -> Probability {
-        let queue = self.queue.read(sample);
+        let queue = self.meter.backlog(sample);
         if self.params.tuning > Duration::ZERO {
             self.tune(queue);
         }
-        let window = self.window(queue, self.arrived(sample));
+        let window = self.window(queue, self.meter.arrived(sample));
         Probability::clamped(self.control(queue, window))
     }
 
     fn rest(&mut self, sample: &Sample, probability: f64) {
-        let (queue, arrived) = (self.queue.read(sample), self.arrived(sample));
+        let (queue, arrived) = (self.meter.backlog(sample), self.meter.arrived(sample));
         self.load = arrived / self.params.interval.as_secs_f64();
         if self.params.tuning > Duration::ZERO {
             (self.struck, self.age) = (probability, f64::INFINITY);

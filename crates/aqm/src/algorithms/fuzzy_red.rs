@@ -6,7 +6,7 @@
 //! and the slope at (30, 0); its figures with the sets themselves are lost. The sets here are a reconstruction:
 //! [`Preset::Fit`] was chosen by its agreement with the paper's Table 2, the others by the slope alone.
 
-use super::pd::QueueMeter;
+use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use alloc::boxed::Box;
 use alloc::format;
@@ -154,7 +154,7 @@ impl Params {
         let law = FuzzyLaw {
             controller: Box::new(self.controller()?),
             interval: self.interval,
-            queue: QueueMeter::new(self.queue_in_bytes, link),
+            meter: Meter::new(self.queue_in_bytes.then_some(link.mean_packet)),
             previous: 0.0,
         };
         Ok(Sampled::new(law, Bernoulli))
@@ -233,7 +233,7 @@ pub struct FuzzyLaw {
     /// Apart from the rest: it is large, and only the timer reads it.
     controller: Box<Controller>,
     interval: Duration,
-    queue: QueueMeter,
+    meter: Meter,
     /// The queue at the previous step in packets, 0 before the first.
     previous: f64,
 }
@@ -250,7 +250,7 @@ impl Law for FuzzyLaw {
 
     /// lehto-2005#eq9.
     fn step(&mut self, sample: &Sample) -> Probability {
-        let queue = self.queue.read(sample);
+        let queue = self.meter.backlog(sample);
         let percent = self.controller.evaluate(queue, queue - self.previous);
         self.previous = queue;
         Probability::clamped(percent / 100.0)

@@ -6,6 +6,7 @@
 //! of the others. There is no integral, so the queue settles beside the target: below it under light load, above it
 //! under heavy load.
 
+use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use sojourn_units::{Duration, Probability, Time};
 
@@ -49,24 +50,8 @@ impl Params {
         ParamError::unless((-100.0..=100.0).contains(&self.k3), "k3", &self.k3, "-100 to 100 percent")?;
         ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
         ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
-        let law = PdLaw { params: self.clone(), queue: QueueMeter::new(self.queue_in_bytes, link), previous: 0.0 };
+        let law = PdLaw { params: self.clone(), meter: Meter::new(self.queue_in_bytes.then_some(link.mean_packet)), previous: 0.0 };
         Ok(Sampled::new(law, Bernoulli))
-    }
-}
-
-/// The queue in packets: counted, or in bytes over the mean packet.
-#[derive(Clone, Debug)]
-pub(super) struct QueueMeter {
-    mean_packet: Option<f64>,
-}
-
-impl QueueMeter {
-    pub(super) fn new(in_bytes: bool, link: &Link) -> Self {
-        QueueMeter { mean_packet: in_bytes.then_some(f64::from(link.mean_packet.max(1))) }
-    }
-
-    pub(super) fn read(&self, sample: &Sample) -> f64 {
-        self.mean_packet.map_or(sample.backlog_packets, |mean| sample.backlog_bytes / mean)
     }
 }
 
@@ -74,7 +59,7 @@ impl QueueMeter {
 #[derive(Clone, Debug)]
 pub struct PdLaw {
     params: Params,
-    queue: QueueMeter,
+    meter: Meter,
     /// The queue at the previous step in packets, 0 before the first.
     previous: f64,
 }
@@ -91,7 +76,7 @@ impl Law for PdLaw {
 
     /// lehto-2005#eq10.
     fn step(&mut self, sample: &Sample) -> Probability {
-        let queue = self.queue.read(sample);
+        let queue = self.meter.backlog(sample);
         let Params { k1, k2, k3, target, .. } = self.params;
         let percent = k1 * (queue - target) + k2 * (queue - self.previous) + k3;
         self.previous = queue;

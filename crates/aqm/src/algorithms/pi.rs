@@ -5,6 +5,7 @@
 //! probability p, independently of the others. Differs from ns-2 only in that a packet that finds the queue full
 //! makes its random draw too.
 
+use crate::law::Meter;
 use crate::{Law, Link, ParamError, Sample, Sampled, Scaled};
 use sojourn_units::{Bytes, Duration, Probability, Time};
 
@@ -125,7 +126,8 @@ impl Params {
         ParamError::unless(gain(b), "b", &b, "0 to 1000: the interval is too long for the design, or b is out of range")?;
         ParamError::unless(a >= b, "a", &a, "no less than b, or the controller runs away from its target")?;
         let params = Params { a, b, ..self.clone() };
-        let law = PiLaw { params, mean_packet: f64::from(mean_packet), probability: 0.0, previous: 0.0 };
+        let meter = Meter::new(self.queue_in_bytes.then_some(mean_packet));
+        let law = PiLaw { params, meter, probability: 0.0, previous: 0.0 };
         Ok(Sampled::new(law, Scaled::new(self.bytes.then_some(mean_packet))))
     }
 }
@@ -134,7 +136,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct PiLaw {
     params: Params,
-    mean_packet: f64,
+    meter: Meter,
     probability: f64,
     /// The queue at the previous step in packets.
     previous: f64,
@@ -151,7 +153,7 @@ impl Law for PiLaw {
 
     /// hollot-2001#eq9.
     fn step(&mut self, sample: &Sample) -> Probability {
-        let queue = if self.params.queue_in_bytes { sample.backlog_bytes / self.mean_packet } else { sample.backlog_packets };
+        let queue = self.meter.backlog(sample);
         let Params { a, b, target, .. } = self.params;
         let moved = a * (queue - target) - b * (self.previous - target);
         self.probability = (self.probability + moved).clamp(0.0, 1.0);

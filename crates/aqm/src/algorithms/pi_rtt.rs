@@ -3,6 +3,11 @@
 //! A Reno flow sends in proportion to 1/(RTT sqrt(p)); with p (r0/RTT)^2 for a flow of that round-trip time, all send the
 //! same. The controller is PID; packets must carry their senders' round-trip times, and one that says nothing counts as
 //! `unknown`.
+//!
+//! N flows that all send C/N answer a small change of p with -C/(2p), and p is 2 N^2/(r0 C)^2; the queue adds a gain of the
+//! harmonic mean of their round-trip times, which is r0 and the queuing time. So the plant's gain is that of hollot-2001 for
+//! a path of (r0^2 (r0 + target))^(1/3), whatever the longest round-trip time, and the gains are designed there: for the
+//! path of 170 ms that PID takes, the integral would be four times too slow.
 
 use super::pid::{self, PidLaw};
 use crate::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
@@ -27,7 +32,8 @@ pub struct Params {
     pub interval: Duration,
     /// Flows that the gains are designed for; 0 (the default) is the light load of rfc7928#8.2 on this link.
     pub flows: f64,
-    /// Round-trip time with queuing that the gains are designed for, more than `target`, default 170 ms.
+    /// Round-trip time with queuing of the path whose light load is meant where `flows` is 0, more than `target`, default
+    /// 170 ms. The gains are designed for `reference`.
     pub rtt: Duration,
     /// Gain margin to be kept, above 1, default 3.
     pub gain_margin: f64,
@@ -58,7 +64,9 @@ impl Params {
         ParamError::unless(time(self.reference), "reference", &self.reference, "1 ms to 65 s")?;
         ParamError::unless(time(self.unknown), "unknown", &self.unknown, "1 ms to 65 s")?;
         let Params { target, interval, flows, rtt, gain_margin, phase_margin, filter, packet, .. } = *self;
-        let law = pid::Params { target, interval, flows, rtt, gain_margin, phase_margin, filter, packet }.law(link)?;
+        let (r0, queuing) = (self.reference.as_secs_f64(), target.as_secs_f64());
+        let design = Duration::from_secs_f64(libm::cbrt(r0 * r0 * (r0 + queuing)));
+        let law = pid::Params { target, interval, flows, rtt, gain_margin, phase_margin, filter, packet }.law_at(link, design)?;
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         Ok(PiRtt { law, interval, exponent: self.exponent, reference: ms(self.reference), unknown: ms(self.unknown), probability: 0.0 })
     }
@@ -129,6 +137,26 @@ mod tests {
         assert!((pi.probability_for(824) - 0.005).abs() < 1e-12);
         pi.exponent = 0.0;
         assert_eq!(pi.probability_for(824), 0.01);
+    }
+
+    /// Total rate at a probability, from hollot-2001 for each flow, whose share of it is scaled.
+    fn total(p: f64, rtts: &[f64], r0: f64) -> f64 {
+        rtts.iter().map(|r| (2.0 / (p * (r0 / r) * (r0 / r))).sqrt() / r).sum()
+    }
+
+    #[test]
+    fn the_gains_are_those_for_the_gain_that_flows_of_equal_rates_have() {
+        let (link, target) = (test_link(), 0.01);
+        let pi = Params { flows: 25.0, ..Params::default() }.build(&link).unwrap();
+        let (c, n, r0) = (link.rate.packets_per_sec(f64::from(link.mean_packet)), 25.0, 0.103);
+        let rtts: alloc::vec::Vec<f64> = [0.04, 0.08, 0.16, 0.32, 0.64].iter().cycle().take(25).copied().collect();
+        let p = 2.0 * n * n / (r0 * c * r0 * c);
+        assert!((total(p, &rtts, r0) / c - 1.0).abs() < 1e-12);
+        let slope = (total(p * 1.000_1, &rtts, r0) - total(p, &rtts, r0)) / (1e-4 * p);
+        let gain = -slope * (r0 + target);
+        let same = libm::cbrt(4.0 * n * n * gain) / c;
+        let design = pid::Gains::design(&pid::Plant { rate: c, flows: n, rtt: same }, 3.0, core::f64::consts::PI / 3.0);
+        assert!((pi.law.gains().integral / design.integral - 1.0).abs() < 1e-3, "{gain} {same}");
     }
 
     #[test]

@@ -96,8 +96,13 @@ impl Params {
         Ok(Sampled::new(self.law(link)?, Bernoulli))
     }
 
-    /// The law alone.
-    pub(super) fn law(&self, link: &Link) -> Result<PidLaw, ParamError> {
+    /// The law alone, with gains for the path that the load is reckoned for.
+    fn law(&self, link: &Link) -> Result<PidLaw, ParamError> {
+        self.law_at(link, self.rtt)
+    }
+
+    /// The law alone, with gains for a path of this round-trip time.
+    pub(super) fn law_at(&self, link: &Link, design: Duration) -> Result<PidLaw, ParamError> {
         let time = |time: Duration| time > Duration::ZERO && time <= Duration::from_secs(1000);
         ParamError::unless(time(self.target), "target", &self.target, "a time above 0, up to 1000 s")?;
         ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
@@ -110,7 +115,8 @@ impl Params {
         let rate = link.rate.packets_per_sec(f64::from(link.mean_packet_or("packet", self.packet)?));
         let rtt = self.rtt.as_secs_f64();
         let flows = if self.flows > 0.0 { self.flows } else { light_load(rate * (rtt - self.target.as_secs_f64())) };
-        let gains = Gains::design(&Plant { rate, flows, rtt }, self.gain_margin, degrees * PI / 180.0);
+        let plant = Plant { rate, flows, rtt: design.as_secs_f64() };
+        let gains = Gains::design(&plant, self.gain_margin, degrees * PI / 180.0);
         let interval = self.interval.as_secs_f64();
         Ok(PidLaw {
             gains,

@@ -18,6 +18,7 @@ mod params;
 mod tests;
 
 pub use params::{Params, Resolved};
+pub(super) use params::{TC_BURST, tc_weight};
 
 use crate::{Aqm, Arrival, Backlog, Gate, Link, ParamError, Spread, Verdict};
 use sojourn_units::{Probability, Stream, Time};

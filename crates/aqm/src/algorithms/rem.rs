@@ -5,6 +5,7 @@
 //! 1 - phi^-price. Differs from ns-2 in its mode with ECN: there the draw is made at departure and a packet that
 //! can't be marked passes; here both are decided on arrival and such a packet is dropped.
 
+use crate::law::Meter;
 use crate::{Law, Link, ParamError, Sample, Sampled, Scaled};
 use sojourn_units::{Bytes, Duration, Probability};
 
@@ -68,8 +69,9 @@ impl Params {
         ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
         let mean_packet = link.mean_packet_or("mean_packet", self.mean_packet)?;
         let capacity = link.rate.packets_per_sec(f64::from(mean_packet)) * self.interval.as_secs_f64();
-        let law = RemLaw { params: self.clone(), mean_packet: f64::from(mean_packet), capacity, price: 0.0, arriving: 0.0 };
-        Ok(Sampled::new(law, Scaled::new(self.bytes.then_some(mean_packet))))
+        let mean_packet = self.bytes.then_some(mean_packet);
+        let law = RemLaw { params: self.clone(), meter: Meter::new(mean_packet), capacity, price: 0.0, arriving: 0.0 };
+        Ok(Sampled::new(law, Scaled::new(mean_packet)))
     }
 }
 
@@ -77,7 +79,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct RemLaw {
     params: Params,
-    mean_packet: f64,
+    meter: Meter,
     /// Packets of mean size that the link can send in an interval.
     capacity: f64,
     /// The link's price.
@@ -100,10 +102,7 @@ impl Law for RemLaw {
 
     /// athuraliya-2001#eq1 and #eq2.
     fn step(&mut self, sample: &Sample) -> Probability {
-        let (arrived, queue) = match self.params.bytes {
-            true => (sample.arrived_bytes / self.mean_packet, sample.backlog_bytes / self.mean_packet),
-            false => (sample.arrived_packets, sample.backlog_packets),
-        };
+        let (arrived, queue) = (self.meter.arrived(sample), self.meter.backlog(sample));
         let Params { gamma, phi, alpha, target, weight, .. } = self.params;
         self.arriving += weight * (arrived - self.arriving);
         self.price = (self.price + gamma * (self.arriving + alpha * (queue - target) - self.capacity)).max(0.0);

@@ -4,9 +4,7 @@
 //! numbers, its clock of a millisecond and its estimate of delayed acknowledgements, which settles at
 //! 31/16 where every segment is acknowledged and so nearly doubles the growth.
 
-extern crate alloc;
 use crate::{Ack, Classic, Congestion, HyStart, ParamError, Start, WindowLaw};
-use alloc::format;
 use sojourn_units::{Duration, Time};
 
 /// Which rules.
@@ -52,15 +50,10 @@ impl Default for Params {
 impl Params {
     /// The controller, or which parameter is out of range.
     pub fn build(&self, start: Start) -> Result<Classic<Cubic>, ParamError> {
-        let error = |field, given: f64, taken| Err(ParamError { field, given: format!("{given}"), taken });
         let beta = self.beta.unwrap_or(if self.version == Version::V21 { 0.8 } else { 0.7 });
         // v2.1 counts in 1024ths: from 1/1024 to 1023/1024.
-        if !(0.001..=0.999).contains(&beta) {
-            return error("beta", beta, "a fraction, 0.001 to 0.999");
-        }
-        if !(0.01..=100.0).contains(&self.c) {
-            return error("c", self.c, "segments per cubic second, 0.01 to 100");
-        }
+        ParamError::unless((0.001..=0.999).contains(&beta), "beta", &beta, "a fraction, 0.001 to 0.999")?;
+        ParamError::unless((0.01..=100.0).contains(&self.c), "c", &self.c, "segments per cubic second, 0.01 to 100")?;
         let rules = match self.version {
             Version::Rfc9438 => Rules::Rfc(Rfc { c: self.c, beta, ..Rfc::default() }),
             Version::V21 => Rules::Linux(Linux::new(libm::round(beta * 1024.0) as u64, libm::round(self.c * 102.4) as u64)),
@@ -167,9 +160,9 @@ fn millis(time: Time) -> u64 {
     time.as_nanos() / 1_000_000
 }
 
-/// How often milliseconds fit a duration, rounded as TCP-Linux rounds an echoed stamp.
-fn delay(rtt: Duration) -> u64 {
-    (rtt.as_nanos() + 500_000) / 1_000_000
+/// Milliseconds since a segment was sent, as TCP-Linux rounds the stamp that is echoed and cuts off the clock.
+fn delay(now: Time, rtt: Duration) -> u64 {
+    millis(now).saturating_sub((now.as_nanos().saturating_sub(rtt.as_nanos()) + 500_000) / 1_000_000)
 }
 
 impl Linux {
@@ -204,12 +197,13 @@ impl Linux {
 
     /// `bictcp_acked` and `measure_delay`.
     fn observe(&mut self, ack: &Ack) {
-        if !ack.recovering && ack.acked > 0.0 {
-            self.delayed_ack = (self.delayed_ack + ack.acked as u64).saturating_sub(self.delayed_ack >> 4);
+        if ack.recovering || ack.after_timeout || ack.acked == 0.0 {
+            return;
         }
+        self.delayed_ack = (self.delayed_ack + ack.acked as u64).saturating_sub(self.delayed_ack >> 4);
         let settled = millis(ack.now).saturating_sub(self.epoch_start) >= HZ;
         if let Some(rtt) = ack.rtt.filter(|_| settled) {
-            let delay = (delay(rtt) << 3).max(1);
+            let delay = (delay(ack.now, rtt) << 3).max(1);
             self.delay_min = if self.delay_min == 0 { delay } else { self.delay_min.min(delay) };
         }
     }

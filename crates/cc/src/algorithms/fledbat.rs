@@ -2,10 +2,8 @@
 //! get their share (Carofiglio, Muscariello, Rossi, Testa, Valenti: Rethinking the low extra delay background
 //! transport protocol, Computer Networks 57, 2013).
 
-extern crate alloc;
 use super::ledbat::target;
 use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
-use alloc::format;
 use sojourn_units::{Duration, Time};
 
 /// Parameters of the law.
@@ -34,14 +32,15 @@ impl Params {
     pub fn build(&self, start: Start) -> Result<DelayBased<Fledbat>, ParamError> {
         let target = target(self.target)?;
         for (field, given) in [("increase", self.increase), ("decrease", self.decrease)] {
-            if !(given > 0.0 && given <= 100.0) {
-                return Err(ParamError { field, given: format!("{given}"), taken: "a number above 0 and at most 100" });
-            }
+            ParamError::unless(given > 0.0 && given <= 100.0, field, &given, "a number above 0 and at most 100")?;
         }
         let law = Fledbat { target, increase: self.increase, decrease: self.decrease };
         Ok(DelayBased::new(start, self.delay.build()?, law))
     }
 }
+
+/// The least window in segments.
+const LEAST: f64 = 2.0;
 
 /// The law.
 #[derive(Clone, Debug)]
@@ -60,21 +59,17 @@ impl DelayLaw for Fledbat {
         let above = (sample.queuing / self.target - 1.0).max(0.0);
         // Never more than half the window in a round trip.
         let step = self.increase / window.cwnd - (self.decrease * above).min(0.5);
-        window.cwnd = (window.cwnd + step * ack.acked).max(self.least());
+        window.cwnd = (window.cwnd + step * ack.acked).max(LEAST);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
-        window.ssthresh = (event.window / 2.0).max(self.least());
+        window.ssthresh = (event.window / 2.0).max(LEAST);
         window.cwnd = window.ssthresh;
     }
 
     fn on_rto(&mut self, window: &mut Window, _now: Time, in_use: f64) {
-        window.ssthresh = (in_use / 2.0).max(self.least());
+        window.ssthresh = (in_use / 2.0).max(LEAST);
         window.cwnd = 1.0;
-    }
-
-    fn least(&self) -> f64 {
-        2.0
     }
 }
 

@@ -8,7 +8,7 @@ pub mod plus;
 
 extern crate alloc;
 use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
-use alloc::{format, vec::Vec};
+use alloc::vec::Vec;
 use sojourn_fuzzy::Partition;
 use sojourn_units::{Duration, Time};
 
@@ -46,13 +46,9 @@ impl Params {
     pub fn build(&self, start: Start) -> Result<DelayBased<Flower>, ParamError> {
         let target = super::ledbat::target(self.target)?;
         for (field, weight) in [("peak_weight", self.peak_weight), ("trend_weight", self.trend_weight)] {
-            if !(weight > 0.0 && weight <= 1.0) {
-                return Err(ParamError { field, given: format!("{weight}"), taken: "a number above 0 and at most 1" });
-            }
+            ParamError::unless(weight > 0.0 && weight <= 1.0, field, &weight, "a number above 0 and at most 1")?;
         }
-        if !(1..=32).contains(&self.neighbors) {
-            return Err(ParamError { field: "neighbors", given: format!("{}", self.neighbors), taken: "a whole number, 1 to 32" });
-        }
+        ParamError::unless((1..=32).contains(&self.neighbors), "neighbors", &self.neighbors, "a whole number, 1 to 32")?;
         let law = Flower {
             target,
             fuzzy: false,
@@ -262,10 +258,6 @@ impl DelayLaw for Flower {
     fn on_rto(&mut self, window: &mut Window, _now: Time, _in_use: f64) {
         self.fuzzy = true;
         *window = Window { cwnd: 1.0, ssthresh: 1.0 };
-    }
-
-    fn least(&self) -> f64 {
-        1.0
     }
 }
 

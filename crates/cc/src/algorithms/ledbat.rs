@@ -1,9 +1,7 @@
 //! LEDBAT: a window that settles where packets wait for the target, no longer (RFC 6817), and the integer form of
 //! the ns-2 module by Rossi, Testa, Valenti and others, which the figures of the papers on it were made with.
 
-extern crate alloc;
 use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
-use alloc::format;
 use sojourn_units::{Duration, Time};
 
 /// Which rules.
@@ -45,9 +43,7 @@ impl Params {
     /// The controller, or which parameter is out of range.
     pub fn build(&self, start: Start) -> Result<DelayBased<Ledbat>, ParamError> {
         let target = target(self.target)?;
-        if !(self.gain > 0.0 && self.gain <= 1.0) {
-            return Err(ParamError { field: "gain", given: format!("{}", self.gain), taken: "a number above 0 and at most 1" });
-        }
+        ParamError::unless(self.gain > 0.0 && self.gain <= 1.0, "gain", &self.gain, "a number above 0 and at most 1")?;
         let law = Ledbat { variant: self.variant, target, gain: self.gain, counter: 0.0 };
         Ok(DelayBased::new(start, self.delay.build()?, law))
     }
@@ -55,9 +51,8 @@ impl Params {
 
 /// A target in milliseconds, checked.
 pub(super) fn target(target: Duration) -> Result<f64, ParamError> {
-    if target < Duration::from_millis(1) || target > Duration::from_secs(10) {
-        return Err(ParamError { field: "target", given: format!("{target}"), taken: "1 ms to 10 s" });
-    }
+    let fine = (Duration::from_millis(1)..=Duration::from_secs(10)).contains(&target);
+    ParamError::unless(fine, "target", &target, "1 ms to 10 s")?;
     Ok(target.as_nanos() as f64 * 1e-6)
 }
 
@@ -77,7 +72,7 @@ impl Ledbat {
         let off = (self.target - queuing) / self.target;
         let next = window.cwnd + self.gain * off * ack.acked / window.cwnd;
         // Never more than was in flight and one segment.
-        window.cwnd = next.min((ack.in_flight + 1.0).max(window.cwnd)).max(self.least());
+        window.cwnd = next.min((ack.in_flight + 1.0).max(window.cwnd)).max(2.0);
     }
 
     fn count(&mut self, window: &mut Window, queuing: f64) {
@@ -119,10 +114,6 @@ impl DelayLaw for Ledbat {
         self.counter = 0.0;
         window.ssthresh = libm::floor(in_use / 2.0).max(2.0);
         window.cwnd = 1.0;
-    }
-
-    fn least(&self) -> f64 {
-        if self.variant == Variant::Ns2 { 1.0 } else { 2.0 }
     }
 }
 

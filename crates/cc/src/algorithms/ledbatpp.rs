@@ -1,10 +1,8 @@
 //! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT that shrinks in proportion to its window, reads the round
 //! trip, starts slowly on short paths, and steps back now and then so that all see the empty queue.
 
-extern crate alloc;
 use super::ledbat::target;
 use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Source, Start, Window};
-use alloc::format;
 use sojourn_units::{Duration, Time};
 
 /// Parameters of the law.
@@ -37,13 +35,15 @@ impl Params {
     /// The controller, or which parameter is out of range.
     pub fn build(&self, start: Start) -> Result<DelayBased<LedbatPp>, ParamError> {
         let target = target(self.target)?;
-        if !(self.decrease > 0.0 && self.decrease <= 10.0) {
-            return Err(ParamError { field: "decrease", given: format!("{}", self.decrease), taken: "a number above 0 and at most 10" });
-        }
+        let decrease = self.decrease > 0.0 && self.decrease <= 10.0;
+        ParamError::unless(decrease, "decrease", &self.decrease, "a number above 0 and at most 10")?;
         let law = LedbatPp { target, decrease: self.decrease, slowdown: self.slowdown, first: true, pause: Pause::Before };
         Ok(DelayBased::new(start, self.delay.build()?, law))
     }
 }
+
+/// The least window in segments.
+const LEAST: f64 = 2.0;
 
 /// Where the periodic slowdown stands.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -126,13 +126,13 @@ impl DelayLaw for LedbatPp {
             }
             return;
         }
-        window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(self.least());
+        window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(LEAST);
         // What the delay took, slow start must not give back.
         window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
-        window.ssthresh = (event.window / 2.0).max(self.least());
+        window.ssthresh = (event.window / 2.0).max(LEAST);
         window.cwnd = window.ssthresh;
         if self.first {
             self.first = false;
@@ -143,16 +143,12 @@ impl DelayLaw for LedbatPp {
     }
 
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64) {
-        window.ssthresh = (in_use / 2.0).max(self.least());
+        window.ssthresh = (in_use / 2.0).max(LEAST);
         window.cwnd = 1.0;
         self.first = false;
         if self.pause == Pause::Before {
             self.pause = Pause::Next(now);
         }
-    }
-
-    fn least(&self) -> f64 {
-        2.0
     }
 }
 

@@ -6,4 +6,5 @@ pub mod flower;
 pub mod ledbat;
 pub mod ledbatpp;
 pub mod reno;
+pub mod rledbat;
 pub mod tcp_lp;

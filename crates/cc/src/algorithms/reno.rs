@@ -1,9 +1,7 @@
 //! Reno's window law: one segment more per round trip, half after congestion (RFC 5681 section 3.1).
 //! Reno, NewReno and SACK differ in recovery, which is the endpoint's, not in this.
 
-extern crate alloc;
 use crate::{Ack, Classic, Congestion, ParamError, Start, WindowLaw};
-use alloc::format;
 use sojourn_units::Time;
 
 /// Parameters of the law.
@@ -29,16 +27,11 @@ impl Default for Params {
 impl Params {
     /// The controller, or which parameter is out of range.
     pub fn build(&self, start: Start) -> Result<Classic<Reno>, ParamError> {
-        let error = |field, given: f64, taken| Err(ParamError { field, given: format!("{given}"), taken });
-        if !(self.increase > 0.0 && self.increase.is_finite()) {
-            return error("increase", self.increase, "a number of segments above 0");
-        }
-        if !(self.decrease > 0.0 && self.decrease < 1.0) {
-            return error("decrease", self.decrease, "a fraction above 0 and below 1");
-        }
-        if !(1.0..=2.0).contains(&self.floor) {
-            return error("floor", self.floor, "1 to 2 segments");
-        }
+        let increase = self.increase > 0.0 && self.increase.is_finite();
+        ParamError::unless(increase, "increase", &self.increase, "a number of segments above 0")?;
+        let decrease = self.decrease > 0.0 && self.decrease < 1.0;
+        ParamError::unless(decrease, "decrease", &self.decrease, "a fraction above 0 and below 1")?;
+        ParamError::unless((1.0..=2.0).contains(&self.floor), "floor", &self.floor, "1 to 2 segments")?;
         Ok(Classic::new(start, Reno { params: self.clone() }))
     }
 }
@@ -58,6 +51,11 @@ impl WindowLaw for Reno {
     fn cut(&mut self, event: &Congestion) -> (f64, f64) {
         let kept = event.window * self.params.decrease;
         (libm::floor(kept).max(2.0), kept.max(self.params.floor))
+    }
+
+    /// `tcp_reno_min_cwnd` of Linux 2.6.
+    fn recovery_window(&self, ssthresh: f64) -> f64 {
+        libm::floor(ssthresh / 2.0)
     }
 
     fn threshold_after_rto(&mut self, _now: Time, window: f64) -> f64 {
@@ -86,6 +84,20 @@ mod tests {
         assert_eq!((reno.ssthresh(), reno.cwnd()), (10.0, 10.75));
         reno.on_congestion(&Congestion { now: Time::ZERO, window: 1.5, signal: Signal::Loss });
         assert_eq!((reno.ssthresh(), reno.cwnd()), (2.0, 1.0));
+    }
+
+    #[test]
+    fn in_whole_segments_a_window_of_acknowledgements_adds_one_and_slow_start_takes_in_the_threshold() {
+        let mut reno = Params::default().build(Start { window: 4.0, ssthresh: 5.0 }).unwrap();
+        reno.count_whole();
+        let mut windows = || {
+            reno.on_ack(&Ack::ONE);
+            reno.cwnd()
+        };
+        assert_eq!([windows(), windows()], [5.0, 6.0]);
+        assert_eq!(std::array::from_fn(|_| windows()), [6.0, 6.0, 6.0, 6.0, 6.0, 7.0]);
+        reno.on_congestion(&Congestion { now: Time::ZERO, window: 7.0, signal: Signal::Loss });
+        assert_eq!((reno.ssthresh(), reno.cwnd(), reno.recovery_window()), (3.0, 3.0, 1.0));
     }
 
     #[test]

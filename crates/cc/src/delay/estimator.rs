@@ -1,9 +1,7 @@
 //! The queuing delay: the least of the last few delays over the least of the last minutes (RFC 6817 section 3.4.2).
 
-extern crate alloc;
 use super::DelaySample;
 use crate::{Ack, ParamError};
-use alloc::format;
 use sojourn_units::{Duration, Time};
 
 /// What delays are read from.
@@ -53,13 +51,9 @@ impl EstimatorParams {
     /// The estimator, or which parameter is out of range.
     pub fn build(&self) -> Result<Estimator, ParamError> {
         for (field, given) in [("history", self.history), ("filter", self.filter)] {
-            if !(1..=MOST as u32).contains(&given) {
-                return Err(ParamError { field, given: format!("{given}"), taken: "a whole number, 1 to 16" });
-            }
+            ParamError::unless((1..=MOST as u32).contains(&given), field, &given, "a whole number, 1 to 16")?;
         }
-        if self.tick > Duration::from_secs(1) {
-            return Err(ParamError { field: "tick", given: format!("{}", self.tick), taken: "at most 1 s" });
-        }
+        ParamError::unless(self.tick <= Duration::from_secs(1), "tick", &self.tick, "at most 1 s")?;
         Ok(Estimator {
             history: self.history as usize,
             filter: self.filter as usize,

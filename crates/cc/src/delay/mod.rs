@@ -33,11 +33,13 @@ pub trait DelayLaw {
     /// Congestion was signaled.
     fn on_congestion(&mut self, window: &mut Window, event: &Congestion);
 
+    /// The window that recovery may shrink to where it halves the rate.
+    fn recovery_window(&self, window: &Window) -> f64 {
+        window.cwnd
+    }
+
     /// The retransmission timer expired with `in_use` segments as the window.
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64);
-
-    /// The least window in segments.
-    fn least(&self) -> f64;
 }
 
 /// An [`Estimator`] and a [`DelayLaw`].
@@ -52,11 +54,6 @@ impl<L: DelayLaw> DelayBased<L> {
     /// A controller at the start of a connection.
     pub fn new(start: Start, estimator: Estimator, law: L) -> Self {
         DelayBased { window: Window { cwnd: start.window, ssthresh: start.ssthresh }, estimator, law }
-    }
-
-    /// What the delay is estimated from, and whether that had to change.
-    pub fn estimator(&self) -> &Estimator {
-        &self.estimator
     }
 
     /// The law and its state.
@@ -91,5 +88,13 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
 
     fn ssthresh(&self) -> f64 {
         self.window.ssthresh
+    }
+
+    fn recovery_window(&self) -> f64 {
+        self.law.recovery_window(&self.window)
+    }
+
+    fn delay_source(&self) -> Option<Source> {
+        Some(self.estimator.source())
     }
 }

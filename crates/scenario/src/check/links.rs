@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::path::element;
 use crate::quantity::Amount;
 use crate::written::{self, Back, Change};
+use sojourn_aqm::{AnyAqm, ParamError};
 use sojourn_units::{Duration, Rate};
 use std::collections::{HashMap, HashSet};
 
@@ -108,18 +109,18 @@ fn queue(given: Option<&written::Queue>, place: &Place<'_>, rate: Option<Rate>, 
             None => Ok(None),
         };
     };
-    let written::Queue { aqm, limit, ecn } = given.cloned().unwrap_or_default();
+    let written::Queue { aqm, limit, ecn, hints } = given.cloned().unwrap_or_default();
     if limit.is_zero() {
         return Err(Error::given(format!("{field}.queue.limit"), limit, "a limit above zero"));
     }
-    let link = sojourn_aqm::Link { rate, delay, mean_packet: packet, limit_packets: limit.in_packets(packet).max(1) };
-    if let Err(error) = aqm.build(&link) {
-        return Err(Error::given(format!("{field}.queue.{}", error.field), error.given, error.taken));
+    let queue = Queue { aqm, limit, ecn, hints };
+    match queue.on(rate, delay, packet) {
+        Ok(_) => Ok(Some(queue)),
+        Err(error) => Err(Error::given(format!("{field}.queue.{}", error.field), error.given, error.taken)),
     }
-    Ok(Some(Queue { aqm, limit, ecn }))
 }
 
-/// Changes of the rate, in order of time.
+/// Changes of the rate and of the delay, in order of time.
 fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<Vec<Change>, Error> {
     if before.is_none() && !given.is_empty() {
         return Err(Error::new(format!("{field}.changes"), "given for a link without rate, taken is beside a rate"));
@@ -127,7 +128,11 @@ fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<Vec<Ch
     let mut last: Option<Duration> = None;
     for (i, change) in given.iter().enumerate() {
         within(format!("{field}.changes[{i}].at"), change.at)?;
-        rate(format!("{field}.changes[{i}].rate"), change.rate)?;
+        if change.rate.is_none() && change.delay.is_none() {
+            return Err(Error::given(format!("{field}.changes[{i}]"), "neither", "a rate, a delay, or both"));
+        }
+        change.rate.map(|given| rate(format!("{field}.changes[{i}].rate"), given)).transpose()?;
+        change.delay.map(|given| within(format!("{field}.changes[{i}].delay"), given)).transpose()?;
         if let Some(last) = last.filter(|last| *last >= change.at) {
             return Err(Error::given(
                 format!("{field}.changes[{i}].at"),
@@ -142,12 +147,21 @@ fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<Vec<Ch
 
 impl Default for Queue {
     fn default() -> Self {
-        let written::Queue { aqm, limit, ecn } = written::Queue::default();
-        Queue { aqm, limit, ecn }
+        let written::Queue { aqm, limit, ecn, hints } = written::Queue::default();
+        Queue { aqm, limit, ecn, hints }
     }
 }
 
 impl Queue {
+    /// Its algorithm on a link that sends at `rate` over `delay`, packets of `packet` bytes on average.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn on(&self, rate: Rate, delay: Duration, packet: u32) -> Result<AnyAqm, ParamError> {
+        let limit_packets = self.limit.in_packets(packet).max(1);
+        self.aqm.build(&sojourn_aqm::Link { rate, delay, mean_packet: packet, limit_packets })
+    }
+
     /// A droptail queue with this limit.
     pub(crate) fn droptail(limit: Amount) -> Self {
         Queue { limit, ..Queue::default() }

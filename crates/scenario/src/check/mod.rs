@@ -55,7 +55,7 @@ pub struct Link {
     pub delay: Duration,
     /// Its queue; there is one exactly where there is a rate.
     pub queue: Option<Queue>,
-    /// How its rate changes, in order of time.
+    /// How its rate and its delay change, in order of time.
     pub changes: Vec<Change>,
 }
 
@@ -68,6 +68,8 @@ pub struct Queue {
     pub limit: Amount,
     /// Whether packets that can carry a mark are marked instead of dropped.
     pub ecn: bool,
+    /// Who tells it of round-trip times and of the number of flows.
+    pub hints: written::Hints,
 }
 
 /// A group of like flows.
@@ -97,13 +99,6 @@ pub struct Group {
     pub traffic: Traffic,
     /// TCP options; `None` for a flow over UDP.
     pub tcp: Option<Tcp>,
-}
-
-impl Group {
-    /// Whether its flows sample the round trip.
-    pub(crate) fn has_rtt(&self) -> bool {
-        self.tcp.is_some() || matches!(self.traffic, written::Traffic::Ping(_))
-    }
 }
 
 /// What a TCP flow is made with: a flow's own options over those of the scenario. What neither says is the profile's.
@@ -149,10 +144,7 @@ pub const MOST_FLOWS: u64 = 1_000_000;
 /// # Errors
 /// The first thing that is wrong, by the path of its field.
 pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
-    let duration = within("duration", scenario.duration)?;
-    if duration == Duration::ZERO {
-        return Err(Error::given("duration", duration, "a time above zero"));
-    }
+    let duration = above_zero("duration", scenario.duration)?;
     let warmup = within("warmup", scenario.warmup)?;
     if warmup >= duration {
         return Err(Error::given("warmup", warmup, format_args!("a time before the end of the run ({duration})")));

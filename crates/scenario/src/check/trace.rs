@@ -2,7 +2,7 @@
 
 use super::{Group, Link, Sampled, Trace, above_zero};
 use crate::error::{Error, unknown};
-use crate::written;
+use crate::written::{self, Traffic};
 use sojourn_units::Duration;
 
 /// The most samples one series may have.
@@ -26,17 +26,27 @@ pub(super) fn check(trace: &written::Trace, links: &[Link], groups: &[Group], du
         let every = every("trace.cwnd.every", given.every)?;
         made.cwnd = Some(Sampled {
             links: Vec::new(),
-            flows: find_flows("trace.cwnd.flows", &given.flows, groups, |group| group.tcp.is_some())?,
+            flows: find_flows(
+                "trace.cwnd.flows",
+                &given.flows,
+                groups,
+                &Kind { fits: |traffic| traffic.is_tcp(), named: "flows over TCP" },
+            )?,
             every,
         });
     }
     if let Some(given) = &trace.throughput {
         let every = every("trace.throughput.every", given.every)?;
         let links = find_links("trace.throughput.links", &given.links, links, false)?;
-        made.throughput = Some(Sampled { links, flows: find_flows("trace.throughput.flows", &given.flows, groups, |_| true)?, every });
+        made.throughput = Some(Sampled {
+            links,
+            flows: find_flows("trace.throughput.flows", &given.flows, groups, &Kind { fits: |_| true, named: "flows" })?,
+            every,
+        });
     }
     if let Some(given) = &trace.rtt {
-        made.rtt = find_flows("trace.rtt.flows", &given.flows, groups, Group::has_rtt)?;
+        made.rtt =
+            find_flows("trace.rtt.flows", &given.flows, groups, &Kind { fits: Traffic::comes_back, named: "flows over TCP, or ping" })?;
     }
     Ok(made)
 }
@@ -64,20 +74,26 @@ fn find_links(field: &str, patterns: &[String], links: &[Link], queues: bool) ->
     Ok(in_order(found))
 }
 
-/// The flows that the patterns mean; `traced` says which of them will do.
-fn find_flows(field: &str, patterns: &[String], groups: &[Group], traced: fn(&Group) -> bool) -> Result<Vec<u32>, Error> {
+/// Which flows will do, by what they send.
+struct Kind {
+    fits: fn(&Traffic) -> bool,
+    named: &'static str,
+}
+
+/// The flows of this kind that the patterns mean.
+fn find_flows(field: &str, patterns: &[String], groups: &[Group], kind: &Kind) -> Result<Vec<u32>, Error> {
     let mut found = Vec::new();
     for (i, pattern) in patterns.iter().enumerate() {
         let at = format!("{field}[{i}]");
         let (mut first, before) = (0, found.len());
         let (name, which) = pattern.rsplit_once('/').unwrap_or((pattern, ""));
         for group in groups {
-            let (flows, fits) = (first..first + group.count, traced(group));
+            let (flows, fits) = (first..first + group.count, (kind.fits)(&group.traffic));
             first = flows.end;
             match which.parse::<u32>() {
                 _ if pattern == "*" && fits => found.extend(flows),
                 _ if group.name != name || pattern == "*" => {}
-                _ if !fits => return Err(Error::given(at, format_args!("\"{pattern}\""), "flows over TCP")),
+                _ if !fits => return Err(Error::given(at, format_args!("\"{pattern}\""), kind.named)),
                 _ if which == "*" => found.extend(flows),
                 Ok(i) if i < group.count => found.push(flows.start + i),
                 _ => return Err(Error::given(at, format_args!("\"{pattern}\""), format_args!("{name}/0 to {name}/{}", group.count - 1))),

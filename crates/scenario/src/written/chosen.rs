@@ -22,6 +22,19 @@ pub struct Queue {
     pub limit: Amount,
     /// Whether packets that can carry a mark are marked instead of dropped; default false.
     pub ecn: bool,
+    /// Who tells it of round-trip times and of the number of flows, if it asks; default senders.
+    pub hints: Hints,
+}
+
+/// Who tells a queue of round-trip times and of the number of flows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Hints {
+    /// Senders write their smoothed RTT into data packets, and those that send are counted exactly.
+    #[default]
+    Senders,
+    /// The router finds out from headers: handshakes, time stamps and their echoes, and a sketch of the flows of each second.
+    Router,
 }
 
 /// The limit of a queue that names none.
@@ -29,7 +42,7 @@ pub(crate) const LIMIT: Amount = Amount::Packets(1000);
 
 impl Default for Queue {
     fn default() -> Self {
-        Queue { aqm: (REGISTRY[0].default)(), limit: LIMIT, ecn: false }
+        Queue { aqm: (REGISTRY[0].default)(), limit: LIMIT, ecn: false, hints: Hints::default() }
     }
 }
 
@@ -43,10 +56,13 @@ impl JsonSchema for Queue {
         let limit = json!({ "allOf": [generator.subschema_for::<Amount>()], "description": "What may wait, not counting the packet being sent.",
             "default": LIMIT });
         let ecn = json!({ "type": "boolean", "description": "Whether packets that can carry a mark are marked instead of dropped.", "default": false });
+        let hints = json!({ "allOf": [generator.subschema_for::<Hints>()],
+            "description": "Who tells it of round-trip times and of the number of flows, if it asks.", "default": Hints::default() });
         for kind in kinds(&mut schema) {
             if let Some(properties) = kind.get_mut("properties").and_then(Json::as_object_mut) {
                 properties.insert("limit".to_string(), limit.clone());
                 properties.insert("ecn".to_string(), ecn.clone());
+                properties.insert("hints".to_string(), hints.clone());
             }
         }
         unless_named(&mut schema, "aqm", "droptail");
@@ -78,9 +94,10 @@ impl<'de> Deserialize<'de> for Queue {
         let Chosen { name, mut rest } = chosen(deserializer, "aqm", Some("droptail"))?;
         let limit = rest.take("limit")?.unwrap_or(LIMIT);
         let ecn = rest.take("ecn")?.unwrap_or(false);
-        let aqm = rest.tracked(&["aqm", "limit", "ecn"], |input| AqmConfig::deserialize(&name, input).transpose());
+        let hints = rest.take("hints")?.unwrap_or_default();
+        let aqm = rest.tracked(&["aqm", "limit", "ecn", "hints"], |input| AqmConfig::deserialize(&name, input).transpose());
         let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).collect();
-        Ok(Queue { aqm: aqm?.ok_or_else(|| rest.unknown(&name, &names))?, limit, ecn })
+        Ok(Queue { aqm: aqm?.ok_or_else(|| rest.unknown(&name, &names))?, limit, ecn, hints })
     }
 }
 

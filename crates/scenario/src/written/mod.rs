@@ -4,7 +4,7 @@ mod chosen;
 mod tcp;
 mod traffic;
 
-pub use chosen::{Control, Queue};
+pub use chosen::{Control, Hints, Queue};
 pub use tcp::{Handshake, Profile, Recovery, Switched, Tcp};
 pub use traffic::{Bulk, Cbr, Loop, OnOff, Poisson, Sizes, Traffic, Transfers, Transport, Web};
 
@@ -70,7 +70,7 @@ pub struct Link {
     /// Where the way back differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Back>,
-    /// How its rate changes, in order of time.
+    /// How its rate and its delay change, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
@@ -88,19 +88,23 @@ pub struct Back {
     /// Its queue; default: droptail with 1000 packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// How its rate changes, in order of time; default: it doesn't.
+    /// How its rate and its delay change, in order of time; default: they don't.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
 
-/// A change of a link's rate.
+/// A change of a link: of its rate, of its delay, or of both.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// When, since the start of the run.
     pub at: Duration,
-    /// The rate from then on.
-    pub rate: Rate,
+    /// The rate from then on; default: as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The propagation delay from then on: the way takes another route; default: as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
 }
 
 /// A group of like flows, called name/0, name/1, ...

@@ -2,13 +2,11 @@
 //! instead of a silence of half of one (`tcp/tcp-linux.cc`, `tcp/scoreboard1.cc`).
 
 use super::receiver::SackBlocks;
-use super::sack::Board;
+use super::sack::{BELOW, Board};
 use super::sender::{Call, Outlet, Sender, State};
 use crate::packet::Packet;
 use sojourn_cc::CongestionController;
 
-/// Segments below the highest that arrived before one counts as lost: a threshold of 3, and one.
-const BELOW: u64 = 4;
 /// Segments beyond those in flight that the end of recovery allows (`tcp_max_burst`).
 const BURST: f64 = 3.0;
 
@@ -21,6 +19,8 @@ impl Sender {
             self.advance(ack, echo, call);
             self.after_timeout = repairing;
         } else {
+            self.sample_rtt(call.now.since(ack.stamp), ack.stamp, call);
+            self.end_backoff();
             self.restart_timer(call);
         }
         let lost = self.find_losses(&mut board, call);
@@ -32,6 +32,8 @@ impl Sender {
         } else if lost && self.state != State::Recovery {
             board.shrinking = self.cc.cwnd() as u64;
             self.enter_recovery(call);
+            let floor = self.cc.recovery_window();
+            self.cc.set_cwnd(floor);
             self.stop_timing();
         }
         self.fill_halving(&mut board, call);
@@ -60,11 +62,7 @@ impl Sender {
     /// After a timeout: all that is not known to have arrived is lost.
     pub(super) fn resend_all<O: Outlet>(&mut self, call: &mut Call<O>) {
         let Some(mut board) = self.board.take() else { return };
-        board.resent = 0;
-        board.lost = self.max;
-        board.again.clear();
-        board.lost_again.clear();
-        board.shrinking = 0;
+        board.lose_all(self.max);
         self.fill_halving(&mut board, call);
         self.board = Some(board);
     }
@@ -79,7 +77,7 @@ impl Sender {
             let seq = if board.lost_again.is_empty() {
                 if hole < board.lost {
                     board.resent = hole + mss;
-                    board.again.push_back((hole, self.max));
+                    board.send_again(hole, self.max);
                     hole
                 } else if self.has_more() && self.next + mss.min(self.limit() - self.next) <= edge {
                     let seq = self.next;
@@ -90,7 +88,7 @@ impl Sender {
                 }
             } else {
                 let seq = board.lost_again.remove(0);
-                board.again.push_back((seq, self.max));
+                board.send_again(seq, self.max);
                 seq
             };
             self.output(seq, call);

@@ -112,6 +112,10 @@ pub struct TcpParams {
     /// SACK as ns-2's TCP-Linux has it: what lies four segments below the highest that arrived is lost, also when it was
     /// sent again; the window in use shrinks by one on every second ACK; a timeout keeps the scoreboard.
     pub rate_halving: bool,
+    /// In ticks, a fall of the RTT raises its variation by an eighth of what a rise does (Linux's `tcp_rtt_estimator`).
+    pub linux_variation: bool,
+    /// Windows are whole numbers of segments, as in Linux.
+    pub whole_windows: bool,
     /// Grow only while the congestion window holds the sender back (RFC 7661; Linux).
     pub growth_needs_limit: bool,
     /// Appropriate byte counting (RFC 3465): the window grows with the bytes acknowledged, in slow start by at most so many
@@ -169,6 +173,8 @@ impl TcpParams {
             strict: true,
             counted_pipe: false,
             rate_halving: false,
+            linux_variation: false,
+            whole_windows: false,
             growth_needs_limit: true,
             abc: 0,
             inflight_limit: false,
@@ -217,7 +223,10 @@ impl TcpParams {
             limited_transmit: false,
             counted_pipe: false,
             rate_halving: true,
+            linux_variation: true,
+            whole_windows: true,
             growth_needs_limit: true,
+            abc: 1,
             ..Self::ns2()
         }
     }

@@ -3,6 +3,8 @@
 use super::params::{Handshake, Recovery, TcpParams};
 use super::ranges::Ranges;
 use crate::packet::{Packet, flag};
+use sojourn_cc::algorithms::rledbat;
+use sojourn_cc::{ParamError, Start};
 use sojourn_units::{Duration, Rate, Time};
 
 /// Up to three SACK blocks, the newest first (RFC 2018 section 4).
@@ -60,7 +62,9 @@ pub struct Receiver {
     recent: Vec<u64>,
     echo: bool,
     held: u32,
-    held_stamp: Time,
+    /// The stamp that the next ACK echoes, and how far the last one reached (RFC 7323 section 4.3: TS.Recent, Last.ACK.sent).
+    stamp: Time,
+    acked: u64,
     deadline: Option<Time>,
     /// What the application had read at a time since which it has been reading without a pause.
     read: (u64, Time),
@@ -68,11 +72,23 @@ pub struct Receiver {
     edge: u64,
     /// When the window will have opened so far that the sender must hear of it.
     update: Option<Time>,
+    /// What bounds the sender beside the buffer, where the controller acts at the receiver.
+    law: Option<Box<rledbat::Receiver>>,
     /// The time of this receiver's pending timer event.
     pub armed: Option<Time>,
 }
 
 impl Receiver {
+    /// The receiver of a connection with these habits.
+    ///
+    /// # Errors
+    /// A parameter of the controller is out of range.
+    pub fn new(params: &TcpParams) -> Result<Self, ParamError> {
+        let start = Start { window: params.initial_window, ssthresh: params.initial_ssthresh };
+        let law = params.control.at_receiver(start, params.mss)?.map(Box::new);
+        Ok(Receiver { law, ..Receiver::default() })
+    }
+
     /// The next byte expected.
     pub fn next(&self) -> u64 {
         self.next
@@ -89,7 +105,7 @@ impl Receiver {
 
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
-        self.beyond.memory() + self.recent.capacity() * 8
+        self.beyond.memory() + self.recent.capacity() * 8 + self.law.as_ref().map_or(0, |_| size_of::<rledbat::Receiver>())
     }
 
     /// Takes a segment that arrives at `now`; gives how many bytes became readable and the ACK to send at once, if any.
@@ -103,7 +119,8 @@ impl Receiver {
             self.echo = true;
         }
         if segment.has(flag::SYN) {
-            return (0, Some(self.ack(now, segment.stamp, segment, flag::SYN, params, pool)));
+            self.stamp = segment.stamp;
+            return (0, Some(self.ack(now, segment, flag::SYN, params, pool)));
         }
         if segment.has(flag::ACK) {
             return (0, None);
@@ -131,30 +148,37 @@ impl Receiver {
                 self.recent.insert(0, segment.seq);
             }
         }
+        if let Some(law) = &mut self.law {
+            let (sent, gap) = (segment.stamp, !self.beyond.is_empty());
+            law.on_segment(&rledbat::Segment { now: clock(now, params), sent, echoed: segment.peer, start: segment.seq, end, gap });
+        }
         self.held += 1;
-        if self.held == 1 {
-            self.held_stamp = segment.stamp;
+        // What comes beyond a gap is not echoed: an ACK that advances tells of the segment that made it advance, or of the
+        // earliest that waited for it.
+        if segment.seq <= self.acked && segment.stamp >= self.stamp {
+            self.stamp = segment.stamp;
         }
         let readable = self.next - was;
         let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.next >= end;
         if let Some(delay) = params.delayed_ack {
             let fills = self.next > end || !self.beyond.is_empty();
-            if in_order && !fills && !fin && self.held < params.ack_every {
+            // ns-2 takes a second copy of the segment that came last for a new one.
+            let waits = in_order || (!params.strict && end == was);
+            if waits && !fills && !fin && self.held < params.ack_every {
                 self.deadline = Some(self.deadline.unwrap_or(now + delay));
                 self.plan_update(now, params);
                 return (readable, None);
             }
         }
         let flags = if fin { flag::FIN } else { 0 };
-        // The earliest segment that no ACK has told of yet is echoed, whatever arrived since (RFC 7323 section 4.3).
-        (readable, Some(self.ack(now, self.held_stamp, segment, flags, params, pool)))
+        (readable, Some(self.ack(now, segment, flags, params, pool)))
     }
 
     /// The timer fires at `now`: an ACK that was delayed or tells of a wider window.
     pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpParams, pool: &mut SackPool) -> Option<Packet> {
         self.deadline()?;
         let like = Packet { flow, incarnation, ..Packet::NOTHING };
-        Some(self.ack(now, self.held_stamp, &like, 0, params, pool))
+        Some(self.ack(now, &like, 0, params, pool))
     }
 
     /// What the application has read by `now`.
@@ -163,8 +187,14 @@ impl Receiver {
         (read + rate.bytes_in(now.since(since))).min(self.next)
     }
 
-    /// What is left of the window at `now` in whole segments, for an ACK.
+    /// The window at `now` in whole segments, for an ACK: what is left of the buffer, or less where a law says so.
     fn advertise(&mut self, now: Time, params: &TcpParams) -> u16 {
+        let left = self.room(now, params);
+        self.law.as_mut().map_or(left, |law| law.advertise(self.next).min(u64::from(left)) as u16)
+    }
+
+    /// What is left of the buffer at `now` in whole segments.
+    fn room(&mut self, now: Time, params: &TcpParams) -> u16 {
         let Some(rate) = params.reader else { return u16::MAX };
         let mss = u64::from(params.mss);
         let unread = self.next - self.read_by(now, rate);
@@ -189,14 +219,15 @@ impl Receiver {
     }
 
     #[inline]
-    fn ack(&mut self, now: Time, stamp: Time, segment: &Packet, flags: u16, params: &TcpParams, pool: &mut SackPool) -> Packet {
+    fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpParams, pool: &mut SackPool) -> Packet {
         self.held = 0;
+        self.acked = self.next;
         self.deadline = None;
         let extra = if self.beyond.is_empty() || params.recovery != Recovery::Sack { 0 } else { self.sack(pool) };
         let echo = if self.echo { flag::ECE } else { 0 };
         Packet {
             seq: self.next,
-            stamp,
+            stamp: self.stamp,
             peer: clock(now, params),
             flow: segment.flow,
             extra,

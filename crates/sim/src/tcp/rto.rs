@@ -53,10 +53,13 @@ impl RttEstimator {
         let rest = if params.timestamps { tick / 2 } else { (sent.as_nanos() + phase.as_nanos()) % tick };
         let ticks = (((rtt.as_nanos() + rest) / tick) as f64).max(1.0);
         if self.srtt != 0.0 {
-            let mut delta = ticks - (self.srtt / 8.0).floor();
-            self.srtt = (self.srtt + delta).max(1.0);
-            delta = delta.abs() - (self.rttvar / 4.0).floor();
-            self.rttvar = (self.rttvar + delta).max(1.0);
+            let change = ticks - (self.srtt / 8.0).floor();
+            self.srtt = (self.srtt + change).max(1.0);
+            let mut delta = change.abs() - (self.rttvar / 4.0).floor();
+            if params.linux_variation && change < 0.0 && delta > 0.0 {
+                delta = (delta / 8.0).floor();
+            }
+            self.rttvar = (self.rttvar + delta).max(f64::from(!params.linux_variation));
         } else {
             (self.srtt, self.rttvar) = (ticks * 8.0, ticks * 2.0);
         }

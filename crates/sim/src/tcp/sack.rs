@@ -2,7 +2,18 @@
 
 use super::ranges::Ranges;
 use super::receiver::SackBlocks;
-use std::collections::VecDeque;
+
+/// Segments below the highest that arrived before one counts as lost (`rate_halving`): a threshold of 3, and one.
+pub const BELOW: u64 = 4;
+
+/// A segment that was sent again.
+#[derive(Clone, Debug)]
+struct Again {
+    seq: u64,
+    /// One past the highest byte sent then.
+    max: u64,
+    number: u64,
+}
 
 /// What is known to have arrived beyond the cumulative ACK, and what was sent again.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +27,11 @@ pub struct Board {
     pub pipe: i64,
     /// Everything below counts as lost, after a timeout or by what arrived above it (`rate_halving`).
     pub lost: u64,
-    /// What was sent again, with the byte after the last one sent then (`rate_halving`).
-    pub again: VecDeque<(u64, u64)>,
+    /// What was sent again and is not known to have arrived, in the order of sending (`rate_halving`).
+    again: Vec<Again>,
+    /// How many were sent again, and the number of the last of them that arrived (`rate_halving`).
+    count: u64,
+    arrived: u64,
     /// What was sent again and is lost again, rising (`rate_halving`).
     pub lost_again: Vec<u64>,
     /// Segments that may still be in flight while the window shrinks to its new size (`rate_halving`).
@@ -30,10 +44,23 @@ impl Board {
         self.sacked.clear();
         self.resent = 0;
         self.rescued = false;
-        self.lost = 0;
+        self.lose_all(0);
+    }
+
+    /// After a timeout: whatever is not known to have arrived below this is lost, sent again or not.
+    pub fn lose_all(&mut self, end: u64) {
+        self.resent = 0;
+        self.lost = end;
         self.again.clear();
+        (self.count, self.arrived) = (0, 0);
         self.lost_again.clear();
         self.shrinking = 0;
+    }
+
+    /// The segment at `seq` is sent again, when nothing from `max` on has been sent.
+    pub fn send_again(&mut self, seq: u64, max: u64) {
+        self.count += 1;
+        self.again.push(Again { seq, max, number: self.count });
     }
 
     /// One past the highest byte known to have arrived, 0 if none beyond the cumulative ACK.
@@ -41,21 +68,29 @@ impl Board {
         self.sacked.end()
     }
 
-    /// Marks as lost again what was sent again before something that arrived; says whether there is any.
+    /// Marks as lost again what was sent again before new data that arrived, or five or more before another that was sent
+    /// again and arrived; says whether there is any.
     pub fn find_lost_again(&mut self, una: u64) -> bool {
-        let (end, before) = (self.sacked.end(), self.lost_again.len());
-        while let Some(&(seq, then)) = self.again.front()
-            && (then < end || seq < una)
-        {
-            self.again.pop_front();
-            if seq >= una && self.gap_from(seq) == seq {
-                self.lost_again.push(seq);
-            }
-        }
-        let found = self.lost_again.len() > before;
         self.lost_again.retain(|&seq| seq >= una);
+        if self.again.is_empty() {
+            return false;
+        }
+        let sacked = &self.sacked;
+        let outstanding = |seq| seq >= una && sacked.gap_from(seq) == seq;
+        let arrived = self.again.iter().filter(|again| !outstanding(again.seq)).map(|again| again.number).max();
+        self.arrived = self.arrived.max(arrived.unwrap_or(0));
+        let (end, edge, before) = (sacked.end(), self.arrived, self.lost_again.len());
+        let lost_again = &mut self.lost_again;
+        self.again.retain(|again| {
+            let lost = again.max < end || again.number + BELOW < edge;
+            let stays = outstanding(again.seq);
+            if stays && lost {
+                lost_again.push(again.seq);
+            }
+            stays && !lost
+        });
         self.lost_again.sort_unstable();
-        found
+        self.lost_again.len() > before
     }
 
     /// Bytes thought to be in flight where whatever is lost again is known.

@@ -7,7 +7,7 @@ use super::rto::RttEstimator;
 use super::sack::Board;
 use crate::packet::{Packet, flag};
 use crate::stats::Moments;
-use sojourn_cc::{Ack, AnyController, Congestion, CongestionController, Signal, Start};
+use sojourn_cc::{Ack, AnyController, Congestion, CongestionController, Signal, Source, Start};
 use sojourn_units::{Duration, Time};
 
 /// Where a connection stands.
@@ -92,6 +92,8 @@ pub struct Sender {
     pub(super) syns: u32,
     pub(super) phase: Duration,
     pub(super) last_sent: Time,
+    /// The receiver's latest time stamp, to be echoed (RFC 7323); 0 without time stamps.
+    pub(super) peer: Time,
     pub(super) board: Option<Box<Board>>,
     /// What bounds the window where the stack measures it.
     pub(super) inflight: Option<Box<Inflight>>,
@@ -129,9 +131,12 @@ impl Sender {
     /// A closed connection of `flow`; `phase` is where in its tick the clock stands at time 0. Statistics count from `count_from` on.
     pub fn new(flow: u32, incarnation: u16, phase: Duration, count_from: Time, params: &TcpParams) -> Result<Self, sojourn_cc::ParamError> {
         let window = if params.handshake == Handshake::None { params.initial_window } else { 1.0 };
-        let start = Start { window, ssthresh: params.initial_ssthresh };
+        let mut cc = params.control.build(Start { window, ssthresh: params.initial_ssthresh })?;
+        if params.whole_windows {
+            cc.count_whole();
+        }
         Ok(Sender {
-            cc: params.control.build(start)?,
+            cc,
             rtt: RttEstimator::new(params),
             una: 0,
             next: 0,
@@ -158,6 +163,7 @@ impl Sender {
             syns: 0,
             phase,
             last_sent: Time::ZERO,
+            peer: Time::ZERO,
             inflight: params.inflight_limit.then(Box::default),
             board: (params.recovery == Recovery::Sack).then(Box::default),
             stats: SenderStats::default(),
@@ -179,6 +185,11 @@ impl Sender {
     /// One past the last byte that the application has handed over.
     pub(super) fn limit(&self) -> u64 {
         self.limit
+    }
+
+    /// What its controller reads delays from now, if it reads any.
+    pub fn delay_source(&self) -> Option<Source> {
+        self.cc.delay_source()
     }
 
     /// Bytes acknowledged.
@@ -205,7 +216,7 @@ impl Sender {
         Packet {
             seq,
             stamp: now,
-            peer: Time::ZERO,
+            peer: self.peer,
             flow: self.flow,
             extra: 0,
             size: 0,
@@ -219,6 +230,9 @@ impl Sender {
     /// An ACK arrives with its SACK blocks.
     #[inline]
     pub fn on_ack<O: Outlet>(&mut self, ack: &Packet, blocks: Option<SackBlocks>, call: &mut Call<O>) -> Progress {
+        if call.params.timestamps {
+            self.peer = self.peer.max(ack.peer);
+        }
         if ack.has(flag::SYN) {
             self.on_syn_ack(ack, call);
             return Progress::Going;
@@ -340,18 +354,22 @@ impl Sender {
         let params = call.params;
         let mss = f64::from(params.mss);
         let in_flight = (self.max - was) as f64 / mss;
+        // Other ACKs echo what was echoed before (RFC 7323 section 4.1).
+        let advances = self.una > was;
+        let after_timeout = self.last == Action::Timeout && self.una < self.recover;
         let full = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd();
         self.cc.on_ack(&Ack {
             now: call.now,
             acked: (self.una - was) as f64 / mss,
-            rtt: params.timestamps.then(|| call.now.since(ack.stamp)),
+            rtt: if params.timestamps { advances.then(|| call.now.since(ack.stamp)) } else { self.fresh_rtt },
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
-            one_way_delay: Some(ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
+            one_way_delay: (params.timestamps && advances).then(|| ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
             in_flight,
             window_limited: full && !echo,
             recovering: self.state == State::Recovery,
-            byte_limit: self.byte_limit(params),
+            after_timeout,
+            byte_limit: Self::byte_limit(params, after_timeout),
             una: self.una,
             next: self.max,
         });
@@ -359,8 +377,7 @@ impl Sender {
 
     /// How many segments an ACK may count for in slow start: after a timeout one, until what was sent before it has
     /// arrived (RFC 3465 section 2.3).
-    fn byte_limit(&self, params: &TcpParams) -> f64 {
-        let after_timeout = self.last == Action::Timeout && self.una < self.recover;
+    fn byte_limit(params: &TcpParams, after_timeout: bool) -> f64 {
         if after_timeout { f64::from(params.abc.min(1)) } else { f64::from(params.abc) }
     }
 

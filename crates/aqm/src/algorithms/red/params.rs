@@ -193,11 +193,10 @@ impl Params {
 
     fn resolve_weight(&self, ptc: f64, delay: Duration, min: f64) -> Result<f64, ParamError> {
         if let Some(burst) = self.burst {
-            let weight = burst_weight(burst, min);
-            return weight.ok_or_else(|| ParamError {
+            return tc_weight(f64::from(burst), min).ok_or_else(|| ParamError {
                 field: "burst",
                 given: alloc::format!("{burst}"),
-                taken: "so many packets that a burst from an empty queue reaches min, and fewer than a billion",
+                taken: TC_BURST,
             });
         }
         let automatic = |packets: f64| -libm::expm1(-1.0 / packets);
@@ -246,11 +245,13 @@ impl Params {
     }
 }
 
-/// The weight that tc makes of `burst`: the greatest power of 1/2 for which that many packets, coming at once to an
+/// The bursts of which [`tc_weight`] makes a weight, as half a sentence.
+pub(crate) const TC_BURST: &str = "so many packets that a burst from an empty queue reaches min, and fewer than a billion";
+
+/// The weight that tc makes of a burst: the greatest power of 1/2 for which so many packets, coming at once to an
 /// empty queue, leave the average below `min` (tc-red(8), iproute2 `tc_red_eval_ewma`); `None` if there is none.
-fn burst_weight(burst: u32, min: f64) -> Option<f64> {
-    let burst = f64::from(burst);
+pub(crate) fn tc_weight(burst: f64, min: f64) -> Option<f64> {
     let excess = burst + 1.0 - min;
     let fits = |weight: &f64| excess <= (1.0 - libm::pow(1.0 - weight, burst)) / weight;
-    (1..32).map(|log| libm::exp2(-f64::from(log))).find(fits).filter(|_| excess >= 1.0)
+    (1..32).map(|log| libm::ldexp(1.0, -log)).find(fits).filter(|_| excess >= 1.0)
 }

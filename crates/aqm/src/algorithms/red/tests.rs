@@ -107,7 +107,7 @@ fn automatic_weights_are_one_or_ten_packets_in_a_second() {
 
 #[test]
 fn burst_gives_the_weight_that_tc_gives() {
-    // tc-red(8): min 30000, avpkt 1000 and burst 55 are Wlog 9 in the kernel.
+    // tc-red(8): min 30000, avpkt 1000 and burst 55 are Wlog 5.
     let red = |burst, min| Params { min, burst: Some(burst), ..Params::default() }.resolve(&link(10, 50, 1000));
     let log = |burst, min| -red(burst, min).unwrap().weight.log2();
     for (burst, min) in [(55u32, 30.0), (20, 15.0), (100, 20.0), (5, 5.0)] {

@@ -124,10 +124,6 @@ impl DelayLaw for FlowerPlus {
         *window = Window { cwnd: 1.0, ssthresh: LEAST };
         self.settle(now);
     }
-
-    fn least(&self) -> f64 {
-        LEAST
-    }
 }
 
 #[cfg(test)]

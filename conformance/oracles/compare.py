@@ -1,14 +1,19 @@
-"""Two simulators' numbers over seeds, and the verdict on each: computed here, never written down."""
+"""Two simulators' numbers over seeds, and the verdict on each: computed here, never written down.
+
+Every judge's `explained.toml` is read and held to its word here, too.
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from .measure import jain
-from .plan import Table
+Table = dict[str, Any]
 
 # Student's t, two-sided 95 %, by degrees of freedom; past the end the normal's 1.96 is near enough (1.5 % at 30).
 _T95: tuple[float, ...] = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
@@ -18,7 +23,7 @@ _T95 += (2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2
 
 @dataclass(frozen=True)
 class Metric:
-    """What is judged: `bound` is a share of ns-2's mean, or absolute; never less than `floor` (absolute)."""
+    """What is judged: `bound` is a share of the judge's mean, or absolute; never less than `floor` (absolute)."""
 
     name: str
     bound: float
@@ -36,6 +41,9 @@ METRICS = (
     Metric("mark_rate", 0.10, floor=2e-5),
     Metric("jain", 0.02, relative=False),
 )
+# What background flows take, their goodput as a share of the link's rate, and what waits meanwhile.
+SHARES = (Metric("share", 0.05, relative=False), Metric("queue_mean", 0.10))
+_ABSOLUTE = {metric.name for metric in (*METRICS, *SHARES) if not metric.relative}
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Row:
-    """One metric of one case. `difference` and `bound` are shares of ns-2's mean unless the metric is absolute."""
+    """One metric of one case. `difference` and `bound` are shares of the judge's mean unless the metric is absolute."""
 
     case: str
     metric: str
@@ -57,6 +65,41 @@ class Row:
     difference: float
     bound: float
     verdict: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a metric of a case misses: it may be off by `most` (absolute, in the metric's unit) and no more."""
+
+    most: float
+    why: str
+    evidence: str
+
+
+def explanations(
+    path: Path, cases: Sequence[str], judged: Sequence[Metric] = METRICS
+) -> dict[tuple[str, str], Explanation]:
+    """What a judge's file of explained misses says, by (case, metric).
+
+    Raises `ValueError` for an entry without case, metric, `most` (above zero), why and evidence, for a case or a metric
+    that is not there, and for two entries on the same.
+    """
+    found: dict[tuple[str, str], Explanation] = {}
+    for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("explained", []):
+        where = f"{path.name}: explained.{entry.get('case')}.{entry.get('metric')}"
+        for key, known in (("case", cases), ("metric", [metric.name for metric in judged])):
+            if entry.get(key) not in known:
+                raise ValueError(f"{where}: {key}: given {entry.get(key)!r}, taken is one of {', '.join(known)}")
+        for key in ("why", "evidence"):
+            if not entry.get(key):
+                raise ValueError(f"{where}: {key}: given {entry.get(key)!r}, taken is a text")
+        most = entry.get("most")
+        if isinstance(most, bool) or not isinstance(most, (int, float)) or not 0.0 < most < math.inf:
+            raise ValueError(f"{where}: most: given {most!r}, taken is the largest difference, above zero")
+        if (entry["case"], entry["metric"]) in found:
+            raise ValueError(f"{where}: given twice, taken is one entry a case and metric")
+        found[entry["case"], entry["metric"]] = Explanation(float(most), entry["why"], entry["evidence"])
+    return found
 
 
 def metrics(record: Table, scenario: Table) -> dict[str, float]:
@@ -79,6 +122,12 @@ def metrics(record: Table, scenario: Table) -> dict[str, float]:
         "mark_rate": float(link["marked"]) / arrived,
         "jain": jain(goodput),
     }
+
+
+def jain(values: list[float]) -> float:
+    """Jain's index of fairness, 1/n..1; 1 where nothing was sent."""
+    squares = sum(x * x for x in values)
+    return 1.0 if squares == 0.0 else sum(values) ** 2 / (len(values) * squares)
 
 
 def estimate(values: list[float]) -> Estimate:
@@ -106,21 +155,43 @@ def verdict(metric: Metric, oracle: Estimate, ours: Estimate) -> tuple[float, fl
 
 
 def rows(
-    case: str, oracle: list[dict[str, float]], ours: list[dict[str, float]], explained: set[tuple[str, str]]
+    case: str,
+    oracle: list[dict[str, float]],
+    ours: list[dict[str, float]],
+    explained: dict[tuple[str, str], Explanation],
+    judged: Sequence[Metric] = METRICS,
 ) -> list[Row]:
-    """One row a metric; `ours` may be empty, then there is no verdict. `explained` holds (case, metric)."""
+    """One row a metric; `ours` may be empty, then there is no verdict.
+
+    A miss is "explained" where `explained` has an entry for it and it is no larger than the entry's `most`. An entry
+    for what is inside its bound is "stale": it excuses nothing any more and has to go.
+    """
     result = []
-    for metric in METRICS:
+    for metric in judged:
         theirs = estimate([x[metric.name] for x in oracle])
         if not ours:
             result.append(Row(case, metric.name, theirs, None, math.nan, metric.bound, "-"))
             continue
         mine = estimate([x[metric.name] for x in ours])
         difference, bound, said = verdict(metric, theirs, mine)
-        if said == "MISS" and (case, metric.name) in explained:
+        entry = explained.get((case, metric.name))
+        if entry is not None and said == "MISS" and abs(mine.mean - theirs.mean) <= entry.most:
             said = "explained"
+        elif entry is not None and said == "inside":
+            said = "stale"
         result.append(Row(case, metric.name, theirs, mine, difference, bound, said))
     return result
+
+
+def failed(all_rows: list[Row]) -> bool:
+    """Whether a verdict has to be seen to: a miss that is not explained, or an explanation of what does not miss."""
+    return any(row.verdict in ("MISS", "stale") for row in all_rows)
+
+
+def summary(all_rows: list[Row]) -> str:
+    """How often each verdict was given."""
+    said = [row.verdict for row in all_rows]
+    return ", ".join(f"{said.count(x)} {x}" for x in dict.fromkeys(said))
 
 
 def _show(value: Estimate | None) -> str:
@@ -129,12 +200,12 @@ def _show(value: Estimate | None) -> str:
     return f"{value.mean:.6g} ± {value.half:.2g}"
 
 
-def table(all_rows: list[Row]) -> str:
-    """The rows as text, in columns."""
-    head = ("case", "metric", "ns-2", "Sojourn", "difference", "bound", "verdict")
+def table(all_rows: list[Row], judge: str) -> str:
+    """The rows as text, in columns; `judge` is the other simulator's name."""
+    head = ("case", "metric", judge, "Sojourn", "difference", "bound", "verdict")
     body = []
     for row in all_rows:
-        absolute = row.metric == "jain" or row.oracle.mean == 0.0
+        absolute = row.metric in _ABSOLUTE or row.oracle.mean == 0.0
         difference = f"{row.difference:+.4f}" if absolute else f"{100 * row.difference:+.2f} %"
         difference = "-" if row.ours is None else difference
         bound = f"{row.bound:.4g}" if absolute else f"{100 * row.bound:.3g} %"
@@ -144,11 +215,11 @@ def table(all_rows: list[Row]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def as_data(row: Row) -> dict[str, Any]:
-    """A row for JSON."""
+def as_data(row: Row, judge: str) -> dict[str, Any]:
+    """A row for JSON; `judge` is the other simulator's name."""
     ours = None if row.ours is None else [row.ours.mean, row.ours.half]
     oracle = [row.oracle.mean, row.oracle.half]
-    return {"case": row.case, "metric": row.metric, "ns2": oracle, "sojourn": ours} | {
+    return {"case": row.case, "metric": row.metric, judge: oracle, "sojourn": ours} | {
         "difference": row.difference,
         "bound": row.bound,
         "verdict": row.verdict,

@@ -1,0 +1,327 @@
+//! rLEDBAT (RFC 9840): LEDBAT++ where data arrive. The sender is an ordinary one, CUBIC of RFC 9438; the receiver measures
+//! the delay from its own stamps, sees what was sent again, and bounds the sender by the window that it advertises.
+//!
+//! The law is that of `ledbat++`, the very code, fed with what a receiver knows. Against the RFC: windows are whole
+//! segments, so no scale of the window rounds them (section 4.1.2), and while something is missing the edge stays, so that
+//! duplicate acknowledgements are known by their equal window.
+
+use super::{cubic, ledbatpp};
+use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, EstimatorParams, ParamError, Signal, Source, Start};
+use sojourn_units::{Duration, Time};
+
+/// Parameters of the law.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// How long packets are to wait; default 60 ms, as LEDBAT++.
+    pub target: Duration,
+    /// Segments taken per round trip and window for a delay of twice the target, above 0; default 1, as LEDBAT++.
+    pub decrease: f64,
+    /// Whether to step back periodically; default true, as LEDBAT++.
+    pub slowdown: bool,
+    /// How the queuing delay is estimated; default from the round trip as the receiver sees it (section 4.2.1).
+    pub delay: EstimatorParams,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let ledbatpp::Params { target, decrease, slowdown, .. } = ledbatpp::Params::default();
+        let delay = EstimatorParams { source: Source::RoundTrip, ..EstimatorParams::default() };
+        Params { target, decrease, slowdown, delay }
+    }
+}
+
+impl Params {
+    fn law(&self, start: Start) -> Result<DelayBased<ledbatpp::LedbatPp>, ParamError> {
+        let Params { target, decrease, slowdown, delay } = self.clone();
+        ledbatpp::Params { target, decrease, slowdown, delay }.build(start)
+    }
+
+    /// The sender's controller, or which parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Classic<cubic::Cubic>, ParamError> {
+        self.law(start)?;
+        cubic::Params::default().build(start)
+    }
+
+    /// What the receiver runs, where a full segment has `mss` bytes; or which parameter is out of range.
+    pub fn receiver(&self, start: Start, mss: u32) -> Result<Receiver, ParamError> {
+        Ok(Receiver {
+            law: self.law(start)?,
+            mss: u64::from(mss.max(1)),
+            edge: 0,
+            highest: (0, Time::ZERO),
+            echoed: Time::ZERO,
+            srtt: Duration::ZERO,
+            round: Round { since: Time::ZERO, received: 0, window: start.window },
+            received: 0,
+            limited: true,
+            fresh: 0,
+            patient_until: Time::ZERO,
+        })
+    }
+}
+
+/// A data segment that arrived. Sequence numbers are bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// When it arrived, by the receiver's clock.
+    pub now: Time,
+    /// When it was sent, by the sender's clock: its TSval.
+    pub sent: Time,
+    /// What it echoes of the receiver's stamps: its TSecr; time 0 where it echoes none.
+    pub echoed: Time,
+    /// Its first byte.
+    pub start: u64,
+    /// The byte after its last.
+    pub end: u64,
+    /// Whether something is missing ahead of what has arrived.
+    pub gap: bool,
+}
+
+/// A round trip as the receiver sees it: from an acknowledgement to the first segment that was sent after it came.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    since: Time,
+    /// Bytes received when it began.
+    received: u64,
+    /// The window at its beginning, in segments.
+    window: f64,
+}
+
+/// The receiver's side of one connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    law: DelayBased<ledbatpp::LedbatPp>,
+    mss: u64,
+    /// One past the last byte that the sender was ever told it may send.
+    edge: u64,
+    /// The end of the highest data that arrived, and when its segment was sent: RCV.HGH and TSV.HGH of section 4.3.
+    highest: (u64, Time),
+    /// The latest of its own stamps that came back.
+    echoed: Time,
+    srtt: Duration,
+    round: Round,
+    /// Bytes that arrived, again or not.
+    received: u64,
+    /// Whether the window bounded the sender in the last round.
+    limited: bool,
+    /// Bytes that arrived for the first time since the last sample.
+    fresh: u64,
+    /// A loss before then belongs to the round trip that was answered already.
+    patient_until: Time,
+}
+
+impl Receiver {
+    /// The window that the law allows, in segments.
+    pub fn window(&self) -> f64 {
+        self.law.cwnd()
+    }
+
+    /// A segment with data arrived.
+    pub fn on_segment(&mut self, segment: &Segment) {
+        self.received += segment.end - segment.start;
+        let (highest, sent) = self.highest;
+        if segment.end > highest {
+            self.fresh += segment.end - segment.start.max(highest);
+            self.highest = (segment.end, segment.sent);
+        } else if segment.sent > sent {
+            // rfc9840#4.3: sent after what lies beyond it, so sent again.
+            self.on_retransmission(segment.now);
+        }
+        // rfc9840#4.2.1: of the segments that echo one stamp, the first tells of the round trip.
+        if segment.echoed > self.echoed {
+            self.echoed = segment.echoed;
+            self.sample(segment);
+        }
+    }
+
+    /// At most once a round trip (section 4.3).
+    fn on_retransmission(&mut self, now: Time) {
+        if now < self.patient_until {
+            return;
+        }
+        self.patient_until = now + self.srtt;
+        self.law.on_congestion(&Congestion { now, window: self.law.cwnd(), signal: Signal::Loss });
+    }
+
+    fn sample(&mut self, segment: &Segment) {
+        let Segment { now, sent, echoed, gap, .. } = *segment;
+        let rtt = now.since(echoed);
+        // RFC 6298 rules 2.2 and 2.3.
+        let seven = self.srtt * 7;
+        self.srtt = if self.srtt == Duration::ZERO { rtt } else { Duration::from_nanos((seven + rtt).as_nanos() / 8) };
+        if echoed >= self.round.since {
+            // rfc7661#4.3: a sender that uses less than half of its window is not held back by it.
+            self.limited = (self.received - self.round.received) as f64 >= 0.5 * self.round.window * self.mss as f64;
+            self.round = Round { since: now, received: self.received, window: self.law.cwnd() };
+        }
+        let acked = core::mem::take(&mut self.fresh) as f64 / self.mss as f64;
+        self.law.on_ack(&Ack {
+            now,
+            acked,
+            rtt: Some(rtt),
+            srtt: self.srtt,
+            rtt_min: rtt,
+            one_way_delay: Some(now.as_nanos() as i64 - sent.as_nanos() as i64),
+            in_flight: self.law.cwnd(),
+            window_limited: self.limited,
+            recovering: gap,
+            after_timeout: false,
+            byte_limit: 0.0,
+            una: self.highest.0,
+            next: self.edge,
+        });
+    }
+
+    /// The window to advertise beside the acknowledgement number `next`, in segments. The right edge never moves back
+    /// (section 4.1.1): a window that shrank is shown as data arrive.
+    pub fn advertise(&mut self, next: u64) -> u64 {
+        let wanted = next + self.law.cwnd() as u64 * self.mss;
+        let segments = self.edge.max(wanted).saturating_sub(next).div_ceil(self.mss);
+        self.edge = next + segments * self.mss;
+        segments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    const MSS: u64 = 1000;
+    const START: Start = Start { window: 10.0, ssthresh: 1e9 };
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    /// A receiver without slow start and slowdowns.
+    fn receiver(window: f64) -> Receiver {
+        let params = Params { slowdown: false, ..Params::default() };
+        params.receiver(Start { window, ssthresh: window }, MSS as u32).unwrap()
+    }
+
+    fn segment(now: u64, rtt: u64, number: u64) -> Segment {
+        let (start, end) = (number * MSS, (number + 1) * MSS);
+        // Sent half way of the round trip, by a clock an hour ahead.
+        Segment { now: at(now), sent: at(3_600_000 + now - rtt / 2), echoed: at(now - rtt), start, end, gap: false }
+    }
+
+    /// Rounds of full windows whose segments each echo a stamp of their own; the windows advertised after each.
+    fn rounds(receiver: &mut Receiver, (from, number): (u64, u64), rtt: u64, rounds: u64) -> Vec<u64> {
+        let mut number = number;
+        (0..rounds)
+            .map(|round| {
+                let count = receiver.window() as u64;
+                for i in 0..count {
+                    receiver.on_segment(&segment(from + round * rtt + i * rtt / count, rtt, number));
+                    number += 1;
+                }
+                receiver.advertise(number * MSS)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_window_grows_by_the_gain_of_the_base_delay_while_nobody_waits() {
+        // 100 ms: half a segment a round trip.
+        let windows = rounds(&mut receiver(20.0), (1000, 0), 100, 20);
+        assert!((29..=30).contains(&windows[19]), "{windows:?}");
+    }
+
+    #[test]
+    fn a_window_that_shrinks_takes_back_nothing_that_was_offered() {
+        let mut receiver = receiver(40.0);
+        rounds(&mut receiver, (1000, 0), 100, 2);
+        let (mut next, mut edge) = (receiver.highest.0 / MSS, receiver.edge);
+        let mut seen = Vec::new();
+        for i in 0..200 {
+            receiver.on_segment(&segment(2000 + i, 220, next));
+            next += 1;
+            let segments = receiver.advertise(next * MSS);
+            assert!(next * MSS + segments * MSS >= edge, "the edge moved back");
+            edge = next * MSS + segments * MSS;
+            seen.push(segments);
+        }
+        assert!(seen[0] >= 39 && *seen.last().unwrap() < 5, "{seen:?}");
+        assert!(seen.windows(2).all(|pair| pair[1] + 1 >= pair[0]), "by a segment for each that came: {seen:?}");
+    }
+
+    #[test]
+    fn the_first_segment_that_echoes_a_stamp_tells_of_the_round_trip_and_the_others_do_not() {
+        let mut receiver = receiver(20.0);
+        receiver.on_segment(&segment(1000, 100, 0));
+        // The same echo, much later: the sender had nothing to send in between.
+        receiver.on_segment(&Segment { now: at(9000), ..segment(1000, 100, 1) });
+        assert_eq!(receiver.srtt, Duration::from_millis(100));
+        assert_eq!(receiver.fresh, MSS);
+    }
+
+    #[test]
+    fn what_was_sent_again_halves_once_a_round_trip_and_what_was_only_overtaken_does_not() {
+        let mut receiver = receiver(32.0);
+        rounds(&mut receiver, (1000, 0), 100, 1);
+        let next = receiver.highest.0 / MSS;
+        // Segment `next` is overtaken by the one after it: sent earlier, arrived later.
+        receiver.on_segment(&segment(2000, 100, next + 1));
+        receiver.on_segment(&Segment { sent: at(3_601_900), ..segment(2001, 100, next) });
+        assert!(receiver.window() > 31.0);
+        // Sent again: below the highest, stamped after it.
+        let before = receiver.window();
+        receiver.on_segment(&segment(2100, 100, next - 3));
+        assert!((receiver.window() - before / 2.0).abs() < 0.1, "{before} {}", receiver.window());
+        let halved = receiver.window();
+        receiver.on_segment(&segment(2150, 100, next - 2));
+        assert!(receiver.window() >= halved, "the same round trip");
+        receiver.on_segment(&segment(2300, 100, next - 1));
+        assert!((receiver.window() - halved / 2.0).abs() < 0.1, "a later one");
+    }
+
+    #[test]
+    fn a_window_that_the_sender_does_not_use_does_not_grow() {
+        let mut receiver = receiver(20.0);
+        for i in 0..500 {
+            receiver.on_segment(&segment(1000 + 25 * i, 100, i));
+        }
+        assert!(receiver.window() < 21.0, "{}", receiver.window());
+    }
+
+    #[test]
+    fn it_steps_back_for_a_tenth_of_the_time_at_most() {
+        let mut receiver = Params::default().receiver(Start { window: 10.0, ssthresh: 32.0 }, MSS as u32).unwrap();
+        let (mut number, mut least) = (0, 0);
+        for round in 0..2000 {
+            for _ in 0..receiver.window() as u64 {
+                receiver.on_segment(&segment(1000 + 100 * round, 100, number));
+                number += 1;
+            }
+            least += u64::from(receiver.window() <= 2.0);
+        }
+        assert!(least > 10 && least < 200, "{least}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_segments_leave_a_window_that_is_finite_and_an_edge_that_does_not_move_back(
+            segments in prop::collection::vec((any::<u64>(), any::<u64>(), 0u64..1 << 40, 0u64..100, any::<bool>()), 1..300)
+        ) {
+            let mut receiver = Params::default().receiver(START, MSS as u32).unwrap();
+            let (mut now, mut next, mut edge) = (0, 0, 0);
+            for (sent, echoed, gap, number, missing) in segments {
+                now += gap;
+                let (start, end) = (next + number * MSS, next + (number + 1) * MSS);
+                let (sent, echoed) = (Time::from_nanos(sent), Time::from_nanos(echoed));
+                receiver.on_segment(&Segment { now: Time::from_nanos(now), sent, echoed, start, end, gap: missing });
+                if number == 0 {
+                    next = end;
+                }
+                prop_assert!(receiver.window().is_finite() && receiver.window() >= 1.0);
+                let segments = receiver.advertise(next);
+                prop_assert!(segments >= 1 && next + segments * MSS >= edge);
+                edge = next + segments * MSS;
+            }
+        }
+    }
+}

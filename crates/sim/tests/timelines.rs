@@ -1,0 +1,143 @@
+//! Packet for packet as ns-2.35 sends: one flow whose packets are lost at given places, beside what ns-2 sent then.
+//!
+//! The files in `conformance/oracles/ns2/stored/timelines` say which agent, for how long, which transmissions were lost (counted
+//! from 0) and which packets were sent in which order; `python -m conformance.oracles.ns2.timelines` makes them.
+
+use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Plugin, Verdict};
+use sojourn_cc::{
+    CcConfig,
+    algorithms::{cubic, tcp_lp},
+};
+use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
+use sojourn_units::{Duration, Rate, Stream, Time};
+
+/// Loses the transmissions of a list.
+#[derive(Clone)]
+struct Lossy {
+    lost: Vec<u64>,
+    seen: u64,
+}
+
+impl Plugin for Lossy {
+    fn boxed_clone(&self) -> Box<dyn Plugin> {
+        Box::new(self.clone())
+    }
+}
+
+impl Aqm for Lossy {
+    fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
+        self.seen += 1;
+        if self.lost.binary_search(&(self.seen - 1)).is_ok() { Verdict::Drop } else { Verdict::Pass }
+    }
+}
+
+/// The packets sent, as ns-2 numbers them: a SYN is packet 0.
+struct Sent {
+    mss: u64,
+    first: u64,
+    packets: Vec<u64>,
+}
+
+impl Observer for Sent {
+    fn on_send(&mut self, _: Time, packet: &Packet) {
+        if !packet.has(flag::BACK) {
+            let number = if packet.has(flag::SYN) { 0 } else { packet.seq / self.mss + self.first };
+            self.packets.push(number);
+        }
+    }
+}
+
+fn agent(name: &str) -> TcpParams {
+    let mut tcp = match name {
+        "linux-reno" | "linux-cubic" | "linux-lp" => TcpParams { handshake: Handshake::None, ..TcpParams::ns2_linux() },
+        // A fine clock, since where in its tick ns-2's stands is drawn there.
+        _ => TcpParams { handshake: Handshake::OneWay, tick: Duration::from_micros(100), ..TcpParams::ns2() },
+    };
+    match name {
+        "reno" => tcp.recovery = Recovery::Reno,
+        "newreno" => tcp.recovery = Recovery::NewReno,
+        "linux-lp" => tcp.control = CcConfig::TcpLp(tcp_lp::Params { variant: tcp_lp::Variant::Linux, ..tcp_lp::Params::default() }),
+        "linux-cubic" => {
+            tcp.control = CcConfig::Cubic(cubic::Params { version: cubic::Version::V21, ..cubic::Params::default() });
+        }
+        _ => tcp.recovery = Recovery::Sack,
+    }
+    TcpParams { mss: 1460, header: 40, window: 100_000, initial_ssthresh: 100_000.0, ..tcp }
+}
+
+fn link(name: &str, megabits: u64, lost: Vec<u64>) -> LinkConfig {
+    let aqm = AnyAqm::Custom(Box::new(Lossy { lost, seen: 0 }));
+    LinkConfig {
+        name: name.into(),
+        rate: Rate::from_bps(megabits * 1_000_000),
+        delay: Duration::from_micros(53_370),
+        door: Admission::new(aqm, Limit::Packets(1_000_000), false, Stream::named(1, name)),
+        changes: Vec::new(),
+        delays: Vec::new(),
+        measure: Measure::Moments,
+        hints: Hints::Senders,
+    }
+}
+
+fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
+    let tcp = agent(name);
+    let sent = Sent { mss: u64::from(tcp.mss), first: u64::from(tcp.handshake != Handshake::None), packets: Vec::new() };
+    let config = WorldConfig {
+        seed: 1,
+        end: Time::ZERO + Duration::from_secs_f64(seconds),
+        links: vec![link("there", 100, lost), link("back", 1_000_000, Vec::new())],
+        stacks: vec![tcp],
+        flows: vec![FlowConfig {
+            name: "flow".into(),
+            group: 0,
+            forward: vec![0],
+            back: vec![1],
+            transport: Transport::Tcp(0),
+            source: Source::Bulk { size: None },
+            // Off the milliseconds that TCP-Linux's clock counts.
+            start: Time::from_nanos(37_000),
+            stop: Time::NEVER,
+        }],
+        ..Default::default()
+    };
+    let mut world = World::watched(config, sent).unwrap();
+    world.finish().unwrap();
+    world.observer.packets
+}
+
+/// "3-5 4 6" as 3 4 5 4 6.
+fn numbers(text: &str) -> Vec<u64> {
+    let range = |word: &str| -> (u64, u64) {
+        let (from, to) = word.split_once('-').unwrap_or((word, word));
+        (from.parse().unwrap(), to.parse().unwrap())
+    };
+    text.split_whitespace().map(range).flat_map(|(from, to)| from..=to).collect()
+}
+
+#[test]
+fn the_agents_send_what_ns2_sends() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/oracles/ns2/stored/timelines");
+    let (mut played, mut wrong) = (0, Vec::new());
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("no {name}")).trim();
+        let (name, lost, theirs) = (field("agent "), numbers(field("lost ")), numbers(field("sent ")));
+        let ours = send(name, field("seconds ").parse().unwrap(), lost.clone());
+        let same = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+        // The last round trip may lie on either side of the end.
+        let end = theirs.len().saturating_sub(1);
+        if same < end || ours.len().abs_diff(theirs.len()) > 1 {
+            wrong.push(format!(
+                "{name}: of {} packets the first {same} are the same, with {} lost; then ns-2 sends {:?}, we {:?}",
+                theirs.len(),
+                lost.partition_point(|&at| at < same as u64),
+                &theirs[same..(same + 5).min(theirs.len())],
+                &ours[same..(same + 5).min(ours.len())],
+            ));
+        }
+        played += 1;
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(played >= 5, "{played} timelines");
+}
