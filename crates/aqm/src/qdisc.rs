@@ -383,7 +383,7 @@ fn view(now: Time, packet: &impl Packet) -> Arrival {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Needs, Plugin};
+    use crate::Needs;
     use std::vec::Vec;
 
     /// Answers from a script: one verdict for each arrival, one for each departure.
@@ -406,12 +406,6 @@ mod tests {
         }
         fn needs(&self) -> Needs {
             self.needs
-        }
-    }
-
-    impl Plugin for Scripted {
-        fn boxed_clone(&self) -> Box<dyn Plugin> {
-            Box::new(self.clone())
         }
     }
 

@@ -22,6 +22,12 @@ pub trait Plugin: Aqm + Send + Sync {
     fn boxed_clone(&self) -> Box<dyn Plugin>;
 }
 
+impl<T: Aqm + Clone + Send + Sync + 'static> Plugin for T {
+    fn boxed_clone(&self) -> Box<dyn Plugin> {
+        Box::new(self.clone())
+    }
+}
+
 impl Clone for Box<dyn Plugin> {
     fn clone(&self) -> Self {
         self.boxed_clone()

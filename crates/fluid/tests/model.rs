@@ -111,12 +111,6 @@ impl sojourn_aqm::Aqm for Held {
     }
 }
 
-impl sojourn_aqm::Plugin for Held {
-    fn boxed_clone(&self) -> Box<dyn sojourn_aqm::Plugin> {
-        Box::new(self.clone())
-    }
-}
-
 impl Held {
     fn control(&self) -> Control {
         Control::law(sojourn_aqm::AnyAqm::Custom(Box::new(self.clone())))

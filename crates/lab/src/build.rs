@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::recorder::Recorder;
-use sojourn_aqm::{Admission, AnyAqm, AqmConfig, Bernoulli, Law, Limit, Plugin, Sampled};
+use sojourn_aqm::{Admission, AnyAqm, AqmConfig, Bernoulli, Law, Limit, Sampled};
 use sojourn_scenario::plan::{Link, Plan};
 use sojourn_scenario::{Amount, check, written};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
@@ -41,45 +41,14 @@ impl Law for Boxed {
     fn needs(&self) -> sojourn_aqm::Needs {
         sojourn_aqm::Needs { departures: true, ..self.0.needs() }
     }
-}
-
-/// An external law on a queue.
-#[derive(Clone)]
-struct External(Sampled<Boxed, Bernoulli>);
-
-impl Plugin for External {
-    fn boxed_clone(&self) -> Box<dyn Plugin> {
-        Box::new(self.clone())
-    }
-}
-
-impl sojourn_aqm::Aqm for External {
-    fn on_enqueue(&mut self, arrival: &sojourn_aqm::Arrival, backlog: &sojourn_aqm::Backlog, random: &mut Stream) -> sojourn_aqm::Verdict {
-        self.0.on_enqueue(arrival, backlog, random)
-    }
-    fn on_dequeue(&mut self, departure: &sojourn_aqm::Arrival, sojourn: Duration, backlog: &sojourn_aqm::Backlog) -> sojourn_aqm::Verdict {
-        self.0.on_dequeue(departure, sojourn, backlog)
-    }
-    fn update_interval(&self) -> Option<Duration> {
-        self.0.update_interval()
-    }
-    fn on_update(&mut self, now: Time, backlog: &sojourn_aqm::Backlog) {
-        self.0.on_update(now, backlog);
-    }
-    fn needs(&self) -> sojourn_aqm::Needs {
-        self.0.needs()
-    }
-    fn probability(&self) -> sojourn_units::Probability {
-        self.0.probability()
-    }
-    fn law(&mut self) -> Option<&mut dyn Law> {
-        self.0.law()
+    fn first_step(&self) -> Time {
+        self.0.first_step()
     }
 }
 
 /// A law from outside as an algorithm.
 pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
-    AnyAqm::Custom(Box::new(External(Sampled::new(Boxed(law), Bernoulli))))
+    AnyAqm::Custom(Box::new(Sampled::new(Boxed(law), Bernoulli)))
 }
 
 /// Builds the world of a plan.
@@ -303,11 +272,8 @@ fn stack(tcp: &check::Tcp) -> TcpParams {
     p.delayed_ack = match o.delayed_ack {
         None => p.delayed_ack,
         Some(written::Switched::Off) => None,
-        Some(written::Switched::On) => Some(p.delayed_ack.unwrap_or(match tcp.profile {
-            written::Profile::Ns2 | written::Profile::Ns2Linux | written::Profile::Freebsd => Duration::from_millis(100),
-            written::Profile::Linux => Duration::from_millis(40),
-            written::Profile::Rfc => Duration::from_millis(200),
-        })),
+        // ns-2's receivers acknowledge at once unless told otherwise, and wait 100 ms then (`interval_`).
+        Some(written::Switched::On) => p.delayed_ack.or(Some(Duration::from_millis(100))),
         Some(written::Switched::Time(time)) => Some(time),
     };
     p

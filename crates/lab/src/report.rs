@@ -75,14 +75,18 @@ fn one_link(link: &sojourn_sim::Link, span: f64) -> Link {
 fn all_flows(plan: &Plan, world: &World<Recorder>, span: f64) -> Vec<Flow> {
     let reports: Vec<FlowReport> = world.flows().collect();
     let mut plain = reports.iter().filter(|report| report.session.is_none());
-    let mut sessions = 0;
+    let mut connections: Vec<Vec<&FlowReport>> = Vec::new();
+    for report in &reports {
+        if let Some(session) = report.session {
+            let wanted = connections.len().max(session as usize + 1);
+            connections.resize(wanted, Vec::new());
+            connections[session as usize].push(report);
+        }
+    }
+    let mut sessions = connections.into_iter();
     let flows = plan.flows.iter().map(|flow| {
-        let parts: Vec<&FlowReport> = if crate::run::is_session(flow) {
-            sessions += 1;
-            reports.iter().filter(|report| report.session == Some(sessions - 1)).collect()
-        } else {
-            plain.next().into_iter().collect()
-        };
+        let parts: Vec<&FlowReport> =
+            if crate::run::is_session(flow) { sessions.next().unwrap_or_default() } else { plain.next().into_iter().collect() };
         let count = |value: fn(&FlowReport) -> u64| parts.iter().map(|part| value(part)).sum::<u64>();
         let rtts: Vec<_> = parts.iter().map(|part| part.sender.rtt).filter(|rtt| rtt.count() > 0).collect();
         let samples: f64 = rtts.iter().map(|rtt| rtt.count() as f64).sum();

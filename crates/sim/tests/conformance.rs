@@ -20,7 +20,7 @@
 //! CWR, `(lost)` and `(marked)` are what the script does to it. The window is the one after the line's event, in segments.
 //! `SOJOURN_BLESS=1` writes the timelines anew; read what changed against the RFC that the script names.
 
-use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Plugin, Verdict};
+use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Verdict};
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
 use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
 use sojourn_units::{Duration, Rate, Stream, Time, parse_duration, parse_rate};
@@ -38,12 +38,6 @@ struct Fate {
 
 #[derive(Clone)]
 struct Scripted(Arc<Mutex<Fate>>);
-
-impl Plugin for Scripted {
-    fn boxed_clone(&self) -> Box<dyn Plugin> {
-        Box::new(self.clone())
-    }
-}
 
 impl Aqm for Scripted {
     fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {

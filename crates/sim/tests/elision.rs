@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sojourn_aqm::algorithms::{pd, red};
-use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Needs, Plugin, Verdict};
+use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Needs, Verdict};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
 use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
@@ -11,12 +11,6 @@ use sojourn_units::{Duration, Rate, Stream, Time};
 /// Drops at the head what waited too long, as CoDel would: its link must keep its packets.
 #[derive(Clone)]
 struct HeadDrop(u32);
-
-impl Plugin for HeadDrop {
-    fn boxed_clone(&self) -> Box<dyn Plugin> {
-        Box::new(self.clone())
-    }
-}
 
 impl Aqm for HeadDrop {
     fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
@@ -131,7 +125,10 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
         if flow.access > 0 {
             let rate = [None, None, Some(3_000_000), Some(400_000)][usize::from(flow.access)];
             for (way, side) in [(&mut forward, "there"), (&mut back, "back")] {
-                links.push(link(format!("access{number}{side}"), rate, flow.delay, 0, seed));
+                let mut access = link(format!("access{number}{side}"), rate, flow.delay, 0, seed);
+                // Every other flow's are lanes.
+                access.measure = if number % 2 == 1 { Measure::Counts } else { Measure::All };
+                links.push(access);
                 way.insert(if side == "there" { 0 } else { way.len() }, links.len() as u32 - 1);
             }
         }
@@ -202,6 +199,25 @@ proptest! {
         let differ: Vec<_> = elided.iter().zip(&evented).filter(|(elided, evented)| elided != evented).collect();
         prop_assert!(differ.is_empty(), "elided, then with every event: {differ:#?}");
         prop_assert_eq!(elided.len(), evented.len());
+    }
+
+    #[test]
+    fn lanes_do_what_links_do(
+        flows in prop::collection::vec(made(), 2..10),
+        half in prop::collection::vec(0u8..4, 1..4),
+        seed in 0u64..1_000,
+    ) {
+        let aqms: Vec<u8> = half.iter().chain(half.iter().rev()).copied().collect();
+        let with = |measure: Measure| {
+            let mut config = world(&flows, &aqms, seed, false);
+            let cores = aqms.len();
+            config.links[cores..].iter_mut().for_each(|access| access.measure = measure);
+            let mut said = measured(World::new(config).unwrap()).unwrap();
+            // A lane is not among the links that tell.
+            said.retain(|line| !line.starts_with("access"));
+            said
+        };
+        prop_assert_eq!(with(Measure::Counts), with(Measure::All));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Links that keep their packets against links whose departures are foretold, and what queues are told by senders or find
 //! out from headers.
 
-use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Link, Needs, Plugin, Verdict};
+use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Link, Needs, Verdict};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
 use sojourn_sim::{BuildError, FlowConfig, Hints, LinkConfig, LinkStats, Measure, Observer, Packet, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
@@ -46,12 +46,6 @@ impl Aqm for Idle {
     }
     fn needs(&self) -> Needs {
         self.needs
-    }
-}
-
-impl Plugin for Idle {
-    fn boxed_clone(&self) -> Box<dyn Plugin> {
-        Box::new(self.clone())
     }
 }
 

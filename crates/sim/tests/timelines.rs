@@ -3,7 +3,7 @@
 //! The files in `conformance/oracles/ns2/stored/timelines` say which agent, for how long, which transmissions were lost (counted
 //! from 0) and which packets were sent in which order; `python -m conformance.oracles.ns2.timelines` makes them.
 
-use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Plugin, Verdict};
+use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Verdict};
 use sojourn_cc::{
     CcConfig,
     algorithms::{cubic, tcp_lp},
@@ -17,12 +17,6 @@ use sojourn_units::{Duration, Rate, Stream, Time};
 struct Lossy {
     lost: Vec<u64>,
     seen: u64,
-}
-
-impl Plugin for Lossy {
-    fn boxed_clone(&self) -> Box<dyn Plugin> {
-        Box::new(self.clone())
-    }
 }
 
 impl Aqm for Lossy {

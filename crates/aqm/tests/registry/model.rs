@@ -5,7 +5,7 @@ use crate::knobs;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Entry, Limit, Needs, Plugin, REGISTRY, Verdict};
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Entry, Limit, Needs, REGISTRY, Verdict};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// One thing that happens to a queue, `gap` nanoseconds after the last.
@@ -165,12 +165,6 @@ impl Aqm for Shown {
     }
     fn probability(&self) -> Probability {
         self.0.probability()
-    }
-}
-
-impl Plugin for Shown {
-    fn boxed_clone(&self) -> Box<dyn Plugin> {
-        Box::new(self.clone())
     }
 }
 
