@@ -86,7 +86,7 @@ fn keys_and_names_that_nobody_knows() {
     let old = "delay = \"10 ms\"\nq";
     let expected = format!("links.up: given key \"dealy\", taken is one of {keys}; did you mean \"delay\"?");
     says(old, "dealy = \"10 ms\"\nq", "[[links]]", &expected);
-    let expected = "links.up.queue: given key \"limits\", taken is one of aqm, limit, ecn; did you mean \"limit\"?";
+    let expected = "links.up.queue: given key \"limits\", taken is one of aqm, limit, ecn, hints; did you mean \"limit\"?";
     says("limit =", "limits =", "{ aqm", expected);
     let names: Vec<&str> = sojourn_aqm::REGISTRY.iter().map(|entry| entry.name).collect();
     let expected = format!("links.up.queue.aqm: given \"drptail\", taken is one of {}; did you mean \"droptail\"?", names.join(", "));
