@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from sojourn.analysis import cascade
 from sojourn.analysis.cascade import Cascade, OperatingPoint, Pid
-from sojourn.analysis.loops import is_stable, margins, poles_of_closed, rational, response, step
+from sojourn.analysis.loops import poles_of_closed, rational, response, step
+from sojourn.analysis.margins import margins
 from sojourn.analysis.transient import transient
 from sojourn.cli import main
 from sojourn.errors import UserError
@@ -159,16 +160,16 @@ def test_steps_of_the_inner_loop_agree_with_python_control() -> None:
 def test_stability_turns_where_the_gain_margin_says(gain: float, stable: bool) -> None:
     loop = cascade.cpc(PAPER).outer_response()
     limit = margins(loop).gain * gain
-    assert is_stable(lambda w: limit * loop(w)) is stable
+    assert margins(lambda w: limit * loop(w)).stable is stable
 
 
 def test_stability_is_that_of_the_poles_where_there_is_no_dead_time() -> None:
     for k in (1.0, 7.9, 8.1, 30.0):  # k / (s + 1)^3 turns unstable at 8
         loop = rational([k], [1, 3, 3, 1])
-        assert is_stable(response(loop)) == bool(np.all(poles_of_closed(loop).real < 0)), k
+        assert margins(response(loop)).stable == bool(np.all(poles_of_closed(loop).real < 0)), k
     for k in (0.5, 1.9, 2.1):  # k / (s (s + 1)^2) turns unstable at 2
         loop = rational([k], [1, 2, 1, 0])
-        assert is_stable(response(loop)) == bool(np.all(poles_of_closed(loop).real < 0)), k
+        assert margins(response(loop)).stable == bool(np.all(poles_of_closed(loop).real < 0)), k
 
 
 @pytest.mark.parametrize(
@@ -210,11 +211,15 @@ def test_the_command_prints_controllers_and_margins(capsys: pytest.CaptureFixtur
         ({"--flows": "60000"}, "no probability keeps TCP"),
         ({"--inner-gain": "0.01"}, "inner loop is unstable"),
         ({"--target": "2000"}, "--target"),
+        ({"--target": "nan"}, "--target: given nan"),
+        ({"--margin": "500"}, "--margin: given 500"),
+        ({"--crossover": "50"}, "the loop is unstable: its phase margin is -"),
     ],
 )
 def test_impossible_designs_end_with_the_reason_and_code_2(
     options: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = {"--flows": "60", "--rate": "3750pps", "--rtt": "246ms"} | options
-    assert main(["design", "cpc", *[f"{key}={value}" for key, value in given.items()]]) == 2
+    controller = "pid" if "--margin" in options or "--crossover" in options else "cpc"
+    assert main(["design", controller, *[f"{key}={value}" for key, value in given.items()]]) == 2
     assert said in capsys.readouterr().err

@@ -12,7 +12,9 @@ from sojourn.record import Record
 def test_margins_and_formulas_of_the_paper_are_reproduced_without_a_run():
     outcome = run_paper(find_paper("led"), "margins", 1)
     verdicts = {result.claim.id: result.verdict for result in outcome.results}
-    assert [verdicts[i] for i in ("D1", "D2", "D3", "D5", "F11", "H1")] == [Verdict.REPRODUCED] * 6
+    assert [verdicts[i] for i in ("D1", "D2", "D3", "F11", "H1")] == [Verdict.REPRODUCED] * 5
+    assert verdicts["D5"] is Verdict.PARTLY  # with the crossover held the margin rises with the pole
+    assert verdicts["D6"] is Verdict.PARTLY  # LED's gain is the smaller only beside RED 1/3
     assert verdicts["F10"] is Verdict.PARTLY  # the abstract contradicts its own figures
     assert {c.id for c in outcome.skipped} >= {"D4", "F4-RED", "F5-PI"}
     assert [drawn.id for drawn in draw_figures(outcome)] == ["fig2-4"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from sojourn.errors import UserError
 from sojourn.papers import load_paper, reproduce
-from sojourn.papers.designs import functions, read_designs, read_fluids
+from sojourn.papers.designs import Fluid, at_end, delay_margin, functions, read_designs, read_fluids
 from sojourn.papers.expression import evaluate
 from sojourn.papers.fields import Fields
 from sojourn.papers.figures import draw_figures
@@ -55,6 +56,14 @@ def test_a_claim_may_ask_for_every_number_of_a_design_and_no_other() -> None:
 def test_a_design_that_cannot_be_is_refused(table: dict[str, Any]) -> None:
     with pytest.raises(UserError):
         read_designs({"d": Fields(table, "d")})
+
+
+def test_a_fluid_swings_where_its_delay_margin_is_negative_and_rests_where_it_is_not() -> None:
+    paper = load_paper(CPC)
+    for queue, stable in (("map_oo", True), ("map_vq", False), ("map_qv", True)):
+        fluid: Fluid = replace(paper.fluids["dropping"], queue=paper.queue_table(queue))
+        assert (delay_margin(fluid) > 0) is stable, queue
+        assert (at_end(fluid)["queue_sd"] < 1.0) is stable, queue
 
 
 def test_a_fluid_run_is_closed_by_the_queues_own_code() -> None:

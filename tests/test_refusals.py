@@ -53,5 +53,5 @@ def test_plants_of_what_is_no_number_are_refused():
 
 @engine_only
 def test_swings_need_as_many_amplitudes_as_frequencies():
-    with pytest.raises(sj.ScenarioError, match="given 2 amplitudes and 1 frequencies"):
+    with pytest.raises(sj.UserError, match="given 2 amplitudes, 1 frequencies"):
         Loop({"aqm": "pi"}, Plant.of(20, 1250.0, 0.1)).describing(np.ones(2), np.ones(1))

@@ -27,6 +27,7 @@ STORED = Path(__file__).with_name("instructions.json")
 SWEEP = 100  # equal runs that show how much two threads help
 GROWTH = 1.05  # an instruction count may grow by this before the guard speaks
 DUMBBELL = ROOT / "target/release/examples/dumbbell"
+QDISC = ROOT / "target/release/examples/qdisc"
 
 
 @dataclass(frozen=True)
@@ -146,21 +147,43 @@ def line(case: Case, runs: int, with_ns2: bool) -> tuple[str, float]:
     return text, per_packet
 
 
-def counted(words: str) -> float:
-    """Instructions per bottleneck packet of a run, counted by valgrind."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(DUMBBELL), *words.split()]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
+def counted(command: list[str], packets: str) -> tuple[int, int]:
+    """Instructions of a program, counted by valgrind, and the number before `packets` in what it prints."""
+    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    run = subprocess.run(tool, capture_output=True, text=True, check=True)
     refs = re.search(r"refs:\s+([\d,]+)", run.stderr)
-    packets = re.search(r"(\d+) bottleneck packets", run.stdout)
+    counted = re.search(rf"(\d+) {packets}", run.stdout)
     assert refs, run.stderr
-    assert packets, run.stdout
-    return int(refs[1].replace(",", "")) / int(packets[1])
+    assert counted, run.stdout
+    return int(refs[1].replace(",", "")), int(counted[1])
+
+
+def whole_run(words: str) -> float:
+    """Instructions per bottleneck packet of a run of the dumbbell."""
+    spent, packets = counted([str(DUMBBELL), *words.split()], "bottleneck packets")
+    return spent / packets
 
 
 def instructions() -> dict[str, float]:
     """Instructions per bottleneck packet of short runs."""
     runs = {"newreno-droptail": "10 10 20 100 84", "sack-red-full": "20 50 5 60 200 sack red full"}
-    return {name: counted(words) for name, words in runs.items()}
+    return {name: whole_run(words) for name, words in runs.items()}
+
+
+def algorithms() -> None:
+    """Prints what a packet costs under PI, REM and LED over its cost under DropTail."""
+
+    def alone(name: str) -> float:
+        few, many = (counted([str(QDISC), name, str(n)], "packets") for n in (50_000, 150_000))
+        return (many[0] - few[0]) / (many[1] - few[1])
+
+    def whole(name: str) -> float:
+        return whole_run(f"20 50 5 60 200 {name}")
+
+    for where, cost in (("the queue alone", alone), ("a whole run", whole)):
+        least = cost("droptail")
+        ratios = ", ".join(f"{name} {cost(name) / least:.2f}x" for name in ("pi", "rem", "led"))
+        print(f"instructions a packet in {where}: droptail {least:.0f}, {ratios} (wanted at most 1.3x)")
 
 
 def guard(store: bool) -> bool:
@@ -181,7 +204,7 @@ def guard(store: bool) -> bool:
 def controllers() -> str:
     """Instructions per bottleneck packet of background flows over those of NewReno flows, on TCP-Linux's habits."""
     names = ("reno", "cubic", "ledbat", "ledbat++", "flower", "flower+")
-    counts = {name: counted(f"10 10 60 100 84 linux {name}") for name in names}
+    counts = {name: whole_run(f"10 10 60 100 84 linux {name}") for name in names}
     ratios = ", ".join(f"{name} {count / counts['reno']:.2f}x" for name, count in counts.items() if name != "reno")
     return f"instructions a packet against NewReno's {counts['reno']:.0f}: {ratios} (wanted at most 1.3x)"
 
@@ -231,8 +254,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one run a case, without the largest")
     parser.add_argument("--store", action="store_true", help="store the instruction counts as the ones to keep")
     options = parser.parse_args()
-    build = ["cargo", "build", "--release", "--quiet", "-p", "sojourn-sim", "--example", "dumbbell"]
-    subprocess.run(build, cwd=ROOT, check=True)
+    for part, example in (("sojourn-sim", "dumbbell"), ("sojourn-aqm", "qdisc")):
+        build = ["cargo", "build", "--release", "--quiet", "-p", part, "--example", example]
+        subprocess.run(build, cwd=ROOT, check=True)
     with_ns2 = shutil.which("ns") is not None
     if not with_ns2:
         print("ns-2 is not installed (Debian package ns2): no ratios")
@@ -249,6 +273,7 @@ def main() -> int:
         print("valgrind is not installed: no instruction counts")
         return 0
     print(controllers(), flush=True)
+    algorithms()
     return 0 if guard(options.store) else 1
 
 

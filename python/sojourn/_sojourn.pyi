@@ -62,14 +62,21 @@ Factories = Mapping[str, Callable[[], object]]
 def fluid(queue: str, plant: str, run: str, laws: Factories | None = None) -> dict[str, Array]:
     """A trajectory of the fluid model: `t`, `queue`, `probability`, `load`, `window0`, ..."""
 
-def operating_point(queue: str, plant: str, laws: Factories | None = None) -> str:
-    """Where the loop rests, as JSON: queue, utilization, load, probability, window, rtts, interval."""
+def point_with(plant: str, packets: float) -> str:
+    """Where a plant would rest with so many packets waiting, as JSON like `Resting.point`."""
 
-def law_response(queue: str, plant: str, omega: Array, laws: Factories | None = None) -> Array:
-    """The law's frequency response: a row a frequency, real and imaginary to the queue and to the load."""
+class Resting:
+    """A loop where it rests; a `ScenarioError` where it has no such place."""
 
-def describe(queue: str, plant: str, amplitude: Array, omega: Array, laws: Factories | None = None) -> Array:
-    """The law's describing function: a row a pair, its real and imaginary part and the mean probability."""
+    def __init__(self, queue: str, plant: str, laws: Factories | None = None) -> None: ...
+    def point(self) -> str:
+        """The operating point, as JSON: queue, utilization, load, probability, window, rtts, interval."""
+
+    def response(self, omega: Array) -> Array:
+        """The law's frequency response: a row a frequency, real and imaginary to the queue and to the load."""
+
+    def describe(self, swings: list[tuple[float, float, float]]) -> Array:
+        """Its describing function: a row a swing (mean, amplitude, rad/s): real, imaginary part, mean probability."""
 
 def infer(design: str, a: Array, b: Array) -> Array:
     """What a fuzzy controller (JSON) infers at points `(a, b)`, in its output's units; NaN where no rule fires.

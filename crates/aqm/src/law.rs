@@ -66,6 +66,10 @@ pub trait Law {
         Needs::default()
     }
 
+    /// Puts a memory where it rests at `probability` if this sample stays, as far as the law can rest there. Only a law
+    /// with more memory than one integrator needs to know how: others are brought to rest from outside, by steps.
+    fn rest(&mut self, _sample: &Sample, _probability: f64) {}
+
     /// When the first step is due.
     fn first_step(&self) -> Time {
         Time::ZERO + self.interval()

@@ -176,3 +176,10 @@ pub(crate) fn steady(plant: &Plant, interval: f64, queue: f64, load: f64) -> Sam
 pub(crate) fn step(aqm: &mut AnyAqm, sample: &Sample) -> f64 {
     aqm.law().map_or(0.0, |law| law.step(sample).get())
 }
+
+/// Puts a law's memory where it rests at a probability, if it knows how.
+pub(crate) fn rest(aqm: &mut AnyAqm, sample: &Sample, probability: f64) {
+    if let Some(law) = aqm.law() {
+        law.rest(sample, probability);
+    }
+}

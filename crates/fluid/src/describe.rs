@@ -7,7 +7,18 @@ use crate::{Control, NoPoint, Plant, Point};
 use sojourn_aqm::Sample;
 use sojourn_units::{Duration, Time};
 
-/// The answer to one swing.
+/// A swing of the queue: `mean + amplitude sin(omega t)`, cut off at empty and full.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Swing {
+    /// Waiting packets in the middle of the swing.
+    pub mean: f64,
+    /// Packets to each side.
+    pub amplitude: f64,
+    /// In rad/s.
+    pub omega: f64,
+}
+
+/// The answer to one swing: a dual-input describing function, of the mean and of the swing about it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Described {
     /// First harmonic of the probability over that of the queue, per packet.
@@ -16,19 +27,21 @@ pub struct Described {
     pub mean: f64,
 }
 
+/// Periods before what is measured.
 const SETTLE: f64 = 10.0;
-const MEASURE: f64 = 20.0;
+/// Steps measured: a span that is not whole periods is off by at most half a step of them.
+const MEASURED: f64 = 2000.0;
 /// Substeps a period for forms without an interval.
 const PARTS: f64 = 400.0;
 
-/// The describing function of the control for a queue of `point.queue + amplitude sin(omega t)` packets, cut off at
-/// empty and full, with the arrivals that such a queue means.
+/// How the control, at rest at the point until then, answers a swing of the queue with the arrivals that it means.
 ///
 /// # Errors
 /// The law does not rest at the point.
-pub fn describe(plant: &Plant, control: &Control, point: &Point, amplitude: f64, omega: f64) -> Result<Described, NoPoint> {
+pub fn describe(plant: &Plant, control: &Control, point: &Point, swing: Swing) -> Result<Described, NoPoint> {
+    let Swing { mean, amplitude, omega } = swing;
     let period = core::f64::consts::TAU / omega;
-    let queue = |t: f64| (point.queue + amplitude * (omega * t).sin()).clamp(0.0, plant.limit);
+    let queue = |t: f64| (mean + amplitude * (omega * t).sin()).clamp(0.0, plant.limit);
     let span = control.interval().map_or(period / PARTS, Duration::as_secs_f64);
     let mut law = match control {
         Control::Law(aqm) => Some(settled(plant, aqm, span, point)?),
@@ -36,7 +49,8 @@ pub fn describe(plant: &Plant, control: &Control, point: &Point, amplitude: f64,
     };
     let mut state = [0.0; 2];
     control.start(plant, point.queue, &mut state[..control.states()]);
-    let (settle, total) = ((SETTLE * period / span).ceil(), ((SETTLE + MEASURE) * period / span).ceil());
+    let whole = (MEASURED * span / period).clamp(2.0, 20.0).ceil();
+    let (settle, total) = ((SETTLE * period / span).ceil(), ((SETTLE + whole) * period / span).ceil());
     let mut sums = Sums::default();
     let mut n = 0.0;
     while n < total {
@@ -52,8 +66,8 @@ pub fn describe(plant: &Plant, control: &Control, point: &Point, amplitude: f64,
         }
         n += 1.0;
     }
-    let swing = |t: f64| queue(t) - point.queue;
-    Ok(sums.described(point.probability, omega, amplitude, &swing, (settle * span, total * span)))
+    let away = |t: f64| queue(t) - mean;
+    Ok(sums.described(point.probability, omega, amplitude, &away, (settle * span, total * span)))
 }
 
 /// A continuous form's probability over a step, by one midpoint step.

@@ -21,7 +21,7 @@ mod response;
 mod solve;
 
 pub use control::{Control, NoForm};
-pub use describe::{Described, describe};
-pub use point::{NoPoint, Point, operating_point};
+pub use describe::{Described, Swing, describe};
+pub use point::{NoPoint, Point, at_rest, operating_point};
 pub use response::Response;
 pub use solve::{Change, Class, Plant, Refused, Run, Start, Trace, simulate};

@@ -5,7 +5,7 @@
 //! fuzzy surface) where its own probability meets the needed one. Both are found by asking the code itself whether it
 //! would end above or below what is needed.
 
-use crate::control::{steady, step};
+use crate::control::{rest, steady, step};
 use crate::{Control, Plant, Refused};
 use sojourn_aqm::AnyAqm;
 use sojourn_units::Duration;
@@ -72,8 +72,8 @@ const BLOCK: usize = 100;
 
 impl Plant {
     /// The state of rest with `place` packets waiting, or with an empty queue and `1 + place` of the link used if
-    /// `place` is negative.
-    pub(crate) fn at(&self, place: f64) -> Point {
+    /// `place` is negative: what a law has to answer there to keep it so.
+    pub fn at(&self, place: f64) -> Point {
         let (queue, utilization) = if place >= 0.0 { (place, 1.0) } else { (0.0, 1.0 + place) };
         let rtts: Vec<f64> = self.classes.iter().map(|class| class.delay + queue / self.capacity).collect();
         let rate: f64 = self.classes.iter().zip(&rtts).map(|(class, rtt)| class.flows / rtt).sum();
@@ -106,6 +106,7 @@ fn ends_above(plant: &Plant, control: &Control, point: &Point) -> (bool, f64) {
 
 /// Lets a law run on one sample until it is plain whether it will end above `needed`.
 fn forecast(aqm: &mut AnyAqm, needed: f64, sample: &sojourn_aqm::Sample) -> (bool, f64) {
+    rest(aqm, sample, needed);
     let (mut last, mut moved, mut before) = (step(aqm, sample), f64::NAN, f64::NAN);
     for _ in 0..5_000 {
         let mut p = last;
@@ -168,16 +169,29 @@ pub fn operating_point(plant: &Plant, control: &Control) -> Result<Point, NoPoin
     Ok(plant.at(0.5 * (low + high)))
 }
 
+/// The control with its law at rest at the point; what is asked of it there then begins at once.
+///
+/// # Errors
+/// The law can't be brought to rest there: it jumps across it.
+pub fn at_rest(plant: &Plant, control: &Control, point: &Point) -> Result<Control, NoPoint> {
+    let span = control.interval().map_or(0.0, Duration::as_secs_f64);
+    Ok(match control {
+        Control::Law(aqm) => Control::law(settled(plant, aqm, span, point)?),
+        other => other.clone(),
+    })
+}
+
 /// A copy of the law that has come to rest at the point.
 ///
 /// # Errors
 /// The law can't be brought to rest there: it jumps across it.
 pub(crate) fn settled(plant: &Plant, aqm: &AnyAqm, interval: f64, point: &Point) -> Result<AnyAqm, NoPoint> {
     let mut aqm = aqm.clone();
-    let rest = steady(plant, interval, point.queue, point.load);
+    let still = steady(plant, interval, point.queue, point.load);
+    rest(&mut aqm, &still, point.probability);
     let mut p = f64::NAN;
     for _ in 0..20_000 {
-        let next = step(&mut aqm, &rest);
+        let next = step(&mut aqm, &still);
         if next == p {
             break;
         }

@@ -3,7 +3,7 @@
 //! A law at rest is told of a slightly longer queue in one interval and, apart from that, of slightly more arrivals
 //! in one interval; how its probability departs from rest is its impulse response, and the z-transform of that its
 //! frequency response. What goes on beyond the samples taken is a geometric series (an average forgets so, and an
-//! integrator, with ratio 1, does not forget at all), which is summed in closed form.
+//! integrator, with ratio 1, does not forget at all) or a straight line (two integrators), summed in closed form.
 
 use crate::control::{steady, step};
 use crate::point::settled;
@@ -23,13 +23,15 @@ fn over(a: Complex, b: Complex) -> Complex {
     ((a.0 * b.0 + a.1 * b.1) / size, (a.1 * b.0 - a.0 * b.1) / size)
 }
 
-/// An impulse response: the first samples, then a geometric series with this ratio.
+/// An impulse response: the first samples, then a geometric series and a straight line.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Impulse {
     /// One value an interval, the first at once.
     pub samples: Vec<f64>,
     /// How each later value follows from the one before.
     pub ratio: f64,
+    /// What is added to that from each to the next.
+    pub rise: f64,
 }
 
 impl Impulse {
@@ -49,7 +51,9 @@ impl Impulse {
             power = times(power, back);
         }
         let tail = over((power.0 * last, power.1 * last), (1.0 - self.ratio * back.0, -self.ratio * back.1));
-        (sum.0 + tail.0, sum.1 + tail.1)
+        let step = over((1.0, 0.0), (1.0 - back.0, -back.1));
+        let line = times(times((power.0 * self.rise, power.1 * self.rise), step), step);
+        (sum.0 + tail.0 + line.0, sum.1 + tail.1 + line.1)
     }
 }
 
@@ -141,7 +145,7 @@ fn impulse(plant: &Plant, rest: &AnyAqm, interval: f64, point: &Point, (queue, l
         (above.arrived_packets - below.arrived_packets) / (plant.capacity * interval)
     };
     let mut samples = vec![(step(&mut up, &above) - step(&mut down, &below)) / unit];
-    let mut ratio = 0.0;
+    let (mut ratio, mut rise) = (0.0, 0.0);
     while samples.len() < MOST_SAMPLES {
         for _ in 0..32 {
             samples.push((step(&mut up, &still) - step(&mut down, &still)) / unit);
@@ -151,11 +155,16 @@ fn impulse(plant: &Plant, rest: &AnyAqm, interval: f64, point: &Point, (queue, l
         if c == 0.0 && b == 0.0 {
             break;
         }
+        let (before, after) = (b - a, c - b);
+        if (after - before).abs() < 1e-6 * after.abs() && after.abs() > 1e-6 * c.abs() {
+            (ratio, rise) = (1.0, after / 8.0);
+            break;
+        }
         let (first, second) = (b / a, c / b);
         if (first - second).abs() < 1e-5 * second.abs() && second > 0.0 {
             ratio = if (second - 1.0).abs() < 1e-6 { 1.0 } else { second.powf(0.125) };
             break;
         }
     }
-    Impulse { samples, ratio }
+    Impulse { samples, ratio, rise }
 }

@@ -96,6 +96,10 @@ fn refuse_unless(fine: bool, what: impl FnOnce() -> String) -> Result<(), Refuse
 }
 
 const MOST_STEPS: f64 = 50e6;
+/// Numbers that a state may have.
+const MOST_STATES: usize = 1024;
+/// And classes, beside the queue, two sums and what a continuous form keeps.
+const MOST_CLASSES: usize = 1000;
 
 impl Plant {
     /// Whether every number makes sense.
@@ -103,7 +107,8 @@ impl Plant {
     /// # Errors
     /// The first that does not.
     pub fn check(&self) -> Result<(), Refused> {
-        refuse_unless(!self.classes.is_empty(), || "classes: given none, taken is one or more".into())?;
+        let count = self.classes.len();
+        refuse_unless((1..=MOST_CLASSES).contains(&count), || format!("classes: given {count}, taken are 1 to {MOST_CLASSES}"))?;
         let positive = |v: f64| v > 0.0 && v.is_finite();
         for (i, c) in self.classes.iter().enumerate() {
             refuse_unless(c.flows >= 0.0 && c.flows.is_finite(), || format!("classes[{i}].flows: given {}, taken is 0 or more", c.flows))?;
@@ -138,28 +143,77 @@ fn division(plant: &Plant, control: &Control, run: &Run) -> Result<(usize, f64),
     Ok((parts as usize, step))
 }
 
-/// The values of one quantity at all steps so far.
-struct Past {
-    values: Vec<f64>,
+/// A class and its past.
+struct Member {
+    flows: f64,
+    delay: f64,
+    /// `W / (2R)` at all steps so far, times the probability where that is continuous; and before the start.
+    past: Vec<f64>,
     before: f64,
+    felt: Felt,
 }
 
-impl Past {
-    /// The value `s` steps after the start.
+/// What a class feels of the steps `from..until` of its past, as a cubic. Laws jump on steps alone, so within one step
+/// the cubic holds the probability too, and a moment read again and again costs a few multiplications.
+#[derive(Clone, Copy)]
+struct Felt {
+    from: f64,
+    until: f64,
+    /// In powers of the steps since this one.
+    origin: f64,
+    powers: [f64; 4],
+}
+
+impl Felt {
+    fn constant(from: f64, until: f64, value: f64) -> Self {
+        Felt { from, until, origin: 0.0, powers: [value, 0.0, 0.0, 0.0] }
+    }
+
     #[inline]
     fn at(&self, s: f64) -> f64 {
-        if s < 0.0 {
-            return self.before;
+        let x = s - self.origin;
+        let [a, b, c, d] = self.powers;
+        (a + b * x) + (c + d * x) * (x * x)
+    }
+}
+
+/// What struck at all steps so far.
+struct Struck {
+    /// Whether a law decides, called at its interval.
+    sampled: bool,
+    /// Its probability from each step to the next, and before the start.
+    law: Vec<f64>,
+    before: f64,
+    /// The part of the arrivals that the limit dropped; empty without a limit.
+    tail: Vec<f64>,
+}
+
+/// A moment this close before a step, in steps, is that step: a law's jump on it counts.
+const NEAR: f64 = 1e-9;
+
+impl Struck {
+    /// What a class feels around `s` steps after the start.
+    #[inline]
+    fn felt(&self, past: &[f64], before: f64, s: f64) -> Felt {
+        if s < -NEAR {
+            let p = if self.sampled { self.before } else { 1.0 };
+            return Felt::constant(f64::NEG_INFINITY, -NEAR, before * p);
         }
-        let last = self.values.len();
+        // Whole steps fit 32 bits, whose conversions cost half of those with 64.
+        let (whole, last) = ((s + NEAR) as u32, past.len() as u32);
+        let from = f64::from(whole) - NEAR;
+        let p = if self.sampled { self.law[whole as usize] } else { 1.0 };
+        let value = |i: u32| {
+            let tail = if self.tail.is_empty() || !self.sampled { 0.0 } else { self.tail[i as usize] };
+            past[i as usize] * (p + (1.0 - p) * tail)
+        };
         if last < 4 {
-            return self.values[(s as usize).min(last - 1)];
+            return Felt::constant(from, from, value(whole.min(last - 1)));
         }
-        let base = (s as usize).saturating_sub(1).min(last - 4);
-        let Some(&[a, b, c, d]) = self.values[base..].first_chunk::<4>() else { return self.before };
-        let x = s - base as f64;
-        let (x1, x2, x3) = (x - 1.0, x - 2.0, x - 3.0);
-        (-x1 * x2 * x3 * a + 3.0 * x * x2 * x3 * b - 3.0 * x * x1 * x3 * c + x * x1 * x2 * d) * (1.0 / 6.0)
+        let base = whole.saturating_sub(1).min(last - 4);
+        let [a, b, c, d] = [value(base), value(base + 1), value(base + 2), value(base + 3)];
+        let (second, third) = (0.5 * (a + c) - b, (d - a + 3.0 * (b - c)) * (1.0 / 6.0));
+        Felt { from, until: from + 1.0, origin: f64::from(base) + 1.0, powers: [b, 0.5 * (c - a) - third, second, third] }
     }
 }
 
@@ -167,22 +221,15 @@ impl Past {
 struct System<'a> {
     plant: &'a Plant,
     control: &'a Control,
-    flows: Vec<f64>,
+    members: Vec<Member>,
+    struck: Struck,
     step: f64,
-    /// One over the step, over the capacity, and over the steps between two of the law: divisions are dear here.
+    /// One over the step and over the capacity: divisions are dear here.
     per_step: f64,
     per_capacity: f64,
-    per_law: f64,
     limited: bool,
-    /// `W / (2R)` of each class, times the probability where that is continuous.
-    felt: Vec<Past>,
-    /// The part of the arrivals that the limit drops.
-    tail: Past,
-    /// A law's probability from its first step on, one value an interval.
-    law: Vec<f64>,
-    /// The step of the law's first, and the probability before it.
-    law_first: f64,
-    law_before: f64,
+    /// The law's probability of now.
+    now: f64,
 }
 
 /// Where in the state what stands.
@@ -192,27 +239,16 @@ const WAITED: usize = 2;
 const WINDOWS: usize = 3;
 
 impl System<'_> {
-    /// A law's probability `s` steps after the start.
-    #[inline]
-    fn law_at(&self, s: f64) -> f64 {
-        let k = (s - self.law_first) * self.per_law;
-        // A jump belongs to the step on which it lies.
-        if k < -1e-9 { self.law_before } else { self.law.get((k + 1e-9) as usize).or(self.law.last()).copied().unwrap_or(self.law_before) }
-    }
-
     #[inline]
     fn arriving(&self, x: &[f64]) -> f64 {
         let wait = x[QUEUE].max(0.0) * self.per_capacity;
-        self.plant.classes.iter().zip(&self.flows).zip(&x[WINDOWS..]).map(|((class, flows), w)| flows * w / (class.delay + wait)).sum()
+        self.members.iter().zip(&x[WINDOWS..]).map(|(each, w)| each.flows * w / (each.delay + wait)).sum()
     }
 
     /// The probability of now.
     #[inline]
     fn probability(&self, x: &[f64], arriving: f64) -> f64 {
-        match self.control {
-            Control::Law(_) => self.law.last().copied().unwrap_or(0.0),
-            continuous => continuous.probability(&x[WINDOWS + self.flows.len()..], arriving),
-        }
+        if self.struck.sampled { self.now } else { self.control.probability(&x[WINDOWS + self.members.len()..], arriving) }
     }
 
     /// What the limit drops of what arrives.
@@ -222,53 +258,57 @@ impl System<'_> {
     }
 
     /// The slope of the state `s` steps after the start.
-    #[inline]
-    fn derive(&self, s: f64, x: &[f64], dx: &mut [f64]) {
+    #[inline(always)]
+    fn derive<const K: usize>(&mut self, s: f64, x: &[f64; K]) -> [f64; K] {
         let plant = self.plant;
+        let mut dx = [0.0; K];
         let (Some((head, rest)), Some((dhead, drest))) = (x.split_first_chunk::<WINDOWS>(), dx.split_first_chunk_mut::<WINDOWS>()) else {
-            return;
+            return dx;
         };
         let (queue, mut arriving) = (head[QUEUE].max(0.0), 0.0);
         let wait = queue * self.per_capacity;
-        let sampled = matches!(self.control, Control::Law(_));
-        let classes = plant.classes.iter().zip(&self.flows).zip(&self.felt);
-        for (((class, flows), past), (w, dw)) in classes.zip(rest.iter().zip(drest.iter_mut())) {
-            let rtt = class.delay + wait;
+        for (each, (w, dw)) in self.members.iter_mut().zip(rest.iter().zip(drest.iter_mut())) {
+            let rtt = each.delay + wait;
             let (inverse, lag) = (1.0 / rtt, s - rtt * self.per_step);
-            let mut felt = past.at(lag);
-            if sampled {
-                let p = self.law_at(lag);
-                felt *= if self.limited { p + (1.0 - p) * self.tail.at(lag) } else { p };
+            if !(each.felt.from <= lag && lag < each.felt.until) {
+                each.felt = self.struck.felt(&each.past, each.before, lag);
             }
-            *dw = inverse - w * felt;
-            arriving += flows * w * inverse;
+            *dw = inverse - w * each.felt.at(lag);
+            arriving += each.flows * w * inverse;
         }
         let p = if plant.drops { self.probability(x, arriving) } else { 0.0 };
         let net = arriving * (1.0 - p) - plant.capacity;
         let stuck = (queue <= 0.0 && net < 0.0) || (self.limited && queue >= plant.limit && net > 0.0);
         dhead[QUEUE] = if stuck { 0.0 } else { net };
         (dhead[ARRIVED], dhead[WAITED]) = (arriving, queue);
-        if !sampled {
-            let states = plant.classes.len();
+        if !self.struck.sampled {
+            let states = self.members.len();
             self.control.derive(plant, queue, arriving, &rest[states..], &mut drest[states..]);
         }
+        dx
     }
 
     /// Keeps what flows will feel of now.
+    #[inline]
     fn remember(&mut self, x: &[f64]) {
-        let arriving = self.arriving(x);
         let wait = x[QUEUE] * self.per_capacity;
-        let p = self.probability(x, arriving);
-        let tail = self.tail_of(x, arriving, p);
-        let factor = match self.control {
-            Control::Law(_) => 1.0,
-            _ => p + (1.0 - p) * tail,
-        };
-        for (i, class) in self.plant.classes.iter().enumerate() {
-            self.felt[i].values.push(0.5 * x[WINDOWS + i] / (class.delay + wait) * factor);
+        let mut factor = 1.0;
+        if self.limited || !self.struck.sampled {
+            let arriving = self.arriving(x);
+            let p = self.probability(x, arriving);
+            let tail = self.tail_of(x, arriving, p);
+            if !self.struck.sampled {
+                factor = p + (1.0 - p) * tail;
+            }
+            if self.limited {
+                self.struck.tail.push(tail);
+            }
         }
-        if self.limited {
-            self.tail.values.push(tail);
+        if self.struck.sampled {
+            self.struck.law.push(self.now);
+        }
+        for (each, w) in self.members.iter_mut().zip(&x[WINDOWS..]) {
+            each.past.push(0.5 * w / (each.delay + wait) * factor);
         }
     }
 }
@@ -314,88 +354,116 @@ pub fn simulate(plant: &Plant, control: &Control, run: &Run) -> Result<Trace, Re
     let start = run.start;
     let fine = start.window > 0.0 && start.queue >= 0.0 && (0.0..=1.0).contains(&start.probability);
     refuse_unless(fine, || format!("start: given {start:?}, taken is a window above 0, a queue of 0 or more, a probability"))?;
+    let there = |change: &Change| change.class < plant.classes.len();
+    let missing = run.changes.iter().find(|change| !there(change));
+    refuse_unless(missing.is_none(), || {
+        format!("changes: given class {}, taken is one of {}", missing.map_or(0, |c| c.class), plant.classes.len())
+    })?;
+    let size = WINDOWS + plant.classes.len() + control.states();
+    let steps = (parts, step);
+    // An array's size is known to the compiler, which then keeps a small state in registers.
+    Ok(match size {
+        4 => march::<4>(plant, control, run, steps),
+        5 => march::<5>(plant, control, run, steps),
+        6..=16 => march::<16>(plant, control, run, steps),
+        17..=64 => march::<64>(plant, control, run, steps),
+        _ => march::<MOST_STATES>(plant, control, run, steps),
+    })
+}
+
+/// Steps from the start to the end, with the law between steps.
+fn march<const K: usize>(plant: &Plant, control: &Control, run: &Run, (parts, step): (usize, f64)) -> Trace {
+    let mut x = [0.0; K];
     let mut law = match control {
         Control::Law(aqm) => Some(aqm.clone()),
         _ => None,
     };
     let law_first = law.as_mut().and_then(|aqm| aqm.law().map(|law| law.first_step())).unwrap_or(Time::ZERO);
-    let mut system = System {
-        plant,
-        control,
-        flows: plant.classes.iter().map(|class| class.flows).collect(),
-        step,
-        per_step: 1.0 / step,
-        per_capacity: 1.0 / plant.capacity,
-        per_law: 1.0 / parts as f64,
-        limited: plant.limit.is_finite(),
-        felt: past(plant, start, law.is_some()),
-        tail: Past { values: Vec::new(), before: 0.0 },
-        law: Vec::new(),
-        law_first: (law_first.as_secs_f64() / step).round(),
-        law_before: start.probability,
-    };
-    let mut x = vec![0.0; WINDOWS + plant.classes.len() + control.states()];
-    x[QUEUE] = start.queue.min(plant.limit);
-    x[WINDOWS..WINDOWS + plant.classes.len()].fill(start.window);
-    control.start(plant, x[QUEUE], &mut x[WINDOWS + plant.classes.len()..]);
-    let steps = (run.duration / step).round() as usize;
+    let law_first = (law_first.as_secs_f64() / step).round();
+    let steps = (run.duration / step).round() as u32;
+    let mut system = System::new(plant, control, run, step);
+    begin(&system, run.start, &mut x);
     let mut trace = Trace { windows: vec![Vec::new(); plant.classes.len()], ..Trace::default() };
-    let (mut slopes, mut between) = (vec![vec![0.0; x.len()]; 4], vec![0.0; x.len()]);
     let (mut interval, mut changes) = (Interval::from(&x), run.changes.iter().peekable());
+    // Steps until the law is called, and until a state is kept.
+    let (mut until_law, mut until_kept) = (law_first as usize, 0);
     for n in 0..=steps {
-        let now = n as f64 * step;
+        let now = f64::from(n) * step;
         while let Some(change) = changes.next_if(|change| change.at <= now + 0.5 * step) {
-            refuse_unless(change.class < system.flows.len(), || format!("changes: class {} is not there", change.class))?;
-            system.flows[change.class] = change.flows;
+            system.members[change.class].flows = change.flows;
         }
         interval.least = interval.least.min(x[QUEUE]);
-        let since_first = n as f64 - system.law_first;
-        if let Some(aqm) = law.as_mut().filter(|_| since_first >= 0.0 && (since_first as usize).is_multiple_of(parts)) {
-            let p = system.law.last().copied().unwrap_or(start.probability);
+        if let Some(aqm) = law.as_mut().filter(|_| until_law == 0) {
             let span = if n == 0 { 0.0 } else { parts as f64 * step };
-            system.law.push(control::step(aqm, &interval.sample(plant, p, now, span, &x)));
+            system.now = control::step(aqm, &interval.sample(plant, system.now, now, span, &x));
             interval = Interval::from(&x);
+            until_law = parts;
         }
+        until_law = until_law.saturating_sub(1);
         system.remember(&x);
-        if n % run.every == 0 {
+        if until_kept == 0 {
             trace.keep(now, &system, &x);
+            until_kept = run.every;
         }
+        until_kept -= 1;
         if n < steps {
-            advance(&system, n as f64, &mut x, &mut slopes, &mut between);
+            x = advance(&mut system, f64::from(n), &x);
         }
     }
-    Ok(trace)
+    trace
 }
 
-fn past(plant: &Plant, start: Start, law: bool) -> Vec<Past> {
-    let factor = if law { 1.0 } else { start.probability };
-    let felt = |delay: f64| 0.5 * start.window / (delay + start.queue / plant.capacity) * factor;
-    plant.classes.iter().map(|class| Past { values: Vec::new(), before: felt(class.delay) }).collect()
+impl<'a> System<'a> {
+    fn new(plant: &'a Plant, control: &'a Control, run: &Run, step: f64) -> Self {
+        let (start, sampled) = (run.start, matches!(control, Control::Law(_)));
+        let factor = if sampled { 1.0 } else { start.probability };
+        let before = |delay: f64| 0.5 * start.window / (delay + start.queue / plant.capacity) * factor;
+        let room = (run.duration / step) as usize + 2;
+        let member = |class: &Class| {
+            let before = before(class.delay);
+            let felt = Felt::constant(0.0, 0.0, 0.0);
+            Member { flows: class.flows, delay: class.delay, past: Vec::with_capacity(room), before, felt }
+        };
+        System {
+            plant,
+            control,
+            members: plant.classes.iter().map(member).collect(),
+            struck: Struck {
+                sampled,
+                law: Vec::with_capacity(if sampled { room } else { 0 }),
+                before: start.probability,
+                tail: Vec::new(),
+            },
+            step,
+            per_step: 1.0 / step,
+            per_capacity: 1.0 / plant.capacity,
+            limited: plant.limit.is_finite(),
+            now: start.probability,
+        }
+    }
+}
+
+fn begin(system: &System<'_>, start: Start, x: &mut [f64]) {
+    let end = WINDOWS + system.members.len();
+    x[QUEUE] = start.queue.min(system.plant.limit);
+    x[WINDOWS..end].fill(start.window);
+    let queue = x[QUEUE];
+    system.control.start(system.plant, queue, &mut x[end..]);
 }
 
 /// One step of the classical Runge-Kutta method, then back within bounds.
-fn advance(system: &System<'_>, s: f64, x: &mut [f64], slopes: &mut [Vec<f64>], between: &mut [f64]) {
+#[inline]
+fn advance<const K: usize>(system: &mut System<'_>, s: f64, x: &[f64; K]) -> [f64; K] {
     let h = system.step;
-    let [k1, k2, k3, k4] = slopes else { return };
-    system.derive(s, x, k1);
-    let shift = |between: &mut [f64], x: &[f64], k: &[f64], by: f64| {
-        for ((b, x), k) in between.iter_mut().zip(x).zip(k) {
-            *b = x + by * k;
-        }
-    };
-    shift(between, x, k1, 0.5 * h);
-    system.derive(s + 0.5, between, k2);
-    shift(between, x, k2, 0.5 * h);
-    system.derive(s + 0.5, between, k3);
-    shift(between, x, k3, h);
-    system.derive(s + 1.0, between, k4);
-    let sixth = h / 6.0;
-    for ((((x, a), b), c), d) in x.iter_mut().zip(&*k1).zip(&*k2).zip(&*k3).zip(&*k4) {
-        *x += sixth * (a + 2.0 * (b + c) + d);
-    }
-    x[QUEUE] = x[QUEUE].clamp(0.0, system.plant.limit);
-    let states = WINDOWS + system.flows.len();
-    system.control.bound(system.plant, &mut x[states..]);
+    let along = |k: &[f64; K], by: f64| core::array::from_fn(|i| x[i] + by * k[i]);
+    let a = system.derive(s, x);
+    let b = system.derive(s + 0.5, &along(&a, 0.5 * h));
+    let c = system.derive(s + 0.5, &along(&b, 0.5 * h));
+    let d = system.derive(s + 1.0, &along(&c, h));
+    let mut next: [f64; K] = core::array::from_fn(|i| x[i] + h / 6.0 * (a[i] + 2.0 * (b[i] + c[i]) + d[i]));
+    next[QUEUE] = next[QUEUE].clamp(0.0, system.plant.limit);
+    system.control.bound(system.plant, &mut next[WINDOWS + system.members.len()..]);
+    next
 }
 
 impl Trace {

@@ -1,8 +1,8 @@
 //! The integrator against solutions that are known, equilibria against their formulas, responses against transforms.
 
-use sojourn_aqm::algorithms::{avq, fuzzy_red, led, pi, red, rem};
+use sojourn_aqm::algorithms::{avq, cpc, fuzzy_red, led, pi, red, rem};
 use sojourn_aqm::{AqmConfig, Link};
-use sojourn_fluid::{Class, Control, NoPoint, Plant, Response, Run, Start, describe, operating_point, simulate};
+use sojourn_fluid::{Class, Control, NoPoint, Plant, Response, Run, Start, Swing, describe, operating_point, simulate};
 use sojourn_units::{Duration, Rate};
 
 fn plant(flows: f64, capacity: f64, delay: f64) -> Plant {
@@ -151,7 +151,9 @@ fn laws_with_a_memory_of_the_error_rest_at_their_target() {
     let plant = plant(60.0, 3750.0, 0.2);
     let pi = AqmConfig::Pi(pi::Params { target: 175.0, ..pi::Params::default() });
     let rem = AqmConfig::Rem(rem::Params { target: 100.0, ..rem::Params::default() });
-    for (config, target) in [(pi, 175.0), (rem, 100.0)] {
+    // CPC has two integrators, one of them of a window that these flows need not have.
+    let cpc = |flows: f64| AqmConfig::Cpc(cpc::Params { flows, target: 50.0, ..cpc::Params::default() });
+    for (config, target) in [(pi, 175.0), (rem, 100.0), (cpc(60.0), 50.0), (cpc(20.0), 50.0)] {
         let point = operating_point(&plant, &control(&config, &plant)).unwrap();
         assert!((point.queue - target).abs() < 0.01, "{point:?}");
         let rtt = 0.2 + target / 3750.0;
@@ -217,7 +219,7 @@ fn a_small_swing_is_answered_as_the_linear_response_says() {
             // The load that a swinging queue means is its rate of change over the capacity.
             let x = omega / plant.capacity;
             let linear = (queue.0 - x * load.1, queue.1 + x * load.0);
-            let found = describe(&plant, &control, &point, 0.02, omega).unwrap().gain;
+            let found = describe(&plant, &control, &point, Swing { mean: point.queue, amplitude: 0.02, omega }).unwrap().gain;
             let size = linear.0.hypot(linear.1);
             assert!((found.0 - linear.0).hypot(found.1 - linear.1) < 0.03 * size, "{}: {found:?} {linear:?}", config.name());
         }

@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use sojourn_aqm::{AqmConfig, Link};
-use sojourn_fluid::{Change, Class, Control, Plant, Point, Response, Run, Start};
+use sojourn_fluid::{Change, Class, Control, NoPoint, Plant, Point, Response, Run, Start, Swing};
 use sojourn_units::{Duration, Rate};
+use std::sync::OnceLock;
 
 /// A table of numbers with the name it has in messages.
 struct Table<'a>(&'a str, Map<String, Value>);
@@ -120,73 +121,76 @@ pub fn fluid(py: Python<'_>, queue: &str, plant: &str, run: &str, laws: Option<&
     Ok(table.unbind())
 }
 
-/// A loop and where it rests.
-fn resting(queue: &str, plant: &str, laws: Option<&Bound<'_, PyDict>>, trouble: &Trouble) -> PyResult<(Plant, Control, Point)> {
-    let (plant, control) = closed(queue, plant, laws, trouble)?;
-    let point = unless(trouble, sojourn_fluid::operating_point(&plant, &control))?;
-    Ok((plant, control, point))
-}
-
-/// Where the loop rests, as JSON: queue, utilization, load, probability, window, rtts.
-#[pyfunction]
-#[pyo3(signature = (queue, plant, laws=None))]
-pub fn operating_point(queue: &str, plant: &str, laws: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
-    let trouble = Trouble::default();
-    let (_, control, p) = resting(queue, plant, laws, &trouble)?;
-    let interval = control.interval().map(Duration::as_secs_f64);
-    Ok(json!({
-        "queue": p.queue, "utilization": p.utilization, "load": p.load, "probability": p.probability,
-        "window": p.window, "rtts": p.rtts, "interval": interval,
+fn written(point: &Point, interval: Option<Duration>) -> String {
+    json!({
+        "queue": point.queue, "utilization": point.utilization, "load": point.load, "probability": point.probability,
+        "window": point.window, "rtts": point.rtts, "interval": interval.map(Duration::as_secs_f64),
     })
-    .to_string())
+    .to_string()
 }
 
-/// The law's frequency response around its operating point, from its code: a row a frequency (rad/s), in columns the
-/// answer to the queue (real, imaginary, per packet) and to the load (real, imaginary).
+/// Where a plant would rest with so many packets waiting, whatever law that takes; as JSON.
 #[pyfunction]
-#[pyo3(signature = (queue, plant, omega, laws=None))]
-pub fn law_response<'py>(
-    py: Python<'py>,
-    queue: &str,
-    plant: &str,
-    omega: PyReadonlyArray1<'py, f64>,
-    laws: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let trouble = Trouble::default();
-    let (plant, control, point) = resting(queue, plant, laws, &trouble)?;
-    let response = unless(&trouble, Response::around(&plant, &control, &point))?;
-    let rows: Vec<Vec<f64>> = omega
-        .as_slice()?
-        .iter()
-        .map(|&w| {
-            let (queue, load) = response.at(w);
-            vec![queue.0, queue.1, load.0, load.1]
-        })
-        .collect();
-    PyArray2::from_vec2(py, &rows).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
-/// The law's describing function around its operating point, from its code: a row a pair of amplitude (packets) and
-/// frequency (rad/s), in columns its real and imaginary part (per packet) and the mean probability.
-#[pyfunction]
-#[pyo3(signature = (queue, plant, amplitude, omega, laws=None))]
-pub fn describe<'py>(
-    py: Python<'py>,
-    queue: &str,
-    plant: &str,
-    amplitude: PyReadonlyArray1<'py, f64>,
-    omega: PyReadonlyArray1<'py, f64>,
-    laws: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (amplitude, omega) = (amplitude.as_slice()?, omega.as_slice()?);
-    if amplitude.len() != omega.len() {
-        let problem = format!("describe: given {} amplitudes and {} frequencies, taken is as many", amplitude.len(), omega.len());
-        return Err(crate::refused(problem));
+pub fn point_with(plant: &str, packets: f64) -> PyResult<String> {
+    let plant = plant_of(&Table::read("plant", plant).map_err(crate::refused)?).map_err(crate::refused)?;
+    if !(packets >= 0.0 && packets.is_finite()) {
+        return Err(crate::refused(format!("packets: given {packets}, taken is 0 or more")));
     }
-    let trouble = Trouble::default();
-    let (plant, control, point) = resting(queue, plant, laws, &trouble)?;
-    let pairs = amplitude.iter().zip(omega);
-    let rows = pairs.map(|(&a, &w)| sojourn_fluid::describe(&plant, &control, &point, a, w).map(|d| vec![d.gain.0, d.gain.1, d.mean]));
-    let rows: Result<Vec<_>, _> = rows.collect();
-    PyArray2::from_vec2(py, &unless(&trouble, rows)?).map_err(|error| PyValueError::new_err(error.to_string()))
+    Ok(written(&plant.at(packets), None))
+}
+
+/// A loop where it rests, kept so that it comes to rest once.
+#[pyclass(frozen)]
+pub struct Resting {
+    plant: Plant,
+    control: Control,
+    point: Point,
+    response: OnceLock<Response>,
+    trouble: Trouble,
+}
+
+#[pymethods]
+impl Resting {
+    #[new]
+    #[pyo3(signature = (queue, plant, laws=None))]
+    fn new(queue: &str, plant: &str, laws: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let trouble = Trouble::default();
+        let (plant, control) = closed(queue, plant, laws, &trouble)?;
+        let point = unless(&trouble, sojourn_fluid::operating_point(&plant, &control))?;
+        // A law that jumps across its point has a point and nothing else: what is asked there says so.
+        let control = sojourn_fluid::at_rest(&plant, &control, &point).unwrap_or(control);
+        unless(&trouble, Ok::<_, NoPoint>(()))?;
+        Ok(Resting { plant, control, point, response: OnceLock::new(), trouble })
+    }
+
+    /// The operating point, as JSON: queue, utilization, load, probability, window, rtts, interval.
+    fn point(&self) -> String {
+        written(&self.point, self.control.interval())
+    }
+
+    /// The law's frequency response around it, from its code: a row a frequency (rad/s), in columns the answer to the
+    /// queue (real, imaginary, per packet) and to the load (real, imaginary).
+    fn response<'py>(&self, py: Python<'py>, omega: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        if self.response.get().is_none() {
+            let found = unless(&self.trouble, Response::around(&self.plant, &self.control, &self.point))?;
+            self.response.get_or_init(|| found);
+        }
+        let answers = omega.as_slice()?.iter().filter_map(|&w| self.response.get().map(|response| response.at(w)));
+        table(py, answers.map(|(queue, load)| vec![queue.0, queue.1, load.0, load.1]).collect())
+    }
+
+    /// The law's describing function, from its code: a row a swing of the queue (mean and amplitude in packets, frequency
+    /// in rad/s), in columns its real and imaginary part (per packet) and the mean probability.
+    fn describe<'py>(&self, py: Python<'py>, swings: Vec<(f64, f64, f64)>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let answer = |(mean, amplitude, omega)| {
+            let found = sojourn_fluid::describe(&self.plant, &self.control, &self.point, Swing { mean, amplitude, omega })?;
+            Ok(vec![found.gain.0, found.gain.1, found.mean])
+        };
+        let rows: Result<Vec<_>, NoPoint> = swings.into_iter().map(answer).collect();
+        table(py, unless(&self.trouble, rows)?)
+    }
+}
+
+fn table(py: Python<'_>, rows: Vec<Vec<f64>>) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    PyArray2::from_vec2(py, &rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }

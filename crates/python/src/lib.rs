@@ -208,9 +208,8 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(surface, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(fluid::fluid, module)?)?;
-    module.add_function(wrap_pyfunction!(fluid::operating_point, module)?)?;
-    module.add_function(wrap_pyfunction!(fluid::law_response, module)?)?;
-    module.add_function(wrap_pyfunction!(fluid::describe, module)?)?;
+    module.add_function(wrap_pyfunction!(fluid::point_with, module)?)?;
+    module.add_class::<fluid::Resting>()?;
     module.add_function(wrap_pyfunction!(fuzzy::infer, module)?)?;
     module.add_class::<laws::PySample>()?;
     Ok(())

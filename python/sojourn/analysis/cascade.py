@@ -15,7 +15,8 @@ import control
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from sojourn.analysis.loops import Response, is_stable, margins, rational, response
+from sojourn.analysis.loops import Response, rational, response
+from sojourn.analysis.margins import margins
 from sojourn.errors import UserError
 
 LEAST_WINDOW = 2.0
@@ -110,17 +111,17 @@ class Cascade:
     def check(self) -> Cascade:
         """Itself, or the error that an unstable loop deserves."""
         window = f"with a window of {self.point.window:.3g} packets"
-        inner = response(self.inner_loop(), self.point.rtt)
-        if not is_stable(inner):
+        inner = margins(response(self.inner_loop(), self.point.rtt))
+        if not inner.stable:
             raise UserError(
                 f"the inner loop is unstable {window} and a gain of {self.inner_gain:.4g}/s: its phase margin is "
-                f"{margins(inner).phase:.1f} degrees; taken is a smaller gain, fewer flows or more rate"
+                f"{inner.phase:.1f} degrees; taken is a smaller gain, fewer flows or more rate"
             )
-        outer = self.outer_response()
-        if not is_stable(outer):
+        outer = margins(self.outer_response())
+        if not outer.stable:
             raise UserError(
                 f"the outer loop is unstable {window} and a gain of {self.outer.gain:.4g}: its phase margin is "
-                f"{margins(outer).phase:.1f} degrees"
+                f"{outer.phase:.1f} degrees"
             )
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -14,7 +15,8 @@ import numpy.typing as npt
 from sojourn import _sojourn
 from sojourn.analysis.margins import Margins, margins
 from sojourn.analysis.plant import Plant, Point, linear_plant
-from sojourn.errors import ScenarioError
+from sojourn.analysis.swing import LimitCycle, balance
+from sojourn.errors import ScenarioError, UserError
 
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
@@ -23,19 +25,6 @@ Laws = Mapping[str, Callable[[], Any]]
 # Below this many packets a window has too few for three duplicate acknowledgements: losses become timeouts, which the
 # square-root model does not know.
 LEAST_WINDOW = 4.0
-
-
-@dataclass(frozen=True)
-class LimitCycle:
-    """A swing that sustains itself: the queue's amplitude in packets, its frequency in rad/s."""
-
-    amplitude: float
-    omega: float
-
-    @property
-    def hertz(self) -> float:
-        """Its frequency in Hz."""
-        return self.omega / (2 * math.pi)
 
 
 @dataclass(frozen=True)
@@ -48,6 +37,10 @@ class Loop:
 
     def _asked(self) -> tuple[str, str]:
         return json.dumps(self.queue), self.plant.to_json()
+
+    @functools.cached_property
+    def _resting(self) -> _sojourn.Resting:
+        return _sojourn.Resting(*self._asked(), self.laws)
 
     def simulate(
         self, duration: float = 60.0, step: float = 1e-3, *, every: int = 10, window: float = 1.0, queue: float = 0.0,
@@ -66,11 +59,11 @@ class Loop:
 
     def point(self) -> Point:
         """Where the loop rests; raises `ScenarioError` with the numbers where it has no such place."""
-        return Point.from_json(_sojourn.operating_point(*self._asked(), self.laws))
+        return Point.from_json(self._resting.point())
 
     def law(self, omega: Array) -> tuple[Complexes, Complexes]:
         """The law's answers to the queue (per packet) and to the load, measured on its code."""
-        rows = _sojourn.law_response(*self._asked(), np.ascontiguousarray(omega, dtype=np.float64), self.laws)
+        rows = self._resting.response(np.ascontiguousarray(omega, dtype=np.float64))
         return rows[:, 0] + 1j * rows[:, 1], rows[:, 2] + 1j * rows[:, 3]
 
     def response(self, omega: Array) -> Complexes:
@@ -95,20 +88,25 @@ class Loop:
         """Gain, phase and delay margin at the operating point."""
         point = self.point()
         low, high = self.band(point)
-        ends = np.abs(self._open(point, np.array([low, 2 * low])))
-        integrators = round(float(-np.log2(ends[1] / ends[0]))) if ends.min() > 0 else 0
-        return margins(lambda w: self._open(point, w), low=low, high=high, integrators=max(integrators, 0))
+        return margins(lambda w: self._open(point, w), np.geomspace(low, high, 4000))
 
-    def describing(self, amplitude: Array, omega: Array) -> tuple[Complexes, Array]:
-        """The law's describing function (per packet) and mean probability, a value a pair of the two arrays.
+    def describing(self, amplitude: Array, omega: Array, mean: Array | None = None) -> tuple[Complexes, Array]:
+        """The law's answer to swings of the queue, measured on its code: first harmonic per packet, mean probability.
 
-        `amplitude` is in packets around the rest, `omega` in rad/s. Raises `ScenarioError` where there are not as many
-        of each, or the loop has no rest to swing around.
+        Arrays of one length: `amplitude` in packets, `omega` in rad/s, `mean` in packets (default: the queue at rest).
+        Raises `UserError` where there are not as many of each, or the loop has no rest to swing around.
         """
-        rows = _sojourn.describe(
-            *self._asked(), np.ascontiguousarray(amplitude, float), np.ascontiguousarray(omega, float), self.laws
-        )
+        middle = np.full(len(amplitude), self.point().queue) if mean is None else mean
+        if not len(middle) == len(amplitude) == len(omega):
+            given = f"{len(amplitude)} amplitudes, {len(omega)} frequencies and {len(middle)} means"
+            raise UserError(f"describing: given {given}, taken is as many of each")
+        rows = self._resting.describe(list(zip(middle, amplitude, omega, strict=True)))
         return rows[:, 0] + 1j * rows[:, 1], rows[:, 2]
+
+    def foretold_cycle(self) -> LimitCycle | None:
+        """The swing that describing functions foretell; None where none balances or it would empty the queue."""
+        found = self.margins()
+        return None if math.isnan(found.turn) else balance(self, found.turn)
 
     def limit_cycle(self, duration: float | None = None) -> LimitCycle | None:
         """The swing that the nonlinear equations end in, started from an empty queue; None if they come to rest.
@@ -130,7 +128,8 @@ class Loop:
         rises = t[1:][above[1:] & ~above[:-1]]
         if len(rises) < 3:
             return None
-        return LimitCycle(amplitude, float(2 * math.pi * (len(rises) - 1) / (rises[-1] - rises[0])))
+        omega = float(2 * math.pi * (len(rises) - 1) / (rises[-1] - rises[0]))
+        return LimitCycle(amplitude, omega, float(np.mean(queue)))
 
     def cautions(self, point: Point | None = None) -> list[str]:
         """What the model leaves out here, in words with the numbers."""
@@ -139,7 +138,7 @@ class Loop:
         if point.window < LEAST_WINDOW:
             said.append(
                 f"windows of {point.window:.2f} packets: the model's square root holds from about {LEAST_WINDOW:g} on; "
-                "smaller windows lose their way to timeouts, and margins mean little"
+                "in smaller ones losses become timeouts, which it does not know"
             )
         if point.probability > 0.3:
             said.append(f"a probability of {point.probability:.2f}: TCP with repeated losses is not in the model")

@@ -69,6 +69,10 @@ class Plant:
         except ValueError:
             raise UserError(f"plant: given {tree}, taken are finite numbers") from None
 
+    def resting_with(self, packets: float) -> Point:
+        """Where the flows would rest with so many packets waiting, whatever law that takes."""
+        return Point.from_json(_sojourn.point_with(self.to_json(), packets))
+
     def with_(self, **changes: Any) -> Plant:
         """Another plant that differs in some fields."""
         return replace(self, **changes)

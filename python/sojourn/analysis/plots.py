@@ -11,8 +11,9 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from scipy.signal import welch
 
-from sojourn.analysis.loop import LimitCycle, Loop
+from sojourn.analysis.loop import Loop
 from sojourn.analysis.margins import Margins
+from sojourn.analysis.swing import LimitCycle
 from sojourn.plots.style import COLUMN, PAGE, figure, style_of
 
 Array = npt.NDArray[np.float64]
@@ -84,16 +85,21 @@ def queue_spectrum(t: Array, packets: Array, warmup: float) -> tuple[Array, Arra
     return np.asarray(f[1:]), np.asarray(power[1:])
 
 
-def spectrum(f: Array, power: Array, found: Margins | None, cycle: LimitCycle | None) -> Figure:
-    """The measured spectrum with the predicted crossover and limit cycle."""
+def spectrum(
+    f: Array, power: Array, margins: Margins | None, foretold: LimitCycle | None, found: LimitCycle | None
+) -> Figure:
+    """The measured spectrum with the predicted crossover, and limit cycles foretold and found by the fluid model."""
     with figure(PAGE / 2 + 0.5, 2.7) as made:
         axes = made.add_subplot()
         axes.loglog(f, power, color=style_of(0).color, linewidth=0.9, label="queue as measured")
-        if found is not None and not math.isnan(found.gain_crossover):
-            at = found.gain_crossover / (2 * math.pi)
+        if margins is not None and not math.isnan(margins.crossover):
+            at = margins.crossover / (2 * math.pi)
             axes.axvline(at, color=style_of(2).color, linestyle="--", label="predicted crossover")
-        if cycle is not None:
-            axes.axvline(cycle.hertz, color=style_of(1).color, label="predicted limit cycle")
+        if foretold is not None:
+            color = style_of(3).color
+            axes.axvline(foretold.hertz, color=color, linestyle="-.", label="limit cycle, describing function")
+        if found is not None:
+            axes.axvline(found.hertz, color=style_of(1).color, label="limit cycle, nonlinear model")
         axes.set(xlabel="frequency (Hz)", ylabel="spectrum (packets²/Hz)")
         axes.legend(fontsize=6.5)
         return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -38,6 +38,7 @@ def analyze(
 ) -> None:
     """Prints a queue law's margins beside what the packets did."""
     from sojourn.analysis import Loop, managed, rests  # here: python-control takes a second to load
+    from sojourn.analysis.loop import LEAST_WINDOW
 
     check_folder(out_dir)
     scenario = load_changed(file, change)
@@ -48,21 +49,24 @@ def analyze(
     loop = Loop(chosen.queue, chosen.plant)
     record = run_scenario(_traced(scenario, chosen.link), seed)
     point, why = rests(loop)
-    found, cycle, reason = _linear(loop) if point else (None, None, "")
+    found, swings, reason = _linear(loop) if point else (None, Swings(), "")
     shown = chosen.queue["aqm"]
     out.print(f"{scenario.get('name', file.stem)}: {shown} on {chosen.link}, {_plant(chosen)}")
     out.print(_table(chosen, record, point))
     said = [why or reason] if why or reason else []
+    if found and point and point.window < LEAST_WINDOW:
+        out.print(f"no margins: they would mean little at windows of {point.window:.2f} packets")
+        found, swings = None, Swings()
     if found:
         out.print(f"margins: {found.describe()}")
-        said += _cycle_words(found, cycle)
+        said += _swing_words(found, swings)
     for caution in said + (loop.cautions(point) if point else list(chosen.plant.notes)):
         out.print(f"note: {caution}")
     peak = _peak(record, chosen.link)
     if peak:
         out.print(f"the measured queue swings most at {peak:.3g} Hz ({2 * math.pi * peak:.3g} rad/s)")
     if out_dir is not None:
-        say_written(_draw(loop, chosen, record, point, found, cycle, out_dir))
+        say_written(_draw(loop, chosen, record, point, found, swings, out_dir))
 
 
 def _traced(scenario: Scenario, link: str) -> Scenario:
@@ -71,12 +75,19 @@ def _traced(scenario: Scenario, link: str) -> Scenario:
     return traced
 
 
-def _linear(loop: Loop) -> tuple[Margins | None, LimitCycle | None, str]:
-    """Margins and the limit cycle, or why there are none."""
+class Swings(NamedTuple):
+    """The limit cycle as describing functions foretell it, and as the nonlinear equations end in it."""
+
+    foretold: LimitCycle | None = None
+    found: LimitCycle | None = None
+
+
+def _linear(loop: Loop) -> tuple[Margins | None, Swings, str]:
+    """Margins and limit cycles, or why there are none."""
     try:
-        return loop.margins(), loop.limit_cycle(), ""
+        return loop.margins(), Swings(loop.foretold_cycle(), loop.limit_cycle()), ""
     except ScenarioError as error:
-        return None, None, str(error)
+        return None, Swings(), str(error)
 
 
 def _plant(chosen: Managed) -> str:
@@ -113,11 +124,19 @@ def _rtt(record: Record) -> float | None:
     return float(np.mean(means)) if means else None
 
 
-def _cycle_words(found: Margins, cycle: LimitCycle | None) -> list[str]:
-    if cycle is None:
-        return [] if found.stable else ["the model does not swing regularly, though it does not rest either"]
-    text = f"the model's limit cycle: {cycle.amplitude:.3g} packets to each side at {cycle.hertz:.3g} Hz"
-    return [text + (", from an empty start, although small swings die out" if found.stable else "")]
+def _swing_words(found: Margins, swings: Swings) -> list[str]:
+    said = []
+    for source, cycle in (("by describing function", swings.foretold), ("of the nonlinear equations", swings.found)):
+        if cycle is not None:
+            around = f"{cycle.amplitude:.3g} packets to each side of {cycle.mean:.3g}"
+            said.append(f"limit cycle {source}: {around} at {cycle.hertz:.3g} Hz ({cycle.omega:.3g} rad/s)")
+    if swings.found is None:
+        return said if found.stable else [*said, "the model does not swing regularly, though it does not rest either"]
+    if found.stable:
+        said[-1] += ", from an empty start, although small swings die out"
+    if swings.foretold is None:
+        said.append("describing functions foretell no limit cycle: none balances before it empties the queue")
+    return said
 
 
 def _series(record: Record, link: str) -> dict[str, Any]:
@@ -136,7 +155,7 @@ def _peak(record: Record, link: str) -> float:
 
 
 def _draw(
-    loop: Loop, chosen: Managed, record: Record, point: Point | None, found: Margins | None, cycle: LimitCycle | None,
+    loop: Loop, chosen: Managed, record: Record, point: Point | None, found: Margins | None, swings: Swings,
     folder: Path,
 ) -> list[Path]:  # fmt: skip
     from sojourn.analysis import plots
@@ -151,7 +170,7 @@ def _draw(
     else:
         written += save_figure(plots.trajectories(series, fluid, duration), folder, "trajectory")
     f, power = plots.queue_spectrum(series["t"], series["packets"], float(record["warmup_s"]))
-    written += save_figure(plots.spectrum(f, power, found, cycle), folder, "spectrum")
+    written += save_figure(plots.spectrum(f, power, found, swings.foretold, swings.found), folder, "spectrum")
     if point is not None and found is not None:
         for name, drawn in plots.draw_all(loop).items():
             written += save_figure(drawn, folder, name)

@@ -8,7 +8,8 @@ from rich.table import Table
 
 from sojourn.analysis import cascade
 from sojourn.analysis.cascade import OperatingPoint, Pid
-from sojourn.analysis.loops import Margins, Response, is_stable, margins, rational, response
+from sojourn.analysis.loops import Response, rational, response
+from sojourn.analysis.margins import Margins, margins
 from sojourn.cli.output import out
 from sojourn.errors import UserError
 
@@ -20,7 +21,7 @@ def _loops(rows: list[tuple[str, Response]]) -> Table:
         table.add_column(name, justify="right" if name else "left")
     for name, loop in rows:
         m = margins(loop)
-        table.add_row(name, *_cells(m), "stable" if is_stable(loop) else "unstable")
+        table.add_row(name, *_cells(m), "stable" if m.stable else "unstable")
     return table
 
 
@@ -32,7 +33,7 @@ def _cells(m: Margins) -> list[str]:
 def cpc(point: OperatingPoint, target: float, inner_gain: float | None) -> None:
     """The cascade."""
     propagation = point.rtt - target / point.rate
-    if target < 0 or propagation < 0:
+    if not (target >= 0 and propagation >= 0):
         raise UserError(
             f"--target: given {target:g} packets, taken is 0 to {point.rtt * point.rate:.4g}: a round trip's worth"
         )
@@ -71,14 +72,17 @@ def pid(point: OperatingPoint, margin: float, crossover: float | None) -> None:
     at = 1.0 / (3.0 * point.rtt) if crossover is None else crossover
     if not (math.isfinite(at) and at > 0):
         raise UserError(f"--crossover: given {at:g}, taken is a frequency above 0")
+    if not 0 < margin < 180:
+        raise UserError(f"--margin: given {margin:g} degrees, taken is between 0 and 180")
     _show(point, cascade.pid_at(response(point.plant(), point.rtt), at, margin))
 
 
 def _show(point: OperatingPoint, made: Pid) -> None:
     """A single loop and its margins."""
     loop = response(made.transfer() * point.plant(), point.rtt)
-    if not is_stable(loop):
-        raise UserError(f"the loop is unstable: its phase margin is {margins(loop).phase:.1f} degrees")
+    found = margins(loop)
+    if not found.stable:
+        raise UserError(f"the loop is unstable: its phase margin is {found.phase:.1f} degrees")
     derivative = f" + {made.derivative_time:.4g} s" if made.derivative_time else ""
     out.print(f"{made.gain:.6g} (1 + 1/({made.integral_time:.4g} s){derivative})")
     out.print(_loops([("without dead time", response(made.transfer() * point.plant())), ("with it", loop)]))

@@ -16,7 +16,10 @@ import numpy.typing as npt
 from sojourn import _sojourn
 from sojourn.analysis import cascade
 from sojourn.analysis.cascade import Cascade, OperatingPoint, Pid
-from sojourn.analysis.loops import Response, margins, poles_of_closed, rational, response, step
+from sojourn.analysis.loop import Loop
+from sojourn.analysis.loops import Response, poles_of_closed, rational, response, step
+from sojourn.analysis.margins import margins
+from sojourn.analysis.plant import Flows, Plant
 from sojourn.analysis.transient import Transient, transient
 from sojourn.errors import UserError
 from sojourn.papers.expression import Functions, Value
@@ -157,8 +160,19 @@ def trajectory(fluid: Fluid, plant: Mapping[str, Any] | None = None) -> dict[str
         raise UserError(f'fluid "{fluid.id}": {error}') from None
 
 
+def at_end(fluid: Fluid) -> dict[str, float]:
+    """Means and deviations over the last quarter of a fluid run, and its peak."""
+    return _at_end(json.dumps({"queue": fluid.queue, "plant": fluid.plant, "run": fluid.run}))
+
+
+def delay_margin(fluid: Fluid) -> float:
+    """The delay margin of a fluid's loop where it rests, in seconds."""
+    classes = tuple(Flows(**each) for each in fluid.plant["classes"])
+    return Loop(fluid.queue, Plant(**(fluid.plant | {"classes": classes}))).margins().delay
+
+
 @functools.cache
-def _rest(text: str) -> dict[str, float]:
+def _at_end(text: str) -> dict[str, float]:
     fluid = Fluid("", "", **json.loads(text))
     made = trajectory(fluid)
     last = made["t"] >= 0.75 * float(made["t"][-1])
@@ -184,8 +198,7 @@ def functions(designs: Mapping[str, Design], fluids: Mapping[str, Fluid]) -> Fun
     def of_fluid(name: str, what: str) -> Value:
         if name not in fluids:
             raise UserError(f'fluid "{name}": taken are {", ".join(fluids)}')
-        fluid = fluids[name]
-        rest = _rest(json.dumps({"queue": fluid.queue, "plant": fluid.plant, "run": fluid.run}))
+        rest = at_end(fluids[name])
         if what not in rest:
             raise UserError(f'fluid "{name}": no "{what}"; there are {", ".join(rest)}')
         return rest[what]

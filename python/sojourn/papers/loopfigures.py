@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import control
 import numpy as np
+import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from sojourn.analysis.loops import response
 from sojourn.errors import UserError
-from sojourn.papers.designs import Design, answer, build, trajectory
+from sojourn.papers.designs import Design, answer, at_end, build, delay_margin, trajectory
 from sojourn.papers.model import Case
 from sojourn.papers.reproduce import Outcome
 from sojourn.plots.style import PAGE, figure, legend_above, style_of
 from sojourn.record import Record
+
+Array = npt.NDArray[np.float64]
 
 
 def _designs(outcome: Outcome, spec: Mapping[str, Any]) -> list[Design]:
@@ -141,25 +145,50 @@ def fluid(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
 
 
 def maps(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
-    """A measure a panel over a grid of queues, in the order of the experiment: rows by columns."""
+    """A measure a panel over a grid of queues, in the order of the experiment: rows by columns.
+
+    With `fluid` there is a second row: where that fluid ends under each of the queues' laws, and its delay margin.
+    """
     experiment = next(e for e in outcome.experiments if e.id == spec["experiment"])
     rows, columns = list(spec["rows"]), list(spec["columns"])
     if len(experiment.queues) != len(rows) * len(columns):
         raise UserError(f"{outcome.paper.root}: figures: {spec['id']}: rows by columns are not the experiment's queues")
-    measures: Sequence[str] = spec["measures"]
-    with figure(PAGE, 2.6) as made:
-        for axes, name in zip(made.subplots(1, len(measures), squeeze=False)[0], measures, strict=True):
-            cases = [Case(str(spec["scenario"]), queue) for queue in experiment.queues]
-            values = np.array([np.nanmean(outcome.values(case, name)) for case in cases])
+    panels = [_measured(outcome, Case(str(spec["scenario"]), ""), experiment.queues, name) for name in spec["measures"]]
+    across = len(panels)
+    if "fluid" in spec:
+        panels += _foretold(outcome, str(spec["fluid"]), experiment.queues)
+    down = len(panels) // across
+    with figure(PAGE, 2.6 * down) as made:
+        for axes, (title, digits, values) in zip(made.subplots(down, across, squeeze=False).flat, panels, strict=True):
             table = values.reshape(len(rows), len(columns))
-            axes.imshow(table, cmap="cividis")
-            middle = (table.min() + table.max()) / 2
-            digits = outcome.paper.measures[name].decimals
+            low, high = np.quantile(table, (0.0, 0.9))  # one margin of half a minute would hide all others
+            axes.imshow(table, cmap="cividis", vmin=low, vmax=high)
             for (i, j), value in np.ndenumerate(table):
-                color = "white" if value < middle else "black"
+                color = "white" if value < (low + high) / 2 else "black"
                 axes.text(j, i, f"{value:.{digits}f}", ha="center", va="center", fontsize=6, color=color)
             axes.set_xticks(range(len(columns)), columns)
             axes.set_yticks(range(len(rows)), rows)
             axes.grid(visible=False)
-            axes.set(title=outcome.paper.measures[name].title, xlabel="round trip ×", ylabel="flows ×")
+            axes.set(title=title, xlabel="round trip ×", ylabel="flows ×")
         return made
+
+
+Panel = tuple[str, int, Array]
+
+
+def _measured(outcome: Outcome, case: Case, queues: Sequence[str], name: str) -> Panel:
+    measure = outcome.paper.measures[name]
+    values = [float(np.nanmean(outcome.values(replace(case, queue=queue), name))) for queue in queues]
+    return measure.title, measure.decimals, np.array(values)
+
+
+def _foretold(outcome: Outcome, name: str, queues: Sequence[str]) -> list[Panel]:
+    """What a fluid does under the laws of other queues."""
+    fluid = outcome.paper.fluids[name]
+    runs = [replace(fluid, queue=outcome.paper.queue_table(queue)) for queue in queues]
+    ends = [at_end(run) for run in runs]
+    return [
+        ("fluid: queue mean (packets)", 1, np.array([end["queue"] for end in ends])),
+        ("fluid: queue sd (packets)", 1, np.array([end["queue_sd"] for end in ends])),
+        ("fluid: delay margin (s)", 2, np.array([delay_margin(run) for run in runs])),
+    ]

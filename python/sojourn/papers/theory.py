@@ -60,7 +60,10 @@ THEORY: Functions = {
     "led_delay_margin": _plain(_led),
     "red_delay_margin": _plain(_red),
     "lag_delay_margin": _plain(_lag),
-    "log": _plain(np.log),
+    "led_pole": _plain(laws.led_pole),
+    "red_pole": _plain(laws.red_pole),
+    "led_gain": _plain(laws.led_gain),
+    "red_gain": _plain(laws.red_gain),
     "exp": _plain(np.exp),
     "onoff_hurst": _onoff_hurst,
 }

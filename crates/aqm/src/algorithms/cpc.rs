@@ -8,7 +8,8 @@
 //!
 //! The paper gives the two controllers in continuous time and nothing on packets. How the window is estimated, the
 //! discrete form and what stops the integrators are of this implementation: backward Euler for I and D, with D moved
-//! through the inner integrator, where it is a plain difference of the queue and needs no filter.
+//! through the inner integrator, where it is a plain difference of the queue and needs no filter. So is the tuning: TCP at
+//! rest has a window of sqrt(2/p), and what is under way over that is the number of flows.
 
 use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
@@ -54,6 +55,9 @@ pub struct Params {
     pub max_window: f64,
     /// What the inner loop does with the set point, default `"measured"` (cpc-2015#4.1).
     pub inner: Inner,
+    /// Time over which the number of flows is found anew from load and probability, at least one, and the design follows;
+    /// `"0 s"` (the default) keeps `flows`. 10 s holds the queue where `flows` and `rtt` are off by four (no source).
+    pub tuning: Duration,
     /// Whether queue and load are measured in bytes over the mean packet, default false.
     pub queue_in_bytes: bool,
     /// Inner gain 1/T_C in probability a packet and second; absent: by the design (cpc-2015#eq9).
@@ -82,6 +86,7 @@ impl Default for Params {
             min_window: 1.0,
             max_window: 10.0,
             inner: Inner::Measured,
+            tuning: Duration::ZERO,
             queue_in_bytes: false,
             inner_gain: None,
             outer_gain: None,
@@ -141,9 +146,9 @@ struct Design {
 
 impl Design {
     /// cpc-2015#eq8 to #eq11 in closed form, with w = R C / N: k_I = w^3 / 4, T = R w / 2, T_C = 2 k_I T.
-    fn new(params: &Params, rate: f64) -> Self {
+    fn new(params: &Params, flows: f64, rate: f64) -> Self {
         let rtt = params.rtt.as_secs_f64() + params.target / rate;
-        let window = rtt * rate / params.flows;
+        let window = rtt * rate / flows;
         let w = window.max(LEAST_DESIGN_WINDOW);
         let time = |own: Option<Duration>, derived: f64| own.map_or(derived, Duration::as_secs_f64);
         Design {
@@ -153,7 +158,7 @@ impl Design {
             window_max: (params.max_window * window).max(params.min_window),
             averaging: if params.averaging == Duration::ZERO { rtt } else { params.averaging.as_secs_f64() },
             inner_gain: params.inner_gain.unwrap_or(4.0 / (rtt * w * w * w * w)),
-            outer_gain: params.outer_gain.unwrap_or(w / (2.0 * params.flows)),
+            outer_gain: params.outer_gain.unwrap_or(w / (2.0 * flows)),
             integral_time: time(params.integral_time, rtt * w),
             derivative_time: time(params.derivative_time, rtt * w / 2.0),
         }
@@ -176,20 +181,52 @@ pub struct CpcLaw {
     previous: Option<f64>,
     /// The averaged derivative part of the set point, which only [`Inner::Static`] needs.
     derivative: f64,
+    /// The number of flows that the design is for.
+    flows: f64,
+    /// The averaged probability and how many seconds of it there are, which only the tuning needs.
+    struck: f64,
+    age: f64,
 }
 
 impl CpcLaw {
     fn new(params: &Params, rate: f64, meter: Meter) -> Self {
-        let design = Design::new(params, rate);
+        let (design, flows) = (Design::new(params, params.flows, rate), params.flows);
         let integral = design.window.clamp(params.min_window, design.window_max);
-        CpcLaw { params: params.clone(), design, meter, probability: 0.0, integral, load: 0.0, previous: None, derivative: 0.0 }
+        let params = params.clone();
+        let (probability, load, derivative, struck, age) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        CpcLaw { params, design, meter, probability, integral, load, previous: None, derivative, flows, struck, age }
     }
 
     /// The window of a flow by Little's law: the load of `arrived` packets in one interval times the round trip now.
     fn window(&mut self, queue: f64, arrived: f64) -> f64 {
         let (interval, d) = (self.params.interval.as_secs_f64(), &self.design);
         self.load += interval / (interval + d.averaging) * (arrived / interval - self.load);
-        (d.propagation + queue / d.rate) * self.load / self.params.flows
+        (d.propagation + queue / d.rate) * self.load / self.flows
+    }
+
+    /// Lets the design follow the flows that load and probability speak of, once both have settled.
+    fn tune(&mut self, queue: f64) {
+        let (interval, span) = (self.params.interval.as_secs_f64(), self.params.tuning.as_secs_f64());
+        let share = interval / (interval + span);
+        self.struck += share * (self.probability - self.struck);
+        self.age += interval;
+        if self.age >= 2.0 * span && self.struck > 0.0 {
+            let found = self.flows_at(queue, self.struck);
+            self.turn_to(self.flows + share * (found - self.flows));
+        }
+    }
+
+    /// How many flows keep this load at this probability, at least one.
+    fn flows_at(&self, queue: f64, probability: f64) -> f64 {
+        let under_way = (self.design.propagation + queue / self.design.rate) * self.load;
+        (under_way * libm::sqrt(probability / 2.0)).clamp(1.0, 1e9)
+    }
+
+    fn turn_to(&mut self, flows: f64) {
+        // The set point of a flow's window means the same packets under way as before.
+        self.integral *= self.flows / flows;
+        self.flows = flows;
+        self.design = Design::new(&self.params, flows, self.design.rate);
     }
 
     /// The probability for the next interval.
@@ -227,8 +264,28 @@ impl Law for CpcLaw {
 
     fn step(&mut self, sample: &Sample) -> Probability {
         let queue = self.meter.backlog(sample);
+        if self.params.tuning > Duration::ZERO {
+            self.tune(queue);
+        }
         let window = self.window(queue, self.meter.arrived(sample));
         Probability::clamped(self.control(queue, window))
+    }
+
+    fn rest(&mut self, sample: &Sample, probability: f64) {
+        let (queue, arrived) = (self.meter.backlog(sample), self.meter.arrived(sample));
+        self.load = arrived / self.params.interval.as_secs_f64();
+        if self.params.tuning > Duration::ZERO {
+            (self.struck, self.age) = (probability, f64::INFINITY);
+            self.turn_to(self.flows_at(queue, probability));
+        }
+        let set_point = match self.params.inner {
+            Inner::Measured => self.window(queue, arrived),
+            Inner::Blind => self.design.window,
+            Inner::Static => libm::sqrt(2.0 / probability),
+        };
+        self.integral = set_point.clamp(self.params.min_window, self.design.window_max);
+        self.probability = probability.clamp(0.0, self.params.max_p);
+        (self.previous, self.derivative) = (Some(self.params.target - queue), 0.0);
     }
 }
 

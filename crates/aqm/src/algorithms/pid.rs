@@ -177,6 +177,11 @@ impl Law for PidLaw {
     fn step(&mut self, sample: &Sample) -> Probability {
         Probability::clamped(self.control(sample.backlog_packets))
     }
+
+    fn rest(&mut self, sample: &Sample, probability: f64) {
+        self.previous = Some(sample.backlog_packets - self.target);
+        (self.integral, self.derivative) = (probability.clamp(0.0, 1.0), 0.0);
+    }
 }
 
 #[cfg(test)]

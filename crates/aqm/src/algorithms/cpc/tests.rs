@@ -171,3 +171,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn tuning_finds_the_flows_that_load_and_probability_speak_of_and_designs_for_them() {
+    // 60 flows at rest: 3750 packets/s over 0.246 s at 2/w^2 with w = 15.375; designed for 15 and for 240.
+    for wrong in [15.0, 240.0] {
+        let span = Duration::from_secs(2);
+        let mut tuned = law(&Params { flows: wrong, tuning: span, ..example() });
+        (tuned.probability, tuned.load) = (2.0 / (15.375 * 15.375), 3750.0);
+        for _ in 0..10_000 {
+            tuned.probability = 2.0 / (15.375 * 15.375);
+            tuned.tune(172.5);
+        }
+        let own = law(&example()).design;
+        assert!((tuned.flows - 60.0).abs() < 0.01, "{}", tuned.flows);
+        assert!((tuned.design.inner_gain / own.inner_gain - 1.0).abs() < 1e-3);
+        assert!((tuned.design.outer_gain / own.outer_gain - 1.0).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn tuning_waits_until_its_averages_have_filled() {
+    let mut tuned = law(&Params { flows: 15.0, tuning: Duration::from_secs(2), ..example() });
+    (tuned.probability, tuned.load) = (0.01, 3750.0);
+    for n in 0..400 {
+        assert_eq!(tuned.flows, 15.0, "step {n}");
+        tuned.tune(172.5);
+    }
+    (0..10).for_each(|_| tuned.tune(172.5));
+    assert!(tuned.flows > 15.0);
+}
