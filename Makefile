@@ -41,6 +41,7 @@ test: lint rust-test python-test
 
 lint: setup
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy $(CRATES) --all-targets --quiet -- --deny warnings
 	$(BIN)/ruff check --quiet python tests conformance examples
 	$(BIN)/ruff format --quiet --check python tests conformance examples

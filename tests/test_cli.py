@@ -207,6 +207,36 @@ def test_a_disk_that_fills_up_leaves_no_part_of_a_result(capsys, dumbbell, here,
     assert not (here / "out").exists()
 
 
+def test_without_a_command_the_program_says_what_commands_there_are(capsys):
+    assert main([]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("Usage")
+    assert all(f"\n  {name} " in said for name in ("run", "compare", "sweep", "reproduce"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["analyze", "{scenario}", "--seed", "-3"], "--seed"),
+        (["analyze", "{scenario}", "--out", "{scenario}/x"], "is a file, taken is a folder"),
+        (["run", "{scenario}", "--flent", "{scenario}/x.flent.gz"], "--flent"),
+        (["sweep", "{scenario}", "--cache", "{scenario}"], "key"),
+        (["compare", "{scenario}", "--queues", "red", "--cache", "{scenario}"], "--cache"),
+        (["bench-lbe", "reno", "--json", "."], "taken is a file"),
+        (["design", "pid", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms", "--margin", "400"], "--margin"),
+        (["design", "pi", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms", "--target", "nan"], "--target"),
+        (["design", "red", "--flows", "1e300", "--rate", "3750pps", "--rtt", "1s"], "flows: given 1e+300"),
+    ],
+)
+def test_what_no_command_can_use_is_refused_before_the_first_run(capsys, dumbbell, arguments, said):
+    assert said in refused(capsys, *(argument.format(scenario=dumbbell) for argument in arguments))
+
+
+def test_a_run_has_no_measures_to_choose_from(capsys, dumbbell):
+    assert main(["run", str(dumbbell), "--out", "out"]) == 0
+    assert "every trace is plotted" in refused(capsys, "plot", "out", "--measure", "queue")
+
+
 def test_names_are_printed_as_they_are(capsys, dumbbell):
     assert main(["run", str(dumbbell), "--seeds", "2"]) == 0
     assert "bottleneck:back: 2 seeds" in capsys.readouterr().out

@@ -147,36 +147,38 @@ def line(case: Case, runs: int, with_ns2: bool) -> tuple[str, float]:
     return text, per_packet
 
 
-def counted(command: list[str], packets: str) -> tuple[int, int]:
+def spent(command: list[str], packets: str) -> tuple[int, int]:
     """Instructions of a program, counted by valgrind, and the number before `packets` in what it prints."""
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     run = subprocess.run(tool, capture_output=True, text=True, check=True)
     refs = re.search(r"refs:\s+([\d,]+)", run.stderr)
-    counted = re.search(rf"(\d+) {packets}", run.stdout)
+    found = re.search(rf"(\d+) {packets}", run.stdout)
     assert refs, run.stderr
-    assert counted, run.stdout
-    return int(refs[1].replace(",", "")), int(counted[1])
+    assert found, run.stdout
+    return int(refs[1].replace(",", "")), int(found[1])
+
+
+def counted(words: str) -> float:
+    """Instructions per bottleneck packet of a run of the dumbbell."""
+    instructions, packets = spent([str(DUMBBELL), *words.split()], "bottleneck packets")
+    return instructions / packets
 
 
 def instructions() -> dict[str, float]:
     """Instructions per bottleneck packet of short runs."""
-    counts = {}
-    for name, words in {"newreno-droptail": "10 10 20 100 84", "sack-red-full": "20 50 5 60 200 sack red full"}.items():
-        spent, packets = counted([str(DUMBBELL), *words.split()], "bottleneck packets")
-        counts[name] = spent / packets
-    return counts
+    runs = {"newreno-droptail": "10 10 20 100 84", "sack-red-full": "20 50 5 60 200 sack red full"}
+    return {name: counted(words) for name, words in runs.items()}
 
 
 def algorithms() -> None:
     """Prints what a packet costs under PI, REM and LED over its cost under DropTail."""
 
     def alone(name: str) -> float:
-        few, many = (counted([str(QDISC), name, str(n)], "packets") for n in (50_000, 150_000))
+        few, many = (spent([str(QDISC), name, str(n)], "packets") for n in (50_000, 150_000))
         return (many[0] - few[0]) / (many[1] - few[1])
 
     def whole(name: str) -> float:
-        spent, packets = counted([str(DUMBBELL), "20", "50", "5", "60", "200", name], "bottleneck packets")
-        return spent / packets
+        return counted(f"20 50 5 60 200 {name}")
 
     for where, cost in (("the queue alone", alone), ("a whole run", whole)):
         least = cost("droptail")
@@ -197,6 +199,14 @@ def guard(store: bool) -> bool:
         fine &= not grown
         print(f"instructions a packet, {name}: {count:.0f} (stored {known:.0f}){'  GROWN' if grown else ''}")
     return fine
+
+
+def controllers() -> str:
+    """Instructions per bottleneck packet of background flows over those of NewReno flows, on TCP-Linux's habits."""
+    names = ("reno", "cubic", "ledbat", "ledbat++", "flower", "flower+")
+    counts = {name: counted(f"10 10 60 100 84 linux {name}") for name in names}
+    ratios = ", ".join(f"{name} {count / counts['reno']:.2f}x" for name, count in counts.items() if name != "reno")
+    return f"instructions a packet against NewReno's {counts['reno']:.0f}: {ratios} (wanted at most 1.3x)"
 
 
 def laws() -> str:
@@ -263,6 +273,7 @@ def main() -> int:
         print("valgrind is not installed: no instruction counts")
         return 0
     algorithms()
+    print(controllers(), flush=True)
     return 0 if guard(options.store) else 1
 
 

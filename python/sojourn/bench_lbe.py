@@ -13,8 +13,8 @@ Every controller runs the same scenarios on a 10 Mbit/s bottleneck of 40 ms roun
 - *clock*: the receiver's clock runs 200 ppm fast for 5 minutes.
 - *route*: the way there takes 100 ms, from 60 s on 20 ms, from 120 s on 100 ms again.
 - *ACKs*, *losses*: one ACK stands for eight segments; one packet of a thousand is lost by chance.
-- *least window*: sixteen CUBIC flows on a buffer of 25 packets leave the least window, where a loss on its own may
-  take a timeout to be found.
+- *least window*: sixteen CUBIC flows leave no more than the least window, where a loss on its own may take a timeout
+  to be found.
 - *offered*: the application offers 2 Mbit/s half of the time.
 """
 
@@ -114,7 +114,7 @@ def scenarios(control: Control) -> dict[str, Scenario]:
         "route": _scenario("route", [lbe], 240, link=_ROUTE),
         "losses": _scenario("losses", [lbe], 120, queue={**DROPTAIL, "aqm": "loss", "p": 0.001}),
         "offered": _scenario("offered", [{**lbe, "traffic": onoff}], 60),
-        "crowded": _scenario("crowded", crowd, 80, warmup="20 s", queue={**DROPTAIL, "limit": "25 packets"}),
+        "crowded": _scenario("crowded", crowd, 80, warmup="20 s"),
     }
     for name, queue in QUEUES.items():
         made[name] = _scenario(name, [lbe, _group("tcp", _CUBIC, _JITTER)], 100, warmup="40 s", queue=queue)

@@ -159,7 +159,7 @@ def _queue_table(spec: str | Mapping[str, Any]) -> dict[str, Any]:
 
 def compare(
     scenario: Source,
-    queues: Sequence[str] | Mapping[str, str | Mapping[str, Any]],
+    queues: str | Sequence[str] | Mapping[str, str | Mapping[str, Any]],
     seeds: Seeds = 5,
     *,
     link: str | None = None,
@@ -170,11 +170,15 @@ def compare(
 ) -> Comparison:
     """Runs one scenario under several queues with the same seeds; the limit and `ecn` stay the scenario's.
 
-    `queues` is names, or labels with queue tables. All queues see the same random numbers, so that
-    differences are taken seed by seed.
+    `queues` is names, text such as `"droptail,red(min=5,max=15)"`, or labels with queue tables. All queues see the
+    same random numbers, so that differences are taken seed by seed.
     """
     base = load(scenario)
     name = queued_link(base, link)
+    if isinstance(queues, str):
+        queues = parse_queues(queues)
+    if not queues:
+        raise UserError("queues: given none, taken is one or more, such as droptail, red")
     tables = dict(queues) if isinstance(queues, Mapping) else {queue: queue for queue in queues}
     at = f'links."{name}".queue'
     before = base.copy().set(f'links."{name}".name', name).get_path(f'links."{name}"').get("queue", {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, TypeAlias
 
 from sojourn import _sojourn
@@ -27,13 +28,25 @@ class Job:
     seed: int
 
 
+LAST_SEED = 2**63 - 1  # the largest whole number that TOML has
+
+
+def checked_seed(seed: int) -> int:
+    """The seed, or the error that one out of range deserves."""
+    if not isinstance(seed, Integral) or not 0 <= seed <= LAST_SEED:
+        raise UserError(f"seed: given {seed!r}, taken is a whole number, 0 to {LAST_SEED}")
+    return seed
+
+
 def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> Record:
-    """Runs a scenario once, without the interpreter's lock.
+    """Runs a scenario once, without the interpreter's lock; `seed` is 0 to 2^63 - 1, by default the scenario's.
 
     `laws` maps the names that queues use (`aqm = "external", law = "mine"`) to factories. Each makes an object whose
     `step(sample)` returns the drop probability until the next step, once per `interval` of the queue.
     """
     loaded = load(scenario)
+    if seed is not None:
+        checked_seed(seed)
     with loaded.refusals():
         text, series = _sojourn.run(loaded.to_toml(), loaded.label, seed, dict(laws) if laws else None)
     return Record.from_json(text, series)
@@ -45,7 +58,7 @@ def seeds_of(seeds: Seeds, first: int = 1) -> list[int]:
         if seeds < 1:
             raise UserError(f"seeds {seeds}: taken is a count of 1 or more, or a list of seeds")
         return list(range(first, first + seeds))
-    chosen = [int(seed) for seed in seeds]
+    chosen = [int(checked_seed(seed)) for seed in seeds]
     if not chosen or len(set(chosen)) != len(chosen):
         raise UserError(f"seeds {chosen}: taken is one or more seeds, each once")
     return chosen
@@ -87,10 +100,12 @@ def run_jobs(
 ) -> list[Record]:
     """Runs the jobs that the cache does not have, and returns the records of all, in order.
 
-    Every scenario is checked before the first run. A finished run is kept in the cache before the next
-    is reported, so that an interruption, a kill or a full disk loses none. With `cluster` the runs go to the
-    machines of a Ray cluster instead of this one's cores.
+    `threads` is how many run side by side, 0 one a core. Every scenario is checked before the first run. A finished
+    run is kept in the cache before the next is reported, so that an interruption, a kill or a full disk loses none.
+    With `cluster` the runs go to the machines of a Ray cluster instead of this one's cores.
     """
+    if threads < 0:
+        raise UserError(f"threads: given {threads}, taken is 0 for one a core, or more")
     keys = _keys(jobs)
     found: dict[str, Record] = {}
     if cache is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,7 +104,9 @@ def make_plan(
 ) -> Plan:
     """A sweep from Python: fields by path with their values, and named sets of fields."""
     base = load(scenario)
-    lists = {path: list(values) for path, values in (axes or {}).items()}
+    lists = {
+        path: list(v) if isinstance(v, Iterable) and not isinstance(v, str) else v for path, v in (axes or {}).items()
+    }
     tree = plain({"scenario": base.label, "axes": lists, "variants": dict(variants or {})})
     seeds_of(seeds)
     plan = _plan(tomli_w.dumps(tree), name, lambda _: (base.label, base.to_toml()), name)

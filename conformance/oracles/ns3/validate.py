@@ -35,6 +35,7 @@ COMMAND = "g++ -O2 -std=c++17 dumbbell.cc -o dumbbell " + " ".join(f"-lns3-{name
 # IP packets of 1500 bytes, with 20 of IP and 32 of TCP: what is larger, ns-3 cuts in two. 2 of PPP come on top.
 PAYLOAD, WIRE = 1448, 1502
 BOTTLENECK_MS = 1.0
+LIMIT = 1000  # packets, where a case names none
 # A scenario's controllers, and what they are in ns-3; Reno and Ledbat are dumbbell.cc's.
 CONTROLS: dict[str, tuple[dict[str, Any], str]] = {
     "reno": ({"cc": "reno"}, "Reno"),
@@ -82,7 +83,7 @@ def _queue(case: Table) -> Table:
     Its waits are one sending time shorter, and what it counts is one packet less than what waits.
     """
     aqm = case.get("queue", "droptail")
-    queue: Table = {"aqm": aqm, "limit": f"{case['limit'] + 1} packets"}
+    queue: Table = {"aqm": aqm, "limit": f"{case.get('limit', LIMIT) + 1} packets"}
     if aqm in ("codel", "fq-codel"):
         queue["target"] = f"{round(5e6 + WIRE * 8e3 / case['mbit'])} ns"
         queue["max_packet"] = f"{WIRE} B"
@@ -127,8 +128,8 @@ def arguments(case: Table, seed: int) -> list[str]:
     controls = [CONTROLS[control][1] for control, count in case["flows"].items() for _ in range(count)]
     warmup, duration = case["seconds"]
     given = {
-        "queue": case.get("queue", "droptail"), "rate": case["mbit"] * 1e6, "limit": case["limit"], "seed": seed,
-        "warmup": warmup, "duration": duration, "payload": PAYLOAD, "controls": ",".join(controls),
+        "queue": case.get("queue", "droptail"), "rate": case["mbit"] * 1e6, "limit": case.get("limit", LIMIT),
+        "seed": seed, "warmup": warmup, "duration": duration, "payload": PAYLOAD, "controls": ",".join(controls),
         "delays": ",".join(map(str, delays)), "starts": ",".join(map(str, starts)),
     }  # fmt: skip
     given |= {key: case[key] for key in ("min", "max", "weight") if key in case}

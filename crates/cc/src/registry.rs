@@ -109,5 +109,5 @@ registry! {
     "fledbat" Fledbat(fledbat::Params => DelayBased<fledbat::Fledbat>): "LEDBAT with a proportional decrease, fair to latecomers (Carofiglio et al. 2013)",
     "tcp-lp" TcpLp(tcp_lp::Params => DelayBased<tcp_lp::TcpLp>): "Reno that yields at the first delay (Kuzmanovic and Knightly 2006)",
     "flower" Flower(flower::Params => DelayBased<flower::Flower>): "LEDBAT's estimator under a fuzzy law that steps aside (Trang and Lochin 2016)",
-    "flower+" FlowerPlus(flower::plus::Params => DelayBased<flower::plus::FlowerPlus>): "FLOWER with a lower target, two segments at least, halving on chance losses and slowdowns",
+    "flower+" FlowerPlus(flower::plus::Params => DelayBased<flower::plus::FlowerPlus>): "FLOWER with a lower target, cuts in proportion to the window, and slowdowns",
 }

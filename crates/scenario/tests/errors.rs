@@ -88,6 +88,8 @@ fn keys_and_names_that_nobody_knows() {
     says(old, "dealy = \"10 ms\"\nq", "[[links]]", &expected);
     let expected = "links.up.queue: given key \"limits\", taken is one of aqm, limit, ecn, hints; did you mean \"limit\"?";
     says("limit =", "limits =", "{ aqm", expected);
+    let expected = "links.up.queue.hints: given \"routers\", taken is one of senders, router; did you mean \"router\"?";
+    says("limit =", "hints = \"routers\", limit =", "\"routers\"", expected);
     let names: Vec<&str> = sojourn_aqm::REGISTRY.iter().map(|entry| entry.name).collect();
     let expected = format!("links.up.queue.aqm: given \"drptail\", taken is one of {}; did you mean \"droptail\"?", names.join(", "));
     says("\"droptail\"", "\"drptail\"", "\"drptail\"", &expected);

@@ -1,5 +1,6 @@
-//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [AQM]`, AQM by its name in the
-//! registry; `router` lets the router find out what an AQM asks for.
+//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [linux] [AQM] [CONTROLLER]`, AQM
+//! and controller by their names in the registry; `router` lets the router find out what an AQM asks for, `linux` is the
+//! profile of ns-2's TCP-Linux.
 use sojourn_aqm::{Admission, AqmConfig, Limit, REGISTRY};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
@@ -62,6 +63,9 @@ fn main() {
         ecn: has("ecn"),
         ..TcpParams::ns2()
     };
+    let stack = if has("linux") { TcpParams { window: 10_000, initial_ssthresh: 10_000.0, ..TcpParams::ns2_linux() } } else { stack };
+    let control = sojourn_cc::REGISTRY.iter().find(|entry| has(entry.name)).map_or(stack.control.clone(), |entry| (entry.default)());
+    let stack = TcpParams { control, ..stack };
     let config = WorldConfig {
         seed: 1,
         end: Time::from_secs_f64(secs),

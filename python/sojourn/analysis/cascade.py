@@ -33,10 +33,12 @@ class OperatingPoint:
 
     def __post_init__(self) -> None:
         for name, value, unit in (("flows", self.flows, "flows"), ("rate", self.rate, "packets a second")):
-            if not (math.isfinite(value) and value > 0):
-                raise UserError(f"{name}: given {value:g}, taken is a number of {unit} above 0")
-        if not (math.isfinite(self.rtt) and self.rtt > 0):
-            raise UserError(f"rtt: given {self.rtt:g} s, taken is a round trip above 0: without it there is no loop")
+            if not 0 < value <= 1e12:
+                raise UserError(f"{name}: given {value:g}, taken is a number of {unit} above 0, up to 1e12")
+        if not 1e-9 <= self.rtt <= 1e6:
+            raise UserError(
+                f"rtt: given {self.rtt:g} s, taken is a round trip of 1e-9 to 1e6 s: without it there is no loop"
+            )
 
     @property
     def window(self) -> float:

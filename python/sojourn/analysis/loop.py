@@ -94,8 +94,12 @@ class Loop:
         """The law's answer to swings of the queue, measured on its code: first harmonic per packet, mean probability.
 
         Arrays of one length: `amplitude` in packets, `omega` in rad/s, `mean` in packets (default: the queue at rest).
+        Raises `ScenarioError` where they are not, or where the loop has no rest to swing around.
         """
         middle = np.full(len(amplitude), self.point().queue) if mean is None else mean
+        if not len(middle) == len(amplitude) == len(omega):
+            given = f"{len(amplitude)} amplitudes and {len(omega)} frequencies"
+            raise ScenarioError(f"describe: given {given}, taken is as many means, amplitudes and frequencies")
         rows = self._resting.describe(list(zip(middle, amplitude, omega, strict=True)))
         return rows[:, 0] + 1j * rows[:, 1], rows[:, 2]
 

@@ -64,7 +64,10 @@ class Plant:
         }  # fmt: skip
         if np.isfinite(self.limit):
             tree["limit"] = self.limit
-        return json.dumps(tree)
+        try:
+            return json.dumps(tree, allow_nan=False)
+        except ValueError:
+            raise UserError(f"plant: given {tree}, taken are finite numbers") from None
 
     def resting_with(self, packets: float) -> Point:
         """Where the flows would rest with so many packets waiting, whatever law that takes."""

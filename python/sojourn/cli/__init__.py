@@ -19,11 +19,20 @@ from sojourn.files import DiskError
 app = typer.Typer(
     name="sojourn",
     help="A congestion-control laboratory: run, compare, sweep and reproduce experiments on queues and transports.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+@app.callback(invoke_without_command=True)
+def _start(context: typer.Context) -> None:
+    """Without a command: what commands there are."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(2)
+
+
 inspect.register(app)
 runs.register(app)
 analyze.register(app)

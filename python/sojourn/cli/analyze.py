@@ -10,10 +10,11 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from sojourn.cli.output import out, say_written
+from sojourn.cli.output import check_folder, out, say_written
 from sojourn.cli.runs import Set, load_changed
 from sojourn.errors import ScenarioError, UserError
 from sojourn.record import Record
+from sojourn.running import LAST_SEED
 from sojourn.running import run as run_scenario
 from sojourn.scenario import Scenario
 
@@ -29,7 +30,9 @@ def register(app: typer.Typer) -> None:
 def analyze(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     link: Annotated[str | None, typer.Option("--link", help="The link (default: the slowest that is used).")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the packet simulation.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of the packet simulation.", min=0, max=LAST_SEED)
+    ] = None,
     change: Set = None,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures.")] = None,
 ) -> None:
@@ -37,6 +40,7 @@ def analyze(
     from sojourn.analysis import Loop, managed, rests  # here: python-control takes a second to load
     from sojourn.analysis.loop import LEAST_WINDOW
 
+    check_folder(out_dir)
     scenario = load_changed(file, change)
     chosen = managed(scenario, link)
     if chosen.queue.get("aqm") == "external":

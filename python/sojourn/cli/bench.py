@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from sojourn.bench_lbe import ROWS, controllers, score
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, out, progress, store
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
 
@@ -30,6 +30,9 @@ def bench_lbe(
     no_cache: NoCache = False,
 ) -> None:
     """A score card of controllers as background transport, beside CUBIC on 10 Mbit/s and 40 ms."""
+    check_folder(json_file and json_file.parent, "--json")
+    if json_file and json_file.is_dir():
+        raise UserError(f'--json "{json_file}": a folder, taken is a file')
     known = controllers()
     chosen = names or known
     for name in chosen:
@@ -52,7 +55,7 @@ def bench_lbe(
         if row.section != section:
             section = row.section
             table.add_section()
-            table.add_row(f"[bold]{section}[/bold]")
+            table.add_row(section, style="bold")
         cells = ["never" if math.isnan(card[i].mean) else f"{card[i].mean:.3g}" for card in cards]
         label = f"{row.label} ({row.unit})" if row.unit else row.label
         table.add_row(f"  {label}", "less" if row.less else "more", *cells)

@@ -42,6 +42,10 @@ def design(
     from sojourn.analysis.cascade import OperatingPoint  # here: python-control takes a second to load
     from sojourn.cli import designs
 
+    if not (math.isfinite(target) and target >= 0):
+        raise UserError(f"--target: given {target:g}, taken is a number of packets, 0 or more")
+    if not 0 < margin < 180:
+        raise UserError(f"--margin: given {margin:g}, taken is a phase margin above 0 and below 180 degrees")
     point = OperatingPoint(flows, packets_a_second(rate, packet), _quantity("--rtt", "time", rtt))
     if point.probability > 1:
         raise UserError(

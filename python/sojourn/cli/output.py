@@ -42,20 +42,23 @@ NoCache = Annotated[bool, typer.Option("--no-cache", help="Run everything again 
 CACHE = DEFAULT
 
 
-def check_folder(folder: Path | None) -> None:
+def check_folder(folder: Path | None, option: str = "--out") -> None:
     """Refuses a folder that results can't go to, before there are results."""
     there = folder
     while there is not None and not there.exists():
         there = there.parent
     if there is not None and not there.is_dir():
-        raise UserError(f'--out "{folder}": "{there}" is a file, taken is a folder')
+        raise UserError(f'{option} "{folder}": "{there}" is a file, taken is a folder')
     if there is not None and not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f'--out "{folder}": "{there}" cannot be written to, taken is a folder that can')
+        raise UserError(f'{option} "{folder}": "{there}" cannot be written to, taken is a folder that can')
 
 
 def store(folder: Path, off: bool) -> Store | None:
     """The cache that the options name."""
-    return None if off else Store(folder)
+    if off:
+        return None
+    check_folder(folder, "--cache")
+    return Store(folder)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from sojourn.errors import UserError
 from sojourn.files import write_atomic
 from sojourn.flent import write_flent
 from sojourn.record import Record, file_name, frame_to_parquet
-from sojourn.running import run_many
+from sojourn.running import LAST_SEED, run_many
 from sojourn.scenario import Scenario, load, parse_assignment
 from sojourn.stats import estimate, estimate_of
 from sojourn.sweep import read_plan
@@ -35,8 +35,6 @@ from sojourn.sweep import sweep as run_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LAST = 2**63 - 1  # the largest whole number that TOML has
 
 Set = Annotated[list[str] | None, typer.Option("--set", help="Change a field: links.bottleneck.rate='5 Mbit/s'.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results.")]
@@ -63,7 +61,8 @@ def run(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     change: Set = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the first run (default: the scenario's).", min=0, max=LAST)
+        int | None,
+        typer.Option("--seed", help="Seed of the first run (default: the scenario's).", min=0, max=LAST_SEED),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="How many runs, each with the next seed.", min=1)] = 1,
     out_dir: Out = None,
@@ -73,6 +72,7 @@ def run(
 ) -> None:
     """Runs a scenario and prints what was measured."""
     check_folder(out_dir)
+    check_folder(flent and flent.parent, "--flent")
     scenario = load_changed(file, change)
     if seed is not None:
         scenario.set("seed", seed)
@@ -253,6 +253,8 @@ def plot(
     target = out_dir or folder
     check_folder(target)
     if (folder / "record.json").exists():
+        if measure:
+            raise UserError(f'--measure "{measure[0]}": {result} is a run, of which every trace is plotted')
         say_written(plot_record(Record.read(folder), target))
         return
     file = folder / "summary.csv"

@@ -215,38 +215,49 @@ impl Flower {
         }
     }
 
-    /// A round trip is over whose least queuing delay was `queuing`.
-    fn end_of_round(&mut self, window: &mut Window, queuing: f64, may_change: bool) {
-        let Some(previous) = self.previous.replace(queuing) else { return };
-        let trend = previous - queuing;
-        if self.fuzzy && may_change {
-            match self.grid.infer(self.error(queuing), trend) {
-                Answer::Change(change) => window.cwnd = (window.cwnd + change).max(1.0),
-                Answer::Reset => window.cwnd = 1.0,
-            }
+    /// Doubles the window in the first slow start.
+    #[inline]
+    fn start_slowly(&self, window: &mut Window, ack: &Ack) {
+        if !self.fuzzy && ack.window_limited && !ack.recovering {
+            window.cwnd += ack.acked;
         }
+    }
+
+    /// Takes an acknowledgement; where it ends a round trip after which the window may change, gives what the rules say
+    /// of it and its least queuing delay.
+    #[inline]
+    fn observe(&mut self, ack: &Ack, sample: Option<DelaySample>) -> Option<(Answer, f64)> {
+        if let Some(sample) = sample {
+            self.least = self.least.min(sample.queuing);
+        }
+        self.full |= ack.window_limited;
+        if ack.una <= self.mark {
+            return None;
+        }
+        self.mark = ack.next;
+        let may_change = core::mem::take(&mut self.full) && !ack.recovering;
+        let queuing = core::mem::replace(&mut self.least, f64::INFINITY);
+        if queuing.is_finite() { Some((self.end_of_round(queuing, may_change)?, queuing)) } else { None }
+    }
+
+    /// A round trip is over whose least queuing delay was `queuing`.
+    fn end_of_round(&mut self, queuing: f64, may_change: bool) -> Option<Answer> {
+        let trend = self.previous.replace(queuing)? - queuing;
+        let answer = (self.fuzzy && may_change).then(|| self.grid.infer(self.error(queuing), trend));
         self.peaks.push(queuing);
         self.grid.learn(trend, self.peaks.peak);
+        answer
     }
 }
 
 impl DelayLaw for Flower {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
-        if let Some(sample) = sample {
-            self.least = self.least.min(sample.queuing);
-        }
-        self.full |= ack.window_limited;
-        if !self.fuzzy && ack.window_limited && !ack.recovering {
-            window.cwnd += ack.acked;
-        }
-        if ack.una > self.mark {
-            self.mark = ack.next;
-            if self.least.is_finite() {
-                self.end_of_round(window, self.least, self.full && !ack.recovering);
-            }
-            self.least = f64::INFINITY;
-            self.full = false;
+        self.start_slowly(window, ack);
+        match self.observe(ack, sample) {
+            Some((Answer::Change(change), _)) => window.cwnd = (window.cwnd + change).max(1.0),
+            Some((Answer::Reset, _)) => window.cwnd = 1.0,
+            None => {}
         }
     }
 

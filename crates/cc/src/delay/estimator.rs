@@ -95,6 +95,10 @@ impl Estimator {
     /// Takes the delay that an acknowledgement tells of; `None` if it tells of none.
     #[inline]
     pub fn sample(&mut self, ack: &Ack) -> Option<DelaySample> {
+        if ack.one_way_delay.is_none() && ack.rtt.is_none() {
+            // An ACK of nothing new: it echoes what was echoed before (RFC 7323 section 4.1).
+            return None;
+        }
         if self.source == Source::OneWay && !self.believable(ack) {
             self.source = Source::RoundTrip;
             self.base = [NEVER; MOST];
@@ -225,6 +229,15 @@ mod tests {
         assert_eq!(missing.sample(&bare).unwrap().queuing, 0.0);
         assert_eq!(missing.source(), Source::RoundTrip);
         assert_eq!(missing.sample(&Ack { rtt: None, ..bare }), None);
+    }
+
+    #[test]
+    fn an_acknowledgement_that_carries_no_sample_tells_nothing_of_the_clocks() {
+        let mut estimator = estimator();
+        estimator.sample(&ack(1000, 50, 0, 1.0));
+        assert_eq!(estimator.sample(&Ack { one_way_delay: None, rtt: None, ..ack(1050, 50, 0, 1.0) }), None);
+        assert_eq!(estimator.source(), Source::OneWay);
+        assert_eq!(estimator.sample(&ack(1100, 80, 0, 1.0)).unwrap().queuing, 30.0);
     }
 
     proptest! {

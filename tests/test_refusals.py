@@ -1,0 +1,57 @@
+"""What the Python interface refuses, and in which words."""
+
+import numpy as np
+import pytest
+
+import sojourn as sj
+from conftest import engine_only
+from sojourn.analysis import Loop, Plant
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, "x", 1.5, None])
+def test_a_seed_that_is_no_whole_number_is_refused(dumbbell, seed):
+    with pytest.raises(sj.UserError, match="taken is a whole number, 0 to"):
+        sj.run_many(dumbbell, seeds=[seed])
+
+
+def test_one_run_refuses_it_too(dumbbell):
+    with pytest.raises(sj.UserError, match="seed: given -1"):
+        sj.run(dumbbell, seed=-1)
+
+
+def test_seeds_of_numpy_are_whole_numbers(dumbbell):
+    assert len(sj.run_many(dumbbell, seeds=list(np.arange(1, 3)))[0]) == 2
+
+
+def test_fewer_threads_than_none_are_refused(dumbbell):
+    with pytest.raises(sj.UserError, match="threads: given -1"):
+        sj.run_many(dumbbell, threads=-1)
+
+
+@pytest.mark.parametrize("queues", [[], {}, ""])
+def test_a_comparison_of_nothing_is_refused(dumbbell, queues):
+    with pytest.raises(sj.UserError, match="taken is one or more"):
+        sj.compare(dumbbell, queues)
+
+
+def test_queues_may_be_text_as_on_the_command_line(dumbbell):
+    found = sj.compare(dumbbell, "droptail,red(min=5,max=15)", seeds=1)
+    assert list(found.records) == ["droptail", "red(min=5,max=15)"]
+
+
+@engine_only
+def test_an_axis_without_a_list_is_refused(dumbbell):
+    with pytest.raises(sj.ScenarioError, match=r'axes\."flows\.ftp\.count": given 5'):
+        sj.sweep(dumbbell, {"flows.ftp.count": 5})
+
+
+@engine_only
+def test_plants_of_what_is_no_number_are_refused():
+    with pytest.raises(sj.UserError, match="taken are finite numbers"):
+        Loop({"aqm": "red"}, Plant.of(3, float("nan"), 0.1)).point()
+
+
+@engine_only
+def test_swings_need_as_many_amplitudes_as_frequencies():
+    with pytest.raises(sj.ScenarioError, match="given 2 amplitudes and 1 frequencies"):
+        Loop({"aqm": "pi"}, Plant.of(20, 1250.0, 0.1)).describing(np.ones(2), np.ones(1))
