@@ -111,6 +111,29 @@ impl Admission {
         self.settle(verdict, arrival, can_mark, backlog)
     }
 
+    /// Decides about a packet of `size` bytes without asking the algorithm: for one that passes everything. Whether the
+    /// packet goes on.
+    #[inline]
+    pub fn admit_unseen(&mut self, size: u32, backlog: &Backlog) -> bool {
+        self.counters.arrived += 1;
+        self.counters.arrived_bytes += u64::from(size);
+        let full = self.is_full(size, backlog);
+        if full {
+            self.counters.drop(size, DropReason::Tail);
+        }
+        !full
+    }
+
+    /// Whether there is no room for a packet of `size` bytes. One that finds the link idle goes straight to it.
+    #[inline]
+    fn is_full(&self, size: u32, backlog: &Backlog) -> bool {
+        backlog.idle_since.is_none()
+            && match self.limit {
+                Limit::Packets(limit) => backlog.packets >= limit,
+                Limit::Bytes(limit) => backlog.bytes + u64::from(size) > limit,
+            }
+    }
+
     /// Shows the algorithm a waiting packet that it asked for, and decides about the arriving one.
     pub fn show(&mut self, arrival: &Arrival, shown: Option<&Arrival>, can_mark: bool, backlog: &Backlog) -> Decision {
         let verdict = self.aqm.on_look(arrival, shown, backlog, &mut self.random);
@@ -119,14 +142,8 @@ impl Admission {
 
     #[inline]
     fn settle(&mut self, verdict: Verdict, arrival: &Arrival, can_mark: bool, backlog: &Backlog) -> Decision {
-        let full = match self.limit {
-            // A packet that finds the link idle goes straight to it.
-            _ if backlog.idle_since.is_some() => false,
-            Limit::Packets(limit) => backlog.packets >= limit,
-            Limit::Bytes(limit) => backlog.bytes + u64::from(arrival.size) > limit,
-        };
         // As in Linux's sch_choke, a packet drawn from the queue goes even when the arriving one finds it full.
-        if full && !matches!(verdict, Verdict::DropBoth(_) | Verdict::Look(_)) {
+        if self.is_full(arrival.size, backlog) && !matches!(verdict, Verdict::DropBoth(_) | Verdict::Look(_)) {
             self.aqm.on_overflow();
             return self.dropped(arrival.size, DropReason::Tail);
         }

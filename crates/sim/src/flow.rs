@@ -59,6 +59,11 @@ impl Hop {
     pub fn by_event(self) -> Self {
         Hop(self.0 | Self::EVENT)
     }
+
+    #[inline]
+    pub fn at_once(self) -> Self {
+        Hop(self.0 & !Self::EVENT)
+    }
 }
 
 /// What a flow measured within the window of statistics.

@@ -49,6 +49,25 @@ struct Crowd {
     bytes: u64,
 }
 
+impl Lane {
+    /// A packet finds the lane busy and waits; `false` if there is no room.
+    #[inline(never)]
+    fn queue_up(&mut self, class: &mut Class, now: Time, size: u32) -> bool {
+        let crowd = self.crowd.get_or_insert_default();
+        if !crowd.takes(now, size, class.limit) {
+            return false;
+        }
+        crowd.waiting.push_back((self.free_at, size));
+        crowd.bytes += u64::from(size);
+        let (quotient, remainder) = class.time(size);
+        let sum = self.carry + remainder;
+        let over = sum >= class.rate.as_bps();
+        self.carry = if over { sum - class.rate.as_bps() } else { sum };
+        self.free_at += Duration::from_nanos(quotient + u64::from(over));
+        true
+    }
+}
+
 const PURE_DELAY: u32 = u32::MAX;
 
 /// All lanes and their classes.
@@ -94,17 +113,7 @@ impl Lanes {
             lane.carry = remainder;
             return Some(lane.free_at + lane.delay);
         }
-        let crowd = lane.crowd.get_or_insert_default();
-        if !crowd.takes(now, size, class.limit) {
-            return None;
-        }
-        crowd.waiting.push_back((lane.free_at, size));
-        crowd.bytes += u64::from(size);
-        let sum = lane.carry + remainder;
-        let over = sum >= class.rate.as_bps();
-        lane.carry = if over { sum - class.rate.as_bps() } else { sum };
-        lane.free_at += Duration::from_nanos(quotient + u64::from(over));
-        Some(lane.free_at + lane.delay)
+        lane.queue_up(class, now, size).then(|| lane.free_at + lane.delay)
     }
 
     /// Bytes of memory held.

@@ -83,6 +83,11 @@ struct Waiting {
     has_data: bool,
 }
 
+impl Waiting {
+    /// What waits where no discipline sees it leave.
+    const UNSEEN: Waiting = Waiting { start: Time::ZERO, since: Time::ZERO, size: 0, flow: 0, rtt_hint_ms: 0, has_data: true };
+}
+
 impl Link {
     /// A link at time 0, measured over `window`.
     pub fn new(config: LinkConfig, window: (Time, Time)) -> Self {
@@ -242,30 +247,73 @@ impl Link {
         }
     }
 
-    /// When a packet of `size` bytes arrives at the other end if nothing is decided here at `now`: a link that merely
-    /// delays, or a plain one that is free.
+    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
     #[inline]
-    pub fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
+    pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
+        let size = u32::from(packet.size);
         let Some(serializer) = &mut self.serializer else {
-            self.passed.0 += 1;
-            self.passed.1 += u64::from(size);
-            return Some(now + self.delay);
+            self.pass(size);
+            return Offer::Arrives(now + self.delay);
         };
-        if !self.plain || self.free_at > now || self.due <= now {
-            return None;
+        if !self.plain {
+            return self.decide(now, packet);
         }
-        self.passed.0 += 1;
-        self.passed.1 += u64::from(size);
+        if self.free_at > now || self.due <= now {
+            return self.queue_up(now, packet);
+        }
         self.free_at = now + serializer.send_first(size);
+        self.pass(size);
         if self.measured {
             self.body.begun += u64::from(size);
             self.body.account(now, now, self.free_at, size);
         }
-        Some(self.free_at + self.delay)
+        Offer::Arrives(self.free_at + self.delay)
     }
 
-    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
-    pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
+    /// Counts a packet on which nothing is decided.
+    #[inline]
+    fn pass(&mut self, size: u32) {
+        self.passed.0 += 1;
+        self.passed.1 += u64::from(size);
+    }
+
+    /// Offers a packet to a plain link that is busy, or where something follows first: it waits if there is room.
+    #[inline(never)]
+    fn queue_up(&mut self, now: Time, packet: &Packet) -> Offer {
+        self.advance(now);
+        let (size, start) = (u32::from(packet.size), self.free_at.max(now));
+        let (idle, body) = (self.free_at <= now, &mut *self.body);
+        let (Queue::Foretold { door, waiting, bytes, .. }, Some(serializer)) = (&mut body.queue, &mut self.serializer) else {
+            unreachable!("a plain link has a rate and keeps no packets")
+        };
+        let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: idle.then_some(self.free_at) };
+        if !door.admit_unseen(size, &backlog) {
+            return Offer::Dropped;
+        }
+        if body.measure == Measure::All && now >= body.window.0 {
+            body.stats.probability.add(0.0);
+        }
+        if idle {
+            body.begun += u64::from(size);
+            self.free_at = start + serializer.send_first(size);
+        } else {
+            waiting.push_back(Waiting { start, size, ..Waiting::UNSEEN });
+            self.due = self.due.min(start);
+            *bytes += u64::from(size);
+            if self.measured {
+                body.stats.queue.set(now, waiting.len() as u64, *bytes);
+            }
+            self.free_at = start + serializer.send(size);
+        }
+        if self.measured {
+            body.account(now, start, self.free_at, size);
+        }
+        Offer::Arrives(self.free_at + self.delay)
+    }
+
+    /// Offers a packet to a link whose discipline has a say.
+    #[inline(never)]
+    fn decide(&mut self, now: Time, packet: &mut Packet) -> Offer {
         debug_assert!(
             now >= self.body.last_arrival,
             "link {}: a packet came at {now:?}, before its predecessor at {:?}",
@@ -478,14 +526,9 @@ impl Body {
     /// Does in order what follows by `now`; gives when something follows next.
     fn catch_up(&mut self, now: Time, free_at: Time) -> Time {
         loop {
-            let head = match &self.queue {
-                Queue::Foretold { waiting, .. } => waiting.front().map_or(Time::NEVER, |w| w.start),
-                Queue::Kept { .. } => Time::NEVER,
-            };
             let timer = self.next_update.min(self.next_sample);
-            if head <= now && head <= timer {
-                self.leave();
-            } else if timer > now {
+            let head = self.leave_by(now.min(timer));
+            if timer > now {
                 let window = if self.before.is_none() { self.window.0 } else { Time::NEVER };
                 return head.min(timer).min(window);
             } else if self.next_update <= self.next_sample {
@@ -508,22 +551,27 @@ impl Body {
         self.next_sample = self.traces.iter().map(|trace| trace.next).min().unwrap_or(Time::NEVER);
     }
 
-    /// The head of the queue starts to be sent.
+    /// Whatever starts to be sent by `now` leaves the queue, where departures are foretold; gives when the next will.
     #[inline]
-    fn leave(&mut self) {
-        let Queue::Foretold { door, waiting, bytes, departures } = &mut self.queue else { return };
-        let Some(gone) = waiting.pop_front() else { return };
-        *bytes -= u64::from(gone.size);
-        self.begun += u64::from(gone.size);
-        if self.measure != Measure::Counts {
-            self.stats.queue.set(gone.start, waiting.len() as u64, *bytes);
+    fn leave_by(&mut self, now: Time) -> Time {
+        let Queue::Foretold { door, waiting, bytes, departures } = &mut self.queue else { return Time::NEVER };
+        while let Some(&Waiting { start, since, size, flow, rtt_hint_ms, has_data }) = waiting.front() {
+            if start > now {
+                return start;
+            }
+            waiting.pop_front();
+            *bytes -= u64::from(size);
+            self.begun += u64::from(size);
+            if self.measure != Measure::Counts {
+                self.stats.queue.set(start, waiting.len() as u64, *bytes);
+            }
+            if *departures {
+                let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: None };
+                let view = Arrival { now: start, size, flow, rtt_hint_ms, has_data };
+                door.release(&view, start.since(since), false, &backlog);
+            }
         }
-        if *departures {
-            let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: None };
-            let Waiting { start: now, size, flow, rtt_hint_ms, has_data, .. } = gone;
-            let view = Arrival { now, size, flow, rtt_hint_ms, has_data };
-            door.release(&view, gone.start.since(gone.since), false, &backlog);
-        }
+        Time::NEVER
     }
 
     /// What is timed: changes and counts of the number of flows, then the discipline's timer.
@@ -573,6 +621,23 @@ impl Body {
     #[inline(always)]
     fn account(&mut self, arrived: Time, start: Time, end: Time, size: u32) {
         let (from, to) = self.window;
+        if arrived < from || end > to {
+            return self.account_in_part(arrived, start, end, size);
+        }
+        let (stats, wait) = (&mut self.stats, start.since(arrived));
+        stats.wait.add(wait.as_secs_f64());
+        if self.measure == Measure::All {
+            stats.waits.add(wait.as_nanos());
+        }
+        stats.busy = stats.busy + end.since(start);
+        stats.sent += 1;
+        stats.sent_bytes += u64::from(size);
+    }
+
+    /// The same where the packet's stay reaches beyond the window.
+    #[cold]
+    fn account_in_part(&mut self, arrived: Time, start: Time, end: Time, size: u32) {
+        let (from, to) = self.window;
         if end <= from {
             return;
         }
@@ -584,11 +649,7 @@ impl Body {
                 stats.waits.add(wait.as_nanos());
             }
         }
-        if end <= to && start >= from {
-            stats.busy = stats.busy + end.since(start);
-        } else {
-            stats.busy = stats.busy + end.min(to).since(start.max(from));
-        }
+        stats.busy = stats.busy + end.min(to).since(start.max(from));
         if end <= to {
             stats.sent += 1;
             stats.sent_bytes += u64::from(size);

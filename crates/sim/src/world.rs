@@ -120,53 +120,53 @@ pub(crate) enum Travel {
 impl Net {
     /// Takes a packet from `time` on over every hop that needs no event; `arrived` says that the event of its first hop is this one.
     #[inline]
-    pub fn travel(&mut self, mut time: Time, packet: &mut Packet, mut arrived: bool, observer: &mut impl Observer) -> Travel {
+    pub fn travel(&mut self, mut time: Time, packet: &mut Packet, arrived: bool, observer: &mut impl Observer) -> Travel {
+        let mut hop = self.hops[packet.hop as usize];
+        if arrived {
+            hop = hop.at_once();
+        }
         loop {
-            let hop = self.hops[packet.hop as usize];
-            if (hop.needs_event() && !arrived) || time > self.end {
-                let kind = if hop.leads() == Over::End { Kind::Delivery } else { Kind::Arrival };
-                self.plan(time, kind, packet.flow, packet);
-                return Travel::Settled;
+            if hop.needs_event() {
+                return self.wait(time, hop, packet);
             }
-            if arrived && !self.heard.is_empty() {
-                self.hear(time, packet);
-            }
-            arrived = false;
-            let link = match hop.leads() {
-                Over::End => return Travel::Ends(time),
-                Over::Link(link) => link,
+            time = match hop.leads() {
                 Over::Lane(lane) => match self.lanes.pass(lane, time, u32::from(packet.size)) {
-                    Some(arrival) => {
-                        packet.hop += 1;
-                        time = arrival;
-                        continue;
-                    }
-                    None => {
-                        self.drop(time, NO_LINK, packet, observer);
+                    Some(arrival) => arrival,
+                    None => return self.lose(time, NO_LINK, hop, packet, observer),
+                },
+                // What would come after the end is still under way then. A lane keeps no accounts that could tell.
+                _ if time > self.end => return self.wait(time, hop, packet),
+                Over::End => return Travel::Ends(time),
+                Over::Link(link) => match self.links[link].offer(time, packet) {
+                    Offer::Arrives(arrival) => arrival,
+                    Offer::Dropped => return self.lose(time, link as u32, hop, packet, observer),
+                    Offer::Kept(departure) => {
+                        self.after_kept(time, link as u32, departure, observer);
                         return Travel::Settled;
                     }
                 },
             };
-            if let Some(arrival) = self.links[link].pass(time, u32::from(packet.size)) {
-                packet.hop += 1;
-                time = arrival;
-                continue;
-            }
-            match self.links[link].offer(time, packet) {
-                Offer::Arrives(arrival) => {
-                    packet.hop += 1;
-                    time = arrival;
-                }
-                Offer::Dropped => {
-                    self.drop(time, link as u32, packet, observer);
-                    return Travel::Settled;
-                }
-                Offer::Kept(departure) => {
-                    self.after_kept(time, link as u32, departure, observer);
-                    return Travel::Settled;
-                }
-            }
+            packet.hop += 1;
+            hop = self.hops[packet.hop as usize];
         }
+    }
+
+    /// Plans the event of a packet that stands before `hop`.
+    #[inline]
+    fn wait(&mut self, time: Time, hop: Hop, packet: &Packet) -> Travel {
+        let kind = if hop.leads() == Over::End { Kind::Delivery } else { Kind::Arrival };
+        self.plan(time, kind, packet.flow, packet);
+        Travel::Settled
+    }
+
+    /// There is no room for a packet before `hop`, if that is not after the end.
+    #[cold]
+    fn lose(&mut self, time: Time, link: u32, hop: Hop, packet: &Packet, observer: &mut impl Observer) -> Travel {
+        if time > self.end {
+            return self.wait(time, hop, packet);
+        }
+        self.drop(time, link, packet, observer);
+        Travel::Settled
     }
 
     /// Tells routers of a packet that came over a link which they listen to. Such links end in events, and so do the ways to
@@ -420,6 +420,9 @@ impl<O: Observer> World<O> {
 
     #[inline]
     fn arrive(&mut self, now: Time, mut packet: Packet) {
+        if !self.net.heard.is_empty() {
+            self.net.hear(now, &packet);
+        }
         if let Travel::Ends(time) = self.net.travel(now, &mut packet, true, &mut self.observer) {
             self.end_of_route(time, &packet);
         }
