@@ -48,12 +48,14 @@ pub struct Packet {
     pub incarnation: u16,
     /// Where it stands on its route: a place in the world's table of hops.
     pub hop: u32,
+    /// What follows it in the list that it waits in, as in a kernel's buffers: the calendar's alone to read and write.
+    pub(crate) next: u32,
 }
 
 impl Packet {
     /// No packet at all, to fill in.
     pub const NOTHING: Packet =
-        Packet { seq: 0, stamp: Time::ZERO, peer: Time::ZERO, flow: 0, extra: 0, size: 0, flags: 0, window: 0, incarnation: 0, hop: 0 };
+        Packet { seq: 0, stamp: Time::ZERO, peer: Time::ZERO, flow: 0, extra: 0, size: 0, flags: 0, window: 0, incarnation: 0, hop: 0, next: 0 };
 
     /// Whether all these flags are set.
     #[inline]

@@ -68,9 +68,8 @@ pub struct Event {
 /// The calendar.
 #[derive(Clone, Debug)]
 pub struct Schedule {
+    /// Events, each the next one's neighbor by [`Packet::next`] in its bucket or in the free list.
     nodes: Vec<Node>,
-    /// The next node of each node's bucket, or of the free list.
-    next: Vec<u32>,
     free: u32,
     heads: Vec<u32>,
     occupied: Vec<u64>,
@@ -100,7 +99,6 @@ impl Schedule {
     pub fn new() -> Self {
         Schedule {
             nodes: Vec::new(),
-            next: Vec::new(),
             free: NONE,
             heads: vec![NONE; 256],
             occupied: vec![0; 4],
@@ -120,7 +118,7 @@ impl Schedule {
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.nodes.capacity() * (size_of::<Node>() + 4) + self.heads.capacity() * 4 + self.far.capacity() * 32
+        self.nodes.capacity() * size_of::<Node>() + self.heads.capacity() * 4 + self.far.capacity() * 32
     }
 
     /// Adds an event; `count` orders simultaneous events of one kind and entity. Its time must not lie before the last popped one.
@@ -128,31 +126,35 @@ impl Schedule {
     pub fn push(&mut self, time: Time, kind: Kind, entity: u32, count: u32, packet: &Packet) {
         let key = key(time, kind, entity, count);
         let node = Node { key: [(key >> 64) as u64, key as u64], packet: *packet };
-        let index = if self.free != NONE {
-            let index = self.free;
-            self.free = self.next[index as usize];
-            self.nodes[index as usize] = node;
-            index
+        let index = self.free;
+        if let Some(place) = self.nodes.get_mut(index as usize) {
+            self.free = std::mem::replace(place, node).packet.next;
+            self.file(key, index);
         } else {
             self.nodes.push(node);
-            self.next.push(NONE);
-            (self.nodes.len() - 1) as u32
-        };
-        self.file(key, index);
+            self.file(key, (self.nodes.len() - 1) as u32);
+        }
     }
 
     #[inline]
     fn file(&mut self, key: Key, index: u32) {
         let bucket = ((key >> 64) as u64) >> self.shift;
+        // A bucket that has come or passed lies as far ahead as none of the year does.
+        if bucket.wrapping_sub(self.at + 1) >= self.heads.len() as u64 - 1 {
+            return self.file_apart(key, index, bucket);
+        }
+        let slot = (bucket as usize) & (self.heads.len() - 1);
+        self.nodes[index as usize].packet.next = std::mem::replace(&mut self.heads[slot], index);
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+        self.near += 1;
+    }
+
+    /// Files what belongs to the bucket at hand, or beyond the year.
+    #[inline(never)]
+    fn file_apart(&mut self, key: Key, index: u32, bucket: u64) {
         if bucket <= self.at {
             let place = self.now.partition_point(|&(other, _)| other > key);
             self.now.insert(place, (key, index));
-        } else if bucket - self.at < self.heads.len() as u64 {
-            let slot = (bucket as usize) & (self.heads.len() - 1);
-            self.next[index as usize] = self.heads[slot];
-            self.heads[slot] = index;
-            self.occupied[slot / 64] |= 1 << (slot % 64);
-            self.near += 1;
         } else {
             self.far.push(Reverse((key, index)));
         }
@@ -161,26 +163,22 @@ impl Schedule {
     /// Removes the next event if it is due by `end`.
     #[inline]
     pub fn pop(&mut self, end: Time) -> Option<Event> {
-        let &(key, index) = match self.now.last() {
-            Some(next) => next,
-            None => {
-                self.fill();
-                self.now.last()?
-            }
+        let index = match self.now.pop() {
+            Some((_, index)) => index,
+            None => self.fill()?,
         };
-        let time = Time::from_nanos((key >> 64) as u64);
+        let node = &mut self.nodes[index as usize];
+        let (time, order, packet) = (Time::from_nanos(node.key[0]), node.key[1], node.packet);
         if time > end {
+            self.now.push((node.key(), index));
             return None;
         }
-        self.now.pop();
-        let packet = self.nodes[index as usize].packet;
-        self.next[index as usize] = self.free;
-        self.free = index;
+        node.packet.next = std::mem::replace(&mut self.free, index);
         self.judged.0 += 1;
         if self.judged.0 == JUDGE_EVERY {
             self.judge(time.as_nanos());
         }
-        let kind = match (key as u64 >> 61) as u8 {
+        let kind = match (order >> 61) as u8 {
             0 => Kind::Departure,
             1 => Kind::Update,
             2 => Kind::Delivery,
@@ -189,7 +187,7 @@ impl Schedule {
             5 => Kind::Session,
             _ => Kind::Arrival,
         };
-        Some(Event { time, kind, entity: (key >> 32) as u32 & 0x1fff_ffff, packet })
+        Some(Event { time, kind, entity: (order >> 32) as u32 & 0x1fff_ffff, packet })
     }
 
     /// All packets that still travel.
@@ -198,24 +196,29 @@ impl Schedule {
         let mut free = self.free;
         while free != NONE {
             taken[free as usize] = true;
-            free = self.next[free as usize];
+            free = self.nodes[free as usize].packet.next;
         }
         let arrival = |node: &&Node| [Kind::Arrival as u8, Kind::Delivery as u8].contains(&((node.key[1] >> 61) as u8));
         self.nodes.iter().zip(taken).filter(|(_, free)| !free).map(|(node, _)| node).filter(arrival).map(|node| &node.packet)
     }
 
-    /// Brings the next nonempty bucket to hand.
-    fn fill(&mut self) {
-        while self.now.is_empty() {
-            match self.next_bucket() {
-                Some(bucket) => self.at = bucket,
-                None => match self.far.peek() {
-                    Some(&Reverse((key, _))) => self.at = ((key >> 64) as u64) >> self.shift,
-                    None => return,
-                },
+    /// Brings the next nonempty bucket to hand and takes out its first event.
+    #[inline]
+    fn fill(&mut self) -> Option<u32> {
+        self.at = match self.next_bucket() {
+            Some(bucket) => bucket,
+            None => ((self.far.peek()?.0.0 >> 64) as u64) >> self.shift,
+        };
+        self.near_from_far();
+        let slot = (self.at as usize) & (self.heads.len() - 1);
+        let head = std::mem::replace(&mut self.heads[slot], NONE);
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        match self.nodes.get(head as usize) {
+            Some(node) if node.packet.next == NONE && self.now.is_empty() => {
+                self.near -= 1;
+                Some(head)
             }
-            self.near_from_far();
-            self.take_bucket();
+            _ => self.take_bucket(head),
         }
     }
 
@@ -241,48 +244,54 @@ impl Schedule {
     }
 
     /// Moves far events into the calendar where its year has come to reach them.
+    #[inline]
     fn near_from_far(&mut self) {
-        while let Some(&Reverse((key, index))) = self.far.peek() {
-            let bucket = ((key >> 64) as u64) >> self.shift;
-            if bucket.saturating_sub(self.at) >= self.heads.len() as u64 {
-                return;
-            }
-            self.far.pop();
+        while let Some(&Reverse((key, _))) = self.far.peek()
+            && self.reaches(key)
+        {
+            self.take_far();
+        }
+    }
+
+    /// Whether the year at hand has come to reach this key.
+    #[inline]
+    fn reaches(&self, key: Key) -> bool {
+        (((key >> 64) as u64) >> self.shift).saturating_sub(self.at) < self.heads.len() as u64
+    }
+
+    #[inline(never)]
+    fn take_far(&mut self) {
+        if let Some(Reverse((key, index))) = self.far.pop() {
             self.file(key, index);
         }
     }
 
-    /// Empties the bucket at hand into `now`, sorted last first.
-    #[inline]
-    fn take_bucket(&mut self) {
-        let slot = (self.at as usize) & (self.heads.len() - 1);
-        let mut index = std::mem::replace(&mut self.heads[slot], NONE);
-        if index == NONE {
-            return;
-        }
-        self.occupied[slot / 64] &= !(1 << (slot % 64));
+    /// Empties the bucket at hand, which starts at `index`, into `now`, sorted last first; takes out the first event.
+    #[inline(never)]
+    fn take_bucket(&mut self, mut index: u32) -> Option<u32> {
         let mut sorted = self.now.is_empty();
         let mut last = Key::MAX;
-        while index != NONE {
-            let key = self.nodes[index as usize].key();
+        while let Some(node) = self.nodes.get(index as usize) {
+            let key = node.key();
             // What was filed last stands first and is mostly due last: then nothing needs sorting.
             sorted &= key < last;
             last = key;
             self.now.push((key, index));
             self.near -= 1;
-            index = self.next[index as usize];
+            index = node.packet.next;
         }
         if !sorted {
             self.now.sort_unstable_by_key(|&(key, _)| Reverse(key));
         }
+        self.now.pop().map(|(_, index)| index)
     }
 
     /// Fits the width and the number of buckets to the traffic: about one event a bucket.
     fn judge(&mut self, now: u64) {
         let (pops, since) = std::mem::replace(&mut self.judged, (0, now));
         let gap = (now.saturating_sub(since) / u64::from(pops)).max(1);
-        let shift = (gap.ilog2() + 1).min(40);
-        let slots = (2 * self.len()).next_power_of_two().clamp(256, 1 << 20);
+        let shift = gap.ilog2().saturating_sub(1).min(40);
+        let slots = (8 * self.len()).next_power_of_two().clamp(256, 1 << 20);
         if shift.abs_diff(self.shift) > 1 || slots > self.heads.len() || slots * 8 < self.heads.len() {
             self.rebuild(shift, slots.max(self.heads.len().min(slots * 4)), now);
         }
@@ -295,7 +304,7 @@ impl Schedule {
             let mut index = *head;
             while index != NONE {
                 all.push(index);
-                index = self.next[index as usize];
+                index = self.nodes[index as usize].packet.next;
             }
         }
         self.heads = vec![NONE; slots];

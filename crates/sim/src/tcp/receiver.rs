@@ -235,6 +235,7 @@ impl Receiver {
             flags: flag::ACK | flag::BACK | flags | echo,
             window: self.advertise(now, params),
             hop: 0,
+            next: 0,
             incarnation: segment.incarnation,
         }
     }

@@ -223,6 +223,7 @@ impl Sender {
             flags: 0,
             window: 0,
             hop: 0,
+            next: 0,
             incarnation: self.incarnation,
         }
     }
