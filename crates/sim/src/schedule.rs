@@ -33,23 +33,24 @@ pub enum Kind {
 
 const NONE: u32 = u32::MAX;
 
-/// The place of an event in the order of all events.
-type Key = u128;
+/// The place of an event in the order of all events: its time in ns; then kind, entity and count.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key {
+    time: u64,
+    order: u64,
+}
 
-fn key(time: Time, kind: Kind, entity: u32, count: u32) -> Key {
-    (u128::from(time.as_nanos()) << 64) | (u128::from(kind as u8) << 61) | (u128::from(entity) << 32) | u128::from(count)
+impl Key {
+    #[inline]
+    fn new(time: Time, kind: Kind, entity: u32, count: u32) -> Self {
+        Key { time: time.as_nanos(), order: (u64::from(kind as u8) << 61) | (u64::from(entity) << 32) | u64::from(count) }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    key: [u64; 2],
+    key: Key,
     packet: Packet,
-}
-
-impl Node {
-    fn key(&self) -> Key {
-        (u128::from(self.key[0]) << 64) | u128::from(self.key[1])
-    }
 }
 
 /// An event that is due.
@@ -124,8 +125,8 @@ impl Schedule {
     /// Adds an event; `count` orders simultaneous events of one kind and entity. Its time must not lie before the last popped one.
     #[inline]
     pub fn push(&mut self, time: Time, kind: Kind, entity: u32, count: u32, packet: &Packet) {
-        let key = key(time, kind, entity, count);
-        let node = Node { key: [(key >> 64) as u64, key as u64], packet: *packet };
+        let key = Key::new(time, kind, entity, count);
+        let node = Node { key, packet: *packet };
         let index = self.free;
         if let Some(place) = self.nodes.get_mut(index as usize) {
             self.free = std::mem::replace(place, node).packet.next;
@@ -138,7 +139,7 @@ impl Schedule {
 
     #[inline]
     fn file(&mut self, key: Key, index: u32) {
-        let bucket = ((key >> 64) as u64) >> self.shift;
+        let bucket = key.time >> self.shift;
         // A bucket that has come or passed lies as far ahead as none of the year does.
         if bucket.wrapping_sub(self.at + 1) >= self.heads.len() as u64 - 1 {
             return self.file_apart(key, index, bucket);
@@ -168,9 +169,9 @@ impl Schedule {
             None => self.fill()?,
         };
         let node = &mut self.nodes[index as usize];
-        let (time, order, packet) = (Time::from_nanos(node.key[0]), node.key[1], node.packet);
+        let (time, order, packet) = (Time::from_nanos(node.key.time), node.key.order, node.packet);
         if time > end {
-            self.now.push((node.key(), index));
+            self.now.push((node.key, index));
             return None;
         }
         node.packet.next = std::mem::replace(&mut self.free, index);
@@ -198,7 +199,7 @@ impl Schedule {
             taken[free as usize] = true;
             free = self.nodes[free as usize].packet.next;
         }
-        let arrival = |node: &&Node| [Kind::Arrival as u8, Kind::Delivery as u8].contains(&((node.key[1] >> 61) as u8));
+        let arrival = |node: &&Node| [Kind::Arrival as u8, Kind::Delivery as u8].contains(&((node.key.order >> 61) as u8));
         self.nodes.iter().zip(taken).filter(|(_, free)| !free).map(|(node, _)| node).filter(arrival).map(|node| &node.packet)
     }
 
@@ -207,7 +208,7 @@ impl Schedule {
     fn fill(&mut self) -> Option<u32> {
         self.at = match self.next_bucket() {
             Some(bucket) => bucket,
-            None => ((self.far.peek()?.0.0 >> 64) as u64) >> self.shift,
+            None => self.far.peek()?.0.0.time >> self.shift,
         };
         self.near_from_far();
         let slot = (self.at as usize) & (self.heads.len() - 1);
@@ -256,7 +257,7 @@ impl Schedule {
     /// Whether the year at hand has come to reach this key.
     #[inline]
     fn reaches(&self, key: Key) -> bool {
-        (((key >> 64) as u64) >> self.shift).saturating_sub(self.at) < self.heads.len() as u64
+        (key.time >> self.shift).saturating_sub(self.at) < self.heads.len() as u64
     }
 
     #[inline(never)]
@@ -270,12 +271,12 @@ impl Schedule {
     #[inline(never)]
     fn take_bucket(&mut self, mut index: u32) -> Option<u32> {
         let mut sorted = self.now.is_empty();
-        let mut last = Key::MAX;
+        let mut last = None;
         while let Some(node) = self.nodes.get(index as usize) {
-            let key = node.key();
+            let key = node.key;
             // What was filed last stands first and is mostly due last: then nothing needs sorting.
-            sorted &= key < last;
-            last = key;
+            sorted &= last.is_none_or(|last| key < last);
+            last = Some(key);
             self.now.push((key, index));
             self.near -= 1;
             index = node.packet.next;
@@ -311,7 +312,7 @@ impl Schedule {
         self.occupied = vec![0; slots / 64];
         (self.shift, self.at, self.near) = (shift, now >> shift, 0);
         for index in all {
-            self.file(self.nodes[index as usize].key(), index);
+            self.file(self.nodes[index as usize].key, index);
         }
     }
 }
@@ -334,13 +335,13 @@ mod tests {
                 // Most events lie close by, some far: shift by 0, 7, 14 or 21 bits.
                 let time = Time::from_nanos(now + (ahead >> (7 * spread)));
                 calendar.push(time, Kind::Arrival, entity, count as u32, NOTHING);
-                reference.insert(key(time, Kind::Arrival, entity, count as u32));
+                reference.insert(Key::new(time, Kind::Arrival, entity, count as u32));
                 if count % 2 == 0 {
                     for _ in 0..pops {
                         let Some(event) = calendar.pop(Time::NEVER) else { break };
                         let expected = reference.pop_first().unwrap();
-                        prop_assert_eq!(event.time.as_nanos(), (expected >> 64) as u64);
-                        prop_assert_eq!(event.entity, (expected >> 32) as u32 & 0x1fff_ffff);
+                        prop_assert_eq!(event.time.as_nanos(), expected.time);
+                        prop_assert_eq!(event.entity, (expected.order >> 32) as u32 & 0x1fff_ffff);
                         now = event.time.as_nanos();
                     }
                 }
@@ -348,7 +349,7 @@ mod tests {
             }
             while let Some(event) = calendar.pop(Time::NEVER) {
                 let expected = reference.pop_first().unwrap();
-                prop_assert_eq!(event.time.as_nanos(), (expected >> 64) as u64);
+                prop_assert_eq!(event.time.as_nanos(), expected.time);
             }
             prop_assert!(reference.is_empty());
         }
