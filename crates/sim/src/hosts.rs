@@ -44,6 +44,22 @@ macro_rules! call {
 /// time what would otherwise reach it when it serves another connection already.
 const TIME_WAIT: Duration = Duration::from_secs(4);
 
+impl Net {
+    /// Plans an event by the time the sending side of this flow is due, where none comes before.
+    #[inline]
+    fn arm_sender(&mut self, index: u32, flow: &mut Flow) {
+        let due = flow.sender_due();
+        let armed = match &mut flow.endpoint {
+            Endpoint::Tcp(sender) => &mut sender.armed,
+            Endpoint::Udp { armed, .. } => armed,
+        };
+        if due != Time::NEVER && armed.is_none_or(|armed| armed > due) {
+            *armed = Some(due);
+            self.plan(due, Kind::SenderTimer, index, &Packet::NOTHING);
+        }
+    }
+}
+
 impl<O: Observer> World<O> {
     /// A packet reaches the end of its route at `now`, which may lie ahead of the world's time.
     #[inline]
@@ -79,24 +95,35 @@ impl<O: Observer> World<O> {
         if packet.incarnation != sender.incarnation() {
             return self.observer.on_deliver(now, packet, 0);
         }
-        while self.flows[packet.flow as usize].receiver.deadline().is_some_and(|due| due < now) {
-            self.receiver_acts(packet.flow);
+        if flow.receiver.deadline() < now {
+            self.receiver_until(now, packet.flow);
         }
         let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
         let (bytes, ack) = flow.receiver.on_segment(now, packet, params, &mut self.net.pool);
         flow.stats.delivered += if counts { bytes } else { 0 };
+        let waits = flow.receiver.deadline() != Time::NEVER;
         self.observer.on_deliver(now, packet, bytes);
         if let Some(ack) = ack {
             self.launch(now, ack);
         }
-        self.arm_receiver(packet.flow);
+        if waits {
+            self.arm_receiver(packet.flow);
+        }
+    }
+
+    /// Runs a receiver's timer as often as it is due before `now`.
+    #[cold]
+    fn receiver_until(&mut self, now: Time, index: u32) {
+        while self.flows[index as usize].receiver.deadline() < now {
+            self.receiver_acts(index);
+        }
     }
 
     /// Runs a receiver's timer at the time it is due.
     fn receiver_acts(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
-        let (Some(due), Endpoint::Tcp(sender)) = (flow.receiver.deadline(), &flow.endpoint) else { return };
+        let (due, Endpoint::Tcp(sender)) = (flow.receiver.deadline(), &flow.endpoint) else { return };
         let params = &self.stacks[flow.stack as usize];
         if let Some(ack) = flow.receiver.on_timer(due, index, sender.incarnation(), params, &mut self.net.pool) {
             self.launch(due, ack);
@@ -146,10 +173,10 @@ impl<O: Observer> World<O> {
                 self.rtts[flow.group as usize].add(rtt.as_nanos());
             }
         }
+        self.net.arm_sender(ack.flow, flow);
         if self.counts_flows {
             self.count_flow(now, ack.flow);
         }
-        self.arm_sender(ack.flow);
         if progress == Progress::Complete {
             self.complete(now, ack.flow);
         }
@@ -179,23 +206,14 @@ impl<O: Observer> World<O> {
     /// later keep their event, which then finds nothing due.
     #[inline]
     pub(crate) fn arm_sender(&mut self, index: u32) {
-        let flow = &mut self.flows[index as usize];
-        let due = flow.sender_due();
-        let armed = match &mut flow.endpoint {
-            Endpoint::Tcp(sender) => &mut sender.armed,
-            Endpoint::Udp { armed, .. } => armed,
-        };
-        if due != Time::NEVER && armed.is_none_or(|armed| armed > due) {
-            *armed = Some(due);
-            self.net.plan(due, Kind::SenderTimer, index, &Packet::NOTHING);
-        }
+        self.net.arm_sender(index, &mut self.flows[index as usize]);
     }
 
     #[inline]
     fn arm_receiver(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
-        let Some(due) = flow.receiver.deadline() else { return };
-        if flow.receiver.armed.is_none_or(|armed| armed > due) {
+        let due = flow.receiver.deadline();
+        if due != Time::NEVER && flow.receiver.armed.is_none_or(|armed| armed > due) {
             flow.receiver.armed = Some(due);
             self.net.plan(due, Kind::ReceiverTimer, index, &Packet::NOTHING);
         }
@@ -262,7 +280,7 @@ impl<O: Observer> World<O> {
             return;
         }
         flow.receiver.armed = None;
-        if flow.receiver.deadline() == Some(now) {
+        if flow.receiver.deadline() == now {
             self.receiver_acts(index);
         }
         self.arm_receiver(index);

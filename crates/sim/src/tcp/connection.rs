@@ -41,7 +41,7 @@ impl Sender {
     }
 
     fn restart_if_idle<O>(&mut self, call: &Call<O>) {
-        let idle = call.now.since(self.last_sent) > self.rtt.rto(call.params);
+        let idle = call.now.since(self.last_sent) > self.rtt.rto();
         if call.params.restart_after_idle && self.una == self.max && idle {
             self.cc.set_cwnd(self.cc.cwnd().min(call.params.initial_window));
         }
@@ -52,7 +52,7 @@ impl Sender {
         if self.timed.0 == 0 && self.syns == 1 {
             self.timed = (1, call.now);
         }
-        self.deadline = call.now + self.rtt.rto(call.params);
+        self.deadline = call.now + self.rtt.rto();
         let size = call.params.header as u16;
         call.send(Packet { size, flags: flag::SYN, ..self.packet(0, call.now) });
     }
@@ -63,9 +63,9 @@ impl Sender {
         }
         if self.syns == 1 || call.params.timestamps {
             self.sample_rtt(call.now.since(ack.stamp), ack.stamp, call);
-            self.rtt.end_backoff();
+            self.rtt.end_backoff(call.params);
         } else if call.params.strict {
-            self.rtt.after_lost_syn();
+            self.rtt.after_lost_syn(call.params);
         }
         self.timed = (0, call.now);
         // A lost SYN leaves one segment to begin with (RFC 5681 section 3.1).
@@ -80,7 +80,7 @@ impl Sender {
 
     pub(super) fn on_window_update<O: Outlet>(&mut self, call: &mut Call<O>) {
         if self.una == self.max && !self.waits {
-            self.rtt.end_backoff();
+            self.rtt.end_backoff(call.params);
             self.deadline = Time::NEVER;
         }
         if self.state == State::Open && self.dupacks == 0 {

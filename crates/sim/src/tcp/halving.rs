@@ -20,7 +20,7 @@ impl Sender {
             self.after_timeout = repairing;
         } else {
             self.sample_rtt(call.now.since(ack.stamp), ack.stamp, call);
-            self.end_backoff();
+            self.end_backoff(call.params);
             self.restart_timer(call);
         }
         let lost = self.find_losses(&mut board, call);

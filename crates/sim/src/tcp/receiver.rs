@@ -54,7 +54,7 @@ impl SackPool {
 }
 
 /// The receiving endpoint of one connection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Receiver {
     next: u64,
     beyond: Ranges,
@@ -65,17 +65,39 @@ pub struct Receiver {
     /// The stamp that the next ACK echoes, and how far the last one reached (RFC 7323 section 4.3: TS.Recent, Last.ACK.sent).
     stamp: Time,
     acked: u64,
-    deadline: Option<Time>,
+    /// When an ACK that is held back must go.
+    deadline: Time,
     /// What the application had read at a time since which it has been reading without a pause.
     read: (u64, Time),
     /// One past the last byte that the sender was told it may send.
     edge: u64,
     /// When the window will have opened so far that the sender must hear of it.
-    update: Option<Time>,
+    update: Time,
     /// What bounds the sender beside the buffer, where the controller acts at the receiver.
     law: Option<Box<rledbat::Receiver>>,
     /// The time of this receiver's pending timer event.
     pub armed: Option<Time>,
+}
+
+impl Default for Receiver {
+    /// A receiver before the first segment, without a law of its own.
+    fn default() -> Self {
+        Receiver {
+            next: 0,
+            beyond: Ranges::default(),
+            recent: Vec::new(),
+            echo: false,
+            held: 0,
+            stamp: Time::ZERO,
+            acked: 0,
+            deadline: Time::NEVER,
+            read: (0, Time::ZERO),
+            edge: 0,
+            update: Time::NEVER,
+            law: None,
+            armed: None,
+        }
+    }
 }
 
 impl Receiver {
@@ -96,11 +118,8 @@ impl Receiver {
 
     /// When its timer is due.
     #[inline]
-    pub fn deadline(&self) -> Option<Time> {
-        match (self.deadline, self.update) {
-            (Some(ack), Some(update)) => Some(ack.min(update)),
-            (ack, update) => ack.or(update),
-        }
+    pub fn deadline(&self) -> Time {
+        self.deadline.min(self.update)
     }
 
     /// Bytes of memory beyond its own size.
@@ -165,7 +184,7 @@ impl Receiver {
             // ns-2 takes a second copy of the segment that came last for a new one.
             let waits = in_order || (!params.strict && end == was);
             if waits && !fills && !fin && self.held < params.ack_every {
-                self.deadline = Some(self.deadline.unwrap_or(now + delay));
+                self.deadline = if self.deadline == Time::NEVER { now + delay } else { self.deadline };
                 self.plan_update(now, params);
                 return (readable, None);
             }
@@ -176,7 +195,9 @@ impl Receiver {
 
     /// The timer fires at `now`: an ACK that was delayed or tells of a wider window.
     pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpParams, pool: &mut SackPool) -> Option<Packet> {
-        self.deadline()?;
+        if self.deadline() == Time::NEVER {
+            return None;
+        }
         let like = Packet { flow, incarnation, ..Packet::NOTHING };
         Some(self.ack(now, &like, 0, params, pool))
     }
@@ -188,7 +209,13 @@ impl Receiver {
     }
 
     /// The window at `now` in whole segments, for an ACK: what is left of the buffer, or less where a law says so.
+    #[inline]
     fn advertise(&mut self, now: Time, params: &TcpParams) -> u16 {
+        if params.reader.is_none() && self.law.is_none() { u16::MAX } else { self.bounded(now, params) }
+    }
+
+    #[inline(never)]
+    fn bounded(&mut self, now: Time, params: &TcpParams) -> u16 {
         let left = self.room(now, params);
         self.law.as_mut().map_or(left, |law| law.advertise(self.next).min(u64::from(left)) as u16)
     }
@@ -212,17 +239,19 @@ impl Receiver {
         let wider = self.edge.saturating_sub(self.next) / mss + window.div_ceil(2).min(2);
         let (read, since) = self.read;
         let unread = window.saturating_sub(wider) * mss;
-        self.update = (wider <= window && self.next > read + unread).then(|| {
+        self.update = if wider <= window && self.next > read + unread {
             let bits = u128::from(self.next - read - unread) * 8_000_000_000;
             (since + Duration::from_nanos(bits.div_ceil(u128::from(rate.as_bps())) as u64)).max(now)
-        });
+        } else {
+            Time::NEVER
+        };
     }
 
     #[inline]
     fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpParams, pool: &mut SackPool) -> Packet {
         self.held = 0;
         self.acked = self.next;
-        self.deadline = None;
+        self.deadline = Time::NEVER;
         let extra = if self.beyond.is_empty() || params.recovery != Recovery::Sack { 0 } else { self.sack(pool) };
         let echo = if self.echo { flag::ECE } else { 0 };
         Packet {

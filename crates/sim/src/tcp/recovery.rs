@@ -56,7 +56,7 @@ impl Sender {
             self.restart_timer(call);
         }
         self.partial_seen = true;
-        self.partial_covers_timed();
+        self.partial_covers_timed(call.params);
         self.output(self.una, call);
         self.next = self.next.max((self.una + mss).min(self.max));
     }
@@ -162,7 +162,7 @@ impl Sender {
             board.update(self.una, blocks);
             board.pipe -= 1;
             self.restart_timer(call);
-            self.end_backoff();
+            self.end_backoff(call.params);
             self.dupacks = call.params.dupack_threshold + 1;
         } else if ack.seq == self.una {
             board.update(self.una, blocks);
@@ -213,7 +213,7 @@ impl Sender {
                 self.next = self.next.max(self.una);
                 self.restart_timer(call);
                 if params.timestamps {
-                    self.end_backoff();
+                    self.end_backoff(call.params);
                 }
                 self.grow(ack, was, echo, call);
             }

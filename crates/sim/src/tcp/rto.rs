@@ -12,6 +12,8 @@ pub struct RttEstimator {
     rttvar: f64,
     base: Duration,
     backoff: u32,
+    /// The timeout now, backed off and bounded.
+    rto: Duration,
     min: Duration,
     /// The smoothed RTT as others read it.
     smoothed: Duration,
@@ -22,15 +24,32 @@ pub struct RttEstimator {
 impl RttEstimator {
     /// Before the first sample.
     pub fn new(params: &TcpParams) -> Self {
-        RttEstimator { srtt: 0.0, rttvar: 0.0, base: params.initial_rto, backoff: 1, min: Duration::MAX, smoothed: Duration::ZERO, hint: 0 }
+        let mut new = RttEstimator {
+            srtt: 0.0,
+            rttvar: 0.0,
+            base: params.initial_rto,
+            backoff: 1,
+            rto: Duration::ZERO,
+            min: Duration::MAX,
+            smoothed: Duration::ZERO,
+            hint: 0,
+        };
+        new.bound(params);
+        new
     }
 
     /// Takes a sample. `phase` is where in its tick the sender's clock stood at time 0.
     pub fn sample(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpParams) {
         self.min = self.min.min(rtt);
         if params.tick_arithmetic {
-            return self.sample_ticks(rtt, sent, phase, params);
+            self.sample_ticks(rtt, sent, phase, params);
+        } else {
+            self.sample_seconds(rtt, params);
         }
+        self.bound(params);
+    }
+
+    fn sample_seconds(&mut self, rtt: Duration, params: &TcpParams) {
         let r = rtt.as_secs_f64();
         if self.srtt == 0.0 {
             (self.srtt, self.rttvar) = (r, r / 2.0);
@@ -71,13 +90,19 @@ impl RttEstimator {
 
     /// The timeout now, backed off and bounded.
     #[inline]
-    pub fn rto(&self, params: &TcpParams) -> Duration {
-        (self.base.max(params.min_rto) * u64::from(self.backoff) + params.rto_slop).min(params.max_rto).max(params.tick * 2)
+    pub fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    /// Finds the timeout anew, after a change of what it is made of.
+    fn bound(&mut self, params: &TcpParams) {
+        let backed_off = self.base.max(params.min_rto) * u64::from(self.backoff) + params.rto_slop;
+        self.rto = backed_off.min(params.max_rto).max(params.tick * 2);
     }
 
     /// The timer expired: twice as long the next time (RFC 6298 rule 5.5).
     pub fn back_off(&mut self, params: &TcpParams) {
-        if self.backoff < 64 || self.rto(params) < params.max_rto {
+        if self.backoff < 64 || self.rto < params.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if params.tick_arithmetic && self.backoff > 8 {
@@ -85,12 +110,16 @@ impl RttEstimator {
             self.rttvar += (self.srtt / 8.0).floor();
             self.srtt = 0.0;
         }
+        self.bound(params);
     }
 
     /// New data sent once was acknowledged: the backoff ends (Karn).
     #[inline]
-    pub fn end_backoff(&mut self) {
-        self.backoff = 1;
+    pub fn end_backoff(&mut self, params: &TcpParams) {
+        if self.backoff != 1 {
+            self.backoff = 1;
+            self.bound(params);
+        }
     }
 
     /// The smoothed RTT in milliseconds as packets carry it: 0 before the first sample, which the handshake gives where
@@ -101,8 +130,9 @@ impl RttEstimator {
     }
 
     /// Data begins after a SYN was lost and no sample could be taken (RFC 6298 rule 5.7).
-    pub fn after_lost_syn(&mut self) {
+    pub fn after_lost_syn(&mut self, params: &TcpParams) {
         (self.base, self.backoff) = (self.base.max(Duration::from_secs(3)), 1);
+        self.bound(params);
     }
 
     /// The variation of the RTT, zero before the first sample.
@@ -137,9 +167,9 @@ mod tests {
     fn the_first_sample_sets_mean_and_variation_as_rfc_6298_rule_2_2_says() {
         let params = TcpParams { min_rto: Duration::ZERO, ..TcpParams::rfc() };
         let mut rtt = RttEstimator::new(&params);
-        assert_eq!(rtt.rto(&params), Duration::from_secs(1));
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
         rtt.sample(ms(100), Time::ZERO, Duration::ZERO, &params);
-        assert_eq!(rtt.rto(&params), ms(300)); // 100 + 4 * 50
+        assert_eq!(rtt.rto(), ms(300)); // 100 + 4 * 50
     }
 
     #[test]
@@ -149,7 +179,7 @@ mod tests {
         rtt.sample(ms(100), Time::ZERO, Duration::ZERO, &params);
         rtt.sample(ms(180), Time::ZERO, Duration::ZERO, &params);
         // rttvar = .75*50 + .25*80 = 57.5, srtt = .875*100 + .125*180 = 110
-        assert_eq!(rtt.rto(&params), Duration::from_micros(340_000));
+        assert_eq!(rtt.rto(), Duration::from_micros(340_000));
         assert_eq!(rtt.srtt(), ms(110));
     }
 
@@ -161,12 +191,12 @@ mod tests {
         let seen: Vec<u64> = (0..8)
             .map(|_| {
                 rtt.back_off(&params);
-                rtt.rto(&params).as_nanos() / 1_000_000_000
+                rtt.rto().as_nanos() / 1_000_000_000
             })
             .collect();
         assert_eq!(seen, [2, 4, 8, 16, 32, 60, 60, 60]);
-        rtt.end_backoff();
-        assert_eq!(rtt.rto(&params), Duration::from_secs(1));
+        rtt.end_backoff(&params);
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
     }
 
     #[test]
@@ -175,7 +205,7 @@ mod tests {
         let mut rtt = RttEstimator::new(&params);
         // 52 ms sent 3 ms into a tick spans 5 ticks of 10 ms: srtt 5, var 2.5, rto 5 + 4*2.5 = 15 ticks.
         rtt.sample(ms(52), Time::from_nanos(3_000_000), Duration::ZERO, &params);
-        assert_eq!(rtt.rto(&params), ms(150));
+        assert_eq!(rtt.rto(), ms(150));
     }
 
     #[test]
@@ -183,8 +213,8 @@ mod tests {
         let params = TcpParams { tick_arithmetic: false, ..TcpParams::freebsd() };
         let mut rtt = RttEstimator::new(&params);
         rtt.sample(ms(10), Time::ZERO, Duration::ZERO, &params);
-        assert_eq!(rtt.rto(&params), ms(30 + 200));
+        assert_eq!(rtt.rto(), ms(30 + 200));
         (0..2).for_each(|_| rtt.back_off(&params));
-        assert_eq!(rtt.rto(&params), ms(4 * 30 + 200));
+        assert_eq!(rtt.rto(), ms(4 * 30 + 200));
     }
 }

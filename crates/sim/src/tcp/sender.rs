@@ -326,14 +326,14 @@ impl Sender {
         if call.params.timestamps {
             self.sample_rtt(call.now.since(ack.stamp), ack.stamp, call);
             if !(self.mark_backoff && echo) {
-                self.rtt.end_backoff();
+                self.rtt.end_backoff(call.params);
                 self.mark_backoff = false;
             }
         } else if self.timed.0 != 0 && self.una >= self.timed.0 {
             let sent = self.timed.1;
             self.timed.0 = 0;
             if !(self.mark_backoff && echo) {
-                self.rtt.end_backoff();
+                self.rtt.end_backoff(call.params);
                 self.mark_backoff = false;
             }
             self.sample_rtt(call.now.since(sent), sent, call);
@@ -354,14 +354,14 @@ impl Sender {
         }
         let params = call.params;
         let mss = f64::from(params.mss);
-        let in_flight = (self.max - was) as f64 / mss;
+        let in_flight = (self.max - was) as i64 as f64 / mss;
         // Other ACKs echo what was echoed before (RFC 7323 section 4.1).
         let advances = self.una > was;
         let after_timeout = self.last == Action::Timeout && self.una < self.recover;
         let full = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd();
         self.cc.on_ack(&Ack {
             now: call.now,
-            acked: (self.una - was) as f64 / mss,
+            acked: (self.una - was) as i64 as f64 / mss,
             rtt: if params.timestamps { advances.then(|| call.now.since(ack.stamp)) } else { self.fresh_rtt },
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
@@ -396,25 +396,25 @@ impl Sender {
     }
 
     /// A partial ACK covered the timed segment: no sample, but the backoff ends (as in ns-2).
-    pub(super) fn partial_covers_timed(&mut self) {
+    pub(super) fn partial_covers_timed(&mut self, params: &TcpParams) {
         if self.timed.0 != 0 && self.una >= self.timed.0 {
             self.timed.0 = 0;
-            self.rtt.end_backoff();
+            self.rtt.end_backoff(params);
         }
     }
 
     #[inline]
     pub(super) fn restart_timer<O>(&mut self, call: &Call<O>) {
         let outstanding = self.next > self.una || self.una < self.max || self.waits;
-        self.deadline = if outstanding { call.now + self.rtt.rto(call.params) } else { Time::NEVER };
+        self.deadline = if outstanding { call.now + self.rtt.rto() } else { Time::NEVER };
     }
 
     pub(super) fn force_timer<O>(&mut self, call: &Call<O>) {
-        self.deadline = call.now + self.rtt.rto(call.params);
+        self.deadline = call.now + self.rtt.rto();
     }
 
-    pub(super) fn end_backoff(&mut self) {
-        self.rtt.end_backoff();
+    pub(super) fn end_backoff(&mut self, params: &TcpParams) {
+        self.rtt.end_backoff(params);
     }
 
     /// Sends the segment that starts at `seq`: a full one, or what is left.
@@ -424,7 +424,7 @@ impl Sender {
         let length = u64::from(params.mss).min(self.limit - seq);
         let again = seq < self.max;
         if self.una == self.max || self.deadline == Time::NEVER {
-            self.deadline = call.now + self.rtt.rto(params);
+            self.deadline = call.now + self.rtt.rto();
         }
         let end = seq + length;
         let mut flags = 0;
@@ -465,7 +465,7 @@ impl Sender {
             return;
         }
         let mss = u64::from(call.params.mss);
-        let window = (self.cc.cwnd() as u64 + u64::from(self.inflation)).min(u64::from(self.bound(call.params)));
+        let window = (u64::from(self.cc.cwnd() as u32) + u64::from(self.inflation)).min(u64::from(self.bound(call.params)));
         let edge = self.una.saturating_add(window.saturating_mul(mss));
         let mut sent = 0;
         while self.next < self.limit {
