@@ -119,7 +119,7 @@ pub(crate) enum Travel {
 
 impl Net {
     /// Takes a packet from `time` on over every hop that needs no event; `arrived` says that the event of its first hop is this one.
-    #[inline]
+    #[inline(always)]
     pub fn travel(&mut self, mut time: Time, packet: &mut Packet, arrived: bool, observer: &mut impl Observer) -> Travel {
         let mut hop = self.hops[packet.hop as usize];
         if arrived {
