@@ -8,25 +8,11 @@ use sojourn_aqm::Limit;
 use sojourn_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
-/// What lanes of one kind share: rate and limit, and how long packets of the sizes seen last take.
-#[derive(Clone, Debug)]
+/// What lanes of one kind share.
+#[derive(Clone, Copy, PartialEq, Debug)]
 struct Class {
     rate: Rate,
     limit: Limit,
-    known: [(u32, u64, u64); 4],
-}
-
-impl Class {
-    /// Whole nanoseconds that `size` bytes take, and what is left over, in units of 1/rate ns.
-    #[inline]
-    fn time(&mut self, size: u32) -> (u64, u64) {
-        let known = &mut self.known[(size >> 3) as usize % 4];
-        if known.0 != size {
-            let bits = u64::from(size) * 8_000_000_000;
-            *known = (size, bits / self.rate.as_bps(), bits % self.rate.as_bps());
-        }
-        (known.1, known.2)
-    }
 }
 
 /// A link on which nothing is decided or measured.
@@ -36,6 +22,10 @@ struct Lane {
     /// What the last division left over, in units of 1/rate ns.
     carry: u64,
     delay: Duration,
+    /// The size of the packet sent last, and how long it takes: whole nanoseconds, and what is left over.
+    size: u32,
+    spent: u64,
+    rest: u64,
     /// Its class; `PURE_DELAY` without a rate.
     class: u32,
     crowd: Option<Box<Crowd>>,
@@ -50,21 +40,30 @@ struct Crowd {
 }
 
 impl Lane {
-    /// A packet finds the lane busy and waits; `false` if there is no room.
+    /// The same for a packet that finds the lane busy, or is of another size than the last.
     #[inline(never)]
-    fn queue_up(&mut self, class: &mut Class, now: Time, size: u32) -> bool {
+    fn decide(&mut self, class: Option<&Class>, now: Time, size: u32) -> Option<Time> {
+        let Some(&Class { rate, limit }) = class else { return Some(now + self.delay) };
+        if self.size != size {
+            let bits = u64::from(size) * 8_000_000_000;
+            (self.size, self.spent, self.rest) = (size, bits / rate.as_bps(), bits % rate.as_bps());
+        }
+        if self.free_at <= now {
+            self.free_at = now + Duration::from_nanos(self.spent);
+            self.carry = self.rest;
+            return Some(self.free_at + self.delay);
+        }
         let crowd = self.crowd.get_or_insert_default();
-        if !crowd.takes(now, size, class.limit) {
-            return false;
+        if !crowd.takes(now, size, limit) {
+            return None;
         }
         crowd.waiting.push_back((self.free_at, size));
         crowd.bytes += u64::from(size);
-        let (quotient, remainder) = class.time(size);
-        let sum = self.carry + remainder;
-        let over = sum >= class.rate.as_bps();
-        self.carry = if over { sum - class.rate.as_bps() } else { sum };
-        self.free_at += Duration::from_nanos(quotient + u64::from(over));
-        true
+        let sum = self.carry + self.rest;
+        let over = sum >= rate.as_bps();
+        self.carry = if over { sum - rate.as_bps() } else { sum };
+        self.free_at += Duration::from_nanos(self.spent + u64::from(over));
+        Some(self.free_at + self.delay)
     }
 }
 
@@ -82,13 +81,13 @@ impl Lanes {
     pub fn add(&mut self, config: &LinkConfig) -> u32 {
         let limit = config.door.limit;
         let class = config.rate.map_or(PURE_DELAY, |rate| {
-            let known = self.classes.iter().rposition(|class| (class.rate, class.limit) == (rate, limit));
-            known.unwrap_or_else(|| {
-                self.classes.push(Class { rate, limit, known: [(0, 0, 0); 4] });
+            let class = Class { rate, limit };
+            self.classes.iter().rposition(|&known| known == class).unwrap_or_else(|| {
+                self.classes.push(class);
                 self.classes.len() - 1
             }) as u32
         });
-        self.lanes.push(Lane { free_at: Time::ZERO, carry: 0, delay: config.delay, class, crowd: None });
+        self.lanes.push(Lane { free_at: Time::ZERO, carry: 0, delay: config.delay, size: 0, spent: 0, rest: 0, class, crowd: None });
         self.lanes.len() as u32 - 1
     }
 
@@ -106,14 +105,12 @@ impl Lanes {
     #[inline]
     pub fn pass(&mut self, lane: usize, now: Time, size: u32) -> Option<Time> {
         let lane = &mut self.lanes[lane];
-        let Some(class) = self.classes.get_mut(lane.class as usize) else { return Some(now + lane.delay) };
-        let (quotient, remainder) = class.time(size);
-        if lane.free_at <= now {
-            lane.free_at = now + Duration::from_nanos(quotient);
-            lane.carry = remainder;
-            return Some(lane.free_at + lane.delay);
+        if lane.size != size || lane.free_at > now {
+            return lane.decide(self.classes.get(lane.class as usize), now, size);
         }
-        lane.queue_up(class, now, size).then(|| lane.free_at + lane.delay)
+        lane.free_at = now + Duration::from_nanos(lane.spent);
+        lane.carry = lane.rest;
+        Some(lane.free_at + lane.delay)
     }
 
     /// Bytes of memory held.

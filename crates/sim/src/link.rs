@@ -264,8 +264,7 @@ impl Link {
         self.free_at = now + serializer.send_first(size);
         self.pass(size);
         if self.measured {
-            self.body.begun += u64::from(size);
-            self.body.account(now, now, self.free_at, size);
+            self.body.account_at_once(now, self.free_at, size);
         }
         Offer::Arrives(self.free_at + self.delay)
     }
@@ -555,17 +554,19 @@ impl Body {
     #[inline]
     fn leave_by(&mut self, now: Time) -> Time {
         let Queue::Foretold { door, waiting, bytes, departures } = &mut self.queue else { return Time::NEVER };
-        while let Some(&Waiting { start, since, size, flow, rtt_hint_ms, has_data }) = waiting.front() {
+        while let Some(head) = waiting.front() {
+            let (start, size) = (head.start, head.size);
             if start > now {
                 return start;
             }
+            let gone = if *departures { Some(*head) } else { None };
             waiting.pop_front();
             *bytes -= u64::from(size);
             self.begun += u64::from(size);
             if self.measure != Measure::Counts {
-                self.stats.queue.set(start, waiting.len() as u64, *bytes);
+                self.stats.queue.shrink(start, waiting.len() as u64, *bytes);
             }
-            if *departures {
+            if let Some(Waiting { since, flow, rtt_hint_ms, has_data, .. }) = gone {
                 let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: None };
                 let view = Arrival { now: start, size, flow, rtt_hint_ms, has_data };
                 door.release(&view, start.since(since), false, &backlog);
@@ -615,6 +616,13 @@ impl Body {
                 self.law_due = qdisc.next_update();
             }
         }
+    }
+
+    /// Accounts for a packet that is sent from `start` to `end` without waiting.
+    #[inline(never)]
+    fn account_at_once(&mut self, start: Time, end: Time, size: u32) {
+        self.begun += u64::from(size);
+        self.account(start, start, end, size);
     }
 
     /// Accounts for a packet that arrived at `arrived` and is sent from `start` to `end`.

@@ -62,8 +62,8 @@ pub struct Event {
     pub kind: Kind,
     /// Concerning which entity.
     pub entity: u32,
-    /// The packet, for an arrival or a delivery.
-    pub packet: Packet,
+    /// Where [`Schedule::packet`] has what came with it, until the next event is added.
+    place: u32,
 }
 
 /// The calendar.
@@ -169,7 +169,7 @@ impl Schedule {
             None => self.fill()?,
         };
         let node = &mut self.nodes[index as usize];
-        let (time, order, packet) = (Time::from_nanos(node.key.time), node.key.order, node.packet);
+        let (time, order) = (Time::from_nanos(node.key.time), node.key.order);
         if time > end {
             self.now.push((node.key, index));
             return None;
@@ -188,7 +188,13 @@ impl Schedule {
             5 => Kind::Session,
             _ => Kind::Arrival,
         };
-        Some(Event { time, kind, entity: (order >> 32) as u32 & 0x1fff_ffff, packet })
+        Some(Event { time, kind, entity: (order >> 32) as u32 & 0x1fff_ffff, place: index })
+    }
+
+    /// What came with an event that has just been removed: the packet of an arrival or a delivery.
+    #[inline]
+    pub fn packet(&self, event: &Event) -> Packet {
+        self.nodes[event.place as usize].packet
     }
 
     /// All packets that still travel.

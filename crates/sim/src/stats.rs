@@ -69,6 +69,13 @@ impl QueueStats {
         self.since = now;
     }
 
+    /// The queue becomes shorter at `now`.
+    #[inline]
+    pub fn shrink(&mut self, now: Time, packets: u64, bytes: u64) {
+        self.advance(now);
+        (self.packets.value, self.bytes.value) = (packets, bytes);
+    }
+
     /// The queue changes at `now`.
     #[inline]
     pub fn set(&mut self, now: Time, packets: u64, bytes: u64) {

@@ -405,26 +405,26 @@ impl<O: Observer> World<O> {
     /// Runs to the end, or to `until` if that comes first.
     pub fn run(&mut self, until: Time) {
         let until = until.min(self.net.end);
-        while let Some(mut event) = self.net.schedule.pop(until) {
+        while let Some(event) = self.net.schedule.pop(until) {
             self.net.now = event.time;
             match event.kind {
-                Kind::Arrival | Kind::Delivery => self.arrive(event.time, &mut event.packet),
+                Kind::Arrival | Kind::Delivery => self.arrive(event.time, self.net.schedule.packet(&event)),
                 Kind::Departure => self.depart(event.time, event.entity),
                 Kind::SenderTimer => self.sender_timer(event.time, event.entity),
                 Kind::ReceiverTimer => self.receiver_timer(event.time, event.entity),
-                Kind::Session => self.session_event(event.time, event.entity, event.packet),
+                Kind::Session => self.session_event(event.time, event.entity, self.net.schedule.packet(&event)),
                 Kind::Update => {}
             }
         }
     }
 
     #[inline]
-    fn arrive(&mut self, now: Time, packet: &mut Packet) {
+    fn arrive(&mut self, now: Time, mut packet: Packet) {
         if !self.net.heard.is_empty() {
-            self.net.hear(now, packet);
+            self.net.hear(now, &packet);
         }
-        if let Travel::Ends(time) = self.net.travel(now, packet, true, &mut self.observer) {
-            self.end_of_route(time, packet);
+        if let Travel::Ends(time) = self.net.travel(now, &mut packet, true, &mut self.observer) {
+            self.end_of_route(time, &packet);
         }
     }
 

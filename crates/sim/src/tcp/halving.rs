@@ -91,7 +91,7 @@ impl Sender {
                 board.send_again(seq, self.max);
                 seq
             };
-            self.output(seq, call);
+            self.emit(seq, call);
             in_flight += 1;
             board.shrinking = board.shrinking.min((in_flight - 1).max(1));
         }

@@ -57,7 +57,7 @@ impl Sender {
         }
         self.partial_seen = true;
         self.partial_covers_timed(call.params);
-        self.output(self.una, call);
+        self.emit(self.una, call);
         self.next = self.next.max((self.una + mss).min(self.max));
     }
 
@@ -93,7 +93,7 @@ impl Sender {
     fn resend_first<O: Outlet>(&mut self, inflation: u32, call: &mut Call<O>) {
         self.stop_timing();
         self.force_timer(call);
-        self.output(self.una, call);
+        self.emit(self.una, call);
         self.inflation = inflation;
     }
 
@@ -136,7 +136,7 @@ impl Sender {
         board.pipe = (self.max - self.una).div_ceil(mss) as i64 - i64::from(call.params.dupack_threshold);
         self.stop_timing();
         self.force_timer(call);
-        self.output(self.una, call);
+        self.emit(self.una, call);
         board.resent = self.una + mss;
     }
 
@@ -189,7 +189,7 @@ impl Sender {
             if hole.is_some() {
                 board.resent = seq + mss;
             }
-            self.output(seq, call);
+            self.emit(seq, call);
             self.next = self.next.max((seq + mss).min(self.max));
         }
     }
@@ -262,7 +262,7 @@ impl Sender {
     }
 
     fn resend_at<O: Outlet>(&mut self, seq: u64, board: &mut super::sack::Board, call: &mut Call<O>) {
-        self.output(seq, call);
+        self.emit(seq, call);
         board.resent = board.resent.max(seq + u64::from(call.params.mss));
     }
 
@@ -276,14 +276,14 @@ impl Sender {
             if let Some(seq) = hole.filter(|&seq| seq < lost) {
                 self.resend_at(seq, board, call);
             } else if self.has_more() && self.next + mss.min(self.limit() - self.next) <= edge {
-                self.output(self.next, call);
+                self.emit(self.next, call);
                 self.next = self.max.max(self.next);
             } else if let Some(seq) = hole {
                 self.resend_at(seq, board, call);
             } else if let Some(seq) = board.tail(self.una, self.recover, call.params.mss).filter(|_| !board.rescued) {
                 // Once a recovery, and HighRxt stays where it is.
                 board.rescued = true;
-                self.output(seq, call);
+                self.emit(seq, call);
             } else {
                 return;
             }

@@ -418,8 +418,14 @@ impl Sender {
     }
 
     /// Sends the segment that starts at `seq`: a full one, or what is left.
-    #[inline]
-    pub(super) fn output<O: Outlet>(&mut self, seq: u64, call: &mut Call<O>) {
+    #[inline(never)]
+    pub(super) fn emit<O: Outlet>(&mut self, seq: u64, call: &mut Call<O>) {
+        self.output(seq, call);
+    }
+
+    /// The same, within the loop that sends a window.
+    #[inline(always)]
+    fn output<O: Outlet>(&mut self, seq: u64, call: &mut Call<O>) {
         let params = call.params;
         let length = u64::from(params.mss).min(self.limit - seq);
         let again = seq < self.max;
@@ -500,7 +506,7 @@ impl Sender {
         let end = self.next + length - self.una;
         let fits = end <= u64::from(self.bound(call.params)) * mss && end as f64 <= allowed;
         if length > 0 && fits {
-            self.output(self.next, call);
+            self.emit(self.next, call);
             self.next += length;
             self.limited += length;
         }
