@@ -18,7 +18,7 @@ pub(crate) struct Way<'a, O> {
 }
 
 impl<O: Observer> Outlet for Way<'_, O> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: Time, mut packet: Packet) {
         packet.hop = self.begin;
         self.net.audit.sent += 1;
@@ -131,7 +131,7 @@ impl<O: Observer> World<O> {
     }
 
     /// A host sends a packet at `at`.
-    #[inline]
+    #[inline(always)]
     fn launch(&mut self, at: Time, mut packet: Packet) {
         let route = &self.flows[packet.flow as usize].route;
         packet.hop = if packet.has(flag::BACK) { route.back } else { route.forward };

@@ -248,7 +248,7 @@ impl Link {
     }
 
     /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
         let size = u32::from(packet.size);
         let Some(serializer) = &mut self.serializer else {
