@@ -256,9 +256,16 @@ impl<O: Observer> World<O> {
         check_needs(&config)?;
         let (mut links, mut lanes, mut places) = (Vec::new(), Lanes::default(), Vec::new());
         let hints: Vec<Hints> = config.links.iter().map(|link| link.hints).collect();
-        for (index, link) in config.links.into_iter().enumerate() {
-            let listens = |hints: &Hints| *hints == Hints::Router { back: Some(index as u32) };
-            places.push(if link.is_lane() && !hints.iter().any(listens) {
+        let mut listened = vec![false; config.links.len()];
+        for hints in &hints {
+            if let Hints::Router { back: Some(back) } = hints
+                && let Some(listened) = listened.get_mut(*back as usize)
+            {
+                *listened = true;
+            }
+        }
+        for (link, listened) in config.links.into_iter().zip(listened) {
+            places.push(if link.is_lane() && !listened {
                 Over::Lane(lanes.add(&link) as usize)
             } else {
                 links.push(Link::new(link, window));
