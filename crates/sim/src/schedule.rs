@@ -298,7 +298,7 @@ impl Schedule {
         let (pops, since) = std::mem::replace(&mut self.judged, (0, now));
         let gap = (now.saturating_sub(since) / u64::from(pops)).max(1);
         let shift = gap.ilog2().saturating_sub(1).min(40);
-        let slots = (8 * self.len()).next_power_of_two().clamp(256, 1 << 20);
+        let slots = (4 * self.len()).next_power_of_two().clamp(256, 1 << 20);
         if shift.abs_diff(self.shift) > 1 || slots > self.heads.len() || slots * 8 < self.heads.len() {
             self.rebuild(shift, slots.max(self.heads.len().min(slots * 4)), now);
         }
