@@ -54,8 +54,19 @@ pub struct Packet {
 
 impl Packet {
     /// No packet at all, to fill in.
-    pub const NOTHING: Packet =
-        Packet { seq: 0, stamp: Time::ZERO, peer: Time::ZERO, flow: 0, extra: 0, size: 0, flags: 0, window: 0, incarnation: 0, hop: 0, next: 0 };
+    pub const NOTHING: Packet = Packet {
+        seq: 0,
+        stamp: Time::ZERO,
+        peer: Time::ZERO,
+        flow: 0,
+        extra: 0,
+        size: 0,
+        flags: 0,
+        window: 0,
+        incarnation: 0,
+        hop: 0,
+        next: 0,
+    };
 
     /// Whether all these flags are set.
     #[inline]
