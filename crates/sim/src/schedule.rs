@@ -2,8 +2,9 @@
 //!
 //! Events are ordered by time, then by the rank of their kind, then by the entity they concern, then
 //! by that entity's own count: never by accident of insertion. The calendar (Brown 1988) keeps events
-//! in buckets of time as lists through one array; only the bucket at hand is sorted, so an event costs
-//! the same whether ten or a hundred thousand wait. Events beyond the calendar's year wait in a heap.
+//! in buckets of time as lists through one array; only the bucket at hand is sorted, where it holds more
+//! than one, so an event costs the same whether ten or a hundred thousand wait. Events beyond the
+//! calendar's year wait in a heap.
 
 use crate::packet::Packet;
 use sojourn_units::Time;

@@ -25,6 +25,16 @@ impl Aqm for HeadDrop {
     }
 }
 
+/// Lets everything in, as `DropTail` does, but is asked.
+#[derive(Clone)]
+struct PassAll;
+
+impl Aqm for PassAll {
+    fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
+        Verdict::Pass
+    }
+}
+
 /// One flow of a random world: what it is, where it goes and how its hosts are attached.
 #[derive(Clone, Debug)]
 struct Made {
@@ -218,6 +228,27 @@ proptest! {
             said
         };
         prop_assert_eq!(with(Measure::Counts), with(Measure::All));
+    }
+
+    #[test]
+    fn a_link_that_asks_nobody_does_what_one_does_that_asks(
+        flows in prop::collection::vec(made(), 2..10),
+        half in prop::collection::vec(prop_oneof![Just(0u8), 0u8..4], 1..4),
+        seed in 0u64..1_000,
+    ) {
+        let aqms: Vec<u8> = half.iter().chain(half.iter().rev()).copied().collect();
+        let with = |asks: bool| {
+            let mut config = world(&flows, &aqms, seed, false);
+            for (link, _) in config.links.iter_mut().zip(&aqms).filter(|(_, aqm)| **aqm == 0) {
+                // All but how often a probability was read: one that is always zero is not read at a free link.
+                link.measure = Measure::Moments;
+                if asks {
+                    link.door.aqm = AnyAqm::Custom(Box::new(PassAll));
+                }
+            }
+            measured(World::new(config).unwrap()).unwrap()
+        };
+        prop_assert_eq!(with(false), with(true));
     }
 
     #[test]
