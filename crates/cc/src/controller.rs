@@ -126,6 +126,11 @@ pub trait CongestionController {
         self.cwnd()
     }
 
+    /// Bytes of memory beyond its place in an [`AnyController`](crate::AnyController).
+    fn memory(&self) -> usize {
+        0
+    }
+
     /// From now on the window is a whole number of segments, as in Linux; laws that are whole anyway do nothing.
     fn count_whole(&mut self) {}
 }

@@ -1,7 +1,9 @@
 //! The closed set of controllers: one line each.
 
+extern crate alloc;
 use crate::algorithms::*;
 use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, ParamError, Source, Start};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// What `sojourn list` says of a controller.
@@ -25,7 +27,7 @@ macro_rules! registry {
             $(#[doc = $summary] #[cfg_attr(feature = "serde", serde(rename = $name))] $variant($params),)*
         }
 
-        /// Any registered controller.
+        /// Any registered controller; those with much to remember in a box, so that flows of the others stay small.
         #[derive(Clone, Debug)]
         pub enum AnyController {
             $(#[doc = $summary] $variant($cc),)*
@@ -44,7 +46,7 @@ macro_rules! registry {
 
             /// The controller at the start of a connection, or which parameter is out of range.
             pub fn build(&self, start: Start) -> Result<AnyController, ParamError> {
-                match self { $(CcConfig::$variant(params) => params.build(start).map(AnyController::$variant),)* }
+                match self { $(CcConfig::$variant(params) => params.build(start).map(|made| AnyController::$variant(made.into())),)* }
             }
 
             /// What the receiver of `mss` bytes a segment runs, or which parameter is out of range; `None` if its window is
@@ -93,6 +95,9 @@ macro_rules! registry {
             fn recovery_window(&self) -> f64 {
                 match self { $(AnyController::$variant(c) => c.recovery_window(),)* }
             }
+            fn memory(&self) -> usize {
+                match self { $(AnyController::$variant(c) => c.memory(),)* }
+            }
             fn count_whole(&mut self) {
                 match self { $(AnyController::$variant(c) => c.count_whole(),)* }
             }
@@ -103,11 +108,11 @@ macro_rules! registry {
 registry! {
     "reno" Reno(reno::Params => Classic<reno::Reno>): "additive increase, half after congestion (RFC 5681)",
     "cubic" Cubic(cubic::Params => Classic<cubic::Cubic>): "a cubic of the time since the last loss (RFC 9438, or v2.1 of Linux 2.6.22)",
-    "ledbat" Ledbat(ledbat::Params => DelayBased<ledbat::Ledbat>): "yields by settling where packets wait for a target (RFC 6817, or the ns-2 module)",
-    "ledbat++" LedbatPp(ledbatpp::Params => DelayBased<ledbatpp::LedbatPp>): "LEDBAT that shares with latecomers and steps back now and then (draft-irtf-iccrg-ledbat-plus-plus)",
+    "ledbat" Ledbat(ledbat::Params => Box<DelayBased<ledbat::Ledbat>>): "yields by settling where packets wait for a target (RFC 6817, or the ns-2 module)",
+    "ledbat++" LedbatPp(ledbatpp::Params => Box<DelayBased<ledbatpp::LedbatPp>>): "LEDBAT that shares with latecomers and steps back now and then (draft-irtf-iccrg-ledbat-plus-plus)",
     "rledbat" RLedbat(rledbat::Params => Classic<cubic::Cubic>): "LEDBAT++ at the receiver, which bounds a CUBIC sender by its window (RFC 9840)",
-    "fledbat" Fledbat(fledbat::Params => DelayBased<fledbat::Fledbat>): "LEDBAT with a proportional decrease, fair to latecomers (Carofiglio et al. 2013)",
-    "tcp-lp" TcpLp(tcp_lp::Params => DelayBased<tcp_lp::TcpLp>): "Reno that yields at the first delay (Kuzmanovic and Knightly 2006)",
-    "flower" Flower(flower::Params => DelayBased<flower::Flower>): "LEDBAT's estimator under a fuzzy law that steps aside (Trang and Lochin 2016)",
-    "flower+" FlowerPlus(flower::plus::Params => DelayBased<flower::plus::FlowerPlus>): "FLOWER with a lower target, cuts in proportion to the window, and slowdowns",
+    "fledbat" Fledbat(fledbat::Params => Box<DelayBased<fledbat::Fledbat>>): "LEDBAT with a proportional decrease, fair to latecomers (Carofiglio et al. 2013)",
+    "tcp-lp" TcpLp(tcp_lp::Params => Box<DelayBased<tcp_lp::TcpLp>>): "Reno that yields at the first delay (Kuzmanovic and Knightly 2006)",
+    "flower" Flower(flower::Params => Box<DelayBased<flower::Flower>>): "LEDBAT's estimator under a fuzzy law that steps aside (Trang and Lochin 2016)",
+    "flower+" FlowerPlus(flower::plus::Params => Box<DelayBased<flower::plus::FlowerPlus>>): "FLOWER with a lower target, cuts in proportion to the window, and slowdowns",
 }

@@ -5,6 +5,8 @@
 //! 31/16 where every segment is acknowledged and so nearly doubles the growth.
 
 use crate::{Ack, Classic, Congestion, HyStart, ParamError, Start, WindowLaw};
+extern crate alloc;
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
 /// Which rules.
@@ -56,7 +58,7 @@ impl Params {
         ParamError::unless((0.01..=100.0).contains(&self.c), "c", &self.c, "segments per cubic second, 0.01 to 100")?;
         let rules = match self.version {
             Version::Rfc9438 => Rules::Rfc(Rfc { c: self.c, beta, ..Rfc::default() }),
-            Version::V21 => Rules::Linux(Linux::new(libm::round(beta * 1024.0) as u64, libm::round(self.c * 102.4) as u64)),
+            Version::V21 => Rules::Linux(Box::new(Linux::new(libm::round(beta * 1024.0) as u64, libm::round(self.c * 102.4) as u64))),
         };
         let law = Cubic { rules, fast_convergence: self.fast_convergence, reno_friendly: self.reno_friendly };
         Ok(Classic::new(start, law).with_hystart(self.hystart.then(HyStart::default)))
@@ -74,7 +76,7 @@ pub struct Cubic {
 #[derive(Clone, Debug)]
 enum Rules {
     Rfc(Rfc),
-    Linux(Linux),
+    Linux(Box<Linux>),
 }
 
 /// RFC 9438. Windows in segments, times in seconds.

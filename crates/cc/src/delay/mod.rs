@@ -94,6 +94,10 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
         self.law.recovery_window(&self.window)
     }
 
+    fn memory(&self) -> usize {
+        size_of::<Self>()
+    }
+
     fn delay_source(&self) -> Option<Source> {
         Some(self.estimator.source())
     }

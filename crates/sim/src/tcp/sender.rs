@@ -209,7 +209,7 @@ impl Sender {
 
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
-        self.board.as_ref().map_or(0, |board| board.memory())
+        self.board.as_ref().map_or(0, |board| board.memory()) + self.cc.memory()
     }
 
     pub(super) fn packet(&self, seq: u64, now: Time) -> Packet {
