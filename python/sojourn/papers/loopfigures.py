@@ -160,8 +160,9 @@ def maps(outcome: Outcome, spec: Mapping[str, Any]) -> Figure:
     down = len(panels) // across
     with figure(PAGE, 2.6 * down) as made:
         for axes, (title, digits, values) in zip(made.subplots(down, across, squeeze=False).flat, panels, strict=True):
-            table = values.reshape(len(rows), len(columns))
+            table = np.round(values, digits).reshape(len(rows), len(columns))  # what reads the same looks the same
             low, high = np.quantile(table, (0.0, 0.9))  # one margin of half a minute would hide all others
+            high = max(high, low + 10.0**-digits)
             axes.imshow(table, cmap="cividis", vmin=low, vmax=high)
             for (i, j), value in np.ndenumerate(table):
                 color = "white" if value < (low + high) / 2 else "black"
