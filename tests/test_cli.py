@@ -232,7 +232,7 @@ def test_what_no_command_can_use_is_refused_before_the_first_run(capsys, dumbbel
     assert said in refused(capsys, *(argument.format(scenario=dumbbell) for argument in arguments))
 
 
-def test_a_run_has_no_measures_to_choose_from(capsys, dumbbell):
+def test_a_run_has_no_measures_to_choose_from(capsys, dumbbell, here):
     assert main(["run", str(dumbbell), "--out", "out"]) == 0
     assert "every trace is plotted" in refused(capsys, "plot", "out", "--measure", "queue")
 
