@@ -5,6 +5,7 @@ Every judge's `explained.toml` is read and held to its word here, too.
 
 from __future__ import annotations
 
+import argparse
 import math
 import statistics
 import tomllib
@@ -100,6 +101,20 @@ def explanations(
             raise ValueError(f"{where}: given twice, taken is one entry a case and metric")
         found[entry["case"], entry["metric"]] = Explanation(float(most), entry["why"], entry["evidence"])
     return found
+
+
+def read_options(parser: argparse.ArgumentParser, argv: list[str] | None, known: Sequence[str]) -> argparse.Namespace:
+    """What a judge was asked for: its own options, and the cases (of `known`), seeds and list that all judges take."""
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="cases to run (default: all)")
+    parser.add_argument("--seeds", type=int, default=5, help="seeds 1..N (default 5)")
+    parser.add_argument("--list", action="store_true", help="list the cases and stop")
+    given = parser.parse_args(argv)
+    unknown = sorted(set(given.cases) - set(known))
+    if unknown:
+        parser.error(f"no such case: {', '.join(unknown)}; there are {', '.join(known)}")
+    if given.seeds < 1:
+        parser.error("--seeds takes one or more")
+    return given
 
 
 def metrics(record: Table, scenario: Table) -> dict[str, float]:

@@ -106,20 +106,11 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m conformance.oracles.ns2.validate", description="Sojourn beside ns-2.35."
     )
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="cases to run (default: all)")
-    parser.add_argument("--seeds", type=int, default=5, help="seeds 1..N (default 5)")
     parser.add_argument("--ns2", choices=["auto", "run", "stored"], default="auto", help="auto: run it if installed")
     parser.add_argument("--only-ns2", action="store_true", help="leave Sojourn out")
     parser.add_argument("--store", action="store_true", help="write ns-2's numbers into stored/ (implies --only-ns2)")
     parser.add_argument("--json", type=Path, help="write the rows to this file as well")
-    parser.add_argument("--list", action="store_true", help="list the cases and stop")
-    arguments = parser.parse_args(argv)
-    unknown = sorted(set(arguments.cases) - set(case_names()))
-    if unknown:
-        parser.error(f"no such case: {', '.join(unknown)}; there are {', '.join(case_names())}")
-    if arguments.seeds < 1:
-        parser.error("--seeds takes one or more")
-    return arguments
+    return compare.read_options(parser, argv, case_names())
 
 
 def compare_all(arguments: argparse.Namespace, source: str) -> list[compare.Row]:

@@ -222,19 +222,10 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m conformance.oracles.ns3.validate", description="Sojourn beside ns-3."
     )
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="cases to run (default: all)")
-    parser.add_argument("--seeds", type=int, default=5, help="seeds 1..N (default 5)")
     parser.add_argument("--ns3", choices=["auto", "run", "stored"], default="auto", help="auto: run it if installed")
     parser.add_argument("--store", action="store_true", help="write ns-3's numbers into stored/, without Sojourn")
     parser.add_argument("--print", type=int, metavar="SEED", help="print the arguments of dumbbell.cc and stop")
-    parser.add_argument("--list", action="store_true", help="list the cases and stop")
-    given = parser.parse_args(argv)
-    unknown = sorted(set(given.cases) - set(cases()))
-    if unknown:
-        parser.error(f"no such case: {', '.join(unknown)}; there are {', '.join(cases())}")
-    if given.seeds < 1:
-        parser.error("--seeds takes one or more")
-    return given
+    return compare.read_options(parser, argv, list(cases()))
 
 
 def compare_all(given: argparse.Namespace, program: Path | None) -> list[compare.Row]:
