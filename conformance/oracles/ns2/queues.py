@@ -12,6 +12,9 @@ What ns-2.35 does differently, and what is done about it:
   adaptive RED changes `max_p` later.
 - With ECN, RED marks only while the probability is at most `mark_p_` (0.1) and drops above it (red.cc: `drop_early`).
 - A periodic law that ns-2 lacks runs on a PI queue with `a_ = b_ = 0`, whose probability a Tcl timer writes.
+- LED runs on a RED queue that isn't gentle, doesn't wait and has a weight of nearly 0, whose average a Tcl timer
+  overwrites with the load. So RED's guard and its way of counting hold there, and above `max` what could be marked is
+  dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +31,10 @@ Reader = Callable[[Any, str, int], str]
 
 @dataclass(frozen=True)
 class Queue:
-    """An ns-2 queue: its class, its variables in order, and the periodic law it needs, if any, with its Tcl helper."""
+    """An ns-2 queue: its class, its variables in order, and the periodic law it needs, if any, with its Tcl helper.
+
+    In the law `%d` stands for the link's number, `%r` for its rate in bit/s.
+    """
 
     kind: str
     variables: tuple[tuple[str, str], ...]
@@ -55,6 +61,10 @@ def _flag(value: Any, field: str, _packet: int) -> str:
     if not isinstance(value, bool):
         raise FieldError(field, value, "true or false")
     return "true" if value else "false"
+
+
+def _unless(value: Any, field: str, packet: int) -> str:
+    return "false" if _flag(value, field, packet) == "true" else "true"
 
 
 def _switch(value: Any, field: str, packet: int) -> str:
@@ -129,6 +139,33 @@ _PD: dict[str, tuple[str, Reader, Any]] = {
     "target": ("target", _packets, 30),
     "interval": ("interval", _time, "10 ms"),
 }
+_LED: dict[str, tuple[str, Reader, Any]] = {
+    "min": ("thresh_", _number, 0.8),
+    "max": ("maxthresh_", _number, 1.2),
+    "ecn": ("setbit_", _flag, False),
+    "forced": ("use_mark_p_", _unless, True),
+    "weight": ("weight", _number, 0.05),
+    "interval": ("interval", _time, "50 ms"),
+}
+_LOAD = """\
+# Writes the average of RED queue `i` every `step` seconds: the moving average of the load, which falls below `least` in
+# idle steps alone. `last` are the bytes that had come by the step before; the counter is 32 bits wide and wraps.
+proc load {i rate weight step least {average {}} {last 0} {idle 0}} {
+    global ns queue mon
+    set bytes [$mon($i) set barrivals_]
+    if {$average eq ""} {
+        set average $least
+    } else {
+        set came [expr {($bytes - $last) & 0xffffffff}]
+        if {$idle && $came > 0 && $average < $least} { set average $least }
+        set idle [expr {$came == 0}]
+        set offered [expr {$came * 8.0 / ($rate * $step)}]
+        set average [expr {$average + $weight * ($offered - $average)}]
+    }
+    $queue($i) set ave_ $average
+    $ns at [expr {[$ns now] + $step}] [list load $i $rate $weight $step $least $average $bytes $idle]
+}"""
+_LIKE_RED = {"count_own": True, "min_queue": 2}
 # The names of ns-2 itself, and of tc, for RED.
 _RED_ALIASES = {variable: key for key, (variable, _, _) in _RED.items() if key not in ("max_p", "ecn")}
 _RED_ALIASES |= {"probability": "max_p", "min_th": "min", "max_th": "max", "thresh": "min", "maxthresh": "max"}
@@ -223,12 +260,24 @@ def _pd(table: Table, where: str, packet: int) -> Queue:
     return periodic(table, where, packet, percent, p["interval"])
 
 
+def _led(table: Table, where: str, packet: int) -> Queue:
+    for key, value in _LIKE_RED.items():
+        if table.get(key, value) != value or (key == "count_own" and key not in table):
+            raise FieldError(f"{where}.{key}", table.get(key), f"{value} in ns-2".lower())
+    own = {key: value for key, value in table.items() if key not in _LIKE_RED}
+    variables = dict(_read(own, _LED, where, packet))
+    law = f"load %d %r {variables.pop('weight')} {variables.pop('interval')} {variables['thresh_']}"
+    fixed = (("linterm_", "1.0"), ("q_weight_", "1e-12"), ("gentle_", "false"), ("wait_", "false"), ("bytes_", "false"))
+    return Queue("RED", (*variables.items(), *fixed, *_size(table, where, packet, 0)), law, _LOAD)
+
+
 QUEUES: dict[str, Callable[[Table, str, int], Queue]] = {
     "droptail": _droptail,
     "red": _red,
     "pi": _pi,
     "rem": _rem,
     "pd": _pd,
+    "led": _led,
 }
 
 

@@ -1,11 +1,13 @@
-"""What one flow of ns-2 sends, packet by packet, where given transmissions are lost.
+"""What flows of ns-2 send and lose, packet by packet.
 
-Averages over a run forgive much. Here nothing is drawn and nothing queues: a flow over a fast link loses the
-transmissions of a list, and the order of all packets that it sends is written down. `crates/sim/tests/timelines.rs`
-plays the same list and takes nothing but the same order.
+Averages over a run forgive much. Here nothing is drawn. First nothing queues either: a flow over a fast link loses the
+transmissions of a list, and the order of all packets that it sends is written down (`timelines`). Then several flows
+share a small buffer, and the order of all packets that it drops is written down (`crowds`).
+`crates/sim/tests/timelines.rs` plays the same and takes nothing but the same order.
 
 The delay is such that neither the least timeout (200 ms) nor a whole number of milliseconds meets the arrival of an
-acknowledgement: what happens first at one instant is ns-2's floating-point sums' to say.
+acknowledgement: what happens first at one instant is ns-2's floating-point sums' to say. The crowds, too, are such in
+which these sums never decide: others go other ways after some tens of losses.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from . import measure
 
-STORED = Path(__file__).parent / "stored" / "timelines"
+STORED = Path(__file__).parent / "stored"
 COMMAND = "python -m conformance.oracles.ns2.timelines"
 _LINUX = "$tcp set timestamps_ true; $tcp set syn_ false; $tcp set tcpip_base_hdr_size_ 30; $tcp select_ca"
 _CLASSIC = "$tcp set tcpTick_ 0.0001"  # where in its tick the clock stands is drawn: a fine one
@@ -44,6 +47,19 @@ TIMELINES = [
     ("linux-lp", 0.02, 60, 1),
     ("linux-lp", 0.06, 100, 2),
 ]
+
+# Agent, when its flows start in us, rate of the link that they share and of their own in bit/s, packets that may wait.
+_FOUR = [111_100, 333_378, 555_570, 811_000]
+_EIGHT = [3_000, 26_700, 77_800, 156_300, 262_200, 395_500, 556_200, 744_300]
+CROWDS = [
+    *((agent, _EIGHT, 5_000_000, 10_030_000, 8) for agent in ("reno", "newreno", "sack1")),
+    *((agent, _FOUR, 1_700_000, 10_030_000, 4) for agent in ("reno", "newreno", "sack1")),
+    ("reno", _FOUR[:2], 5_000_000, 10_030_000, 2),
+    ("newreno", _FOUR[:2], 5_000_000, 10_030_000, 3),
+    ("sack1", _EIGHT, 5_000_000, 10_030_000, 3),
+    ("sack1", _FOUR, 3_000_000, 20_300_000, 4),
+]
+_CROWD_SECONDS = 40
 
 
 def losses(ratio: float, seconds: int, seed: int) -> list[int]:
@@ -84,16 +100,52 @@ $ns run
 """
 
 
-def run(agent: str, seconds: int, lost: list[int]) -> list[int]:
-    """The packets that ns-2 sends, in order. Raises `measure.OracleError` where it fails."""
+def crowd_script(agent: str, starts: list[int], rate: int, access: int, limit: int, trace: Path) -> str:
+    """The Tcl of flows that share a link, each with links of its own at either end."""
+    kind, sink, settings = AGENTS[agent]
+    lines = [
+        "set ns [new Simulator]",
+        "set a [$ns node]; set b [$ns node]",
+        f"$ns duplex-link $a $b {rate} 20ms DropTail",
+        f"$ns queue-limit $a $b {limit + 1}",  # DropTail refuses what would make the queue reach it
+        "$ns queue-limit $b $a 1000",
+    ]
+    for start in starts:
+        lines += [
+            "set from [$ns node]; set to [$ns node]",
+            f"$ns duplex-link $from $a {access} 2ms DropTail; $ns duplex-link $b $to {access} 4ms DropTail",
+            "foreach {x y} [list $from $a $a $from $b $to $to $b] { $ns queue-limit $x $y 1000000 }",
+            f"set tcp [new {kind}]; set sink [new {sink}]; $sink set packetSize_ 40",
+            "$tcp set packetSize_ 1000; $tcp set window_ 128; $tcp set singledup_ 1; $tcp set fid_ [incr flow]",
+            f"$tcp set minrto_ 1.0; $tcp set rtxcur_init_ 6.0; {settings}",
+            "$ns attach-agent $from $tcp; $ns attach-agent $to $sink; $ns connect $tcp $sink",
+            f'$ns at {start / 1e6} "$tcp send -1"',
+        ]
+    lines += [f"$ns trace-queue $a $b [open {trace} w]", f'$ns at {_CROWD_SECONDS} "exit 0"', "$ns run"]
+    return "\n".join(lines) + "\n"
+
+
+def events(what: str, text: Callable[[Path], str]) -> list[list[str]]:
+    """The words of each line that a script of ns-2 traces. Raises `measure.OracleError` where it fails."""
     with tempfile.TemporaryDirectory() as folder:
         file, trace = Path(folder) / "run.tcl", Path(folder) / "trace"
-        file.write_text(script(agent, seconds, lost, trace))
+        file.write_text(text(trace))
         done = subprocess.run(["ns", str(file)], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise measure.OracleError(f"{agent}: ns-2 says {done.stderr.strip()[-500:]}")
-        events = (line.split() for line in trace.read_text().splitlines())
-        return [int(event[10]) for event in events if event[0] == "+" and event[4] == "tcp"]
+            raise measure.OracleError(f"{what}: ns-2 says {done.stderr.strip()[-500:]}")
+        return [line.split() for line in trace.read_text().splitlines()]
+
+
+def run(agent: str, seconds: int, lost: list[int]) -> list[int]:
+    """The packets that ns-2 sends, in order."""
+    traced = events(agent, lambda trace: script(agent, seconds, lost, trace))
+    return [int(event[10]) for event in traced if event[0] == "+" and event[4] == "tcp"]
+
+
+def run_crowd(agent: str, starts: list[int], rate: int, access: int, limit: int) -> list[str]:
+    """The packets that ns-2 drops, in order, as "flow:packet"."""
+    traced = events(agent, lambda trace: crowd_script(agent, starts, rate, access, limit, trace))
+    return [f"{int(event[7]) - 1}:{event[10]}" for event in traced if event[0] == "d"]
 
 
 def ranges(numbers: list[int]) -> str:
@@ -109,21 +161,29 @@ def ranges(numbers: list[int]) -> str:
 
 def main() -> int:
     """Writes all timelines anew; returns the exit code."""
-    what = "Writes what ns-2.35 sends where given packets are lost."
+    what = "Writes what ns-2.35 sends where given packets are lost, and loses where flows share a buffer."
     parser = argparse.ArgumentParser(prog=COMMAND, description=what)
     parser.parse_args()
     if not measure.available():
         print("ns-2 is not here: apt-get install ns2", file=sys.stderr)
         return 2
-    STORED.mkdir(parents=True, exist_ok=True)
+    for folder in ("timelines", "crowds"):
+        (STORED / folder).mkdir(parents=True, exist_ok=True)
     for agent, ratio, seconds, seed in TIMELINES:
         lost = losses(ratio, seconds, seed)
         sent = run(agent, seconds, lost)
         lost = [number for number in lost if number < len(sent)]
         lines = [f"# {measure.version()}, {COMMAND}", f"agent {agent}", f"seconds {seconds}"]
         lines += [f"lost {' '.join(map(str, lost))}", f"sent {ranges(sent)}"]
-        (STORED / f"{agent}-{ratio}.txt").write_text("\n".join(lines) + "\n")
+        (STORED / "timelines" / f"{agent}-{ratio}.txt").write_text("\n".join(lines) + "\n")
         print(f"{agent}, {ratio:.1%} lost: {len(sent)} packets, {len(lost)} of them lost")
+    for agent, starts, rate, access, limit in CROWDS:
+        dropped = run_crowd(agent, starts, rate, access, limit)
+        lines = [f"# {measure.version()}, {COMMAND}", f"agent {agent}", f"seconds {_CROWD_SECONDS}", f"rate {rate}"]
+        lines += [f"access {access}", f"limit {limit}"]
+        lines += [f"starts {' '.join(map(str, starts))}", f"lost {' '.join(dropped)}"]
+        (STORED / "crowds" / f"{agent}-{len(starts)}-{rate // 1000}-{limit}.txt").write_text("\n".join(lines) + "\n")
+        print(f"{agent}, {len(starts)} flows at {rate / 1e6} Mbit/s: {len(dropped)} lost")
     return 0
 
 

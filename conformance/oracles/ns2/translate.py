@@ -161,7 +161,8 @@ def _link_lines(plan: Plan) -> tuple[list[str], list[str]]:
             lines.append(f"$ns at {seconds(at)} {{{target} set bandwidth_ {_rate(rate)}}}")
         if made.law:
             laws += [made.helper] if made.helper else []
-            laws.append("$ns at 0.0 [list " + made.law.replace("%d", str(i)) + "]")
+            law = made.law.replace("%d", str(i)).replace("%r", _rate(link.rate))
+            laws.append(f"$ns at 0.0 [list {law}]")
     return lines, laws
 
 

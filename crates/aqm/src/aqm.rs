@@ -30,6 +30,13 @@ pub struct Backlog {
     pub idle_since: Option<Time>,
 }
 
+impl Backlog {
+    /// The same with one packet more, of `size` bytes.
+    pub fn and(self, size: u32) -> Self {
+        Backlog { packets: self.packets + 1, bytes: self.bytes + u64::from(size), ..self }
+    }
+}
+
 /// What to do with a packet. The algorithm decides; [`crate::Admission`] acts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {

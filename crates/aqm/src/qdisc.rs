@@ -216,6 +216,8 @@ pub struct Qdisc<P> {
     bytes: u64,
     departed: u64,
     next_update: Time,
+    /// The size of a packet that counts for the next one offered.
+    beside: Option<u32>,
 }
 
 /// The packets that wait, in the order of their service.
@@ -239,7 +241,7 @@ impl<P: Packet> Qdisc<P> {
             // The arriving packet is never the one to go: room is made at the longest queue.
             Some(queuing) => Waiting::Flows(Box::new(FlowQueues::new(queuing)), replace(&mut door.limit, Limit::Packets(u32::MAX))),
         };
-        Qdisc { door, waiting, bytes: 0, departed: 0, next_update }
+        Qdisc { door, waiting, bytes: 0, departed: 0, next_update, beside: None }
     }
 
     /// The accounts.
@@ -289,11 +291,17 @@ impl<P: Packet> Qdisc<P> {
         }
     }
 
+    /// Lets the next packet offered find one of this size more, which leaves the queue at that same instant: for a host that
+    /// knows which of the two came first.
+    pub fn count_in(&mut self, beside: Option<u32>) {
+        self.beside = beside;
+    }
+
     /// Offers a packet at `now`; `idle_since` says whether the link is idle. `dropped` is given every
     /// packet lost by this and why.
     pub fn enqueue(&mut self, now: Time, mut packet: P, idle_since: Option<Time>, mut dropped: impl FnMut(P, DropReason)) {
         let arrival = view(now, &packet);
-        let backlog = self.backlog(idle_since);
+        let backlog = self.beside.take().map_or(self.backlog(idle_since), |size| self.backlog(idle_since).and(size));
         let mut decision = self.door.admit(&arrival, packet.can_mark(), &backlog);
         while let Decision::Look(position) = decision {
             let shown = match &self.waiting {

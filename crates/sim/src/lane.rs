@@ -3,7 +3,7 @@
 //! A lane is a FIFO with a limit, a rate and a delay like any link, and just as exact; but it keeps only
 //! what the next packet needs, so that a hundred thousand flows have room for four of them each.
 
-use crate::link_config::LinkConfig;
+use crate::link_config::{Crossing, LinkConfig};
 use sojourn_aqm::Limit;
 use sojourn_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
@@ -99,6 +99,13 @@ impl Lanes {
     /// Its propagation delay.
     pub fn delay(&self, lane: usize) -> Duration {
         self.lanes[lane].delay
+    }
+
+    /// How long a packet of `size` bytes is under way on it once its sending has begun.
+    pub fn crossing(&self, lane: usize, size: u32) -> Duration {
+        let lane = &self.lanes[lane];
+        let rate = self.classes.get(lane.class as usize).map(|class| class.rate);
+        Crossing { rate, delay: lane.delay }.of(size)
     }
 
     /// When a packet of `size` bytes offered at `now` arrives at the other end; `None` if it finds the lane full.

@@ -7,7 +7,7 @@
 
 mod body;
 
-use crate::link_config::{Hints, LinkConfig, LinkStats, Measure, Offer};
+use crate::link_config::{Crossing, Hints, LinkConfig, LinkStats, Measure, Offer};
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::trace::LinkTrace;
@@ -16,6 +16,9 @@ use sojourn_aqm::{AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _
 use sojourn_units::{Duration, Rate, Serializer, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+
+/// How far apart what happens at one instant may lie: times of sending are rounded to nanoseconds.
+const INSTANT: Duration = Duration::from_nanos(1);
 
 /// One link. What every packet touches comes first; the rest is apart, so that thousands of access links stay small.
 #[derive(Clone, Debug)]
@@ -67,6 +70,7 @@ impl Link {
             traces: Vec::new(),
             next_sample: Time::NEVER,
             begun: 0,
+            left: None,
             lost: VecDeque::new(),
             flow_changes: BinaryHeap::new(),
             active_flows: 0,
@@ -105,6 +109,11 @@ impl Link {
     /// Its rate at this time; `None` if it merely delays.
     pub fn rate(&self) -> Option<Rate> {
         self.serializer.as_ref().map(Serializer::rate)
+    }
+
+    /// How long a packet crosses it that does not wait, at first.
+    pub(crate) fn crossing(&self) -> Crossing {
+        Crossing { rate: self.body.first_rate, delay: self.delay }
     }
 
     /// What it measured; complete after the end of the run.
@@ -195,19 +204,20 @@ impl Link {
         }
     }
 
-    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
+    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so. `under_way` gives how long
+    /// ago the sending of it began, for the rare case that another is taken out of the queue at the same instant.
     #[inline(always)]
-    pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
+    pub fn offer(&mut self, now: Time, packet: &mut Packet, under_way: impl FnOnce() -> Duration) -> Offer {
         let size = u32::from(packet.size);
         let Some(serializer) = &mut self.serializer else {
             self.pass(size);
             return Offer::Arrives(now + self.delay);
         };
         if !self.plain {
-            return self.decide(now, packet);
+            return self.decide(now, packet, under_way);
         }
         if self.free_at > now || self.due <= now {
-            return self.queue_up(now, packet);
+            return self.queue_up(now, packet, under_way);
         }
         self.free_at = now + serializer.send_first(size);
         self.pass(size);
@@ -226,14 +236,15 @@ impl Link {
 
     /// Offers a packet to a plain link that is busy, or where something follows first: it waits if there is room.
     #[inline(never)]
-    fn queue_up(&mut self, now: Time, packet: &Packet) -> Offer {
+    fn queue_up(&mut self, now: Time, packet: &Packet, under_way: impl FnOnce() -> Duration) -> Offer {
         self.advance(now);
         let (size, start) = (u32::from(packet.size), self.free_at.max(now));
+        let beside = self.beside(now, size, under_way);
         let (idle, body) = (self.free_at <= now, &mut *self.body);
         let (Queue::Foretold { door, waiting, bytes, .. }, Some(serializer)) = (&mut body.queue, &mut self.serializer) else {
             unreachable!("a plain link has a rate and keeps no packets")
         };
-        let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: idle.then_some(self.free_at) };
+        let backlog = backlog(waiting, *bytes, beside, idle.then_some(self.free_at));
         if !door.admit_unseen(size, &backlog) {
             return Offer::Dropped;
         }
@@ -260,7 +271,7 @@ impl Link {
 
     /// Offers a packet to a link whose discipline has a say.
     #[inline(never)]
-    fn decide(&mut self, now: Time, packet: &mut Packet) -> Offer {
+    fn decide(&mut self, now: Time, packet: &mut Packet, under_way: impl FnOnce() -> Duration) -> Offer {
         debug_assert!(
             now >= self.body.last_arrival,
             "link {}: a packet came at {now:?}, before its predecessor at {:?}",
@@ -272,7 +283,18 @@ impl Link {
         if self.body.router.is_some() {
             self.read(now, packet);
         }
-        if matches!(self.body.queue, Queue::Kept { .. }) { self.keep(now, *packet) } else { self.foretell(now, packet) }
+        let beside = self.beside(now, u32::from(packet.size), under_way);
+        if matches!(self.body.queue, Queue::Kept { .. }) { self.keep(now, *packet, beside) } else { self.foretell(now, packet, beside) }
+    }
+
+    /// The packet, by its size, that left the queue at the very instant `now` and yet counts for one of `size` bytes that comes
+    /// then. What began earlier happens first, as in ns-2 and ns-3: the sending that ended (taken for that of a packet as large as
+    /// the arriving one), or the arriving packet's on the link before.
+    #[inline]
+    fn beside(&self, now: Time, size: u32, under_way: impl FnOnce() -> Duration) -> Option<u32> {
+        let (at, left) = self.body.left?;
+        let sending = || self.rate().map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)));
+        (at + INSTANT >= now && under_way() > sending()).then_some(left)
     }
 
     /// Shows a packet to the router, which knows what waits ahead of it.
@@ -344,11 +366,11 @@ impl Link {
     }
 
     #[inline]
-    fn foretell(&mut self, now: Time, packet: &mut Packet) -> Offer {
+    fn foretell(&mut self, now: Time, packet: &mut Packet, beside: Option<u32>) -> Offer {
         let idle = self.free_at <= now;
         let body = &mut *self.body;
         let Queue::Foretold { door, waiting, bytes, departures } = &mut body.queue else { unreachable!() };
-        let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: idle.then_some(self.free_at) };
+        let backlog = backlog(waiting, *bytes, beside, idle.then_some(self.free_at));
         let arrival = view(now, packet);
         match door.admit(&arrival, packet.can_mark(), &backlog) {
             // A discipline that looks at waiting packets is never put here.
@@ -382,11 +404,12 @@ impl Link {
         Offer::Arrives(self.arrival(end))
     }
 
-    fn keep(&mut self, now: Time, packet: Packet) -> Offer {
+    fn keep(&mut self, now: Time, packet: Packet, beside: Option<u32>) -> Offer {
         let idle_since = self.body.idle_since(now, self.free_at);
         let body = &mut *self.body;
         let Queue::Kept { qdisc, .. } = &mut body.queue else { unreachable!() };
         let dropped = qdisc.counters().dropped();
+        qdisc.count_in(beside);
         qdisc.enqueue(now, packet, idle_since, |dropped, _| body.lost.push_back(dropped));
         if body.measure == Measure::All && now >= body.window.0 && qdisc.counters().dropped() == dropped {
             body.stats.probability.add(qdisc.aqm().probability().get());
@@ -413,6 +436,7 @@ impl Link {
             return None;
         };
         *sending = Some(packet);
+        body.left = (!idle).then_some((now, u32::from(packet.size)));
         body.begun += u64::from(packet.size);
         let size = u32::from(packet.size);
         let end = now + self.sending_time(now, idle, size);
@@ -465,4 +489,11 @@ impl Link {
 #[inline]
 fn view(now: Time, packet: &Packet) -> Arrival {
     Arrival { now, size: u32::from(packet.size), flow: packet.flow, rtt_hint_ms: packet.rtt_hint_ms(), has_data: packet.has_data() }
+}
+
+/// What an arriving packet finds where departures are foretold.
+#[inline]
+fn backlog(waiting: &VecDeque<Waiting>, bytes: u64, beside: Option<u32>, idle_since: Option<Time>) -> Backlog {
+    let backlog = Backlog { packets: waiting.len() as u32, bytes, idle_since };
+    beside.map_or(backlog, |size| backlog.and(size))
 }

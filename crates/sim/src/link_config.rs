@@ -89,3 +89,19 @@ pub enum Offer {
     /// It was taken to be kept (or dropped: see [`Link::next_lost`]); the link must be given a departure at this time if it says so.
     Kept(Option<Time>),
 }
+
+/// The time from when a packet's sending begins to its arrival at the other end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossing {
+    /// The rate of sending; `None` sends in no time.
+    pub rate: Option<Rate>,
+    /// The propagation delay.
+    pub delay: Duration,
+}
+
+impl Crossing {
+    /// That of a packet of `size` bytes.
+    pub fn of(self, size: u32) -> Duration {
+        self.delay + self.rate.map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)))
+    }
+}

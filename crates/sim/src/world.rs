@@ -10,7 +10,7 @@ use crate::config::{BuildError, Transport, WorldConfig};
 use crate::flow::{Endpoint, Flow, Hop, Over, Route};
 use crate::lane::Lanes;
 use crate::link::Link;
-use crate::link_config::{Hints, Offer};
+use crate::link_config::{Crossing, Hints, Offer};
 use crate::observe::{Blind, Observer};
 use crate::packet::{Packet, flag};
 use crate::schedule::{Kind, Schedule};
@@ -55,6 +55,8 @@ pub struct Audit {
 pub(crate) struct Net {
     pub schedule: Schedule,
     pub links: Vec<Link>,
+    /// How long packets cross each link without waiting, at first.
+    crossings: Vec<Crossing>,
     pub lanes: Lanes,
     pub hops: Vec<Hop>,
     pub pool: SackPool,
@@ -137,7 +139,7 @@ impl Net {
                 // What would come after the end is still under way then. A lane keeps no accounts that could tell.
                 _ if time > self.end => return self.wait(time, hop, packet),
                 Over::End => return Travel::Ends(time),
-                Over::Link(link) => match self.links[link].offer(time, packet) {
+                Over::Link(link) => match self.offer(link, time, packet) {
                     Offer::Arrives(arrival) => arrival,
                     Offer::Dropped => return self.lose(time, link as u32, hop, packet, observer),
                     Offer::Kept(departure) => {
@@ -149,6 +151,19 @@ impl Net {
             packet.hop += 1;
             hop = self.hops[packet.hop as usize];
         }
+    }
+
+    /// Offers a packet to a link.
+    #[inline(always)]
+    fn offer(&mut self, link: usize, time: Time, packet: &mut Packet) -> Offer {
+        let (hop, size) = (packet.hop, u32::from(packet.size));
+        let under_way = || match hop.checked_sub(1).map(|before| self.hops[before as usize].leads()) {
+            Some(Over::Lane(lane)) => self.lanes.crossing(lane, size),
+            Some(Over::Link(link)) => self.crossings[link].of(size),
+            // Its host has just sent it: when a timer was due, or for a packet that came from afar.
+            Some(Over::End) | None => Duration::MAX,
+        };
+        self.links[link].offer(time, packet, under_way)
     }
 
     /// Plans the event of a packet that stands before `hop`.
@@ -276,6 +291,7 @@ impl<O: Observer> World<O> {
             net: Net {
                 schedule: Schedule::new(),
                 link_counts: vec![0; links.len()],
+                crossings: links.iter().map(Link::crossing).collect(),
                 links,
                 lanes,
                 hops: Vec::new(),

@@ -10,6 +10,7 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
     let TcpParams {
         mss,
         header,
+        sack_option,
         window,
         control,
         recovery,
@@ -66,6 +67,7 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
     vec![
         ("mss", format!("{mss} B")),
         ("header", format!("{header} B")),
+        ("sack_option", format!("{sack_option} B")),
         ("window", window.to_string()),
         ("control", control.name().to_string()),
         ("recovery", recovery.to_string()),

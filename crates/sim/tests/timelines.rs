@@ -1,7 +1,9 @@
-//! Packet for packet as ns-2.35 sends: one flow whose packets are lost at given places, beside what ns-2 sent then.
+//! Packet for packet as ns-2.35: one flow whose packets are lost at given places sends what ns-2 sends then, and flows that share
+//! a buffer lose what they lose there.
 //!
 //! The files in `conformance/oracles/ns2/stored/timelines` say which agent, for how long, which transmissions were lost (counted
-//! from 0) and which packets were sent in which order; `python -m conformance.oracles.ns2.timelines` makes them.
+//! from 0) and which packets were sent in which order; those in `stored/crowds` when flows start, over which links, and which
+//! packets of which flow the queue dropped in which order. `python -m conformance.oracles.ns2.timelines` makes them.
 
 use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Verdict};
 use sojourn_cc::{
@@ -100,6 +102,79 @@ fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
     world.observer.packets
 }
 
+/// What a queue drops: flow and packet, as ns-2 numbers them.
+struct Dropped(Vec<(u32, u64)>);
+
+impl Observer for Dropped {
+    fn on_drop(&mut self, _: Time, _: u32, packet: &Packet) {
+        self.0.push((packet.flow, if packet.has(flag::SYN) { 0 } else { packet.seq / 1000 + 1 }));
+    }
+}
+
+/// Flows that start at given times in us and share a link, each with links of its own at either end.
+struct Crowd {
+    starts: Vec<u64>,
+    rate: u64,
+    access: u64,
+    limit: u32,
+}
+
+impl Crowd {
+    fn link(&self, name: String, rate: u64, milliseconds: u64, limit: u32) -> LinkConfig {
+        let aqm = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
+        let door = Admission::new(aqm, Limit::Packets(limit), false, Stream::named(1, &name));
+        let (rate, delay) = (Rate::from_bps(rate), Duration::from_millis(milliseconds));
+        LinkConfig { name, rate, delay, door, changes: vec![], delays: vec![], measure: Measure::Counts, hints: Hints::Senders }
+    }
+
+    fn drops(&self, name: &str, seconds: f64) -> Vec<(u32, u64)> {
+        let window = TcpParams { mss: 1000, window: 128, initial_ssthresh: 128.0, ..agent(name) };
+        let tcp = TcpParams { min_rto: Duration::from_secs(1), initial_rto: Duration::from_secs(6), ..window };
+        let shared = |name: &str, limit| LinkConfig { measure: Measure::Moments, ..self.link(name.into(), self.rate, 20, limit) };
+        let mut links = vec![shared("there", self.limit), shared("back", 1000)];
+        let mut flows = Vec::new();
+        for (i, &start) in self.starts.iter().enumerate() {
+            let own = links.len() as u32;
+            let lane = |part, delay| self.link(format!("{part}/{i}"), self.access, delay, 1_000_000);
+            links.extend([lane("in", 2), lane("out", 4), lane("in-back", 4), lane("out-back", 2)]);
+            flows.push(FlowConfig {
+                name: format!("flow/{i}"),
+                group: 0,
+                forward: vec![own, 0, own + 1],
+                back: vec![own + 2, 1, own + 3],
+                transport: Transport::Tcp(0),
+                source: Source::Bulk { size: None },
+                start: Time::from_nanos(1000 * start),
+                stop: Time::NEVER,
+            });
+        }
+        let config = WorldConfig {
+            seed: 1,
+            end: Time::ZERO + Duration::from_secs_f64(seconds),
+            links,
+            stacks: vec![tcp],
+            flows,
+            ..Default::default()
+        };
+        let mut world = World::watched(config, Dropped(Vec::new())).unwrap();
+        world.finish().unwrap();
+        world.observer.0
+    }
+}
+
+/// The fields of each stored file of a kind.
+fn stored(kind: &str) -> Vec<impl Fn(&str) -> String + use<>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/oracles/ns2/stored").join(kind);
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap());
+    let fields = files.map(|text| {
+        move |name: &str| {
+            let field = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            field.unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
+        }
+    });
+    fields.collect()
+}
+
 /// "3-5 4 6" as 3 4 5 4 6.
 fn numbers(text: &str) -> Vec<u64> {
     let range = |word: &str| -> (u64, u64) {
@@ -110,14 +185,33 @@ fn numbers(text: &str) -> Vec<u64> {
 }
 
 #[test]
+fn flows_that_share_a_buffer_lose_what_they_lose_in_ns2() {
+    let crowds = stored("crowds");
+    assert!(crowds.len() >= 10, "{} crowds", crowds.len());
+    for field in crowds {
+        let number = |name: &str| field(name).parse().unwrap();
+        let crowd = Crowd {
+            starts: field("starts").split(' ').map(|start| start.parse().unwrap()).collect(),
+            rate: number("rate"),
+            access: number("access"),
+            limit: number("limit") as u32,
+        };
+        let pair = |word: &str| word.split_once(':').map(|(flow, packet)| (flow.parse().unwrap(), packet.parse().unwrap())).unwrap();
+        let theirs: Vec<(u32, u64)> = field("lost").split(' ').map(pair).collect();
+        let ours = crowd.drops(&field("agent"), number("seconds") as f64);
+        let same = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+        let what = format!("{} {} flows at {} bit/s, {} packets", field("agent"), crowd.starts.len(), crowd.rate, crowd.limit);
+        assert!(theirs.len() > 80 && ours.len().abs_diff(theirs.len()) <= 1, "{what}: {} lost, in ns-2 {}", ours.len(), theirs.len());
+        assert!(same + 1 >= theirs.len(), "{what}: after {same} losses {:?}, in ns-2 {:?}", ours[same], theirs[same]);
+    }
+}
+
+#[test]
 fn the_agents_send_what_ns2_sends() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/oracles/ns2/stored/timelines");
     let (mut played, mut wrong) = (0, Vec::new());
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("no {name}")).trim();
-        let (name, lost, theirs) = (field("agent "), numbers(field("lost ")), numbers(field("sent ")));
-        let ours = send(name, field("seconds ").parse().unwrap(), lost.clone());
+    for field in stored("timelines") {
+        let (name, lost, theirs) = (field("agent"), numbers(&field("lost")), numbers(&field("sent")));
+        let ours = send(&name, field("seconds").parse().unwrap(), lost.clone());
         let same = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
         // The last round trip may lie on either side of the end.
         let end = theirs.len().saturating_sub(1);

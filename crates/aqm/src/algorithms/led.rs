@@ -39,6 +39,9 @@ pub struct Params {
     /// Whether the packet under decision counts among those since the last strike, as in ns-2's RED; default false, so
     /// that gaps between strikes are uniform from 1 to 1/p (led-2006#eq4).
     pub count_own: bool,
+    /// Whether a load above `max` strikes even the first packet that finds enough waiting, default true as in ns-2 until 2005;
+    /// false spares it, as ns-2.35's RED does unless its `use_mark_p_` is off.
+    pub forced: bool,
 }
 
 impl Default for Params {
@@ -51,6 +54,7 @@ impl Default for Params {
             max_packet: Bytes(0),
             min_queue: 2,
             count_own: false,
+            forced: true,
         }
     }
 }
@@ -153,7 +157,11 @@ impl Aqm for Led {
             self.spread.reset();
             return Verdict::Pass;
         }
-        if !core::mem::replace(&mut self.open, true) && guard > 0 && p < 1.0 {
+        if p >= 1.0 && (self.law.params.forced || guard == 0) {
+            self.spread.reset();
+            return Verdict::Mark;
+        }
+        if !core::mem::replace(&mut self.open, true) && guard > 0 {
             self.spread.restart(arrival.size);
             return Verdict::Pass;
         }
@@ -163,7 +171,7 @@ impl Aqm for Led {
         }
         // led-2006#eq5.
         let scaled = self.spread.corrected(p, arrival.size) * (f64::from(arrival.size) * self.scale).min(1.0);
-        if p >= 1.0 || draw < scaled {
+        if draw < scaled {
             self.spread.reset();
             return Verdict::Mark;
         }
@@ -283,6 +291,19 @@ mod tests {
     fn the_guard_spares_a_short_queue() {
         assert_eq!(rate(&mut led(2), 1.3, 1000, 1), 0.0);
         assert_eq!(rate(&mut led(2), 1.3, 1000, 2), 1.0);
+    }
+
+    #[test]
+    fn above_max_the_first_packet_is_spared_only_where_asked_for() {
+        for (forced, first) in [(true, Verdict::Mark), (false, Verdict::Pass)] {
+            let (mut led, mut random) = (led(2), Stream::named(4, "led"));
+            led.law.params.forced = forced;
+            led.law.load = 1.3;
+            led.probability = led.law.probability();
+            led.on_enqueue(&arrival(1000), &backlog(1), &mut random);
+            assert_eq!(led.on_enqueue(&arrival(1000), &backlog(2), &mut random), first);
+            assert_eq!(led.on_enqueue(&arrival(1000), &backlog(2), &mut random), Verdict::Mark);
+        }
     }
 
     #[test]

@@ -50,8 +50,10 @@ pub enum RttHint {
 pub struct TcpParams {
     /// Payload of a full segment in bytes.
     pub mss: u32,
-    /// Header bytes of every packet; an ACK is a header.
+    /// Header bytes of every packet; an ACK is a header, and a SACK option if it has one.
     pub header: u32,
+    /// Bytes of a SACK option beside its blocks of 8 (RFC 2018 section 3, with padding).
+    pub sack_option: u32,
     /// Receive window in segments.
     pub window: u32,
     /// The receiving application reads at this rate, and the window shrinks by what it has not read; `None` reads at once.
@@ -145,6 +147,7 @@ impl TcpParams {
         TcpParams {
             mss: 1460,
             header: 40,
+            sack_option: 4,
             window: 1 << 20,
             reader: None,
             control: CcConfig::Reno(Default::default()),
@@ -189,6 +192,7 @@ impl TcpParams {
     pub fn ns2() -> Self {
         TcpParams {
             mss: 1000,
+            sack_option: 0,
             window: 20,
             handshake: Handshake::OneWay,
             initial_window: 2.0,

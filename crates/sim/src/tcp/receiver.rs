@@ -252,7 +252,9 @@ impl Receiver {
         self.held = 0;
         self.acked = self.next;
         self.deadline = Time::NEVER;
-        let extra = if self.beyond.is_empty() || params.recovery != Recovery::Sack { 0 } else { self.sack(pool) };
+        let plain = self.beyond.is_empty() || params.recovery != Recovery::Sack;
+        let (extra, blocks) = if plain { (0, 0) } else { self.sack(pool) };
+        let option = if blocks > 0 { params.sack_option + 8 * blocks } else { 0 };
         let echo = if self.echo { flag::ECE } else { 0 };
         Packet {
             seq: self.next,
@@ -260,7 +262,7 @@ impl Receiver {
             peer: clock(now, params),
             flow: segment.flow,
             extra,
-            size: params.header as u16,
+            size: (params.header + option) as u16,
             flags: flag::ACK | flag::BACK | flags | echo,
             window: self.advertise(now, params),
             hop: 0,
@@ -269,7 +271,8 @@ impl Receiver {
         }
     }
 
-    fn sack(&mut self, pool: &mut SackPool) -> u32 {
+    /// What arrived beyond the gap: a handle of the blocks, and how many.
+    fn sack(&mut self, pool: &mut SackPool) -> (u32, u32) {
         let mut blocks = SackBlocks::default();
         let (beyond, mut kept) = (&self.beyond, 0usize);
         self.recent.retain(|&point| {
@@ -283,7 +286,7 @@ impl Receiver {
             true
         });
         blocks.count = kept as u8;
-        pool.keep(blocks)
+        (pool.keep(blocks), kept as u32)
     }
 }
 
