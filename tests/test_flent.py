@@ -33,7 +33,7 @@ def test_flents_own_reader_opens_the_file(record: Record, tmp_path: Path) -> Non
     assert min(pings) == pytest.approx(40, abs=2)
     assert max(pings) > 500, "an unmanaged queue of 300 packets at 2 Mbit/s is bufferbloat"
     middle = [v for v in found.series("TCP upload sum")[100:300] if v is not None]
-    assert np.mean(middle) == pytest.approx(1.9, rel=0.1)
+    assert 1.5 < np.mean(middle) < 1.95, "of 2 Mbit/s the ACKs of the downloads, long ones after losses, take the rest"
     assert found.raw_series("Ping (ms) UDP EF")
 
 

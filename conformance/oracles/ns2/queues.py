@@ -237,8 +237,11 @@ def _pi(table: Table, where: str, packet: int) -> Queue:
 def _rem(table: Table, where: str, packet: int) -> Queue:
     if not is_packets(table["limit"]):
         raise FieldError(f"{where}.limit", table["limit"], "packets for rem in ns-2")
+    if table.get("at_departure", False) != table.get("ecn", False):
+        raise FieldError(f"{where}.at_departure", table.get("at_departure", False), "what ecn is in ns-2")
+    own = {key: value for key, value in table.items() if key != "at_departure"}
     size = _size(table, where, packet, 1)[1:]  # its flag for bytes has another name, and is off
-    return Queue("REM", (*_read(table, _REM, where, packet), *size))
+    return Queue("REM", (*_read(own, _REM, where, packet), *size))
 
 
 def periodic(table: Table, where: str, packet: int, percent: str, interval_s: str) -> Queue:

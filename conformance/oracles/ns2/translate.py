@@ -33,6 +33,7 @@ _MODULES: dict[str, Table] = {
     "cubic": {"cc": "cubic", "version": "2.1"},
     "lp": {"cc": "tcp-lp", "variant": "linux"},
 }
+_WHOLE: Table = {"cc": "reno", "whole": True}
 _TCP = {"profile", "control", "recovery", "mss", "header", "window", "delayed_ack", "ecn"}
 _TCP |= {"handshake", "initial_ssthresh"}
 _TIMES = {"min_rto": "minrto_", "max_rto": "maxrto_", "initial_rto": "rtxcur_init_", "tick": "tcpTick_"}
@@ -192,8 +193,9 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
     if linux:
         tcp = {"recovery": "sack"} | tcp
         _module(flow)
-    elif tcp.get("control", _MODULES["reno"]) != _MODULES["reno"]:
-        raise FieldError(f"{where}.control", tcp["control"], '{ cc = "reno" }, or the profile "ns2-linux"')
+    elif tcp.get("control", _MODULES["reno"]) not in (_MODULES["reno"], _WHOLE):
+        taken = '{ cc = "reno" }, with `whole` or without, or the profile "ns2-linux"'
+        raise FieldError(f"{where}.control", tcp["control"], taken)
     if linux and tcp["recovery"] != "sack":
         raise FieldError(f"{where}.recovery", tcp["recovery"], '"sack" with the profile "ns2-linux"')
     if tcp.get("recovery") not in _AGENTS:
@@ -208,6 +210,7 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
         ("window_", str(_window(tcp.get("window", "20 packets"), mss, f"{where}.window"))),
         ("ecn_", "1" if tcp.get("ecn", False) else "0"),
     ]
+    settings += [("precisionReduce_", "false")] if tcp.get("control") == _WHOLE else []
     settings += [(name, seconds(time_ns(tcp[key], f"{where}.{key}"))) for key, name in _TIMES.items() if key in tcp]
     settings += [(name, str(int(tcp[key]))) for key, name in _COUNTS.items() if key in tcp]
     delayed = tcp.get("delayed_ack", False)

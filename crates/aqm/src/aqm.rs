@@ -44,6 +44,10 @@ pub enum Verdict {
     Pass,
     /// Signal congestion with it: mark it where ECN is on and the packet can carry a mark, else drop it.
     Mark,
+    /// Mark it where [`Verdict::Mark`] would, else let it through.
+    MarkOrPass,
+    /// Let it through where [`Verdict::Mark`] would mark it, which is left to its departure; else drop it.
+    PassOrDrop,
     /// Drop it, whatever it can carry.
     Drop,
     /// Drop it and the packet that waits at this position (0 is the head), both to signal congestion.
@@ -58,7 +62,7 @@ pub enum Verdict {
 pub struct Needs {
     /// To see every departure. [`Aqm::on_dequeue`] is called only with this or [`Needs::head_drop`].
     pub departures: bool,
-    /// Its verdict on departure counts: packets can be dropped at the head, so departures can't be foretold.
+    /// Its verdict on departure counts: packets can be dropped or marked at the head, so departures can't be foretold.
     pub head_drop: bool,
     /// To look at packets that wait (`CHOKe` draws one): they must be kept.
     pub waiting_packets: bool,
@@ -104,8 +108,8 @@ pub trait Aqm {
     fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict;
 
     /// A packet leaves the queue for the link after waiting `sojourn`; `backlog` is what stays behind.
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
-        let _ = (departure, sojourn, backlog);
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        let _ = (departure, sojourn, backlog, random);
         Verdict::Pass
     }
 

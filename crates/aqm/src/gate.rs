@@ -9,6 +9,11 @@ pub trait Gate {
 
     /// Something else dropped a packet (the queue was full).
     fn reset(&mut self) {}
+
+    /// Whether packets that can be marked are drawn as they leave, the others on arrival.
+    fn at_departure(&self) -> bool {
+        false
+    }
 }
 
 /// Independent draws.
@@ -28,12 +33,18 @@ impl Gate for Bernoulli {
 #[derive(Clone, Debug)]
 pub struct Scaled {
     mean_packet: Option<f64>,
+    at_departure: bool,
 }
 
 impl Scaled {
     /// Scaled by size over this mean in bytes; `None` does not scale, as [`Bernoulli`].
     pub fn new(mean_packet: Option<u32>) -> Self {
-        Scaled { mean_packet: mean_packet.map(|mean| f64::from(mean.max(1))) }
+        Scaled { mean_packet: mean_packet.map(|mean| f64::from(mean.max(1))), at_departure: false }
+    }
+
+    /// The same; told to, packets that can be marked are drawn as they leave.
+    pub fn at_departure(self, at_departure: bool) -> Self {
+        Scaled { at_departure, ..self }
     }
 }
 
@@ -42,6 +53,11 @@ impl Gate for Scaled {
     fn strikes(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool {
         let scale = self.mean_packet.map_or(1.0, |mean| f64::from(size) / mean);
         random.unit() < p.get() * scale
+    }
+
+    #[inline]
+    fn at_departure(&self) -> bool {
+        self.at_departure
     }
 }
 

@@ -117,15 +117,20 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
     fn on_enqueue(&mut self, arrival: &Arrival, _backlog: &Backlog, random: &mut Stream) -> Verdict {
         self.arrived_packets += 1;
         self.arrived_bytes += u64::from(arrival.size);
-        if self.gate.strikes(self.probability, arrival.size, random) { Verdict::Mark } else { Verdict::Pass }
+        match (self.gate.strikes(self.probability, arrival.size, random), self.gate.at_departure()) {
+            (false, _) => Verdict::Pass,
+            (true, false) => Verdict::Mark,
+            (true, true) => Verdict::PassOrDrop,
+        }
     }
 
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> Verdict {
         self.departed_packets += 1;
         self.departed_bytes += u64::from(departure.size);
         self.waited = self.waited + sojourn;
         self.least_backlog = self.least_backlog.min(backlog.packets);
-        Verdict::Pass
+        let struck = self.gate.at_departure() && self.gate.strikes(self.probability, departure.size, random);
+        if struck { Verdict::MarkOrPass } else { Verdict::Pass }
     }
 
     fn on_overflow(&mut self) {
@@ -164,7 +169,8 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
     }
 
     fn needs(&self) -> Needs {
-        self.law.needs()
+        let needs = self.law.needs();
+        Needs { head_drop: needs.head_drop || self.gate.at_departure(), ..needs }
     }
 
     fn probability(&self) -> Probability {
@@ -212,8 +218,8 @@ mod tests {
         for i in 0..3 {
             aqm.on_enqueue(&packet(1000 + i), &backlog(5), &mut random);
         }
-        aqm.on_dequeue(&packet(1000), Duration::from_millis(2), &backlog(2));
-        aqm.on_dequeue(&packet(500), Duration::from_millis(4), &backlog(3));
+        aqm.on_dequeue(&packet(1000), Duration::from_millis(2), &backlog(2), &mut random);
+        aqm.on_dequeue(&packet(500), Duration::from_millis(4), &backlog(3), &mut random);
         aqm.on_update(Time::from_nanos(20_000_000), &backlog(6));
         let s = aqm.inner().0.unwrap();
         assert_eq!((s.arrived_packets, s.arrived_bytes, s.departed_packets, s.departed_bytes), (3.0, 3003.0, 2.0, 1500.0));

@@ -157,19 +157,20 @@ impl Admission {
         if !self.sees_departures {
             return Decision::Enqueue;
         }
-        let verdict = self.aqm.on_dequeue(departure, sojourn, backlog);
+        let verdict = self.aqm.on_dequeue(departure, sojourn, backlog, &mut self.random);
         self.apply(verdict, departure.size, can_mark)
     }
 
     /// The algorithm's verdict on a packet of `size` bytes, with ECN or without, entered in the accounts.
     fn apply(&mut self, verdict: Verdict, size: u32, can_mark: bool) -> Decision {
         match verdict {
-            Verdict::Pass => Decision::Enqueue,
-            Verdict::Mark if self.ecn && can_mark => {
+            Verdict::Mark | Verdict::MarkOrPass if self.ecn && can_mark => {
                 self.counters.marked += 1;
                 Decision::EnqueueMarked
             }
-            Verdict::Mark => {
+            Verdict::PassOrDrop if self.ecn && can_mark => Decision::Enqueue,
+            Verdict::Pass | Verdict::MarkOrPass => Decision::Enqueue,
+            Verdict::Mark | Verdict::PassOrDrop => {
                 self.aqm.on_unmarkable();
                 self.dropped(size, DropReason::Early)
             }
@@ -423,7 +424,7 @@ mod tests {
         fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
             if self.arrivals.is_empty() { Verdict::Pass } else { self.arrivals.remove(0) }
         }
-        fn on_dequeue(&mut self, _: &Arrival, _: Duration, _: &Backlog) -> Verdict {
+        fn on_dequeue(&mut self, _: &Arrival, _: Duration, _: &Backlog, _: &mut Stream) -> Verdict {
             if self.departures.is_empty() { Verdict::Pass } else { self.departures.remove(0) }
         }
         fn update_interval(&self) -> Option<Duration> {
@@ -484,6 +485,18 @@ mod tests {
         assert_eq!(offer(&mut q, 2, true), []);
         assert_eq!(q.counters().marked, 1);
         assert!(q.dequeue(Time::ZERO, |_, _| ()).unwrap().0.ce);
+    }
+
+    #[test]
+    fn what_is_left_to_its_departure_is_marked_there_or_dropped_on_arrival() {
+        for (ecn, ect, lost, marked) in [(true, true, 0, 1), (true, false, 1, 0), (false, true, 1, 0)] {
+            let verdicts = ([Verdict::PassOrDrop, Verdict::Pass], [Verdict::MarkOrPass]);
+            let mut q = queue(&verdicts.0, &verdicts.1, HEAD_DROP, Limit::Packets(9), ecn);
+            assert_eq!(offer(&mut q, 2, ect).len(), lost);
+            q.dequeue(Time::ZERO, |_, _| panic!("dropped at the head")).unwrap();
+            assert_eq!(q.counters().marked, marked);
+            assert!(q.balances());
+        }
     }
 
     #[test]

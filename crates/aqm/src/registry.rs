@@ -92,8 +92,8 @@ macro_rules! registry {
                 match self { $(AnyAqm::$variant(a) => a.on_enqueue(arrival, backlog, random),)* AnyAqm::Custom(a) => a.on_enqueue(arrival, backlog, random) }
             }
             #[inline]
-            fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
-                match self { $(AnyAqm::$variant(a) => a.on_dequeue(departure, sojourn, backlog),)* AnyAqm::Custom(a) => a.on_dequeue(departure, sojourn, backlog) }
+            fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> Verdict {
+                match self { $(AnyAqm::$variant(a) => a.on_dequeue(departure, sojourn, backlog, random),)* AnyAqm::Custom(a) => a.on_dequeue(departure, sojourn, backlog, random) }
             }
             fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, backlog: &Backlog, random: &mut Stream) -> Verdict {
                 match self { $(AnyAqm::$variant(a) => a.on_look(arrival, shown, backlog, random),)* AnyAqm::Custom(a) => a.on_look(arrival, shown, backlog, random) }

@@ -16,7 +16,7 @@ impl Aqm for HeadDrop {
     fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
         Verdict::Pass
     }
-    fn on_dequeue(&mut self, _: &Arrival, sojourn: Duration, _: &Backlog) -> Verdict {
+    fn on_dequeue(&mut self, _: &Arrival, sojourn: Duration, _: &Backlog, _: &mut Stream) -> Verdict {
         self.0 += u32::from(sojourn > Duration::from_millis(15));
         if sojourn > Duration::from_millis(15) && self.0.is_multiple_of(7) { Verdict::Mark } else { Verdict::Pass }
     }

@@ -31,7 +31,7 @@ impl Aqm for Idle {
         seen.waited.push(backlog.packets);
         Verdict::Pass
     }
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, _: &Backlog) -> Verdict {
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, _: &Backlog, _: &mut Stream) -> Verdict {
         self.seen.lock().unwrap().departed.push((departure.flow, departure.rtt_hint_ms, sojourn));
         Verdict::Pass
     }

@@ -182,7 +182,7 @@ impl Aqm for Codel {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> Verdict {
         self.judge(departure, sojourn, backlog.bytes)
     }
 

@@ -68,7 +68,7 @@ impl Aqm for FqCodel {
         Verdict::Pass
     }
 
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> Verdict {
         self.last = self.queuing.queue_of(departure.flow) as usize;
         self.queues[self.last].judge(departure, sojourn, backlog.bytes)
     }
@@ -90,10 +90,11 @@ mod tests {
 
     #[test]
     fn each_queue_has_a_controller_of_its_own() {
-        let mut fq = Params::default().build(&test_link()).unwrap();
+        let (mut fq, mut random) = (Params::default().build(&test_link()).unwrap(), Stream::named(1, "fq"));
         let mut verdict = |flow, ms: u64, wait| {
             let departure = Arrival { now: Time::from_nanos(ms * 1_000_000), size: 1500, flow, rtt_hint_ms: 0, has_data: true };
-            let verdict = fq.on_dequeue(&departure, Duration::from_millis(wait), &Backlog { packets: 9, bytes: 13_500, idle_since: None });
+            let backlog = Backlog { packets: 9, bytes: 13_500, idle_since: None };
+            let verdict = fq.on_dequeue(&departure, Duration::from_millis(wait), &backlog, &mut random);
             if verdict == Verdict::Mark {
                 fq.on_unmarkable();
             }

@@ -187,7 +187,7 @@ impl Aqm for FuzzyRtt {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, _departure: &Arrival, _sojourn: Duration, backlog: &Backlog) -> Verdict {
+    fn on_dequeue(&mut self, _departure: &Arrival, _sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> Verdict {
         // Only a departure lowers the queue.
         self.least = self.least.min(backlog.packets);
         Verdict::Pass

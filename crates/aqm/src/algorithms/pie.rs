@@ -154,7 +154,7 @@ impl Aqm for Pie {
         }
     }
 
-    fn on_dequeue(&mut self, departure: &Arrival, _sojourn: Duration, backlog: &Backlog) -> Verdict {
+    fn on_dequeue(&mut self, departure: &Arrival, _sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> Verdict {
         let size = u64::from(departure.size);
         if let Some((since, gone)) = self.cycle {
             let gone = gone + size;
@@ -222,8 +222,9 @@ mod tests {
     /// Drains 20 packets at 10 Mbit/s so that the rate is known.
     fn measured(rule: Rule) -> Pie {
         let mut pie = Params { rule, ..Params::default() }.build(&crate::algorithms::test_link()).unwrap();
+        let mut random = Stream::named(1, "pie");
         (0..30u64).for_each(|i| {
-            pie.on_dequeue(&packet(i * 800_000), Duration::ZERO, &backlog(50_000));
+            pie.on_dequeue(&packet(i * 800_000), Duration::ZERO, &backlog(50_000), &mut random);
         });
         pie
     }

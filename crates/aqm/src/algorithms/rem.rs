@@ -2,8 +2,7 @@
 //!
 //! Once per interval a price follows the mismatch of rate and queue, price += gamma (x + alpha (q - target) - c),
 //! never below 0, where x packets arrived and the link can send c; every arrival is struck with probability
-//! 1 - phi^-price. Differs from ns-2 in its mode with ECN: there the draw is made at departure and a packet that
-//! can't be marked passes; here both are decided on arrival and such a packet is dropped.
+//! 1 - phi^-price. With `at_departure`, as in ns-2 with ECN, packets that can be marked are drawn as they leave.
 
 use crate::law::Meter;
 use crate::{Law, Link, ParamError, Sample, Sampled, Scaled};
@@ -38,6 +37,9 @@ pub struct Params {
     /// Mean packet size; `"0 B"` (the default) is the link's (ns-2 `mean_pktsize_`, there 1000).
     #[cfg_attr(feature = "serde", serde(alias = "mean_pktsize_", alias = "mean_pktsize"))]
     pub mean_packet: Bytes,
+    /// Whether packets that can be marked are drawn as they leave, as in ns-2 with ECN (`markpkts_`, where the others are
+    /// spared); default false: all are drawn on arrival.
+    pub at_departure: bool,
 }
 
 impl Default for Params {
@@ -51,6 +53,7 @@ impl Default for Params {
             interval: Duration::from_millis(2),
             bytes: false,
             mean_packet: Bytes(0),
+            at_departure: false,
         }
     }
 }
@@ -71,7 +74,7 @@ impl Params {
         let capacity = link.rate.packets_per_sec(f64::from(mean_packet)) * self.interval.as_secs_f64();
         let mean_packet = self.bytes.then_some(mean_packet);
         let law = RemLaw { params: self.clone(), meter: Meter::new(mean_packet), capacity, price: 0.0, arriving: 0.0 };
-        Ok(Sampled::new(law, Scaled::new(mean_packet)))
+        Ok(Sampled::new(law, Scaled::new(mean_packet).at_departure(self.at_departure)))
     }
 }
 
@@ -114,7 +117,8 @@ impl Law for RemLaw {
 mod tests {
     use super::*;
     use crate::algorithms::test_link;
-    use sojourn_units::{Rate, Time};
+    use crate::{Aqm, Arrival, Backlog, Verdict};
+    use sojourn_units::{Rate, Stream, Time};
 
     fn sample(packets: f64, queue: f64) -> Sample {
         Sample {
@@ -158,5 +162,19 @@ mod tests {
     #[test]
     fn a_base_of_one_is_refused() {
         assert_eq!(Params { phi: 1.0, ..Params::default() }.build(&test_link()).unwrap_err().field, "phi");
+    }
+
+    #[test]
+    fn what_can_be_marked_is_left_to_its_departure_where_asked_for() {
+        let (link, mut random) = (test_link(), Stream::named(1, "rem"));
+        let arrival = Arrival { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
+        let backlog = Backlog { packets: 90, bytes: 90_000, idle_since: None };
+        for (at_departure, arrives, leaves) in [(false, Verdict::Mark, Verdict::Pass), (true, Verdict::PassOrDrop, Verdict::MarkOrPass)] {
+            let mut rem = Params { gamma: 1e5, at_departure, ..Params::default() }.build(&link).unwrap();
+            assert_eq!(rem.needs().head_drop, at_departure);
+            rem.on_update(Time::ZERO, &backlog);
+            assert_eq!(rem.on_enqueue(&arrival, &backlog, &mut random), arrives);
+            assert_eq!(rem.on_dequeue(&arrival, Duration::ZERO, &backlog, &mut random), leaves);
+        }
     }
 }

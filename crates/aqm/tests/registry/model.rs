@@ -136,8 +136,8 @@ impl Aqm for Shown {
     fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
         self.0.on_enqueue(arrival, backlog, random)
     }
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog) -> Verdict {
-        self.0.on_dequeue(departure, sojourn, backlog)
+    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> Verdict {
+        self.0.on_dequeue(departure, sojourn, backlog, random)
     }
     fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, backlog: &Backlog, random: &mut Stream) -> Verdict {
         self.0.on_look(arrival, shown, backlog, random)

@@ -16,11 +16,13 @@ pub struct Params {
     /// The least window after congestion in segments, 1 to 2; default 1 (ns-2). RFC 5681 section 3.1 has 2, with which marks
     /// no longer slow down a flow that is there.
     pub floor: f64,
+    /// Whether what is kept is cut to whole segments, default false; true as in ns-2 until 2006 (`precisionReduce_`).
+    pub whole: bool,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { increase: 1.0, decrease: 0.5, floor: 1.0 }
+        Params { increase: 1.0, decrease: 0.5, floor: 1.0, whole: false }
     }
 }
 
@@ -49,7 +51,8 @@ impl WindowLaw for Reno {
     }
 
     fn cut(&mut self, event: &Congestion) -> (f64, f64) {
-        let kept = event.window * self.params.decrease;
+        let whole = |segments: f64| if self.params.whole { libm::floor(segments) } else { segments };
+        let kept = whole(whole(event.window) * self.params.decrease);
         (libm::floor(kept).max(2.0), kept.max(self.params.floor))
     }
 
@@ -84,6 +87,15 @@ mod tests {
         assert_eq!((reno.ssthresh(), reno.cwnd()), (10.0, 10.75));
         reno.on_congestion(&Congestion { now: Time::ZERO, window: 1.5, signal: Signal::Loss });
         assert_eq!((reno.ssthresh(), reno.cwnd()), (2.0, 1.0));
+    }
+
+    #[test]
+    fn what_is_kept_is_cut_to_whole_segments_where_asked_for() {
+        for (window, kept) in [(21.5, 10.0), (3.9, 1.0), (1.9, 1.0), (8.0, 4.0)] {
+            let mut reno = Params { whole: true, ..Params::default() }.build(Start { window, ssthresh: 100.0 }).unwrap();
+            reno.on_congestion(&Congestion { now: Time::ZERO, window, signal: Signal::Mark });
+            assert_eq!(reno.cwnd(), kept);
+        }
     }
 
     #[test]

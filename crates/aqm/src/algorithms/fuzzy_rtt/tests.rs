@@ -103,7 +103,7 @@ fn each_category_sees_the_least_queue_of_its_own_time() {
     let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
     f.on_update(at(40), &backlog(50));
     f.on_update(at(80), &backlog(50));
-    f.on_dequeue(&departure, Duration::ZERO, &backlog(20));
+    f.on_dequeue(&departure, Duration::ZERO, &backlog(20), &mut Stream::named(1, "fuzzy"));
     f.on_update(at(120), &backlog(50));
     f.on_update(at(160), &backlog(60));
     let errors: Vec<f64> = f.categories[..3].iter().map(|category| category.error.unwrap() + f.axes.target).collect();
