@@ -1,6 +1,10 @@
 import numpy as np
 import pytest
 
+from sojourn.analysis import laws
+from sojourn.analysis.loops import response
+from sojourn.analysis.margins import margins
+from sojourn.analysis.plant import textbook
 from sojourn.papers import Verdict, find_paper
 from sojourn.papers import reproduce as run_paper
 from sojourn.papers.figures import draw_figures
@@ -39,3 +43,36 @@ def test_measures_may_be_sums():
 def test_a_curve_is_read_between_its_points_and_at_its_ends():
     delays, utilizations = np.array([10.0, 2.0, 5.0]), np.array([1.0, 0.5, 0.8])
     assert [interpolated(delays, utilizations, at) for at in (1.0, 3.5, 20.0)] == [0.5, pytest.approx(0.65), 1.0]
+
+
+def led_loop(sources: int, *, kept: bool):
+    """The loop of Figs. 2 to 4, with the queue kept (Eq. 7) or neglected (A.18), at exact dead time."""
+    plant = textbook(sources, 200, 0.06)
+    return response((plant.load_kept if kept else plant.load) * laws.led(0.06, 0.05), 0.06)
+
+
+@pytest.mark.parametrize(("sources", "peak"), [(1, 3.515), (2, 0.992), (5, 0.171)])
+def test_the_loop_with_the_queue_kept_crosses_for_one_source_alone(sources, peak):
+    gain = np.abs(led_loop(sources, kept=True)(np.logspace(-3, 4, 20_001)))
+    assert gain.max() == pytest.approx(peak, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("sources", "crossover", "delay", "approximate"),
+    [(2, 9.60, 0.004, 0.024), (3, 6.63, 0.095, 0.136), (5, 2.89, 0.512, 0.567), (9, 0.414, 6.40, 6.438)],
+)
+def test_the_papers_approximation_is_near_the_exact_margin_for_many_sources_only(
+    sources, crossover, delay, approximate
+):
+    exact = margins(led_loop(sources, kept=False))
+    assert exact.crossover == pytest.approx(crossover, rel=0.002)
+    assert exact.delay == pytest.approx(delay, abs=0.005)
+    assert laws.led_margin(sources, 200, 0.06) == pytest.approx(approximate, abs=0.001)
+    k, gain = laws.led_pole(0.05, 0.06), 0.06 * laws.led_gain(sources, 200, 0.06, 0.4)
+    assert (k * gain < 1) == (sources > 2), "Eq. 12 has no root where gain and pole multiply to less than 1"
+
+
+def test_an_empty_queue_is_no_equilibrium_of_table_1():
+    window = 200 * 0.06 / 10
+    assert 2 / window**2 == pytest.approx(1.39, abs=0.01), "the probability that windows of 1.2 segments ask for"
+    assert 10 * np.sqrt(2 / 0.5) / 200 == pytest.approx(0.1), "seconds of round trip at the probability of a load of 1"
