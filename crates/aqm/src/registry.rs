@@ -117,7 +117,7 @@ macro_rules! registry {
                 match self { $(AnyAqm::$variant(a) => a.on_update(now, backlog),)* AnyAqm::Custom(a) => a.on_update(now, backlog) }
             }
             fn needs(&self) -> Needs {
-                match self { $(AnyAqm::$variant(a) => a.needs(),)* AnyAqm::Custom(a) => a.needs() }
+                match self { $(AnyAqm::$variant(a) => Aqm::needs(a),)* AnyAqm::Custom(a) => a.needs() }
             }
             fn probability(&self) -> Probability {
                 match self { $(AnyAqm::$variant(a) => a.probability(),)* AnyAqm::Custom(a) => a.probability() }

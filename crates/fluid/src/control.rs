@@ -83,7 +83,7 @@ impl Control {
             }
             (_, mut aqm) => match aqm.law() {
                 Some(_) => Ok(Control::Law(Box::new(aqm))),
-                None => Err(NoForm::Events(config.name(), "it moves on single losses, marks or idle moments")),
+                None => Err(NoForm::Events(config.name(), reason(&aqm))),
             },
         }
     }
@@ -152,6 +152,18 @@ impl Control {
             state[0] = state[0].clamp(0.0, avq.limit);
             state[1] = state[1].clamp(0.0, plant.capacity);
         }
+    }
+}
+
+/// Why an algorithm that is no law has no fluid form.
+fn reason(aqm: &AnyAqm) -> &'static str {
+    let needs = aqm.needs();
+    match () {
+        () if needs.flow_queues.is_some() => "each flow waits in a queue of its own",
+        () if needs.rtt_hints => "it strikes each flow by its round-trip time, and the model has one probability for all",
+        () if needs.waiting_packets => "it compares packets of single flows",
+        () if needs.head_drop => "it drops at times that it sets itself, by how long single packets waited",
+        () => "it moves on single losses, marks or idle moments, or not at all",
     }
 }
 

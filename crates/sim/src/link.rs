@@ -70,7 +70,7 @@ impl Link {
             traces: Vec::new(),
             next_sample: Time::NEVER,
             begun: 0,
-            left: None,
+            left: (Time::ZERO, 0),
             lost: VecDeque::new(),
             flow_changes: BinaryHeap::new(),
             active_flows: 0,
@@ -292,9 +292,9 @@ impl Link {
     /// the arriving one), or the arriving packet's on the link before.
     #[inline]
     fn beside(&self, now: Time, size: u32, under_way: impl FnOnce() -> Duration) -> Option<u32> {
-        let (at, left) = self.body.left?;
+        let (at, left) = self.body.left;
         let sending = || self.rate().map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)));
-        (at + INSTANT >= now && under_way() > sending()).then_some(left)
+        (at + INSTANT >= now && left > 0 && under_way() > sending()).then_some(left)
     }
 
     /// Shows a packet to the router, which knows what waits ahead of it.
@@ -436,7 +436,7 @@ impl Link {
             return None;
         };
         *sending = Some(packet);
-        body.left = (!idle).then_some((now, u32::from(packet.size)));
+        body.left = (now, if idle { 0 } else { u32::from(packet.size) });
         body.begun += u64::from(packet.size);
         let size = u32::from(packet.size);
         let end = now + self.sending_time(now, idle, size);

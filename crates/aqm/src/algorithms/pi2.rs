@@ -4,8 +4,8 @@
 //! A Reno flow sends in proportion to 1/sqrt(p): with the square taken at the packet, the controller acts on a plant that is
 //! linear at any load and needs no table of gains. Marks end at `max_mark`: above it packets are dropped.
 
-use crate::{Aqm, Arrival, Backlog, Link, ParamError, Verdict};
-use sojourn_units::{Duration, Probability, Rate, Stream, Time};
+use crate::{Aqm, Arrival, Backlog, Law, Link, ParamError, Sample, Verdict};
+use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// The parameters of PI2.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,7 +44,7 @@ impl Params {
         ParamError::unless((0.0..=1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to 1000000 Hz")?;
         ParamError::unless((0.0..=1e6).contains(&self.beta), "beta", &self.beta, "0 to 1000000 Hz")?;
         ParamError::unless((0.0..=1.0).contains(&self.max_mark), "max_mark", &self.max_mark, "0 to 1")?;
-        Ok(Pi2 { params: self.clone(), rate: link.rate, delay: 0.0, root: 0.0 })
+        Ok(Pi2 { params: self.clone(), rate: link.rate.as_bps() as f64 / 8.0, delay: 0.0, root: 0.0 })
     }
 }
 
@@ -52,11 +52,38 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct Pi2 {
     params: Params,
-    rate: Rate,
+    /// The link's, in bytes a second.
+    rate: f64,
     /// The delay at the last update in seconds.
     delay: f64,
     /// The probability before squaring.
     root: f64,
+}
+
+impl Pi2 {
+    /// rfc9332#A.1, with the delay from the backlog in bytes and the link's rate.
+    fn advance(&mut self, bytes: f64) {
+        let Params { target, alpha, beta, .. } = self.params;
+        let delay = bytes / self.rate;
+        let step = alpha * (delay - target.as_secs_f64()) + beta * (delay - self.delay);
+        self.root = (self.root + step).clamp(0.0, 1.0);
+        self.delay = delay;
+    }
+}
+
+impl Law for Pi2 {
+    fn interval(&self) -> Duration {
+        self.params.tupdate
+    }
+
+    fn step(&mut self, sample: &Sample) -> Probability {
+        self.advance(sample.backlog_bytes);
+        self.probability()
+    }
+
+    fn rest(&mut self, sample: &Sample, probability: f64) {
+        (self.delay, self.root) = (sample.backlog_bytes / self.rate, libm::sqrt(probability));
+    }
 }
 
 impl Aqm for Pi2 {
@@ -74,18 +101,17 @@ impl Aqm for Pi2 {
         Some(self.params.tupdate)
     }
 
-    /// rfc9332#A.1, with the delay from the backlog and the link's rate.
     fn on_update(&mut self, _now: Time, backlog: &Backlog) {
-        let Params { target, alpha, beta, .. } = self.params;
-        let delay = self.rate.time_for(backlog.bytes).as_secs_f64();
-        let step = alpha * (delay - target.as_secs_f64()) + beta * (delay - self.delay);
-        self.root = (self.root + step).clamp(0.0, 1.0);
-        self.delay = delay;
+        self.advance(backlog.bytes as f64);
     }
 
     /// After squaring.
     fn probability(&self) -> Probability {
         Probability::clamped(self.root * self.root)
+    }
+
+    fn law(&mut self) -> Option<&mut dyn Law> {
+        Some(self)
     }
 }
 

@@ -1,7 +1,7 @@
 //! PIE: proportional-integral controller enhanced (Pan et al. 2013; RFC 8033). A probability that follows how long
 //! packets wait, computed on a timer from the backlog and the rate at which the queue drains.
 
-use crate::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
+use crate::{Aqm, Arrival, Backlog, Law, Link, Needs, ParamError, Sample, Verdict};
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
 
 /// Which rules where the drafts and the RFC differ.
@@ -135,12 +135,69 @@ impl Pie {
     fn quiet(&self) -> bool {
         self.delay.0 < self.target / 2.0 && self.delay.1 < self.target / 2.0 && self.probability == 0.0
     }
+
+    /// Whether all packets pass while so many bytes wait: a burst is let through, or the queue is too short to matter.
+    fn lenient(&self, bytes: f64) -> bool {
+        let safe = (self.delay.1 < self.target / 2.0 && self.probability < 0.2) || bytes <= f64::from(2 * self.mean_packet);
+        self.allowance > 0.0 || safe
+    }
+
+    /// Takes the drain rate from an interval in which the queue was never empty.
+    fn drain(&mut self, sample: &Sample) {
+        if sample.backlog_bytes > 0.0 && sample.departed_bytes > 0.0 {
+            self.rate = sample.departed_bytes / self.interval.as_secs_f64();
+        }
+    }
+
+    /// One update while so many bytes wait (rfc8033#4.2).
+    fn advance(&mut self, bytes: f64) {
+        let now = if self.rate > 0.0 { bytes / self.rate } else { 0.0 };
+        self.delay = (now, self.delay.0);
+        let (now, before) = self.delay;
+        let mut step = (self.gains.0 * (now - self.target) + self.gains.1 * (now - before)) * self.scale();
+        if self.probability >= 0.1 {
+            step = step.min(0.02);
+        }
+        if self.old && now > 0.2 {
+            // The code of 2013: a delay beyond reason raises the probability at once.
+            step += 0.02;
+        }
+        self.probability = (self.probability + step).clamp(0.0, 1.0);
+        if now == 0.0 && before == 0.0 {
+            self.probability *= 0.98;
+        }
+        self.allowance = (self.allowance - self.interval.as_secs_f64()).max(0.0);
+        if self.quiet() && self.rate > 0.0 {
+            self.allowance = self.burst;
+        }
+    }
+}
+
+impl Law for Pie {
+    fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    fn step(&mut self, sample: &Sample) -> Probability {
+        self.drain(sample);
+        self.advance(sample.backlog_bytes);
+        if self.lenient(sample.backlog_bytes) { Probability::ZERO } else { self.probability() }
+    }
+
+    fn needs(&self) -> Needs {
+        Aqm::needs(self)
+    }
+
+    fn rest(&mut self, sample: &Sample, probability: f64) {
+        self.drain(sample);
+        let now = if self.rate > 0.0 { sample.backlog_bytes / self.rate } else { 0.0 };
+        (self.delay, self.probability, self.allowance) = ((now, now), probability, 0.0);
+    }
 }
 
 impl Aqm for Pie {
     fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
-        let safe = (self.delay.1 < self.target / 2.0 && self.probability < 0.2) || backlog.bytes <= 2 * u64::from(self.mean_packet);
-        if self.allowance > 0.0 || safe {
+        if self.lenient(backlog.bytes as f64) {
             return Verdict::Pass;
         }
         let size = if self.by_size { f64::from(arrival.size) / f64::from(self.mean_packet) } else { 1.0 };
@@ -177,25 +234,7 @@ impl Aqm for Pie {
     }
 
     fn on_update(&mut self, _now: Time, backlog: &Backlog) {
-        let now = if self.rate > 0.0 { backlog.bytes as f64 / self.rate } else { 0.0 };
-        self.delay = (now, self.delay.0);
-        let (now, before) = self.delay;
-        let mut step = (self.gains.0 * (now - self.target) + self.gains.1 * (now - before)) * self.scale();
-        if self.probability >= 0.1 {
-            step = step.min(0.02);
-        }
-        if self.old && now > 0.2 {
-            // The code of 2013: a delay beyond reason raises the probability at once.
-            step += 0.02;
-        }
-        self.probability = (self.probability + step).clamp(0.0, 1.0);
-        if now == 0.0 && before == 0.0 {
-            self.probability *= 0.98;
-        }
-        self.allowance = (self.allowance - self.interval.as_secs_f64()).max(0.0);
-        if self.quiet() && self.rate > 0.0 {
-            self.allowance = self.burst;
-        }
+        self.advance(backlog.bytes as f64);
     }
 
     fn needs(&self) -> Needs {
@@ -204,6 +243,10 @@ impl Aqm for Pie {
 
     fn probability(&self) -> Probability {
         Probability::clamped(self.probability)
+    }
+
+    fn law(&mut self) -> Option<&mut dyn Law> {
+        Some(self)
     }
 }
 

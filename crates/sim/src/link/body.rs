@@ -32,8 +32,8 @@ pub(super) struct Body {
     pub(super) next_sample: Time,
     /// Bytes whose sending has begun.
     pub(super) begun: u64,
-    /// When the last packet that had waited left the queue, and its size.
-    pub(super) left: Option<(Time, u32)>,
+    /// When the last packet that had waited left the queue, and its size; 0 B before that.
+    pub(super) left: (Time, u32),
     pub(super) lost: VecDeque<Packet>,
     /// Changes of the number of active flows that are yet to come: when, up or down. Only where the discipline counts flows.
     pub(super) flow_changes: BinaryHeap<Reverse<(Time, bool)>>,
@@ -113,7 +113,7 @@ impl Body {
             }
             let gone = if *departures { Some(*head) } else { None };
             waiting.pop_front();
-            self.left = Some((start, size));
+            self.left = (start, size);
             *bytes -= u64::from(size);
             self.begun += u64::from(size);
             if self.measure != Measure::Counts {
