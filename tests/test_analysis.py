@@ -24,8 +24,10 @@ from sojourn.analysis import (
     stability_map,
     textbook,
 )
+from sojourn.analysis.plant import Flows
 from sojourn.cli import main
 from sojourn.papers.theory import onoff_load
+from sojourn.scenario import load
 
 SMALL = """
 name = "small"
@@ -140,6 +142,18 @@ def test_the_exact_plant_tends_to_the_textbook_one_at_low_frequencies():
     omega = np.array([1e-4])
     queue, _ = linear_plant(plant, point, omega)
     assert abs(queue[0] / response(-textbook(60, 3750, 0.246).queue)(omega)[0]) == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.parametrize(("increase", "decrease"), [(1.0, 0.5), (0.5, 0.5), (1.0, 0.3)])
+def test_the_exact_plant_moves_the_queue_as_the_windows_at_rest_say(increase, decrease):
+    # q = N sqrt(a / (d p)) - C T, so dq/dp = -N sqrt(a/d) / (2 p^1.5).
+    flows = Flows(60, 0.2, increase, decrease)
+    plant = Plant((flows,), 3750)
+    point = plant.resting_with(100.0)
+    assert point.window == pytest.approx(math.sqrt(increase / (decrease * point.probability)))
+    queue, _ = linear_plant(plant, point, np.array([1e-5]))
+    slope = -60 * math.sqrt(increase / decrease) / (2 * point.probability**1.5)
+    assert queue[0].real == pytest.approx(slope, rel=1e-3)
 
 
 def test_the_fluid_model_agrees_with_an_independent_solver_through_kinks():
@@ -361,6 +375,30 @@ def test_a_scenario_becomes_a_plant():
     assert found.plant.classes[0].delay == pytest.approx(0.04 + 2 * 0.00175 + sending, rel=1e-6)
     with pytest.raises(UserError, match="taken are"):
         managed(SMALL, "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("options", "increase", "decrease"),
+    [
+        ({"tcp.profile": "ns2"}, 1.0, 0.5),
+        ({"tcp.profile": "rfc"}, 0.5, 0.5),
+        ({"tcp.profile": "rfc", "tcp.delayed_ack": False}, 1.0, 0.5),
+        ({"tcp.profile": "rfc", "tcp.abc": 1}, 1.0, 0.5),
+        ({"tcp.profile": "linux", "tcp.ack_every": 4}, 0.25, 0.5),
+        ({"tcp.profile": "ns2", "tcp.control.increase": 2.0, "tcp.control.decrease": 0.7}, 2.0, 0.3),
+    ],
+)
+def test_windows_of_the_plant_move_as_the_stack_of_the_scenario_moves_them(options, increase, decrease):
+    scenario = load("examples/dumbbell.toml")
+    scenario.set_all(options)
+    flows = managed(scenario).plant.classes[0]
+    assert (flows.increase, flows.decrease) == pytest.approx((increase, decrease))
+
+
+def test_a_control_that_is_not_renos_is_taken_for_it_and_named():
+    scenario = load("examples/dumbbell.toml")
+    scenario.set_all({"tcp.control.cc": "cubic"})
+    assert managed(scenario).plant.notes == ("ftp: the model takes cubic for Reno",)
 
 
 def test_analyze_prints_model_and_packets_and_draws(tmp_path, capsys):

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! R_i(t)  = T_i + q(t)/C
-//! W_i'(t) = 1/R_i(t) - W_i(t) W_i(t - R_i) p(t - R_i) / (2 R_i(t - R_i))
+//! W_i'(t) = a_i/R_i(t) - d_i W_i(t) W_i(t - R_i) p(t - R_i) / R_i(t - R_i)        Reno: a = 1, d = 1/2
 //! q'(t)   = sum of N_i W_i/R_i, less what is dropped, less C        0 <= q <= limit
 //! ```
 //!

@@ -1,6 +1,6 @@
 //! Operating points: where flows, queue and law all rest.
 //!
-//! At rest every class has the window sqrt(2/p) and the windows fill the link, so the queue fixes the probability
+//! At rest every class has the window sqrt(a/(d p)), with Reno sqrt(2/p), and the windows fill the link, so the queue fixes the probability
 //! that TCP needs. A law with a memory of the error (PI, REM) rests at its target alone; one without (RED, LED, a
 //! fuzzy surface) where its own probability meets the needed one. Both are found by asking the code itself whether it
 //! would end above or below what is needed.
@@ -21,7 +21,7 @@ pub struct Point {
     pub load: f64,
     /// Probability.
     pub probability: f64,
-    /// Every flow's window in packets.
+    /// The flows' mean window in packets.
     pub window: f64,
     /// Round-trip time of each class in seconds.
     pub rtts: Vec<f64>,
@@ -76,12 +76,14 @@ impl Plant {
     pub fn at(&self, place: f64) -> Point {
         let (queue, utilization) = if place >= 0.0 { (place, 1.0) } else { (0.0, 1.0 + place) };
         let rtts: Vec<f64> = self.classes.iter().map(|class| class.delay + queue / self.capacity).collect();
-        let rate: f64 = self.classes.iter().zip(&rtts).map(|(class, rtt)| class.flows / rtt).sum();
-        // p = 2 / W^2 with W rate = C u, or with drops W rate (1 - p) = C u.
-        let a = 2.0 * (rate / (self.capacity * utilization)) * (rate / (self.capacity * utilization));
+        let rate: f64 = self.classes.iter().zip(&rtts).map(|(class, rtt)| class.flows * class.scale() / rtt).sum();
+        // Windows of k/sqrt(p) together send rate/sqrt(p) = C u, or with drops rate (1 - p)/sqrt(p) = C u.
+        let a = (rate / (self.capacity * utilization)) * (rate / (self.capacity * utilization));
         let probability = if self.drops { 2.0 * a / ((2.0 * a + 1.0) + (4.0 * a + 1.0).sqrt()) } else { a };
         let load = if self.drops { utilization / (1.0 - probability) } else { utilization };
-        Point { queue, utilization, load, probability, window: (2.0 / probability).sqrt(), rtts }
+        let flows: f64 = self.classes.iter().map(|class| class.flows).sum();
+        let scale = self.classes.iter().map(|class| class.flows * class.scale()).sum::<f64>() / flows;
+        Point { queue, utilization, load, probability, window: scale / probability.sqrt(), rtts }
     }
 }
 

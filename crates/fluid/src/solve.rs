@@ -1,6 +1,6 @@
 //! The integrator: classical Runge-Kutta with a fixed step and a dense past.
 //!
-//! What flows feel one round trip later, `W p / (2R)`, is kept at every step and read off between steps by a cubic
+//! What flows feel one round trip later, `d W p / R`, is kept at every step and read off between steps by a cubic
 //! through the four nearest; the round trip is at least three steps, so the past is always known. The order is four
 //! between the kinks that the start leaves behind; a law's jumps lie on steps, and what they cause a round trip later is off by at most
 //! the jump times a step.
@@ -17,6 +17,22 @@ pub struct Class {
     pub flows: f64,
     /// Their round-trip time without the queue, in seconds.
     pub delay: f64,
+    /// What a window gains in a round trip, in packets: 1 for Reno, less where an ACK stands for more than one packet.
+    pub increase: f64,
+    /// The part of a window that a strike takes: 1/2 for Reno.
+    pub decrease: f64,
+}
+
+impl Class {
+    /// Reno with an ACK for every packet.
+    pub fn reno(flows: f64, delay: f64) -> Self {
+        Class { flows, delay, increase: 1.0, decrease: 0.5 }
+    }
+
+    /// The window at a probability p is this over the root of p.
+    pub(crate) fn scale(&self) -> f64 {
+        (self.increase / self.decrease).sqrt()
+    }
 }
 
 /// What is controlled.
@@ -113,6 +129,9 @@ impl Plant {
         for (i, c) in self.classes.iter().enumerate() {
             refuse_unless(c.flows >= 0.0 && c.flows.is_finite(), || format!("classes[{i}].flows: given {}, taken is 0 or more", c.flows))?;
             refuse_unless(positive(c.delay), || format!("classes[{i}].delay: given {} s, taken is above 0", c.delay))?;
+            refuse_unless(positive(c.increase), || format!("classes[{i}].increase: given {}, taken is packets above 0", c.increase))?;
+            let part = c.decrease > 0.0 && c.decrease <= 1.0;
+            refuse_unless(part, || format!("classes[{i}].decrease: given {}, taken is a part above 0, at most 1", c.decrease))?;
         }
         refuse_unless(self.classes.iter().any(|c| c.flows > 0.0), || "classes: no flows; taken is some in one class".into())?;
         refuse_unless(positive(self.capacity), || format!("capacity: given {}, taken is packets a second above 0", self.capacity))?;
@@ -147,7 +166,9 @@ fn division(plant: &Plant, control: &Control, run: &Run) -> Result<(usize, f64),
 struct Member {
     flows: f64,
     delay: f64,
-    /// `W / (2R)` at all steps so far, times the probability where that is continuous; and before the start.
+    increase: f64,
+    decrease: f64,
+    /// `W / R` times the decrease at all steps so far, times the probability where that is continuous; and before the start.
     past: Vec<f64>,
     before: f64,
     felt: Felt,
@@ -273,7 +294,7 @@ impl System<'_> {
             if !(each.felt.from <= lag && lag < each.felt.until) {
                 each.felt = self.struck.felt(&each.past, each.before, lag);
             }
-            *dw = inverse - w * each.felt.at(lag);
+            *dw = each.increase * inverse - w * each.felt.at(lag);
             arriving += each.flows * w * inverse;
         }
         let p = if plant.drops { self.probability(x, arriving) } else { 0.0 };
@@ -308,7 +329,7 @@ impl System<'_> {
             self.struck.law.push(self.now);
         }
         for (each, w) in self.members.iter_mut().zip(&x[WINDOWS..]) {
-            each.past.push(0.5 * w / (each.delay + wait) * factor);
+            each.past.push(each.decrease * w / (each.delay + wait) * factor);
         }
     }
 }
@@ -417,12 +438,12 @@ impl<'a> System<'a> {
     fn new(plant: &'a Plant, control: &'a Control, run: &Run, step: f64) -> Self {
         let (start, sampled) = (run.start, matches!(control, Control::Law(_)));
         let factor = if sampled { 1.0 } else { start.probability };
-        let before = |delay: f64| 0.5 * start.window / (delay + start.queue / plant.capacity) * factor;
+        let before = |class: &Class| class.decrease * start.window / (class.delay + start.queue / plant.capacity) * factor;
         let room = (run.duration / step) as usize + 2;
         let member = |class: &Class| {
-            let before = before(class.delay);
+            let &Class { flows, delay, increase, decrease } = class;
             let felt = Felt::constant(0.0, 0.0, 0.0);
-            Member { flows: class.flows, delay: class.delay, past: Vec::with_capacity(room), before, felt }
+            Member { flows, delay, increase, decrease, past: Vec::with_capacity(room), before: before(class), felt }
         };
         System {
             plant,

@@ -1,12 +1,12 @@
 //! The integrator against solutions that are known, equilibria against their formulas, responses against transforms.
 
-use sojourn_aqm::algorithms::{avq, cpc, fuzzy_red, led, pi, red, rem};
+use sojourn_aqm::algorithms::{avq, cpc, fuzzy_red, led, pi, pi2, pie, red, rem};
 use sojourn_aqm::{AqmConfig, Link};
 use sojourn_fluid::{Class, Control, NoPoint, Plant, Response, Run, Start, Swing, describe, operating_point, simulate};
 use sojourn_units::{Duration, Rate};
 
 fn plant(flows: f64, capacity: f64, delay: f64) -> Plant {
-    Plant { classes: vec![Class { flows, delay }], capacity, limit: f64::INFINITY, packet: 1000.0, drops: false }
+    Plant { classes: vec![Class::reno(flows, delay)], capacity, limit: f64::INFINITY, packet: 1000.0, drops: false }
 }
 
 fn control(config: &AqmConfig, plant: &Plant) -> Control {
@@ -185,6 +185,46 @@ fn the_response_of_pi_is_its_transform() {
         let (found, _) = response.at(omega);
         let size = expected.0.hypot(expected.1);
         assert!((found.0 - expected.0).hypot(found.1 - expected.1) < 1e-5 * size, "{omega}: {found:?} {expected:?}");
+    }
+}
+
+#[test]
+fn the_responses_of_pie_and_pi2_are_those_of_pi_on_the_delay_with_the_gain_of_their_probability() {
+    let plant = plant(60.0, 3750.0, 0.2);
+    let pie = AqmConfig::Pie(pie::Params::default());
+    let pi2 = AqmConfig::Pi2(pi2::Params::default());
+    // rfc8033#4.2 divides the gains by 2 from one hundredth to one tenth; pi2 squares, so its gain is twice the root.
+    for (config, alpha, beta, gain) in [(pie, 0.125, 1.25, 1.0 / 2.0), (pi2, 0.15, 3.0, f64::NAN)] {
+        let control = control(&config, &plant);
+        let point = operating_point(&plant, &control).unwrap();
+        assert!((point.queue - 0.015 * 3750.0).abs() < 0.01 && (1e-2..1e-1).contains(&point.probability), "{point:?}");
+        let gain = if gain.is_nan() { 2.0 * point.probability.sqrt() } else { gain };
+        let response = Response::around(&plant, &control, &point).unwrap();
+        for omega in [0.01, 0.1, 1.0, 10.0, 100.0] {
+            let x: f64 = omega * 0.015;
+            // (alpha + beta (1 - 1/z)) / (1 - 1/z) of q/C, times the hold.
+            let (re, im) = (alpha + beta * (1.0 - x.cos()), beta * x.sin());
+            let expected = (im * gain / (3750.0 * x), -re * gain / (3750.0 * x));
+            let (found, _) = response.at(omega);
+            let size = expected.0.hypot(expected.1);
+            assert!((found.0 - expected.0).hypot(found.1 - expected.1) < 1e-3 * size, "{} {omega}: {found:?} {expected:?}", config.name());
+        }
+    }
+}
+
+#[test]
+fn classes_rest_at_the_window_of_their_own_increase_and_decrease() {
+    let slow = Class { increase: 0.5, decrease: 0.3, ..Class::reno(20.0, 0.1) };
+    let plant = Plant { classes: vec![Class::reno(10.0, 0.05), slow], ..plant(1.0, 2000.0, 0.1) };
+    let pi = AqmConfig::Pi(pi::Params { a: 4e-5, b: 3.9e-5, target: 100.0, ..pi::Params::default() });
+    let control = control(&pi, &plant);
+    let point = operating_point(&plant, &control).unwrap();
+    let windows = [(2.0 / point.probability).sqrt(), (0.5 / 0.3 / point.probability).sqrt()];
+    let rate = 10.0 * windows[0] / point.rtts[0] + 20.0 * windows[1] / point.rtts[1];
+    assert!((rate - 2000.0).abs() < 1e-3 && (point.window - (windows[0] + 2.0 * windows[1]) / 3.0).abs() < 1e-9, "{point:?}");
+    let trace = simulate(&plant, &control, &run(300.0, 0.001)).unwrap();
+    for (column, window) in trace.windows.iter().zip(windows) {
+        assert!((column.last().unwrap() - window).abs() < 0.01 * window, "{} {window}", column.last().unwrap());
     }
 }
 

@@ -9,8 +9,7 @@ use sojourn_units::{Duration, Rate};
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a clock is what this test is about")]
 fn a_minute_of_one_class_at_a_millisecond_takes_five_milliseconds() {
-    let plant =
-        Plant { classes: vec![Class { flows: 30.0, delay: 0.052 }], capacity: 625.0, limit: f64::INFINITY, packet: 1000.0, drops: false };
+    let plant = Plant { classes: vec![Class::reno(30.0, 0.052)], capacity: 625.0, limit: f64::INFINITY, packet: 1000.0, drops: false };
     let link = Link { rate: Rate::from_bps(5_000_000).unwrap(), delay: Duration::ZERO, mean_packet: 1000, limit_packets: 500 };
     let control = Control::of(&AqmConfig::Led(led::Params::default()), &link, &plant).unwrap();
     let start = Start { window: 1.0, queue: 0.0, probability: 0.0 };

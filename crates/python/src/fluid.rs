@@ -37,7 +37,10 @@ impl<'a> Table<'a> {
 
 fn plant_of(table: &Table<'_>) -> Result<Plant, String> {
     let classes = table.list("classes")?;
-    let class = |each: &Table<'_>| Ok(Class { flows: each.number("flows", f64::NAN)?, delay: each.number("delay", f64::NAN)? });
+    let class = |each: &Table<'_>| {
+        let (flows, delay) = (each.number("flows", f64::NAN)?, each.number("delay", f64::NAN)?);
+        Ok(Class { flows, delay, increase: each.number("increase", 1.0)?, decrease: each.number("decrease", 0.5)? })
+    };
     let plant = Plant {
         classes: classes.iter().map(class).collect::<Result<_, String>>()?,
         capacity: table.number("capacity", f64::NAN)?,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import control
@@ -23,13 +23,21 @@ from sojourn.scenario import Scenario, Source, load
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
 
+_DELAY_ACKS = ("rfc", "linux", "freebsd")  # profiles that delay ACKs unless told otherwise (docs/tcp.md)
+
 
 @dataclass(frozen=True)
 class Flows:
-    """Like flows: how many, and their round-trip time without the queue in seconds."""
+    """Like flows: how many, their round-trip time without the queue in seconds, and how their windows move.
+
+    A window gains `increase` packets a round trip and loses the part `decrease` at a strike: 1 and 1/2 for Reno with an
+    ACK for every packet.
+    """
 
     flows: float
     delay: float
+    increase: float = 1.0
+    decrease: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class Plant:
     def to_json(self) -> str:
         """As the engine reads it."""
         tree: dict[str, Any] = {
-            "classes": [{"flows": c.flows, "delay": c.delay} for c in self.classes], "capacity": self.capacity,
+            "classes": [asdict(each) for each in self.classes], "capacity": self.capacity,
             "packet": self.packet, "drops": self.drops, "link_delay": self.link_delay,
             "mean_packet": self.mean_packet or self.packet,
         }  # fmt: skip
@@ -80,7 +88,7 @@ class Plant:
 
 @dataclass(frozen=True)
 class Point:
-    """Where the loop rests; `window` in packets, `rtts` in seconds, a class each."""
+    """Where the loop rests; `window` in packets, the mean of all flows, `rtts` in seconds, a class each."""
 
     queue: float
     utilization: float
@@ -142,7 +150,9 @@ def managed(source: Source, link: str | None = None) -> Managed:
             taken += _mean_rate(group, notes)
     if taken >= rate:
         raise UserError(f"{scenario.label}: traffic that does not yield takes {taken:.4g} of {rate:.4g} bit/s")
-    classes = tuple(Flows(count, delay) for g in bulk for count, delay in _round_trips(tree, g, packet))
+    classes = tuple(
+        Flows(count, delay, *_moves(g, notes)) for g in bulk for count, delay in _round_trips(tree, g, packet)
+    )
     queue = dict(chosen["queue"]["aqm"])
     held = str(chosen["queue"]["limit"])
     limit = float(held.removesuffix(" packets")) if held.endswith(" packets") else octets(held) / packet
@@ -172,6 +182,22 @@ def _wire(group: Mapping[str, Any]) -> float:
     options = group["tcp"]["options"]
     usual = "1000 B" if options.get("profile") == "ns2" else "1460 B"
     return octets(options.get("mss", usual)) + octets(options.get("header", "40 B"))
+
+
+def _moves(group: Mapping[str, Any], notes: list[str]) -> tuple[float, float]:
+    """What a group's windows gain in a round trip, in packets, and the part that a strike takes."""
+    options = group["tcp"]["options"]
+    profile = options.get("profile") or "rfc"
+    delays = options.get("delayed_ack", profile in _DELAY_ACKS)
+    counts_bytes = options.get("abc", int(profile == "ns2-linux"))
+    acks = options.get("ack_every", 2) if delays and not counts_bytes else 1
+    control = group["tcp"]["control"] or {"cc": "reno"}
+    if control["cc"] == "reno":
+        return control.get("increase", 1.0) / acks, 1 - control.get("decrease", 0.5)
+    note = f"{group['name']}: the model takes {control['cc']} for Reno"
+    if note not in notes:
+        notes.append(note)
+    return 1 / acks, 0.5
 
 
 def _mean_rate(group: Mapping[str, Any], notes: list[str]) -> float:
@@ -233,14 +259,15 @@ def _round_trips(tree: Mapping[str, Any], group: Mapping[str, Any], packet: floa
 def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, Complexes]:
     """The exact small-signal plant: from the probability to the queue (packets) and to the load, at `omega` rad/s."""
     s: npt.NDArray[Any] = 1j * np.asarray(omega, dtype=np.float64)
-    window, capacity = point.window, plant.capacity
+    capacity = plant.capacity
     felt: npt.NDArray[Any] = np.zeros_like(s)  # what the probability does to the arrivals, the queue held
     moved: npt.NDArray[Any] = np.zeros_like(s)  # what a longer queue does to them
     for each, rtt in zip(plant.classes, point.rtts, strict=True):
         delay = np.exp(-s * rtt)
-        pole = s + (1 + delay) / (rtt * window)
-        felt += each.flows / rtt * (-(window**2) / (2 * rtt) * delay) / pole
-        moved -= each.flows / rtt * (1 - delay) / (rtt**2 * capacity) / pole
+        window = np.sqrt(each.increase / (each.decrease * point.probability))
+        pole = s + each.increase * (1 + delay) / (rtt * window)
+        felt += each.flows / rtt * (-each.decrease * window**2 / rtt * delay) / pole
+        moved -= each.flows / rtt * each.increase * (1 - delay) / (rtt**2 * capacity) / pole
         moved -= each.flows * window / (rtt**2 * capacity)
     passing = (1 - point.probability) if plant.drops else 1.0
     if point.queue <= 0:
