@@ -204,6 +204,40 @@ def test_a_law_that_ns2_lacks_writes_the_probability_of_an_idle_pi_queue() -> No
     assert "periodic $queue(0) {[$mon(0) set pkts_] * 1.0} {1.0 * ($q - 30.0) + 1.0 * $dq + 0.0} 0.010000000" in text
 
 
+LED = {"aqm": "led", "count_own": True, "max_packet": "40 B", "max": 1.5}
+
+
+def test_led_overwrites_the_average_of_a_red_queue_that_forgets_nothing_by_itself() -> None:
+    text = translate(tiny(**LED), 1)
+    queue = bottleneck(text)
+    assert (queue["kind"], queue["thresh_"], queue["maxthresh_"], queue["q_weight_"]) == ("RED", "0.8", "1.5", "1e-12")
+    assert (queue["gentle_"], queue["wait_"], queue["use_mark_p_"]) == ("false", "false", "false")
+    assert "$ns at 0.0 [list load 0 2000000 0.05 0.050000000 0.8]" in text
+    assert bottleneck(translate(tiny(**LED, forced=False), 1))["use_mark_p_"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("queue", "field"),
+    [
+        (LED | {"max_packet": "1000 B"}, "max_packet"),
+        (LED | {"min_queue": 1}, "min_queue"),
+        (LED | {"count_own": False}, "count_own"),
+        ({"aqm": "led"}, "count_own"),
+        ({"aqm": "rem", "ecn": True}, "at_departure"),
+    ],
+)
+def test_what_ns2s_queues_cannot_be_told_is_refused(queue: dict[str, Any], field: str) -> None:
+    with pytest.raises(FieldError, match=rf"queue\.{field}"):
+        translate(tiny(**queue), 1)
+
+
+def test_windows_of_which_whole_segments_are_kept_are_those_before_2006() -> None:
+    scenario = tiny()
+    assert "precisionReduce_" not in translate(scenario, 1)
+    scenario["tcp"]["control"] = {"cc": "reno", "whole": True}
+    assert "precisionReduce_ false" in translate(scenario, 1)
+
+
 @pytest.mark.parametrize("law", ["red", "pd", "fuzzy"])
 @pytest.mark.parametrize("number", range(1, 8))
 def test_every_lehto_scenario_is_translated(number: int, law: str) -> None:

@@ -13,8 +13,8 @@ What ns-2.35 does differently, and what is done about it:
 - With ECN, RED marks only while the probability is at most `mark_p_` (0.1) and drops above it (red.cc: `drop_early`).
 - A periodic law that ns-2 lacks runs on a PI queue with `a_ = b_ = 0`, whose probability a Tcl timer writes.
 - LED runs on a RED queue that isn't gentle, doesn't wait and has a weight of nearly 0, whose average a Tcl timer
-  overwrites with the load. So RED's guard and its way of counting hold there, and above `max` what could be marked is
-  dropped.
+  overwrites with the load. So RED's guard and its way of counting hold there, a packet's size doesn't matter, and above
+  `max` what could be marked is dropped.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ proc load {i rate weight step least {average {}} {last 0} {idle 0}} {
     $queue($i) set ave_ $average
     $ns at [expr {[$ns now] + $step}] [list load $i $rate $weight $step $least $average $bytes $idle]
 }"""
-_LIKE_RED = {"count_own": True, "min_queue": 2}
+_LIKE_RED = {"count_own": True, "max_packet": "40 B", "min_queue": 2}
 # The names of ns-2 itself, and of tc, for RED.
 _RED_ALIASES = {variable: key for key, (variable, _, _) in _RED.items() if key not in ("max_p", "ecn")}
 _RED_ALIASES |= {"probability": "max_p", "min_th": "min", "max_th": "max", "thresh": "min", "maxthresh": "max"}
@@ -265,7 +265,7 @@ def _pd(table: Table, where: str, packet: int) -> Queue:
 
 def _led(table: Table, where: str, packet: int) -> Queue:
     for key, value in _LIKE_RED.items():
-        if table.get(key, value) != value or (key == "count_own" and key not in table):
+        if table.get(key, 2 if key == "min_queue" else None) != value:
             raise FieldError(f"{where}.{key}", table.get(key), f"{value} in ns-2".lower())
     own = {key: value for key, value in table.items() if key not in _LIKE_RED}
     variables = dict(_read(own, _LED, where, packet))
