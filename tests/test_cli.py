@@ -232,6 +232,13 @@ def test_what_no_command_can_use_is_refused_before_the_first_run(capsys, dumbbel
     assert said in refused(capsys, *(argument.format(scenario=dumbbell) for argument in arguments))
 
 
+def test_what_never_happens_on_the_score_card_is_null_in_its_file(capsys, here):
+    assert main(["bench-lbe", "ledbat", "--seeds", "1", "--json", "card.json"]) == 0
+    assert "never" in capsys.readouterr().out
+    card = json.loads((here / "card.json").read_text(), parse_constant=lambda name: pytest.fail(name))
+    assert card["ledbat"]["one CUBIC flow comes and goes: yields within"] == [None, None]
+
+
 def test_a_run_has_no_measures_to_choose_from(capsys, dumbbell, here):
     assert main(["run", str(dumbbell), "--out", "out"]) == 0
     assert "every trace is plotted" in refused(capsys, "plot", "out", "--measure", "queue")

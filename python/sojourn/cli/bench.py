@@ -14,6 +14,7 @@ from sojourn.bench_lbe import ROWS, controllers, score
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
+from sojourn.stats import Estimate
 
 
 def register(app: typer.Typer) -> None:
@@ -62,7 +63,12 @@ def bench_lbe(
     out.print(table)
     if json_file:
         data = {
-            name: {f"{row.section}: {row.label}": [card[i].mean, card[i].half] for i, row in enumerate(ROWS)}
+            name: {f"{row.section}: {row.label}": _pair(card[i]) for i, row in enumerate(ROWS)}
             for name, card in zip(chosen, cards, strict=True)
         }
-        write_atomic(json_file, json.dumps(data, indent=1) + "\n")
+        write_atomic(json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+def _pair(found: Estimate) -> list[float | None]:
+    """Mean and half width of its interval; null for what never happened or is not known."""
+    return [value if math.isfinite(value) else None for value in (found.mean, found.half)]
