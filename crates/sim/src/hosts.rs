@@ -1,13 +1,14 @@
 //! What hosts do: receivers answer, senders go on, sessions open connections.
 
 use crate::flow::{Endpoint, Flow, Over};
+use crate::net::{Net, Travel};
 use crate::observe::Observer;
 use crate::packet::{Packet, flag};
 use crate::schedule::Kind;
 use crate::tcp::sender::{Call, Outlet, Progress};
 use crate::tcp::{Receiver, Sender};
 use crate::traffic::{Offer, Wish};
-use crate::world::{Completion, Net, Travel, World};
+use crate::world::{Completion, World};
 use sojourn_units::{Duration, Stream, Time};
 
 /// Sends a sender's segments on their way: they wait for an event somewhere, so nothing else happens meanwhile.

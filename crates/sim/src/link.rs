@@ -204,20 +204,19 @@ impl Link {
         }
     }
 
-    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so. `under_way` gives how long
-    /// ago the sending of it began, for the rare case that another is taken out of the queue at the same instant.
+    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
     #[inline(always)]
-    pub fn offer(&mut self, now: Time, packet: &mut Packet, under_way: impl FnOnce() -> Duration) -> Offer {
+    pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
         let size = u32::from(packet.size);
         let Some(serializer) = &mut self.serializer else {
             self.pass(size);
             return Offer::Arrives(now + self.delay);
         };
         if !self.plain {
-            return self.decide(now, packet, under_way);
+            return self.decide(now, packet, None);
         }
         if self.free_at > now || self.due <= now {
-            return self.queue_up(now, packet, under_way);
+            return self.queue_up(now, packet, None);
         }
         self.free_at = now + serializer.send_first(size);
         self.pass(size);
@@ -225,6 +224,13 @@ impl Link {
             self.body.account_at_once(now, self.free_at, size);
         }
         Offer::Arrives(self.free_at + self.delay)
+    }
+
+    /// Offers a packet again that came at the same instant as another left the queue ([`Offer::Tied`]), now with how long ago its
+    /// sending began.
+    #[cold]
+    pub(crate) fn offer_again(&mut self, now: Time, packet: &mut Packet, under_way: Duration) -> Offer {
+        if self.plain { self.queue_up(now, packet, Some(under_way)) } else { self.decide(now, packet, Some(under_way)) }
     }
 
     /// Counts a packet on which nothing is decided.
@@ -236,10 +242,13 @@ impl Link {
 
     /// Offers a packet to a plain link that is busy, or where something follows first: it waits if there is room.
     #[inline(never)]
-    fn queue_up(&mut self, now: Time, packet: &Packet, under_way: impl FnOnce() -> Duration) -> Offer {
+    fn queue_up(&mut self, now: Time, packet: &Packet, under_way: Option<Duration>) -> Offer {
         self.advance(now);
+        if under_way.is_none() && self.ties(now) {
+            return Offer::Tied;
+        }
         let (size, start) = (u32::from(packet.size), self.free_at.max(now));
-        let beside = self.beside(now, size, under_way);
+        let beside = under_way.and_then(|long| self.beside(size, long));
         let (idle, body) = (self.free_at <= now, &mut *self.body);
         let (Queue::Foretold { door, waiting, bytes, .. }, Some(serializer)) = (&mut body.queue, &mut self.serializer) else {
             unreachable!("a plain link has a rate and keeps no packets")
@@ -271,7 +280,7 @@ impl Link {
 
     /// Offers a packet to a link whose discipline has a say.
     #[inline(never)]
-    fn decide(&mut self, now: Time, packet: &mut Packet, under_way: impl FnOnce() -> Duration) -> Offer {
+    fn decide(&mut self, now: Time, packet: &mut Packet, under_way: Option<Duration>) -> Offer {
         debug_assert!(
             now >= self.body.last_arrival,
             "link {}: a packet came at {now:?}, before its predecessor at {:?}",
@@ -280,21 +289,29 @@ impl Link {
         );
         self.body.last_arrival = now;
         self.advance(now);
+        if under_way.is_none() && self.ties(now) {
+            return Offer::Tied;
+        }
         if self.body.router.is_some() {
             self.read(now, packet);
         }
-        let beside = self.beside(now, u32::from(packet.size), under_way);
+        let beside = under_way.and_then(|long| self.beside(u32::from(packet.size), long));
         if matches!(self.body.queue, Queue::Kept { .. }) { self.keep(now, *packet, beside) } else { self.foretell(now, packet, beside) }
     }
 
-    /// The packet, by its size, that left the queue at the very instant `now` and yet counts for one of `size` bytes that comes
-    /// then. What began earlier happens first, as in ns-2 and ns-3: the sending that ended (taken for that of a packet as large as
-    /// the arriving one), or the arriving packet's on the link before.
+    /// Whether a packet that had waited left the queue at this very instant.
     #[inline]
-    fn beside(&self, now: Time, size: u32, under_way: impl FnOnce() -> Duration) -> Option<u32> {
-        let (at, left) = self.body.left;
-        let sending = || self.rate().map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)));
-        (at + INSTANT >= now && left > 0 && under_way() > sending()).then_some(left)
+    fn ties(&self, now: Time) -> bool {
+        self.body.left.0 + INSTANT >= now
+    }
+
+    /// The size of the packet that left at this instant, if it counts for one of `size` bytes that comes now. What began earlier
+    /// happens first, as in ns-2 and ns-3: the sending that ended (taken for that of a packet as large as the arriving one), or the
+    /// arriving packet's on the link before.
+    #[inline]
+    fn beside(&self, size: u32, under_way: Duration) -> Option<u32> {
+        let sending = self.rate().map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)));
+        (under_way > sending).then_some(self.body.left.1).filter(|&size| size > 0)
     }
 
     /// Shows a packet to the router, which knows what waits ahead of it.

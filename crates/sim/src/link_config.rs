@@ -86,6 +86,8 @@ pub enum Offer {
     Arrives(Time),
     /// It was dropped.
     Dropped,
+    /// Nothing yet: another packet left the queue at the same instant, and the link must be told how long this one was under way.
+    Tied,
     /// It was taken to be kept (or dropped: see [`Link::next_lost`]); the link must be given a departure at this time if it says so.
     Kept(Option<Time>),
 }

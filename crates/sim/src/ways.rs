@@ -1,7 +1,7 @@
 //! Where packets can meet, or are read by a router, and so where arrivals need events.
 
 use crate::flow::{Over, Route};
-use crate::world::Net;
+use crate::net::Net;
 use std::collections::BTreeMap;
 
 /// Finds where packets can meet: a link needs events if more than one upstream feeds it, or if it keeps packets.
