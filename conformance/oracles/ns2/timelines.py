@@ -48,7 +48,10 @@ TIMELINES = [
     ("linux-lp", 0.06, 100, 2),
 ]
 
+_INSTANT = 1_000_000_000_000_000  # bit/s
 # Agent, when its flows start in us, rate of the link that they share and of their own in bit/s, packets that may wait.
+# Those of TCP-Linux start while the link is idle, and 40 bytes of it later: their first packet has no header.
+_TWO, _THREE = [1_000, 17_100], [1_000, 17_100, 32_300]
 _FOUR = [111_100, 333_378, 555_570, 811_000]
 _EIGHT = [3_000, 26_700, 77_800, 156_300, 262_200, 395_500, 556_200, 744_300]
 CROWDS = [
@@ -56,8 +59,11 @@ CROWDS = [
     *((agent, _FOUR, 1_700_000, 10_030_000, 4) for agent in ("reno", "newreno", "sack1")),
     ("reno", _FOUR[:2], 5_000_000, 10_030_000, 2),
     ("newreno", _FOUR[:2], 5_000_000, 10_030_000, 3),
-    ("sack1", _EIGHT, 5_000_000, 10_030_000, 3),
-    ("sack1", _FOUR, 3_000_000, 20_300_000, 4),
+    ("sack1", _EIGHT, 5_000_000, 10_030_000, 12),
+    ("sack1", _FOUR, 2_500_000, 20_300_000, 6),
+    ("linux-reno", _TWO, 5_000_000, _INSTANT, 20),
+    ("linux-reno", _THREE, 5_000_000, _INSTANT, 8),
+    ("linux-reno", _THREE, 5_000_000, _INSTANT, 20),
 ]
 _CROWD_SECONDS = 40
 
@@ -103,6 +109,8 @@ $ns run
 def crowd_script(agent: str, starts: list[int], rate: int, access: int, limit: int, trace: Path) -> str:
     """The Tcl of flows that share a link, each with links of its own at either end."""
     kind, sink, settings = AGENTS[agent]
+    linux = "Linux" in kind
+    mss, window, late = (1460, 100_000, 320 / rate) if linux else (1000, 128, 0.0)
     lines = [
         "set ns [new Simulator]",
         "set a [$ns node]; set b [$ns node]",
@@ -113,13 +121,13 @@ def crowd_script(agent: str, starts: list[int], rate: int, access: int, limit: i
     for start in starts:
         lines += [
             "set from [$ns node]; set to [$ns node]",
-            f"$ns duplex-link $from $a {access} 2ms DropTail; $ns duplex-link $b $to {access} 4ms DropTail",
+            f"$ns duplex-link $from $a {access} 2.37ms DropTail; $ns duplex-link $b $to {access} 4ms DropTail",
             "foreach {x y} [list $from $a $a $from $b $to $to $b] { $ns queue-limit $x $y 1000000 }",
             f"set tcp [new {kind}]; set sink [new {sink}]; $sink set packetSize_ 40",
-            "$tcp set packetSize_ 1000; $tcp set window_ 128; $tcp set singledup_ 1; $tcp set fid_ [incr flow]",
-            f"$tcp set minrto_ 1.0; $tcp set rtxcur_init_ 6.0; {settings}",
+            f"$tcp set packetSize_ {mss}; $tcp set window_ {window}; $tcp set fid_ [incr flow]; {settings}",
+            *([] if linux else ["$tcp set singledup_ 1; $tcp set minrto_ 1.0; $tcp set rtxcur_init_ 6.0"]),
             "$ns attach-agent $from $tcp; $ns attach-agent $to $sink; $ns connect $tcp $sink",
-            f'$ns at {start / 1e6} "$tcp send -1"',
+            f'$ns at {start / 1e6 + late:.9f} "$tcp send -1"',
         ]
     lines += [f"$ns trace-queue $a $b [open {trace} w]", f'$ns at {_CROWD_SECONDS} "exit 0"', "$ns run"]
     return "\n".join(lines) + "\n"
