@@ -64,6 +64,8 @@ CROWDS = [
     ("linux-reno", _TWO, 5_000_000, _INSTANT, 20),
     ("linux-reno", _THREE, 5_000_000, _INSTANT, 8),
     ("linux-reno", _THREE, 5_000_000, _INSTANT, 20),
+    ("linux-cubic", _TWO[:1], 5_000_000, _INSTANT, 20),
+    ("linux-cubic", _TWO, 5_000_000, _INSTANT, 20),
 ]
 _CROWD_SECONDS = 40
 

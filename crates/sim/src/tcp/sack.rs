@@ -27,9 +27,9 @@ pub struct Board {
     pub pipe: i64,
     /// Everything below counts as lost, after a timeout or by what arrived above it (`rate_halving`).
     pub lost: u64,
-    /// What was sent again and is not known to have arrived, in the order of sending (`rate_halving`).
+    /// What was sent again and is not known to have arrived, by place (`rate_halving`).
     again: Vec<Again>,
-    /// How many were sent again, and the number of the last of them that arrived (`rate_halving`).
+    /// How many were sent again, and the number of the one that was last found to have arrived (`rate_halving`).
     count: u64,
     arrived: u64,
     /// What was sent again and is lost again, rising (`rate_halving`).
@@ -60,7 +60,8 @@ impl Board {
     /// The segment at `seq` is sent again, when nothing from `max` on has been sent.
     pub fn send_again(&mut self, seq: u64, max: u64) {
         self.count += 1;
-        self.again.push(Again { seq, max, number: self.count });
+        let place = self.again.partition_point(|again| again.seq < seq);
+        self.again.insert(place, Again { seq, max, number: self.count });
     }
 
     /// One past the highest byte known to have arrived, 0 if none beyond the cumulative ACK.
@@ -69,7 +70,8 @@ impl Board {
     }
 
     /// Marks as lost again what was sent again before new data that arrived, or five or more before another that was sent
-    /// again and arrived; says whether there is any.
+    /// again and arrived; says whether there is any. As in ns-2's scoreboard one pass from below does it, so that what lies
+    /// above in the window tells only at the next ACK.
     pub fn find_lost_again(&mut self, una: u64) -> bool {
         self.lost_again.retain(|&seq| seq >= una);
         if self.again.is_empty() {
@@ -77,17 +79,18 @@ impl Board {
         }
         let sacked = &self.sacked;
         let outstanding = |seq| seq >= una && sacked.gap_from(seq) == seq;
-        let arrived = self.again.iter().filter(|again| !outstanding(again.seq)).map(|again| again.number).max();
-        self.arrived = self.arrived.max(arrived.unwrap_or(0));
-        let (end, edge, before) = (sacked.end(), self.arrived, self.lost_again.len());
+        let (end, arrived, before) = (sacked.end(), &mut self.arrived, self.lost_again.len());
         let lost_again = &mut self.lost_again;
         self.again.retain(|again| {
-            let lost = again.max < end || again.number + BELOW < edge;
-            let stays = outstanding(again.seq);
-            if stays && lost {
+            if !outstanding(again.seq) {
+                *arrived = if again.seq < una { again.number.max(*arrived) } else { again.number };
+                return false;
+            }
+            let lost = again.max < end || again.number + BELOW < *arrived;
+            if lost {
                 lost_again.push(again.seq);
             }
-            stays && !lost
+            !lost
         });
         self.lost_again.sort_unstable();
         self.lost_again.len() > before
