@@ -175,7 +175,9 @@ def test_what_ns2_cannot_do_is_refused_by_the_name_of_its_field(change: dict[str
 @pytest.mark.parametrize("case", validate.case_names())
 def test_every_case_is_translated_and_its_stored_numbers_belong_to_that_script(case: str) -> None:
     stored = json.loads((validate.STORED / f"{case}.json").read_text())
-    assert [run["seed"] for run in stored["runs"]] == [1, 2, 3, 4, 5]
+    seeds = [run["seed"] for run in stored["runs"]]
+    assert seeds == list(range(1, len(seeds) + 1))
+    assert len(seeds) >= 5
     for run in stored["runs"]:
         assert measure.digest(translate(validate.load(case), run["seed"])) == run["tcl_sha256"]
 

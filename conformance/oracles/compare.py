@@ -6,6 +6,7 @@ Every judge's `explained.toml` is read and held to its word here, too.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import statistics
 import tomllib
@@ -103,16 +104,24 @@ def explanations(
     return found
 
 
+SEEDS = 5
+
+
+def usual_seeds(stored: Path) -> int:
+    """How many seeds a case takes: as many as its stored file has, for some differ more from run to run than others."""
+    return len(json.loads(stored.read_text(encoding="utf-8"))["runs"]) if stored.exists() else SEEDS
+
+
 def read_options(parser: argparse.ArgumentParser, argv: list[str] | None, known: Sequence[str]) -> argparse.Namespace:
     """What a judge was asked for: its own options, and the cases (of `known`), seeds and list that all judges take."""
     parser.add_argument("cases", nargs="*", metavar="CASE", help="cases to run (default: all)")
-    parser.add_argument("--seeds", type=int, default=5, help="seeds 1..N (default 5)")
+    parser.add_argument("--seeds", type=int, help=f"seeds 1..N (default: as many as are stored, or {SEEDS})")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
     given = parser.parse_args(argv)
     unknown = sorted(set(given.cases) - set(known))
     if unknown:
         parser.error(f"no such case: {', '.join(unknown)}; there are {', '.join(known)}")
-    if given.seeds < 1:
+    if given.seeds is not None and given.seeds < 1:
         parser.error("--seeds takes one or more")
     return given
 

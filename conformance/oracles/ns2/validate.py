@@ -118,10 +118,11 @@ def compare_all(arguments: argparse.Namespace, source: str) -> list[compare.Row]
     explained, rows = explanations(), []
     for case in arguments.cases or case_names():
         print(f"{case} ...", file=sys.stderr, flush=True)
-        runs = ns2_runs(case, arguments.seeds, source)
+        seeds = arguments.seeds or compare.usual_seeds(STORED / f"{case}.json")
+        runs = ns2_runs(case, seeds, source)
         if arguments.store:
             store(case, runs)
-        ours = [] if arguments.store or arguments.only_ns2 else sojourn_runs(case, arguments.seeds)
+        ours = [] if arguments.store or arguments.only_ns2 else sojourn_runs(case, seeds)
         rows += compare.rows(case, [run["metrics"] for run in runs], ours, explained)
     return rows
 

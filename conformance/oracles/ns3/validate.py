@@ -1,6 +1,6 @@
 """The same dumbbells in ns-3 and in Sojourn, over seeds, side by side.
 
-    python -m conformance.oracles.ns3.validate                    # every case, 5 seeds; ns-3 where it is installed
+    python -m conformance.oracles.ns3.validate                    # every case, with the seeds that are stored for it
     python -m conformance.oracles.ns3.validate codel-10 --seeds 10
     python -m conformance.oracles.ns3.validate --ns3 stored       # ns-3's numbers from stored/
     python -m conformance.oracles.ns3.validate --store            # after a change to the cases or to dumbbell.cc
@@ -234,7 +234,7 @@ def compare_all(given: argparse.Namespace, program: Path | None) -> list[compare
     for name in given.cases or cases():
         print(f"{name} ...", file=sys.stderr, flush=True)
         case = cases()[name]
-        runs = ns3_runs(name, case, given.seeds, program)
+        runs = ns3_runs(name, case, given.seeds or compare.usual_seeds(STORED / f"{name}.json"), program)
         if given.store:
             store(name, runs)
         ours = [] if given.store else [run_ours(case, run["seed"]) for run in runs]
