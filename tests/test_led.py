@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sojourn.analysis import laws
+from sojourn.analysis import Loop, Plant, laws
 from sojourn.analysis.loops import response
 from sojourn.analysis.margins import margins
 from sojourn.analysis.plant import textbook
@@ -73,6 +73,7 @@ def test_the_papers_approximation_is_near_the_exact_margin_for_many_sources_only
 
 
 def test_an_empty_queue_is_no_equilibrium_of_table_1():
-    window = 200 * 0.06 / 10
-    assert 2 / window**2 == pytest.approx(1.39, abs=0.01), "the probability that windows of 1.2 segments ask for"
-    assert 10 * np.sqrt(2 / 0.5) / 200 == pytest.approx(0.1), "seconds of round trip at the probability of a load of 1"
+    plant = Plant.of(10, 200, 0.06)
+    assert plant.resting_with(0.0).probability == pytest.approx(1.39, abs=0.01), "which no law can ask for"
+    point = Loop({"aqm": "led"}, plant).point()
+    assert (point.queue, point.probability, point.rtts[0]) == pytest.approx((8.0, 0.5, 0.1), rel=1e-3)

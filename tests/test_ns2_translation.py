@@ -225,6 +225,7 @@ def test_led_overwrites_the_average_of_a_red_queue_that_forgets_nothing_by_itsel
         (LED | {"min_queue": 1}, "min_queue"),
         (LED | {"count_own": False}, "count_own"),
         ({"aqm": "led"}, "count_own"),
+        (LED | {"ecn": True, "forced": False}, "forced"),
         ({"aqm": "rem", "ecn": True}, "at_departure"),
     ],
 )

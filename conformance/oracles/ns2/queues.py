@@ -19,6 +19,7 @@ What ns-2.35 does differently, and what is done about it:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -265,8 +266,13 @@ def _pd(table: Table, where: str, packet: int) -> Queue:
 
 def _led(table: Table, where: str, packet: int) -> Queue:
     for key, value in _LIKE_RED.items():
-        if table.get(key, 2 if key == "min_queue" else None) != value:
-            raise FieldError(f"{where}.{key}", table.get(key), f"{value} in ns-2".lower())
+        given = table.get(key, 2 if key == "min_queue" else None)
+        if given != value:
+            shown = json.dumps(value) if isinstance(value, bool) else value
+            raise FieldError(f"{where}.{key}", "nothing" if given is None else given, f"{shown} in ns-2")
+    if table.get("ecn", False) and not table.get("forced", True):
+        # Without marks above 0.1 (`mark_p_`) ns-2's RED would drop what could be marked at any load.
+        raise FieldError(f"{where}.forced", False, "true with ecn in ns-2")
     own = {key: value for key, value in table.items() if key not in _LIKE_RED}
     variables = dict(_read(own, _LED, where, packet))
     law = f"load %d %r {variables.pop('weight')} {variables.pop('interval')} {variables['thresh_']}"

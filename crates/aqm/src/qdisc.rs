@@ -302,7 +302,8 @@ impl<P: Packet> Qdisc<P> {
     /// packet lost by this and why.
     pub fn enqueue(&mut self, now: Time, mut packet: P, idle_since: Option<Time>, mut dropped: impl FnMut(P, DropReason)) {
         let arrival = view(now, &packet);
-        let backlog = self.beside.take().map_or(self.backlog(idle_since), |size| self.backlog(idle_since).and(size));
+        let beside = self.beside.take();
+        let backlog = beside.map_or(self.backlog(idle_since), |size| self.backlog(idle_since).and(size));
         let mut decision = self.door.admit(&arrival, packet.can_mark(), &backlog);
         while let Decision::Look(position) = decision {
             let shown = match &self.waiting {
@@ -327,18 +328,20 @@ impl<P: Packet> Qdisc<P> {
         }
         // A packet that finds the link idle goes straight to it.
         if idle_since.is_none() {
-            self.make_room(&mut dropped);
+            self.make_room(beside, &mut dropped);
         }
     }
 
     /// Drops from the head of the longest queue as long as all of them together hold too much (rfc8290#4.1.3).
-    fn make_room(&mut self, dropped: &mut impl FnMut(P, DropReason)) {
+    /// `beside` is one that leaves at this instant and still counts.
+    fn make_room(&mut self, beside: Option<u32>, dropped: &mut impl FnMut(P, DropReason)) {
         let Waiting::Flows(queues, limit) = &mut self.waiting else { return };
+        let (one, more) = (u32::from(beside.is_some()), u64::from(beside.unwrap_or(0)));
         let over = |packets: u32, bytes: u64| match *limit {
             Limit::Packets(limit) => packets > limit,
             Limit::Bytes(limit) => bytes > limit,
         };
-        while over(queues.packets(), self.bytes) {
+        while over(queues.packets() + one, self.bytes + more) {
             let Some(packet) = queues.drop_longest() else { return };
             self.bytes -= u64::from(packet.size());
             self.door.counters.drop(packet.size(), DropReason::Tail);

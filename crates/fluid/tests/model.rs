@@ -275,9 +275,17 @@ fn what_has_no_equilibrium_is_said_in_words() {
     assert!(matches!(error, NoPoint::TooWeak { .. }) && error.to_string().contains("100.0000 packets"), "{error}");
     let tail = control(&AqmConfig::DropTail(Default::default()), &crowd);
     assert!(operating_point(&crowd, &tail).unwrap_err().to_string().starts_with("no equilibrium"));
-    let blue = AqmConfig::Blue(Default::default());
     let link = Link { rate: Rate::from_bps(1_000_000).unwrap(), delay: Duration::ZERO, mean_packet: 1000, limit_packets: 10 };
-    assert!(Control::of(&blue, &link, &crowd).unwrap_err().to_string().contains("no fluid form"));
+    for (config, why) in [
+        (AqmConfig::Blue(Default::default()), "single losses"),
+        (AqmConfig::Codel(Default::default()), "by how long single packets waited"),
+        (AqmConfig::FqCodel(Default::default()), "a queue of its own"),
+        (AqmConfig::Choke(Default::default()), "compares packets"),
+        (AqmConfig::PiRtt(Default::default()), "by its round-trip time"),
+    ] {
+        let said = Control::of(&config, &link, &crowd).unwrap_err().to_string();
+        assert!(said.contains("no fluid form") && said.contains(why), "{said}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! A lane is a FIFO with a limit, a rate and a delay like any link, and just as exact; but it keeps only
 //! what the next packet needs, so that a hundred thousand flows have room for four of them each.
 
-use crate::link_config::{Crossing, LinkConfig};
+use crate::link_config::{Crossing, INSTANT, LinkConfig, Offer};
 use sojourn_aqm::Limit;
 use sojourn_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
@@ -37,13 +37,15 @@ struct Crowd {
     /// When each starts to be sent, and its size.
     waiting: VecDeque<(Time, u32)>,
     bytes: u64,
+    /// When the last that waited left, and its size; 0 B before that.
+    left: (Time, u32),
 }
 
 impl Lane {
     /// The same for a packet that finds the lane busy, or is of another size than the last.
     #[inline(never)]
-    fn decide(&mut self, class: Option<&Class>, now: Time, size: u32) -> Option<Time> {
-        let Some(&Class { rate, limit }) = class else { return Some(now + self.delay) };
+    fn decide(&mut self, class: Option<&Class>, now: Time, size: u32, under_way: Option<Duration>) -> Offer {
+        let Some(&Class { rate, limit }) = class else { return Offer::Arrives(now + self.delay) };
         if self.size != size {
             let bits = u64::from(size) * 8_000_000_000;
             (self.size, self.spent, self.rest) = (size, bits / rate.as_bps(), bits % rate.as_bps());
@@ -51,11 +53,21 @@ impl Lane {
         if self.free_at <= now {
             self.free_at = now + Duration::from_nanos(self.spent);
             self.carry = self.rest;
-            return Some(self.free_at + self.delay);
+            return Offer::Arrives(self.free_at + self.delay);
         }
         let crowd = self.crowd.get_or_insert_default();
-        if !crowd.takes(now, size, limit) {
-            return None;
+        crowd.leave_by(now);
+        if crowd.is_full(0, u64::from(size), limit) {
+            return Offer::Dropped;
+        }
+        // Whether one that leaves at this very instant still counts: `Link::beside`.
+        let (at, left) = crowd.left;
+        if at + INSTANT >= now && left > 0 && crowd.is_full(1, u64::from(size + left), limit) {
+            match under_way {
+                None => return Offer::Tied,
+                Some(long) if long > Duration::from_nanos(self.spent) => return Offer::Dropped,
+                Some(_) => {}
+            }
         }
         crowd.waiting.push_back((self.free_at, size));
         crowd.bytes += u64::from(size);
@@ -63,7 +75,7 @@ impl Lane {
         let over = sum >= rate.as_bps();
         self.carry = if over { sum - rate.as_bps() } else { sum };
         self.free_at += Duration::from_nanos(self.spent + u64::from(over));
-        Some(self.free_at + self.delay)
+        Offer::Arrives(self.free_at + self.delay)
     }
 }
 
@@ -101,23 +113,30 @@ impl Lanes {
         self.lanes[lane].delay
     }
 
-    /// How long a packet of `size` bytes is under way on it once its sending has begun.
-    pub fn crossing(&self, lane: usize, size: u32) -> Duration {
+    /// How long a packet of `size` bytes that arrives at `now` was under way on it.
+    pub fn crossing(&self, lane: usize, size: u32, now: Time) -> Duration {
         let lane = &self.lanes[lane];
         let rate = self.classes.get(lane.class as usize).map(|class| class.rate);
-        Crossing { rate, delay: lane.delay }.of(size)
+        Crossing { rate, delay: lane.delay, ..Crossing::default() }.of(size, now)
     }
 
-    /// When a packet of `size` bytes offered at `now` arrives at the other end; `None` if it finds the lane full.
+    /// Offers a packet of `size` bytes at `now`: it arrives at the other end or finds the lane full.
     #[inline]
-    pub fn pass(&mut self, lane: usize, now: Time, size: u32) -> Option<Time> {
+    pub fn pass(&mut self, lane: usize, now: Time, size: u32) -> Offer {
         let lane = &mut self.lanes[lane];
         if lane.size != size || lane.free_at > now {
-            return lane.decide(self.classes.get(lane.class as usize), now, size);
+            return lane.decide(self.classes.get(lane.class as usize), now, size, None);
         }
         lane.free_at = now + Duration::from_nanos(lane.spent);
         lane.carry = lane.rest;
-        Some(lane.free_at + lane.delay)
+        Offer::Arrives(lane.free_at + lane.delay)
+    }
+
+    /// The same after [`Offer::Tied`], with how long ago the packet's sending began.
+    #[cold]
+    pub fn pass_again(&mut self, lane: usize, now: Time, size: u32, under_way: Duration) -> Offer {
+        let lane = &mut self.lanes[lane];
+        lane.decide(self.classes.get(lane.class as usize), now, size, Some(under_way))
     }
 
     /// Bytes of memory held.
@@ -129,18 +148,23 @@ impl Lanes {
 }
 
 impl Crowd {
-    /// Whether there is room for `size` bytes at `now`, once those are gone that are sent by then.
-    fn takes(&mut self, now: Time, size: u32, limit: Limit) -> bool {
+    /// Lets go what is sent by `now`.
+    fn leave_by(&mut self, now: Time) {
         while let Some(&(start, gone)) = self.waiting.front() {
             if start > now {
                 break;
             }
             self.waiting.pop_front();
             self.bytes -= u64::from(gone);
+            self.left = (start, gone);
         }
+    }
+
+    /// Whether there is no room beside `more` packets for so many bytes.
+    fn is_full(&self, more: usize, bytes: u64, limit: Limit) -> bool {
         match limit {
-            Limit::Packets(limit) => self.waiting.len() < limit as usize,
-            Limit::Bytes(limit) => self.bytes + u64::from(size) <= limit,
+            Limit::Packets(limit) => self.waiting.len() + more >= limit as usize,
+            Limit::Bytes(limit) => self.bytes + bytes > limit,
         }
     }
 }

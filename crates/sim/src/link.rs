@@ -7,7 +7,7 @@
 
 mod body;
 
-use crate::link_config::{Crossing, Hints, LinkConfig, LinkStats, Measure, Offer};
+use crate::link_config::{Crossing, Hints, INSTANT, LinkConfig, LinkStats, Measure, Offer};
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::trace::LinkTrace;
@@ -16,9 +16,6 @@ use sojourn_aqm::{AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _
 use sojourn_units::{Duration, Rate, Serializer, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-
-/// How far apart what happens at one instant may lie: times of sending are rounded to nanoseconds.
-const INSTANT: Duration = Duration::from_nanos(1);
 
 /// One link. What every packet touches comes first; the rest is apart, so that thousands of access links stay small.
 #[derive(Clone, Debug)]
@@ -111,9 +108,15 @@ impl Link {
         self.serializer.as_ref().map(Serializer::rate)
     }
 
-    /// How long a packet crosses it that does not wait, at first.
+    /// How packets cross it that do not wait; asked for before the run.
     pub(crate) fn crossing(&self) -> Crossing {
-        Crossing { rate: self.body.first_rate, delay: self.delay }
+        let Body { first_rate, changes, delays, .. } = &*self.body;
+        Crossing {
+            rate: *first_rate,
+            rates: changes.iter().copied().collect(),
+            delay: self.delay,
+            delays: delays.iter().copied().collect(),
+        }
     }
 
     /// What it measured; complete after the end of the run.
@@ -206,7 +209,7 @@ impl Link {
 
     /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
     #[inline(always)]
-    pub fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
+    pub(crate) fn offer(&mut self, now: Time, packet: &mut Packet) -> Offer {
         let size = u32::from(packet.size);
         let Some(serializer) = &mut self.serializer else {
             self.pass(size);

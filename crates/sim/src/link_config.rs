@@ -92,18 +92,30 @@ pub enum Offer {
     Kept(Option<Time>),
 }
 
-/// The time from when a packet's sending begins to its arrival at the other end.
-#[derive(Clone, Copy, Debug)]
+/// How far apart what happens at one instant may lie: times of sending are rounded to nanoseconds.
+pub(crate) const INSTANT: Duration = Duration::from_nanos(1);
+
+/// How packets cross a link that do not wait: its rate and its propagation delay, at first and from given times on.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Crossing {
     /// The rate of sending; `None` sends in no time.
     pub rate: Option<Rate>,
+    /// Later rates, in order of time.
+    pub rates: Vec<(Time, Rate)>,
     /// The propagation delay.
     pub delay: Duration,
+    /// Later delays, in order of time.
+    pub delays: Vec<(Time, Duration)>,
 }
 
 impl Crossing {
-    /// That of a packet of `size` bytes.
-    pub fn of(self, size: u32) -> Duration {
-        self.delay + self.rate.map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)))
+    /// The time from when the sending of a packet of `size` bytes began to its arrival at `now`.
+    pub fn of(&self, size: u32, now: Time) -> Duration {
+        // In force are the delay when its sending ended and the rate when that began.
+        let delay = self.delays.iter().rev().find(|&&(at, delay)| at + delay <= now).map_or(self.delay, |&(_, delay)| delay);
+        let sending = |rate: Rate| rate.time_for(u64::from(size));
+        let ended = Duration::from_nanos(now.as_nanos().saturating_sub(delay.as_nanos()));
+        let later = self.rates.iter().rev().find(|&&(at, rate)| at + sending(rate) <= Time::ZERO + ended);
+        delay + later.map(|&(_, rate)| rate).or(self.rate).map_or(Duration::ZERO, sending)
     }
 }

@@ -30,7 +30,7 @@ pub struct Audit {
 pub(crate) struct Net {
     pub schedule: Schedule,
     pub links: Vec<Link>,
-    /// How long packets cross each link without waiting, at first.
+    /// How packets cross each link that do not wait.
     crossings: Vec<Crossing>,
     pub lanes: Lanes,
     pub hops: Vec<Hop>,
@@ -94,7 +94,7 @@ impl Net {
                 return self.wait(time, hop, packet);
             }
             time = match hop.leads() {
-                Over::Lane(lane) => match self.lanes.pass(lane, time, u32::from(packet.size)) {
+                Over::Lane(lane) => match self.pass(lane, time, packet) {
                     Some(arrival) => arrival,
                     None => return self.lose(time, NO_LINK, hop, packet, observer),
                 },
@@ -103,11 +103,12 @@ impl Net {
                 Over::End => return Travel::Ends(time),
                 Over::Link(link) => match self.offer(link, time, packet) {
                     Offer::Arrives(arrival) => arrival,
-                    Offer::Dropped | Offer::Tied => return self.lose(time, link as u32, hop, packet, observer),
+                    Offer::Dropped => return self.lose(time, link as u32, hop, packet, observer),
                     Offer::Kept(departure) => {
                         self.after_kept(time, link as u32, departure, observer);
                         return Travel::Settled;
                     }
+                    Offer::Tied => unreachable!("a link that is told how long a packet was under way decides"),
                 },
             };
             packet.hop += 1;
@@ -120,20 +121,31 @@ impl Net {
     fn offer(&mut self, link: usize, time: Time, packet: &mut Packet) -> Offer {
         match self.links[link].offer(time, packet) {
             Offer::Tied => {
-                let under_way = self.under_way(packet);
+                let under_way = self.under_way(time, packet);
                 self.links[link].offer_again(time, packet, under_way)
             }
             other => other,
         }
     }
 
-    /// How long a packet was under way over the hop before the one that it stands before.
+    /// Passes a packet over a lane; when it arrives, or `None` if there is no room.
+    #[inline(always)]
+    fn pass(&mut self, lane: usize, time: Time, packet: &Packet) -> Option<Time> {
+        let size = u32::from(packet.size);
+        let offer = match self.lanes.pass(lane, time, size) {
+            Offer::Tied => self.lanes.pass_again(lane, time, size, self.under_way(time, packet)),
+            other => other,
+        };
+        if let Offer::Arrives(arrival) = offer { Some(arrival) } else { None }
+    }
+
+    /// How long a packet that arrives at `now` was under way over the hop before the one that it stands before.
     #[cold]
-    fn under_way(&self, packet: &Packet) -> Duration {
+    fn under_way(&self, now: Time, packet: &Packet) -> Duration {
         let size = u32::from(packet.size);
         match packet.hop.checked_sub(1).map(|before| self.hops[before as usize].leads()) {
-            Some(Over::Lane(lane)) => self.lanes.crossing(lane, size),
-            Some(Over::Link(link)) => self.crossings[link].of(size),
+            Some(Over::Lane(lane)) => self.lanes.crossing(lane, size, now),
+            Some(Over::Link(link)) => self.crossings[link].of(size, now),
             // Its host has just sent it: when a timer was due, or for a packet that came from afar.
             Some(Over::End) | None => Duration::MAX,
         }

@@ -180,7 +180,7 @@ def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:
 
 def _wire(group: Mapping[str, Any]) -> float:
     options = group["tcp"]["options"]
-    usual = "1000 B" if options.get("profile") == "ns2" else "1460 B"
+    usual = "1000 B" if options.get("profile") in ("ns2", "ns2-linux") else "1460 B"
     return octets(options.get("mss", usual)) + octets(options.get("header", "40 B"))
 
 

@@ -133,7 +133,8 @@ pub struct Led {
     /// One over the packet size that is struck with the full probability.
     scale: f64,
     spread: Spread,
-    /// Whether the previous arrival, too, found the load above `min` and enough packets waiting.
+    /// Whether the previous arrival that was not struck for a load above `max` found the load above `min` and enough packets
+    /// waiting (`old` of ns-2's RED).
     open: bool,
     bytes: u64,
     probability: Probability,
@@ -171,7 +172,7 @@ impl Aqm for Led {
         }
         // led-2006#eq5.
         let scaled = self.spread.corrected(p, arrival.size) * (f64::from(arrival.size) * self.scale).min(1.0);
-        if draw < scaled {
+        if p >= 1.0 || draw < scaled {
             self.spread.reset();
             return Verdict::Mark;
         }
@@ -302,7 +303,9 @@ mod tests {
             led.probability = led.law.probability();
             led.on_enqueue(&arrival(1000), &backlog(1), &mut random);
             assert_eq!(led.on_enqueue(&arrival(1000), &backlog(2), &mut random), first);
-            assert_eq!(led.on_enqueue(&arrival(1000), &backlog(2), &mut random), Verdict::Mark);
+            for size in [1000, 40] {
+                assert_eq!(led.on_enqueue(&arrival(size), &backlog(2), &mut random), Verdict::Mark);
+            }
         }
     }
 

@@ -35,6 +35,7 @@ const HINTS: &[Hint] = &[
     with("red", "top", r#"{"adaptive": true, "max_p": 0.4}"#),
     with("red", "bottom", r#"{"adaptive": true}"#),
     with("red", "idle_packet", r#"{"cautious": 3}"#),
+    with("led", "forced", r#"{"max": 0.81, "weight": 0.5, "min_queue": 4}"#),
     Hint { aqm: "rem", field: "weight", with: "{}", values: "[0.001]" },
     Hint { aqm: "cpc", field: "max_p", with: "{}", values: "[0.001]" },
     Hint { aqm: "cpc", field: "min_window", with: "{}", values: "[4.0]" },

@@ -160,13 +160,15 @@ fn varying<T: Quantity>(value: &Varying<T>, field: String, count: u32) -> Result
 
 /// Header bytes where none are given: no profile's are more.
 const HEADER: u64 = 60;
+/// What blocks add to an ACK at most (rfc2018#3): three of them, and the option's own 4 bytes.
+const SACK: u64 = 28;
 
 /// Checks TCP options, one by one and where two contradict each other.
 fn tcp(field: &str, tcp: &written::Tcp) -> Result<(), Error> {
     let at = |key: &str| format!("{field}.{key}");
     tcp.mss.map(|size| packet(at("mss"), size)).transpose()?;
     tcp.header.map(|size| packet(at("header"), size)).transpose()?;
-    let full = tcp.mss.map_or(0, |mss| mss.0) + tcp.header.map_or(HEADER, |header| header.0);
+    let full = tcp.mss.map_or(0, |mss| mss.0).max(SACK) + tcp.header.map_or(HEADER, |header| header.0);
     if full > 65_535 {
         let at = if tcp.mss.is_some() { at("mss") } else { at("header") };
         return Err(Error::given(at, format_args!("a packet of {full} B with its header"), "at most 65535 B"));

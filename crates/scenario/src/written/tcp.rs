@@ -25,7 +25,7 @@ pub struct Tcp {
     /// Payload of a full segment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mss: Option<Bytes>,
-    /// Added to every packet; an ACK is a header.
+    /// Added to every packet; an ACK is a header, and a SACK option if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<Bytes>,
     /// Receive window: full segments or bytes of payload.
