@@ -126,6 +126,23 @@ fn a_link_that_keeps_its_packets_does_what_one_with_foretold_departures_does() {
 }
 
 #[test]
+fn a_full_lane_loses_what_a_full_link_loses() {
+    let drop_tail = || AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
+    for (access, limit) in [(RATE, 1), (RATE, 20), (RATE / 2, 20)] {
+        let run = |measure: Measure| {
+            let mut config = config(drop_tail(), Limit::Packets(100), 1, TcpParams::rfc());
+            let lane = link("lane", ms(1), drop_tail(), Limit::Packets(limit));
+            config.links[2] = LinkConfig { rate: Rate::from_bps(access), measure, ..lane };
+            let mut world = World::new(config).unwrap();
+            (world.finish().unwrap().dropped, world.fingerprint())
+        };
+        let (lost, fingerprint) = run(Measure::All);
+        assert!(lost > 10, "{lost} packets lost");
+        assert_eq!(run(Measure::Counts), (lost, fingerprint), "{access} bit/s, {limit} packets");
+    }
+}
+
+#[test]
 fn every_algorithm_balances_on_a_link_with_tcp_and_its_waits_agree_with_its_queue() {
     for entry in sojourn_aqm::REGISTRY.iter().filter(|entry| entry.name != "external") {
         let at = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1500, limit_packets: 100 };
