@@ -1,0 +1,50 @@
+"""House style that can be counted: see STYLE.md, "Shape"."""
+
+from collections.abc import Iterator
+
+from source_tree import Function, allowed, python_functions, rust_functions, sources, text
+
+FUNCTION_LINES = 70
+FILE_LINES = 500
+PARAMETERS = 5
+
+
+def functions() -> Iterator[Function]:
+    for path in sources(".rs"):
+        yield from rust_functions(path)
+    for path in sources(".py"):
+        yield from python_functions(path)
+
+
+def test_the_parser_sees_what_is_there() -> None:
+    found = {(each.path.name, each.name): each for each in functions()}
+    here = found["test_style.py", "functions"]
+    assert (here.line, here.length, here.parameters) == (12, 5, 0)
+    assert len(found) > 1500
+
+
+def test_no_function_is_longer_than_seventy_lines() -> None:
+    long = [
+        f"{each.path}:{each.line}: {each.name} has {each.length} lines"
+        for each in functions()
+        if each.length > FUNCTION_LINES and not allowed("long functions", each.path)
+    ]
+    assert not long, "\n".join(long)
+
+
+def test_no_file_is_longer_than_five_hundred_lines() -> None:
+    long = [
+        f"{path} has {lines} lines"
+        for path in [*sources(".rs"), *sources(".py")]
+        if (lines := len(text(path).splitlines())) > FILE_LINES and not allowed("long files", path)
+    ]
+    assert not long, "\n".join(long)
+
+
+def test_no_function_takes_more_than_five_parameters() -> None:
+    many = [
+        f"{each.path}:{each.line}: {each.name} takes {each.parameters}"
+        for each in functions()
+        if each.parameters > PARAMETERS and not each.exempt and not allowed("many parameters", each.path)
+    ]
+    assert not many, "\n".join(many)

@@ -1,0 +1,122 @@
+"""The words of the field: what we used to call otherwise does not come back.
+
+ARCHITECTURE.md, "Old words", says which word took the place of which. Only that section may contain the old ones.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from source_tree import ROOT, allowed, files, text
+
+HISTORY = re.compile(r"<!-- old words: begin -->.*?<!-- old words: end -->", re.DOTALL)
+# Lists the old words, as the history does.
+EXCEPT = {"tests/test_words.py"}
+
+# In prose and as a part of a name: `tail_drops`, `TailDrops` and "tail drops" are the same three words here.
+PHRASES = {
+    "strike|strikes|struck|striking": "signal: drop or mark",
+    "door|doors": "queue controller",
+    "lane|lanes": "access link",
+    "foretell|foretells|foretold|foretelling": "precompute, predict",
+    "habit|habits": "profile, behavior",
+    "crowd|crowds|crowded": "many flows, access queue",
+    "taken (?:is|are)": "expected Y, got X",
+    "given .{1,60}, taken": "expected Y, got X",
+    "under way": "in transit, running; transit_time",
+    "hears?|heard": "observes, receives; ack_listeners",
+    "ways? (?:there|back)|way there and back": "forward path, reverse path",
+    "both ways": "both directions",
+    "swing|swings|swinging|swung": "limit cycle, oscillation",
+    "lenient": "bypass",
+    "judges? (?:of|is|are)|its judges": "reference simulator",
+    "what is told|is told": "receives",
+    "kept queues?|keeps its packets|kept packets": "buffered",
+    "whoever": "say who",
+    "offer again": "offer_with_transit_time",
+    "count in": "count a simultaneous departure",
+    "at once or|by event": "immediate, deferred",
+    "first above(?! time)": "first_above_time",
+    "rate over|by size": "dq_threshold, bytemode",
+}
+
+# Names in code: case matters.
+NAMES = {
+    r"Admission": "QueueController",
+    r"Kept": "Buffered",
+    r"Outlet": "SegmentSink",
+    r"Blind": "NoopObserver",
+    r"Tied": "NeedsTieBreak",
+    r"INSTANT": "TIE_TOLERANCE",
+    r"on_look": "on_inspect",
+    r"(?:fn )?beside\(": "simultaneous departure",
+    r"struct (?:Again|Body|Over|Ways|Way|Look|Congestion)": "see ARCHITECTURE.md, Old words",
+    r"Board": "Scoreboard, or what it holds",
+}
+
+COMPILED = [(re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE), instead) for phrase, instead in PHRASES.items()]
+NAMED = [(re.compile(rf"(?<![\w]){name}(?![\w])"), instead) for name, instead in NAMES.items()]
+
+
+def apart(line: str) -> str:
+    """A line with the words of its names apart: `tail_drops` and `TailDrops` become two words each."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", line).replace("_", " ")
+
+
+def found_in(line: str) -> Iterator[tuple[str, str]]:
+    """The old words of a line, each with what to say."""
+    words = apart(line)
+    aliases = "alias" in line  # files that users wrote earlier stay valid
+    for pattern, instead in COMPILED:
+        if not aliases and (found := pattern.search(words)):
+            yield found.group(), instead
+    for pattern, instead in NAMED:
+        if found := pattern.search(line):
+            yield found.group(), instead
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    whole = text(path)
+    kept = HISTORY.sub(lambda found: "\n" * found.group().count("\n"), whole) if path.name == "ARCHITECTURE.md" else whole
+    return enumerate(kept.splitlines(), start=1)
+
+
+@pytest.mark.parametrize(
+    ("line", "bad"),
+    [
+        ("let strikes = 1;", True),
+        ("fn foretold_cycle()", True),
+        ("struct LaneQueue;", True),
+        ("x.toml:8:8: links.up.rate: given 10, taken is a rate", True),
+        ("a plane of lanes_", True),
+        ("the planet is undermined; an explanation", False),
+        ("indoors, heartily", False),
+        ('#[serde(alias = "by_size")]', False),
+        ("by_size: bool", True),
+        ("first_above_time: Time", False),
+    ],
+)
+def test_the_search_finds_old_words_and_nothing_else(line: str, bad: bool) -> None:
+    assert bool(list(found_in(line))) == bad
+
+
+def test_no_old_word_is_left() -> None:
+    left = [
+        f"{path}:{number}: {word!r}: say {instead!r}"
+        for path in files()
+        if path.as_posix() not in EXCEPT and not allowed("words", path)
+        for number, line in lines(path)
+        for word, instead in found_in(line)
+    ]
+    assert not left, "\n".join(left)
+
+
+def test_no_file_is_named_by_an_old_word() -> None:
+    left = [str(path) for path in files() if not allowed("words", path) and list(found_in(path.as_posix().replace("/", " ")))]
+    assert not left, "\n".join(left)
+
+
+def test_the_history_of_words_is_in_one_place() -> None:
+    assert len(HISTORY.findall((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))) == 1
