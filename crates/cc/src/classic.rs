@@ -1,6 +1,6 @@
 //! Slow start below a threshold, a law above it: the frame of NewReno, CUBIC and their kin.
 
-use crate::{Ack, Congestion, CongestionController, HyStart, Start};
+use crate::{Ack, CongestionController, CongestionEvent, HyStart, Start, Window};
 use sojourn_units::Time;
 
 /// What distinguishes one classic controller from another: growth above the threshold and the cut.
@@ -8,14 +8,14 @@ pub trait WindowLaw {
     /// The window after this acknowledgement in congestion avoidance.
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64;
 
-    /// The new (threshold, window) after congestion with this window in use.
-    fn cut(&mut self, event: &Congestion) -> (f64, f64);
+    /// The window and threshold after congestion.
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window;
 
     /// The new threshold after a timeout with this window in use.
-    fn threshold_after_rto(&mut self, now: Time, window: f64) -> f64;
+    fn ssthresh_after_rto(&mut self, now: Time, window: f64) -> f64;
 
     /// The window that recovery may shrink to where it halves the rate, for this threshold.
-    fn recovery_window(&self, ssthresh: f64) -> f64 {
+    fn min_cwnd(&self, ssthresh: f64) -> f64 {
         ssthresh
     }
 
@@ -34,15 +34,15 @@ pub struct Classic<L> {
     ssthresh: f64,
     /// Ends the first slow start early, where asked for.
     hystart: Option<HyStart>,
-    /// Where windows are whole: what was gained of the next segment.
-    gained: Option<f64>,
+    /// Where windows are whole: what was cwnd_cnt of the next segment.
+    cwnd_cnt: Option<f64>,
     law: L,
 }
 
 impl<L: WindowLaw> Classic<L> {
     /// A controller at the start of a connection.
     pub fn new(start: Start, law: L) -> Self {
-        Classic { cwnd: start.window, ssthresh: start.ssthresh, hystart: None, gained: None, law }
+        Classic { cwnd: start.window, ssthresh: start.ssthresh, hystart: None, cwnd_cnt: None, law }
     }
 
     /// The same controller with another first slow start.
@@ -68,39 +68,41 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.law.observe(ack);
-        if ack.recovering || !ack.window_limited {
+        if ack.in_recovery || !ack.cwnd_limited {
             return;
         }
-        let slow_start = self.cwnd < self.ssthresh || (self.gained.is_some() && self.cwnd <= self.ssthresh);
+        let slow_start = self.cwnd < self.ssthresh || (self.cwnd_cnt.is_some() && self.cwnd <= self.ssthresh);
         if slow_start {
             self.slow_start(ack);
-            self.gained = self.gained.map(|_| 0.0);
+            self.cwnd_cnt = self.cwnd_cnt.map(|_| 0.0);
             return;
         }
         let grown = self.law.grow(self.cwnd, ack);
-        let Some(gained) = &mut self.gained else {
+        let Some(cwnd_cnt) = &mut self.cwnd_cnt else {
             self.cwnd = grown;
             return;
         };
-        *gained += grown - self.cwnd;
-        let whole = libm::floor(*gained + ROUNDING);
-        *gained -= whole;
+        *cwnd_cnt += grown - self.cwnd;
+        let whole = libm::floor(*cwnd_cnt + ROUNDING);
+        *cwnd_cnt -= whole;
         self.cwnd += whole;
     }
 
-    fn on_congestion(&mut self, event: &Congestion) {
+    fn on_congestion(&mut self, event: &CongestionEvent) {
         self.hystart = None;
-        (self.ssthresh, self.cwnd) = self.law.cut(event);
-        if self.gained.is_some() {
-            (self.ssthresh, self.cwnd, self.gained) = (libm::floor(self.ssthresh), libm::floor(self.cwnd).max(1.0), Some(0.0));
+        let mut window = self.law.on_reduction(event);
+        if let Some(cwnd_cnt) = &mut self.cwnd_cnt {
+            *cwnd_cnt = 0.0;
+            window = Window { cwnd: libm::floor(window.cwnd).max(1.0), ssthresh: libm::floor(window.ssthresh) };
         }
+        (self.cwnd, self.ssthresh) = (window.cwnd, window.ssthresh);
     }
 
     fn on_rto(&mut self, now: Time, window: f64) {
         self.hystart = None;
-        self.ssthresh = self.law.threshold_after_rto(now, window);
+        self.ssthresh = self.law.ssthresh_after_rto(now, window);
         self.cwnd = 1.0;
-        self.gained = self.gained.map(|_| 0.0);
+        self.cwnd_cnt = self.cwnd_cnt.map(|_| 0.0);
     }
 
     #[inline]
@@ -116,11 +118,11 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
         self.ssthresh
     }
 
-    fn recovery_window(&self) -> f64 {
-        self.law.recovery_window(self.ssthresh)
+    fn min_cwnd(&self) -> f64 {
+        self.law.min_cwnd(self.ssthresh)
     }
 
-    fn count_whole(&mut self) {
-        self.gained = Some(0.0);
+    fn use_whole_segments(&mut self) {
+        self.cwnd_cnt = Some(0.0);
     }
 }

@@ -21,28 +21,28 @@ pub struct Ack {
     /// Segments in flight before this acknowledgement.
     pub in_flight: f64,
     /// Whether the window, and not the application or the receiver, held the sender back.
-    pub window_limited: bool,
+    pub cwnd_limited: bool,
     /// Whether losses are being repaired: samples count, the window must not grow.
-    pub recovering: bool,
+    pub in_recovery: bool,
     /// Whether something sent before the last timeout is not acknowledged yet (Linux's state Loss).
     pub after_timeout: bool,
     /// Segments that it may count for in slow start where bytes are counted (RFC 3465's L); 0 counts acknowledgements.
-    pub byte_limit: f64,
+    pub abc_limit: f64,
     /// The first byte not yet acknowledged, after this acknowledgement.
-    pub una: u64,
+    pub snd_una: u64,
     /// The byte after the last one sent.
-    pub next: u64,
+    pub snd_max: u64,
 }
 
 impl Ack {
     /// Segments by which slow start grows on it (RFC 5681 section 3.1, RFC 3465 section 2.2).
     pub fn slow_start_growth(&self) -> f64 {
-        self.acked.min(if self.byte_limit > 0.0 { self.byte_limit } else { 1.0 })
+        self.acked.min(if self.abc_limit > 0.0 { self.abc_limit } else { 1.0 })
     }
 
     /// Segments that it counts for in congestion avoidance: those acknowledged where bytes are counted, else one.
     pub fn avoidance_count(&self) -> f64 {
-        if self.byte_limit > 0.0 { self.acked } else { 1.0 }
+        if self.abc_limit > 0.0 { self.acked } else { 1.0 }
     }
 }
 
@@ -57,12 +57,12 @@ impl Ack {
         rtt_min: Duration::ZERO,
         one_way_delay: None,
         in_flight: 1.0,
-        window_limited: true,
-        recovering: false,
+        cwnd_limited: true,
+        in_recovery: false,
         after_timeout: false,
-        byte_limit: 0.0,
-        una: 0,
-        next: 0,
+        abc_limit: 0.0,
+        snd_una: 0,
+        snd_max: 0,
     };
 }
 
@@ -75,9 +75,9 @@ pub enum Signal {
     Mark,
 }
 
-/// Congestion, told at most once a window.
+/// Congestion, reported at most once a window of data.
 #[derive(Clone, Copy, Debug)]
-pub struct Congestion {
+pub struct CongestionEvent {
     /// When.
     pub now: Time,
     /// The window in use, in segments: what the endpoint's profile takes for it (cwnd bounded by the
@@ -85,6 +85,15 @@ pub struct Congestion {
     pub window: f64,
     /// What told of it.
     pub signal: Signal,
+}
+
+/// What a controller sets, in segments.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Window {
+    /// The congestion window.
+    pub cwnd: f64,
+    /// The slow-start threshold.
+    pub ssthresh: f64,
 }
 
 /// What a connection begins with.
@@ -98,13 +107,13 @@ pub struct Start {
 
 /// A congestion controller. `clone` copies all state; nothing may panic.
 pub trait CongestionController {
-    /// Data was acknowledged; while `recovering` or not `window_limited` the window must not grow.
+    /// Data was acknowledged; while `in_recovery` or not `cwnd_limited` the window must not grow.
     fn on_ack(&mut self, ack: &Ack);
 
     /// Congestion was signaled.
-    fn on_congestion(&mut self, event: &Congestion);
+    fn on_congestion(&mut self, event: &CongestionEvent);
 
-    /// The retransmission timer expired; `window` as in [`Congestion`].
+    /// The retransmission timer expired; `window` as in [`CongestionEvent`].
     fn on_rto(&mut self, now: Time, window: f64);
 
     /// The window in segments; the endpoint sends whole segments within it.
@@ -122,7 +131,7 @@ pub trait CongestionController {
     }
 
     /// The window that recovery may shrink to where it halves the rate instead of the window (Linux 2.6's `min_cwnd`).
-    fn recovery_window(&self) -> f64 {
+    fn min_cwnd(&self) -> f64 {
         self.cwnd()
     }
 
@@ -132,5 +141,5 @@ pub trait CongestionController {
     }
 
     /// From now on the window is a whole number of segments, as in Linux; laws that are whole anyway do nothing.
-    fn count_whole(&mut self) {}
+    fn use_whole_segments(&mut self) {}
 }

@@ -38,8 +38,8 @@ impl Default for HyStart {
 impl HyStart {
     /// Segments to add to the window for this acknowledgement.
     pub fn growth(&mut self, ack: &Ack) -> f64 {
-        if ack.una > self.end {
-            self.next_round(ack.next);
+        if ack.snd_una > self.end {
+            self.next_round(ack.snd_max);
         }
         if let Some(rtt) = ack.rtt {
             self.now = self.now.min(rtt);
@@ -93,7 +93,7 @@ mod tests {
             (0..10)
                 .map(|_| {
                     una += 1;
-                    hystart.growth(&Ack { rtt: Some(Duration::from_millis(*rtt)), una, next, ..Ack::ONE })
+                    hystart.growth(&Ack { rtt: Some(Duration::from_millis(*rtt)), snd_una: una, snd_max: next, ..Ack::ONE })
                 })
                 .sum()
         };

@@ -15,8 +15,8 @@ mod hystart;
 mod registry;
 
 pub use classic::{Classic, WindowLaw};
-pub use controller::{Ack, Congestion, CongestionController, Signal, Start};
-pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, Source, Window};
+pub use controller::{Ack, CongestionController, CongestionEvent, Signal, Start, Window};
+pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, Source};
 pub use hystart::HyStart;
 pub use registry::{AnyController, CcConfig, Entry, REGISTRY};
 pub use sojourn_units::ParamError;

@@ -2,7 +2,7 @@
 
 extern crate alloc;
 use crate::algorithms::*;
-use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, ParamError, Source, Start};
+use crate::{Ack, Classic, CongestionController, CongestionEvent, DelayBased, ParamError, Source, Start};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
@@ -51,7 +51,7 @@ macro_rules! registry {
 
             /// What the receiver of `mss` bytes a segment runs, or which parameter is out of range; `None` if its window is
             /// that of its buffer alone.
-            pub fn at_receiver(&self, start: Start, mss: u32) -> Result<Option<rledbat::Receiver>, ParamError> {
+            pub fn build_receiver(&self, start: Start, mss: u32) -> Result<Option<rledbat::Receiver>, ParamError> {
                 match self {
                     CcConfig::RLedbat(params) => params.receiver(start, mss).map(Some),
                     _ => Ok(None),
@@ -73,7 +73,7 @@ macro_rules! registry {
             fn on_ack(&mut self, ack: &Ack) {
                 match self { $(AnyController::$variant(c) => c.on_ack(ack),)* }
             }
-            fn on_congestion(&mut self, event: &Congestion) {
+            fn on_congestion(&mut self, event: &CongestionEvent) {
                 match self { $(AnyController::$variant(c) => c.on_congestion(event),)* }
             }
             fn on_rto(&mut self, now: Time, window: f64) {
@@ -92,14 +92,14 @@ macro_rules! registry {
             fn delay_source(&self) -> Option<Source> {
                 match self { $(AnyController::$variant(c) => c.delay_source(),)* }
             }
-            fn recovery_window(&self) -> f64 {
-                match self { $(AnyController::$variant(c) => c.recovery_window(),)* }
+            fn min_cwnd(&self) -> f64 {
+                match self { $(AnyController::$variant(c) => c.min_cwnd(),)* }
             }
             fn memory(&self) -> usize {
                 match self { $(AnyController::$variant(c) => c.memory(),)* }
             }
-            fn count_whole(&mut self) {
-                match self { $(AnyController::$variant(c) => c.count_whole(),)* }
+            fn use_whole_segments(&mut self) {
+                match self { $(AnyController::$variant(c) => c.use_whole_segments(),)* }
             }
         }
     };

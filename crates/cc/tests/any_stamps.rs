@@ -1,7 +1,7 @@
 //! What must hold for every registered controller, whatever delays, stamps and losses it is told of.
 
 use proptest::prelude::*;
-use sojourn_cc::{Ack, AnyController, Congestion, CongestionController, REGISTRY, Signal, Source, Start};
+use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, REGISTRY, Signal, Source, Start};
 use sojourn_units::{Duration, Time};
 
 const START: Start = Start { window: 2.0, ssthresh: 1e9 };
@@ -21,12 +21,12 @@ fn ack(at: u64, number: u64) -> Ack {
         rtt_min: rtt,
         one_way_delay: Some(50_000_000),
         in_flight: 2.0,
-        window_limited: true,
-        recovering: false,
+        cwnd_limited: true,
+        in_recovery: false,
         after_timeout: false,
-        byte_limit: 0.0,
-        una: number + 1,
-        next: number + 3,
+        abc_limit: 0.0,
+        snd_una: number + 1,
+        snd_max: number + 3,
     }
 }
 
@@ -89,14 +89,14 @@ proptest! {
     ) {
         for (name, mut cc) in registered() {
             let (mut now, mut number) = (0, 0);
-            for &(kind, one_way_delay, rtt, gap, segments, window_limited) in &calls {
+            for &(kind, one_way_delay, rtt, gap, segments, cwnd_limited) in &calls {
                 now += gap;
                 number += segments;
                 let (at, window) = (Time::from_nanos(now), cc.cwnd());
                 let srtt = Duration::from_nanos(rtt.unwrap_or(0));
                 match kind {
-                    0 => cc.on_congestion(&Congestion { now: at, window, signal: Signal::Loss }),
-                    1 => cc.on_congestion(&Congestion { now: at, window, signal: Signal::Mark }),
+                    0 => cc.on_congestion(&CongestionEvent { now: at, window, signal: Signal::Loss }),
+                    1 => cc.on_congestion(&CongestionEvent { now: at, window, signal: Signal::Mark }),
                     2 => cc.on_rto(at, window),
                     _ => cc.on_ack(&Ack {
                         now: at,
@@ -106,8 +106,8 @@ proptest! {
                         rtt_min: srtt,
                         one_way_delay,
                         in_flight: window,
-                        window_limited,
-                        recovering: kind == 3,
+                        cwnd_limited,
+                        in_recovery: kind == 3,
                         ..ack(0, number)
                     }),
                 }

@@ -1,6 +1,6 @@
 //! What `docs/tcp.md` says of the profiles is what they are.
 
-use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams, WindowBasis};
+use sojourn_sim::tcp::{Handshake, Recovery, RttHint, SackAlgorithm, TcpParams, WindowBasis};
 use sojourn_units::Duration;
 
 const DOCUMENT: &str = include_str!("../../../docs/tcp.md");
@@ -34,14 +34,20 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         recovery_burst,
         deflate_on_exit,
         ecn_backoff,
-        careful,
-        counted_pipe,
+        avoid_multiple_fast_retransmits,
+        hold_ssthresh_on_repeated_rto,
+        loss_cwnd_floor,
+        ecn_cwnd_floor,
+        ignore_ece_after_timeout,
+        update_recover_after_ecn,
+        limited_transmit_new_data_only,
+        rto_3s_after_lost_syn,
+        immediate_ack_of_duplicates,
+        sack_algorithm,
         growth_needs_limit,
         abc,
         inflight_limit,
         restart_after_idle,
-        strict,
-        rate_halving,
         linux_variation,
         whole_windows,
         reader,
@@ -54,6 +60,11 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         Recovery::Reno => "reno",
         Recovery::NewReno => "newreno",
         Recovery::Sack => "sack",
+    };
+    let sack_algorithm = match sack_algorithm {
+        SackAlgorithm::Rfc6675 => "rfc6675",
+        SackAlgorithm::Ns2Sack1 => "ns2 sack1",
+        SackAlgorithm::RateHalving => "rate halving",
     };
     let handshake = match handshake {
         Handshake::None => "none",
@@ -71,6 +82,7 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         ("window", window.to_string()),
         ("control", control.name().to_string()),
         ("recovery", recovery.to_string()),
+        ("sack_algorithm", sack_algorithm.to_string()),
         ("handshake", handshake.to_string()),
         ("initial_window", initial_window.to_string()),
         ("initial_ssthresh", initial_ssthresh.to_string()),
@@ -91,14 +103,19 @@ fn fields(params: &TcpParams) -> Vec<(&'static str, String)> {
         ("recovery_burst", recovery_burst.to_string()),
         ("deflate_on_exit", flag(deflate_on_exit)),
         ("ecn_backoff", flag(ecn_backoff)),
-        ("careful", flag(careful)),
-        ("counted_pipe", flag(counted_pipe)),
+        ("avoid_multiple_fast_retransmits", flag(avoid_multiple_fast_retransmits)),
+        ("hold_ssthresh_on_repeated_rto", flag(hold_ssthresh_on_repeated_rto)),
+        ("loss_cwnd_floor", flag(loss_cwnd_floor)),
+        ("ecn_cwnd_floor", flag(ecn_cwnd_floor)),
+        ("ignore_ece_after_timeout", flag(ignore_ece_after_timeout)),
+        ("update_recover_after_ecn", flag(update_recover_after_ecn)),
+        ("limited_transmit_new_data_only", flag(limited_transmit_new_data_only)),
+        ("rto_3s_after_lost_syn", flag(rto_3s_after_lost_syn)),
+        ("immediate_ack_of_duplicates", flag(immediate_ack_of_duplicates)),
         ("growth_needs_limit", flag(growth_needs_limit)),
         ("abc", abc.to_string()),
         ("inflight_limit", flag(inflight_limit)),
         ("restart_after_idle", flag(restart_after_idle)),
-        ("strict", flag(strict)),
-        ("rate_halving", flag(rate_halving)),
         ("linux_variation", flag(linux_variation)),
         ("whole_windows", flag(whole_windows)),
         ("reader", reader.map_or("–".to_string(), |rate| rate.to_string())),

@@ -10,7 +10,7 @@ use sojourn_cc::{
     CcConfig,
     algorithms::{cubic, tcp_lp},
 };
-use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
+use sojourn_sim::tcp::{Handshake, Recovery, SackAlgorithm, TcpParams};
 use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
 use sojourn_units::{Duration, Rate, Stream, Time};
 
@@ -133,7 +133,7 @@ impl Crowd {
 
     fn drops(&self, name: &str, seconds: f64) -> Vec<(u32, u64)> {
         let tcp = match agent(name) {
-            linux if linux.rate_halving => linux,
+            linux if linux.sack_algorithm == SackAlgorithm::RateHalving => linux,
             classic => TcpParams {
                 mss: 1000,
                 window: 128,

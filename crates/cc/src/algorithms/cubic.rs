@@ -4,7 +4,7 @@
 //! numbers, its clock of a millisecond and its estimate of delayed acknowledgements, which settles at
 //! 31/16 where every segment is acknowledged and so nearly doubles the growth.
 
-use crate::{Ack, Classic, Congestion, HyStart, ParamError, Start, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, HyStart, ParamError, Start, Window, WindowLaw};
 extern crate alloc;
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
@@ -89,43 +89,49 @@ struct Rfc {
     k: f64,
     /// What Reno would have.
     w_est: f64,
-    /// The window before the last cut.
-    prior: f64,
-    epoch: Option<Time>,
-    /// The last acknowledgement: time in which the window did not hold the sender back doesn't count.
-    last: Time,
+    /// The window before the last reduction.
+    cwnd_prior: f64,
+    /// When the current congestion avoidance stage began; `None` before its first ACK.
+    epoch_start: Option<Time>,
+    /// When the last ACK arrived. Time in which the sender was not limited by cwnd does not count (rfc9438#5.8).
+    last_ack: Time,
 }
 
 impl Rfc {
     fn observe(&mut self, ack: &Ack) {
-        if let Some(epoch) = &mut self.epoch
-            && !ack.window_limited
+        if let Some(epoch_start) = &mut self.epoch_start
+            && !ack.cwnd_limited
         {
-            *epoch += ack.now.since(self.last);
+            *epoch_start += ack.now.since(self.last_ack);
         }
-        self.last = ack.now;
+        self.last_ack = ack.now;
+    }
+
+    /// The cubic at `t` seconds after the start of the epoch (rfc9438#4.2 eq. 1).
+    #[inline]
+    fn w_cubic(&self, t: f64) -> f64 {
+        self.c * (t - self.k) * (t - self.k) * (t - self.k) + self.w_max
     }
 
     fn grow(&mut self, cwnd: f64, ack: &Ack, friendly: bool) -> f64 {
-        let epoch = *self.epoch.get_or_insert_with(|| {
+        let epoch_start = *self.epoch_start.get_or_insert_with(|| {
             self.w_max = self.w_max.max(cwnd);
             self.k = libm::cbrt((self.w_max - cwnd) / self.c);
             self.w_est = cwnd;
             ack.now
         });
-        let t = ack.now.since(epoch).as_secs_f64();
-        let cubic = |t: f64| self.c * (t - self.k) * (t - self.k) * (t - self.k) + self.w_max;
-        let target = cubic(t + ack.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+        let t = ack.now.since(epoch_start).as_secs_f64();
+        let target = self.w_cubic(t + ack.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
         // RFC 9438 section 4.3: as fast as Reno once the window of the last cut is reached again.
-        let alpha = if self.w_est >= self.prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) };
+        let alpha = if self.w_est >= self.cwnd_prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) };
         self.w_est += alpha * ack.acked / cwnd;
-        if friendly && cubic(t) < self.w_est { self.w_est.max(cwnd) } else { cwnd + (target - cwnd) / cwnd * ack.acked }
+        if friendly && self.w_cubic(t) < self.w_est { self.w_est.max(cwnd) } else { cwnd + (target - cwnd) / cwnd * ack.acked }
     }
 
-    fn cut(&mut self, window: f64, converge: bool) -> f64 {
-        self.prior = window;
+    fn reduce(&mut self, window: f64, converge: bool) -> f64 {
+        self.cwnd_prior = window;
         self.w_max = if converge && window < self.w_max { window * (1.0 + self.beta) / 2.0 } else { window };
-        self.epoch = None;
+        self.epoch_start = None;
         window * self.beta
     }
 }
@@ -144,7 +150,7 @@ struct Linux {
     loss_cwnd: u64,
     last_cwnd: u64,
     last_time: u64,
-    origin: u64,
+    origin_point: u64,
     k: u64,
     /// Milliseconds times 8; 0 for none.
     delay_min: u64,
@@ -181,7 +187,7 @@ impl Linux {
             loss_cwnd: 0,
             last_cwnd: 0,
             last_time: 0,
-            origin: 0,
+            origin_point: 0,
             k: 0,
             delay_min: 0,
             epoch_start: 0,
@@ -199,7 +205,7 @@ impl Linux {
 
     /// `bictcp_acked` and `measure_delay`.
     fn observe(&mut self, ack: &Ack) {
-        if ack.recovering || ack.after_timeout || ack.acked == 0.0 {
+        if ack.in_recovery || ack.after_timeout || ack.acked == 0.0 {
             return;
         }
         self.delayed_ack = (self.delayed_ack + ack.acked as u64).saturating_sub(self.delayed_ack >> 4);
@@ -234,12 +240,12 @@ impl Linux {
         self.last_cwnd = cwnd;
         self.last_time = now;
         if self.epoch_start == 0 {
-            self.begin(cwnd, now);
+            self.start_epoch(cwnd, now);
         }
         let t = ((now + (self.delay_min >> 3) - self.epoch_start) << 10) / HZ;
         let offs = t.abs_diff(self.k).min(1 << 17);
         let delta = (self.cube_rtt_scale * offs * offs * offs) >> 40;
-        let target = if t < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta };
+        let target = if t < self.k { self.origin_point.saturating_sub(delta) } else { self.origin_point + delta };
         self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         if self.delay_min > 0 && t >= self.k {
             self.cnt = self.cnt.max(cwnd * HZ * 8 / (10 * MAX_INCREMENT * self.delay_min));
@@ -248,22 +254,22 @@ impl Linux {
             self.cnt = 50;
         }
         if friendly {
-            self.be_friendly(cwnd);
+            self.tcp_friendliness(cwnd);
         }
         self.cnt = ((self.cnt << 4) / self.delayed_ack.max(1)).max(1);
     }
 
-    fn begin(&mut self, cwnd: u64, now: u64) {
+    fn start_epoch(&mut self, cwnd: u64, now: u64) {
         self.epoch_start = now;
         self.ack_cnt = 1;
         self.tcp_cwnd = cwnd;
-        (self.k, self.origin) = match self.last_max_cwnd {
+        (self.k, self.origin_point) = match self.last_max_cwnd {
             max if max <= cwnd => (0, cwnd),
             max => (libm::cbrt((self.cube_factor * (max - cwnd)) as f64) as u64, max),
         };
     }
 
-    fn be_friendly(&mut self, cwnd: u64) {
+    fn tcp_friendliness(&mut self, cwnd: u64) {
         let delta = ((cwnd * self.beta_scale) >> 3).max(1);
         while self.ack_cnt > delta {
             self.ack_cnt -= delta;
@@ -275,7 +281,7 @@ impl Linux {
     }
 
     /// `bictcp_recalc_ssthresh`.
-    fn cut(&mut self, window: f64, converge: bool) -> f64 {
+    fn recalc_ssthresh(&mut self, window: f64, converge: bool) -> f64 {
         let window = window as u64;
         self.epoch_start = 0;
         self.last_max_cwnd = if converge && window < self.last_max_cwnd { window * (1024 + self.beta) / 2048 } else { window };
@@ -301,25 +307,25 @@ impl WindowLaw for Cubic {
         }
     }
 
-    fn cut(&mut self, event: &Congestion) -> (f64, f64) {
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
         let kept = match &mut self.rules {
-            Rules::Rfc(rules) => rules.cut(event.window, self.fast_convergence),
-            Rules::Linux(rules) => rules.cut(event.window, self.fast_convergence),
+            Rules::Rfc(rules) => rules.reduce(event.window, self.fast_convergence),
+            Rules::Linux(rules) => rules.recalc_ssthresh(event.window, self.fast_convergence),
         };
         // RFC 9438 section 4.6: at least two segments.
-        (kept.max(2.0), kept.max(2.0))
+        Window { cwnd: kept.max(2.0), ssthresh: kept.max(2.0) }
     }
 
-    fn threshold_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
         match &mut self.rules {
             Rules::Rfc(rules) => {
-                let kept = rules.cut(window, self.fast_convergence);
+                let kept = rules.reduce(window, self.fast_convergence);
                 // RFC 9438 section 4.8: the cubic begins anew at the window that slow start reaches.
                 rules.w_max = 0.0;
                 kept.max(2.0)
             }
             Rules::Linux(rules) => {
-                let kept = rules.cut(window, self.fast_convergence);
+                let kept = rules.recalc_ssthresh(window, self.fast_convergence);
                 rules.reset();
                 kept
             }
@@ -334,8 +340,8 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    fn loss(window: f64) -> Congestion {
-        Congestion { now: Time::ZERO, window, signal: Signal::Loss }
+    fn loss(window: f64) -> CongestionEvent {
+        CongestionEvent { now: Time::ZERO, window, signal: Signal::Loss }
     }
 
     /// Round trips of full windows from `from` on; gives the window after each.
@@ -374,9 +380,9 @@ mod tests {
     #[test]
     fn a_second_loss_below_the_first_leaves_room_for_newcomers() {
         let mut law = Rfc { c: 0.4, beta: 0.7, ..Rfc::default() };
-        law.cut(100.0, true);
+        law.reduce(100.0, true);
         assert_eq!(law.w_max, 100.0);
-        law.cut(80.0, true);
+        law.reduce(80.0, true);
         assert_eq!(law.w_max, 68.0);
     }
 
@@ -385,8 +391,8 @@ mod tests {
         let law = Linux::new(819, 41);
         assert_eq!((law.beta_scale, law.cube_rtt_scale, law.cube_factor), (23, 410, 2_681_735_677));
         let mut law = law;
-        assert_eq!(law.cut(100.0, true), 79.0);
-        assert_eq!(law.cut(80.0, true), 63.0);
+        assert_eq!(law.recalc_ssthresh(100.0, true), 79.0);
+        assert_eq!(law.recalc_ssthresh(80.0, true), 63.0);
         assert_eq!(law.last_max_cwnd, 71);
     }
 

@@ -3,7 +3,7 @@
 //! transport protocol, Computer Networks 57, 2013).
 
 use super::ledbat::target;
-use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
 use sojourn_units::{Duration, Time};
 
 /// Parameters of the law.
@@ -53,7 +53,7 @@ pub struct Fledbat {
 impl DelayLaw for Fledbat {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
         let Some(sample) = sample else { return };
-        if ack.recovering || !ack.window_limited || ack.acked <= 0.0 {
+        if ack.in_recovery || !ack.cwnd_limited || ack.acked <= 0.0 {
             return;
         }
         let above = (sample.queuing / self.target - 1.0).max(0.0);
@@ -62,7 +62,7 @@ impl DelayLaw for Fledbat {
         window.cwnd = (window.cwnd + step * ack.acked).max(LEAST);
     }
 
-    fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         window.ssthresh = (event.window / 2.0).max(LEAST);
         window.cwnd = window.ssthresh;
     }
@@ -85,7 +85,7 @@ mod tests {
             let mut cc =
                 Params { delay: EstimatorParams { filter: 1, ..EstimatorParams::default() }, ..Params::default() }.build(start).unwrap();
             let ack = |ms: i64| Ack { one_way_delay: Some(ms * 1_000_000), in_flight: window, ..Ack::ONE };
-            cc.on_ack(&Ack { window_limited: false, ..ack(0) });
+            cc.on_ack(&Ack { cwnd_limited: false, ..ack(0) });
             (0..window as u64).for_each(|_| cc.on_ack(&ack(50)));
             assert!((cc.cwnd() - window - 1.0).abs() < 0.05, "{}", cc.cwnd());
             let before = cc.cwnd();

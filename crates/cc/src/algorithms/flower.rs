@@ -7,7 +7,7 @@
 pub mod plus;
 
 extern crate alloc;
-use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
 use alloc::vec::Vec;
 use sojourn_fuzzy::Partition;
 use sojourn_units::{Duration, Time};
@@ -218,7 +218,7 @@ impl Flower {
     /// Doubles the window in the first slow start.
     #[inline]
     fn start_slowly(&self, window: &mut Window, ack: &Ack) {
-        if !self.fuzzy && ack.window_limited && !ack.recovering {
+        if !self.fuzzy && ack.cwnd_limited && !ack.in_recovery {
             window.cwnd += ack.acked;
         }
     }
@@ -230,12 +230,12 @@ impl Flower {
         if let Some(sample) = sample {
             self.least = self.least.min(sample.queuing);
         }
-        self.full |= ack.window_limited;
-        if ack.una <= self.mark {
+        self.full |= ack.cwnd_limited;
+        if ack.snd_una <= self.mark {
             return None;
         }
-        self.mark = ack.next;
-        let may_change = core::mem::take(&mut self.full) && !ack.recovering;
+        self.mark = ack.snd_max;
+        let may_change = core::mem::take(&mut self.full) && !ack.in_recovery;
         let queuing = core::mem::replace(&mut self.least, f64::INFINITY);
         if queuing.is_finite() { Some((self.end_of_round(queuing, may_change)?, queuing)) } else { None }
     }
@@ -261,7 +261,7 @@ impl DelayLaw for Flower {
         }
     }
 
-    fn on_congestion(&mut self, window: &mut Window, _event: &Congestion) {
+    fn on_congestion(&mut self, window: &mut Window, _event: &CongestionEvent) {
         self.fuzzy = true;
         *window = Window { cwnd: 1.0, ssthresh: 1.0 };
     }

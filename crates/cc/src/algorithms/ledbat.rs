@@ -1,7 +1,7 @@
 //! LEDBAT: a window that settles where packets wait for the target, no longer (RFC 6817), and the integer form of
 //! the ns-2 module by Rossi, Testa, Valenti and others, which the figures of the papers on it were made with.
 
-use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
 use sojourn_units::{Duration, Time};
 
 /// Which rules.
@@ -92,7 +92,7 @@ impl DelayLaw for Ledbat {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
         let Some(sample) = sample else { return };
-        if ack.recovering || !ack.window_limited || ack.acked <= 0.0 {
+        if ack.in_recovery || !ack.cwnd_limited || ack.acked <= 0.0 {
             return;
         }
         match self.variant {
@@ -101,7 +101,7 @@ impl DelayLaw for Ledbat {
         }
     }
 
-    fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         self.counter = 0.0;
         window.ssthresh = match self.variant {
             Variant::Rfc6817 => window.cwnd.min((event.window / 2.0).max(2.0)),
@@ -128,9 +128,9 @@ mod tests {
 
     fn at(cwnd: f64, variant: Variant) -> DelayBased<Ledbat> {
         let mut cc = Params { variant, ..Params::default() }.build(Start { window: cwnd, ssthresh: 1e9 }).unwrap();
-        cc.on_ack(&Ack { window_limited: false, ..ack(0, cwnd) });
+        cc.on_ack(&Ack { cwnd_limited: false, ..ack(0, cwnd) });
         // Four delays, so that the least of them is the one that the test means.
-        (0..4).for_each(|_| cc.on_ack(&Ack { window_limited: false, ..ack(50, cwnd) }));
+        (0..4).for_each(|_| cc.on_ack(&Ack { cwnd_limited: false, ..ack(50, cwnd) }));
         cc
     }
 
@@ -161,7 +161,7 @@ mod tests {
     fn a_loss_halves_and_a_timeout_leaves_one_segment() {
         for (variant, window, kept) in [(Variant::Rfc6817, 21.0, 10.5), (Variant::Ns2, 21.0, 10.0), (Variant::Rfc6817, 3.0, 2.0)] {
             let mut cc = at(window, variant);
-            cc.on_congestion(&Congestion { now: Time::ZERO, window, signal: Signal::Loss });
+            cc.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: Signal::Loss });
             assert_eq!(cc.cwnd(), kept);
             cc.on_rto(Time::ZERO, window);
             assert_eq!(cc.cwnd(), 1.0);

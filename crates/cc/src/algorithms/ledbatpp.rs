@@ -2,7 +2,7 @@
 //! trip, starts slowly on short paths, and steps back now and then so that all see the empty queue.
 
 use super::ledbat::target;
-use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Source, Start, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Source, Start, Window};
 use sojourn_units::{Duration, Time};
 
 /// Parameters of the law.
@@ -116,7 +116,7 @@ impl LedbatPp {
 impl DelayLaw for LedbatPp {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
         let Some(sample) = sample else { return };
-        if ack.recovering || ack.acked <= 0.0 || self.held(window, ack) || !ack.window_limited {
+        if ack.in_recovery || ack.acked <= 0.0 || self.held(window, ack) || !ack.cwnd_limited {
             return;
         }
         if window.cwnd < window.ssthresh {
@@ -131,7 +131,7 @@ impl DelayLaw for LedbatPp {
         window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 
-    fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         window.ssthresh = (event.window / 2.0).max(LEAST);
         window.cwnd = window.ssthresh;
         if self.first {
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_loss_halves_but_leaves_two_segments() {
         let mut cc = Params::default().build(Start { window: 3.0, ssthresh: 1e9 }).unwrap();
-        cc.on_congestion(&Congestion { now: Time::ZERO, window: 3.0, signal: Signal::Loss });
+        cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 3.0, signal: Signal::Loss });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 2.0));
     }
 }

@@ -1,7 +1,7 @@
 //! Reno's window law: one segment more per round trip, half after congestion (RFC 5681 section 3.1).
 //! Reno, NewReno and SACK differ in recovery, which is the endpoint's, not in this.
 
-use crate::{Ack, Classic, Congestion, ParamError, Start, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
 use sojourn_units::Time;
 
 /// Parameters of the law.
@@ -50,18 +50,18 @@ impl WindowLaw for Reno {
         cwnd + self.params.increase * ack.avoidance_count() / cwnd
     }
 
-    fn cut(&mut self, event: &Congestion) -> (f64, f64) {
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
         let whole = |segments: f64| if self.params.whole { libm::floor(segments) } else { segments };
         let kept = whole(whole(event.window) * self.params.decrease);
-        (libm::floor(kept).max(2.0), kept.max(self.params.floor))
+        Window { cwnd: kept.max(self.params.floor), ssthresh: libm::floor(kept).max(2.0) }
     }
 
     /// `tcp_reno_min_cwnd` of Linux 2.6.
-    fn recovery_window(&self, ssthresh: f64) -> f64 {
+    fn min_cwnd(&self, ssthresh: f64) -> f64 {
         libm::floor(ssthresh / 2.0)
     }
 
-    fn threshold_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
         libm::floor(window * 0.5).max(2.0)
     }
 }
@@ -83,9 +83,9 @@ mod tests {
     #[test]
     fn congestion_halves_the_window_and_the_threshold_is_whole_and_at_least_two() {
         let mut reno = Params::default().build(Start { window: 21.5, ssthresh: 100.0 }).unwrap();
-        reno.on_congestion(&Congestion { now: Time::ZERO, window: 21.5, signal: Signal::Loss });
+        reno.on_congestion(&CongestionEvent { now: Time::ZERO, window: 21.5, signal: Signal::Loss });
         assert_eq!((reno.ssthresh(), reno.cwnd()), (10.0, 10.75));
-        reno.on_congestion(&Congestion { now: Time::ZERO, window: 1.5, signal: Signal::Loss });
+        reno.on_congestion(&CongestionEvent { now: Time::ZERO, window: 1.5, signal: Signal::Loss });
         assert_eq!((reno.ssthresh(), reno.cwnd()), (2.0, 1.0));
     }
 
@@ -93,7 +93,7 @@ mod tests {
     fn what_is_kept_is_cut_to_whole_segments_where_asked_for() {
         for (window, kept) in [(21.5, 10.0), (3.9, 1.0), (1.9, 1.0), (8.0, 4.0)] {
             let mut reno = Params { whole: true, ..Params::default() }.build(Start { window, ssthresh: 100.0 }).unwrap();
-            reno.on_congestion(&Congestion { now: Time::ZERO, window, signal: Signal::Mark });
+            reno.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: Signal::Mark });
             assert_eq!(reno.cwnd(), kept);
         }
     }
@@ -101,15 +101,15 @@ mod tests {
     #[test]
     fn in_whole_segments_a_window_of_acknowledgements_adds_one_and_slow_start_takes_in_the_threshold() {
         let mut reno = Params::default().build(Start { window: 4.0, ssthresh: 5.0 }).unwrap();
-        reno.count_whole();
+        reno.use_whole_segments();
         let mut windows = || {
             reno.on_ack(&Ack::ONE);
             reno.cwnd()
         };
         assert_eq!([windows(), windows()], [5.0, 6.0]);
         assert_eq!(std::array::from_fn(|_| windows()), [6.0, 6.0, 6.0, 6.0, 6.0, 7.0]);
-        reno.on_congestion(&Congestion { now: Time::ZERO, window: 7.0, signal: Signal::Loss });
-        assert_eq!((reno.ssthresh(), reno.cwnd(), reno.recovery_window()), (3.0, 3.0, 1.0));
+        reno.on_congestion(&CongestionEvent { now: Time::ZERO, window: 7.0, signal: Signal::Loss });
+        assert_eq!((reno.ssthresh(), reno.cwnd(), reno.min_cwnd()), (3.0, 3.0, 1.0));
     }
 
     #[test]
@@ -121,17 +121,17 @@ mod tests {
 
     #[test]
     fn counting_bytes_makes_up_for_acks_that_stand_for_two_segments() {
-        let grown = |byte_limit: f64, acks: u32, acked: f64| {
+        let grown = |abc_limit: f64, acks: u32, acked: f64| {
             let mut reno = Params::default().build(Start { window: 4.0, ssthresh: 8.0 }).unwrap();
-            (0..acks).for_each(|_| reno.on_ack(&Ack { acked, byte_limit, ..Ack::ONE }));
+            (0..acks).for_each(|_| reno.on_ack(&Ack { acked, abc_limit, ..Ack::ONE }));
             reno.cwnd()
         };
         // Slow start: four segments acknowledged by two ACKs double the window only where bytes count, up to the limit.
         assert_eq!([grown(0.0, 2, 2.0), grown(1.0, 2, 2.0), grown(2.0, 2, 2.0), grown(2.0, 1, 4.0)], [6.0, 6.0, 8.0, 6.0]);
         // Avoidance: a window's worth of segments is one segment more, whatever the ACKs.
-        let avoid = |byte_limit: f64, acks: u32, acked: f64| {
+        let avoid = |abc_limit: f64, acks: u32, acked: f64| {
             let mut reno = Params::default().build(Start { window: 8.0, ssthresh: 8.0 }).unwrap();
-            (0..acks).for_each(|_| reno.on_ack(&Ack { acked, byte_limit, ..Ack::ONE }));
+            (0..acks).for_each(|_| reno.on_ack(&Ack { acked, abc_limit, ..Ack::ONE }));
             reno.cwnd()
         };
         assert!((avoid(2.0, 4, 2.0) - avoid(0.0, 8, 1.0)).abs() < 0.05);

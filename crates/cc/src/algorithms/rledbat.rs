@@ -6,7 +6,7 @@
 //! duplicate acknowledgements are known by their equal window.
 
 use super::{cubic, ledbatpp};
-use crate::{Ack, Classic, Congestion, CongestionController, DelayBased, EstimatorParams, ParamError, Signal, Source, Start};
+use crate::{Ack, Classic, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Source, Start};
 use sojourn_units::{Duration, Time};
 
 /// Parameters of the law.
@@ -142,7 +142,7 @@ impl Receiver {
             return;
         }
         self.patient_until = now + self.srtt;
-        self.law.on_congestion(&Congestion { now, window: self.law.cwnd(), signal: Signal::Loss });
+        self.law.on_congestion(&CongestionEvent { now, window: self.law.cwnd(), signal: Signal::Loss });
     }
 
     fn sample(&mut self, segment: &Segment) {
@@ -165,12 +165,12 @@ impl Receiver {
             rtt_min: rtt,
             one_way_delay: Some(now.as_nanos() as i64 - sent.as_nanos() as i64),
             in_flight: self.law.cwnd(),
-            window_limited: self.limited,
-            recovering: gap,
+            cwnd_limited: self.limited,
+            in_recovery: gap,
             after_timeout: false,
-            byte_limit: 0.0,
-            una: self.highest.0,
-            next: self.edge,
+            abc_limit: 0.0,
+            snd_una: self.highest.0,
+            snd_max: self.edge,
         });
     }
 

@@ -5,7 +5,7 @@
 //! every sign, slow start goes on after one, a sign within the inference phase leaves one segment and begins the phase
 //! anew, and the receiver's clock is estimated from whole milliseconds.
 
-use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
 use sojourn_units::Time;
 
 /// Which rules.
@@ -158,11 +158,11 @@ impl Module {
         let sent = ack.now.as_nanos().saturating_sub(rtt.as_nanos());
         let echo = stamp(sent);
         // ns-2.35 takes no sample where a segment that was sent again is acknowledged.
-        if !(ack.recovering || ack.after_timeout) {
+        if !(ack.in_recovery || ack.after_timeout) {
             self.sample(stamp(sent.saturating_add_signed(delay)), echo);
         }
         self.judge(window, (ack.now.as_nanos() / 1_000_000) as u32, echo);
-        if self.inferring || ack.recovering || !ack.window_limited {
+        if self.inferring || ack.in_recovery || !ack.cwnd_limited {
             return;
         }
         let cwnd = libm::floor(window.cwnd).max(1.0);
@@ -176,7 +176,7 @@ impl Module {
 }
 
 impl DelayLaw for TcpLp {
-    fn recovery_window(&self, window: &Window) -> f64 {
+    fn min_cwnd(&self, window: &Window) -> f64 {
         if self.module.is_some() { libm::floor(window.ssthresh / 2.0) } else { window.cwnd }
     }
 
@@ -189,7 +189,7 @@ impl DelayLaw for TcpLp {
             let smoothed = self.smoothed.map_or(sample.queuing, |old| old + self.params.weight * (sample.queuing - old));
             self.smoothed = Some(smoothed);
             self.most = self.most.max(sample.queuing);
-            if smoothed > self.params.threshold * self.most && !ack.recovering && ack.now >= self.until {
+            if smoothed > self.params.threshold * self.most && !ack.in_recovery && ack.now >= self.until {
                 // The first sign halves, a second right after the inference phase leaves one segment.
                 let again = ack.now < self.until + ack.srtt.mul_f64(self.params.inference) && self.until > Time::ZERO;
                 window.cwnd = if again { 1.0 } else { (window.cwnd / 2.0).max(1.0) };
@@ -198,13 +198,13 @@ impl DelayLaw for TcpLp {
                 return;
             }
         }
-        if ack.recovering || !ack.window_limited || ack.now < self.until {
+        if ack.in_recovery || !ack.cwnd_limited || ack.now < self.until {
             return;
         }
         window.cwnd += if window.cwnd < window.ssthresh { ack.acked.min(1.0) } else { 1.0 / window.cwnd };
     }
 
-    fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         if let Some(module) = &mut self.module {
             module.acked = 0.0;
         }

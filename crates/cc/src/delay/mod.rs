@@ -4,17 +4,8 @@ mod estimator;
 
 pub use estimator::{Estimator, EstimatorParams, Source};
 
-use crate::{Ack, Congestion, CongestionController, Start};
+use crate::{Ack, CongestionController, CongestionEvent, Start, Window};
 use sojourn_units::Time;
-
-/// What a delay law may set.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Window {
-    /// The window in segments.
-    pub cwnd: f64,
-    /// The slow start threshold in segments.
-    pub ssthresh: f64,
-}
 
 /// What one acknowledgement tells of the delay, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -31,10 +22,10 @@ pub trait DelayLaw {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>);
 
     /// Congestion was signaled.
-    fn on_congestion(&mut self, window: &mut Window, event: &Congestion);
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent);
 
     /// The window that recovery may shrink to where it halves the rate.
-    fn recovery_window(&self, window: &Window) -> f64 {
+    fn min_cwnd(&self, window: &Window) -> f64 {
         window.cwnd
     }
 
@@ -69,7 +60,7 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
         self.law.on_ack(&mut self.window, ack, sample);
     }
 
-    fn on_congestion(&mut self, event: &Congestion) {
+    fn on_congestion(&mut self, event: &CongestionEvent) {
         self.law.on_congestion(&mut self.window, event);
     }
 
@@ -90,8 +81,8 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
         self.window.ssthresh
     }
 
-    fn recovery_window(&self) -> f64 {
-        self.law.recovery_window(&self.window)
+    fn min_cwnd(&self) -> f64 {
+        self.law.min_cwnd(&self.window)
     }
 
     fn memory(&self) -> usize {

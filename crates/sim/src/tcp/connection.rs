@@ -1,6 +1,6 @@
 //! A connection's life: opening, what the application hands over, closed windows, and the timer.
 
-use super::params::Handshake;
+use super::params::{Handshake, SackAlgorithm};
 use super::sender::{Action, Call, Outlet, Sender, State};
 use crate::packet::{Packet, flag};
 use sojourn_cc::CongestionController;
@@ -64,7 +64,7 @@ impl Sender {
         if self.syns == 1 || call.params.timestamps {
             self.sample_rtt(call.now.since(ack.stamp), ack.stamp, call);
             self.rtt.end_backoff(call.params);
-        } else if call.params.strict {
+        } else if call.params.rto_3s_after_lost_syn {
             self.rtt.after_lost_syn(call.params);
         }
         self.timed = (0, call.now);
@@ -136,7 +136,7 @@ impl Sender {
         self.inflation = 0;
         self.dupacks = 0;
         let cut_for_mark = self.last == Action::Mark && self.una < self.recover;
-        if cut_for_mark || (call.params.strict && self.after_timeout) {
+        if cut_for_mark || (call.params.hold_ssthresh_on_repeated_rto && self.after_timeout) {
             // Already cut in this window, for a mark or by a timeout before: the threshold stays.
             self.cc.set_cwnd(1.0);
         } else {
@@ -154,12 +154,12 @@ impl Sender {
         self.rtt.back_off(call.params);
         self.stop_timing();
         self.force_timer(call);
-        if call.params.rate_halving {
+        if self.board.is_some() && call.params.sack_algorithm == SackAlgorithm::RateHalving {
             return self.resend_all(call);
         }
         if let Some(board) = &mut self.board {
             board.resent = 0;
-            if call.params.counted_pipe {
+            if call.params.sack_algorithm == SackAlgorithm::Ns2Sack1 {
                 board.clear();
             }
         }

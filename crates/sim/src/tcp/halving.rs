@@ -32,7 +32,7 @@ impl Sender {
         } else if lost && self.state != State::Recovery {
             board.shrinking = self.cc.cwnd() as u64;
             self.enter_recovery(call);
-            let floor = self.cc.recovery_window();
+            let floor = self.cc.min_cwnd();
             self.cc.set_cwnd(floor);
             self.stop_timing();
         }

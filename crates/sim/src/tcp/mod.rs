@@ -11,6 +11,6 @@ mod rto;
 mod sack;
 pub(crate) mod sender;
 
-pub use params::{Handshake, Recovery, RttHint, TcpParams, WindowBasis};
+pub use params::{Handshake, Recovery, RttHint, SackAlgorithm, TcpParams, WindowBasis};
 pub use receiver::{Receiver, SackBlocks, SackPool};
 pub use sender::{Progress, Sender, SenderStats};

@@ -1,4 +1,4 @@
-//! The habits of a TCP stack, as data.
+//! The options of a TCP stack, and the profiles that set them.
 
 use sojourn_cc::CcConfig;
 use sojourn_units::{Duration, Rate};
@@ -10,8 +10,21 @@ pub enum Recovery {
     Reno,
     /// Stays in recovery over partial ACKs (RFC 6582).
     NewReno,
-    /// Selective acknowledgements (RFC 6675; with `ns2` habits the pipe counter of ns-2's Sack1).
+    /// Selective acknowledgments; [`SackAlgorithm`] says which.
     Sack,
+}
+
+/// How a sender with selective acknowledgments finds and repairs losses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SackAlgorithm {
+    /// Pipe and `NextSeg` computed from the scoreboard (rfc6675#4).
+    Rfc6675,
+    /// A counter of segments in flight, as in ns-2's Sack1 agent (`ns-2 tcp-sack1.cc`).
+    Ns2Sack1,
+    /// Forward acknowledgments and rate halving, as in ns-2's TCP-Linux agent: what lies four segments below the highest
+    /// SACKed byte is lost, retransmissions too; in recovery the window shrinks by one segment on every second ACK; a timeout
+    /// keeps the scoreboard (`ns-2 tcp-linux.cc`, `scoreboard1.cc`).
+    RateHalving,
 }
 
 /// How a connection opens.
@@ -60,8 +73,10 @@ pub struct TcpParams {
     pub reader: Option<Rate>,
     /// The congestion controller.
     pub control: CcConfig,
-    /// How losses are repaired.
+    /// How losses are found and repaired.
     pub recovery: Recovery,
+    /// Which SACK recovery is used where `recovery` is [`Recovery::Sack`].
+    pub sack_algorithm: SackAlgorithm,
     /// How connections open.
     pub handshake: Handshake,
     /// Initial window in segments (RFC 5681 section 3.1, RFC 6928).
@@ -102,18 +117,28 @@ pub struct TcpParams {
     pub deflate_on_exit: bool,
     /// A mark at a window of one segment backs the timer off (ns-2's `ecn_backoff_`; RFC 3168 section 6.1.2).
     pub ecn_backoff: bool,
-    /// No second fast retransmit for the window in which the last one happened (RFC 6582 section 3.2 step 1; ns-2's `bugFix_`).
-    pub careful: bool,
-    /// What RFC 5681 and its kin ask and ns-2 does otherwise: the threshold is held when a timeout repeats (RFC 5681
-    /// section 3.1), limited transmit sends new data only and does not count as in flight (section 3.2), a loss leaves
-    /// two segments or more (eq. 4), a mark after a timeout waits for a new window (RFC 3168 section 6.1.2), and an RTO
-    /// after a lost SYN starts from 3 s (RFC 6298 rule 5.7).
-    pub strict: bool,
-    /// SACK: count a pipe up and down as ns-2's Sack1; else compute it from the scoreboard (RFC 6675).
-    pub counted_pipe: bool,
-    /// SACK as ns-2's TCP-Linux has it: what lies four segments below the highest that arrived is lost, also when it was
-    /// sent again; the window in use shrinks by one on every second ACK; a timeout keeps the scoreboard.
-    pub rate_halving: bool,
+    /// At most one fast retransmit for a window of data (rfc6582#3.2 step 1; ns-2 `bugFix_`).
+    pub avoid_multiple_fast_retransmits: bool,
+    /// A timeout of a segment that timed out before leaves ssthresh as it is (rfc5681#3.1).
+    pub hold_ssthresh_on_repeated_rto: bool,
+    /// A loss leaves a window of two segments or more (rfc5681#3.1 eq. 4).
+    pub loss_cwnd_floor: bool,
+    /// An ECN echo leaves a window of one segment or more, and at one segment the sender waits for the RTO
+    /// (rfc3168#6.1.2). Without it any window is halved, and the sender waits when less than a segment is left (ns-2).
+    pub ecn_cwnd_floor: bool,
+    /// After a timeout, ECN echoes for data sent before it are ignored (rfc3168#6.1.2).
+    pub ignore_ece_after_timeout: bool,
+    /// A fast retransmit in a window that was already reduced for ECN sets `recover` to the highest byte sent
+    /// (rfc6582#3.2 step 2). Without it `recover` stays where the ECN reduction set it (ns-2).
+    pub update_recover_after_ecn: bool,
+    /// Limited transmit sends new data only (rfc3042#2). Without it, it sends from snd_nxt, which may be below snd_max
+    /// after a timeout (ns-2).
+    pub limited_transmit_new_data_only: bool,
+    /// After a lost SYN, data starts with an RTO of 3 s (rfc6298#5.7).
+    pub rto_3s_after_lost_syn: bool,
+    /// A receiver with delayed ACKs acknowledges a duplicate segment at once (rfc9293#3.10.7.4). Without it a second copy of
+    /// the last segment is delayed like new data (ns-2).
+    pub immediate_ack_of_duplicates: bool,
     /// In ticks, a fall of the RTT raises its variation by an eighth of what a rise does (Linux's `tcp_rtt_estimator`).
     pub linux_variation: bool,
     /// Windows are whole numbers of segments, as in Linux.
@@ -152,6 +177,7 @@ impl TcpParams {
             reader: None,
             control: CcConfig::Reno(Default::default()),
             recovery: Recovery::NewReno,
+            sack_algorithm: SackAlgorithm::Rfc6675,
             handshake: Handshake::ThreeWay,
             initial_window: 10.0,
             initial_ssthresh: f64::from(1 << 20),
@@ -172,10 +198,15 @@ impl TcpParams {
             recovery_burst: 0,
             deflate_on_exit: true,
             ecn_backoff: true,
-            careful: true,
-            strict: true,
-            counted_pipe: false,
-            rate_halving: false,
+            avoid_multiple_fast_retransmits: true,
+            hold_ssthresh_on_repeated_rto: true,
+            loss_cwnd_floor: true,
+            ecn_cwnd_floor: true,
+            ignore_ece_after_timeout: true,
+            update_recover_after_ecn: true,
+            limited_transmit_new_data_only: true,
+            rto_3s_after_lost_syn: true,
+            immediate_ack_of_duplicates: true,
             linux_variation: false,
             whole_windows: false,
             growth_needs_limit: true,
@@ -207,8 +238,15 @@ impl TcpParams {
             basis: WindowBasis::Cwnd,
             recovery_burst: 2,
             deflate_on_exit: false,
-            strict: false,
-            counted_pipe: true,
+            sack_algorithm: SackAlgorithm::Ns2Sack1,
+            hold_ssthresh_on_repeated_rto: false,
+            loss_cwnd_floor: false,
+            ecn_cwnd_floor: false,
+            ignore_ece_after_timeout: false,
+            update_recover_after_ecn: false,
+            limited_transmit_new_data_only: false,
+            rto_3s_after_lost_syn: false,
+            immediate_ack_of_duplicates: false,
             growth_needs_limit: false,
             restart_after_idle: false,
             ..Self::rfc()
@@ -225,8 +263,7 @@ impl TcpParams {
             tick: Duration::from_millis(1),
             timestamps: true,
             limited_transmit: false,
-            counted_pipe: false,
-            rate_halving: true,
+            sack_algorithm: SackAlgorithm::RateHalving,
             linux_variation: true,
             whole_windows: true,
             growth_needs_limit: true,

@@ -107,7 +107,7 @@ impl Receiver {
     /// A parameter of the controller is out of range.
     pub fn new(params: &TcpParams) -> Result<Self, ParamError> {
         let start = Start { window: params.initial_window, ssthresh: params.initial_ssthresh };
-        let law = params.control.at_receiver(start, params.mss)?.map(Box::new);
+        let law = params.control.build_receiver(start, params.mss)?.map(Box::new);
         Ok(Receiver { law, ..Receiver::default() })
     }
 
@@ -182,7 +182,7 @@ impl Receiver {
         if let Some(delay) = params.delayed_ack {
             let fills = self.next > end || !self.beyond.is_empty();
             // ns-2 takes a second copy of the segment that came last for a new one.
-            let waits = in_order || (!params.strict && end == was);
+            let waits = in_order || (!params.immediate_ack_of_duplicates && end == was);
             if waits && !fills && !fin && self.held < params.ack_every {
                 self.deadline = if self.deadline == Time::NEVER { now + delay } else { self.deadline };
                 self.plan_update(now, params);

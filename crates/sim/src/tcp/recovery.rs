@@ -65,7 +65,7 @@ impl Sender {
         self.dupacks += 1;
         let threshold = call.params.dupack_threshold;
         if self.dupacks == threshold {
-            if self.beyond_recover() || !call.params.careful {
+            if self.beyond_recover() || !call.params.avoid_multiple_fast_retransmits {
                 self.enter_recovery(call);
                 self.resend_first(threshold, call);
             } else if self.last == Action::Mark {
@@ -84,7 +84,7 @@ impl Sender {
     fn repair_after_mark<O>(&mut self, call: &Call<O>) {
         self.last = Action::FastRetransmit;
         self.state = State::Recovery;
-        if call.params.strict {
+        if call.params.update_recover_after_ecn {
             self.recover = self.max;
             self.partial_seen = false;
         }
@@ -126,7 +126,7 @@ impl Sender {
     fn enter_pipe<O: Outlet>(&mut self, board: &mut super::sack::Board, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let cut_for_mark = self.last == Action::Mark;
-        if self.beyond_recover() || !call.params.careful {
+        if self.beyond_recover() || !call.params.avoid_multiple_fast_retransmits {
             self.enter_recovery(call);
         } else if cut_for_mark {
             self.repair_after_mark(call);

@@ -1,13 +1,13 @@
 //! The sending endpoint: what goes out, timers, and the common part of every recovery.
 
 use super::inflight::Inflight;
-use super::params::{Handshake, Recovery, RttHint, TcpParams, WindowBasis};
+use super::params::{Handshake, Recovery, RttHint, SackAlgorithm, TcpParams, WindowBasis};
 use super::receiver::SackBlocks;
 use super::rto::RttEstimator;
 use super::sack::Board;
 use crate::packet::{Packet, flag};
 use crate::stats::Moments;
-use sojourn_cc::{Ack, AnyController, Congestion, CongestionController, Signal, Source, Start};
+use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, Signal, Source, Start};
 use sojourn_units::{Duration, Time};
 
 /// Where a connection stands.
@@ -133,7 +133,7 @@ impl Sender {
         let window = if params.handshake == Handshake::None { params.initial_window } else { 1.0 };
         let mut cc = params.control.build(Start { window, ssthresh: params.initial_ssthresh })?;
         if params.whole_windows {
-            cc.count_whole();
+            cc.use_whole_segments();
         }
         Ok(Sender {
             cc,
@@ -253,9 +253,11 @@ impl Sender {
         }
         match call.params.recovery {
             Recovery::Reno | Recovery::NewReno => self.recover_by_dupacks(ack, echo, call),
-            Recovery::Sack if call.params.rate_halving => self.recover_by_halving(ack, blocks, echo, call),
-            Recovery::Sack if call.params.counted_pipe => self.recover_by_pipe(ack, blocks, echo, call),
-            Recovery::Sack => self.recover_by_board(ack, blocks, echo, call),
+            Recovery::Sack => match call.params.sack_algorithm {
+                SackAlgorithm::Rfc6675 => self.recover_by_board(ack, blocks, echo, call),
+                SackAlgorithm::Ns2Sack1 => self.recover_by_pipe(ack, blocks, echo, call),
+                SackAlgorithm::RateHalving => self.recover_by_halving(ack, blocks, echo, call),
+            },
         }
         if self.closing && self.una >= self.limit {
             self.state = State::Done;
@@ -271,7 +273,7 @@ impl Sender {
 
     /// A congestion mark is echoed: cut once a window (RFC 3168 section 6.1.2).
     fn on_echo<O: Outlet>(&mut self, ack: u64, call: &mut Call<O>) {
-        if ack <= self.recover && self.recover != 0 && (call.params.strict || self.last != Action::Timeout) {
+        if ack <= self.recover && self.recover != 0 && (call.params.ignore_ece_after_timeout || self.last != Action::Timeout) {
             return;
         }
         self.recover = self.max;
@@ -286,9 +288,9 @@ impl Sender {
         }
         let window = self.window_in_use(call.params);
         // ns-2 halves any window and waits with less than a segment; RFC 3168 waits where there is one segment.
-        self.waits = if call.params.strict { self.cc.cwnd() <= 1.0 } else { window < 2.0 };
-        self.cc.on_congestion(&Congestion { now: call.now, window, signal: Signal::Mark });
-        if self.waits && !call.params.strict {
+        self.waits = if call.params.ecn_cwnd_floor { self.cc.cwnd() <= 1.0 } else { window < 2.0 };
+        self.cc.on_congestion(&CongestionEvent { now: call.now, window, signal: Signal::Mark });
+        if self.waits && !call.params.ecn_cwnd_floor {
             self.cc.set_cwnd(window / 2.0);
         }
         self.reduced = true;
@@ -367,18 +369,18 @@ impl Sender {
             rtt_min: self.rtt.min(),
             one_way_delay: (params.timestamps && advances).then(|| ack.peer.as_nanos() as i64 - ack.stamp.as_nanos() as i64),
             in_flight,
-            window_limited: full && !echo,
-            recovering: self.state == State::Recovery,
+            cwnd_limited: full && !echo,
+            in_recovery: self.state == State::Recovery,
             after_timeout,
-            byte_limit: Self::byte_limit(params, after_timeout),
-            una: self.una,
-            next: self.max,
+            abc_limit: Self::abc_limit(params, after_timeout),
+            snd_una: self.una,
+            snd_max: self.max,
         });
     }
 
     /// How many segments an ACK may count for in slow start: after a timeout one, until what was sent before it has
     /// arrived (RFC 3465 section 2.3).
-    fn byte_limit(params: &TcpParams, after_timeout: bool) -> f64 {
+    fn abc_limit(params: &TcpParams, after_timeout: bool) -> f64 {
         if after_timeout { f64::from(params.abc.min(1)) } else { f64::from(params.abc) }
     }
 
@@ -499,7 +501,7 @@ impl Sender {
     pub(super) fn limited_transmit<O: Outlet>(&mut self, call: &mut Call<O>) {
         let mss = u64::from(call.params.mss);
         let allowed = (self.cc.cwnd() + f64::from(self.dupacks)) * mss as f64;
-        if self.waits || (call.params.strict && self.next < self.max) {
+        if self.waits || (call.params.limited_transmit_new_data_only && self.next < self.max) {
             return;
         }
         let length = mss.min(self.limit.saturating_sub(self.next));
@@ -519,8 +521,8 @@ impl Sender {
         self.state = State::Recovery;
         self.partial_seen = false;
         let window = self.window_in_use(call.params);
-        self.cc.on_congestion(&Congestion { now: call.now, window, signal: Signal::Loss });
-        if call.params.strict {
+        self.cc.on_congestion(&CongestionEvent { now: call.now, window, signal: Signal::Loss });
+        if call.params.loss_cwnd_floor {
             self.cc.set_cwnd(self.cc.cwnd().max(2.0));
         }
         self.limited = 0;

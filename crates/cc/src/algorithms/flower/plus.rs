@@ -8,7 +8,7 @@
 //! - Now and then the window steps back, as LEDBAT++ does, so that all flows see the empty queue.
 
 use super::{Answer, Flower, Params as FlowerParams};
-use crate::{Ack, Congestion, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
 use sojourn_units::{Duration, Time};
 
 /// Parameters of the law.
@@ -98,7 +98,7 @@ impl FlowerPlus {
                 self.pause = Pause::Holding(ack.now, ack.now + self.srtt * 2);
             }
             Pause::Holding(since, until) if ack.now >= until => self.pause = Pause::Growing(since),
-            Pause::Growing(_) if ack.window_limited && !ack.recovering => {
+            Pause::Growing(_) if ack.cwnd_limited && !ack.in_recovery => {
                 window.cwnd += ack.acked;
                 if window.cwnd >= window.ssthresh {
                     window.cwnd = window.ssthresh;
@@ -116,7 +116,7 @@ impl DelayLaw for FlowerPlus {
         self.srtt = ack.srtt;
         let stepping = self.flower.fuzzy && self.stepping_back(window, ack);
         // While stepping back the law learns, but leaves the window.
-        let seen = Ack { recovering: ack.recovering || stepping, ..*ack };
+        let seen = Ack { in_recovery: ack.in_recovery || stepping, ..*ack };
         self.flower.start_slowly(window, &seen);
         if let Some((answer, queuing)) = self.flower.observe(&seen, sample) {
             window.cwnd += step(window.cwnd, answer, queuing / self.flower.target - 1.0);
@@ -128,7 +128,7 @@ impl DelayLaw for FlowerPlus {
         }
     }
 
-    fn on_congestion(&mut self, window: &mut Window, event: &Congestion) {
+    fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         let chance = self.lost.is_none_or(|then| event.now.since(then) > self.srtt * SOON);
         self.lost = Some(event.now);
         let cwnd = if chance { (event.window / 2.0).max(LEAST) } else { LEAST };
@@ -151,8 +151,8 @@ mod tests {
 
     const START: Start = Start { window: 2.0, ssthresh: 1e9 };
 
-    fn loss(at: u64, window: f64) -> Congestion {
-        Congestion { now: Time::ZERO + Duration::from_millis(at), window, signal: Signal::Loss }
+    fn loss(at: u64, window: f64) -> CongestionEvent {
+        CongestionEvent { now: Time::ZERO + Duration::from_millis(at), window, signal: Signal::Loss }
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
             for _ in 0..window {
                 una += 1;
                 let srtt = Duration::from_millis(100);
-                cc.on_ack(&Ack { now, srtt, rtt: Some(srtt), one_way_delay: Some(delay), una, next: una + window, ..Ack::ONE });
+                cc.on_ack(&Ack { now, srtt, rtt: Some(srtt), one_way_delay: Some(delay), snd_una: una, snd_max: una + window, ..Ack::ONE });
             }
             least += u64::from(cc.cwnd() <= LEAST);
         }
@@ -210,9 +210,9 @@ mod tests {
                         one_way_delay: delay,
                         rtt: Some(rtt),
                         srtt: rtt,
-                        window_limited: limited,
-                        una: i + 1,
-                        next: i + 2,
+                        cwnd_limited: limited,
+                        snd_una: i + 1,
+                        snd_max: i + 2,
                         ..Ack::ONE
                     }),
                 }

@@ -107,11 +107,11 @@ fn the_error_above_the_target_is_measured_by_the_peak_and_whole_where_none_is_kn
 fn losses_and_marks_leave_one_segment_and_end_slow_start() {
     for signal in [Signal::Loss, Signal::Mark] {
         let mut cc = Params::default().build(START).unwrap();
-        (1..100).for_each(|i| cc.on_ack(&Ack { una: i, next: i + 10, one_way_delay: Some(0), ..Ack::ONE }));
+        (1..100).for_each(|i| cc.on_ack(&Ack { snd_una: i, snd_max: i + 10, one_way_delay: Some(0), ..Ack::ONE }));
         assert_eq!(cc.cwnd(), 100.0);
-        cc.on_congestion(&Congestion { now: Time::ZERO, window: 100.0, signal });
+        cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 100.0, signal });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, 1.0));
-        cc.on_ack(&Ack { una: 100, next: 101, one_way_delay: Some(0), ..Ack::ONE });
+        cc.on_ack(&Ack { snd_una: 100, snd_max: 101, one_way_delay: Some(0), ..Ack::ONE });
         assert!(cc.cwnd() < 2.5);
     }
 }
@@ -126,21 +126,21 @@ proptest! {
     ) {
         let mut cc = Params::default().build(START).unwrap();
         let mut now = 0;
-        cc.on_congestion(&Congestion { now: Time::ZERO, window: 1.0, signal: Signal::Loss });
+        cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 1.0, signal: Signal::Loss });
         for (i, &(delay, rtt, limited, event, gap)) in acks.iter().enumerate() {
             now += gap;
             let before = cc.cwnd();
             let at = Time::from_nanos(now);
             if event == 0 {
-                cc.on_congestion(&Congestion { now: at, window: before, signal: Signal::Loss });
+                cc.on_congestion(&CongestionEvent { now: at, window: before, signal: Signal::Loss });
             } else {
                 cc.on_ack(&Ack {
                     now: at,
                     one_way_delay: delay,
                     rtt: rtt.map(Duration::from_nanos),
-                    window_limited: limited,
-                    una: i as u64 + 1,
-                    next: i as u64 + 2,
+                    cwnd_limited: limited,
+                    snd_una: i as u64 + 1,
+                    snd_max: i as u64 + 2,
                     ..Ack::ONE
                 });
             }
