@@ -1,6 +1,5 @@
-"""Where the extension module is not built, or `SOJOURN_FAKE` is set, the tests run against a stand-in."""
+"""Fixtures. All tests run against the extension module; without it there is one line that says how to build it."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -10,17 +9,23 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "python"))
 
 
-def _engine_is_built() -> bool:
-    return any((Path(__file__).parent.parent / "python" / "sojourn").glob("_sojourn*.so"))
+def pytest_configure(config: pytest.Config) -> None:
+    """Stops where the extension module is missing: nothing stands in for it."""
+    try:
+        import sojourn._sojourn  # noqa: F401
+    except ImportError as error:
+        raise pytest.UsageError(
+            f"the extension module sojourn._sojourn cannot be imported ({error}): "
+            "build it with `make setup` or `maturin develop --profile quick`"
+        ) from None
 
 
-FAKE = bool(os.environ.get("SOJOURN_FAKE")) or not _engine_is_built()
-if FAKE:
-    import fake_engine
+def pytest_report_header(config: pytest.Config) -> str:
+    """Which engine is tested."""
+    import sojourn._sojourn
 
-    sys.modules["sojourn._sojourn"] = fake_engine
+    return f"engine: {sojourn._sojourn.__file__}"
 
-engine_only = pytest.mark.skipif(FAKE, reason="the stand-in does not say what the engine says")
 
 DUMBBELL = """
 name = "dumbbell"
@@ -49,7 +54,7 @@ traffic = { kind = "bulk" }
 
 @pytest.fixture
 def dumbbell(tmp_path: Path) -> Path:
-    """A small scenario file, and the working directory beside it."""
+    """A small scenario file in a temporary folder."""
     file = tmp_path / "dumbbell.toml"
     file.write_text(DUMBBELL)
     return file
@@ -63,11 +68,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch):
-    """The stand-in engine, for tests that need one that is slow, counted or interrupted."""
-    import fake_engine
-    from sojourn import running, scenario
+def observed(monkeypatch: pytest.MonkeyPatch):
+    """The engine with its runs logged and interruptible, for tests of what the Python side asks of it."""
+    import observed_engine
+    from sojourn import running
 
-    monkeypatch.setattr(running, "_sojourn", fake_engine)
-    monkeypatch.setattr(scenario, "_sojourn", fake_engine)
-    return fake_engine
+    monkeypatch.setattr(running, "_sojourn", observed_engine)
+    return observed_engine

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import sojourn_program
-from conftest import engine_only
 from sojourn import files
 from sojourn.cli import main
 from sojourn.errors import Interrupted
@@ -150,7 +149,6 @@ def test_seeds_and_threads_out_of_range_are_refused(capsys, dumbbell):
         assert option in refused(capsys, "run", str(dumbbell), option, value)
 
 
-@engine_only
 def test_a_changed_scenario_is_refused_without_the_place_of_a_text_that_nobody_wrote(capsys, dumbbell):
     said = refused(capsys, "run", str(dumbbell), "--set", "links.bottleneck.rate=10")
     assert f"{dumbbell} with links.bottleneck.rate=10: links.bottleneck.rate: given 10" in said
@@ -286,7 +284,6 @@ def test_every_command_has_help(capsys, command):
     assert "Usage" in capsys.readouterr().out
 
 
-@engine_only
 @pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.toml")), ids=lambda file: file.name)
 def test_every_example_can_be_run(capsys, file, here):
     if file.name == "sweep.toml":

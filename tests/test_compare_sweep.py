@@ -3,7 +3,6 @@
 import pytest
 
 import sojourn as sj
-from conftest import engine_only
 from sojourn.compare import parse_queues, queued_link
 from sojourn.sweep import read_plan
 
@@ -19,10 +18,10 @@ def test_a_comparison_is_seed_by_seed(dumbbell):
     assert len(found.runs()) == 8
 
 
-def test_the_limit_stays_the_scenarios(fake, dumbbell, monkeypatch):
+def test_the_limit_stays_the_scenarios(observed, dumbbell, monkeypatch):
     seen = []
-    real = fake.run
-    monkeypatch.setattr(fake, "run", lambda text, *rest: seen.append(text) or real(text, *rest))
+    real = observed.run
+    monkeypatch.setattr(observed, "run", lambda text, *rest: seen.append(text) or real(text, *rest))
     sj.compare(dumbbell, {"low": {"aqm": "red", "min": 5}}, seeds=1)
     queue = sj.Scenario.from_toml(seen[0]).get_path("links.bottleneck.queue")
     assert queue == {"limit": "100 packets", "aqm": "red", "min": 5}
@@ -67,7 +66,6 @@ def test_a_sweep_is_the_product_of_its_axes(dumbbell):
     assert (summary["n"] == 2).all()
 
 
-@engine_only
 def test_variants_set_several_fields_at_once(dumbbell, tmp_path):
     file = tmp_path / "sweep.toml"
     file.write_text(
@@ -83,7 +81,6 @@ def test_variants_set_several_fields_at_once(dumbbell, tmp_path):
     assert list(sj.sweep(file).runs["queue"]) == ["tight", "tight", "none", "none"]
 
 
-@engine_only
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -114,13 +111,13 @@ def test_a_cluster_needs_ray(dumbbell, monkeypatch):
         sj.sweep(dumbbell, {"flows.ftp.count": [1]}, cluster=True)
 
 
-def test_a_cluster_runs_everything_once(fake, dumbbell, monkeypatch):
+def test_a_cluster_runs_everything_once(observed, dumbbell, monkeypatch):
     import sys
     from types import SimpleNamespace
 
     ray = SimpleNamespace(
         init=lambda **_: None, get=lambda ref: ref[1], cancel=lambda _: None,
-        remote=lambda f: SimpleNamespace(remote=lambda *args: (args[2], fake.run(*args))),
+        remote=lambda f: SimpleNamespace(remote=lambda *args: (args[2], observed.run(*args))),
         wait=lambda refs, num_returns: (refs[-1:], refs[:-1]),
     )  # fmt: skip
 

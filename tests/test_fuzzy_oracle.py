@@ -12,15 +12,12 @@ import fuzzylite as fl
 import numpy as np
 import pytest
 
-from conftest import engine_only
 from sojourn import _sojourn
 
 RESOLUTION = 1000
 ROUNDING = 1e-10
 TNORMS = {"min": fl.Minimum(), "product": fl.AlgebraicProduct(), "lukasiewicz": fl.BoundedDifference()}
 SNORMS = {"max": fl.Maximum(), "probabilistic-sum": fl.AlgebraicSum(), "bounded-sum": fl.BoundedSum()}
-
-pytestmark = engine_only
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import sojourn as sj
-from conftest import engine_only
 
 PAGE = Path(__file__).parent.parent / "docs" / "measurements.md"
 
@@ -65,7 +64,6 @@ def leaves(tree: dict[str, Any], path: str = "") -> Iterator[str]:
             yield f"{path}{key}"
 
 
-@engine_only
 def test_the_page_defines_every_field_of_a_record_and_no_other() -> None:
     record = sj.run(sj.Scenario.from_toml(SCENARIO)).to_dict()
     record.pop("series", None)
@@ -80,7 +78,6 @@ def test_the_page_defines_every_field_of_a_record_and_no_other() -> None:
     assert set(leaves(record)) == page["The run"]
 
 
-@engine_only
 def test_the_page_defines_every_series_and_its_columns() -> None:
     series = sj.run(sj.Scenario.from_toml(SCENARIO)).series
     kinds = {name.split("/")[0] for name in documented()["Series"]}

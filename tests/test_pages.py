@@ -5,12 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from conftest import engine_only
-
 ROOT = Path(__file__).parent.parent
 
 
-@engine_only
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/from-law-to-packets.md"])
 def test_the_python_of_a_page_runs(page, monkeypatch):

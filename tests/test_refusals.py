@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import sojourn as sj
-from conftest import engine_only
 from sojourn.analysis import Loop, Plant
 
 
@@ -39,19 +38,16 @@ def test_queues_may_be_text_as_on_the_command_line(dumbbell):
     assert list(found.records) == ["droptail", "red(min=5,max=15)"]
 
 
-@engine_only
 def test_an_axis_without_a_list_is_refused(dumbbell):
     with pytest.raises(sj.ScenarioError, match=r'axes\."flows\.ftp\.count": given 5'):
         sj.sweep(dumbbell, {"flows.ftp.count": 5})
 
 
-@engine_only
 def test_plants_of_what_is_no_number_are_refused():
     with pytest.raises(sj.UserError, match="taken are finite numbers"):
         Loop({"aqm": "red"}, Plant.of(3, float("nan"), 0.1)).point()
 
 
-@engine_only
 def test_swings_need_as_many_amplitudes_as_frequencies():
     with pytest.raises(sj.UserError, match="given 2 amplitudes, 1 frequencies"):
         Loop({"aqm": "pi"}, Plant.of(20, 1250.0, 0.1)).describing(np.ones(2), np.ones(1))
