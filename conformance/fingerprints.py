@@ -45,7 +45,10 @@ def runs() -> Iterator[tuple[str, sj.Scenario]]:
     for profile in PROFILES:
         for cc in registered("cc"):
             scenario = sj.load(dumbbell).set("tcp.profile", profile).set("tcp.control", {"cc": cc})
-            yield f"cc {cc} {profile}", scenario.set("tcp.ecn", True).set("links.bottleneck.queue", {"aqm": "red", "ecn": True})
+            yield (
+                f"cc {cc} {profile}",
+                scenario.set("tcp.ecn", True).set("links.bottleneck.queue", {"aqm": "red", "ecn": True}),
+            )
 
 
 def outcome(run: tuple[str, sj.Scenario]) -> tuple[str, dict[str, str]]:

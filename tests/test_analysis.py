@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from ddeint import ddeint
 
-from sojourn import UserError
+from sojourn import ScenarioError, UserError
 from sojourn.analysis import (
     Loop,
     Plant,
@@ -18,15 +18,17 @@ from sojourn.analysis import (
     linear_plant,
     managed,
     margins,
-    plots,
+    predicted_limit_cycle,
+    queue_spectrum,
     response,
-    rests,
+    simulated_limit_cycle,
     stability_map,
     textbook,
 )
 from sojourn.analysis.plant import Flows
 from sojourn.cli import main
 from sojourn.papers.theory import onoff_load
+from sojourn.plots import loops
 from sojourn.scenario import load
 
 SMALL = """
@@ -149,7 +151,7 @@ def test_the_exact_plant_moves_the_queue_as_the_windows_at_rest_say(increase, de
     # q = N sqrt(a / (d p)) - C T, so dq/dp = -N sqrt(a/d) / (2 p^1.5).
     flows = Flows(60, 0.2, increase, decrease)
     plant = Plant((flows,), 3750)
-    point = plant.resting_with(100.0)
+    point = plant.point_at(100.0)
     assert point.window == pytest.approx(math.sqrt(increase / (decrease * point.probability)))
     queue, _ = linear_plant(plant, point, np.array([1e-5]))
     slope = -60 * math.sqrt(increase / decrease) / (2 * point.probability**1.5)
@@ -208,21 +210,21 @@ def test_the_fluid_model_agrees_with_an_adaptive_solver_to_five_digits_where_all
         assert np.max(np.abs(ours[name][5:] - other[:, column])) < 1e-5 * np.max(ours[name])
 
 
-def test_a_loop_without_margin_swings_and_one_with_margin_rests():
+def test_a_loop_without_margin_oscillates_and_one_with_margin_comes_to_rest():
     hot = Loop({"aqm": "fuzzy-red"}, Plant.of(20, 1250.0, 0.2))
     assert not hot.margins().stable
-    cycle = hot.limit_cycle()
+    cycle = simulated_limit_cycle(hot)
     assert cycle is not None
     trace = hot.simulate(200.0)
-    f, power = plots.queue_spectrum(trace["t"], trace["queue"], 100.0)
+    f, power = queue_spectrum(trace["t"], trace["queue"], 100.0)
     assert f[np.argmax(power)] == pytest.approx(cycle.hertz, abs=0.06)
     assert np.ptp(trace["queue"][trace["t"] > 100]) / 2 == pytest.approx(cycle.amplitude, rel=0.1)
     calm = Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.1))
     assert calm.margins().stable
-    assert calm.limit_cycle() is None
+    assert simulated_limit_cycle(calm) is None
 
 
-def test_a_describing_function_falls_to_the_linear_answer_for_small_swings():
+def test_a_describing_function_falls_to_the_linear_answer_for_small_amplitudes():
     loop = Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.1))
     omega = np.array([2.0, 2.0])
     gain, _ = loop.describing(np.array([0.1, 60.0]), omega)
@@ -258,19 +260,19 @@ def test_the_describing_function_of_a_saturation_is_the_textbooks_with_and_witho
     assert mean[0] == pytest.approx(np.mean(answer), rel=2e-3)
 
 
-def test_a_describing_function_foretells_the_limit_cycle_of_a_saturating_law():
+def test_a_describing_function_predicts_the_limit_cycle_of_a_saturating_law():
     # The plant is a low pass: what the describing function leaves out, and the windows' own bend, come to some tenths.
     for loop in (
         Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.25)),
         saturated(20, 0.12),
     ):
         assert not loop.margins().stable
-        foretold, found = loop.foretold_cycle(), loop.limit_cycle()
-        assert foretold is not None
+        predicted, found = predicted_limit_cycle(loop), simulated_limit_cycle(loop)
+        assert predicted is not None
         assert found is not None
-        assert foretold.omega == pytest.approx(found.omega, rel=0.1)
-        assert foretold.amplitude == pytest.approx(found.amplitude, rel=0.25)
-        assert foretold.mean == pytest.approx(found.mean, rel=0.1)
+        assert predicted.omega == pytest.approx(found.omega, rel=0.1)
+        assert predicted.amplitude == pytest.approx(found.amplitude, rel=0.25)
+        assert predicted.mean == pytest.approx(found.mean, rel=0.1)
 
 
 def cpc(flows):
@@ -288,27 +290,28 @@ def test_the_code_of_cpc_has_the_margins_of_its_design():
     assert found.delay == pytest.approx(designed.delay, rel=0.05)
 
 
-def test_half_the_flows_that_cpc_was_designed_for_swing_as_foretold():
+def test_half_the_flows_that_cpc_was_designed_for_oscillate_as_predicted():
     loop = cpc(30)
     assert not loop.margins().stable
-    foretold, found = loop.foretold_cycle(), loop.limit_cycle()
-    assert foretold is not None
+    predicted, found = predicted_limit_cycle(loop), simulated_limit_cycle(loop)
+    assert predicted is not None
     assert found is not None
-    assert foretold.amplitude / math.sqrt(2) == pytest.approx(22, abs=2)  # the deviation in independent fluid code
-    assert (foretold.amplitude, foretold.mean) == (
+    assert predicted.amplitude / math.sqrt(2) == pytest.approx(22, abs=2)  # the deviation in independent fluid code
+    assert (predicted.amplitude, predicted.mean) == (
         pytest.approx(found.amplitude, rel=0.1),
         pytest.approx(found.mean, rel=0.02),
     )
-    assert foretold.omega == pytest.approx(found.omega, rel=0.03)
+    assert predicted.omega == pytest.approx(found.omega, rel=0.03)
 
 
-def test_a_stable_loop_has_no_limit_cycle_foretold_and_one_that_empties_the_queue_is_not_foretold():
-    assert Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.1)).foretold_cycle() is None
+def test_no_limit_cycle_is_predicted_for_a_stable_loop_nor_one_that_empties_the_queue():
+    calm = Loop({"aqm": "pd", "k1": 0.05, "k2": 0.0, "target": 30}, Plant.of(20, 1250.0, 0.1))
+    assert predicted_limit_cycle(calm) is None
     hot = Loop({"aqm": "fuzzy-red"}, Plant.of(20, 1250.0, 0.2))
-    found = hot.limit_cycle()
+    found = simulated_limit_cycle(hot)
     assert found is not None
     assert found.amplitude > found.mean
-    assert hot.foretold_cycle() is None
+    assert predicted_limit_cycle(hot) is None
 
 
 def test_a_stable_loop_comes_to_rest_at_its_point_and_an_upset_dies_out():
@@ -356,8 +359,10 @@ def test_a_map_of_ten_thousand_points_agrees_with_single_margins_and_is_quick():
 
 
 def test_what_cannot_be_analyzed_is_said_in_words():
-    assert "no fluid form" in rests(Loop({"aqm": "blue"}, Plant.of(10, 500, 0.1)))[1]
-    assert rests(Loop({"aqm": "droptail"}, Plant.of(10, 500, 0.1, limit=50)))[1].startswith("no equilibrium")
+    with pytest.raises(ScenarioError, match="no fluid form"):
+        Loop({"aqm": "blue"}, Plant.of(10, 500, 0.1)).point()
+    with pytest.raises(ScenarioError, match="no equilibrium"):
+        Loop({"aqm": "droptail"}, Plant.of(10, 500, 0.1, limit=50)).point()
     said = Loop({"aqm": "led"}, Plant.of(20, 200, 0.06)).cautions()
     assert any("windows of 2.00 packets" in text for text in said)
     with pytest.raises(ValueError, match=r"classes\[0\].delay"):
@@ -415,9 +420,9 @@ def test_analyze_prints_model_and_packets_and_draws(tmp_path, capsys):
     assert "limit cycle by describing function" in capsys.readouterr().out
     assert main(["analyze", str(file), "--set", f"links.up.queue={queue}", "--set", "flows.ftp.count=100"]) == 0
     said = capsys.readouterr().out
-    assert "no margins: they would mean little at windows of" in said
+    assert "no margins: they mean little at windows of" in said
     assert "margins: stable" not in said
-    assert "the measured queue swings most at" in said
+    assert "the measured queue oscillates most at" in said
     assert {p.name for p in (tmp_path / "out").glob("*.png")} >= {
         "trajectory.png",
         "spectrum.png",
@@ -439,6 +444,6 @@ def test_hurst_knows_short_memory_from_long():
 
 def test_plots_are_drawn():
     loop = Loop({"aqm": "pi", "target": 60}, Plant.of(20, 1250, 0.1))
-    for drawn in plots.draw_all(loop).values():
+    for drawn in loops.bode_and_nyquist(loop).values():
         assert len(drawn.axes) >= 1
     assert json.loads(loop.plant.to_json())["capacity"] == 1250

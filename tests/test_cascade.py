@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sojourn.analysis import cascade
 from sojourn.analysis.cascade import Cascade, OperatingPoint, Pid
-from sojourn.analysis.loops import poles_of_closed, rational, response, step
 from sojourn.analysis.margins import margins
+from sojourn.analysis.transfer import poles_of_closed, rational, response, step
 from sojourn.analysis.transient import transient
 from sojourn.cli import main
 from sojourn.errors import UserError

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from sojourn.analysis import Loop, Plant, laws
-from sojourn.analysis.loops import response
 from sojourn.analysis.margins import margins
 from sojourn.analysis.plant import textbook
+from sojourn.analysis.transfer import response
 from sojourn.papers import Verdict, find_paper
 from sojourn.papers import reproduce as run_paper
 from sojourn.papers.figures import draw_figures
@@ -74,6 +74,6 @@ def test_the_papers_approximation_is_near_the_exact_margin_for_many_sources_only
 
 def test_an_empty_queue_is_no_equilibrium_of_table_1():
     plant = Plant.of(10, 200, 0.06)
-    assert plant.resting_with(0.0).probability == pytest.approx(1.39, abs=0.01), "which no law can ask for"
+    assert plant.point_at(0.0).probability == pytest.approx(1.39, abs=0.01), "which no law can ask for"
     point = Loop({"aqm": "led"}, plant).point()
     assert (point.queue, point.probability, point.rtts[0]) == pytest.approx((8.0, 0.5, 0.1), rel=1e-3)

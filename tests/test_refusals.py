@@ -48,6 +48,6 @@ def test_plants_of_what_is_no_number_are_refused():
         Loop({"aqm": "red"}, Plant.of(3, float("nan"), 0.1)).point()
 
 
-def test_swings_need_as_many_amplitudes_as_frequencies():
-    with pytest.raises(sj.UserError, match="given 2 amplitudes, 1 frequencies"):
+def test_describing_functions_need_as_many_amplitudes_as_frequencies():
+    with pytest.raises(sj.UserError, match="got 2 amplitudes, 1 frequencies"):
         Loop({"aqm": "pi"}, Plant.of(20, 1250.0, 0.1)).describing(np.ones(2), np.ones(1))

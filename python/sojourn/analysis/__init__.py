@@ -1,14 +1,16 @@
-"""From a law to its margins: fluid model, linearization of the real code, exact dead time, swings."""
+"""Stability of queue management: the fluid model, the linearized law and flows, margins, limit cycles."""
 
+from sojourn.analysis.feedback_loop import Loop
 from sojourn.analysis.hurst import Hurst, hurst
-from sojourn.analysis.loop import Loop, rests
-from sojourn.analysis.loops import response
+from sojourn.analysis.limit_cycle import LimitCycle, predicted_limit_cycle, simulated_limit_cycle
 from sojourn.analysis.margins import Margins, margins
 from sojourn.analysis.plant import Flows, Managed, Plant, Point, Textbook, linear_plant, managed, textbook
 from sojourn.analysis.region import stability_map
-from sojourn.analysis.swing import LimitCycle
+from sojourn.analysis.spectrum import queue_spectrum
+from sojourn.analysis.transfer import response
 
 __all__ = [
     "Flows", "Hurst", "LimitCycle", "Loop", "Managed", "Margins", "Plant", "Point", "Textbook", "hurst",
-    "linear_plant", "managed", "margins", "response", "rests", "stability_map", "textbook",
+    "linear_plant", "managed", "margins", "predicted_limit_cycle", "queue_spectrum", "response",
+    "simulated_limit_cycle", "stability_map", "textbook",
 ]  # fmt: skip

@@ -15,8 +15,8 @@ import control
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from sojourn.analysis.loops import Response, rational, response
 from sojourn.analysis.margins import margins
+from sojourn.analysis.transfer import Response, rational, response
 from sojourn.errors import UserError
 
 LEAST_WINDOW = 2.0

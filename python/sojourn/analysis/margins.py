@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from sojourn.analysis.loops import Array, Complexes, Response
+from sojourn.analysis.transfer import Array, Complexes, Response
 
 GRID = np.logspace(-6, 5, 22_001)
 FAINT = 1e-3  # a loop this weak is not looked at: a dead time turns it for ever

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import control
@@ -77,13 +77,9 @@ class Plant:
         except ValueError:
             raise UserError(f"plant: given {tree}, taken are finite numbers") from None
 
-    def resting_with(self, packets: float) -> Point:
+    def point_at(self, packets: float) -> Point:
         """Where the flows would rest with so many packets waiting, whatever law that takes."""
         return Point.from_json(_sojourn.point_with(self.to_json(), packets))
-
-    def with_(self, **changes: Any) -> Plant:
-        """Another plant that differs in some fields."""
-        return replace(self, **changes)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""The command that sets the model beside the packets: `analyze`."""
+"""The command that compares the fluid model with a packet simulation: `analyze`."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -27,6 +28,20 @@ def register(app: typer.Typer) -> None:
     app.command()(analyze)
 
 
+@dataclass
+class Analysis:
+    """What the model says of one loop; what it can't say is None, and `notes` say why."""
+
+    loop: Loop
+    point: Point | None = None
+    margins: Margins | None = None
+    predicted: LimitCycle | None = None
+    """By describing function."""
+    simulated: LimitCycle | None = None
+    """By integrating the nonlinear equations."""
+    notes: list[str] | None = None
+
+
 def analyze(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     link: Annotated[str | None, typer.Option("--link", help="The link (default: the slowest that is used).")] = None,
@@ -36,9 +51,8 @@ def analyze(
     change: Set = None,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures.")] = None,
 ) -> None:
-    """Prints a queue law's margins beside what the packets did."""
-    from sojourn.analysis import Loop, managed, rests  # here: python-control takes a second to load
-    from sojourn.analysis.loop import LEAST_WINDOW
+    """Prints a queue law's operating point and margins, and compares them with a packet simulation."""
+    from sojourn.analysis import Loop, managed  # here: python-control takes a second to load
 
     check_folder(out_dir)
     scenario = load_changed(file, change)
@@ -46,27 +60,19 @@ def analyze(
     if chosen.queue.get("aqm") == "external":
         where = f"{file}: links.{chosen.link}.queue"
         raise UserError(f"{where}: a law in Python is analyzed from Python: sojourn.analysis.Loop")
-    loop = Loop(chosen.queue, chosen.plant)
     record = run_scenario(_traced(scenario, chosen.link), seed)
-    point, why = rests(loop)
-    found, swings, reason = _linear(loop) if point else (None, Swings(), "")
-    shown = chosen.queue["aqm"]
-    out.print(f"{scenario.get('name', file.stem)}: {shown} on {chosen.link}, {_plant(chosen)}")
-    out.print(_table(chosen, record, point))
-    said = [why or reason] if why or reason else []
-    if found and point and point.window < LEAST_WINDOW:
-        out.print(f"no margins: they would mean little at windows of {point.window:.2f} packets")
-        found, swings = None, Swings()
-    if found:
-        out.print(f"margins: {found.describe()}")
-        said += _swing_words(found, swings)
-    for caution in said + (loop.cautions(point) if point else list(chosen.plant.notes)):
-        out.print(f"note: {caution}")
+    found = _analyzed(Loop(chosen.queue, chosen.plant))
+    out.print(f"{scenario.get('name', file.stem)}: {chosen.queue['aqm']} on {chosen.link}, {_plant(chosen)}")
+    out.print(_table(chosen, record, found.point))
+    if found.margins:
+        out.print(f"margins: {found.margins.describe()}")
+    for note in found.notes or []:
+        out.print(f"note: {note}")
     peak = _peak(record, chosen.link)
     if peak:
-        out.print(f"the measured queue swings most at {peak:.3g} Hz ({2 * math.pi * peak:.3g} rad/s)")
+        out.print(f"the measured queue oscillates most at {peak:.3g} Hz ({2 * math.pi * peak:.3g} rad/s)")
     if out_dir is not None:
-        say_written(_draw(loop, chosen, record, point, found, swings, out_dir))
+        say_written(_draw(chosen, record, found, out_dir))
 
 
 def _traced(scenario: Scenario, link: str) -> Scenario:
@@ -75,19 +81,42 @@ def _traced(scenario: Scenario, link: str) -> Scenario:
     return traced
 
 
-class Swings(NamedTuple):
-    """The limit cycle as describing functions foretell it, and as the nonlinear equations end in it."""
+def _analyzed(loop: Loop) -> Analysis:
+    """Operating point, margins and limit cycles, as far as the model has them."""
+    from sojourn.analysis import predicted_limit_cycle, simulated_limit_cycle
+    from sojourn.analysis.feedback_loop import LEAST_WINDOW
 
-    foretold: LimitCycle | None = None
-    found: LimitCycle | None = None
-
-
-def _linear(loop: Loop) -> tuple[Margins | None, Swings, str]:
-    """Margins and limit cycles, or why there are none."""
+    found = Analysis(loop, notes=list(loop.plant.notes))
+    notes: list[str] = []
     try:
-        return loop.margins(), Swings(loop.foretold_cycle(), loop.limit_cycle()), ""
+        found.point = loop.point()
+        found.notes = loop.cautions(found.point)
+        if found.point.window < LEAST_WINDOW:
+            notes.append(f"no margins: they mean little at windows of {found.point.window:.2f} packets")
+        else:
+            margins = loop.margins()
+            found.predicted, found.simulated = predicted_limit_cycle(loop), simulated_limit_cycle(loop)
+            found.margins = margins
+            notes += _limit_cycle_notes(margins, found)
     except ScenarioError as error:
-        return None, Swings(), str(error)
+        notes.append(str(error))
+    found.notes = notes + (found.notes or [])
+    return found
+
+
+def _limit_cycle_notes(margins: Margins, found: Analysis) -> list[str]:
+    notes = []
+    for source, cycle in (("by describing function", found.predicted), ("of the nonlinear equations", found.simulated)):
+        if cycle is not None:
+            size = f"amplitude {cycle.amplitude:.3g} packets around a mean of {cycle.mean:.3g}"
+            notes.append(f"limit cycle {source}: {size}, {cycle.hertz:.3g} Hz ({cycle.omega:.3g} rad/s)")
+    if found.simulated is None:
+        return notes if margins.stable else [*notes, "the loop is unstable, but the model finds no regular oscillation"]
+    if margins.stable:
+        notes[-1] += ", from an empty start, although small deviations decay"
+    if found.predicted is None:
+        notes.append("describing functions predict no limit cycle: none balances before it empties the queue")
+    return notes
 
 
 def _plant(chosen: Managed) -> str:
@@ -100,17 +129,18 @@ def _plant(chosen: Managed) -> str:
 
 
 def _table(chosen: Managed, record: Record, point: Point | None) -> Table:
-    """Equilibrium beside the means of the packet simulation."""
-    table = Table(title="the model's rest beside the packets' means", title_justify="left")
+    """The model's operating point and the means of the packet simulation."""
+    table = Table(title="operating point of the model, and means of the packet simulation", title_justify="left")
     for name in ("", "model", "packets"):
         table.add_column(name, justify="left" if not name else "right")
     at = record.value(f'links."{chosen.link}"')
     lost = (at["dropped_total"] + (0 if chosen.plant.drops else at["marked"])) / max(at["arrived"], 1)
+    signal = "dropped (%)" if chosen.plant.drops else "dropped or marked (%)"
     rows: list[tuple[str, float | None, float | None]] = [
         ("queue (packets)", point.queue if point else None, at["queue"]["mean"]),
-        ("its deviation (packets)", None, at["queue"]["sd"]),
+        ("standard deviation of the queue (packets)", None, at["queue"]["sd"]),
         ("utilization (%)", 100 * point.utilization if point else None, 100 * (at["utilization"] or 0.0)),
-        ("struck (%)", 100 * point.probability if point else None, 100 * lost),
+        (signal, 100 * point.probability if point else None, 100 * lost),
         ("round trip (ms)", 1e3 * float(np.mean(point.rtts)) if point else None, _rtt(record)),
         ("window (packets)", point.window if point else None, None),
     ]
@@ -124,54 +154,33 @@ def _rtt(record: Record) -> float | None:
     return float(np.mean(means)) if means else None
 
 
-def _swing_words(found: Margins, swings: Swings) -> list[str]:
-    said = []
-    for source, cycle in (("by describing function", swings.foretold), ("of the nonlinear equations", swings.found)):
-        if cycle is not None:
-            around = f"{cycle.amplitude:.3g} packets to each side of {cycle.mean:.3g}"
-            said.append(f"limit cycle {source}: {around} at {cycle.hertz:.3g} Hz ({cycle.omega:.3g} rad/s)")
-    if swings.found is None:
-        return said if found.stable else [*said, "the model does not swing regularly, though it does not rest either"]
-    if found.stable:
-        said[-1] += ", from an empty start, although small swings die out"
-    if swings.foretold is None:
-        said.append("describing functions foretell no limit cycle: none balances before it empties the queue")
-    return said
-
-
-def _series(record: Record, link: str) -> dict[str, Any]:
-    return record.series[f"queue/{link}"]
-
-
 def _peak(record: Record, link: str) -> float:
-    """Where the spectrum of the queue, times frequency, is highest: which swings carry most."""
-    from sojourn.analysis.plots import queue_spectrum
+    """The frequency in Hz where the queue's spectrum times frequency is highest; 0 where the queue is constant."""
+    from sojourn.analysis import queue_spectrum
 
-    series = _series(record, link)
+    series = record.series[f"queue/{link}"]
     if np.ptp(series["packets"]) == 0:
         return 0.0
     f, power = queue_spectrum(series["t"], series["packets"], float(record["warmup_s"]))
     return float(f[np.argmax(f * power)])
 
 
-def _draw(
-    loop: Loop, chosen: Managed, record: Record, point: Point | None, found: Margins | None, swings: Swings,
-    folder: Path,
-) -> list[Path]:  # fmt: skip
-    from sojourn.analysis import plots
-    from sojourn.plots import save_figure
+def _draw(chosen: Managed, record: Record, found: Analysis, folder: Path) -> list[Path]:
+    from sojourn.analysis import queue_spectrum
+    from sojourn.plots import loops, save_figure
 
-    series, duration = _series(record, chosen.link), float(record["duration_s"])
+    series, duration = record.series[f"queue/{chosen.link}"], float(record["duration_s"])
     written: list[Path] = []
     try:
-        fluid = loop.simulate(duration)
+        fluid = found.loop.simulate(duration)
     except ScenarioError as error:
         out.print(f"note: no trajectory: {error}")
     else:
-        written += save_figure(plots.trajectories(series, fluid, duration), folder, "trajectory")
-    f, power = plots.queue_spectrum(series["t"], series["packets"], float(record["warmup_s"]))
-    written += save_figure(plots.spectrum(f, power, found, swings.foretold, swings.found), folder, "spectrum")
-    if point is not None and found is not None:
-        for name, drawn in plots.draw_all(loop).items():
+        written += save_figure(loops.trajectories(series, fluid, duration), folder, "trajectory")
+    f, power = queue_spectrum(series["t"], series["packets"], float(record["warmup_s"]))
+    figure = loops.spectrum(f, power, found.margins, found.predicted, found.simulated)
+    written += save_figure(figure, folder, "spectrum")
+    if found.margins is not None:
+        for name, drawn in loops.bode_and_nyquist(found.loop).items():
             written += save_figure(drawn, folder, name)
     return written

@@ -40,7 +40,7 @@ def design(
 ) -> None:
     """Designs a controller for flows, rate and round trip, and shows its margins with the dead time."""
     from sojourn.analysis.cascade import OperatingPoint  # here: python-control takes a second to load
-    from sojourn.cli import designs
+    from sojourn.cli import design_output
 
     if not (math.isfinite(target) and target >= 0):
         raise UserError(f"--target: given {target:g}, taken is a number of packets, 0 or more")
@@ -57,13 +57,13 @@ def design(
         f"window {point.window:.4g} packets, probability {point.probability:.4g}"
     )
     if controller is Controller.CPC:
-        designs.cpc(point, target, inner_gain)
+        design_output.cpc(point, target, inner_gain)
     elif controller is Controller.PI:
-        designs.pi(point, target)
+        design_output.pi(point, target)
     elif controller is Controller.RED:
-        designs.red(point)
+        design_output.red(point)
     else:
-        designs.pid(point, margin, crossover)
+        design_output.pid(point, margin, crossover)
 
 
 def packets_a_second(text: str, packet: str) -> float:

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from sojourn import _sojourn
 from sojourn.analysis import cascade
 from sojourn.analysis.cascade import Cascade, OperatingPoint, Pid
-from sojourn.analysis.loop import Loop
-from sojourn.analysis.loops import Response, poles_of_closed, rational, response, step
+from sojourn.analysis.feedback_loop import Loop
 from sojourn.analysis.margins import margins
 from sojourn.analysis.plant import Flows, Plant
+from sojourn.analysis.transfer import Response, poles_of_closed, rational, response, step
 from sojourn.analysis.transient import Transient, transient
 from sojourn.errors import UserError
 from sojourn.papers.expression import Functions, Value

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from sojourn.analysis.loops import response
+from sojourn.analysis.transfer import response
 from sojourn.errors import UserError
 from sojourn.papers.designs import Design, answer, at_end, build, delay_margin, trajectory
 from sojourn.papers.model import Case

@@ -8,8 +8,8 @@ from rich.table import Table
 
 from sojourn.analysis import cascade
 from sojourn.analysis.cascade import OperatingPoint, Pid
-from sojourn.analysis.loops import Response, rational, response
 from sojourn.analysis.margins import Margins, margins
+from sojourn.analysis.transfer import Response, rational, response
 from sojourn.cli.output import out
 from sojourn.errors import UserError
 

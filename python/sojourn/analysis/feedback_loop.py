@@ -1,0 +1,149 @@
+"""The feedback loop of a queue law and its TCP flows: operating point, frequency response, margins, simulation.
+
+The law's part is measured on the code that manages packets, not on a formula that repeats it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn import _sojourn
+from sojourn.analysis.margins import Margins, margins
+from sojourn.analysis.plant import Plant, Point, linear_plant
+from sojourn.errors import UserError
+
+Array = npt.NDArray[np.float64]
+Complexes = npt.NDArray[np.complex128]
+Laws = Mapping[str, Callable[[], Any]]
+
+LEAST_WINDOW = 4.0
+"""Packets. In a smaller window there are too few packets for three duplicate ACKs: losses become timeouts, which the
+square-root model of TCP does not include."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A queue law and the flows that it controls.
+
+    `queue` is the queue table of a scenario (`{"aqm": "red", "min": 5}`), `plant` the flows and their link. `laws` maps
+    the names of laws written in Python to factories, as in `sojourn.run`.
+
+    ```python
+    loop = Loop({"aqm": "pi", "target": 60}, Plant.of(20, 1250.0, 0.1))
+    print(loop.margins().describe())
+    ```
+    """
+
+    queue: dict[str, Any]
+    plant: Plant
+    laws: Laws | None = field(default=None, compare=False)
+
+    def _as_json(self) -> tuple[str, str]:
+        return json.dumps(self.queue), self.plant.to_json()
+
+    @functools.cached_property
+    def _equilibrium(self) -> _sojourn.Resting:
+        return _sojourn.Resting(*self._as_json(), self.laws)
+
+    def simulate(
+        self, duration: float = 60.0, step: float = 1e-3, *, every: int = 10, window: float = 1.0, queue: float = 0.0,
+        probability: float = 0.0, changes: list[dict[str, float]] | None = None,
+    ) -> dict[str, Array]:  # fmt: skip
+        """Integrates the nonlinear equations, with the law called at its interval.
+
+        `duration` and `step` are in seconds; every `every`-th step is returned. `window` (packets), `queue` (packets)
+        and `probability` are the state at the start. `changes` change the number of flows on the way: tables with `at`
+        (s), `class` (its index) and `flows`.
+
+        Returns arrays of one length by name: `t` (s), `queue` (packets), `probability`, `load`, `window0` and so on
+        (packets, one for each class). Raises `ScenarioError` for a queue that has no fluid form.
+        """
+        shortest = min(each.delay for each in self.plant.classes)
+        run = {
+            "duration": duration, "step": min(step, shortest / 3), "every": every, "window": window, "queue": queue,
+            "probability": probability, "changes": changes or [],
+        }  # fmt: skip
+        return _sojourn.fluid(*self._as_json(), json.dumps(run), self.laws)
+
+    def point(self) -> Point:
+        """The operating point: the law asks there for the probability that the flows need to fill the link.
+
+        Raises `ScenarioError` with the numbers where there is none, and for a queue that has no fluid form.
+        """
+        return Point.from_json(self._equilibrium.point())
+
+    def law(self, omega: Array) -> tuple[Complexes, Complexes]:
+        """The law's frequency responses to the queue (per packet) and to the load, measured on its code.
+
+        `omega` is in rad/s; two arrays of its length are returned.
+        """
+        rows = self._equilibrium.response(np.ascontiguousarray(omega, dtype=np.float64))
+        return rows[:, 0] + 1j * rows[:, 1], rows[:, 2] + 1j * rows[:, 3]
+
+    def response(self, omega: Array) -> Complexes:
+        """The frequency response of the open loop at `omega` rad/s, with the sign of negative feedback."""
+        return self._open(self.point(), omega)
+
+    def _open(self, point: Point, omega: Array) -> Complexes:
+        queue, load = linear_plant(self.plant, point, omega)
+        to_queue, to_load = self.law(omega)
+        return np.asarray(-(queue * to_queue + load * to_load), dtype=np.complex128)
+
+    def band(self, point: Point | None = None) -> tuple[float, float]:
+        """Lowest and highest frequency that matter, in rad/s.
+
+        From far below the pole of the windows to half of the law's sampling rate.
+        """
+        point = point or self.point()
+        slow = min(2 / (rtt * point.window) for rtt in point.rtts)
+        high = 50 / min(point.rtts)
+        if point.interval:
+            high = min(high, math.pi / point.interval)
+        return 1e-4 * slow, max(high, 10 * slow)
+
+    def margins(self) -> Margins:
+        """Gain, phase and delay margin at the operating point."""
+        point = self.point()
+        low, high = self.band(point)
+        return margins(lambda w: self._open(point, w), np.geomspace(low, high, 4000))
+
+    def describing(self, amplitude: Array, omega: Array, mean: Array | None = None) -> tuple[Complexes, Array]:
+        """The law's describing function: its response to sinusoidal queues, measured on its code.
+
+        Takes arrays of one length: `amplitude` in packets, `omega` in rad/s, `mean` in packets (default: the queue at
+        the operating point). Returns the first harmonic per packet (complex) and the mean probability. Raises
+        `UserError` where the lengths differ, `ScenarioError` where the loop has no operating point.
+        """
+        middle = np.full(len(amplitude), self.point().queue) if mean is None else mean
+        if not len(middle) == len(amplitude) == len(omega):
+            got = f"{len(amplitude)} amplitudes, {len(omega)} frequencies and {len(middle)} means"
+            raise UserError(f"describing: expected arrays of one length, got {got}")
+        rows = self._equilibrium.describe(list(zip(middle, amplitude, omega, strict=True)))
+        return rows[:, 0] + 1j * rows[:, 1], rows[:, 2]
+
+    def cautions(self, point: Point | None = None) -> list[str]:
+        """What the model does not cover at this operating point, one sentence each, with the numbers."""
+        point = point or self.point()
+        notes = list(self.plant.notes)
+        if point.window < LEAST_WINDOW:
+            notes.append(
+                f"windows of {point.window:.2f} packets: the square-root model of TCP needs about {LEAST_WINDOW:g} or "
+                "more; in smaller ones losses become timeouts, which it does not include"
+            )
+        if point.probability > 0.3:
+            notes.append(f"a probability of {point.probability:.2f}: the model does not include repeated losses")
+        if point.queue <= 0:
+            used = f"{100 * point.utilization:.1f} % of the link is used"
+            notes.append(f"the queue is empty at the operating point ({used}), so it has no part in the loop")
+        if point.interval and point.interval > min(point.rtts):
+            step, least = f"{point.interval * 1e3:.4g} ms", f"{min(point.rtts) * 1e3:.4g} ms"
+            notes.append(f"the law is updated every {step}, which is longer than a round trip of {least}")
+        return notes
