@@ -1,24 +1,24 @@
-//! What an algorithm sees and what it answers.
+//! The interface of an AQM algorithm: what it is told and what it answers.
 
 use crate::{FlowQueuing, Law};
 use sojourn_units::{Bytes, Duration, ParamError, Probability, Rate, Stream, Time};
 
-/// A packet that arrives or leaves, as far as an algorithm may look at it.
+/// What an algorithm may know about a packet that arrives at the queue, waits in it or leaves it.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    /// When it happens.
+pub struct PacketView {
+    /// The time of the arrival or of the departure.
     pub now: Time,
     /// Size on the wire in bytes.
     pub size: u32,
     /// The flow it belongs to.
     pub flow: u32,
-    /// The sender's smoothed RTT in milliseconds if it carries one; 0 means unknown.
+    /// The sender's smoothed RTT in milliseconds if the packet carries it; 0 means unknown.
     pub rtt_hint_ms: u16,
-    /// Whether it carries payload (a pure acknowledgement does not).
+    /// Whether it carries payload (a pure acknowledgment does not).
     pub has_data: bool,
 }
 
-/// The queue at one instant. The packet being sent does not count: it has left the queue (as in
+/// The queue at one instant. The packet that is being sent does not count: it has left the queue (as in
 /// ns-2 and in a Linux qdisc).
 #[derive(Clone, Copy, Debug)]
 pub struct Backlog {
@@ -26,55 +26,67 @@ pub struct Backlog {
     pub packets: u32,
     /// Bytes waiting.
     pub bytes: u64,
-    /// Since when the link has nothing to send; `None` while it is sending.
+    /// The time at which the link became idle; `None` while it is sending.
     pub idle_since: Option<Time>,
 }
 
 impl Backlog {
-    /// The same with one packet more, of `size` bytes.
-    pub fn and(self, size: u32) -> Self {
+    /// This backlog and one more packet of `size` bytes.
+    pub fn with_packet(self, size: u32) -> Self {
         Backlog { packets: self.packets + 1, bytes: self.bytes + u64::from(size), ..self }
     }
 }
 
-/// What to do with a packet. The algorithm decides; [`crate::Admission`] acts.
+/// What to do with an arriving packet. The algorithm decides; [`crate::QueueController`] acts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Let it through.
+pub enum ArrivalVerdict {
+    /// Put it into the queue.
     Pass,
-    /// Signal congestion with it: mark it where ECN is on and the packet can carry a mark, else drop it.
-    Mark,
-    /// Mark it where [`Verdict::Mark`] would, else let it through.
-    MarkOrPass,
-    /// Let it through where [`Verdict::Mark`] would mark it, which is left to its departure; else drop it.
-    PassOrDrop,
-    /// Drop it, whatever it can carry.
+    /// Signal congestion: mark the packet if ECN is on and it can carry a mark, else drop it.
+    Signal,
+    /// Put it into the queue if it can be marked ([`Aqm::on_dequeue`] then decides about the mark), else drop it.
+    DropUnlessMarkable,
+    /// Drop it, even if it can be marked.
     Drop,
-    /// Drop it and the packet that waits at this position (0 is the head), both to signal congestion.
+    /// Signal congestion by dropping two packets: this one and the one that waits at this position (0 is the head).
     DropBoth(u32),
-    /// On arrival only: show the packet that waits at this position to [`Aqm::on_look`], which decides.
-    /// Asks for [`Needs::waiting_packets`].
-    Look(u32),
+    /// Show the packet that waits at this position (0 is the head) to [`Aqm::on_inspect`], which then decides.
+    /// Needs [`Needs::waiting_packets`].
+    Inspect(u32),
 }
 
-/// What a host must supply for an algorithm to work; a host that can't refuses before the run.
+/// What to do with a packet that leaves the queue. The algorithm decides; [`crate::QueueController`] acts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DepartureVerdict {
+    /// Send it.
+    Pass,
+    /// Signal congestion: mark the packet if ECN is on and it can carry a mark, else drop it.
+    Signal,
+    /// Mark the packet if ECN is on and it can carry a mark, and send it in any case.
+    MarkOrPass,
+    /// Drop it, even if it can be marked.
+    Drop,
+}
+
+/// What the host must supply for an algorithm to work. A host that cannot supply it refuses before the run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Needs {
-    /// To see every departure. [`Aqm::on_dequeue`] is called only with this or [`Needs::head_drop`].
+    /// The algorithm sees every departure. [`Aqm::on_dequeue`] is called only with this or [`Needs::head_drop`].
     pub departures: bool,
-    /// Its verdict on departure counts: packets can be dropped or marked at the head, so departures can't be foretold.
+    /// The algorithm's departure verdict counts: it may drop or mark at the head of the queue. The time at which a packet
+    /// departs is then not known when it arrives.
     pub head_drop: bool,
-    /// To look at packets that wait (`CHOKe` draws one): they must be kept.
+    /// The algorithm inspects waiting packets (`CHOKe` draws one): the queue must hold them.
     pub waiting_packets: bool,
-    /// [`Arrival::rtt_hint_ms`].
+    /// [`PacketView::rtt_hint_ms`] is filled.
     pub rtt_hints: bool,
-    /// The number of active flows, told by [`Aqm::on_flows`].
+    /// [`Aqm::on_flows`] is called with the number of active flows.
     pub flow_count: bool,
-    /// A queue for each flow, scheduled as told: the algorithm then sees the backlog of the departing packet's own queue.
+    /// A queue for each flow, scheduled like this. The algorithm then sees the backlog of the departing packet's own queue.
     pub flow_queues: Option<FlowQueuing>,
 }
 
-/// The link an algorithm is put on: what automatic parameters are derived from.
+/// The link that an algorithm serves. Automatic parameters are derived from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     /// Its rate.
@@ -83,12 +95,12 @@ pub struct Link {
     pub delay: Duration,
     /// Mean packet size in bytes, for parameters given in packets.
     pub mean_packet: u32,
-    /// The queue's limit in packets (bytes / mean packet where the limit is in bytes).
+    /// The queue's limit in packets (bytes / mean packet if the limit is in bytes).
     pub limit_packets: u32,
 }
 
 impl Link {
-    /// The mean packet in bytes that an algorithm is to reckon with: `own` where that is given, else the link's.
+    /// The mean packet size in bytes that an algorithm uses: `own` if it is above zero, else the link's.
     ///
     /// # Errors
     /// `own` is above 1 MB; `field` is its name.
@@ -102,48 +114,47 @@ impl Link {
 
 /// An active queue management algorithm.
 ///
-/// `clone` must copy all state: a run can be branched. Nothing here may panic.
+/// `clone` must copy all state, because a run can be branched. No function may panic.
 pub trait Aqm {
-    /// A packet arrives and the queue is as `backlog` says, before it is added.
-    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict;
+    /// A packet arrives; `backlog` is the queue before the packet is added.
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict;
 
-    /// A packet leaves the queue for the link after waiting `sojourn`; `backlog` is what stays behind.
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    /// A packet leaves the queue after a wait of `sojourn`; `backlog` is the queue without it.
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         let _ = (departure, sojourn, backlog, random);
-        Verdict::Pass
+        DepartureVerdict::Pass
     }
 
-    /// The waiting packet that [`Verdict::Look`] asked for, `None` where nobody waits at that position. Another
-    /// [`Verdict::Look`] shows another packet.
-    fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, backlog: &Backlog, random: &mut Stream) -> Verdict {
-        let _ = (arrival, shown, backlog, random);
-        Verdict::Pass
+    /// The waiting packet that [`ArrivalVerdict::Inspect`] asked for, `None` if no packet waits at that position. Another
+    /// [`ArrivalVerdict::Inspect`] shows another packet.
+    fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        let _ = (arrival, waiting, backlog, random);
+        ArrivalVerdict::Pass
     }
 
     /// A packet was lost because the queue was full, whatever the verdict had been.
     fn on_overflow(&mut self) {}
 
-    /// The last verdict was [`Verdict::Mark`] and the packet was dropped: ECN is off, or it can't carry a mark.
+    /// The last verdict was `Signal` and the packet was dropped: ECN is off, or the packet cannot carry a mark.
     fn on_unmarkable(&mut self) {}
 
-    /// From `now` on so many flows are active. Called only with [`Needs::flow_count`], and before anything else that
-    /// happens at that time; until then there are none.
+    /// From `now` on `active` flows are active. Called only with [`Needs::flow_count`], and before anything else that
+    /// happens at that time; until the first call there are none.
     fn on_flows(&mut self, now: Time, active: u32) {
         let _ = (now, active);
     }
 
-    /// The span between calls of [`Aqm::on_update`], `None` for an algorithm without a timer.
-    /// Above zero. The first call comes when [`Aqm::first_update`] says so.
+    /// The time between two calls of [`Aqm::on_update`], above zero; `None` if the algorithm has no timer.
     fn update_interval(&self) -> Option<Duration> {
         None
     }
 
-    /// When the first update is due: one interval after the start unless an algorithm says otherwise.
+    /// The time of the first update; by default one interval after the start.
     fn first_update(&self) -> Time {
         self.update_interval().map_or(Time::NEVER, |interval| Time::ZERO + interval)
     }
 
-    /// The timer.
+    /// The timer expires.
     fn on_update(&mut self, now: Time, backlog: &Backlog) {
         let _ = (now, backlog);
     }
@@ -153,12 +164,12 @@ pub trait Aqm {
         Needs::default()
     }
 
-    /// The present probability of dropping or marking, for traces and averages.
+    /// The present probability of a signal (drop or mark), for traces and averages.
     fn probability(&self) -> Probability {
         Probability::ZERO
     }
 
-    /// The law behind an algorithm that is one, for models that feed it with numbers instead of packets.
+    /// The law inside the algorithm, if there is one: for models that feed it with numbers instead of packets.
     fn law(&mut self) -> Option<&mut dyn Law> {
         None
     }

@@ -5,7 +5,7 @@ use sojourn_units::{Probability, Stream};
 /// Decides about single packets so that the long-run rate follows a probability.
 pub trait Gate {
     /// Whether this packet of `size` bytes is to be dropped or marked.
-    fn strikes(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool;
+    fn signals(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool;
 
     /// Something else dropped a packet (the queue was full).
     fn reset(&mut self) {}
@@ -22,7 +22,7 @@ pub struct Bernoulli;
 
 impl Gate for Bernoulli {
     #[inline]
-    fn strikes(&mut self, p: Probability, _size: u32, random: &mut Stream) -> bool {
+    fn signals(&mut self, p: Probability, _size: u32, random: &mut Stream) -> bool {
         // A draw is made even for p = 0 so that schemes compared on one seed use the same numbers.
         random.unit() < p.get()
     }
@@ -50,7 +50,7 @@ impl Scaled {
 
 impl Gate for Scaled {
     #[inline]
-    fn strikes(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool {
+    fn signals(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool {
         let scale = self.mean_packet.map_or(1.0, |mean| f64::from(size) / mean);
         random.unit() < p.get() * scale
     }
@@ -117,7 +117,7 @@ impl Spread {
 }
 
 impl Gate for Spread {
-    fn strikes(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool {
+    fn signals(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool {
         let struck = random.unit() < self.corrected(p.get(), size);
         match struck || p == Probability::ZERO {
             true => self.reset(),
@@ -151,7 +151,7 @@ mod tests {
 
     fn rate(gate: &mut impl Gate, p: f64, size: u32) -> f64 {
         let mut random = Stream::named(1, "gate");
-        (0..400_000).filter(|_| gate.strikes(Probability::clamped(p), size, &mut random)).count() as f64 / 400_000.0
+        (0..400_000).filter(|_| gate.signals(Probability::clamped(p), size, &mut random)).count() as f64 / 400_000.0
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn nothing_is_counted_while_the_probability_is_zero() {
         let (mut gate, mut random) = (Spread::new(false, None), Stream::named(1, "gate"));
-        (0..1000).for_each(|_| assert!(!gate.strikes(Probability::ZERO, 1000, &mut random)));
+        (0..1000).for_each(|_| assert!(!gate.signals(Probability::ZERO, 1000, &mut random)));
         assert_eq!(gate.corrected(0.01, 1000), 0.01);
     }
 
@@ -196,7 +196,7 @@ mod tests {
     fn a_certain_strike_always_strikes() {
         let mut random = Stream::named(1, "gate");
         for mut gate in [Spread::new(false, None), Spread::new(false, Some(1))] {
-            (0..1000).for_each(|_| assert!(gate.strikes(Probability::ONE, 1, &mut random)));
+            (0..1000).for_each(|_| assert!(gate.signals(Probability::ONE, 1, &mut random)));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Laws: what most papers define, a probability from what was seen over an interval.
 
-use crate::{Aqm, Arrival, Backlog, Gate, Needs, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Gate, Needs, PacketView};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// All that a law may read, gathered over one interval.
@@ -114,23 +114,23 @@ impl<L: Law, G: Gate> Sampled<L, G> {
 
 impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
     #[inline]
-    fn on_enqueue(&mut self, arrival: &Arrival, _backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.arrived_packets += 1;
         self.arrived_bytes += u64::from(arrival.size);
-        match (self.gate.strikes(self.probability, arrival.size, random), self.gate.at_departure()) {
-            (false, _) => Verdict::Pass,
-            (true, false) => Verdict::Mark,
-            (true, true) => Verdict::PassOrDrop,
+        match (self.gate.signals(self.probability, arrival.size, random), self.gate.at_departure()) {
+            (false, _) => ArrivalVerdict::Pass,
+            (true, false) => ArrivalVerdict::Signal,
+            (true, true) => ArrivalVerdict::DropUnlessMarkable,
         }
     }
 
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         self.departed_packets += 1;
         self.departed_bytes += u64::from(departure.size);
         self.waited = self.waited + sojourn;
         self.least_backlog = self.least_backlog.min(backlog.packets);
-        let struck = self.gate.at_departure() && self.gate.strikes(self.probability, departure.size, random);
-        if struck { Verdict::MarkOrPass } else { Verdict::Pass }
+        let signal = self.gate.at_departure() && self.gate.signals(self.probability, departure.size, random);
+        if signal { DepartureVerdict::MarkOrPass } else { DepartureVerdict::Pass }
     }
 
     fn on_overflow(&mut self) {
@@ -201,8 +201,8 @@ mod tests {
         }
     }
 
-    fn packet(size: u32) -> Arrival {
-        Arrival { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true }
+    fn packet(size: u32) -> PacketView {
+        PacketView { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true }
     }
 
     fn backlog(packets: u32) -> Backlog {

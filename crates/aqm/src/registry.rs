@@ -1,7 +1,7 @@
 //! The closed set of algorithms: one line each.
 
 use crate::algorithms::*;
-use crate::{Aqm, Arrival, Backlog, Law, Link, Needs, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Law, Link, Needs, PacketView, ParamError};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Probability, Stream, Time};
 
@@ -88,15 +88,15 @@ macro_rules! registry {
 
         impl Aqm for AnyAqm {
             #[inline]
-            fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+            fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
                 match self { $(AnyAqm::$variant(a) => a.on_enqueue(arrival, backlog, random),)* AnyAqm::Custom(a) => a.on_enqueue(arrival, backlog, random) }
             }
             #[inline]
-            fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> Verdict {
+            fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
                 match self { $(AnyAqm::$variant(a) => a.on_dequeue(departure, sojourn, backlog, random),)* AnyAqm::Custom(a) => a.on_dequeue(departure, sojourn, backlog, random) }
             }
-            fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, backlog: &Backlog, random: &mut Stream) -> Verdict {
-                match self { $(AnyAqm::$variant(a) => a.on_look(arrival, shown, backlog, random),)* AnyAqm::Custom(a) => a.on_look(arrival, shown, backlog, random) }
+            fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+                match self { $(AnyAqm::$variant(a) => a.on_inspect(arrival, waiting, backlog, random),)* AnyAqm::Custom(a) => a.on_inspect(arrival, waiting, backlog, random) }
             }
             fn on_overflow(&mut self) {
                 match self { $(AnyAqm::$variant(a) => a.on_overflow(),)* AnyAqm::Custom(a) => a.on_overflow() }

@@ -1,6 +1,6 @@
 //! Once it has seen some traffic, no algorithm takes memory: not for a packet, not for its timer.
 
-use sojourn_aqm::{Admission, Aqm, Arrival, Backlog, Decision, Limit, Link, REGISTRY};
+use sojourn_aqm::{Aqm, ArrivalDecision, Backlog, Limit, Link, PacketView, QueueController, REGISTRY};
 use sojourn_units::{Duration, Rate, Stream, Time};
 
 fn link() -> Link {
@@ -9,26 +9,26 @@ fn link() -> Link {
 }
 
 /// A queue that swings between empty and full, a packet each millisecond in and one out, and the timer when it is due.
-fn drive(door: &mut Admission, steps: std::ops::Range<u64>) {
-    let mut due = door.aqm.first_update();
+fn drive(controller: &mut QueueController, steps: std::ops::Range<u64>) {
+    let mut due = controller.aqm.first_update();
     for step in steps {
         let now = Time::from_nanos(step * 1_000_000);
         let packets = (60.0 - 60.0 * (step as f64 * 0.003).cos()) as u32;
         let backlog = Backlog { packets, bytes: 1000 * u64::from(packets), idle_since: (packets == 0).then_some(now) };
         while due <= now {
-            door.aqm.on_update(due, &backlog);
-            due = door.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval);
+            controller.aqm.on_update(due, &backlog);
+            due = controller.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval);
         }
         if step % 100 == 0 {
-            door.aqm.on_flows(now, step as u32 % 50);
+            controller.aqm.on_flows(now, step as u32 % 50);
         }
-        let arrival = Arrival { now, size: 1000, flow: step as u32 % 20, rtt_hint_ms: (step * 7 % 900) as u16, has_data: true };
-        let mut decision = door.admit(&arrival, step % 2 == 0, &backlog);
+        let arrival = PacketView { now, size: 1000, flow: step as u32 % 20, rtt_hint_ms: (step * 7 % 900) as u16, has_data: true };
+        let mut decision = controller.decide_arrival(&arrival, step % 2 == 0, &backlog);
         for _ in 0..20 {
-            let Decision::Look(_) = decision else { break };
-            decision = door.show(&arrival, Some(&arrival), true, &backlog);
+            let ArrivalDecision::Inspect(_) = decision else { break };
+            decision = controller.inspect(&arrival, Some(&arrival), true, &backlog);
         }
-        door.release(&arrival, Duration::from_millis(u64::from(packets)), true, &backlog);
+        controller.decide_departure(&arrival, Duration::from_millis(u64::from(packets)), true, &backlog);
     }
 }
 
@@ -36,10 +36,10 @@ fn drive(door: &mut Admission, steps: std::ops::Range<u64>) {
 fn no_algorithm_allocates_for_a_packet_or_its_timer() {
     for entry in REGISTRY.iter().filter(|entry| entry.name != "external") {
         let aqm = (entry.default)().build(&link()).unwrap();
-        let mut door = Admission::new(aqm, Limit::Packets(100), true, Stream::named(1, entry.name));
-        drive(&mut door, 0..5_000);
-        let taken = allocation_counter::measure(|| drive(&mut door, 5_000..50_000));
+        let mut controller = QueueController::new(aqm, Limit::Packets(100), true, Stream::named(1, entry.name));
+        drive(&mut controller, 0..5_000);
+        let taken = allocation_counter::measure(|| drive(&mut controller, 5_000..50_000));
         assert_eq!(taken.count_total, 0, "{}", entry.name);
-        assert!(door.counters.arrived == 50_000 && door.counters.dropped() > 0, "{}: {:?}", entry.name, door.counters);
+        assert!(controller.counters.arrived == 50_000 && controller.counters.dropped() > 0, "{}: {:?}", entry.name, controller.counters);
     }
 }

@@ -100,8 +100,13 @@ impl sojourn_aqm::Law for Held {
 }
 
 impl sojourn_aqm::Aqm for Held {
-    fn on_enqueue(&mut self, _: &sojourn_aqm::Arrival, _: &sojourn_aqm::Backlog, _: &mut sojourn_units::Stream) -> sojourn_aqm::Verdict {
-        sojourn_aqm::Verdict::Pass
+    fn on_enqueue(
+        &mut self,
+        _: &sojourn_aqm::PacketView,
+        _: &sojourn_aqm::Backlog,
+        _: &mut sojourn_units::Stream,
+    ) -> sojourn_aqm::ArrivalVerdict {
+        sojourn_aqm::ArrivalVerdict::Pass
     }
     fn update_interval(&self) -> Option<Duration> {
         Some(Duration::from_millis(10))

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::recorder::Recorder;
-use sojourn_aqm::{Admission, AnyAqm, AqmConfig, Bernoulli, Law, Limit, Sampled};
+use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, Limit, QueueController, Sampled};
 use sojourn_scenario::plan::{Link, Plan};
 use sojourn_scenario::{Amount, check, written};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
@@ -117,15 +117,15 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
 
 fn link(plan: &Plan, index: usize, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
     let random = Stream::named(plan.seed, &format!("link/{}/aqm", link.name));
-    let door = match (&link.queue, link.rate) {
-        (Some(queue), Some(rate)) => Admission::new(aqm(plan, link, queue, rate, laws)?, limit(queue.limit), queue.ecn, random),
-        _ => Admission::new(AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail), Limit::Packets(u32::MAX), false, random),
+    let controller = match (&link.queue, link.rate) {
+        (Some(queue), Some(rate)) => QueueController::new(aqm(plan, link, queue, rate, laws)?, limit(queue.limit), queue.ecn, random),
+        _ => QueueController::new(AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail), Limit::Packets(u32::MAX), false, random),
     };
     Ok(LinkConfig {
         name: link.name.clone(),
         rate: link.rate,
         delay: link.delay,
-        door,
+        controller,
         changes: link.changes.clone(),
         hints: hints(plan, index, link),
         delays: link.delays.clone(),

@@ -1,14 +1,14 @@
 //! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [linux] [AQM] [CONTROLLER]`, AQM
 //! and controller by their names in the registry; `router` lets the router find out what an AQM asks for, `linux` is the
 //! profile of ns-2's TCP-Linux.
-use sojourn_aqm::{Admission, AqmConfig, Limit, REGISTRY};
+use sojourn_aqm::{AqmConfig, Limit, QueueController, REGISTRY};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
 use sojourn_units::*;
 
-fn door(name: &str, link: &sojourn_aqm::Link, limit: u32, label: &str) -> Admission {
+fn controller(name: &str, link: &sojourn_aqm::Link, limit: u32, label: &str) -> QueueController {
     let config: AqmConfig = (REGISTRY.iter().find(|e| e.name == name).unwrap().default)();
-    Admission::new(config.build(link).unwrap(), Limit::Packets(limit), std::env::args().any(|a| a == "ecn"), Stream::named(1, label))
+    QueueController::new(config.build(link).unwrap(), Limit::Packets(limit), std::env::args().any(|a| a == "ecn"), Stream::named(1, label))
 }
 
 fn main() {
@@ -23,7 +23,7 @@ fn main() {
         name: name.into(),
         rate: Some(rate),
         delay: Duration::from_secs_f64(delay),
-        door: door(
+        controller: controller(
             aqm,
             &sojourn_aqm::Link { rate, delay: Duration::from_secs_f64(delay), mean_packet: 1040, limit_packets: limit },
             limit,

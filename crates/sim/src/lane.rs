@@ -91,7 +91,7 @@ pub struct Lanes {
 impl Lanes {
     /// Adds a lane; gives its place.
     pub fn add(&mut self, config: &LinkConfig) -> u32 {
-        let limit = config.door.limit;
+        let limit = config.controller.limit;
         let class = config.rate.map_or(PURE_DELAY, |rate| {
             let class = Class { rate, limit };
             self.classes.iter().rposition(|&known| known == class).unwrap_or_else(|| {

@@ -12,7 +12,7 @@ use crate::packet::Packet;
 use crate::router::Router;
 use crate::trace::LinkTrace;
 use body::{Body, Queue, Waiting};
-use sojourn_aqm::{AnyAqm, Aqm, Arrival, Backlog, Counters, Decision, Packet as _, Qdisc};
+use sojourn_aqm::{AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, Packet as _, PacketView, Qdisc};
 use sojourn_units::{Duration, Rate, Serializer, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -39,16 +39,16 @@ pub struct Link {
 impl Link {
     /// A link at time 0, measured over `window`.
     pub fn new(config: LinkConfig, window: (Time, Time)) -> Self {
-        let needs = config.door.aqm.needs();
-        let law_due = if config.rate.is_some() { config.door.aqm.first_update() } else { Time::NEVER };
+        let needs = config.controller.aqm.needs();
+        let law_due = if config.rate.is_some() { config.controller.aqm.first_update() } else { Time::NEVER };
         let router = if config.hints == Hints::Senders { None } else { Router::new(&needs) };
         let measured = config.measure != Measure::Counts;
         let varies = !config.delays.is_empty();
-        let plain = config.changes.is_empty() && !varies && matches!(config.door.aqm, AnyAqm::DropTail(_));
+        let plain = config.changes.is_empty() && !varies && matches!(config.controller.aqm, AnyAqm::DropTail(_));
         let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
-            Queue::Kept { qdisc: Qdisc::new(config.door), sending: None }
+            Queue::Kept { qdisc: Qdisc::new(config.controller), sending: None }
         } else {
-            Queue::Foretold { door: config.door, waiting: VecDeque::new(), bytes: 0, departures: needs.departures }
+            Queue::Foretold { controller: config.controller, waiting: VecDeque::new(), bytes: 0, departures: needs.departures }
         };
         let body = Body {
             name: config.name,
@@ -187,7 +187,7 @@ impl Link {
     /// The accounts since the start.
     pub fn counters(&self) -> Counters {
         let mut counters = match &self.body.queue {
-            Queue::Foretold { door, .. } => door.counters,
+            Queue::Foretold { controller, .. } => controller.counters,
             Queue::Kept { qdisc, .. } => *qdisc.counters(),
         };
         counters.arrived += self.passed.0;
@@ -253,11 +253,11 @@ impl Link {
         let (size, start) = (u32::from(packet.size), self.free_at.max(now));
         let beside = under_way.and_then(|long| self.beside(size, long));
         let (idle, body) = (self.free_at <= now, &mut *self.body);
-        let (Queue::Foretold { door, waiting, bytes, .. }, Some(serializer)) = (&mut body.queue, &mut self.serializer) else {
+        let (Queue::Foretold { controller, waiting, bytes, .. }, Some(serializer)) = (&mut body.queue, &mut self.serializer) else {
             unreachable!("a plain link has a rate and keeps no packets")
         };
         let backlog = backlog(waiting, *bytes, beside, idle.then_some(self.free_at));
-        if !door.admit_unseen(size, &backlog) {
+        if !controller.admit_if_room(size, &backlog) {
             return Offer::Dropped;
         }
         if body.measure == Measure::All && now >= body.window.0 {
@@ -389,21 +389,21 @@ impl Link {
     fn foretell(&mut self, now: Time, packet: &mut Packet, beside: Option<u32>) -> Offer {
         let idle = self.free_at <= now;
         let body = &mut *self.body;
-        let Queue::Foretold { door, waiting, bytes, departures } = &mut body.queue else { unreachable!() };
+        let Queue::Foretold { controller, waiting, bytes, departures } = &mut body.queue else { unreachable!() };
         let backlog = backlog(waiting, *bytes, beside, idle.then_some(self.free_at));
         let arrival = view(now, packet);
-        match door.admit(&arrival, packet.can_mark(), &backlog) {
-            // A discipline that looks at waiting packets is never put here.
-            Decision::Enqueue | Decision::Look(_) => {}
-            Decision::EnqueueMarked => packet.mark(),
-            Decision::Drop(_) | Decision::DropBoth(_) => return Offer::Dropped,
+        match controller.decide_arrival(&arrival, packet.can_mark(), &backlog) {
+            // An algorithm that inspects waiting packets never runs here.
+            ArrivalDecision::Enqueue | ArrivalDecision::Inspect(_) => {}
+            ArrivalDecision::EnqueueMarked => packet.mark(),
+            ArrivalDecision::Drop(_) | ArrivalDecision::DropBoth(_) => return Offer::Dropped,
         }
         if body.measure == Measure::All && now >= body.window.0 {
-            body.stats.probability.add(door.aqm.probability().get());
+            body.stats.probability.add(controller.aqm.probability().get());
         }
         let start = if idle { now } else { self.free_at };
         if !idle {
-            let Arrival { size, flow, rtt_hint_ms, has_data, .. } = arrival;
+            let PacketView { size, flow, rtt_hint_ms, has_data, .. } = arrival;
             waiting.push_back(Waiting { start, since: now, size, flow, rtt_hint_ms, has_data });
             self.due = self.due.min(start);
             *bytes += u64::from(arrival.size);
@@ -414,7 +414,7 @@ impl Link {
             body.begun += u64::from(arrival.size);
         }
         if idle && *departures {
-            door.release(&arrival, Duration::ZERO, false, &Backlog { packets: 0, bytes: 0, idle_since: None });
+            controller.decide_departure(&arrival, Duration::ZERO, false, &Backlog { packets: 0, bytes: 0, idle_since: None });
         }
         let end = start + self.sending_time(start, idle, arrival.size);
         self.free_at = end;
@@ -429,7 +429,7 @@ impl Link {
         let body = &mut *self.body;
         let Queue::Kept { qdisc, .. } = &mut body.queue else { unreachable!() };
         let dropped = qdisc.counters().dropped();
-        qdisc.count_in(beside);
+        qdisc.set_simultaneous_departure(beside);
         qdisc.enqueue(now, packet, idle_since, |dropped, _| body.lost.push_back(dropped));
         if body.measure == Measure::All && now >= body.window.0 && qdisc.counters().dropped() == dropped {
             body.stats.probability.add(qdisc.aqm().probability().get());
@@ -507,13 +507,13 @@ impl Link {
 }
 
 #[inline]
-fn view(now: Time, packet: &Packet) -> Arrival {
-    Arrival { now, size: u32::from(packet.size), flow: packet.flow, rtt_hint_ms: packet.rtt_hint_ms(), has_data: packet.has_data() }
+fn view(now: Time, packet: &Packet) -> PacketView {
+    PacketView { now, size: u32::from(packet.size), flow: packet.flow, rtt_hint_ms: packet.rtt_hint_ms(), has_data: packet.has_data() }
 }
 
 /// What an arriving packet finds where departures are foretold.
 #[inline]
 fn backlog(waiting: &VecDeque<Waiting>, bytes: u64, beside: Option<u32>, idle_since: Option<Time>) -> Backlog {
     let backlog = Backlog { packets: waiting.len() as u32, bytes, idle_since };
-    beside.map_or(backlog, |size| backlog.and(size))
+    beside.map_or(backlog, |size| backlog.with_packet(size))
 }

@@ -1,7 +1,7 @@
 //! What a link is made from, what it measures, and what it answers.
 
 use crate::stats::{Quantiles, QueueStats, Sums};
-use sojourn_aqm::{Admission, AnyAqm, Counters};
+use sojourn_aqm::{AnyAqm, Counters, QueueController};
 use sojourn_units::{Duration, Rate, Time};
 
 /// What a link is made from.
@@ -13,8 +13,8 @@ pub struct LinkConfig {
     pub rate: Option<Rate>,
     /// Its propagation delay.
     pub delay: Duration,
-    /// Its queue's door.
-    pub door: Admission,
+    /// Its queue's controller.
+    pub controller: QueueController,
     /// New rates from given times on, in order of time. A packet is sent at the rate in force when its sending starts.
     pub changes: Vec<(Time, Rate)>,
     /// New propagation delays from given times on, in order of time, of a link with a rate. A packet takes the delay in
@@ -30,7 +30,7 @@ impl LinkConfig {
     /// Whether nothing is decided or measured on it.
     pub(crate) fn is_lane(&self) -> bool {
         let steady = self.changes.is_empty() && self.delays.is_empty();
-        self.measure == Measure::Counts && steady && matches!(self.door.aqm, AnyAqm::DropTail(_))
+        self.measure == Measure::Counts && steady && matches!(self.controller.aqm, AnyAqm::DropTail(_))
     }
 }
 
@@ -61,7 +61,7 @@ pub enum Measure {
 /// What a link measured over the window of statistics.
 #[derive(Clone, Debug, Default)]
 pub struct LinkStats {
-    /// Accounts of the queue's door within the window.
+    /// Accounts of the queue's controller within the window.
     pub counters: Counters,
     /// The queue over time.
     pub queue: QueueStats,

@@ -366,7 +366,7 @@ fn supplies(config: &WorldConfig) -> Vec<Supply> {
 /// Refuses links whose queues need what nobody tells them.
 fn check_needs(config: &WorldConfig) -> Result<(), BuildError> {
     for (link, supply) in config.links.iter().zip(supplies(config)).filter(|(link, _)| link.rate.is_some()) {
-        let needs = link.door.aqm.needs();
+        let needs = link.controller.aqm.needs();
         let router = link.hints != Hints::Senders;
         let what = match () {
             () if needs.rtt_hints && router && !supply.traces => {

@@ -20,7 +20,7 @@
 //! CWR, `(lost)` and `(marked)` are what the script does to it. The window is the one after the line's event, in segments.
 //! `SOJOURN_BLESS=1` writes the timelines anew; read what changed against the RFC that the script names.
 
-use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Verdict};
+use sojourn_aqm::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Limit, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
 use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
 use sojourn_units::{Duration, Rate, Stream, Time, parse_duration, parse_rate};
@@ -33,15 +33,15 @@ struct Fate {
     lose: Vec<String>,
     mark: Vec<String>,
     sent: HashMap<String, u32>,
-    next: Option<Verdict>,
+    next: Option<ArrivalVerdict>,
 }
 
 #[derive(Clone)]
 struct Scripted(Arc<Mutex<Fate>>);
 
 impl Aqm for Scripted {
-    fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
-        self.0.lock().unwrap().next.take().unwrap_or(Verdict::Pass)
+    fn on_enqueue(&mut self, _: &PacketView, _: &Backlog, _: &mut Stream) -> ArrivalVerdict {
+        self.0.lock().unwrap().next.take().unwrap_or(ArrivalVerdict::Pass)
     }
 }
 
@@ -89,7 +89,7 @@ impl Observer for Timeline {
         let place = format!("{name}#{count}");
         let said = |list: &[String]| list.iter().any(|x| x.split('#').count() == 1 && format!("{x}#1") == place || *x == place);
         let (lost, marked) = (said(&fate.lose), said(&fate.mark));
-        fate.next = if lost { Some(Verdict::Drop) } else { marked.then_some(Verdict::Mark) };
+        fate.next = if lost { Some(ArrivalVerdict::Drop) } else { marked.then_some(ArrivalVerdict::Signal) };
         drop(fate);
         let mut text = name;
         for (bit, sign) in [(flag::RETRANSMIT, "r"), (flag::CWR, "C"), (flag::FIN, " fin")] {
@@ -235,7 +235,7 @@ fn link(name: &str, delay: Duration, fate: &Arc<Mutex<Fate>>) -> LinkConfig {
         name: name.into(),
         rate: Rate::from_bps(1_000_000_000_000),
         delay,
-        door: Admission::new(aqm, Limit::Packets(100_000), true, Stream::named(1, name)),
+        controller: QueueController::new(aqm, Limit::Packets(100_000), true, Stream::named(1, name)),
         changes: Vec::new(),
         delays: Vec::new(),
         measure: Measure::Moments,

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sojourn_aqm::algorithms::{pd, red};
-use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Needs, Verdict};
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Limit, Needs, PacketView, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
 use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
@@ -13,12 +13,12 @@ use sojourn_units::{Duration, Rate, Stream, Time};
 struct HeadDrop(u32);
 
 impl Aqm for HeadDrop {
-    fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
-        Verdict::Pass
+    fn on_enqueue(&mut self, _: &PacketView, _: &Backlog, _: &mut Stream) -> ArrivalVerdict {
+        ArrivalVerdict::Pass
     }
-    fn on_dequeue(&mut self, _: &Arrival, sojourn: Duration, _: &Backlog, _: &mut Stream) -> Verdict {
+    fn on_dequeue(&mut self, _: &PacketView, sojourn: Duration, _: &Backlog, _: &mut Stream) -> DepartureVerdict {
         self.0 += u32::from(sojourn > Duration::from_millis(15));
-        if sojourn > Duration::from_millis(15) && self.0.is_multiple_of(7) { Verdict::Mark } else { Verdict::Pass }
+        if sojourn > Duration::from_millis(15) && self.0.is_multiple_of(7) { DepartureVerdict::Signal } else { DepartureVerdict::Pass }
     }
     fn needs(&self) -> Needs {
         Needs { departures: true, head_drop: true, ..Needs::default() }
@@ -30,8 +30,8 @@ impl Aqm for HeadDrop {
 struct PassAll;
 
 impl Aqm for PassAll {
-    fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
-        Verdict::Pass
+    fn on_enqueue(&mut self, _: &PacketView, _: &Backlog, _: &mut Stream) -> ArrivalVerdict {
+        ArrivalVerdict::Pass
     }
 }
 
@@ -69,12 +69,12 @@ fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> Link
         _ => AqmConfig::DropTail(Default::default()).build(&at).unwrap(),
     };
     let random = Stream::named(seed, &name);
-    let door = Admission::new(aqm, Limit::Packets(30), true, random);
+    let controller = QueueController::new(aqm, Limit::Packets(30), true, random);
     LinkConfig {
         name,
         rate,
         delay: Duration::from_micros(delay),
-        door,
+        controller,
         changes: Vec::new(),
         delays: Vec::new(),
         measure: Measure::All,
@@ -243,7 +243,7 @@ proptest! {
                 // All but how often a probability was read: one that is always zero is not read at a free link.
                 link.measure = Measure::Moments;
                 if asks {
-                    link.door.aqm = AnyAqm::Custom(Box::new(PassAll));
+                    link.controller.aqm = AnyAqm::Custom(Box::new(PassAll));
                 }
             }
             measured(World::new(config).unwrap()).unwrap()

@@ -1,7 +1,7 @@
 //! Links that keep their packets against links whose departures are foretold, and what queues are told by senders or find
 //! out from headers.
 
-use sojourn_aqm::{Admission, AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Limit, Link, Needs, Verdict};
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Limit, Link, Needs, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
 use sojourn_sim::{BuildError, FlowConfig, Hints, LinkConfig, LinkStats, Measure, Observer, Packet, Source, Transport, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
@@ -25,15 +25,15 @@ struct Seen {
 }
 
 impl Aqm for Idle {
-    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, _: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, _: &mut Stream) -> ArrivalVerdict {
         let mut seen = self.seen.lock().unwrap();
         seen.hints.push((arrival.flow, arrival.rtt_hint_ms));
         seen.waited.push(backlog.packets);
-        Verdict::Pass
+        ArrivalVerdict::Pass
     }
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, _: &Backlog, _: &mut Stream) -> Verdict {
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, _: &Backlog, _: &mut Stream) -> DepartureVerdict {
         self.seen.lock().unwrap().departed.push((departure.flow, departure.rtt_hint_ms, sojourn));
-        Verdict::Pass
+        DepartureVerdict::Pass
     }
     fn on_flows(&mut self, now: Time, active: u32) {
         self.seen.lock().unwrap().flows.push((now, active));
@@ -56,9 +56,9 @@ fn ms(ms: u64) -> Duration {
 }
 
 fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Limit) -> LinkConfig {
-    let door = Admission::new(aqm, limit, true, Stream::named(1, name));
+    let controller = QueueController::new(aqm, limit, true, Stream::named(1, name));
     let rate = Rate::from_bps(if name.starts_with("access") { 10 * RATE } else { RATE });
-    LinkConfig { name: name.into(), rate, delay, door, changes: vec![], delays: vec![], measure: Measure::All, hints: Hints::Senders }
+    LinkConfig { name: name.into(), rate, delay, controller, changes: vec![], delays: vec![], measure: Measure::All, hints: Hints::Senders }
 }
 
 fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConfig {

@@ -1,6 +1,6 @@
 //! A receiver that bounds its sender (rLEDBAT, RFC 9840), over real queues.
 
-use sojourn_aqm::{Admission, AnyAqm, Limit};
+use sojourn_aqm::{AnyAqm, Limit, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::TcpParams;
 use sojourn_sim::{FlowConfig, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
@@ -35,7 +35,7 @@ fn run(params: TcpParams, limit: u32, both: bool) -> World<Edges> {
         name: name.into(),
         rate: Rate::from_bps(RATE),
         delay: Duration::from_millis(20),
-        door: Admission::new(
+        controller: QueueController::new(
             AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail),
             Limit::Packets(limit),
             false,

@@ -5,7 +5,7 @@
 //! from 0) and which packets were sent in which order; those in `stored/crowds` when flows start, over which links, and which
 //! packets of which flow the queue dropped in which order. `python -m conformance.oracles.ns2.timelines` makes them.
 
-use sojourn_aqm::{Admission, AnyAqm, Aqm, Arrival, Backlog, Limit, Verdict};
+use sojourn_aqm::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Limit, PacketView, QueueController};
 use sojourn_cc::{
     CcConfig,
     algorithms::{cubic, tcp_lp},
@@ -22,9 +22,9 @@ struct Lossy {
 }
 
 impl Aqm for Lossy {
-    fn on_enqueue(&mut self, _: &Arrival, _: &Backlog, _: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, _: &PacketView, _: &Backlog, _: &mut Stream) -> ArrivalVerdict {
         self.seen += 1;
-        if self.lost.binary_search(&(self.seen - 1)).is_ok() { Verdict::Drop } else { Verdict::Pass }
+        if self.lost.binary_search(&(self.seen - 1)).is_ok() { ArrivalVerdict::Drop } else { ArrivalVerdict::Pass }
     }
 }
 
@@ -68,7 +68,7 @@ fn link(name: &str, megabits: u64, lost: Vec<u64>) -> LinkConfig {
         name: name.into(),
         rate: Rate::from_bps(megabits * 1_000_000),
         delay: Duration::from_micros(53_370),
-        door: Admission::new(aqm, Limit::Packets(1_000_000), false, Stream::named(1, name)),
+        controller: QueueController::new(aqm, Limit::Packets(1_000_000), false, Stream::named(1, name)),
         changes: Vec::new(),
         delays: Vec::new(),
         measure: Measure::Moments,
@@ -126,9 +126,9 @@ struct Crowd {
 impl Crowd {
     fn link(&self, name: String, rate: u64, microseconds: u64, limit: u32) -> LinkConfig {
         let aqm = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
-        let door = Admission::new(aqm, Limit::Packets(limit), false, Stream::named(1, &name));
+        let controller = QueueController::new(aqm, Limit::Packets(limit), false, Stream::named(1, &name));
         let (rate, delay) = (Rate::from_bps(rate), Duration::from_micros(microseconds));
-        LinkConfig { name, rate, delay, door, changes: vec![], delays: vec![], measure: Measure::Counts, hints: Hints::Senders }
+        LinkConfig { name, rate, delay, controller, changes: vec![], delays: vec![], measure: Measure::Counts, hints: Hints::Senders }
     }
 
     fn drops(&self, name: &str, seconds: f64) -> Vec<(u32, u64)> {

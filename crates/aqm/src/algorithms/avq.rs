@@ -4,7 +4,7 @@
 //! overflows it is marked or dropped in the real queue. The virtual capacity moves so that what arrives comes to the
 //! share `utilization` of the link: up with time, down with every packet.
 
-use crate::{Aqm, Arrival, Backlog, Link, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
 use sojourn_units::{Probability, Stream, Time};
 
 /// The parameters of AVQ.
@@ -85,7 +85,7 @@ impl Avq {
 
 impl Aqm for Avq {
     /// kunniyur-2001#fig1.
-    fn on_enqueue(&mut self, arrival: &Arrival, _backlog: &Backlog, _random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, _backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
         let (span, size, s) = (arrival.now.since(self.last).as_secs_f64(), f64::from(arrival.size), self.shape);
         self.last = arrival.now;
         self.queue = (self.queue - self.virtual_capacity * span).max(0.0);
@@ -96,7 +96,7 @@ impl Aqm for Avq {
         let risen = (self.virtual_capacity + s.alpha * s.utilization * s.capacity * span).min(s.capacity);
         self.virtual_capacity = (risen - s.alpha * size).max(0.0);
         self.struck += (f64::from(u8::from(full)) - self.struck) / 64.0;
-        if full { Verdict::Mark } else { Verdict::Pass }
+        if full { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 
     fn probability(&self) -> Probability {
@@ -118,9 +118,9 @@ mod tests {
         let (mut now, mut struck) = (avq.last, 0);
         for i in 0..count {
             now += gap;
-            let arrival = Arrival { now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
+            let arrival = PacketView { now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
             let verdict = avq.on_enqueue(&arrival, &Backlog { packets: 0, bytes: 0, idle_since: None }, &mut random);
-            struck += u32::from(i >= count / 2 && verdict == Verdict::Mark);
+            struck += u32::from(i >= count / 2 && verdict == ArrivalVerdict::Signal);
         }
         f64::from(struck) / f64::from(count - count / 2)
     }

@@ -3,7 +3,7 @@
 //! One probability for all: up when packets are lost to a full queue (or when the queue passes `length`), down when
 //! the link is idle, and at most once in `freeze`. A link that stays idle lowers it once in every `freeze`.
 
-use crate::{Aqm, Arrival, Backlog, Link, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// The parameters of BLUE.
@@ -73,7 +73,7 @@ impl Blue {
 }
 
 impl Aqm for Blue {
-    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.now = arrival.now;
         if let Some(since) = backlog.idle_since {
             self.rest(since);
@@ -81,7 +81,7 @@ impl Aqm for Blue {
         if self.params.length > 0 && backlog.packets > self.params.length {
             self.lose();
         }
-        if random.unit() < self.probability { Verdict::Mark } else { Verdict::Pass }
+        if random.unit() < self.probability { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 
     fn on_overflow(&mut self) {
@@ -102,7 +102,7 @@ mod tests {
         let idle_since = idle_ms.map(|ms| Time::ZERO + Duration::from_millis(ms));
         let backlog = Backlog { packets, bytes: 1000 * u64::from(packets), idle_since };
         let now = Time::ZERO + Duration::from_millis(ms);
-        let arrival = Arrival { now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
+        let arrival = PacketView { now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
         blue.on_enqueue(&arrival, &backlog, &mut Stream::named(1, "blue"));
     }
 

@@ -5,7 +5,7 @@
 //! gentle or wait, in packets, spread evenly between marks.
 
 use super::red::{TC_BURST, tc_weight};
-use crate::{Aqm, Arrival, Backlog, Gate, Link, Needs, ParamError, Spread, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Gate, Link, Needs, PacketView, ParamError, Spread};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// The parameters of `CHOKe`, under the names of `tc choke`.
@@ -92,33 +92,33 @@ impl Choke {
     }
 
     /// RED on what passed the comparison.
-    fn red(&mut self, random: &mut Stream) -> Verdict {
+    fn red(&mut self, random: &mut Stream) -> ArrivalVerdict {
         if self.average > self.max {
             self.spread.reset();
-            return if self.mark_above_max { Verdict::Mark } else { Verdict::Drop };
+            return if self.mark_above_max { ArrivalVerdict::Signal } else { ArrivalVerdict::Drop };
         }
         let p = self.max_p * (self.average - self.min) / (self.max - self.min);
-        if self.spread.strikes(Probability::clamped(p), 1, random) { Verdict::Mark } else { Verdict::Pass }
+        if self.spread.signals(Probability::clamped(p), 1, random) { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 }
 
 impl Aqm for Choke {
-    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.update_average(arrival.now, backlog);
         if self.average <= self.min {
             self.spread.reset();
-            return Verdict::Pass;
+            return ArrivalVerdict::Pass;
         }
         if backlog.packets == 0 {
             return self.red(random);
         }
         self.drawn = random.below(u64::from(backlog.packets)) as u32;
-        Verdict::Look(self.drawn)
+        ArrivalVerdict::Inspect(self.drawn)
     }
 
-    fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, _backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_inspect(&mut self, arrival: &PacketView, shown: Option<&PacketView>, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         match shown {
-            Some(other) if other.flow == arrival.flow => Verdict::DropBoth(self.drawn),
+            Some(other) if other.flow == arrival.flow => ArrivalVerdict::DropBoth(self.drawn),
             _ => self.red(random),
         }
     }
@@ -133,8 +133,8 @@ mod tests {
     use super::*;
     use crate::algorithms::test_link;
 
-    fn arrival(flow: u32) -> Arrival {
-        Arrival { now: Time::ZERO, size: 1000, flow, rtt_hint_ms: 0, has_data: true }
+    fn arrival(flow: u32) -> PacketView {
+        PacketView { now: Time::ZERO, size: 1000, flow, rtt_hint_ms: 0, has_data: true }
     }
 
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
@@ -148,12 +148,12 @@ mod tests {
     fn above_the_threshold_a_drawn_packet_of_the_same_flow_goes_with_the_arriving_one() {
         let (mut choke, mut random) = (quick(&Params { min: 10.0, max: 90.0, ..Params::default() }), Stream::named(1, "x"));
         let few = Backlog { packets: 10, ..FULL };
-        assert_eq!(choke.on_enqueue(&arrival(1), &few, &mut random), Verdict::Pass);
+        assert_eq!(choke.on_enqueue(&arrival(1), &few, &mut random), ArrivalVerdict::Pass);
         let mut drawn = [0; 50];
         for _ in 0..5000 {
-            let Verdict::Look(position) = choke.on_enqueue(&arrival(1), &FULL, &mut random) else { panic!("no draw") };
+            let ArrivalVerdict::Inspect(position) = choke.on_enqueue(&arrival(1), &FULL, &mut random) else { panic!("no draw") };
             drawn[position as usize] += 1;
-            assert_eq!(choke.on_look(&arrival(1), Some(&arrival(1)), &FULL, &mut random), Verdict::DropBoth(position));
+            assert_eq!(choke.on_inspect(&arrival(1), Some(&arrival(1)), &FULL, &mut random), ArrivalVerdict::DropBoth(position));
         }
         assert!(drawn.iter().all(|&n| (50..160).contains(&n)), "{drawn:?}");
     }
@@ -164,15 +164,15 @@ mod tests {
         let mut struck = 0;
         for _ in 0..100_000 {
             choke.on_enqueue(&arrival(1), &FULL, &mut random);
-            struck += u32::from(choke.on_look(&arrival(1), Some(&arrival(2)), &FULL, &mut random) == Verdict::Mark);
+            struck += u32::from(choke.on_inspect(&arrival(1), Some(&arrival(2)), &FULL, &mut random) == ArrivalVerdict::Signal);
         }
         // Half of 0.1, as gaps uniform on 1 to 20: 2p/(1 + p).
         assert!((f64::from(struck) / 1e5 - 0.1 / 1.05).abs() < 0.003, "{struck}");
         let above = Backlog { packets: 91, ..FULL };
         choke.on_enqueue(&arrival(1), &above, &mut random);
-        assert_eq!(choke.on_look(&arrival(1), None, &above, &mut random), Verdict::Mark);
+        assert_eq!(choke.on_inspect(&arrival(1), None, &above, &mut random), ArrivalVerdict::Signal);
         choke.mark_above_max = false;
-        assert_eq!(choke.on_look(&arrival(1), None, &above, &mut random), Verdict::Drop);
+        assert_eq!(choke.on_inspect(&arrival(1), None, &above, &mut random), ArrivalVerdict::Drop);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! draws rises in several steps where the average queue is above a band and falls in a single step where it is below.
 //! The steps of 2014 are not at hand: their shape here is that of the abstract, their sizes are a choice.
 
-use crate::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Link, Needs, PacketView, ParamError};
 use sojourn_units::{Bytes, Duration, Stream};
 
 /// The parameters of `CHOKeR`.
@@ -114,18 +114,18 @@ impl Choker {
         }
     }
 
-    fn draw(&mut self, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn draw(&mut self, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         if self.left == 0 || backlog.packets == 0 {
-            return Verdict::Pass;
+            return ArrivalVerdict::Pass;
         }
         self.left -= 1;
         self.drawn = random.below(u64::from(backlog.packets)) as u32;
-        Verdict::Look(self.drawn)
+        ArrivalVerdict::Inspect(self.drawn)
     }
 }
 
 impl Aqm for Choker {
-    fn on_enqueue(&mut self, _arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, _arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.average += self.params.weight * (f64::from(backlog.packets) - self.average);
         self.adapt();
         let whole = libm::floor(self.draws);
@@ -133,9 +133,9 @@ impl Aqm for Choker {
         self.draw(backlog, random)
     }
 
-    fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_inspect(&mut self, arrival: &PacketView, shown: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         match shown {
-            Some(other) if other.flow == arrival.flow => Verdict::DropBoth(self.drawn),
+            Some(other) if other.flow == arrival.flow => ArrivalVerdict::DropBoth(self.drawn),
             _ => self.draw(backlog, random),
         }
     }
@@ -151,8 +151,8 @@ mod tests {
     use crate::algorithms::test_link;
     use sojourn_units::Time;
 
-    fn arrival(flow: u32) -> Arrival {
-        Arrival { now: Time::ZERO, size: 1000, flow, rtt_hint_ms: 0, has_data: true }
+    fn arrival(flow: u32) -> PacketView {
+        PacketView { now: Time::ZERO, size: 1000, flow, rtt_hint_ms: 0, has_data: true }
     }
 
     fn backlog(packets: u32) -> Backlog {
@@ -179,16 +179,16 @@ mod tests {
         for _ in 0..10_000 {
             (c.average, c.draws) = (12.0, 2.25);
             let mut verdict = c.on_enqueue(&arrival(1), &backlog(12), &mut random);
-            while let Verdict::Look(position) = verdict {
+            while let ArrivalVerdict::Inspect(position) = verdict {
                 assert!(position < 12);
                 looks += 1;
-                verdict = c.on_look(&arrival(1), Some(&arrival(2)), &backlog(12), &mut random);
+                verdict = c.on_inspect(&arrival(1), Some(&arrival(2)), &backlog(12), &mut random);
             }
-            assert_eq!(verdict, Verdict::Pass);
+            assert_eq!(verdict, ArrivalVerdict::Pass);
         }
         assert!((22_200..22_800).contains(&looks), "{looks}");
-        let Verdict::Look(position) = c.on_enqueue(&arrival(1), &backlog(12), &mut random) else { panic!("no draw") };
-        assert_eq!(c.on_look(&arrival(1), Some(&arrival(1)), &backlog(12), &mut random), Verdict::DropBoth(position));
+        let ArrivalVerdict::Inspect(position) = c.on_enqueue(&arrival(1), &backlog(12), &mut random) else { panic!("no draw") };
+        assert_eq!(c.on_inspect(&arrival(1), Some(&arrival(1)), &backlog(12), &mut random), ArrivalVerdict::DropBoth(position));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! that waited less. A queue of one packet is never judged. The pseudocode's loop over packets is here a state machine
 //! over verdicts: a drop means that the next packet is shown at once, a mark that the packet goes.
 
-use crate::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
 use sojourn_units::{Bytes, Duration, Stream, Time};
 
 /// From which count dropping goes on when it starts again soon after it stopped.
@@ -142,14 +142,14 @@ impl Codel {
 
     /// Judges a packet that leaves `left` bytes behind.
     #[inline]
-    pub(super) fn judge(&mut self, departure: &Arrival, sojourn: Duration, left: u64) -> Verdict {
+    pub(super) fn judge(&mut self, departure: &PacketView, sojourn: Duration, left: u64) -> DepartureVerdict {
         if self.params.max_packet.0 == 0 {
             self.max_packet = self.max_packet.max(u64::from(departure.size));
         }
         let now = departure.now;
         let above = self.above(now, sojourn, left);
         match core::mem::replace(&mut self.next, Next::First) {
-            Next::AfterEntry => return Verdict::Pass,
+            Next::AfterEntry => return DepartureVerdict::Pass,
             Next::AfterDrop if above => self.drop_next = self.control_law(self.drop_next),
             Next::First | Next::AfterDrop => {}
         }
@@ -159,14 +159,14 @@ impl Codel {
                 self.count = self.count.saturating_add(1);
                 self.if_dropped = (Next::AfterDrop, self.drop_next);
                 self.drop_next = self.control_law(self.drop_next);
-                return Verdict::Mark;
+                return DepartureVerdict::Signal;
             }
         } else if above {
             self.begin(now);
             self.if_dropped = (Next::AfterEntry, self.drop_next);
-            return Verdict::Mark;
+            return DepartureVerdict::Signal;
         }
-        Verdict::Pass
+        DepartureVerdict::Pass
     }
 
     /// The packet to be marked was dropped instead.
@@ -177,12 +177,12 @@ impl Codel {
 
 impl Aqm for Codel {
     #[inline]
-    fn on_enqueue(&mut self, _arrival: &Arrival, _backlog: &Backlog, _random: &mut Stream) -> Verdict {
-        Verdict::Pass
+    fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
+        ArrivalVerdict::Pass
     }
 
     #[inline]
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> Verdict {
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
         self.judge(departure, sojourn, backlog.bytes)
     }
 

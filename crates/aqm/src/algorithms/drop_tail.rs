@@ -1,6 +1,6 @@
 //! `DropTail`: a FIFO that drops what finds it full. The limit is the queue's own, so there is nothing to decide.
 
-use crate::{Aqm, Arrival, Backlog, Link, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
 use sojourn_units::Stream;
 
 /// No parameters: the queue's limit is all there is.
@@ -22,7 +22,7 @@ pub struct DropTail;
 
 impl Aqm for DropTail {
     #[inline]
-    fn on_enqueue(&mut self, _arrival: &Arrival, _backlog: &Backlog, _random: &mut Stream) -> Verdict {
-        Verdict::Pass
+    fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
+        ArrivalVerdict::Pass
     }
 }

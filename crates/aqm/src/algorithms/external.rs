@@ -1,7 +1,7 @@
 //! A law that the caller supplies under a name. It stands in scenarios; whoever runs them puts the
 //! law in its place (`sojourn-lab` does so for laws written in Python). By itself it lets everything through.
 
-use crate::{Aqm, Arrival, Backlog, Link, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
 use alloc::string::String;
 use sojourn_units::{Duration, Stream};
 
@@ -38,7 +38,7 @@ impl Params {
 pub struct External;
 
 impl Aqm for External {
-    fn on_enqueue(&mut self, _arrival: &Arrival, _backlog: &Backlog, _random: &mut Stream) -> Verdict {
-        Verdict::Pass
+    fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
+        ArrivalVerdict::Pass
     }
 }

@@ -5,7 +5,7 @@
 //! which sees its own queue's wait and backlog.
 
 use super::codel::{self, Codel, Rule};
-use crate::{Aqm, Arrival, Backlog, FlowQueuing, Link, Needs, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream};
@@ -64,11 +64,11 @@ pub struct FqCodel {
 }
 
 impl Aqm for FqCodel {
-    fn on_enqueue(&mut self, _arrival: &Arrival, _backlog: &Backlog, _random: &mut Stream) -> Verdict {
-        Verdict::Pass
+    fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
+        ArrivalVerdict::Pass
     }
 
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> Verdict {
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
         self.last = self.queuing.queue_of(departure.flow) as usize;
         self.queues[self.last].judge(departure, sojourn, backlog.bytes)
     }
@@ -92,20 +92,23 @@ mod tests {
     fn each_queue_has_a_controller_of_its_own() {
         let (mut fq, mut random) = (Params::default().build(&test_link()).unwrap(), Stream::named(1, "fq"));
         let mut verdict = |flow, ms: u64, wait| {
-            let departure = Arrival { now: Time::from_nanos(ms * 1_000_000), size: 1500, flow, rtt_hint_ms: 0, has_data: true };
+            let departure = PacketView { now: Time::from_nanos(ms * 1_000_000), size: 1500, flow, rtt_hint_ms: 0, has_data: true };
             let backlog = Backlog { packets: 9, bytes: 13_500, idle_since: None };
             let verdict = fq.on_dequeue(&departure, Duration::from_millis(wait), &backlog, &mut random);
-            if verdict == Verdict::Mark {
+            if verdict == DepartureVerdict::Signal {
                 fq.on_unmarkable();
             }
             verdict
         };
         for ms in 0..100 {
-            assert_eq!((verdict(1, ms, 20), verdict(2, ms, 1)), (Verdict::Pass, Verdict::Pass));
+            assert_eq!((verdict(1, ms, 20), verdict(2, ms, 1)), (DepartureVerdict::Pass, DepartureVerdict::Pass));
         }
-        assert_eq!((verdict(2, 100, 1), verdict(1, 100, 20), verdict(2, 100, 20)), (Verdict::Pass, Verdict::Mark, Verdict::Pass));
+        assert_eq!(
+            (verdict(2, 100, 1), verdict(1, 100, 20), verdict(2, 100, 20)),
+            (DepartureVerdict::Pass, DepartureVerdict::Signal, DepartureVerdict::Pass)
+        );
         // The packet behind the dropped one goes.
-        assert_eq!((verdict(1, 100, 20), verdict(1, 101, 20)), (Verdict::Pass, Verdict::Pass));
+        assert_eq!((verdict(1, 100, 20), verdict(1, 101, 20)), (DepartureVerdict::Pass, DepartureVerdict::Pass));
     }
 
     #[test]

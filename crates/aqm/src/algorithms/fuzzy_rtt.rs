@@ -11,7 +11,7 @@ mod controller;
 pub(crate) use controller::table_i;
 pub use controller::{Axes, Inference, Inputs, Reading};
 
-use crate::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -177,20 +177,20 @@ impl FuzzyRtt {
 
 impl Aqm for FuzzyRtt {
     #[inline]
-    fn on_enqueue(&mut self, arrival: &Arrival, _backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         // Pure acknowledgements are exempt.
         if !arrival.has_data {
-            return Verdict::Pass;
+            return ArrivalVerdict::Pass;
         }
         self.met = Probability::clamped(self.probability_for(arrival.rtt_hint_ms));
-        if random.unit() < self.met.get() { Verdict::Mark } else { Verdict::Pass }
+        if random.unit() < self.met.get() { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 
     #[inline]
-    fn on_dequeue(&mut self, _departure: &Arrival, _sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> Verdict {
+    fn on_dequeue(&mut self, _departure: &PacketView, _sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
         // Only a departure lowers the queue.
         self.least = self.least.min(backlog.packets);
-        Verdict::Pass
+        DepartureVerdict::Pass
     }
 
     fn on_flows(&mut self, _now: Time, active: u32) {

@@ -12,7 +12,7 @@
 //! The paper changes only what gives RED its probability. So RED's guard stays unless `min_queue` is 0: while few
 //! packets wait, none is struck, and the first that finds more passes and starts the count.
 
-use crate::{Aqm, Arrival, Backlog, Gate, Law, Link, ParamError, Sample, Spread, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Gate, Law, Link, PacketView, ParamError, Sample, Spread};
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
 
 /// The parameters of LED; the defaults are the paper's.
@@ -148,7 +148,7 @@ impl Led {
 }
 
 impl Aqm for Led {
-    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.bytes += u64::from(arrival.size);
         let draw = random.unit();
         let p = self.probability.get();
@@ -156,15 +156,15 @@ impl Aqm for Led {
         if self.law.load <= self.law.params.min || backlog.packets < guard {
             self.open = false;
             self.spread.reset();
-            return Verdict::Pass;
+            return ArrivalVerdict::Pass;
         }
         if p >= 1.0 && (self.law.params.forced || guard == 0) {
             self.spread.reset();
-            return Verdict::Mark;
+            return ArrivalVerdict::Signal;
         }
         if !core::mem::replace(&mut self.open, true) && guard > 0 {
             self.spread.restart(arrival.size);
-            return Verdict::Pass;
+            return ArrivalVerdict::Pass;
         }
         let own = self.law.params.count_own;
         if own {
@@ -174,12 +174,12 @@ impl Aqm for Led {
         let scaled = self.spread.corrected(p, arrival.size) * (f64::from(arrival.size) * self.scale).min(1.0);
         if p >= 1.0 || draw < scaled {
             self.spread.reset();
-            return Verdict::Mark;
+            return ArrivalVerdict::Signal;
         }
         if !own {
             self.spread.count(arrival.size);
         }
-        Verdict::Pass
+        ArrivalVerdict::Pass
     }
 
     fn on_overflow(&mut self) {
@@ -211,8 +211,8 @@ mod tests {
     use crate::algorithms::test_link;
     use sojourn_units::Rate;
 
-    fn arrival(size: u32) -> Arrival {
-        Arrival { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true }
+    fn arrival(size: u32) -> PacketView {
+        PacketView { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true }
     }
 
     fn backlog(packets: u32) -> Backlog {
@@ -253,7 +253,7 @@ mod tests {
         led.law.load = load;
         led.probability = led.law.probability();
         let mut random = Stream::named(3, "led");
-        let strikes = (0..400_000).filter(|_| led.on_enqueue(&arrival(size), &backlog(waiting), &mut random) == Verdict::Mark);
+        let strikes = (0..400_000).filter(|_| led.on_enqueue(&arrival(size), &backlog(waiting), &mut random) == ArrivalVerdict::Signal);
         strikes.count() as f64 / 400_000.0
     }
 
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn above_max_the_first_packet_is_spared_only_where_asked_for() {
-        for (forced, first) in [(true, Verdict::Mark), (false, Verdict::Pass)] {
+        for (forced, first) in [(true, ArrivalVerdict::Signal), (false, ArrivalVerdict::Pass)] {
             let (mut led, mut random) = (led(2), Stream::named(4, "led"));
             led.law.params.forced = forced;
             led.law.load = 1.3;
@@ -304,7 +304,7 @@ mod tests {
             led.on_enqueue(&arrival(1000), &backlog(1), &mut random);
             assert_eq!(led.on_enqueue(&arrival(1000), &backlog(2), &mut random), first);
             for size in [1000, 40] {
-                assert_eq!(led.on_enqueue(&arrival(size), &backlog(2), &mut random), Verdict::Mark);
+                assert_eq!(led.on_enqueue(&arrival(size), &backlog(2), &mut random), ArrivalVerdict::Signal);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Random loss: a link that loses packets for reasons of its own, as a radio does. A first in, first out queue besides.
 
-use crate::{Aqm, Arrival, Backlog, Bernoulli, Gate, Link, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Bernoulli, Gate, Link, PacketView, ParamError};
 use sojourn_units::{Probability, Stream};
 
 /// Parameters of random loss.
@@ -38,8 +38,8 @@ pub struct Loss {
 impl Aqm for Loss {
     /// A loss, not a signal: no packet is marked instead.
     #[inline]
-    fn on_enqueue(&mut self, arrival: &Arrival, _backlog: &Backlog, random: &mut Stream) -> Verdict {
-        if Bernoulli.strikes(self.p, arrival.size, random) { Verdict::Drop } else { Verdict::Pass }
+    fn on_enqueue(&mut self, arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        if Bernoulli.signals(self.p, arrival.size, random) { ArrivalVerdict::Drop } else { ArrivalVerdict::Pass }
     }
 
     fn probability(&self) -> Probability {
@@ -57,9 +57,9 @@ mod tests {
     fn packets_are_lost_at_the_rate_asked_for() {
         let mut loss = Params { p: 0.03 }.build(&test_link()).unwrap();
         let mut random = Stream::named(1, "loss");
-        let arrival = Arrival { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
+        let arrival = PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
         let backlog = Backlog { packets: 0, bytes: 0, idle_since: None };
-        let lost = (0..100_000).filter(|_| loss.on_enqueue(&arrival, &backlog, &mut random) == Verdict::Drop).count();
+        let lost = (0..100_000).filter(|_| loss.on_enqueue(&arrival, &backlog, &mut random) == ArrivalVerdict::Drop).count();
         assert!((2_800..3_200).contains(&lost), "{lost}");
         assert!(Params { p: 1.5 }.build(&test_link()).is_err());
     }

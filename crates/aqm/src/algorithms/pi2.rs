@@ -4,7 +4,7 @@
 //! A Reno flow sends in proportion to 1/sqrt(p): with the square taken at the packet, the controller acts on a plant that is
 //! linear at any load and needs no table of gains. Marks end at `max_mark`: above it packets are dropped.
 
-use crate::{Aqm, Arrival, Backlog, Law, Link, ParamError, Sample, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Law, Link, PacketView, ParamError, Sample};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// The parameters of PI2.
@@ -88,12 +88,12 @@ impl Law for Pi2 {
 
 impl Aqm for Pi2 {
     #[inline]
-    fn on_enqueue(&mut self, _arrival: &Arrival, _backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         let p = self.root * self.root;
         match random.unit() < p {
-            false => Verdict::Pass,
-            true if p > self.params.max_mark => Verdict::Drop,
-            true => Verdict::Mark,
+            false => ArrivalVerdict::Pass,
+            true if p > self.params.max_mark => ArrivalVerdict::Drop,
+            true => ArrivalVerdict::Signal,
         }
     }
 
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn strikes_come_at_the_square_and_are_drops_in_overload() {
         let (mut pi2, mut random) = (Params::default().build(&test_link()).unwrap(), Stream::named(1, "x"));
-        let arrival = Arrival { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
-        for (root, verdict) in [(0.3, Verdict::Mark), (0.6, Verdict::Drop)] {
+        let arrival = PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
+        for (root, verdict) in [(0.3, ArrivalVerdict::Signal), (0.6, ArrivalVerdict::Drop)] {
             pi2.root = root;
             let struck = (0..100_000).filter(|_| pi2.on_enqueue(&arrival, &backlog(9), &mut random) == verdict).count();
             assert!((struck as f64 / 1e5 - root * root).abs() < 0.005, "{struck}");

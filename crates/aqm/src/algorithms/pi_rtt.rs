@@ -10,7 +10,7 @@
 //! path of 170 ms that PID takes, the integral would be four times too slow.
 
 use super::pid::{self, PidLaw};
-use crate::{Aqm, Arrival, Backlog, Link, Needs, ParamError, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Link, Needs, PacketView, ParamError};
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
 
 /// The parameters of PI-RTT: those of PID, and how the probability is scaled.
@@ -96,11 +96,11 @@ impl PiRtt {
 
 impl Aqm for PiRtt {
     #[inline]
-    fn on_enqueue(&mut self, arrival: &Arrival, _backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         if !arrival.has_data {
-            return Verdict::Pass;
+            return ArrivalVerdict::Pass;
         }
-        if random.unit() < self.probability_for(arrival.rtt_hint_ms) { Verdict::Mark } else { Verdict::Pass }
+        if random.unit() < self.probability_for(arrival.rtt_hint_ms) { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 
     fn update_interval(&self) -> Option<Duration> {

@@ -1,7 +1,7 @@
 //! PIE: proportional-integral controller enhanced (Pan et al. 2013; RFC 8033). A probability that follows how long
 //! packets wait, computed on a timer from the backlog and the rate at which the queue drains.
 
-use crate::{Aqm, Arrival, Backlog, Law, Link, Needs, ParamError, Sample, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Law, Link, Needs, PacketView, ParamError, Sample};
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
 
 /// Which rules where the drafts and the RFC differ.
@@ -196,22 +196,22 @@ impl Law for Pie {
 }
 
 impl Aqm for Pie {
-    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         if self.lenient(backlog.bytes as f64) {
-            return Verdict::Pass;
+            return ArrivalVerdict::Pass;
         }
         let size = if self.by_size { f64::from(arrival.size) / f64::from(self.mean_packet) } else { 1.0 };
         if random.unit() >= self.probability * size {
-            Verdict::Pass
+            ArrivalVerdict::Pass
         } else if self.probability > 0.1 && !self.old {
             // rfc8033#5.1: above a tenth, marks no longer help.
-            Verdict::Drop
+            ArrivalVerdict::Drop
         } else {
-            Verdict::Mark
+            ArrivalVerdict::Signal
         }
     }
 
-    fn on_dequeue(&mut self, departure: &Arrival, _sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> Verdict {
+    fn on_dequeue(&mut self, departure: &PacketView, _sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
         let size = u64::from(departure.size);
         if let Some((since, gone)) = self.cycle {
             let gone = gone + size;
@@ -226,7 +226,7 @@ impl Aqm for Pie {
         if self.cycle.is_none() && backlog.bytes >= self.rate_over {
             self.cycle = Some((departure.now, 0));
         }
-        Verdict::Pass
+        DepartureVerdict::Pass
     }
 
     fn update_interval(&self) -> Option<Duration> {
@@ -258,8 +258,8 @@ mod tests {
         Backlog { packets: (bytes / 1000) as u32, bytes, idle_since: None }
     }
 
-    fn packet(now: u64) -> Arrival {
-        Arrival { now: Time::from_nanos(now), size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true }
+    fn packet(now: u64) -> PacketView {
+        PacketView { now: Time::from_nanos(now), size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true }
     }
 
     /// Drains 20 packets at 10 Mbit/s so that the rate is known.
@@ -308,9 +308,9 @@ mod tests {
         let mut random = Stream::named(1, "test");
         pie.probability = 1.0;
         pie.delay = (1.0, 1.0);
-        assert_eq!(pie.on_enqueue(&packet(0), &backlog(2000), &mut random), Verdict::Pass);
-        assert_eq!(pie.on_enqueue(&packet(0), &backlog(3000), &mut random), Verdict::Drop);
+        assert_eq!(pie.on_enqueue(&packet(0), &backlog(2000), &mut random), ArrivalVerdict::Pass);
+        assert_eq!(pie.on_enqueue(&packet(0), &backlog(3000), &mut random), ArrivalVerdict::Drop);
         pie.allowance = 0.1;
-        assert_eq!(pie.on_enqueue(&packet(0), &backlog(3000), &mut random), Verdict::Pass);
+        assert_eq!(pie.on_enqueue(&packet(0), &backlog(3000), &mut random), ArrivalVerdict::Pass);
     }
 }

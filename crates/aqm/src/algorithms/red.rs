@@ -20,7 +20,7 @@ mod tests;
 pub use params::{Params, Resolved};
 pub(super) use params::{TC_BURST, tc_weight};
 
-use crate::{Aqm, Arrival, Backlog, Gate, Link, ParamError, Spread, Verdict};
+use crate::{Aqm, ArrivalVerdict, Backlog, Gate, Link, PacketView, ParamError, Spread};
 use sojourn_units::{Probability, Stream, Time};
 
 /// Where the average was seen last, for Feng's rule.
@@ -154,22 +154,22 @@ impl Red {
     }
 
     /// An early drop? The packet has been counted and the average is above `min`.
-    fn early(&mut self, size: u32, waiting: f64, random: &mut Stream) -> Verdict {
+    fn early(&mut self, size: u32, waiting: f64, random: &mut Stream) -> ArrivalVerdict {
         let p = self.probability.get();
         let spread = self.spread.corrected(p, size) * self.caution(waiting);
         if random.unit() >= spread {
-            return Verdict::Pass;
+            return ArrivalVerdict::Pass;
         }
         self.spread.reset();
         match self.params.use_mark_p && p > self.params.mark_p {
-            true => Verdict::Drop,
-            false => Verdict::Mark,
+            true => ArrivalVerdict::Drop,
+            false => ArrivalVerdict::Signal,
         }
     }
 }
 
 impl Aqm for Red {
-    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         let waiting = if self.params.queue_in_bytes { backlog.bytes as f64 } else { f64::from(backlog.packets) };
         let idle = backlog.idle_since.map_or(0.0, |since| self.resolved.idle_ptc * arrival.now.since(since).as_secs_f64());
         self.average = ewma(self.average, self.resolved.weight, libm::floor(idle), waiting);
@@ -182,18 +182,18 @@ impl Aqm for Red {
         if self.average < self.resolved.min || waiting <= 1.0 {
             self.above = false;
             self.probability = Probability::ZERO;
-            return Verdict::Pass;
+            return ArrivalVerdict::Pass;
         }
         self.probability = Probability::clamped(self.resolved.profile(self.average, self.max_p, self.params.gentle));
         if !self.params.use_mark_p && self.average >= self.resolved.certain {
             self.spread.reset();
-            Verdict::Drop
+            ArrivalVerdict::Drop
         } else if self.above {
             self.early(arrival.size, waiting, random)
         } else {
             self.above = true;
             self.spread.restart(arrival.size);
-            Verdict::Pass
+            ArrivalVerdict::Pass
         }
     }
 

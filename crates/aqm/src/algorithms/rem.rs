@@ -117,7 +117,7 @@ impl Law for RemLaw {
 mod tests {
     use super::*;
     use crate::algorithms::test_link;
-    use crate::{Aqm, Arrival, Backlog, Verdict};
+    use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, PacketView};
     use sojourn_units::{Rate, Stream, Time};
 
     fn sample(packets: f64, queue: f64) -> Sample {
@@ -167,9 +167,12 @@ mod tests {
     #[test]
     fn what_can_be_marked_is_left_to_its_departure_where_asked_for() {
         let (link, mut random) = (test_link(), Stream::named(1, "rem"));
-        let arrival = Arrival { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
+        let arrival = PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
         let backlog = Backlog { packets: 90, bytes: 90_000, idle_since: None };
-        for (at_departure, arrives, leaves) in [(false, Verdict::Mark, Verdict::Pass), (true, Verdict::PassOrDrop, Verdict::MarkOrPass)] {
+        for (at_departure, arrives, leaves) in [
+            (false, ArrivalVerdict::Signal, DepartureVerdict::Pass),
+            (true, ArrivalVerdict::DropUnlessMarkable, DepartureVerdict::MarkOrPass),
+        ] {
             let mut rem = Params { gamma: 1e5, at_departure, ..Params::default() }.build(&link).unwrap();
             assert_eq!(rem.needs().head_drop, at_departure);
             rem.on_update(Time::ZERO, &backlog);

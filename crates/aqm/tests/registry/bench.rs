@@ -1,6 +1,6 @@
 //! A queue with a link behind it, and a log of every packet's fate.
 
-use sojourn_aqm::{Admission, AnyAqm, Aqm, DropReason, Limit, Link, Packet, Qdisc};
+use sojourn_aqm::{AnyAqm, Aqm, DropReason, Limit, Link, Packet, Qdisc, QueueController};
 use sojourn_units::{Duration, Rate, Serializer, Stream, Time};
 use std::collections::HashMap;
 
@@ -63,7 +63,7 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(aqm: AnyAqm, limit: Limit, ecn: bool, seed: u64) -> Self {
-        let queue = Qdisc::new(Admission::new(aqm, limit, ecn, Stream::named(seed, "queue")));
+        let queue = Qdisc::new(QueueController::new(aqm, limit, ecn, Stream::named(seed, "queue")));
         Bench { queue, now: Time::ZERO, idle_since: Some(Time::ZERO), fates: Vec::new(), flows: HashMap::new(), limit }
     }
 

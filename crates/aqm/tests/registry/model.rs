@@ -5,7 +5,7 @@ use crate::knobs;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Arrival, Backlog, Entry, Limit, Needs, REGISTRY, Verdict};
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Entry, Limit, Needs, PacketView, REGISTRY};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// One thing that happens to a queue, `gap` nanoseconds after the last.
@@ -133,14 +133,14 @@ fn every_algorithm_survives_hours_of_silence_and_floods_without_a_gap() {
 struct Shown(AnyAqm);
 
 impl Aqm for Shown {
-    fn on_enqueue(&mut self, arrival: &Arrival, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.0.on_enqueue(arrival, backlog, random)
     }
-    fn on_dequeue(&mut self, departure: &Arrival, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> Verdict {
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         self.0.on_dequeue(departure, sojourn, backlog, random)
     }
-    fn on_look(&mut self, arrival: &Arrival, shown: Option<&Arrival>, backlog: &Backlog, random: &mut Stream) -> Verdict {
-        self.0.on_look(arrival, shown, backlog, random)
+    fn on_inspect(&mut self, arrival: &PacketView, shown: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        self.0.on_inspect(arrival, shown, backlog, random)
     }
     fn on_overflow(&mut self) {
         self.0.on_overflow();

@@ -4,7 +4,7 @@ use crate::link_config::{LinkStats, Measure};
 use crate::packet::Packet;
 use crate::router::Router;
 use crate::trace::LinkTrace;
-use sojourn_aqm::{Admission, Aqm, Arrival, Backlog, Counters, Qdisc};
+use sojourn_aqm::{Aqm, Backlog, Counters, PacketView, Qdisc, QueueController};
 use sojourn_units::{Duration, Rate, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -46,7 +46,7 @@ pub(super) struct Body {
 #[derive(Clone, Debug)]
 pub(super) enum Queue {
     /// Departures foretold: when each waiting packet starts to be sent, and what the discipline may see of it.
-    Foretold { door: Admission, waiting: VecDeque<Waiting>, bytes: u64, departures: bool },
+    Foretold { controller: QueueController, waiting: VecDeque<Waiting>, bytes: u64, departures: bool },
     /// Packets kept.
     Kept { qdisc: Qdisc<Packet>, sending: Option<Packet> },
 }
@@ -93,7 +93,7 @@ impl Body {
     /// Takes the samples due at `now`.
     pub(super) fn sample(&mut self, now: Time) {
         let (packets, bytes, probability) = match &self.queue {
-            Queue::Foretold { door, waiting, bytes, .. } => (waiting.len() as u32, *bytes, door.aqm.probability()),
+            Queue::Foretold { controller, waiting, bytes, .. } => (waiting.len() as u32, *bytes, controller.aqm.probability()),
             Queue::Kept { qdisc, .. } => (qdisc.packets(), qdisc.bytes(), qdisc.aqm().probability()),
         };
         for trace in self.traces.iter_mut().filter(|trace| trace.next == now) {
@@ -105,7 +105,7 @@ impl Body {
     /// Whatever starts to be sent by `now` leaves the queue, where departures are foretold; gives when the next will.
     #[inline]
     pub(super) fn leave_by(&mut self, now: Time) -> Time {
-        let Queue::Foretold { door, waiting, bytes, departures } = &mut self.queue else { return Time::NEVER };
+        let Queue::Foretold { controller, waiting, bytes, departures } = &mut self.queue else { return Time::NEVER };
         while let Some(head) = waiting.front() {
             let (start, size) = (head.start, head.size);
             if start > now {
@@ -121,8 +121,8 @@ impl Body {
             }
             if let Some(Waiting { since, flow, rtt_hint_ms, has_data, .. }) = gone {
                 let backlog = Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since: None };
-                let view = Arrival { now: start, size, flow, rtt_hint_ms, has_data };
-                door.release(&view, start.since(since), false, &backlog);
+                let view = PacketView { now: start, size, flow, rtt_hint_ms, has_data };
+                controller.decide_departure(&view, start.since(since), false, &backlog);
             }
         }
         Time::NEVER
@@ -151,7 +151,7 @@ impl Body {
 
     pub(super) fn tell_flows(&mut self, at: Time) {
         match &mut self.queue {
-            Queue::Foretold { door, .. } => door.aqm.on_flows(at, self.active_flows),
+            Queue::Foretold { controller, .. } => controller.aqm.on_flows(at, self.active_flows),
             Queue::Kept { qdisc, .. } => qdisc.set_flows(at, self.active_flows),
         }
     }
@@ -160,9 +160,9 @@ impl Body {
     pub(super) fn step(&mut self, due: Time, free_at: Time) {
         let idle_since = self.idle_since(due, free_at);
         match &mut self.queue {
-            Queue::Foretold { door, waiting, bytes, .. } => {
-                door.aqm.on_update(due, &Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since });
-                self.law_due = door.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval);
+            Queue::Foretold { controller, waiting, bytes, .. } => {
+                controller.aqm.on_update(due, &Backlog { packets: waiting.len() as u32, bytes: *bytes, idle_since });
+                self.law_due = controller.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval);
             }
             Queue::Kept { qdisc, .. } => {
                 qdisc.update(due, idle_since);

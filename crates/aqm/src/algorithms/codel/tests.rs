@@ -1,6 +1,6 @@
 use super::*;
 use crate::algorithms::test_link;
-use crate::{Admission, AnyAqm, DropReason, Limit, Packet, Qdisc};
+use crate::{AnyAqm, DropReason, Limit, Packet, Qdisc, QueueController};
 use alloc::collections::VecDeque;
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -11,8 +11,8 @@ fn at(ms: f64) -> Time {
     Time::from_nanos((ms * 1e6) as u64)
 }
 
-fn packet(now: Time) -> Arrival {
-    Arrival { now, size: 1500, flow: 0, rtt_hint_ms: 0, has_data: true }
+fn packet(now: Time) -> PacketView {
+    PacketView { now, size: 1500, flow: 0, rtt_hint_ms: 0, has_data: true }
 }
 
 /// The times in ms at which a packet is dropped when one leaves every ms from 0 on, each after this wait.
@@ -20,7 +20,7 @@ fn drops(params: &Params, wait_ms: impl Fn(u64) -> u64, until: u64) -> Vec<u64> 
     let mut codel = params.build(&test_link()).unwrap();
     let mut times = Vec::new();
     for ms in 0..until {
-        while codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(wait_ms(ms)), 15_000) == Verdict::Mark {
+        while codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(wait_ms(ms)), 15_000) == DepartureVerdict::Signal {
             codel.dropped();
             times.push(ms);
         }
@@ -43,7 +43,7 @@ fn a_wait_below_the_target_ends_it_and_a_single_packet_is_never_judged() {
     assert_eq!(drops(&Params::default(), |ms| if ms == 300 { 4 } else { 6 }, 500), [100, 200, 271, 401, 472]);
     let mut codel = Params::default().build(&test_link()).unwrap();
     for ms in 0..1000 {
-        assert_eq!(codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_secs(1), 1500), Verdict::Pass);
+        assert_eq!(codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_secs(1), 1500), DepartureVerdict::Pass);
     }
 }
 
@@ -74,7 +74,7 @@ fn a_mark_lets_the_packet_go_and_moves_the_next_one_on() {
     let mut codel = Params::default().build(&test_link()).unwrap();
     let mut marks = Vec::new();
     for ms in 0..480 {
-        if codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(6), 15_000) == Verdict::Mark {
+        if codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(6), 15_000) == DepartureVerdict::Signal {
             marks.push(ms);
         }
     }
@@ -186,7 +186,7 @@ proptest! {
         phases in prop::collection::vec((10usize..800, 300u64..3000), 2..8),
     ) {
         let params = Params { max_packet: Bytes(SIZE as u64), ..Params::default() };
-        let mut ours = Qdisc::new(Admission::new(AnyAqm::Codel(params.build(&test_link()).unwrap()), Limit::Packets(u32::MAX), false, Stream::named(1, "x")));
+        let mut ours = Qdisc::new(QueueController::new(AnyAqm::Codel(params.build(&test_link()).unwrap()), Limit::Packets(u32::MAX), false, Stream::named(1, "x")));
         let mut theirs = Pseudocode {
             queue: VecDeque::new(), first_above_time: 0.0, drop_next: 0.0, count: 0, lastcount: 0, dropping: false, dropped: Vec::new(),
         };
@@ -217,5 +217,8 @@ proptest! {
 fn the_first_drop_waits_an_interval_from_when_the_wait_first_exceeds_the_target() {
     let mut codel = Params::default().build(&test_link()).unwrap();
     let mut verdict = |ms: f64| codel.judge(&packet(at(ms)), Duration::from_millis(5), 15_000);
-    assert_eq!([verdict(40.0), verdict(139.999), verdict(140.0)], [Verdict::Pass, Verdict::Pass, Verdict::Mark]);
+    assert_eq!(
+        [verdict(40.0), verdict(139.999), verdict(140.0)],
+        [DepartureVerdict::Pass, DepartureVerdict::Pass, DepartureVerdict::Signal]
+    );
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Aqm, Arrival, Backlog};
+use crate::{Aqm, Backlog, PacketView};
 use proptest::prelude::*;
 use sojourn_units::{Rate, Stream, Time};
 
@@ -146,7 +146,7 @@ fn in_bytes_half_packets_count_half() {
         let mut now = Time::ZERO;
         for packets in [0u32, 100, 300, 350] {
             now += Duration::from_millis(10);
-            let packet = Arrival { now, size, flow: 0, rtt_hint_ms: 0, has_data: true };
+            let packet = PacketView { now, size, flow: 0, rtt_hint_ms: 0, has_data: true };
             let backlog = Backlog { packets: packets * number, bytes: 500 * u64::from(packets), idle_since: None };
             (0..40 * number).for_each(|_| _ = cpc.on_enqueue(&packet, &backlog, &mut random));
             cpc.on_update(now, &backlog);

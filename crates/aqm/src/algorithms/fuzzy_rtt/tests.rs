@@ -99,7 +99,7 @@ fn r4_without_gains_each_category_takes_twice_the_time_of_the_one_before_and_wit
 #[test]
 fn each_category_sees_the_least_queue_of_its_own_time() {
     let mut f = fuzzy(&Params::default());
-    let departure = Arrival { now: Time::ZERO, size: 576, flow: 0, rtt_hint_ms: 0, has_data: true };
+    let departure = PacketView { now: Time::ZERO, size: 576, flow: 0, rtt_hint_ms: 0, has_data: true };
     let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
     f.on_update(at(40), &backlog(50));
     f.on_update(at(80), &backlog(50));
@@ -125,10 +125,13 @@ fn acknowledgements_are_exempt_and_silence_is_not_rewarded() {
     f.categories[0].probability = 1.0;
     let mut random = Stream::named(1, "x");
     let mut verdict = |rtt_hint_ms, has_data| {
-        let arrival = Arrival { now: Time::ZERO, size: 576, flow: 0, rtt_hint_ms, has_data };
+        let arrival = PacketView { now: Time::ZERO, size: 576, flow: 0, rtt_hint_ms, has_data };
         f.on_enqueue(&arrival, &backlog(9), &mut random)
     };
-    assert_eq!((verdict(0, true), verdict(640, true), verdict(0, false)), (Verdict::Mark, Verdict::Pass, Verdict::Pass));
+    assert_eq!(
+        (verdict(0, true), verdict(640, true), verdict(0, false)),
+        (ArrivalVerdict::Signal, ArrivalVerdict::Pass, ArrivalVerdict::Pass)
+    );
 }
 
 #[test]

@@ -28,8 +28,8 @@ impl Bench {
         Bench { red: params.build(&link(10, 11, 1000)).unwrap(), random: Stream::named(1, "red"), now: Time::ZERO }
     }
 
-    fn offer(&mut self, packets: u32, idle_since: Option<Time>) -> Verdict {
-        let arrival = Arrival { now: self.now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
+    fn offer(&mut self, packets: u32, idle_since: Option<Time>) -> ArrivalVerdict {
+        let arrival = PacketView { now: self.now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
         let backlog = Backlog { packets, bytes: 1000 * u64::from(packets), idle_since };
         self.red.on_enqueue(&arrival, &backlog, &mut self.random)
     }
@@ -39,7 +39,7 @@ impl Bench {
         let mut struck = 0;
         for _ in 0..n {
             self.now += Duration::from_millis(1);
-            struck += usize::from(self.offer(packets, None) != Verdict::Pass);
+            struck += usize::from(self.offer(packets, None) != ArrivalVerdict::Pass);
         }
         struck
     }
@@ -123,9 +123,9 @@ fn burst_gives_the_weight_that_tc_gives() {
 fn the_first_arrival_above_min_only_starts_the_count() {
     let mut bench = Bench::new(&Params { weight: 1.0, max_p: 1.0, wait: false, ..lehto() });
     assert_eq!(bench.offers(100, 14), 0);
-    assert_eq!(bench.offer(44, None), Verdict::Pass);
+    assert_eq!(bench.offer(44, None), ArrivalVerdict::Pass);
     // The count is 1 and then 2: 2 * 0.967 is above 1, so the second is struck for certain.
-    assert_ne!(bench.offer(44, None), Verdict::Pass);
+    assert_ne!(bench.offer(44, None), ArrivalVerdict::Pass);
 }
 
 #[test]
@@ -167,16 +167,16 @@ fn marks_become_drops_above_the_mark_limit() {
     let verdicts = |params: &Params, packets| {
         let mut bench = Bench::new(params);
         bench.offer(packets, None);
-        (0..10_000).map(|_| bench.offer(packets, None)).find(|&v| v != Verdict::Pass)
+        (0..10_000).map(|_| bench.offer(packets, None)).find(|&v| v != ArrivalVerdict::Pass)
     };
     let params = Params { weight: 1.0, ..lehto() };
-    assert_eq!(verdicts(&params, 44), Some(Verdict::Mark));
-    assert_eq!(verdicts(&params, 46), Some(Verdict::Drop));
-    assert_eq!(verdicts(&Params { mark_p: 1.0, ..params.clone() }, 95), Some(Verdict::Mark));
+    assert_eq!(verdicts(&params, 44), Some(ArrivalVerdict::Signal));
+    assert_eq!(verdicts(&params, 46), Some(ArrivalVerdict::Drop));
+    assert_eq!(verdicts(&Params { mark_p: 1.0, ..params.clone() }, 95), Some(ArrivalVerdict::Signal));
     let forced = Params { use_mark_p: false, ..params };
-    assert_eq!(verdicts(&forced, 89), Some(Verdict::Mark));
-    assert_eq!(verdicts(&forced, 90), Some(Verdict::Drop));
-    assert_eq!(verdicts(&Params { gentle: false, ..forced }, 45), Some(Verdict::Drop));
+    assert_eq!(verdicts(&forced, 89), Some(ArrivalVerdict::Signal));
+    assert_eq!(verdicts(&forced, 90), Some(ArrivalVerdict::Drop));
+    assert_eq!(verdicts(&Params { gentle: false, ..forced }, 45), Some(ArrivalVerdict::Drop));
 }
 
 #[test]

@@ -1,0 +1,171 @@
+//! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
+
+use crate::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, PacketView};
+use sojourn_units::{Duration, Stream};
+
+/// How much may wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// This many packets, not counting the one being sent.
+    Packets(u32),
+    /// This many bytes, not counting the packet being sent; a packet that would exceed it is dropped.
+    Bytes(u64),
+}
+
+/// What happens to an arriving packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArrivalDecision {
+    /// It enters the queue as it is.
+    Enqueue,
+    /// It enters the queue with a congestion mark.
+    EnqueueMarked,
+    /// It is dropped.
+    Drop(DropReason),
+    /// It is dropped, and so is the packet that waits at this position (0 is the head).
+    DropBoth(u32),
+    /// The algorithm wants to see the packet that waits at this position first: call [`QueueController::inspect`].
+    Inspect(u32),
+}
+
+/// What happens to a departing packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DepartureDecision {
+    /// It is sent as it is.
+    Send,
+    /// It is sent with a congestion mark.
+    SendMarked,
+    /// It is dropped.
+    Drop(DropReason),
+}
+
+/// Decides about the packets of one queue: an algorithm with the queue's limit, its ECN switch and its counters. It holds
+/// no packets.
+#[derive(Clone, Debug)]
+pub struct QueueController {
+    /// The algorithm.
+    pub aqm: AnyAqm,
+    /// How much may wait.
+    pub limit: Limit,
+    /// Whether packets that can carry a mark are marked instead of dropped.
+    pub ecn: bool,
+    /// What happened so far.
+    pub counters: Counters,
+    random: Stream,
+    sees_departures: bool,
+}
+
+impl QueueController {
+    /// A controller that has counted nothing yet; `random` is this queue's own stream.
+    pub fn new(aqm: AnyAqm, limit: Limit, ecn: bool, random: Stream) -> Self {
+        let needs = aqm.needs();
+        QueueController { aqm, limit, ecn, counters: Counters::default(), random, sees_departures: needs.departures || needs.head_drop }
+    }
+
+    /// Decides about an arriving packet; `can_mark` says whether it can carry a congestion mark.
+    ///
+    /// A packet that finds the queue full is lost whatever the algorithm says, but the algorithm sees
+    /// it first (as in ns-2's RED and Linux's `sch_red`).
+    #[inline(always)]
+    pub fn decide_arrival(&mut self, arrival: &PacketView, can_mark: bool, backlog: &Backlog) -> ArrivalDecision {
+        self.counters.count_arrival(arrival.size);
+        let verdict = self.aqm.on_enqueue(arrival, backlog, &mut self.random);
+        self.apply_arrival(verdict, arrival, can_mark, backlog)
+    }
+
+    /// Admits an arriving packet of `size` bytes if there is room, without asking the algorithm. For an algorithm that
+    /// passes every packet. Returns whether the packet enters the queue.
+    #[inline]
+    pub fn admit_if_room(&mut self, size: u32, backlog: &Backlog) -> bool {
+        self.counters.count_arrival(size);
+        let full = self.is_full(size, backlog);
+        if full {
+            self.counters.count_drop(size, DropReason::Tail);
+        }
+        !full
+    }
+
+    /// Shows the algorithm the waiting packet that it asked for ([`ArrivalDecision::Inspect`]), and decides about the
+    /// arriving one.
+    pub fn inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, can_mark: bool, backlog: &Backlog) -> ArrivalDecision {
+        let verdict = self.aqm.on_inspect(arrival, waiting, backlog, &mut self.random);
+        self.apply_arrival(verdict, arrival, can_mark, backlog)
+    }
+
+    /// Decides about a packet that leaves the queue after a wait of `sojourn`; `backlog` is the queue without it.
+    /// The algorithm is asked only if its [`Needs`](crate::Needs) include departures.
+    #[inline]
+    pub fn decide_departure(&mut self, departure: &PacketView, sojourn: Duration, can_mark: bool, backlog: &Backlog) -> DepartureDecision {
+        if !self.sees_departures {
+            return DepartureDecision::Send;
+        }
+        let verdict = self.aqm.on_dequeue(departure, sojourn, backlog, &mut self.random);
+        self.apply_departure(verdict, departure.size, can_mark)
+    }
+
+    /// Whether there is no room for a packet of `size` bytes. A packet that finds the link idle goes straight to it.
+    #[inline]
+    fn is_full(&self, size: u32, backlog: &Backlog) -> bool {
+        backlog.idle_since.is_none()
+            && match self.limit {
+                Limit::Packets(limit) => backlog.packets >= limit,
+                Limit::Bytes(limit) => backlog.bytes + u64::from(size) > limit,
+            }
+    }
+
+    #[inline]
+    fn apply_arrival(&mut self, verdict: ArrivalVerdict, arrival: &PacketView, can_mark: bool, backlog: &Backlog) -> ArrivalDecision {
+        // As in Linux's sch_choke, a packet drawn from the queue is dropped even if the arriving one finds the queue full.
+        if self.is_full(arrival.size, backlog) && !matches!(verdict, ArrivalVerdict::DropBoth(_) | ArrivalVerdict::Inspect(_)) {
+            self.aqm.on_overflow();
+            self.counters.count_drop(arrival.size, DropReason::Tail);
+            return ArrivalDecision::Drop(DropReason::Tail);
+        }
+        self.apply_arrival_with_room(verdict, arrival.size, can_mark)
+    }
+
+    /// Turns the verdict on a packet of `size` bytes into a decision and counts it.
+    fn apply_arrival_with_room(&mut self, verdict: ArrivalVerdict, size: u32, can_mark: bool) -> ArrivalDecision {
+        match verdict {
+            ArrivalVerdict::Signal if self.ecn && can_mark => {
+                self.counters.marked += 1;
+                ArrivalDecision::EnqueueMarked
+            }
+            ArrivalVerdict::DropUnlessMarkable if self.ecn && can_mark => ArrivalDecision::Enqueue,
+            ArrivalVerdict::Pass => ArrivalDecision::Enqueue,
+            ArrivalVerdict::Signal | ArrivalVerdict::DropUnlessMarkable => {
+                self.aqm.on_unmarkable();
+                self.counters.count_drop(size, DropReason::Early);
+                ArrivalDecision::Drop(DropReason::Early)
+            }
+            ArrivalVerdict::Drop => {
+                self.counters.count_drop(size, DropReason::Forced);
+                ArrivalDecision::Drop(DropReason::Forced)
+            }
+            ArrivalVerdict::Inspect(position) => ArrivalDecision::Inspect(position),
+            ArrivalVerdict::DropBoth(position) => {
+                self.counters.count_drop(size, DropReason::Early);
+                ArrivalDecision::DropBoth(position)
+            }
+        }
+    }
+
+    /// Turns the verdict on a packet of `size` bytes into a decision and counts it.
+    fn apply_departure(&mut self, verdict: DepartureVerdict, size: u32, can_mark: bool) -> DepartureDecision {
+        match verdict {
+            DepartureVerdict::Signal | DepartureVerdict::MarkOrPass if self.ecn && can_mark => {
+                self.counters.marked += 1;
+                DepartureDecision::SendMarked
+            }
+            DepartureVerdict::Pass | DepartureVerdict::MarkOrPass => DepartureDecision::Send,
+            DepartureVerdict::Signal => {
+                self.aqm.on_unmarkable();
+                self.counters.count_drop(size, DropReason::Early);
+                DepartureDecision::Drop(DropReason::Early)
+            }
+            DepartureVerdict::Drop => {
+                self.counters.count_drop(size, DropReason::Forced);
+                DepartureDecision::Drop(DropReason::Forced)
+            }
+        }
+    }
+}
