@@ -60,7 +60,8 @@ class Function:
 
 
 RUST_FUNCTION = re.compile(
-    r"^(?P<indent> *)(?:pub(?:\([^)]*\))? )?(?:default )?(?:const )?(?:async )?(?:unsafe )?(?:extern \"[^\"]*\" )?fn (?P<name>\w+)",
+    r"^(?P<indent> *)(?:pub(?:\([^)]*\))? )?(?:default )?(?:const )?(?:async )?"
+    r"(?:unsafe )?(?:extern \"[^\"]*\" )?fn (?P<name>\w+)",
     re.M,
 )
 
@@ -79,7 +80,9 @@ def rust_functions(path: Path) -> Iterator[Function]:
             closing = found["indent"] + "}"
             opened = text(path).count("\n", 0, body)
             one_line = lines[opened].rstrip().endswith("}") and lines[opened].count("{") == lines[opened].count("}")
-            last = opened if one_line else next(i for i in range(opened + 1, len(lines)) if lines[i].startswith(closing))
+            last = (
+                opened if one_line else next(i for i in range(opened + 1, len(lines)) if lines[i].startswith(closing))
+            )
         attributes = "".join(lines[max(0, first - 3) : first])
         foreign = "#[pyfunction]" in attributes or "#[pyo3(" in attributes or 'extern "' in found.group()
         inputs = re.search(r"\bin ", text(path)[found.end() : signature]) is not None  # proptest: `x in 0..10`
@@ -125,7 +128,9 @@ def python_functions(path: Path) -> Iterator[Function]:
     for node in ast.walk(ast.parse(text(path))):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        required = [each for each, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if default is None]
+        required = [
+            each for each, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if default is None
+        ]
         arguments = [*node.args.posonlyargs, *node.args.args, *required]
         own = [each for each in arguments if each.arg not in ("self", "cls")]
         documented = ast.get_docstring(node, clean=False)

@@ -79,7 +79,9 @@ def found_in(line: str) -> Iterator[tuple[str, str]]:
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     whole = text(path)
-    kept = HISTORY.sub(lambda found: "\n" * found.group().count("\n"), whole) if path.name == "ARCHITECTURE.md" else whole
+    kept = (
+        HISTORY.sub(lambda found: "\n" * found.group().count("\n"), whole) if path.name == "ARCHITECTURE.md" else whole
+    )
     return enumerate(kept.splitlines(), start=1)
 
 
@@ -114,7 +116,11 @@ def test_no_old_word_is_left() -> None:
 
 
 def test_no_file_is_named_by_an_old_word() -> None:
-    left = [str(path) for path in files() if not allowed("words", path) and list(found_in(path.as_posix().replace("/", " ")))]
+    left = [
+        str(path)
+        for path in files()
+        if not allowed("words", path) and list(found_in(path.as_posix().replace("/", " ")))
+    ]
     assert not left, "\n".join(left)
 
 
