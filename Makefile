@@ -41,6 +41,8 @@ test: lint rust-test python-test
 
 lint: setup
 	cargo fmt --all --check
+	# cargo fmt does not see modules that a registry's macro declares.
+	rustfmt --edition 2024 --check crates/*/src/algorithms/*.rs
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy $(CRATES) --all-targets --quiet -- --deny warnings
 	$(BIN)/ruff check --quiet python tests conformance examples

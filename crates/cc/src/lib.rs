@@ -14,9 +14,10 @@ mod delay;
 mod hystart;
 mod registry;
 
+pub use algorithms::{AnyController, CcConfig, REGISTRY};
 pub use classic::{Classic, WindowLaw};
 pub use controller::{Ack, CongestionController, CongestionEvent, Signal, Start, Window};
 pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, Source};
 pub use hystart::HyStart;
-pub use registry::{AnyController, CcConfig, Entry, REGISTRY};
+pub use registry::Entry;
 pub use sojourn_units::ParamError;

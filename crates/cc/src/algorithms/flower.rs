@@ -4,8 +4,6 @@
 //! trend of the queuing delay, by a segment at most; a delay that falls faster than it usually does means that
 //! somebody else was cut, and leaves one segment.
 
-pub mod plus;
-
 extern crate alloc;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
 use alloc::vec::Vec;
@@ -189,9 +187,9 @@ impl Peaks {
 /// The law.
 #[derive(Clone, Debug)]
 pub struct Flower {
-    target: f64,
+    pub(super) target: f64,
     /// Whether the first slow start is over.
-    fuzzy: bool,
+    pub(super) fuzzy: bool,
     /// The round trip ends when more than this is acknowledged.
     mark: u64,
     /// The least queuing delay of this round trip.
@@ -217,7 +215,7 @@ impl Flower {
 
     /// Doubles the window in the first slow start.
     #[inline]
-    fn start_slowly(&self, window: &mut Window, ack: &Ack) {
+    pub(super) fn start_slowly(&self, window: &mut Window, ack: &Ack) {
         if !self.fuzzy && ack.cwnd_limited && !ack.in_recovery {
             window.cwnd += ack.acked;
         }
@@ -226,7 +224,7 @@ impl Flower {
     /// Takes an acknowledgement; where it ends a round trip after which the window may change, gives what the rules say
     /// of it and its least queuing delay.
     #[inline]
-    fn observe(&mut self, ack: &Ack, sample: Option<DelaySample>) -> Option<(Answer, f64)> {
+    pub(super) fn observe(&mut self, ack: &Ack, sample: Option<DelaySample>) -> Option<(Answer, f64)> {
         if let Some(sample) = sample {
             self.least = self.least.min(sample.queuing);
         }

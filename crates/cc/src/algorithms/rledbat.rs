@@ -6,7 +6,9 @@
 //! duplicate acknowledgements are known by their equal window.
 
 use super::{cubic, ledbatpp};
-use crate::{Ack, Classic, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Source, Start};
+use crate::{
+    Ack, CcConfig, Classic, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Source, Start,
+};
 use sojourn_units::{Duration, Time};
 
 /// Parameters of the law.
@@ -59,6 +61,20 @@ impl Params {
             fresh: 0,
             patient_until: Time::ZERO,
         })
+    }
+}
+
+impl CcConfig {
+    /// Makes what the receiver of a new connection runs, where a full segment has `mss` bytes: `None` if the receive window
+    /// is that of the buffer alone.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build_receiver(&self, start: Start, mss: u32) -> Result<Option<Receiver>, ParamError> {
+        match self {
+            CcConfig::RLedbat(params) => params.receiver(start, mss).map(Some),
+            _ => Ok(None),
+        }
     }
 }
 

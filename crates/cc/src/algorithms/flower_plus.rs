@@ -7,7 +7,7 @@
 //! - The first slow start ends at three quarters of the target.
 //! - Now and then the window steps back, as LEDBAT++ does, so that all flows see the empty queue.
 
-use super::{Answer, Flower, Params as FlowerParams};
+use super::flower::{Answer, Flower, Params as FlowerParams};
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
 use sojourn_units::{Duration, Time};
 
