@@ -6,7 +6,7 @@ use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, Limit, QueueController, Sam
 use sojourn_scenario::plan::{Link, Plan};
 use sojourn_scenario::{Amount, check, written};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
-use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, World, WorldConfig};
 use sojourn_units::{Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
 /// A queue names a law that `laws` does not have; a parameter is out of range for its link.
 pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
     let mut stacks = Stacks::default();
-    let (mut flows, mut sessions) = (Vec::new(), Vec::new());
+    let mut flows = Vec::new();
     for flow in &plan.flows {
         let stack = flow.tcp.as_ref().map(|tcp| stacks.position(tcp));
         if let Some(TcpParams { min_rto, max_rto, .. }) = stack.map(|at| &stacks.params[at as usize]).filter(|p| p.min_rto > p.max_rto) {
@@ -70,32 +70,16 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
             let taken = "taken is true beside rledbat, whose receiver measures by them";
             return Err(Error::Build(format!("flows.{group}.tcp.timestamps: given false, {taken}")));
         }
-        match session(&flow.traffic) {
-            Some(kind) => sessions.push(SessionConfig {
-                name: flow.name.clone(),
-                group: flow.group,
-                forward: flow.forward.clone(),
-                back: flow.back.clone(),
-                stack: stack.ok_or_else(|| Error::Build(format!("flow {}: sessions need tcp", flow.name)))?,
-                kind,
-                start: flow.start,
-                stop: flow.stop,
-            }),
-            None => flows.push(FlowConfig {
-                name: flow.name.clone(),
-                group: flow.group,
-                forward: flow.forward.clone(),
-                back: flow.back.clone(),
-                transport: match (stack, &flow.traffic) {
-                    (Some(stack), _) => Transport::Tcp(stack),
-                    (None, written::Traffic::Ping(_)) => Transport::Echo,
-                    (None, _) => Transport::Udp,
-                },
-                source: source(&flow.traffic),
-                start: flow.start,
-                stop: if flow.stop >= plan.duration { Time::NEVER } else { flow.stop },
-            }),
-        }
+        flows.push(FlowConfig {
+            name: flow.name.clone(),
+            group: flow.group,
+            forward: flow.forward.clone(),
+            back: flow.back.clone(),
+            stack,
+            traffic: flow.traffic.clone(),
+            start: flow.start,
+            stop: if flow.stop >= plan.duration { Time::NEVER } else { flow.stop },
+        });
     }
     let links = plan.links.iter().enumerate().map(|(index, config)| link(plan, index, config, laws));
     let config = WorldConfig {
@@ -105,7 +89,6 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
         links: links.collect::<Result<_, _>>()?,
         stacks: stacks.params,
         flows,
-        sessions,
         all_events: false,
     };
     let mut world = World::watched(config, Recorder::new(plan)).map_err(|error| Error::Build(error.to_string()))?;
@@ -162,46 +145,6 @@ fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) 
         return Ok(external(factory(params.interval)));
     }
     queue.on(rate, link.delay, plan.packet).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
-}
-
-fn source(traffic: &written::Traffic) -> Source {
-    match traffic {
-        written::Traffic::Cbr(cbr) => Source::Constant { rate: cbr.rate, size: cbr.size.0 as u32, jitter: cbr.jitter },
-        written::Traffic::Ping(ping) => Source::Every { every: ping.every, size: ping.size.0 as u32 },
-        written::Traffic::Poisson(poisson) => {
-            Source::Poisson { rate: poisson.rate, size: poisson.size.0 as u32, random_sizes: poisson.sizes == written::Sizes::Exponential }
-        }
-        written::Traffic::OnOff(onoff) => Source::OnOff {
-            rate: onoff.rate,
-            size: onoff.size.0 as u32,
-            on: onoff.on.as_secs_f64(),
-            off: onoff.off.as_secs_f64(),
-            shape: onoff.shape,
-        },
-        written::Traffic::Bulk(bulk) => Source::Bulk { size: bulk.size.map(|size| size.0) },
-        written::Traffic::Web(_) | written::Traffic::Transfers(_) => Source::Bulk { size: None },
-    }
-}
-
-fn session(traffic: &written::Traffic) -> Option<SessionKind> {
-    match traffic {
-        written::Traffic::Web(web) => Some(SessionKind::Web {
-            page_gap: web.page_gap.as_secs_f64(),
-            objects: web.objects,
-            object_gap: web.object_gap.as_secs_f64(),
-            object_mean: web.object_mean,
-            object_shape: web.object_shape,
-            pages: web.pages.map(u64::from),
-            closed: web.r#loop == written::Loop::Closed,
-            request: web.request.0,
-        }),
-        written::Traffic::Transfers(transfers) => Some(SessionKind::Transfers {
-            every: transfers.every.as_secs_f64(),
-            size_mean: transfers.size_mean.0 as f64,
-            size_shape: transfers.size_shape,
-        }),
-        _ => None,
-    }
 }
 
 /// The different stacks of a plan; flows of a group share one.

@@ -86,7 +86,7 @@ fn all_flows(plan: &Plan, world: &World<Recorder>, span: f64) -> Vec<Flow> {
     let mut sessions = connections.into_iter();
     let flows = plan.flows.iter().map(|flow| {
         let parts: Vec<&FlowReport> =
-            if crate::run::is_session(flow) { sessions.next().unwrap_or_default() } else { plain.next().into_iter().collect() };
+            if flow.traffic.opens_connections() { sessions.next().unwrap_or_default() } else { plain.next().into_iter().collect() };
         let count = |value: fn(&FlowReport) -> u64| parts.iter().map(|part| value(part)).sum::<u64>();
         let rtts: Vec<_> = parts.iter().map(|part| part.sender.rtt).filter(|rtt| rtt.count() > 0).collect();
         let samples: f64 = rtts.iter().map(|rtt| rtt.count() as f64).sum();

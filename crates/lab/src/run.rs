@@ -4,8 +4,8 @@ use crate::Error;
 use crate::build::{Laws, build};
 use crate::report::report;
 use rayon::prelude::*;
+use sojourn_scenario::Checked;
 use sojourn_scenario::record::Record;
-use sojourn_scenario::{Checked, plan, written};
 use sojourn_units::{Duration, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,11 +29,6 @@ pub struct Job {
     pub scenario: Arc<Checked>,
     /// The seed; the scenario's own if `None`.
     pub seed: Option<u64>,
-}
-
-/// Whether a flow of the plan is a session that opens connections as it goes.
-pub(crate) fn is_session(flow: &plan::Flow) -> bool {
-    matches!(flow.traffic, written::Traffic::Web(_) | written::Traffic::Transfers(_))
 }
 
 /// Runs a scenario with a seed; `stop` is asked now and then whether to give up.

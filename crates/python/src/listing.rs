@@ -10,18 +10,10 @@ use sojourn_units::{parse_bytes, parse_duration, parse_rate};
 pub fn registry() -> Result<String, serde_json::Error> {
     let aqm = sojourn_aqm::REGISTRY.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.default)())));
     let cc = sojourn_cc::REGISTRY.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.default)())));
+    let traffic = sojourn_traffic::REGISTRY.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.example)())));
     let plain = |list: &[(&str, &str)]| {
         list.iter().map(|(name, summary)| json!({ "name": name, "summary": summary, "parameters": {} })).collect::<Vec<_>>()
     };
-    let traffic = [
-        ("bulk", "as much as the window allows, up to a size if given"),
-        ("cbr", "UDP at a constant rate"),
-        ("poisson", "UDP packets at exponential gaps"),
-        ("onoff", "bursts and silences, exponential or Pareto, over UDP or TCP"),
-        ("web", "pages of objects, one connection an object (ns-2's WebTraf)"),
-        ("transfers", "connections that arrive as a Poisson process"),
-        ("ping", "UDP packets that come back, each a sample of the round trip"),
-    ];
     let profiles = [
         ("rfc", "RFC 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323"),
         ("ns2", "ns-2.35's one-way agents with its defaults"),
@@ -32,7 +24,7 @@ pub fn registry() -> Result<String, serde_json::Error> {
     Ok(json!({
         "aqm": aqm.collect::<Result<Vec<_>, _>>()?,
         "cc": cc.collect::<Result<Vec<_>, _>>()?,
-        "traffic": plain(&traffic),
+        "traffic": traffic.collect::<Result<Vec<_>, _>>()?,
         "profile": plain(&profiles),
     })
     .to_string())
@@ -45,6 +37,7 @@ fn listed(name: &str, summary: &str, config: Result<Value, serde_json::Error>) -
     };
     parameters.remove("aqm");
     parameters.remove("cc");
+    parameters.remove("kind");
     Ok(json!({ "name": name, "summary": summary, "parameters": parameters }))
 }
 

@@ -2,7 +2,8 @@
 
 use crate::check::{Checked, Queue, Tcp, Trace};
 use crate::quantity::{Amount, Quantity, Varying};
-use crate::written::{Access, Traffic};
+use crate::written::Access;
+use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -155,7 +156,7 @@ impl Layout<'_> {
             first = Some(acks);
         }
         // The way back begins at the receiver's link and ends at the sender's.
-        let back = match group.traffic.comes_back() {
+        let back = match group.traffic.uses_reverse_path() {
             true => first.into_iter().chain(group.back.iter().copied()).chain(last).collect(),
             false => Vec::new(),
         };

@@ -10,9 +10,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// The longest time a scenario may name: a million seconds.
-pub const LONGEST: Duration = Duration::from_secs(1_000_000);
+pub const LONGEST: Duration = sojourn_units::range::LONGEST_TIME;
 /// The highest rate a scenario may name: 10 Tbit/s.
-pub const FASTEST: u64 = 10_000_000_000_000;
+pub const FASTEST: u64 = sojourn_units::range::HIGHEST_RATE_BPS;
 
 /// So many packets or so many bytes: `"100 packets"`, `"52.2 kB"`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! The scenario of the document, from text to plan.
 
-use sojourn_scenario::written::Traffic;
 use sojourn_scenario::{Document, Plan};
+use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Time};
 
 const DUMBBELL: &str = r#"

@@ -94,7 +94,7 @@ fn keys_and_names_that_nobody_knows() {
     let expected = format!("links.up.queue.aqm: given \"drptail\", taken is one of {}; did you mean \"droptail\"?", names.join(", "));
     says("\"droptail\"", "\"drptail\"", "\"drptail\"", &expected);
     let expected =
-        "flows.ftp.traffic.kind: given \"bulky\", taken is one of bulk, cbr, poisson, onoff, web, transfers, ping; did you mean \"bulk\"?";
+        "flows.ftp.traffic.kind: given \"bulky\", taken is one of bulk, cbr, poisson, onoff, ping, web, transfers; did you mean \"bulk\"?";
     says("\"bulk\"", "\"bulky\"", "\"bulky\"", expected);
     says("{ kind = \"bulk\" }", "{ kind = \"cbr\" }", "{ kind", "flows.ftp.traffic: `rate` is missing");
     says(
@@ -188,7 +188,12 @@ fn what_udp_has_no_use_for() {
     let udp = "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }";
     says(old, &format!("{udp}\ntcp = {{ ecn = true }}"), "{ ecn", "flows.ftp.tcp: given for cbr traffic over UDP, taken is beside TCP");
     let fast = "traffic = { kind = \"cbr\", rate = \"1000 Gbit/s\", size = \"1 B\" }";
-    says(old, &fast.replace("1000 G", "9000 G"), "\"9000", "flows.ftp.traffic.rate: given 9000 Gbit/s, taken is a rate at which 1 B take");
+    says(
+        old,
+        &fast.replace("1000 G", "9000 G"),
+        "\"9000",
+        "flows.ftp.traffic.rate: given 9000 Gbit/s, taken is a rate at which a packet takes",
+    );
     let jitter = "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\", jitter = 1.5 }";
     says(old, jitter, "1.5", "flows.ftp.traffic.jitter: given 1.5, taken is a number, 0 to 1");
     let shape = "traffic = { kind = \"transfers\", every = \"1 s\", size_mean = \"1 kB\", size_shape = 1 }";

@@ -4,6 +4,7 @@
 use sojourn_aqm::{AqmConfig, Limit, QueueController, REGISTRY};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
+use sojourn_traffic::Traffic;
 use sojourn_units::*;
 
 fn controller(name: &str, link: &sojourn_aqm::Link, limit: u32, label: &str) -> QueueController {
@@ -50,8 +51,8 @@ fn main() {
             group: 0,
             forward: vec![base, 0, base + 1],
             back: vec![base + 2, 1, base + 3],
-            transport: Transport::Tcp(0),
-            source: Source::Bulk { size: None },
+            stack: Some(0),
+            traffic: Traffic::default(),
             start: Time::from_secs_f64(f64::from(i) / f64::from(flows)),
             stop: Time::NEVER,
         });
@@ -73,7 +74,6 @@ fn main() {
         links,
         stacks: vec![stack],
         flows: config_flows,
-        sessions: vec![],
         all_events: false,
     };
     let mut world = World::new(config).unwrap();

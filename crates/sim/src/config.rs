@@ -2,7 +2,7 @@
 
 use crate::link_config::LinkConfig;
 use crate::tcp::TcpParams;
-use crate::traffic::{SessionKind, Source};
+use sojourn_traffic::Traffic;
 use sojourn_units::Time;
 
 /// A world: links, who uses them and how, and for how long.
@@ -18,30 +18,17 @@ pub struct WorldConfig {
     pub links: Vec<LinkConfig>,
     /// The habits of stacks; flows refer to them by position.
     pub stacks: Vec<TcpParams>,
-    /// Flows that exist from the start.
+    /// The flows; some of them open connections as they go.
     pub flows: Vec<FlowConfig>,
-    /// Sessions that open connections as they go.
-    pub sessions: Vec<SessionConfig>,
     /// Makes an event of every hop, so that tests can show that leaving events out changes nothing.
     #[doc(hidden)]
     pub all_events: bool,
 }
 
-/// How a flow's packets travel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Transport {
-    /// A TCP connection with the habits of `stacks[n]`.
-    Tcp(u32),
-    /// Datagrams without acknowledgement.
-    Udp,
-    /// Datagrams that the receiver sends back as they are, each a sample of the round trip.
-    Echo,
-}
-
-/// One flow.
+/// Traffic between two hosts: one flow, or a session that opens connections.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
-    /// Its name; its random streams are called `flow/<name>/...`.
+    /// Its name; its random streams are called `flow/<name>/...`, a session's is `session/<name>`.
     pub name: String,
     /// Its group, for statistics of the group.
     pub group: u32,
@@ -49,34 +36,13 @@ pub struct FlowConfig {
     pub forward: Vec<u32>,
     /// Links of its acknowledgements, in order.
     pub back: Vec<u32>,
-    /// How its packets travel.
-    pub transport: Transport,
-    /// What its application offers.
-    pub source: Source,
-    /// When the application starts.
-    pub start: Time,
-    /// When it stops.
-    pub stop: Time,
-}
-
-/// A session between two hosts.
-#[derive(Clone, Debug)]
-pub struct SessionConfig {
-    /// Its name; its random streams are called `session/<name>/...`.
-    pub name: String,
-    /// Its group, for statistics of the group.
-    pub group: u32,
-    /// Links of what it loads, in order.
-    pub forward: Vec<u32>,
-    /// Links on the way back, in order.
-    pub back: Vec<u32>,
-    /// The habits of its stacks.
-    pub stack: u32,
-    /// What it does.
-    pub kind: SessionKind,
+    /// The TCP stack of both hosts, a position in [`WorldConfig::stacks`]; `None`: datagrams. Sessions need one.
+    pub stack: Option<u32>,
+    /// What is sent.
+    pub traffic: Traffic,
     /// When it starts.
     pub start: Time,
-    /// When it stops opening connections.
+    /// When it stops.
     pub stop: Time,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::stats::Moments;
 use crate::tcp::{Receiver, Sender};
-use crate::traffic::Application;
+use sojourn_traffic::Application;
 use sojourn_units::Time;
 
 /// The way of a flow's packets, shared by flows between the same hosts: where it begins in the world's table of hops.
@@ -108,7 +108,7 @@ pub(crate) struct Flow {
     pub session: Option<u32>,
     pub opened: Time,
     pub size: u64,
-    /// What a session does when this connection is complete: open one of so many segments.
+    /// A session's request: bytes of the connection that it opens when this one is complete; 0: none.
     pub then: u64,
     /// Connections completed within the window of statistics.
     pub completed: u64,

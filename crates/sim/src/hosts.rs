@@ -7,8 +7,8 @@ use crate::packet::{Packet, flag};
 use crate::schedule::Kind;
 use crate::tcp::sender::{Call, Outlet, Progress};
 use crate::tcp::{Receiver, Sender};
-use crate::traffic::{Offer, Wish};
 use crate::world::{Completion, World};
+use sojourn_traffic::{Action, Write};
 use sojourn_units::{Duration, Stream, Time};
 
 /// Sends a sender's segments on their way: they wait for an event somewhere, so nothing else happens meanwhile.
@@ -241,14 +241,14 @@ impl<O: Observer> World<O> {
             if due > now || (due == now && !inclusive) || due == Time::NEVER {
                 return;
             }
-            let mut offer = None;
+            let mut action = None;
             if let Some(application) = flow.application.as_mut().filter(|_| flow.application_due == due) {
-                offer = Some(application.act());
+                action = Some(application.act());
                 flow.application_due = application.due();
             }
             match &mut flow.endpoint {
                 Endpoint::Udp { sent, .. } => {
-                    if let Some(Offer::Write(Some(size), _)) = offer {
+                    if let Some(Action::Write(Write { bytes: Some(size), .. })) = action {
                         *sent += size;
                         flow.stats.sent += u64::from(due >= self.warmup);
                         let packet = Packet { seq: *sent - size, stamp: due, flow: index, size: size as u16, ..Packet::NOTHING };
@@ -257,12 +257,12 @@ impl<O: Observer> World<O> {
                 }
                 Endpoint::Tcp(sender) => {
                     let mut call = call!(self, flow, due);
-                    match offer {
+                    match action {
                         None => sender.on_timer(&mut call),
-                        Some(Offer::Stop) => sender.stop(),
-                        Some(Offer::Write(bytes, last)) => sender.write(bytes, last, &mut call),
+                        Some(Action::Stop) => sender.stop(),
+                        Some(Action::Write(Write { bytes, last, .. })) => sender.write(bytes, last, &mut call),
                     }
-                    if let Some(Offer::Write(Some(bytes), true)) = offer {
+                    if let Some(Action::Write(Write { bytes: Some(bytes), last: true, .. })) = action {
                         flow.size = bytes;
                     }
                     self.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
@@ -313,7 +313,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Plans a session's next event; a packet with `seq` > 0 stands for an object of so many segments
+    /// Plans a session's next event; a packet with `seq` > 0 stands for a connection of so many bytes
     /// whose request was sent at `stamp`.
     pub(crate) fn wake_session(&mut self, session: u32, at: Time, what: &Packet) {
         let state = &mut self.sessions[session as usize];
@@ -322,23 +322,24 @@ impl<O: Observer> World<O> {
     }
 
     pub(crate) fn session_event(&mut self, now: Time, session: u32, what: Packet) {
-        let mss = u64::from(self.stacks[self.sessions[session as usize].stack as usize].mss);
         if what.seq > 0 {
-            return self.open(now, what.stamp, session, what.seq * mss, 0);
+            return self.open(now, what.stamp, session, what.seq, 0);
         }
-        let (wish, next) = self.sessions[session as usize].session.act(now);
-        if let Some(next) = next {
+        let state = &mut self.sessions[session as usize];
+        let mss = self.stacks[state.stack as usize].mss;
+        let opening = state.session.open(now);
+        if let Some(next) = opening.next {
             self.wake_session(session, next, &Packet::NOTHING);
         }
-        match wish {
-            Some(Wish::Transfer(bytes)) => self.open(now, now, session, bytes, 0),
-            Some(Wish::Object(segments)) => self.open(now, now, session, segments * mss, 0),
-            Some(Wish::Request(bytes, segments)) => self.open(now, now, session, bytes, segments),
-            None => {}
+        let Some(connection) = opening.connection else { return };
+        let bytes = connection.size.in_bytes(mss);
+        match connection.request {
+            0 => self.open(now, now, session, bytes, 0),
+            request => self.open(now, now, session, request, bytes),
         }
     }
 
-    /// Opens a connection of `bytes` in a free slot or a new one; `then` > 0 makes it a request.
+    /// Opens a connection of `bytes` in a free slot or a new one; `then` > 0 makes it a request for so many bytes.
     fn open(&mut self, now: Time, since: Time, session: u32, bytes: u64, then: u64) {
         let state = &mut self.sessions[session as usize];
         let (group, stack) = (state.group, state.stack);

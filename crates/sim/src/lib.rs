@@ -18,11 +18,10 @@ mod schedule;
 mod stats;
 pub mod tcp;
 mod trace;
-mod traffic;
 mod ways;
 mod world;
 
-pub use config::{BuildError, FlowConfig, SessionConfig, Transport, WorldConfig};
+pub use config::{BuildError, FlowConfig, WorldConfig};
 pub use flow::FlowStats;
 pub use link::Link;
 pub use link_config::{Hints, LinkConfig, LinkStats, Measure};
@@ -32,5 +31,4 @@ pub use packet::{Packet, flag};
 pub use report::FlowReport;
 pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
 pub use trace::LinkTrace;
-pub use traffic::{SessionKind, Source};
 pub use world::{Completion, World};

@@ -6,7 +6,7 @@
 //! before; and an endpoint behind the last such link acts at its own time, ahead of the world's, for
 //! nothing else can reach it in between. Timers that fall in between are run first, in order.
 
-use crate::config::{BuildError, Transport, WorldConfig};
+use crate::config::{BuildError, FlowConfig, WorldConfig};
 use crate::flow::{Endpoint, Flow, Hop, Over, Route};
 use crate::lane::Lanes;
 use crate::link::Link;
@@ -17,9 +17,9 @@ use crate::packet::Packet;
 use crate::schedule::Kind;
 use crate::stats::Quantiles;
 use crate::tcp::{Handshake, Receiver, RttHint, Sender, TcpParams};
-use crate::traffic::{Application, Session};
 use crate::ways::Ways;
 use sojourn_aqm::Aqm;
+use sojourn_traffic::{Application, Model, Session};
 use sojourn_units::{Duration, Stream, Time};
 use std::collections::BTreeSet;
 
@@ -119,47 +119,54 @@ impl<O: Observer> World<O> {
         world.net.listen(&hints, &places);
         let mut ways = Ways::new(config.all_events);
         world.counts_flows = world.net.links.iter().any(Link::counts_flows);
-        for flow in config.flows {
-            let route = world.add_route(&flow.name, &places, &flow.forward, &flow.back)?;
-            ways.add(&world.net, &route, false);
-            let stack = match flow.transport {
-                Transport::Tcp(stack) => Some(stack),
-                Transport::Udp | Transport::Echo => None,
-            };
-            let random = Stream::named(config.seed, &format!("flow/{}/application", flow.name));
-            let application = Application::new(flow.source, flow.start, flow.stop, random);
-            let index = world.add_flow(route, flow.group, stack, None, &flow.name)?;
-            if let (Transport::Echo, Endpoint::Udp { echo, .. }) = (flow.transport, &mut world.flows[index as usize].endpoint) {
-                *echo = Some(Box::default());
+        // Flows come first: the slots of sessions follow them in every list.
+        let (sessions, flows): (Vec<_>, Vec<_>) = config.flows.iter().partition(|flow| flow.traffic.opens_connections());
+        for flow in flows.into_iter().chain(sessions) {
+            let forward = world.add_route(&flow.name, &places, &flow.forward, &flow.back)?;
+            match flow.traffic.model() {
+                Model::Flow(model) => {
+                    ways.add(&world.net, &forward, false);
+                    let random = Stream::named(config.seed, &format!("flow/{}/application", flow.name));
+                    world.add_application(flow, forward, Application::new(model, flow.start, flow.stop, random))?;
+                }
+                Model::Session(model) => {
+                    let back = world.add_route(&flow.name, &places, &flow.back, &flow.forward)?;
+                    ways.add(&world.net, &forward, true);
+                    ways.add(&world.net, &back, true);
+                    let random = Stream::named(config.seed, &format!("session/{}", flow.name));
+                    world.add_session(flow, (forward, back), Session::new(model, flow.stop.min(config.end), random))?;
+                }
             }
-            world.flows[index as usize].application_due = application.due();
-            world.flows[index as usize].application = Some(Box::new(application));
-            world.flows[index as usize].opened = flow.start;
-            world.arm_sender(index);
-        }
-        for session in config.sessions {
-            let forward = world.add_route(&session.name, &places, &session.forward, &session.back)?;
-            let back = world.add_route(&session.name, &places, &session.back, &session.forward)?;
-            ways.add(&world.net, &forward, true);
-            ways.add(&world.net, &back, true);
-            if session.stack as usize >= world.stacks.len() {
-                return Err(BuildError::Stack { name: session.name });
-            }
-            let random = Stream::named(config.seed, &format!("session/{}", session.name));
-            let index = world.sessions.len() as u32;
-            world.sessions.push(SessionState {
-                session: Session::new(session.kind, session.stop, random),
-                name: session.name,
-                group: session.group,
-                stack: session.stack,
-                routes: (forward, back),
-                free: Default::default(),
-                count: 0,
-            });
-            world.wake_session(index, session.start, &Packet::NOTHING);
         }
         ways.mark_events(&mut world.net);
         Ok(world)
+    }
+
+    /// Adds a flow with its application.
+    fn add_application(&mut self, config: &FlowConfig, route: Route, application: Application) -> Result<(), BuildError> {
+        let index = self.add_flow(route, config.group, config.stack, None, &config.name)?;
+        let flow = &mut self.flows[index as usize];
+        if let Endpoint::Udp { echo, .. } = &mut flow.endpoint
+            && config.traffic.echoes()
+        {
+            *echo = Some(Box::default());
+        }
+        flow.application_due = application.due();
+        flow.application = Some(Box::new(application));
+        flow.opened = config.start;
+        self.arm_sender(index);
+        Ok(())
+    }
+
+    /// Adds a session, which opens its connections as it goes; `routes` are those of its data and of its requests.
+    fn add_session(&mut self, config: &FlowConfig, routes: (Route, Route), session: Session) -> Result<(), BuildError> {
+        let stack = config.stack.filter(|&stack| (stack as usize) < self.stacks.len());
+        let Some(stack) = stack else { return Err(BuildError::Stack { name: config.name.clone() }) };
+        let index = self.sessions.len() as u32;
+        let (name, group) = (config.name.clone(), config.group);
+        self.sessions.push(SessionState { session, name, group, stack, routes, free: Default::default(), count: 0 });
+        self.wake_session(index, config.start, &Packet::NOTHING);
+        Ok(())
     }
 
     /// Adds a route to the table of hops; `places` says what became of each link of the configuration.
@@ -352,13 +359,12 @@ fn supplies(config: &WorldConfig) -> Vec<Supply> {
         }
     };
     for flow in &config.flows {
-        if let Transport::Tcp(stack) = flow.transport {
-            add(&flow.forward, stack);
+        let Some(stack) = flow.stack else { continue };
+        add(&flow.forward, stack);
+        if flow.traffic.opens_connections() {
+            // Its requests.
+            add(&flow.back, stack);
         }
-    }
-    for session in &config.sessions {
-        add(&session.forward, session.stack);
-        add(&session.back, session.stack);
     }
     supplies
 }

@@ -22,8 +22,9 @@
 
 use sojourn_aqm::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Limit, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
-use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
-use sojourn_units::{Duration, Rate, Stream, Time, parse_duration, parse_rate};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, World, WorldConfig, flag};
+use sojourn_traffic::{Traffic, kinds::bulk, kinds::cbr};
+use sojourn_units::{Bytes, Duration, Rate, Stream, Time, parse_duration, parse_rate};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -144,7 +145,7 @@ impl Observer for Timeline {
 struct Script {
     tcp: TcpParams,
     delay: Duration,
-    source: Source,
+    traffic: Traffic,
     end: Time,
     show_receiver: bool,
     show_rtt: bool,
@@ -193,11 +194,10 @@ fn spaced(value: &str) -> String {
 
 fn read(head: &str) -> Script {
     let base = TcpParams { mss: 1000, handshake: Handshake::None, delayed_ack: None, ..TcpParams::rfc() };
-    let bulk = Source::Bulk { size: None };
     let mut script = Script {
         tcp: base,
         delay: Duration::from_millis(50),
-        source: bulk,
+        traffic: Traffic::default(),
         end: Time::ZERO + Duration::from_secs(1),
         show_receiver: false,
         show_rtt: false,
@@ -215,13 +215,14 @@ fn read(head: &str) -> Script {
             ["show", "receiver"] => script.show_receiver = true,
             ["show", "rtt"] => script.show_rtt = true,
             ["writes", count, "segments"] => {
-                script.source = Source::Bulk { size: Some((count.parse::<f64>().unwrap() * f64::from(script.tcp.mss)) as u64) };
+                let size = Bytes((count.parse::<f64>().unwrap() * f64::from(script.tcp.mss)) as u64);
+                script.traffic = bulk::Params { size: Some(size) }.into();
             }
             ["writes", count, "segments", "every", gap @ ..] => {
                 let size = count.parse::<u32>().unwrap() * script.tcp.mss;
                 let gap = parse_duration(&gap.join(" ")).unwrap().as_nanos();
                 let rate = Rate::from_bps((u128::from(size) * 8_000_000_000 / u128::from(gap)) as u64).unwrap();
-                script.source = Source::Constant { rate, size, jitter: 0.0 };
+                script.traffic = cbr::Params { rate, size: Bytes(size.into()), jitter: 0.0 }.into();
             }
             _ => panic!("{line}: not a setting"),
         }
@@ -264,8 +265,8 @@ fn play(script: Script) -> String {
             group: 0,
             forward: vec![0],
             back: vec![1],
-            transport: Transport::Tcp(0),
-            source: script.source,
+            stack: Some(0),
+            traffic: script.traffic,
             start: Time::ZERO,
             stop: Time::NEVER,
         }],

@@ -5,8 +5,9 @@ use sojourn_aqm::algorithms::{pd, red};
 use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Limit, Needs, PacketView, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
-use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, SessionConfig, SessionKind, Source, Transport, World, WorldConfig};
-use sojourn_units::{Duration, Rate, Stream, Time};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, World, WorldConfig};
+use sojourn_traffic::{Traffic, kinds::*};
+use sojourn_units::{Bytes, Duration, Rate, Stream, Time};
 
 /// Drops at the head what waited too long, as CoDel would: its link must keep its packets.
 #[derive(Clone)]
@@ -144,36 +145,38 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
         }
         let start = Time::ZERO + Duration::from_micros(flow.start);
         let rate = Rate::from_bps(300_000).unwrap();
-        let source = match flow.kind {
-            0 | 1 => Source::Bulk { size: None },
-            2 => Source::Bulk { size: Some(150_000) },
-            3 | 4 => Source::Constant { rate, size: 700, jitter: 0.5 },
-            _ => Source::OnOff { rate, size: 500, on: 0.3, off: 0.3, shape: (flow.kind == 6).then_some(1.6) },
-        };
         let (name, group, stop) = (format!("flow{number}"), number as u32, Time::ZERO + Duration::from_secs(7));
-        if flow.kind == 7 {
-            let kind = match flow.habits % 2 {
-                0 => SessionKind::Transfers { every: 0.3, size_mean: 9_000.0, size_shape: Some(1.5) },
-                _ => SessionKind::Web {
-                    page_gap: 0.5,
-                    objects: 3,
-                    object_gap: 0.05,
-                    object_mean: 6.0,
-                    object_shape: 1.4,
-                    pages: None,
-                    closed: flow.habits != 1,
-                    request: if flow.habits == 3 { 1000 } else { 0 },
-                },
-            };
-            config.sessions.push(SessionConfig { name, group, forward, back, stack: u32::from(flow.habits), kind, start, stop });
-        } else {
-            let udp = matches!(flow.kind, 3 | 5);
-            let transport = if udp { Transport::Udp } else { Transport::Tcp(u32::from(flow.habits)) };
-            config.flows.push(FlowConfig { name, group, forward, back, transport, source, start, stop });
-        }
+        let stack = (!matches!(flow.kind, 3 | 5)).then_some(u32::from(flow.habits));
+        let traffic = traffic(flow, rate);
+        config.flows.push(FlowConfig { name, group, forward, back, stack, traffic, start, stop });
     }
     config.links = links;
     config
+}
+
+fn traffic(flow: &Made, rate: Rate) -> Traffic {
+    let ms = Duration::from_millis;
+    match (flow.kind, flow.habits) {
+        (0 | 1, _) => Traffic::default(),
+        (2, _) => bulk::Params { size: Some(Bytes(150_000)) }.into(),
+        (3 | 4, _) => cbr::Params { rate, size: Bytes(700), jitter: 0.5 }.into(),
+        (kind @ (5 | 6), _) => {
+            let (size, shape) = (Bytes(500), (kind == 6).then_some(1.6));
+            onoff::Params { rate, size, on: ms(300), off: ms(300), shape, transport: Default::default() }.into()
+        }
+        (_, 0 | 2) => transfers::Params { every: ms(300), size_mean: Bytes(9_000), size_shape: Some(1.5) }.into(),
+        (_, habits) => web::Params {
+            page_gap: ms(500),
+            objects: 3,
+            object_gap: ms(50),
+            object_mean: 6.0,
+            object_shape: 1.4,
+            pages: None,
+            r#loop: if habits == 1 { web::Loop::Open } else { web::Loop::Closed },
+            request: Bytes(if habits == 3 { 1000 } else { 0 }),
+        }
+        .into(),
+    }
 }
 
 /// Everything that a world measured, as text.

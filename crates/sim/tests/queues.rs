@@ -3,8 +3,9 @@
 
 use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Limit, Link, Needs, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
-use sojourn_sim::{BuildError, FlowConfig, Hints, LinkConfig, LinkStats, Measure, Observer, Packet, Source, Transport, World, WorldConfig};
-use sojourn_units::{Duration, Rate, Stream, Time};
+use sojourn_sim::{BuildError, FlowConfig, Hints, LinkConfig, LinkStats, Measure, Observer, Packet, World, WorldConfig};
+use sojourn_traffic::{Traffic, kinds::cbr};
+use sojourn_units::{Bytes, Duration, Rate, Stream, Time};
 use std::sync::{Arc, Mutex};
 
 /// Passes everything, with the needs it is told to have; notes what it sees.
@@ -69,8 +70,8 @@ fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConf
         group: 0,
         forward: vec![2 + i, 0],
         back: vec![1],
-        transport: Transport::Tcp(0),
-        source: Source::Bulk { size: None },
+        stack: Some(0),
+        traffic: Traffic::default(),
         start: at(0.1 * f64::from(i)),
         stop: if i % 2 == 1 { at(15.0) } else { Time::NEVER },
     };
@@ -83,7 +84,6 @@ fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConf
         links,
         stacks: vec![params],
         flows: (0..flows).map(flow).collect(),
-        sessions: vec![],
         ..Default::default()
     }
 }
@@ -220,7 +220,7 @@ fn a_law_that_needs_what_nobody_tells_is_refused_before_the_run() {
         params.rtt_hint = hint;
         let mut config = config(aqm.build(&at).unwrap(), Limit::Packets(50), 2, params);
         if udp {
-            config.flows.iter_mut().for_each(|flow| flow.transport = Transport::Udp);
+            config.flows.iter_mut().for_each(|flow| flow.stack = None);
         }
         World::new(config).map(|_| ())
     };
@@ -346,7 +346,7 @@ fn a_router_that_can_find_out_nothing_is_refused_before_the_run() {
         let mut config = config(aqm, Limit::Packets(50), 2, params);
         config.links[0].hints = ROUTER;
         if udp {
-            config.flows.iter_mut().for_each(|flow| flow.transport = Transport::Udp);
+            config.flows.iter_mut().for_each(|flow| flow.stack = None);
         }
         World::new(config).map(|_| ())
     };
@@ -374,9 +374,9 @@ fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
     let mut config = config(drop_tail, Limit::Packets(50), 1, TcpParams::rfc());
     let at = |s: f64| Time::from_secs_f64(s);
     config.links[0].delays = vec![(at(5.0), ms(50)), (at(10.0), ms(20))];
-    config.flows[0].transport = Transport::Udp;
+    config.flows[0].stack = None;
     // A packet every 10 ms, which takes 1 ms to send and at the access link 0.1 ms and 1 ms of delay.
-    config.flows[0].source = Source::Constant { rate: Rate::from_bps(1_000_000).unwrap(), size: 1250, jitter: 0.0 };
+    config.flows[0].traffic = cbr::Params { rate: Rate::from_bps(1_000_000).unwrap(), size: Bytes(1250), jitter: 0.0 }.into();
     let mut world = World::watched(config, Arrivals::default()).unwrap();
     world.finish().unwrap();
     let arrivals = &world.observer.0;

@@ -3,7 +3,8 @@
 use sojourn_aqm::{AnyAqm, Limit, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::TcpParams;
-use sojourn_sim::{FlowConfig, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
+use sojourn_sim::{FlowConfig, LinkConfig, Measure, Observer, Packet, World, WorldConfig, flag};
+use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Stream, Time};
 
 const RATE: u64 = 10_000_000;
@@ -51,8 +52,8 @@ fn run(params: TcpParams, limit: u32, both: bool) -> World<Edges> {
         group: i,
         forward: vec![0],
         back: vec![1],
-        transport: Transport::Tcp(i),
-        source: Source::Bulk { size: None },
+        stack: Some(i),
+        traffic: Traffic::default(),
         start: Time::from_secs_f64(30.0 * f64::from(i)),
         stop: Time::NEVER,
     };

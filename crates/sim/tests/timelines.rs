@@ -11,7 +11,8 @@ use sojourn_cc::{
     algorithms::{cubic, tcp_lp},
 };
 use sojourn_sim::tcp::{Handshake, Recovery, SackAlgorithm, TcpParams};
-use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, Source, Transport, World, WorldConfig, flag};
+use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, World, WorldConfig, flag};
+use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Stream, Time};
 
 /// Loses the transmissions of a list.
@@ -89,8 +90,8 @@ fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
             group: 0,
             forward: vec![0],
             back: vec![1],
-            transport: Transport::Tcp(0),
-            source: Source::Bulk { size: None },
+            stack: Some(0),
+            traffic: Traffic::default(),
             // Off the milliseconds that TCP-Linux's clock counts.
             start: Time::from_nanos(37_000),
             stop: Time::NEVER,
@@ -157,8 +158,8 @@ impl Crowd {
                 group: 0,
                 forward: vec![own, 0, own + 1],
                 back: vec![own + 2, 1, own + 3],
-                transport: Transport::Tcp(0),
-                source: Source::Bulk { size: None },
+                stack: Some(0),
+                traffic: Traffic::default(),
                 start: Time::from_nanos(1000 * start),
                 stop: Time::NEVER,
             });

@@ -12,6 +12,7 @@ mod param;
 mod parse;
 mod probability;
 mod random;
+pub mod range;
 mod rate;
 #[cfg(feature = "schema")]
 mod schema;

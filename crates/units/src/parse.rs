@@ -114,7 +114,7 @@ mod impls {
     }
     text!(Duration, parse_duration, DURATION, |d| format!("{d}"));
     text!(Rate, parse_rate, RATE, |r| format!("{r}"));
-    text!(Bytes, parse_bytes, BYTES, |b| format!("{} B", b.0));
+    text!(Bytes, parse_bytes, BYTES, |b| format!("{b}"));
 }
 
 #[cfg(test)]

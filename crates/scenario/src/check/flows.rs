@@ -2,7 +2,7 @@
 
 use super::links::Network;
 use super::route::Ways;
-use super::{Group, MOST_FLOWS, Tcp, above_zero, name, number, packet, traffic, within};
+use super::{Group, MOST_FLOWS, Tcp, above_zero, name, number, packet, within};
 use crate::error::Error;
 use crate::path::element;
 use crate::quantity::{Quantity, Varying};
@@ -60,14 +60,12 @@ fn one(group: &Flows, field: &str, common: &written::Tcp, place: &Place<'_>) -> 
             rate.iter().try_for_each(|rate| varying(rate, format!("{field}.{side}.rate"), count))?;
         }
     }
-    traffic::check(&group.traffic, &format!("{field}.traffic"))?;
-    let is_tcp = group.traffic.is_tcp();
+    let traffic = &group.traffic.0;
+    traffic.check().map_err(|error| Error::given(format!("{field}.traffic.{}", error.field), error.given, error.taken))?;
+    let is_tcp = traffic.is_tcp();
     let options = match (&group.tcp, is_tcp) {
         (Some(_), false) => {
-            return Err(Error::new(
-                format!("{field}.tcp"),
-                format!("given for {} traffic over UDP, taken is beside TCP", group.traffic.kind()),
-            ));
+            return Err(Error::new(format!("{field}.tcp"), format!("given for {} traffic over UDP, taken is beside TCP", traffic.name())));
         }
         (Some(own), true) => {
             tcp(&format!("{field}.tcp"), own)?;
@@ -90,7 +88,7 @@ fn one(group: &Flows, field: &str, common: &written::Tcp, place: &Place<'_>) -> 
         egress: group.egress.clone(),
         start: group.start.clone(),
         stop: group.stop.clone(),
-        traffic: group.traffic.clone(),
+        traffic: traffic.clone(),
         tcp: options.map(resolve),
     })
 }
@@ -132,10 +130,10 @@ fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>)
         None => shortest(from, to, "there")?,
     };
     let back = match (&group.via_back, via) {
-        (Some(_), _) if !group.traffic.comes_back() => {
+        (Some(_), _) if !group.traffic.0.uses_reverse_path() => {
             return Err(Error::new(format!("{field}.via_back"), "given for traffic over UDP, of which nothing goes back"));
         }
-        _ if !group.traffic.comes_back() => Vec::new(),
+        _ if !group.traffic.0.uses_reverse_path() => Vec::new(),
         (Some(given), _) => place.ways.along(&format!("{field}.via_back"), &nodes("via_back", given, (to, from))?)?,
         (None, Some(mut via)) => {
             via.reverse();

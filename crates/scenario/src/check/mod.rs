@@ -4,14 +4,14 @@ mod flows;
 mod links;
 mod route;
 mod trace;
-mod traffic;
 
 use crate::error::Error;
 use crate::quantity::{Amount, LONGEST, Varying, packet_size};
-use crate::written::{self, Access, Change, Scenario, Traffic};
+use crate::written::{self, Access, Change, Scenario};
 use serde::Serialize;
 use sojourn_aqm::AqmConfig;
 use sojourn_cc::CcConfig;
+use sojourn_traffic::Traffic;
 use sojourn_units::{Bytes, Duration, Rate};
 use std::fmt::Display;
 

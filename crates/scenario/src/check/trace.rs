@@ -2,7 +2,8 @@
 
 use super::{Group, Link, Sampled, Trace, above_zero};
 use crate::error::{Error, unknown};
-use crate::written::{self, Traffic};
+use crate::written;
+use sojourn_traffic::Traffic;
 use sojourn_units::Duration;
 
 /// The most samples one series may have.
@@ -45,8 +46,12 @@ pub(super) fn check(trace: &written::Trace, links: &[Link], groups: &[Group], du
         });
     }
     if let Some(given) = &trace.rtt {
-        made.rtt =
-            find_flows("trace.rtt.flows", &given.flows, groups, &Kind { fits: Traffic::comes_back, named: "flows over TCP, or ping" })?;
+        made.rtt = find_flows(
+            "trace.rtt.flows",
+            &given.flows,
+            groups,
+            &Kind { fits: Traffic::uses_reverse_path, named: "flows over TCP, or ping" },
+        )?;
     }
     Ok(made)
 }

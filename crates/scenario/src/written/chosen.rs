@@ -153,11 +153,6 @@ impl<E: Error> Rest<E> {
         }
     }
 
-    /// Reads all that remain.
-    pub fn read<T: DeserializeOwned>(&mut self) -> Result<T, E> {
-        self.tracked(&[self.tag], |input| T::deserialize(input))
-    }
-
     /// Reads all that remain by a function; `others` are keys that were taken out before.
     pub fn tracked<T>(
         &mut self,

@@ -6,7 +6,7 @@ mod traffic;
 
 pub use chosen::{Control, Hints, Queue};
 pub use tcp::{Handshake, Profile, Recovery, Switched, Tcp};
-pub use traffic::{Bulk, Cbr, Loop, OnOff, Poisson, Sizes, Traffic, Transfers, Transport, Web};
+pub use traffic::Traffic;
 
 use crate::quantity::Varying;
 use schemars::JsonSchema;

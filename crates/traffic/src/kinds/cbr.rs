@@ -1,0 +1,52 @@
+//! Packets at a constant rate, with jitter if wanted (ns-2's `Application/Traffic/CBR`).
+
+use crate::{FlowModel, ParamError, Write};
+use sojourn_units::{Bytes, Duration, Rate, Stream};
+
+/// Parameters of a constant rate.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Cbr"))]
+pub struct Params {
+    /// The rate on the wire.
+    pub rate: Rate,
+    /// Size of a packet on the wire, 1 B to 65535 B; default "1000 B".
+    #[cfg_attr(feature = "serde", serde(default = "super::packet_size"))]
+    pub size: Bytes,
+    /// How much a gap varies, as a part of the mean gap: uniform on gap * (1 - jitter/2 .. 1 + jitter/2); 0 to 1, default 0.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub jitter: f64,
+}
+
+impl crate::Params for Params {
+    type Model = Cbr;
+
+    fn example() -> Self {
+        Params { rate: super::example_rate(), size: super::packet_size(), jitter: 0.0 }
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        super::check_pace(self.rate, self.size)?;
+        ParamError::unless((0.0..=1.0).contains(&self.jitter), "jitter", &self.jitter, "a number, 0 to 1")
+    }
+
+    fn model(&self) -> Cbr {
+        Cbr { size: self.size.0, gap: self.rate.time_for(self.size.0), jitter: self.jitter }
+    }
+}
+
+/// The state of a constant rate.
+#[derive(Clone, Debug)]
+pub struct Cbr {
+    size: u64,
+    gap: Duration,
+    jitter: f64,
+}
+
+impl FlowModel for Cbr {
+    #[inline]
+    fn write(&mut self, random: &mut Stream) -> Write {
+        let gap = self.gap.mul_f64(1.0 + self.jitter * (random.unit() - 0.5));
+        Write { bytes: Some(self.size), last: false, next: Some(gap) }
+    }
+}

@@ -1,0 +1,264 @@
+//! The kinds of traffic: one file and one line each.
+
+use crate::{FlowModel, Opening, ParamError, Params, SessionModel, Transport, Write};
+use sojourn_units::{Bytes, Duration, Rate, Stream, Time, range};
+
+/// What is listed of a kind of traffic.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// One sentence on what it is.
+    pub summary: &'static str,
+    /// An example of its parameters.
+    pub example: fn() -> Traffic,
+}
+
+/// The state machine of any kind of traffic.
+#[derive(Clone, Debug)]
+pub enum Model {
+    /// It feeds one flow.
+    Flow(AnyFlowModel),
+    /// It opens connections.
+    Session(AnySessionModel),
+}
+
+/// Reads `"name" module::Model: "summary"`: the file `module.rs` has the parameters as `Params` and the state machine as
+/// `Model`.
+macro_rules! registry {
+    (
+        flows { $($flow:literal $flow_file:ident :: $Flow:ident : $flow_summary:literal,)* }
+        sessions { $($session:literal $session_file:ident :: $Session:ident : $session_summary:literal,)* }
+    ) => {
+        $(pub mod $flow_file;)*
+        $(pub mod $session_file;)*
+
+        /// The parameters of any kind of traffic.
+        #[derive(Clone, PartialEq, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "kind"))]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum Traffic {
+            $(#[doc = $flow_summary] #[cfg_attr(feature = "serde", serde(rename = $flow))] $Flow($flow_file::Params),)*
+            $(#[doc = $session_summary] #[cfg_attr(feature = "serde", serde(rename = $session))] $Session($session_file::Params),)*
+        }
+
+        /// The state machine of any kind that feeds one flow.
+        #[derive(Clone, Debug)]
+        pub enum AnyFlowModel {
+            $(#[doc = $flow_summary] $Flow($flow_file::$Flow),)*
+        }
+
+        /// The state machine of any kind that opens connections.
+        #[derive(Clone, Debug)]
+        pub enum AnySessionModel {
+            $(#[doc = $session_summary] $Session($session_file::$Session),)*
+        }
+
+        /// Every kind of traffic, in the order of the registry; the first is what a flow sends unless it says otherwise.
+        pub const REGISTRY: &[Entry] = &[
+            $(Entry { name: $flow, summary: $flow_summary, example: || Traffic::$Flow($flow_file::Params::example()) },)*
+            $(Entry { name: $session, summary: $session_summary, example: || Traffic::$Session($session_file::Params::example()) },)*
+        ];
+
+        impl Traffic {
+            /// The name of its kind in scenario files.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Traffic::$Flow(_) => $flow,)*
+                    $(Traffic::$Session(_) => $session,)*
+                }
+            }
+
+            /// What carries the data.
+            pub fn transport(&self) -> Transport {
+                match self {
+                    $(Traffic::$Flow(params) => params.transport(),)*
+                    $(Traffic::$Session(params) => params.transport(),)*
+                }
+            }
+
+            /// Whether the receiver returns every packet to its sender.
+            pub fn echoes(&self) -> bool {
+                match self {
+                    $(Traffic::$Flow(params) => params.echoes(),)*
+                    $(Traffic::$Session(params) => params.echoes(),)*
+                }
+            }
+
+            /// Whether it opens connections as it goes.
+            pub fn opens_connections(&self) -> bool {
+                match self {
+                    $(Traffic::$Flow(_) => false,)*
+                    $(Traffic::$Session(_) => true,)*
+                }
+            }
+
+            /// Whether every parameter is in its range.
+            ///
+            /// # Errors
+            /// The first parameter that is not.
+            pub fn check(&self) -> Result<(), ParamError> {
+                match self {
+                    $(Traffic::$Flow(params) => params.check(),)*
+                    $(Traffic::$Session(params) => params.check(),)*
+                }
+            }
+
+            /// The state machine at its start. The parameters are in their ranges.
+            pub fn model(&self) -> Model {
+                match self {
+                    $(Traffic::$Flow(params) => Model::Flow(AnyFlowModel::$Flow(params.model())),)*
+                    $(Traffic::$Session(params) => Model::Session(AnySessionModel::$Session(params.model())),)*
+                }
+            }
+
+            /// Reads the parameters of the kind called `name`; `None` if there is none of that name.
+            #[cfg(feature = "serde")]
+            pub fn deserialize<'de, D: serde::Deserializer<'de>>(name: &str, input: D) -> Option<Result<Self, D::Error>> {
+                match name {
+                    $($flow => Some(<$flow_file::Params as serde::Deserialize>::deserialize(input).map(Traffic::$Flow)),)*
+                    $($session => Some(<$session_file::Params as serde::Deserialize>::deserialize(input).map(Traffic::$Session)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        $(impl From<$flow_file::Params> for Traffic {
+            fn from(params: $flow_file::Params) -> Self {
+                Traffic::$Flow(params)
+            }
+        })*
+
+        $(impl From<$session_file::Params> for Traffic {
+            fn from(params: $session_file::Params) -> Self {
+                Traffic::$Session(params)
+            }
+        })*
+
+        impl FlowModel for AnyFlowModel {
+            #[inline]
+            fn write(&mut self, random: &mut Stream) -> Write {
+                match self { $(AnyFlowModel::$Flow(model) => model.write(random),)* }
+            }
+        }
+
+        impl SessionModel for AnySessionModel {
+            fn open(&mut self, now: Time, random: &mut Stream) -> Opening {
+                match self { $(AnySessionModel::$Session(model) => model.open(now, random),)* }
+            }
+            fn on_complete(&mut self, now: Time, random: &mut Stream) -> Option<Time> {
+                match self { $(AnySessionModel::$Session(model) => model.on_complete(now, random),)* }
+            }
+        }
+    };
+}
+
+registry! {
+    flows {
+        "bulk" bulk::Bulk: "one TCP connection with all its data at the start: a size, or without end",
+        "cbr" cbr::Cbr: "UDP packets at a constant rate",
+        "poisson" poisson::Poisson: "UDP packets at exponential gaps: a Poisson process",
+        "onoff" onoff::OnOff: "bursts at a constant rate and silences, exponential or Pareto, over UDP or TCP",
+        "ping" ping::Ping: "UDP packets that the receiver returns, each a sample of the round-trip time",
+    }
+    sessions {
+        "web" web::Web: "pages of objects, one TCP connection an object, as ns-2's WebTraf",
+        "transfers" transfers::Transfers: "TCP transfers that arrive as a Poisson process",
+    }
+}
+
+impl Traffic {
+    /// Whether it runs over TCP.
+    pub fn is_tcp(&self) -> bool {
+        self.transport() == Transport::Tcp
+    }
+
+    /// Whether packets travel from the receiver to the sender: acknowledgments, or what is returned.
+    pub fn uses_reverse_path(&self) -> bool {
+        self.is_tcp() || self.echoes()
+    }
+}
+
+impl Default for Traffic {
+    fn default() -> Self {
+        (REGISTRY[0].example)()
+    }
+}
+
+/// The size of a packet where none is given.
+fn packet_size() -> Bytes {
+    Bytes(1000)
+}
+
+/// The rate in examples.
+fn example_rate() -> Rate {
+    const RATE: Rate = match Rate::from_bps(1_000_000) {
+        Some(rate) => rate,
+        None => unreachable!(),
+    };
+    RATE
+}
+
+/// Whether a rate and a packet size are in their ranges, and a packet takes at least a nanosecond.
+fn check_pace(rate: Rate, size: Bytes) -> Result<(), ParamError> {
+    range::packet_size("size", size)?;
+    range::rate("rate", rate)?;
+    let expected = "a rate at which a packet takes at least 1 ns";
+    ParamError::unless(rate.time_for(size.0) > Duration::ZERO, "rate", &rate, expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Action, Application, Session};
+
+    fn application(traffic: Traffic, stop: Time) -> Option<Application> {
+        match traffic.model() {
+            Model::Flow(model) => Some(Application::new(model, Time::ZERO, stop, Stream::named(1, "app"))),
+            Model::Session(_) => None,
+        }
+    }
+
+    #[test]
+    fn every_example_is_in_range_and_has_the_name_of_its_entry() {
+        for entry in REGISTRY {
+            let traffic = (entry.example)();
+            assert_eq!(traffic.name(), entry.name);
+            assert_eq!(traffic.check(), Ok(()), "{}", entry.name);
+            assert_eq!(matches!(traffic.model(), Model::Session(_)), traffic.opens_connections());
+            assert!(!traffic.opens_connections() || traffic.is_tcp(), "{}: sessions run over TCP", entry.name);
+        }
+    }
+
+    #[test]
+    fn every_kind_sends_something_and_nothing_after_its_end() {
+        let stop = Time::ZERO + Duration::from_secs(10);
+        for entry in REGISTRY {
+            if let Some(mut application) = application((entry.example)(), stop) {
+                let mut writes = 0;
+                while application.act() != Action::Stop {
+                    writes += 1;
+                    assert!(application.due() <= stop);
+                }
+                assert!(writes > 0, "{}", entry.name);
+                assert_eq!(application.due(), Time::NEVER);
+            } else if let Model::Session(model) = (entry.example)().model() {
+                let mut session = Session::new(model, stop, Stream::named(1, "session"));
+                assert!(session.open(Time::ZERO).connection.is_some(), "{}", entry.name);
+                assert_eq!(session.open(stop).connection, None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_constant_rate_is_kept_with_jitter() {
+        let rate = Rate::from_bps(8_000_000).unwrap();
+        let traffic = Traffic::Cbr(cbr::Params { rate, size: Bytes(1000), jitter: 0.5 });
+        let mut application = application(traffic, Time::ZERO + Duration::from_secs(10)).unwrap();
+        let mut sent = 0;
+        while application.act() != Action::Stop {
+            sent += 1;
+        }
+        assert!((9_950..=10_050).contains(&sent), "{sent}");
+    }
+}

@@ -1,0 +1,21 @@
+//! Traffic: what applications send, and when.
+//!
+//! A kind of traffic is one file in [`kinds`] with its parameters, their ranges and its state machine, and one line in the
+//! registry there. There are two families: a [`FlowModel`] feeds one flow (datagrams or a TCP connection), a
+//! [`SessionModel`] opens TCP connections as it goes. Neither has a clock: it is asked at a time, draws from the stream that
+//! it is given, and answers what is sent and when to ask again.
+#![no_std]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod application;
+pub mod kinds;
+mod model;
+mod session;
+
+pub use application::{Action, Application};
+pub use kinds::{AnyFlowModel, AnySessionModel, Entry, Model, REGISTRY, Traffic};
+pub use model::{Connection, FlowModel, Opening, Params, SessionModel, Size, Transport, Write};
+pub use session::Session;
+pub use sojourn_units::ParamError;

@@ -1,0 +1,63 @@
+//! The ranges that parameters of more than one kind share, each defined once with its message.
+
+use crate::{Bytes, Duration, ParamError, Rate};
+
+/// The longest time that a parameter may have: a million seconds.
+pub const LONGEST_TIME: Duration = Duration::from_secs(1_000_000);
+/// The highest rate that a parameter may have, in bit/s: 10 Tbit/s.
+pub const HIGHEST_RATE_BPS: u64 = 10_000_000_000_000;
+/// The largest packet, in bytes on the wire: what the length field of an IP header can say.
+pub const LARGEST_PACKET: u64 = 65_535;
+/// The most bytes of one transfer.
+pub const LARGEST_TRANSFER: u64 = 1_000_000_000_000_000;
+
+/// A time of at most [`LONGEST_TIME`].
+///
+/// # Errors
+/// A longer time.
+pub fn time(field: &'static str, time: Duration) -> Result<(), ParamError> {
+    ParamError::unless(time <= LONGEST_TIME, field, &time, "a time of at most 1000000 s")
+}
+
+/// A time above zero, of at most [`LONGEST_TIME`].
+///
+/// # Errors
+/// Zero, or a longer time.
+pub fn positive_time(field: &'static str, value: Duration) -> Result<(), ParamError> {
+    ParamError::unless(value > Duration::ZERO, field, &value, "a time above zero")?;
+    time(field, value)
+}
+
+/// A rate of at most [`HIGHEST_RATE_BPS`].
+///
+/// # Errors
+/// A higher rate.
+pub fn rate(field: &'static str, rate: Rate) -> Result<(), ParamError> {
+    let expected = "a rate such as \"10 Mbit/s\", at most 10000 Gbit/s";
+    ParamError::unless(rate.as_bps() <= HIGHEST_RATE_BPS, field, &rate, expected)
+}
+
+/// The size of a packet on the wire: 1 B to [`LARGEST_PACKET`].
+///
+/// # Errors
+/// No bytes, or more than fit.
+pub fn packet_size(field: &'static str, size: Bytes) -> Result<(), ParamError> {
+    ParamError::unless((1..=LARGEST_PACKET).contains(&size.0), field, &size, "a size of 1 B to 65535 B")
+}
+
+/// The size of a transfer: 1 B to [`LARGEST_TRANSFER`].
+///
+/// # Errors
+/// No bytes, or more than that.
+pub fn transfer_size(field: &'static str, size: Bytes) -> Result<(), ParamError> {
+    ParamError::unless((1..=LARGEST_TRANSFER).contains(&size.0), field, &size, "a size of 1 B to 1000000 GB")
+}
+
+/// The shape of a Pareto distribution: above 1, at most 1000.
+///
+/// # Errors
+/// A shape outside that range, or NaN.
+pub fn pareto_shape(field: &'static str, shape: f64) -> Result<(), ParamError> {
+    let expected = "a number above 1 (at 1 and below the mean is infinite), at most 1000";
+    ParamError::unless(shape > 1.0 && shape <= 1000.0, field, &shape, expected)
+}
