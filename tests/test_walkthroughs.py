@@ -1,0 +1,141 @@
+"""CONTRIBUTING.md does what it says: its walk-throughs are applied to a copy of the repository, compiled and run.
+
+A walk-through is a section of CONTRIBUTING.md with one of these comments before each of its code blocks:
+
+- `<!-- file: PATH -->`: the block is the whole of a new file,
+- `<!-- line: PATH, after: TEXT -->`: the block goes after the last line of PATH that holds TEXT,
+- `<!-- run -->`: the block is a list of commands.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from source_tree import ROOT
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TABLE = re.compile(r"<!-- files touched: begin -->\n(.*?)<!-- files touched: end -->", re.DOTALL)
+STEP = re.compile(
+    r"^ *<!-- (?:(?P<run>run)|file: (?P<file>\S+)|line: (?P<line>\S+), after: (?P<after>.+?)) -->\n+"
+    r"(?P<indent> *)```\w*\n(?P<code>.*?)\n(?P=indent)```",
+    re.DOTALL | re.MULTILINE,
+)
+COPY = ROOT / "target" / "walkthroughs"
+
+
+@dataclass
+class Walkthrough:
+    """A section of CONTRIBUTING.md that adds something."""
+
+    title: str
+    files: dict[str, str] = field(default_factory=dict)
+    lines: list[tuple[str, str, str]] = field(default_factory=list)  # path, text to find, lines to add after it
+    commands: list[str] = field(default_factory=list)
+
+    @property
+    def places(self) -> list[str]:
+        """What is written: the new files, or the folder where there are several, and the files that get lines."""
+        folders = {"/".join(path.split("/")[:2]) + "/" for path in self.files if path.startswith("papers/")}
+        new = sorted(folders) or list(self.files)
+        return [*new, *dict.fromkeys(path for path, _, _ in self.lines)]
+
+
+def walkthroughs() -> list[Walkthrough]:
+    found = []
+    for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]:
+        walkthrough = Walkthrough(section.splitlines()[0].strip())
+        for step in STEP.finditer(section):
+            code = re.sub(rf"^{step['indent']}", "", step["code"], flags=re.MULTILINE) + "\n"
+            if step["file"]:
+                walkthrough.files[step["file"]] = code
+            elif step["line"]:
+                walkthrough.lines.append((step["line"], step["after"], code))
+            else:
+                walkthrough.commands += [line for line in code.splitlines() if line.strip() and not line.startswith("#")]
+        if walkthrough.files or walkthrough.lines:
+            found.append(walkthrough)
+    return found
+
+
+ALL = walkthroughs()
+
+
+def test_the_table_says_what_each_walkthrough_touches() -> None:
+    printed = TABLE.search(PAGE)
+    assert printed, "CONTRIBUTING.md has no table of the files touched"
+    rows = ["| to add | new files | lines added to |", "|---|---|---|"]
+    for each in ALL:
+        new = [place for place in each.places if place not in {path for path, _, _ in each.lines}]
+        old = [place for place in each.places if place not in new]
+        cells = [", ".join(f"`{place}`" for place in places) or "–" for places in (new, old)]
+        rows.append(f"| {each.title.removeprefix('Add ')} | {cells[0]} | {cells[1]} |")
+    assert printed[1].strip().splitlines() == rows, "the table should be:\n" + "\n".join(rows)
+
+
+@pytest.mark.parametrize("walkthrough", ALL, ids=lambda each: each.title)
+def test_an_addition_touches_two_places_at_most(walkthrough: Walkthrough) -> None:
+    assert len(walkthrough.places) <= 2, f"{walkthrough.title} touches {walkthrough.places}"
+    assert walkthrough.commands, f"{walkthrough.title} has no commands that try it"
+
+
+@pytest.fixture(scope="module")
+def tree() -> Path:
+    """A copy of the repository with every walk-through applied; files that did not change keep their times."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    wanted = {name: (ROOT / name).read_bytes() for name in listed if (ROOT / name).is_file()}
+    for each in ALL:
+        for path, code in each.files.items():
+            assert path not in wanted, f"{each.title} writes {path}, which exists"
+            wanted[path] = code.encode()
+        for path, after, code in each.lines:
+            lines = wanted[path].decode().splitlines(keepends=True)
+            at = [number for number, line in enumerate(lines) if after in line]
+            assert at, f"{each.title}: no line of {path} holds {after!r}"
+            lines.insert(at[-1] + 1, code)
+            wanted[path] = "".join(lines).encode()
+    for old in COPY.rglob("*"):
+        name = old.relative_to(COPY).as_posix()
+        if old.is_file() and name not in wanted and "__pycache__" not in name:
+            old.unlink()
+    for name, data in wanted.items():
+        path = COPY / name
+        if not path.exists() or path.read_bytes() != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+    return COPY
+
+
+def environment(tree: Path) -> dict[str, str]:
+    """The environment in which `cargo` and `sojourn` work on the copy, with what is already compiled here."""
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": programs, "PYTHONPATH": str(tree / "python"), "CARGO_TARGET_DIR": str(ROOT / "target")}
+
+
+@pytest.fixture(scope="module")
+def built(tree: Path) -> Path:
+    """The copy with its extension module built in."""
+    ran(tree, "cargo build --quiet --package sojourn-python")
+    library = next(path for path in (ROOT / "target" / "debug").glob("lib_sojourn.*") if path.suffix in (".so", ".dylib"))
+    module = tree / "python" / "sojourn" / "_sojourn.abi3.so"
+    module.write_bytes(library.read_bytes())
+    return tree
+
+
+def ran(tree: Path, command: str) -> str:
+    done = subprocess.run(command, shell=True, cwd=tree, env=environment(tree), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("walkthrough", ALL, ids=lambda each: each.title)
+def test_a_walkthrough_does_what_it_says(walkthrough: Walkthrough, built: Path) -> None:
+    for command in walkthrough.commands:
+        if not command.startswith(("maturin", "make", ". ")):  # the fixture has built it
+            ran(built, command)
