@@ -44,6 +44,7 @@ lint: setup
 	# cargo fmt does not see modules that a registry's macro declares.
 	rustfmt --edition 2024 --check crates/*/src/algorithms/*.rs
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	rustfmt --edition 2024 --check crates/*/src/algorithms/*.rs
 	cargo clippy $(CRATES) --all-targets --quiet -- --deny warnings
 	$(BIN)/ruff check --quiet python tests conformance examples
 	$(BIN)/ruff format --quiet --check python tests conformance examples

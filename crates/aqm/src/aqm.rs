@@ -86,6 +86,21 @@ pub struct Needs {
     pub flow_queues: Option<FlowQueuing>,
 }
 
+impl Needs {
+    /// What both need together.
+    #[must_use]
+    pub fn and(self, other: Needs) -> Needs {
+        Needs {
+            departures: self.departures || other.departures,
+            head_drop: self.head_drop || other.head_drop,
+            waiting_packets: self.waiting_packets || other.waiting_packets,
+            rtt_hints: self.rtt_hints || other.rtt_hints,
+            flow_count: self.flow_count || other.flow_count,
+            flow_queues: self.flow_queues.or(other.flow_queues),
+        }
+    }
+}
+
 /// The link that an algorithm serves. Automatic parameters are derived from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {

@@ -1,18 +1,45 @@
-//! Gates: from a probability to yes or no, packet by packet.
+//! Gates: from a probability to a decision about each packet.
 
+use crate::{Backlog, Needs, PacketView};
 use sojourn_units::{Probability, Stream};
 
-/// Decides about single packets so that the long-run rate follows a probability.
-pub trait Gate {
-    /// Whether this packet of `size` bytes is to be dropped or marked.
-    fn signals(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool;
+/// An arriving or departing packet, as a gate sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// The law's probability.
+    pub probability: Probability,
+    /// The packet.
+    pub packet: &'a PacketView,
+    /// The queue without the packet.
+    pub backlog: &'a Backlog,
+}
 
-    /// Something else dropped a packet (the queue was full).
+/// Decides about single packets so that, in the long run, the share of signals (drops or marks) follows a probability.
+pub trait Gate {
+    /// Whether to signal congestion with this packet.
+    fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool;
+
+    /// A packet was lost because the queue was full.
     fn reset(&mut self) {}
 
-    /// Whether packets that can be marked are drawn as they leave, the others on arrival.
+    /// Whether a signal at this probability is a drop even if the packet can be marked.
+    fn forces_drop(&self, _probability: Probability) -> bool {
+        false
+    }
+
+    /// Whether packets that can be marked are drawn at their departure, and the others at their arrival.
     fn at_departure(&self) -> bool {
         false
+    }
+
+    /// Whether flows get different probabilities. No single probability then describes the algorithm.
+    fn is_per_flow(&self) -> bool {
+        false
+    }
+
+    /// What the host must supply for the gate.
+    fn needs(&self) -> Needs {
+        Needs { head_drop: self.at_departure(), ..Needs::default() }
     }
 }
 
@@ -22,14 +49,14 @@ pub struct Bernoulli;
 
 impl Gate for Bernoulli {
     #[inline]
-    fn signals(&mut self, p: Probability, _size: u32, random: &mut Stream) -> bool {
-        // A draw is made even for p = 0 so that schemes compared on one seed use the same numbers.
-        random.unit() < p.get()
+    fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool {
+        // A probability of 0 draws too, so that schemes compared on one seed use the same numbers.
+        random.unit() < candidate.probability.get()
     }
 }
 
-/// Independent draws with a probability in proportion to the packet's size, so that bytes rather than
-/// packets are struck at the rate asked for (`bytes_` of ns-2's RED and PI).
+/// Independent draws with a probability in proportion to the packet's size: the share of bytes, not of packets, follows the
+/// law's probability (`bytes_` of ns-2's RED and PI).
 #[derive(Clone, Debug)]
 pub struct Scaled {
     mean_packet: Option<f64>,
@@ -37,12 +64,12 @@ pub struct Scaled {
 }
 
 impl Scaled {
-    /// Scaled by size over this mean in bytes; `None` does not scale, as [`Bernoulli`].
+    /// Scales by the packet's size over this mean in bytes; `None` does not scale, like [`Bernoulli`].
     pub fn new(mean_packet: Option<u32>) -> Self {
         Scaled { mean_packet: mean_packet.map(|mean| f64::from(mean.max(1))), at_departure: false }
     }
 
-    /// The same; told to, packets that can be marked are drawn as they leave.
+    /// Sets whether packets that can be marked are drawn at their departure.
     pub fn at_departure(self, at_departure: bool) -> Self {
         Scaled { at_departure, ..self }
     }
@@ -50,9 +77,9 @@ impl Scaled {
 
 impl Gate for Scaled {
     #[inline]
-    fn signals(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool {
-        let scale = self.mean_packet.map_or(1.0, |mean| f64::from(size) / mean);
-        random.unit() < p.get() * scale
+    fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool {
+        let scale = self.mean_packet.map_or(1.0, |mean| f64::from(candidate.packet.size) / mean);
+        random.unit() < candidate.probability.get() * scale
     }
 
     #[inline]
@@ -61,12 +88,11 @@ impl Gate for Scaled {
     }
 }
 
-/// RED's count spreading: gaps between strikes are uniform instead of geometric
-/// (Floyd and Jacobson 1993, section 7; `wait` as in ns-2).
+/// RED's even spacing: the gaps between signals are uniform instead of geometric (floyd-1993#7; `wait` as in ns-2).
 ///
-/// As a [`Gate`] it counts the packets since the last strike, without the one under decision, and
-/// counts nothing while the probability is 0. RED itself counts the packet under decision too (as
-/// ns-2 does) and therefore calls [`Spread::count`] and [`Spread::corrected`] on its own.
+/// As a [`Gate`] it counts the packets since the last signal, without the one under decision, and counts nothing while the
+/// probability is 0. RED itself counts the packet under decision too (as ns-2 does) and therefore calls [`Spread::count`]
+/// and [`Spread::corrected`] directly.
 #[derive(Clone, Debug)]
 pub struct Spread {
     wait: bool,
@@ -78,9 +104,9 @@ pub struct Spread {
 impl Spread {
     /// A gate that has counted nothing yet.
     ///
-    /// `wait`: wait 1/p packets before the next strike becomes possible, gaps uniform on `[1/p, 2/p]`
-    /// instead of `[1, 1/p]`. `mean_packet`: mean size in bytes when the count is to follow bytes and
-    /// the probability to scale with the size; `None` counts packets.
+    /// `wait`: no signal in the first 1/p packets after the last one, so that gaps are uniform on `[1/p, 2/p]` instead of
+    /// `[1, 1/p]`. `mean_packet`: the mean size in bytes, if bytes are counted and the probability scales with the packet's
+    /// size; `None` counts packets.
     pub fn new(wait: bool, mean_packet: Option<u32>) -> Self {
         Spread { wait, mean_packet: mean_packet.map(|mean| mean.max(1)), packets: 0, bytes: 0 }
     }
@@ -92,13 +118,19 @@ impl Spread {
         self.bytes += u64::from(size);
     }
 
-    /// Starts counting anew with this packet as the first.
+    /// Starts the count again, with this packet as the first.
     pub fn restart(&mut self, size: u32) {
         self.packets = 1;
         self.bytes = u64::from(size);
     }
 
-    /// The probability for the next packet: `p` corrected by what was counted since the last strike.
+    /// Starts the count again, with no packet.
+    pub fn clear(&mut self) {
+        self.packets = 0;
+        self.bytes = 0;
+    }
+
+    /// The probability for the next packet: `p` corrected by the count since the last signal.
     #[inline]
     pub fn corrected(&self, p: f64, size: u32) -> f64 {
         let count = self.mean_packet.map_or(self.packets, |mean| self.bytes / u64::from(mean)) as f64;
@@ -114,31 +146,42 @@ impl Spread {
             _ => spread,
         }
     }
+
+    /// Draws for a packet of `size` bytes at the probability `p`, and counts it.
+    pub fn draw(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool {
+        let signal = random.unit() < self.corrected(p.get(), size);
+        match signal || p == Probability::ZERO {
+            true => self.clear(),
+            false => self.count(size),
+        }
+        signal
+    }
 }
 
 impl Gate for Spread {
-    fn signals(&mut self, p: Probability, size: u32, random: &mut Stream) -> bool {
-        let struck = random.unit() < self.corrected(p.get(), size);
-        match struck || p == Probability::ZERO {
-            true => self.reset(),
-            false => self.count(size),
-        }
-        struck
+    fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool {
+        self.draw(candidate.probability, candidate.packet.size, random)
     }
 
     fn reset(&mut self) {
-        self.packets = 0;
-        self.bytes = 0;
+        self.clear();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_units::Time;
+
+    fn signals(gate: &mut impl Gate, p: Probability, size: u32, random: &mut Stream) -> bool {
+        let packet = PacketView { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true };
+        let backlog = Backlog { packets: 9, bytes: 9000, idle_since: None };
+        gate.signals(&Candidate { probability: p, packet: &packet, backlog: &backlog }, random)
+    }
 
     #[test]
-    fn spread_with_wait_gives_the_cards_probabilities() {
-        // Lehto et al., Table 1's RED as ns-2 runs it: spread(p_b, count).
+    fn spread_with_wait_gives_the_probabilities_of_the_paper() {
+        // RED of lehto-2005#table1 as ns-2 runs it: the corrected probability at p_b and a count.
         let at = |count: u64| {
             let mut gate = Spread::new(true, None);
             (0..count).for_each(|_| gate.count(1000));
@@ -151,7 +194,7 @@ mod tests {
 
     fn rate(gate: &mut impl Gate, p: f64, size: u32) -> f64 {
         let mut random = Stream::named(1, "gate");
-        (0..400_000).filter(|_| gate.signals(Probability::clamped(p), size, &mut random)).count() as f64 / 400_000.0
+        (0..400_000).filter(|_| signals(gate, Probability::clamped(p), size, &mut random)).count() as f64 / 400_000.0
     }
 
     #[test]
@@ -167,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scaled_gate_strikes_bytes_at_the_rate_asked_for() {
+    fn a_scaled_gate_signals_a_share_of_bytes() {
         for size in [500, 1000, 2000] {
             let asked = 0.05 * f64::from(size) / 1000.0;
             assert!((rate(&mut Scaled::new(Some(1000)), 0.05, size) - asked).abs() < 0.001);
@@ -188,15 +231,15 @@ mod tests {
     #[test]
     fn nothing_is_counted_while_the_probability_is_zero() {
         let (mut gate, mut random) = (Spread::new(false, None), Stream::named(1, "gate"));
-        (0..1000).for_each(|_| assert!(!gate.signals(Probability::ZERO, 1000, &mut random)));
+        (0..1000).for_each(|_| assert!(!signals(&mut gate, Probability::ZERO, 1000, &mut random)));
         assert_eq!(gate.corrected(0.01, 1000), 0.01);
     }
 
     #[test]
-    fn a_certain_strike_always_strikes() {
+    fn a_probability_of_one_always_signals() {
         let mut random = Stream::named(1, "gate");
         for mut gate in [Spread::new(false, None), Spread::new(false, Some(1))] {
-            (0..1000).for_each(|_| assert!(gate.signals(Probability::ONE, 1, &mut random)));
+            (0..1000).for_each(|_| assert!(signals(&mut gate, Probability::ONE, 1, &mut random)));
         }
     }
 }

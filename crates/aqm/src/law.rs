@@ -1,12 +1,12 @@
-//! Laws: what most papers define, a probability from what was seen over an interval.
+//! Laws: most papers define a probability as a function of what was measured over an interval.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Gate, Needs, PacketView};
+use crate::{Aqm, ArrivalVerdict, Backlog, Candidate, DepartureVerdict, Gate, Needs, PacketView};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
-/// All that a law may read, gathered over one interval.
+/// What a law may read: measurements over one interval.
 ///
-/// What leaves a queue is only seen by an algorithm that asks for it: the fields marked *departures* stand
-/// still unless [`Law::needs`] sets [`Needs::departures`].
+/// An algorithm sees departures only if it asks for them: the fields marked *departures* are filled only if
+/// [`Law::needs`] sets [`Needs::departures`].
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// The end of the interval.
@@ -15,73 +15,72 @@ pub struct Sample {
     pub backlog_packets: f64,
     /// Bytes waiting at `now`.
     pub backlog_bytes: f64,
-    /// The fewest packets that waited at any time in the interval (*departures*; else the fewer of those at its two ends).
+    /// The smallest number of packets that waited at any time in the interval (*departures*; else the smaller of the numbers
+    /// at its two ends).
     pub least_backlog_packets: f64,
-    /// Packets offered in the interval, dropped ones included.
+    /// Packets offered in the interval, including dropped ones.
     pub arrived_packets: f64,
-    /// Bytes offered in the interval, dropped ones included.
+    /// Bytes offered in the interval, including dropped ones.
     pub arrived_bytes: f64,
     /// Packets that left in the interval (*departures*; else 0).
     pub departed_packets: f64,
     /// Bytes that left in the interval (*departures*; else 0).
     pub departed_bytes: f64,
-    /// Mean wait of the packets that left, in seconds; 0 if none did (*departures*; else 0).
+    /// Mean sojourn time of the packets that left, in seconds; 0 if none left (*departures*; else 0).
     pub sojourn: f64,
 }
 
-/// Reads a sample in packets: counted, or in bytes over the mean packet.
+/// Reads a sample in packets: as counted, or as bytes divided by the mean packet size.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     mean_packet: Option<f64>,
 }
 
 impl Meter {
-    /// In bytes over this mean; `None` counts packets.
+    /// Divides bytes by this mean; `None` counts packets.
     pub fn new(mean_packet: Option<u32>) -> Self {
         Meter { mean_packet: mean_packet.map(|mean| f64::from(mean.max(1))) }
     }
 
-    /// What waits.
+    /// The backlog.
     pub fn backlog(&self, sample: &Sample) -> f64 {
         self.mean_packet.map_or(sample.backlog_packets, |mean| sample.backlog_bytes / mean)
     }
 
-    /// What was offered in the interval.
+    /// The arrivals in the interval.
     pub fn arrived(&self, sample: &Sample) -> f64 {
         self.mean_packet.map_or(sample.arrived_packets, |mean| sample.arrived_bytes / mean)
     }
 }
 
-/// A law: once per interval, a probability.
+/// A control law: once per interval, a new probability.
 pub trait Law {
-    /// The span between steps.
+    /// The time between two steps.
     fn interval(&self) -> Duration;
 
-    /// The next probability.
+    /// The probability for the next interval.
     fn step(&mut self, sample: &Sample) -> Probability;
 
-    /// What the host must supply beyond arrivals and the timer: [`Needs::departures`] for a law that reads
-    /// those fields of the sample.
+    /// What the host must supply beyond arrivals and the timer: [`Needs::departures`] if the law reads those fields of the
+    /// sample.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// Puts a memory where it rests at `probability` if this sample stays, as far as the law can rest there. Only a law
-    /// with more memory than one integrator needs to know how: others are brought to rest from outside, by steps.
+    /// Sets the law's memory to its steady state at `probability` if every later sample equals this one, as far as the law
+    /// has such a steady state. Only a law whose memory is more than one integrator implements this: other laws are brought
+    /// to their steady state from outside, by calls of [`Law::step`].
     fn rest(&mut self, _sample: &Sample, _probability: f64) {}
 
-    /// When the first step is due.
+    /// The time of the first step.
     fn first_step(&self) -> Time {
         Time::ZERO + self.interval()
     }
 }
 
-/// A law with a gate: the common kind of AQM. The probability is computed on a timer and applied to arrivals.
-#[derive(Clone, Debug)]
-pub struct Sampled<L, G> {
-    law: L,
-    gate: G,
-    probability: Probability,
+/// What arrived and departed since the last step of the law.
+#[derive(Clone, Default, Debug)]
+struct Tally {
     arrived_packets: u64,
     arrived_bytes: u64,
     departed_packets: u64,
@@ -90,46 +89,78 @@ pub struct Sampled<L, G> {
     least_backlog: u32,
 }
 
-impl<L: Law, G: Gate> Sampled<L, G> {
-    /// A queue under `law`, applied through `gate`, with probability 0 until the first step.
-    pub fn new(law: L, gate: G) -> Self {
-        Sampled {
-            law,
-            gate,
-            probability: Probability::ZERO,
-            arrived_packets: 0,
-            arrived_bytes: 0,
-            departed_packets: 0,
-            departed_bytes: 0,
-            waited: Duration::ZERO,
-            least_backlog: 0,
+impl Tally {
+    /// What a law reads at the end of the interval.
+    fn sample(&self, now: Time, backlog: &Backlog) -> Sample {
+        let sojourn = match self.departed_packets {
+            0 => 0.0,
+            n => self.waited.as_secs_f64() / n as f64,
+        };
+        Sample {
+            now,
+            backlog_packets: f64::from(backlog.packets),
+            backlog_bytes: backlog.bytes as f64,
+            least_backlog_packets: f64::from(self.least_backlog.min(backlog.packets)),
+            arrived_packets: self.arrived_packets as f64,
+            arrived_bytes: self.arrived_bytes as f64,
+            departed_packets: self.departed_packets as f64,
+            departed_bytes: self.departed_bytes as f64,
+            sojourn,
         }
+    }
+}
+
+/// A law with a gate. The law computes the probability on a timer; the gate applies it to packets.
+#[derive(Clone, Debug)]
+pub struct Sampled<L, G> {
+    law: L,
+    gate: G,
+    probability: Probability,
+    tally: Tally,
+}
+
+impl<L: Law, G: Gate> Sampled<L, G> {
+    /// An algorithm of `law` and `gate`, with probability 0 until the first step.
+    pub fn new(law: L, gate: G) -> Self {
+        Sampled { law, gate, probability: Probability::ZERO, tally: Tally::default() }
     }
 
     /// The law, for analysis.
     pub fn inner(&mut self) -> &mut L {
         &mut self.law
     }
+
+    /// The gate and the probability, for tests of an algorithm.
+    #[cfg(test)]
+    pub(crate) fn gate_at(&mut self, probability: f64) -> &mut G {
+        self.probability = Probability::clamped(probability);
+        &mut self.gate
+    }
 }
 
 impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
     #[inline]
-    fn on_enqueue(&mut self, arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        self.arrived_packets += 1;
-        self.arrived_bytes += u64::from(arrival.size);
-        match (self.gate.signals(self.probability, arrival.size, random), self.gate.at_departure()) {
-            (false, _) => ArrivalVerdict::Pass,
-            (true, false) => ArrivalVerdict::Signal,
-            (true, true) => ArrivalVerdict::DropUnlessMarkable,
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        self.tally.arrived_packets += 1;
+        self.tally.arrived_bytes += u64::from(arrival.size);
+        if !self.gate.signals(&Candidate { probability: self.probability, packet: arrival, backlog }, random) {
+            ArrivalVerdict::Pass
+        } else if self.gate.at_departure() {
+            ArrivalVerdict::DropUnlessMarkable
+        } else if self.gate.forces_drop(self.probability) {
+            ArrivalVerdict::Drop
+        } else {
+            ArrivalVerdict::Signal
         }
     }
 
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
-        self.departed_packets += 1;
-        self.departed_bytes += u64::from(departure.size);
-        self.waited = self.waited + sojourn;
-        self.least_backlog = self.least_backlog.min(backlog.packets);
-        let signal = self.gate.at_departure() && self.gate.signals(self.probability, departure.size, random);
+        self.tally.departed_packets += 1;
+        self.tally.departed_bytes += u64::from(departure.size);
+        self.tally.waited = self.tally.waited + sojourn;
+        self.tally.least_backlog = self.tally.least_backlog.min(backlog.packets);
+        let candidate = Candidate { probability: self.probability, packet: departure, backlog };
+        let signal = self.gate.at_departure() && self.gate.signals(&candidate, random);
         if signal { DepartureVerdict::MarkOrPass } else { DepartureVerdict::Pass }
     }
 
@@ -146,31 +177,12 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
     }
 
     fn on_update(&mut self, now: Time, backlog: &Backlog) {
-        let sojourn = match self.departed_packets {
-            0 => 0.0,
-            n => self.waited.as_secs_f64() / n as f64,
-        };
-        let sample = Sample {
-            now,
-            backlog_packets: f64::from(backlog.packets),
-            backlog_bytes: backlog.bytes as f64,
-            least_backlog_packets: f64::from(self.least_backlog.min(backlog.packets)),
-            arrived_packets: self.arrived_packets as f64,
-            arrived_bytes: self.arrived_bytes as f64,
-            departed_packets: self.departed_packets as f64,
-            departed_bytes: self.departed_bytes as f64,
-            sojourn,
-        };
-        self.probability = self.law.step(&sample);
-        (self.arrived_packets, self.arrived_bytes) = (0, 0);
-        (self.departed_packets, self.departed_bytes) = (0, 0);
-        self.waited = Duration::ZERO;
-        self.least_backlog = backlog.packets;
+        self.probability = self.law.step(&self.tally.sample(now, backlog));
+        self.tally = Tally { least_backlog: backlog.packets, ..Tally::default() };
     }
 
     fn needs(&self) -> Needs {
-        let needs = self.law.needs();
-        Needs { head_drop: needs.head_drop || self.gate.at_departure(), ..needs }
+        self.law.needs().and(self.gate.needs())
     }
 
     fn probability(&self) -> Probability {
@@ -178,7 +190,7 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
     }
 
     fn law(&mut self) -> Option<&mut dyn Law> {
-        Some(&mut self.law)
+        if self.gate.is_per_flow() { None } else { Some(&mut self.law) }
     }
 }
 
@@ -187,7 +199,7 @@ mod tests {
     use super::*;
     use crate::Bernoulli;
 
-    /// Keeps the last sample and always answers a half.
+    /// Keeps the last sample; its probability is always one half.
     #[derive(Clone, Default)]
     struct Watch(Option<Sample>);
 

@@ -22,14 +22,15 @@ mod registry;
 mod rtt_estimator;
 mod scheduler;
 
+pub use algorithms::{AnyAqm, AqmConfig, REGISTRY};
 pub use aqm::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView};
 pub use controller::{ArrivalDecision, DepartureDecision, Limit, QueueController};
 pub use counters::{Counters, DropReason};
 pub use flow_sketch::FlowSketch;
-pub use gate::{Bernoulli, Gate, Scaled, Spread};
+pub use gate::{Bernoulli, Candidate, Gate, Scaled, Spread};
 pub use law::{Law, Sample, Sampled};
 pub use qdisc::{Packet, Qdisc};
-pub use registry::{AnyAqm, AqmConfig, Entry, Plugin, REGISTRY};
+pub use registry::{Entry, Plugin};
 pub use rtt_estimator::{Header, RttEstimator};
 pub use scheduler::FlowQueuing;
 pub use sojourn_units::ParamError;

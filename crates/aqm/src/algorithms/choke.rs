@@ -5,7 +5,7 @@
 //! gentle or wait, in packets, spread evenly between marks.
 
 use super::red::{TC_BURST, tc_weight};
-use crate::{Aqm, ArrivalVerdict, Backlog, Gate, Link, Needs, PacketView, ParamError, Spread};
+use crate::{Aqm, ArrivalVerdict, Backlog, Link, Needs, PacketView, ParamError, Spread};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// The parameters of `CHOKe`, under the names of `tc choke`.
@@ -94,11 +94,11 @@ impl Choke {
     /// RED on what passed the comparison.
     fn red(&mut self, random: &mut Stream) -> ArrivalVerdict {
         if self.average > self.max {
-            self.spread.reset();
+            self.spread.clear();
             return if self.mark_above_max { ArrivalVerdict::Signal } else { ArrivalVerdict::Drop };
         }
         let p = self.max_p * (self.average - self.min) / (self.max - self.min);
-        if self.spread.signals(Probability::clamped(p), 1, random) { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
+        if self.spread.draw(Probability::clamped(p), 1, random) { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 }
 
@@ -106,7 +106,7 @@ impl Aqm for Choke {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.update_average(arrival.now, backlog);
         if self.average <= self.min {
-            self.spread.reset();
+            self.spread.clear();
             return ArrivalVerdict::Pass;
         }
         if backlog.packets == 0 {

@@ -96,12 +96,15 @@ impl Default for Params {
     }
 }
 
+/// CPC on one link.
+pub type Cpc = Sampled<CpcLaw, Bernoulli>;
+
 impl Params {
     /// CPC with these parameters on this link.
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn build(&self, link: &Link) -> Result<Sampled<CpcLaw, Bernoulli>, ParamError> {
+    pub fn build(&self, link: &Link) -> Result<Cpc, ParamError> {
         Ok(Sampled::new(self.law(link)?, Bernoulli))
     }
 

@@ -48,12 +48,15 @@ impl Default for Params {
     }
 }
 
+/// FLC on one link.
+pub type Flc = Sampled<FlcLaw, Bernoulli>;
+
 impl Params {
     /// FLC with these parameters on this link.
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn build(&self, link: &Link) -> Result<Sampled<FlcLaw, Bernoulli>, ParamError> {
+    pub fn build(&self, link: &Link) -> Result<Flc, ParamError> {
         ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
         ParamError::unless(self.step > 0.0 && self.step <= 1e3, "step", &self.step, "a number above 0, up to 1000")?;
         let axes = Axes::new(link, self.target, self.packet, self.segment)?;

@@ -144,12 +144,15 @@ impl Preset {
     }
 }
 
+/// Fuzzy RED on one link.
+pub type FuzzyRed = Sampled<FuzzyLaw, Bernoulli>;
+
 impl Params {
     /// Fuzzy RED with these parameters on this link.
     ///
     /// # Errors
     /// The first parameter that is out of range, with those of the preset counted as given.
-    pub fn build(&self, link: &Link) -> Result<Sampled<FuzzyLaw, Bernoulli>, ParamError> {
+    pub fn build(&self, link: &Link) -> Result<FuzzyRed, ParamError> {
         ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
         let law = FuzzyLaw {
             controller: Box::new(self.controller()?),

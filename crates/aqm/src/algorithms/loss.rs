@@ -1,6 +1,6 @@
 //! Random loss: a link that loses packets for reasons of its own, as a radio does. A first in, first out queue besides.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, Bernoulli, Gate, Link, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
 use sojourn_units::{Probability, Stream};
 
 /// Parameters of random loss.
@@ -38,8 +38,8 @@ pub struct Loss {
 impl Aqm for Loss {
     /// A loss, not a signal: no packet is marked instead.
     #[inline]
-    fn on_enqueue(&mut self, arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        if Bernoulli.signals(self.p, arrival.size, random) { ArrivalVerdict::Drop } else { ArrivalVerdict::Pass }
+    fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        if random.unit() < self.p.get() { ArrivalVerdict::Drop } else { ArrivalVerdict::Pass }
     }
 
     fn probability(&self) -> Probability {

@@ -1,32 +1,38 @@
-//! One file per algorithm.
+//! The registered algorithms: a file and a line for each.
 
-pub mod avq;
-pub mod blue;
-pub mod choke;
-pub mod choker;
-pub mod codel;
-pub mod cpc;
-pub mod drop_tail;
-pub mod external;
-pub mod flc;
-pub mod fq_codel;
-pub mod fuzzy_red;
-pub mod fuzzy_rtt;
-pub mod led;
-pub mod loss;
-pub mod pd;
-pub mod pi;
-pub mod pi2;
-pub mod pi_rtt;
-pub mod pid;
-pub mod pie;
-pub mod red;
-pub mod rem;
+use crate::registry::registry;
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Entry, Law, Link, Needs, PacketView, ParamError, Plugin};
+use alloc::boxed::Box;
+use sojourn_units::{Duration, Probability, Stream, Time};
+
+registry! {
+    "droptail" => drop_tail::DropTail: "FIFO that drops packets that arrive at a full queue",
+    "red" => red::Red: "random early detection: gentle, adaptive, in packets or bytes",
+    "pi" => pi::Pi: "proportional-integral control of the queue, Hollot et al. 2001",
+    "rem" => rem::Rem: "random exponential marking by a price, Athuraliya et al. 2001",
+    "led" => led::Led: "load early detection: a moving average of the load, Durresi et al. 2006",
+    "avq" => avq::Avq: "adaptive virtual queue, Kunniyur and Srikant 2001",
+    "blue" => blue::Blue: "one probability moved by losses and idleness, Feng et al. 1999",
+    "pd" => pd::Pd: "linear proportional-derivative control of the queue, Lehto et al. 2005",
+    "cpc" => cpc::Cpc: "cascade of a window loop and a queue loop, To, Thi and Hwang 2015",
+    "loss" => loss::Loss: "random loss, each packet by itself, as a radio link has it",
+    "external" => external::External: "a law that the caller supplies, such as one written in Python",
+    "fuzzy-red" => fuzzy_red::FuzzyRed: "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
+    "codel" => codel::Codel: "controlled delay: drops by how long packets waited, RFC 8289",
+    "fq-codel" => fq_codel::FqCodel: "a queue for each flow, each under CoDel, RFC 8290",
+    "fuzzy-rtt" => fuzzy_rtt::FuzzyRtt: "a fuzzy law for each class of round-trip times, Boudi and Loudini 2024",
+    "flc" => flc::Flc: "a fuzzy controller of the queue and its change, after Ren et al. 2002",
+    "pid" => pid::Pid: "PID control of the queue designed for stability margins, after Fan et al. 2003",
+    "pi-rtt" => pi_rtt::PiRtt: "PID whose probability falls with the square of a packet's round-trip time",
+    "pi2" => pi2::Pi2: "PI control of the delay with a squared output, the base law of RFC 9332",
+    "choke" => choke::Choke: "RED that drops an arriving packet and a drawn one of the same flow, Pan et al. 2000",
+    "choker" => choker::Choker: "CHOKe with draws that follow the load, after Lu et al. 2014",
+    "pie" => pie::Pie: "a probability that follows the delay, Pan et al. 2013, RFC 8033",
+}
 
 /// The link of unit tests: 10 Mbit/s, 11 ms, packets of 1000 bytes.
 #[cfg(test)]
-pub(crate) fn test_link() -> crate::Link {
-    use sojourn_units::{Duration, Rate};
-    let rate = Rate::from_bps(10_000_000).expect("above zero");
-    crate::Link { rate, delay: Duration::from_millis(11), mean_packet: 1000, limit_packets: 100 }
+pub(crate) fn test_link() -> Link {
+    let rate = sojourn_units::Rate::from_bps(10_000_000).expect("above zero");
+    Link { rate, delay: Duration::from_millis(11), mean_packet: 1000, limit_packets: 100 }
 }

@@ -38,12 +38,15 @@ impl Default for Params {
     }
 }
 
+/// The linear PD on one link.
+pub type Pd = Sampled<PdLaw, Bernoulli>;
+
 impl Params {
     /// The PD with these parameters on this link.
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn build(&self, link: &Link) -> Result<Sampled<PdLaw, Bernoulli>, ParamError> {
+    pub fn build(&self, link: &Link) -> Result<Pd, ParamError> {
         let gain = |k: f64| (0.0..=1e4).contains(&k);
         ParamError::unless(gain(self.k1), "k1", &self.k1, "0 to 10000 percent a packet")?;
         ParamError::unless(gain(self.k2), "k2", &self.k2, "0 to 10000 percent a packet")?;

@@ -1,9 +1,9 @@
-//! PI: a proportional-integral controller of the queue (Hollot, Misra, Towsley and Gong, INFOCOM 2001), as ns-2.35
-//! does it.
+//! PI: a proportional-integral controller of the queue (hollot-2001: Hollot, Misra, Towsley and Gong, INFOCOM), as in
+//! ns-2.35.
 //!
-//! Once per interval p += a (q - target) - b (q_old - target), kept in 0..=1; every arrival is struck with
-//! probability p, independently of the others. Differs from ns-2 only in that a packet that finds the queue full
-//! makes its random draw too.
+//! Once per interval p += a (q - target) - b (q_old - target), limited to 0..=1. Every arrival is dropped or marked with
+//! probability p, independently of the others. The only difference to ns-2: a packet that finds the queue full makes its
+//! random draw too.
 
 use crate::law::Meter;
 use crate::{Law, Link, ParamError, Sample, Sampled, Scaled};
@@ -15,16 +15,16 @@ use sojourn_units::{Bytes, Duration, Probability, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Gain on the present error in probability a packet, at least `b`, default 1.822e-5 (hollot-2001#4, ns-2 `a_`).
+    /// Gain on the present error in probability per packet, at least `b`, default 1.822e-5 (hollot-2001#4, ns-2 `a_`).
     #[cfg_attr(feature = "serde", serde(alias = "a_"))]
     pub a: f64,
-    /// Gain on the previous error in probability a packet, 0 or more, default 1.816e-5 (hollot-2001#4, ns-2 `b_`).
+    /// Gain on the previous error in probability per packet, 0 or more, default 1.816e-5 (hollot-2001#4, ns-2 `b_`).
     #[cfg_attr(feature = "serde", serde(alias = "b_"))]
     pub b: f64,
-    /// Derives `a` and `b` from the traffic instead of taking them as given; default absent.
+    /// Computes `a` and `b` from the expected traffic; default absent. Not together with `a` or `b`.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub design: Option<Design>,
-    /// Queue to be held, in packets, 0 or more, default 50 (ns-2 `qref_`).
+    /// Target queue in packets, 0 or more, default 50 (ns-2 `qref_`).
     #[cfg_attr(feature = "serde", serde(alias = "qref_", alias = "qref"))]
     pub target: f64,
     /// Time between two updates, at least 1 us, default 1/170 s (ns-2 1/`w_`).
@@ -55,7 +55,7 @@ impl Default for Params {
     }
 }
 
-/// What a controller is designed for (hollot-2001#4): the fewest flows and the longest round trip that it must bear.
+/// The traffic that a controller is designed for (hollot-2001#4): the fewest flows and the longest round-trip time.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -64,50 +64,71 @@ pub struct Design {
     pub flows: f64,
     /// Round-trip time with the queue, above 0.
     pub rtt: Duration,
-    /// Crossover frequency times `rtt`, above 0 and below 0.86 (no phase margin is left there), default 0.5.
+    /// Crossover frequency times `rtt`, above 0 and below 0.86 (there the phase margin is 0), default 0.5.
     #[cfg_attr(feature = "serde", serde(default = "Design::default_beta"))]
     pub beta: f64,
 }
 
+/// The continuous controller gain (s/zero + 1)/s.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Continuous {
+    /// In probability per packet and second.
+    pub gain: f64,
+    /// In rad/s.
+    pub zero: f64,
+}
+
+/// The gains of the sampled controller, in probability per packet.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Gains {
+    /// On the present error.
+    pub a: f64,
+    /// On the previous error.
+    pub b: f64,
+}
+
 impl Design {
-    /// Leaves a phase margin of 35 degrees.
+    /// The value that gives a phase margin of 35 degrees.
     pub fn default_beta() -> f64 {
         0.5
     }
 
-    /// The controller K (s/z + 1)/s whose zero cancels the pole of TCP's window: K and z, for `capacity` packets a
-    /// second (hollot-2001#eq11 and #eq12).
-    pub fn continuous(&self, capacity: f64) -> (f64, f64) {
+    /// The continuous controller whose zero cancels the pole of TCP's window, for `capacity` packets a second
+    /// (hollot-2001#eq11, hollot-2001#eq12).
+    pub fn continuous(&self, capacity: f64) -> Continuous {
         let rtt = self.rtt.as_secs_f64();
         let zero = 2.0 * self.flows / (rtt * rtt * capacity);
         let bandwidth_delay = rtt * capacity;
         let plant = 4.0 * self.flows * self.flows / (bandwidth_delay * bandwidth_delay * bandwidth_delay);
-        (self.beta / rtt * libm::hypot(1.0, self.beta) * plant, zero)
+        Continuous { gain: self.beta / rtt * libm::hypot(1.0, self.beta) * plant, zero }
     }
 
-    /// The gains `a` and `b` of the controller sampled every `interval` (the bilinear transform).
-    pub fn gains(&self, capacity: f64, interval: Duration) -> (f64, f64) {
-        let ((gain, zero), half) = (self.continuous(capacity), interval.as_secs_f64() / 2.0);
-        (gain * (1.0 / zero + half), gain * (1.0 / zero - half))
+    /// The gains of the controller sampled every `interval` (the bilinear transform).
+    pub fn gains(&self, capacity: f64, interval: Duration) -> Gains {
+        let (Continuous { gain, zero }, half) = (self.continuous(capacity), interval.as_secs_f64() / 2.0);
+        Gains { a: gain * (1.0 / zero + half), b: gain * (1.0 / zero - half) }
     }
 
     fn check(&self) -> Result<(), ParamError> {
         ParamError::unless(self.flows > 0.0 && self.flows < 1e9, "design.flows", &self.flows, "a number of flows above 0")?;
-        ParamError::unless(self.rtt >= Duration::from_micros(1), "design.rtt", &self.rtt, "1 us or more")?;
-        ParamError::unless(self.beta > 0.0 && self.beta < 0.86, "design.beta", &self.beta, "above 0 and below 0.86")
+        ParamError::unless(self.rtt >= Duration::from_micros(1), "design.rtt", &self.rtt, "a time of 1 us or more")?;
+        ParamError::unless(self.beta > 0.0 && self.beta < 0.86, "design.beta", &self.beta, "a number above 0 and below 0.86")
     }
 }
+
+/// PI on one link.
+pub type Pi = Sampled<PiLaw, Scaled>;
 
 impl Params {
     /// `a` and `b` on a link that sends `capacity` mean packets a second.
     ///
     /// # Errors
-    /// A design for which a parameter is out of range, or given beside gains of one's own.
-    pub fn gains(&self, capacity: f64) -> Result<(f64, f64), ParamError> {
-        let Some(design) = &self.design else { return Ok((self.a, self.b)) };
+    /// A parameter of the design is out of range, or `a` or `b` is given together with a design.
+    pub fn gains(&self, capacity: f64) -> Result<Gains, ParamError> {
+        let Some(design) = &self.design else { return Ok(Gains { a: self.a, b: self.b }) };
         let defaults = Params::default();
         let own = self.a != defaults.a || self.b != defaults.b;
-        ParamError::unless(!own, "design", &"design beside a or b", "either a design, or a and b")?;
+        ParamError::unless(!own, "design", &"a design together with a or b", "either a design, or a and b")?;
         design.check()?;
         Ok(design.gains(capacity, self.interval))
     }
@@ -116,11 +137,11 @@ impl Params {
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn build(&self, link: &Link) -> Result<Sampled<PiLaw, Scaled>, ParamError> {
+    pub fn build(&self, link: &Link) -> Result<Pi, ParamError> {
         ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
         let mean_packet = link.mean_packet_or("mean_packet", self.mean_packet)?;
-        let (a, b) = self.gains(link.rate.packets_per_sec(f64::from(mean_packet)))?;
+        let Gains { a, b } = self.gains(link.rate.packets_per_sec(f64::from(mean_packet)))?;
         let gain = |v: f64| (0.0..1e3).contains(&v);
         ParamError::unless(gain(a), "a", &a, "0 to 1000")?;
         ParamError::unless(gain(b), "b", &b, "0 to 1000: the interval is too long for the design, or b is out of range")?;
@@ -168,8 +189,8 @@ mod tests {
     use crate::{Aqm, Backlog, algorithms::test_link};
 
     #[test]
-    fn the_probability_is_that_of_the_led_card() {
-        // led-2009 card 1.4: the defaults with a target of 200.
+    fn the_probability_is_that_of_the_led_paper() {
+        // The defaults with a target of 200 packets, as led-2009 compares them.
         for queue_in_bytes in [false, true] {
             let mut pi = Params { target: 200.0, queue_in_bytes, ..Params::default() }.build(&test_link()).unwrap();
             let expected = [0.0, 0.005454, 0.00546, 0.004555, 0.003647, 0.001825];
@@ -199,9 +220,9 @@ mod tests {
         // hollot-2001#5: 60 flows, 3750 packets a second, 246 ms, crossover 0.5207 rad/s, sampled at 160 Hz.
         let rtt = Duration::from_millis(246);
         let design = Design { flows: 60.0, rtt, beta: 0.5207 * 0.246 };
-        let (gain, zero) = design.continuous(3750.0);
+        let Continuous { gain, zero } = design.continuous(3750.0);
         assert!((gain - 9.63e-6).abs() < 1e-8 && (zero - 0.5288).abs() < 1e-4);
-        let (a, b) = design.gains(3750.0, Duration::from_micros(6250));
+        let Gains { a, b } = design.gains(3750.0, Duration::from_micros(6250));
         assert!((a - 1.824e-5).abs() < 5e-9 && (b - 1.818e-5).abs() < 5e-9, "{a} {b}");
         // Three designs for 50 ms with a margin of 34.8 degrees.
         for (flows, capacity, ms, a, b) in
@@ -209,16 +230,16 @@ mod tests {
         {
             let design = Design { flows, rtt: Duration::from_millis(ms), beta: 0.5 };
             let gains = design.gains(capacity, Duration::from_millis(50));
-            assert!((gains.0 - a).abs() < 6e-5 && (gains.1 - b).abs() < 6e-5, "{gains:?}");
+            assert!((gains.a - a).abs() < 6e-5 && (gains.b - b).abs() < 6e-5, "{gains:?}");
         }
     }
 
     #[test]
-    fn a_design_sets_the_gains_of_the_law_and_is_refused_beside_others() {
+    fn a_design_sets_the_gains_of_the_law_and_is_refused_together_with_a_or_b() {
         let design = Some(Design { flows: 30.0, rtt: Duration::from_millis(60), beta: 0.5 });
         let mut pi = Params { design: design.clone(), target: 10.0, interval: Duration::from_millis(50), ..Params::default() };
         // 10 Mbit/s in packets of 1000 bytes: 1250 a second.
-        let a = design.as_ref().unwrap().gains(1250.0, pi.interval).0;
+        let a = design.as_ref().unwrap().gains(1250.0, pi.interval).a;
         let mut built = pi.build(&test_link()).unwrap();
         built.on_update(Time::ZERO, &Backlog { packets: 10, bytes: 0, idle_since: None });
         let before = built.probability().get();
@@ -229,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn gains_that_run_away_are_refused() {
+    fn gains_that_move_away_from_the_target_are_refused() {
         let error = Params { a: 0.1, b: 0.2, ..Params::default() }.build(&test_link()).unwrap_err();
         assert_eq!(error.field, "a");
         assert_eq!(Params { interval: Duration::ZERO, ..Params::default() }.build(&test_link()).unwrap_err().field, "interval");

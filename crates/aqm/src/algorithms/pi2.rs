@@ -1,23 +1,23 @@
-//! PI2: a proportional-integral controller of the queuing delay whose output is squared before it strikes (De Schepper et
-//! al. 2016), the base law of RFC 9332.
+//! PI2: a proportional-integral controller of the queuing delay whose output is squared before it is applied to packets (De
+//! Schepper et al. 2016), the base law of rfc9332.
 //!
-//! A Reno flow sends in proportion to 1/sqrt(p): with the square taken at the packet, the controller acts on a plant that is
-//! linear at any load and needs no table of gains. Marks end at `max_mark`: above it packets are dropped.
+//! A Reno flow sends in proportion to 1/sqrt(p). Because the output is squared, the controller acts on a plant that is linear
+//! at any load, and it needs no table of gains. Above `max_mark` packets are dropped instead of marked.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, Law, Link, PacketView, ParamError, Sample};
-use sojourn_units::{Duration, Probability, Stream, Time};
+use crate::{Candidate, Gate, Law, Link, ParamError, Sample, Sampled};
+use sojourn_units::{Duration, Probability, Stream};
 
 /// The parameters of PI2.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Queuing delay to be held, above 0, default 15 ms (rfc9332#A.1).
+    /// Target queuing delay, above 0, default 15 ms (rfc9332#A.1).
     pub target: Duration,
     /// Time between two updates, at least 1 us, default 15 ms (rfc9332#A.1).
     pub tupdate: Duration,
-    /// Gain on the delay's error in Hz: probability before squaring that one update adds for a second of delay; 0 or more,
-    /// default 0.15 (rfc9332#A.1: 0.1 of `tupdate` over the square of 100 ms).
+    /// Gain on the delay's error in Hz: what one update adds to the probability before squaring for each second of error; 0 or
+    /// more, default 0.15 (rfc9332#A.1: 0.1 of `tupdate` over the square of 100 ms).
     pub alpha: f64,
     /// Gain on the delay's change in Hz, 0 or more, default 3 (rfc9332#A.1: 0.3 over 100 ms).
     pub beta: f64,
@@ -32,6 +32,9 @@ impl Default for Params {
     }
 }
 
+/// PI2 on one link.
+pub type Pi2 = Sampled<Pi2Law, Pi2Gate>;
+
 impl Params {
     /// PI2 with these parameters on this link.
     ///
@@ -40,19 +43,20 @@ impl Params {
     pub fn build(&self, link: &Link) -> Result<Pi2, ParamError> {
         let time = self.target > Duration::ZERO && self.target <= Duration::from_secs(1000);
         ParamError::unless(time, "target", &self.target, "a time above 0, up to 1000 s")?;
-        ParamError::unless(self.tupdate >= Duration::from_micros(1), "tupdate", &self.tupdate, "1 us or more")?;
+        ParamError::unless(self.tupdate >= Duration::from_micros(1), "tupdate", &self.tupdate, "a time of 1 us or more")?;
         ParamError::unless((0.0..=1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to 1000000 Hz")?;
         ParamError::unless((0.0..=1e6).contains(&self.beta), "beta", &self.beta, "0 to 1000000 Hz")?;
-        ParamError::unless((0.0..=1.0).contains(&self.max_mark), "max_mark", &self.max_mark, "0 to 1")?;
-        Ok(Pi2 { params: self.clone(), rate: link.rate.as_bps() as f64 / 8.0, delay: 0.0, root: 0.0 })
+        ParamError::unless((0.0..=1.0).contains(&self.max_mark), "max_mark", &self.max_mark, "a probability, 0 to 1")?;
+        let law = Pi2Law { params: self.clone(), rate: link.rate.as_bps() as f64 / 8.0, delay: 0.0, root: 0.0 };
+        Ok(Sampled::new(law, Pi2Gate { max_mark: self.max_mark }))
     }
 }
 
 /// The controller and its state.
 #[derive(Clone, Debug)]
-pub struct Pi2 {
+pub struct Pi2Law {
     params: Params,
-    /// The link's, in bytes a second.
+    /// The link's rate in bytes a second.
     rate: f64,
     /// The delay at the last update in seconds.
     delay: f64,
@@ -60,25 +64,19 @@ pub struct Pi2 {
     root: f64,
 }
 
-impl Pi2 {
-    /// rfc9332#A.1, with the delay from the backlog in bytes and the link's rate.
-    fn advance(&mut self, bytes: f64) {
-        let Params { target, alpha, beta, .. } = self.params;
-        let delay = bytes / self.rate;
-        let step = alpha * (delay - target.as_secs_f64()) + beta * (delay - self.delay);
-        self.root = (self.root + step).clamp(0.0, 1.0);
-        self.delay = delay;
-    }
-}
-
-impl Law for Pi2 {
+impl Law for Pi2Law {
     fn interval(&self) -> Duration {
         self.params.tupdate
     }
 
+    /// rfc9332#A.1; the delay is the backlog in bytes over the link's rate.
     fn step(&mut self, sample: &Sample) -> Probability {
-        self.advance(sample.backlog_bytes);
-        self.probability()
+        let Params { target, alpha, beta, .. } = self.params;
+        let delay = sample.backlog_bytes / self.rate;
+        let change = alpha * (delay - target.as_secs_f64()) + beta * (delay - self.delay);
+        self.root = (self.root + change).clamp(0.0, 1.0);
+        self.delay = delay;
+        Probability::clamped(self.root * self.root)
     }
 
     fn rest(&mut self, sample: &Sample, probability: f64) {
@@ -86,32 +84,21 @@ impl Law for Pi2 {
     }
 }
 
-impl Aqm for Pi2 {
+/// Independent draws; above `max_mark` a signal is a drop.
+#[derive(Clone, Debug)]
+pub struct Pi2Gate {
+    max_mark: f64,
+}
+
+impl Gate for Pi2Gate {
     #[inline]
-    fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        let p = self.root * self.root;
-        match random.unit() < p {
-            false => ArrivalVerdict::Pass,
-            true if p > self.params.max_mark => ArrivalVerdict::Drop,
-            true => ArrivalVerdict::Signal,
-        }
+    fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool {
+        random.unit() < candidate.probability.get()
     }
 
-    fn update_interval(&self) -> Option<Duration> {
-        Some(self.params.tupdate)
-    }
-
-    fn on_update(&mut self, _now: Time, backlog: &Backlog) {
-        self.advance(backlog.bytes as f64);
-    }
-
-    /// After squaring.
-    fn probability(&self) -> Probability {
-        Probability::clamped(self.root * self.root)
-    }
-
-    fn law(&mut self) -> Option<&mut dyn Law> {
-        Some(self)
+    #[inline]
+    fn forces_drop(&self, probability: Probability) -> bool {
+        probability.get() > self.max_mark
     }
 }
 
@@ -119,6 +106,8 @@ impl Aqm for Pi2 {
 mod tests {
     use super::*;
     use crate::algorithms::test_link;
+    use crate::{Aqm, ArrivalVerdict, Backlog, PacketView};
+    use sojourn_units::Time;
 
     /// 10 Mbit/s: a millisecond is 1250 bytes.
     fn backlog(ms: u64) -> Backlog {
@@ -126,26 +115,27 @@ mod tests {
     }
 
     #[test]
-    fn an_update_adds_what_error_and_change_say_and_packets_meet_the_square() {
+    fn an_update_adds_error_and_change_times_their_gains_and_the_probability_is_the_square() {
         let mut pi2 = Params::default().build(&test_link()).unwrap();
         pi2.on_update(Time::ZERO, &backlog(25));
         // 0.15 * 10 ms + 3 * 25 ms.
-        assert!((pi2.root - 0.0765).abs() < 1e-12);
+        assert!((pi2.inner().root - 0.0765).abs() < 1e-12);
         pi2.on_update(Time::ZERO, &backlog(35));
-        assert!((pi2.root - (0.0765 + 0.003 + 0.03)).abs() < 1e-12);
-        assert!((pi2.probability().get() - pi2.root * pi2.root).abs() < 1e-15);
+        assert!((pi2.inner().root - (0.0765 + 0.003 + 0.03)).abs() < 1e-12);
+        let root = pi2.inner().root;
+        assert!((pi2.probability().get() - root * root).abs() < 1e-15);
         (0..100).for_each(|_| pi2.on_update(Time::ZERO, &backlog(0)));
-        assert_eq!(pi2.root, 0.0);
+        assert_eq!(pi2.inner().root, 0.0);
     }
 
     #[test]
-    fn strikes_come_at_the_square_and_are_drops_in_overload() {
+    fn signals_follow_the_probability_and_are_drops_in_overload() {
         let (mut pi2, mut random) = (Params::default().build(&test_link()).unwrap(), Stream::named(1, "x"));
         let arrival = PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
         for (root, verdict) in [(0.3, ArrivalVerdict::Signal), (0.6, ArrivalVerdict::Drop)] {
-            pi2.root = root;
-            let struck = (0..100_000).filter(|_| pi2.on_enqueue(&arrival, &backlog(9), &mut random) == verdict).count();
-            assert!((struck as f64 / 1e5 - root * root).abs() < 0.005, "{struck}");
+            pi2.gate_at(root * root);
+            let signals = (0..100_000).filter(|_| pi2.on_enqueue(&arrival, &backlog(9), &mut random) == verdict).count();
+            assert!((signals as f64 / 1e5 - root * root).abs() < 0.005, "{signals}");
         }
     }
 

@@ -1,17 +1,17 @@
-//! PI-RTT: one controller for all, its probability scaled by each packet's round-trip time.
+//! PI-RTT: one controller for all flows, with a probability that depends on each packet's round-trip time.
 //!
-//! A Reno flow sends in proportion to 1/(RTT sqrt(p)); with p (r0/RTT)^2 for a flow of that round-trip time, all send the
-//! same. The controller is PID; packets must carry their senders' round-trip times, and one that says nothing counts as
-//! `unknown`.
+//! A Reno flow sends in proportion to 1/(RTT sqrt(p)). With the probability p (r0/RTT)^2 for a flow of that round-trip time
+//! all flows have the same rate. The controller is PID. Packets must carry their senders' round-trip times; a packet without
+//! one counts as `unknown`.
 //!
-//! N flows that all send C/N answer a small change of p with -C/(2p), and p is 2 N^2/(r0 C)^2; the queue adds a gain of the
-//! harmonic mean of their round-trip times, which is r0 and the queuing time. So the plant's gain is that of hollot-2001 for
-//! a path of (r0^2 (r0 + target))^(1/3), whatever the longest round-trip time, and the gains are designed there: for the
-//! path of 170 ms that PID takes, the integral would be four times too slow.
+//! N flows that all send C/N answer a small change of p with -C/(2p), and p is 2 N^2/(r0 C)^2. The queue adds a gain of the
+//! harmonic mean of their round-trip times, which is r0 and the queuing time. The plant's gain is therefore that of
+//! hollot-2001 for a path of (r0^2 (r0 + target))^(1/3), whatever the longest round-trip time, and the gains are designed for
+//! this path. The gains for PID's path of 170 ms would make the integral four times too slow.
 
 use super::pid::{self, PidLaw};
-use crate::{Aqm, ArrivalVerdict, Backlog, Link, Needs, PacketView, ParamError};
-use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
+use crate::{Candidate, Gate, Link, Needs, ParamError, Sampled};
+use sojourn_units::{Bytes, Duration, Stream};
 
 /// The parameters of PI-RTT: those of PID, and how the probability is scaled.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,27 +21,28 @@ pub struct Params {
     /// Power of r0/RTT, 0 to 4: 2 for Reno (the default), 1/3 for CUBIC where it is cubic, 0 for senders whose rate does not
     /// depend on their RTT.
     pub exponent: f64,
-    /// The round-trip time r0 at which the probability is the controller's, above 0, default 103 ms: the harmonic mean of
+    /// The round-trip time r0 of packets that get the controller's own probability, above 0, default 103 ms: the harmonic mean of
     /// 40, 80, 160, 320 and 640 ms.
     pub reference: Duration,
-    /// The round-trip time of packets that say nothing, above 0, default 40 ms: silence is not rewarded.
+    /// The round-trip time of packets that carry none, above 0, default 40 ms: short, so that leaving it out gives no
+    /// advantage.
     pub unknown: Duration,
-    /// Queuing time to be held, above 0, default 10 ms.
+    /// Target queuing time, above 0, default 10 ms.
     pub target: Duration,
     /// Time between two updates, at least 1 us, default 1/160 s.
     pub interval: Duration,
     /// Flows that the gains are designed for; 0 (the default) is the light load of rfc7928#8.2 on this link.
     pub flows: f64,
-    /// Round-trip time with queuing of the path whose light load is meant where `flows` is 0, more than `target`, default
+    /// Round-trip time with queuing of the path whose light load is meant if `flows` is 0, more than `target`, default
     /// 170 ms. The gains are designed for `reference`.
     pub rtt: Duration,
-    /// Gain margin to be kept, above 1, default 3.
+    /// Gain margin, above 1, default 3.
     pub gain_margin: f64,
-    /// Phase margin to be kept, in degrees, above 0 and below 90, default 60.
+    /// Phase margin in degrees, above 0 and below 90, default 60.
     pub phase_margin: f64,
     /// Time constant of the filter on the derivative, default 10 ms.
     pub filter: Duration,
-    /// Packet size that makes packets of the target and the link's rate; `"0 B"` (the default) is the link's.
+    /// Packet size that converts the target and the link's rate to packets; `"0 B"` (the default) is the link's.
     pub packet: Bytes,
 }
 
@@ -52,6 +53,9 @@ impl Default for Params {
         Params { exponent: 2.0, reference, unknown, target, interval, flows, rtt, gain_margin, phase_margin, filter, packet }
     }
 }
+
+/// PI-RTT on one link. Its probability is that of a packet with the reference round-trip time.
+pub type PiRtt = Sampled<PidLaw, RttGate>;
 
 impl Params {
     /// PI-RTT with these parameters on this link.
@@ -68,56 +72,44 @@ impl Params {
         let design = Duration::from_secs_f64(libm::cbrt(r0 * r0 * (r0 + queuing)));
         let law = pid::Params { target, interval, flows, rtt, gain_margin, phase_margin, filter, packet }.law_at(link, design)?;
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        Ok(PiRtt { law, interval, exponent: self.exponent, reference: ms(self.reference), unknown: ms(self.unknown), probability: 0.0 })
+        Ok(Sampled::new(law, RttGate { exponent: self.exponent, reference: ms(self.reference), unknown: ms(self.unknown) }))
     }
 }
 
-/// The controller, the scaling and their state.
+/// Independent draws at the law's probability times (reference/RTT)^exponent.
 #[derive(Clone, Debug)]
-pub struct PiRtt {
-    law: PidLaw,
-    interval: Duration,
+pub struct RttGate {
     exponent: f64,
     /// In ms.
     reference: f64,
+    /// In ms.
     unknown: f64,
-    probability: f64,
 }
 
-impl PiRtt {
+impl RttGate {
+    /// The probability for a packet whose sender's RTT is `ms` milliseconds, 0 for unknown.
     #[inline]
-    fn probability_for(&self, ms: u16) -> f64 {
+    fn scaled(&self, probability: f64, ms: u16) -> f64 {
         let ratio = self.reference / if ms == 0 { self.unknown } else { f64::from(ms) };
-        // The usual powers without the library's logarithm.
+        // The usual exponent without the library's logarithm.
         let scale = if self.exponent == 2.0 { ratio * ratio } else { libm::pow(ratio, self.exponent) };
-        (self.probability * scale).min(1.0)
+        (probability * scale).min(1.0)
     }
 }
 
-impl Aqm for PiRtt {
+impl Gate for RttGate {
     #[inline]
-    fn on_enqueue(&mut self, arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        if !arrival.has_data {
-            return ArrivalVerdict::Pass;
-        }
-        if random.unit() < self.probability_for(arrival.rtt_hint_ms) { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
+    fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool {
+        let packet = candidate.packet;
+        packet.has_data && random.unit() < self.scaled(candidate.probability.get(), packet.rtt_hint_ms)
     }
 
-    fn update_interval(&self) -> Option<Duration> {
-        Some(self.interval)
-    }
-
-    fn on_update(&mut self, _now: Time, backlog: &Backlog) {
-        self.probability = self.law.control(f64::from(backlog.packets));
+    fn is_per_flow(&self) -> bool {
+        true
     }
 
     fn needs(&self) -> Needs {
         Needs { rtt_hints: true, ..Needs::default() }
-    }
-
-    /// At the reference round-trip time.
-    fn probability(&self) -> Probability {
-        Probability::clamped(self.probability)
     }
 }
 
@@ -129,25 +121,25 @@ mod tests {
     #[test]
     fn the_probability_falls_with_the_power_of_the_round_trip_time() {
         let mut pi = Params::default().build(&test_link()).unwrap();
-        pi.probability = 0.01;
+        let gate = pi.gate_at(0.01);
         for (ms, expected) in [(103, 0.01), (206, 0.0025), (40, 0.066_306_25), (0, 0.066_306_25), (1, 1.0), (65_535, 2.47e-8)] {
-            assert!((pi.probability_for(ms) - expected).abs() < 1e-10, "{ms}");
+            assert!((gate.scaled(0.01, ms) - expected).abs() < 1e-10, "{ms}");
         }
-        pi.exponent = 1.0 / 3.0;
-        assert!((pi.probability_for(824) - 0.005).abs() < 1e-12);
-        pi.exponent = 0.0;
-        assert_eq!(pi.probability_for(824), 0.01);
+        gate.exponent = 1.0 / 3.0;
+        assert!((gate.scaled(0.01, 824) - 0.005).abs() < 1e-12);
+        gate.exponent = 0.0;
+        assert_eq!(gate.scaled(0.01, 824), 0.01);
     }
 
-    /// Total rate at a probability, from hollot-2001 for each flow, whose share of it is scaled.
+    /// Total rate of all flows at a probability, with hollot-2001 for each flow at its scaled probability.
     fn total(p: f64, rtts: &[f64], r0: f64) -> f64 {
         rtts.iter().map(|r| (2.0 / (p * (r0 / r) * (r0 / r))).sqrt() / r).sum()
     }
 
     #[test]
-    fn the_gains_are_those_for_the_gain_that_flows_of_equal_rates_have() {
+    fn the_gains_are_designed_for_the_plant_of_flows_with_equal_rates() {
         let (link, target) = (test_link(), 0.01);
-        let pi = Params { flows: 25.0, ..Params::default() }.build(&link).unwrap();
+        let mut pi = Params { flows: 25.0, ..Params::default() }.build(&link).unwrap();
         let (c, n, r0) = (link.rate.packets_per_sec(f64::from(link.mean_packet)), 25.0, 0.103);
         let rtts: alloc::vec::Vec<f64> = [0.04, 0.08, 0.16, 0.32, 0.64].iter().cycle().take(25).copied().collect();
         let p = 2.0 * n * n / (r0 * c * r0 * c);
@@ -156,7 +148,7 @@ mod tests {
         let gain = -slope * (r0 + target);
         let same = libm::cbrt(4.0 * n * n * gain) / c;
         let design = pid::Gains::design(&pid::Plant { rate: c, flows: n, rtt: same }, 3.0, core::f64::consts::PI / 3.0);
-        assert!((pi.law.gains().integral / design.integral - 1.0).abs() < 1e-3, "{gain} {same}");
+        assert!((pi.inner().gains().integral / design.integral - 1.0).abs() < 1e-3, "{gain} {same}");
     }
 
     #[test]

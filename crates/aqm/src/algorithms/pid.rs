@@ -87,12 +87,15 @@ impl Gains {
     }
 }
 
+/// PID on one link.
+pub type Pid = Sampled<PidLaw, Bernoulli>;
+
 impl Params {
     /// PID with these parameters on this link.
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn build(&self, link: &Link) -> Result<Sampled<PidLaw, Bernoulli>, ParamError> {
+    pub fn build(&self, link: &Link) -> Result<Pid, ParamError> {
         Ok(Sampled::new(self.law(link)?, Bernoulli))
     }
 

@@ -20,7 +20,7 @@ mod tests;
 pub use params::{Params, Resolved};
 pub(super) use params::{TC_BURST, tc_weight};
 
-use crate::{Aqm, ArrivalVerdict, Backlog, Gate, Link, PacketView, ParamError, Spread};
+use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError, Spread};
 use sojourn_units::{Probability, Stream, Time};
 
 /// Where the average was seen last, for Feng's rule.
@@ -160,7 +160,7 @@ impl Red {
         if random.unit() >= spread {
             return ArrivalVerdict::Pass;
         }
-        self.spread.reset();
+        self.spread.clear();
         match self.params.use_mark_p && p > self.params.mark_p {
             true => ArrivalVerdict::Drop,
             false => ArrivalVerdict::Signal,
@@ -186,7 +186,7 @@ impl Aqm for Red {
         }
         self.probability = Probability::clamped(self.resolved.profile(self.average, self.max_p, self.params.gentle));
         if !self.params.use_mark_p && self.average >= self.resolved.certain {
-            self.spread.reset();
+            self.spread.clear();
             ArrivalVerdict::Drop
         } else if self.above {
             self.early(arrival.size, waiting, random)
@@ -198,7 +198,7 @@ impl Aqm for Red {
     }
 
     fn on_overflow(&mut self) {
-        self.spread.reset();
+        self.spread.clear();
     }
 
     fn probability(&self) -> Probability {

@@ -58,12 +58,15 @@ impl Default for Params {
     }
 }
 
+/// REM on one link.
+pub type Rem = Sampled<RemLaw, Scaled>;
+
 impl Params {
     /// REM with these parameters on this link.
     ///
     /// # Errors
     /// The first parameter that is out of range.
-    pub fn build(&self, link: &Link) -> Result<Sampled<RemLaw, Scaled>, ParamError> {
+    pub fn build(&self, link: &Link) -> Result<Rem, ParamError> {
         ParamError::unless(self.gamma > 0.0 && self.gamma < 1e6, "gamma", &self.gamma, "above 0 and below a million")?;
         ParamError::unless(self.phi > 1.0 && self.phi < 1e6, "phi", &self.phi, "above 1 and below a million")?;
         ParamError::unless((0.0..1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to a million")?;
