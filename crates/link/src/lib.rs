@@ -1,0 +1,39 @@
+//! Link impairments: what a link does to packets besides queuing them, such as random loss.
+//!
+//! An impairment is one file in [`kinds`] with its parameters, their ranges and its state machine, and one line in the
+//! registry there. It has no clock and holds no packets: it is asked about each packet, draws from a random stream of its
+//! own, and answers what becomes of the packet. The network acts on the answer and counts it.
+#![no_std]
+extern crate alloc;
+
+mod impairment;
+mod impairments;
+pub mod kinds;
+
+pub use impairment::{Effect, Impairment, Params, Transit};
+pub use impairments::Impairments;
+pub use kinds::{AnyImpairment, Entry, ImpairmentKind, REGISTRY};
+pub use sojourn_units::ParamError;
+
+/// An impairment as a scenario gives it: its kind with parameters, and its place.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct ImpairmentConfig {
+    /// Its kind and the parameters.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub kind: ImpairmentKind,
+    /// Where a packet meets it.
+    pub place: Place,
+}
+
+/// Where a packet meets an impairment.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Place {
+    /// When it arrives at the link: what is lost takes no room in the queue and no time to send.
+    BeforeQueue,
+    /// When its transmission has ended: what is lost has taken both.
+    #[default]
+    AfterQueue,
+}
