@@ -1,16 +1,7 @@
 //! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
 
-use crate::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, PacketView};
+use crate::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, Limit, PacketView};
 use sojourn_units::{Duration, Stream};
-
-/// How much may wait.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Limit {
-    /// This many packets, not counting the one being sent.
-    Packets(u32),
-    /// This many bytes, not counting the packet being sent; a packet that would exceed it is dropped.
-    Bytes(u64),
-}
 
 /// What happens to an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -24,7 +24,7 @@ mod scheduler;
 
 pub use algorithms::{AnyAqm, AqmConfig, REGISTRY};
 pub use aqm::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView};
-pub use controller::{ArrivalDecision, DepartureDecision, Limit, QueueController};
+pub use controller::{ArrivalDecision, DepartureDecision, QueueController};
 pub use counters::{Counters, DropReason};
 pub use flow_sketch::FlowSketch;
 pub use gate::{Bernoulli, Candidate, Gate, Scaled, Spread};
@@ -33,4 +33,4 @@ pub use qdisc::{Packet, Qdisc};
 pub use registry::{Entry, Plugin};
 pub use rtt_estimator::{Header, RttEstimator};
 pub use scheduler::FlowQueuing;
-pub use sojourn_units::ParamError;
+pub use sojourn_units::{Amount as Limit, ParamError};

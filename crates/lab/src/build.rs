@@ -2,12 +2,14 @@
 
 use crate::Error;
 use crate::recorder::Recorder;
-use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, Limit, QueueController, Sampled};
-use sojourn_scenario::plan::{Link, Plan};
-use sojourn_scenario::{Amount, check, written};
+use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, QueueController, Sampled};
+use sojourn_scenario::plan::Plan;
+use sojourn_scenario::{check, written};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
 use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, World, WorldConfig};
-use sojourn_units::{Duration, Rate, Stream, Time};
+use sojourn_spec::link::{self as spec, Link};
+use sojourn_spec::queue::Queue;
+use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -81,7 +83,7 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
             stop: if flow.stop >= plan.duration { Time::NEVER } else { flow.stop },
         });
     }
-    let links = plan.links.iter().enumerate().map(|(index, config)| link(plan, index, config, laws));
+    let links = plan.links.iter().map(|config| link(plan, config, laws));
     let config = WorldConfig {
         seed: plan.seed,
         end: plan.duration,
@@ -98,42 +100,38 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
     Ok(world)
 }
 
-fn link(plan: &Plan, index: usize, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
+fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
     let random = Stream::named(plan.seed, &format!("link/{}/aqm", link.name));
     let controller = match (&link.queue, link.rate) {
-        (Some(queue), Some(rate)) => QueueController::new(aqm(plan, link, queue, rate, laws)?, limit(queue.limit), queue.ecn, random),
-        _ => QueueController::new(AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail), Limit::Packets(u32::MAX), false, random),
+        (Some(queue), Some(rate)) => {
+            QueueController::new(aqm(plan, link, queue, rate, laws)?, queue.options.limit, queue.options.ecn, random)
+        }
+        _ => QueueController::new(AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail), Amount::Packets(u32::MAX), false, random),
     };
     Ok(LinkConfig {
         name: link.name.clone(),
         rate: link.rate,
         delay: link.delay,
         controller,
-        changes: link.changes.clone(),
-        hints: hints(plan, index, link),
-        delays: link.delays.clone(),
-        measure: if index < plan.shared_links as usize { Measure::All } else { Measure::Counts },
+        changes: link.rate_changes.iter().map(|change| (change.at, change.rate)).collect(),
+        hints: hints(link),
+        delays: link.delay_changes.iter().map(|change| (change.at, change.delay)).collect(),
+        measure: match link.measure {
+            spec::Measure::Counts => Measure::Counts,
+            spec::Measure::Moments => Measure::Moments,
+            spec::Measure::All => Measure::All,
+        },
     })
 }
 
-/// Who tells a link's queue; its router hears what comes back over the nearest link the other way.
-fn hints(plan: &Plan, index: usize, link: &Link) -> Hints {
-    if link.queue.as_ref().is_none_or(|queue| queue.hints == written::Hints::Senders) {
-        return Hints::Senders;
-    }
-    let shared = plan.links[..plan.shared_links as usize].iter().enumerate();
-    let other_way = shared.filter(|(_, other)| (other.from, other.to) == (link.to, link.from));
-    Hints::Router { back: other_way.map(|(other, _)| other as u32).min_by_key(|&other| other.abs_diff(index as u32)) }
-}
-
-fn limit(limit: Amount) -> Limit {
-    match limit {
-        Amount::Packets(packets) => Limit::Packets(packets),
-        Amount::Bytes(bytes) => Limit::Bytes(bytes),
+fn hints(link: &Link) -> Hints {
+    match link.queue.as_ref().map(|queue| queue.options.hints) {
+        Some(written::Hints::Router) => Hints::Router { back: link.reverse },
+        _ => Hints::Senders,
     }
 }
 
-fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {
+fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {
     if let AqmConfig::External(params) = &queue.aqm {
         let Some(factory) = laws.get(&params.law) else {
             let taken = match laws.keys().map(String::as_str).collect::<Vec<_>>().join(", ") {
@@ -144,7 +142,7 @@ fn aqm(plan: &Plan, link: &Link, queue: &check::Queue, rate: Rate, laws: &Laws) 
         };
         return Ok(external(factory(params.interval)));
     }
-    queue.on(rate, link.delay, plan.packet).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
+    queue.build(rate, link.delay, plan.packet).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
 }
 
 /// The different stacks of a plan; flows of a group share one.

@@ -1,10 +1,12 @@
 //! Every link and every flow of one run, laid out: what a simulator is built from.
 
-use crate::check::{Checked, Queue, Tcp, Trace};
-use crate::quantity::{Amount, Quantity, Varying};
+use crate::check::{Checked, Tcp, Trace};
+use crate::quantity::{Quantity, Varying};
 use crate::written::Access;
+use sojourn_spec::link::{Link, Measure};
+use sojourn_spec::queue::Queue;
 use sojourn_traffic::Traffic;
-use sojourn_units::{Duration, Rate, Stream, Time};
+use sojourn_units::{Amount, Stream, Time};
 use std::sync::Arc;
 
 /// A run: links and flows with nothing left to be drawn or looked up. A function of scenario and seed.
@@ -24,7 +26,8 @@ pub struct Plan {
     pub nodes: Vec<String>,
     /// How many hosts there are beyond [`Plan::nodes`].
     pub hosts: u32,
-    /// The scenario's links in its order, then each flow's own.
+    /// The scenario's links in its order, then each flow's own: `ftp/0:access`, `ftp/0:access:back`, `ftp/0:egress`,
+    /// `ftp/0:egress:back`.
     pub links: Vec<Link>,
     /// How many of [`Plan::links`] are the scenario's.
     pub shared_links: u32,
@@ -34,27 +37,6 @@ pub struct Plan {
     pub groups: Vec<Group>,
     /// What is traced: positions in [`Plan::links`] and [`Plan::flows`].
     pub trace: Trace,
-}
-
-/// A directed link.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Link {
-    /// What it is called; a flow's own are `ftp/0:access`, `ftp/0:access:back`, `ftp/0:egress`, `ftp/0:egress:back`.
-    pub name: String,
-    /// The node it starts at.
-    pub from: u32,
-    /// The node it ends at.
-    pub to: u32,
-    /// How fast it sends; `None`: no serialization, no queue.
-    pub rate: Option<Rate>,
-    /// Its propagation delay.
-    pub delay: Duration,
-    /// Its queue; there is one exactly where there is a rate.
-    pub queue: Option<Arc<Queue>>,
-    /// Its rate from these times on, in order.
-    pub changes: Vec<(Time, Rate)>,
-    /// Its delay from these times on, in order.
-    pub delays: Vec<(Time, Duration)>,
 }
 
 /// A group of flows.
@@ -93,16 +75,6 @@ const ACCESS_LIMIT: Amount = Amount::Packets(1_000_000);
 impl Checked {
     /// Lays out the run with this seed.
     pub fn plan(&self, seed: u64) -> Plan {
-        let links = self.links.iter().map(|link| Link {
-            name: link.name.clone(),
-            from: link.from,
-            to: link.to,
-            rate: link.rate,
-            delay: link.delay,
-            queue: link.queue.clone().map(Arc::new),
-            changes: link.changes.iter().filter_map(|change| Some((Time::ZERO + change.at, change.rate?))).collect(),
-            delays: link.changes.iter().filter_map(|change| Some((Time::ZERO + change.at, change.delay?))).collect(),
-        });
         let mut plan = Plan {
             name: self.name.clone(),
             seed,
@@ -111,7 +83,7 @@ impl Checked {
             packet: self.packet,
             nodes: self.nodes.clone(),
             hosts: 0,
-            links: links.collect(),
+            links: self.links.clone(),
             shared_links: self.links.len() as u32,
             flows: Vec::new(),
             groups: Vec::new(),
@@ -192,7 +164,7 @@ impl Layout<'_> {
         let rate = access.rate.as_ref().map(|rate| self.value(rate, &format!("{side}.rate")));
         let delay = self.value(&access.delay, &format!("{side}.delay"));
         let queue = rate.map(|_| Arc::clone(self.queue));
-        let data = Link { name: name.clone(), from, to, rate, delay, queue, changes: Vec::new(), delays: Vec::new() };
+        let data = Link { name: name.clone(), from, to, rate, delay, queue, measure: Measure::Counts, ..Link::default() };
         let acks = Link { name: format!("{name}:back"), from: to, to: from, ..data.clone() };
         let first = plan.links.len() as u32;
         plan.links.extend([data, acks]);

@@ -1,10 +1,10 @@
-//! Quantities that the units part has no type for: so many packets or bytes, and values that differ from flow to flow.
+//! Values that differ from flow to flow of a group.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Error as _, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
-use sojourn_units::{Bytes, Duration, Rate, Stream, parse_bytes};
+use sojourn_units::{Bytes, Duration, Rate, Stream};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,100 +13,6 @@ use std::marker::PhantomData;
 pub const LONGEST: Duration = sojourn_units::range::LONGEST_TIME;
 /// The highest rate a scenario may name: 10 Tbit/s.
 pub const FASTEST: u64 = sojourn_units::range::HIGHEST_RATE_BPS;
-
-/// So many packets or so many bytes: `"100 packets"`, `"52.2 kB"`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Amount {
-    /// Whole packets.
-    Packets(u32),
-    /// Bytes.
-    Bytes(u64),
-}
-
-const AMOUNT: &str = "a number of packets or a size such as \"100 packets\" or \"52.2 kB\"";
-
-impl Amount {
-    /// Reads `"100 packets"` or a size; `None` for anything else.
-    pub fn parse(text: &str) -> Option<Amount> {
-        let number = ["packets", "packet"].iter().find_map(|unit| text.trim().strip_suffix(unit));
-        match number {
-            Some(number) => number.trim().replace('_', "").parse().ok().map(Amount::Packets),
-            None => parse_bytes(text).ok().map(|bytes| Amount::Bytes(bytes.0)),
-        }
-    }
-
-    /// Whether it is nothing at all.
-    pub fn is_zero(self) -> bool {
-        matches!(self, Amount::Packets(0) | Amount::Bytes(0))
-    }
-
-    /// In bytes, where a packet has `packet` bytes.
-    pub fn in_bytes(self, packet: u32) -> u64 {
-        match self {
-            Amount::Packets(packets) => u64::from(packets) * u64::from(packet),
-            Amount::Bytes(bytes) => bytes,
-        }
-    }
-
-    /// In whole packets of `packet` bytes, rounded down.
-    pub fn in_packets(self, packet: u32) -> u32 {
-        match self {
-            Amount::Packets(packets) => packets,
-            Amount::Bytes(bytes) => u32::try_from(bytes / u64::from(packet.max(1))).unwrap_or(u32::MAX),
-        }
-    }
-}
-
-impl From<Amount> for sojourn_aqm::Limit {
-    fn from(amount: Amount) -> Self {
-        match amount {
-            Amount::Packets(packets) => sojourn_aqm::Limit::Packets(packets),
-            Amount::Bytes(bytes) => sojourn_aqm::Limit::Bytes(bytes),
-        }
-    }
-}
-
-impl fmt::Display for Amount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Amount::Packets(packets) => write!(f, "{packets} packets"),
-            Amount::Bytes(bytes) => write!(f, "{bytes} B"),
-        }
-    }
-}
-
-impl JsonSchema for Amount {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed("Amount")
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let packets = json!({ "type": "string", "pattern": r"^\s*\+?[0-9_]+\s*packets?\s*$", "examples": ["100 packets"] });
-        json_schema!({ "description": AMOUNT, "anyOf": [packets, generator.subschema_for::<Bytes>()] })
-    }
-}
-
-impl Serialize for Amount {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Amount {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Amount;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(AMOUNT)
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Amount, E> {
-                Amount::parse(text).ok_or_else(|| E::custom(format!("given \"{text}\", taken is {AMOUNT}")))
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
-}
 
 /// A quantity that may differ from flow to flow: a time or a rate.
 pub trait Quantity: Copy + PartialOrd + fmt::Debug + fmt::Display + Serialize + DeserializeOwned + JsonSchema {
@@ -360,16 +266,6 @@ mod tests {
 
     fn none() -> Stream {
         panic!("no draw is needed")
-    }
-
-    #[test]
-    fn amounts_are_packets_or_bytes() {
-        assert_eq!(Amount::parse("100 packets"), Some(Amount::Packets(100)));
-        assert_eq!(Amount::parse("1 packet"), Some(Amount::Packets(1)));
-        assert_eq!(Amount::parse("52.2 kB"), Some(Amount::Bytes(52_200)));
-        for bad in ["", "100", "-1 packets", "1.5 packets", "packets", "4294967296 packets", "10 Mbit/s"] {
-            assert_eq!(Amount::parse(bad), None, "{bad}");
-        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The scenario of the document, from text to plan.
 
 use sojourn_scenario::{Document, Plan};
+use sojourn_spec::link::{DelayChange, RateChange};
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Time};
 
@@ -78,11 +79,11 @@ fn every_flow_has_its_links_and_its_ways() {
 fn the_way_back_takes_its_own_values_where_it_has_some() {
     let plan = plan(1);
     let (there, back) = (&plan.links[0], &plan.links[1]);
-    assert_eq!(there.changes, [(Time::from_secs_f64(20.0), Rate::from_bps(5_000_000).unwrap())]);
-    let delays = [(30.0, 41), (40.0, 11)].map(|(at, ms)| (Time::from_secs_f64(at), Duration::from_millis(ms)));
-    assert_eq!(there.delays, delays);
-    assert_eq!((back.rate.unwrap().as_bps(), back.delay, back.changes.len()), (20_000_000, Duration::from_millis(11), 0));
-    assert_eq!(back.queue.as_ref().unwrap().limit.to_string(), "52200 B");
+    assert_eq!(there.rate_changes, [RateChange { at: Time::from_secs_f64(20.0), rate: Rate::from_bps(5_000_000).unwrap() }]);
+    let delays = [(30.0, 41), (40.0, 11)].map(|(at, ms)| DelayChange { at: Time::from_secs_f64(at), delay: Duration::from_millis(ms) });
+    assert_eq!(there.delay_changes, delays);
+    assert_eq!((back.rate.unwrap().as_bps(), back.delay, back.rate_changes.len()), (20_000_000, Duration::from_millis(11), 0));
+    assert_eq!(back.queue.as_ref().unwrap().options.limit.to_string(), "52200 B");
 }
 
 #[test]

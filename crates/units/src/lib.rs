@@ -8,6 +8,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod amount;
 mod param;
 mod parse;
 mod probability;
@@ -18,6 +19,7 @@ mod rate;
 mod schema;
 mod time;
 
+pub use amount::Amount;
 pub use param::ParamError;
 pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};
 pub use probability::Probability;

@@ -77,6 +77,8 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, ParseError> {
 #[cfg(feature = "serde")]
 mod impls {
     use super::*;
+    use crate::amount::AMOUNT;
+    use crate::{Amount, Time};
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, de::Visitor};
 
     /// Takes text only, and says of anything else what is taken instead.
@@ -115,6 +117,18 @@ mod impls {
     text!(Duration, parse_duration, DURATION, |d| format!("{d}"));
     text!(Rate, parse_rate, RATE, |r| format!("{r}"));
     text!(Bytes, parse_bytes, BYTES, |b| format!("{b}"));
+    text!(Amount, amount, AMOUNT, |a| format!("{a}"));
+
+    fn amount(text: &str) -> Result<Amount, ParseError> {
+        Amount::parse(text).ok_or_else(|| ParseError { given: text.to_string(), taken: AMOUNT })
+    }
+
+    /// An instant is written as the time since the start of the run.
+    impl Serialize for Time {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            self.since(Time::ZERO).serialize(serializer)
+        }
+    }
 }
 
 #[cfg(test)]

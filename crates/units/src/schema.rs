@@ -1,7 +1,8 @@
 //! JSON Schema of quantities: a string with the same grammar that [`crate::parse_duration`] and its kin read.
 
+use crate::amount::AMOUNT;
 use crate::parse::{BYTES, DURATION, RATE};
-use crate::{Bytes, Duration, Rate};
+use crate::{Amount, Bytes, Duration, Rate};
 use alloc::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
@@ -63,5 +64,21 @@ mod tests {
     fn an_optional_duration_refers_to_the_one_definition() {
         let schema = schemars::schema_for!(Option<Duration>);
         assert!(schema.as_value().to_string().contains("#/$defs/Duration"), "{:?}", schema.as_value());
+    }
+}
+
+impl JsonSchema for Amount {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Amount")
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": AMOUNT,
+            "anyOf": [
+                { "type": "string", "pattern": r"^\s*\+?[0-9_]+\s*packets?\s*$", "examples": ["100 packets"] },
+                generator.subschema_for::<Bytes>(),
+            ],
+        })
     }
 }

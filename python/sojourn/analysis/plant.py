@@ -149,7 +149,7 @@ def managed(source: Source, link: str | None = None) -> Managed:
     classes = tuple(
         Flows(count, delay, *_moves(g, notes)) for g in bulk for count, delay in _round_trips(tree, g, packet)
     )
-    queue = dict(chosen["queue"]["aqm"])
+    queue = {key: value for key, value in chosen["queue"].items() if key not in _NOT_OF_THE_LAW}
     held = str(chosen["queue"]["limit"])
     limit = float(held.removesuffix(" packets")) if held.endswith(" packets") else octets(held) / packet
     ecn = bool(chosen["queue"]["ecn"]) and all(g["tcp"]["options"].get("ecn") for g in bulk)
@@ -158,6 +158,9 @@ def managed(source: Source, link: str | None = None) -> Managed:
         seconds(chosen["delay"]), tuple(notes),
     )  # fmt: skip
     return Managed(scenario, str(chosen["name"]), queue, plant)
+
+
+_NOT_OF_THE_LAW = ("limit", "ecn", "hints")
 
 
 def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:

@@ -1,13 +1,14 @@
 //! Links: names, nodes, rates, and queues whose parameters fit.
 
-use super::{Link, Queue, name, rate, within};
+use super::{name, rate, within};
 use crate::error::Error;
 use crate::path::element;
-use crate::quantity::Amount;
 use crate::written::{self, Back, Change};
-use sojourn_aqm::{AnyAqm, ParamError};
-use sojourn_units::{Duration, Rate};
+use sojourn_spec::link::{DelayChange, Link, Measure, RateChange};
+use sojourn_spec::queue::Queue;
+use sojourn_units::{Duration, Rate, Time};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// The nodes and links of a scenario.
 pub(super) struct Network {
@@ -62,7 +63,20 @@ pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Err
             network.links.push(made);
         }
     }
+    reverse(&mut network.links);
     Ok(network)
+}
+
+/// Finds for each link the nearest one in the opposite direction.
+fn reverse(links: &mut [Link]) {
+    let mut between: HashMap<(u32, u32), Vec<u32>> = HashMap::new();
+    for (i, link) in links.iter().enumerate() {
+        between.entry((link.from, link.to)).or_default().push(i as u32);
+    }
+    for (i, link) in links.iter_mut().enumerate() {
+        let opposite = between.get(&(link.to, link.from)).into_iter().flatten();
+        link.reverse = opposite.copied().min_by_key(|other| other.abs_diff(i as u32));
+    }
 }
 
 /// Where a link is in the file, and the mean packet size.
@@ -78,8 +92,11 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
         let delay = within(format!("{field}.delay"), back.delay.unwrap_or_default())?;
         let sends = back.rate.map(|given| rate(format!("{field}.rate"), given)).transpose()?;
         let queue = queue(back.queue.as_ref(), &Place { field, packet }, sends, delay)?;
-        let changes = changes(&back.changes, field, sends)?;
-        Ok(Link { name, from, to, rate: sends, delay, queue, changes })
+        changes(&back.changes, field, sends)?;
+        let at = |change: &Change| Time::ZERO + change.at;
+        let rate_changes = back.changes.iter().filter_map(|change| Some(RateChange { at: at(change), rate: change.rate? })).collect();
+        let delay_changes = back.changes.iter().filter_map(|change| Some(DelayChange { at: at(change), delay: change.delay? })).collect();
+        Ok(Link { name, from, to, rate: sends, delay, queue, rate_changes, delay_changes, reverse: None, measure: Measure::All })
     };
     let there = Back { rate: link.rate, delay: Some(link.delay), queue: link.queue.clone(), changes: link.changes.clone() };
     let mut made = vec![one(&there, field, label.clone(), (from, to))?];
@@ -99,7 +116,7 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
 }
 
 /// The queue of a link that sends at a rate; none without.
-fn queue(given: Option<&written::Queue>, place: &Place<'_>, rate: Option<Rate>, delay: Duration) -> Result<Option<Queue>, Error> {
+fn queue(given: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: Duration) -> Result<Option<Arc<Queue>>, Error> {
     let Place { field, packet } = *place;
     let Some(rate) = rate else {
         return match given {
@@ -109,19 +126,15 @@ fn queue(given: Option<&written::Queue>, place: &Place<'_>, rate: Option<Rate>, 
             None => Ok(None),
         };
     };
-    let written::Queue { aqm, limit, ecn, hints } = given.cloned().unwrap_or_default();
-    if limit.is_zero() {
-        return Err(Error::given(format!("{field}.queue.limit"), limit, "a limit above zero"));
-    }
-    let queue = Queue { aqm, limit, ecn, hints };
-    match queue.on(rate, delay, packet) {
-        Ok(_) => Ok(Some(queue)),
+    let queue = given.cloned().unwrap_or_default();
+    match queue.build(rate, delay, packet) {
+        Ok(_) => Ok(Some(Arc::new(queue))),
         Err(error) => Err(Error::given(format!("{field}.queue.{}", error.field), error.given, error.taken)),
     }
 }
 
 /// Changes of the rate and of the delay, in order of time.
-fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<Vec<Change>, Error> {
+fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<(), Error> {
     if before.is_none() && !given.is_empty() {
         return Err(Error::new(format!("{field}.changes"), "given for a link without rate, taken is beside a rate"));
     }
@@ -142,28 +155,5 @@ fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<Vec<Ch
         }
         last = Some(change.at);
     }
-    Ok(given.to_vec())
-}
-
-impl Default for Queue {
-    fn default() -> Self {
-        let written::Queue { aqm, limit, ecn, hints } = written::Queue::default();
-        Queue { aqm, limit, ecn, hints }
-    }
-}
-
-impl Queue {
-    /// Its algorithm on a link that sends at `rate` over `delay`, packets of `packet` bytes on average.
-    ///
-    /// # Errors
-    /// The first parameter that is out of range.
-    pub fn on(&self, rate: Rate, delay: Duration, packet: u32) -> Result<AnyAqm, ParamError> {
-        let limit_packets = self.limit.in_packets(packet).max(1);
-        self.aqm.build(&sojourn_aqm::Link { rate, delay, mean_packet: packet, limit_packets })
-    }
-
-    /// A droptail queue with this limit.
-    pub(crate) fn droptail(limit: Amount) -> Self {
-        Queue { limit, ..Queue::default() }
-    }
+    Ok(())
 }

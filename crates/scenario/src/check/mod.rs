@@ -6,11 +6,11 @@ mod route;
 mod trace;
 
 use crate::error::Error;
-use crate::quantity::{Amount, LONGEST, Varying, packet_size};
-use crate::written::{self, Access, Change, Scenario};
+use crate::quantity::{LONGEST, Varying, packet_size};
+use crate::written::{self, Access, Scenario};
 use serde::Serialize;
-use sojourn_aqm::AqmConfig;
 use sojourn_cc::CcConfig;
+use sojourn_spec::link::Link;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Bytes, Duration, Rate};
 use std::fmt::Display;
@@ -38,38 +38,6 @@ pub struct Checked {
     pub groups: Vec<Group>,
     /// What is traced.
     pub trace: Trace,
-}
-
-/// A directed link.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Link {
-    /// What it is called.
-    pub name: String,
-    /// The node it starts at.
-    pub from: u32,
-    /// The node it ends at.
-    pub to: u32,
-    /// How fast it sends; `None`: no serialization, no queue.
-    pub rate: Option<Rate>,
-    /// Its propagation delay.
-    pub delay: Duration,
-    /// Its queue; there is one exactly where there is a rate.
-    pub queue: Option<Queue>,
-    /// How its rate and its delay change, in order of time.
-    pub changes: Vec<Change>,
-}
-
-/// A queue whose parameters fit its link.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Queue {
-    /// The algorithm and its parameters.
-    pub aqm: AqmConfig,
-    /// What may wait.
-    pub limit: Amount,
-    /// Whether packets that can carry a mark are marked instead of dropped.
-    pub ecn: bool,
-    /// Who tells it of round-trip times and of the number of flows.
-    pub hints: written::Hints,
 }
 
 /// A group of like flows.

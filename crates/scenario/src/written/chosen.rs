@@ -1,78 +1,13 @@
 //! Tables in which one key chooses which others there are: a queue by `aqm`, a window law by `cc`, traffic by `kind`.
 
 use crate::error::unknown;
-use crate::quantity::Amount;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Value as Json, json};
-use sojourn_aqm::{AqmConfig, REGISTRY};
+use serde_json::Value as Json;
 use sojourn_cc::CcConfig;
-use std::borrow::Cow;
 use std::marker::PhantomData;
 use toml::{Table, Value};
-
-/// A queue: its algorithm with parameters, what may wait, and whether packets are marked.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Queue {
-    /// The algorithm and its parameters; default droptail.
-    #[serde(flatten)]
-    pub aqm: AqmConfig,
-    /// What may wait, not counting the packet being sent; default 1000 packets.
-    pub limit: Amount,
-    /// Whether packets that can carry a mark are marked instead of dropped; default false.
-    pub ecn: bool,
-    /// Who tells it of round-trip times and of the number of flows, if it asks; default senders.
-    pub hints: Hints,
-}
-
-/// Who tells a queue of round-trip times and of the number of flows.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Hints {
-    /// Senders write their smoothed RTT into data packets, and those that send are counted exactly.
-    #[default]
-    Senders,
-    /// The router finds out from headers: handshakes, time stamps and their echoes, and a sketch of the flows of each second.
-    Router,
-}
-
-/// The limit of a queue that names none.
-pub(crate) const LIMIT: Amount = Amount::Packets(1000);
-
-impl Default for Queue {
-    fn default() -> Self {
-        Queue { aqm: (REGISTRY[0].default)(), limit: LIMIT, ecn: false, hints: Hints::default() }
-    }
-}
-
-impl JsonSchema for Queue {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed("Queue")
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut schema = AqmConfig::json_schema(generator);
-        let limit = json!({ "allOf": [generator.subschema_for::<Amount>()], "description": "What may wait, not counting the packet being sent.",
-            "default": LIMIT });
-        let ecn = json!({ "type": "boolean", "description": "Whether packets that can carry a mark are marked instead of dropped.", "default": false });
-        let hints = json!({ "allOf": [generator.subschema_for::<Hints>()],
-            "description": "Who tells it of round-trip times and of the number of flows, if it asks.", "default": Hints::default() });
-        for kind in kinds(&mut schema) {
-            if let Some(properties) = kind.get_mut("properties").and_then(Json::as_object_mut) {
-                properties.insert("limit".to_string(), limit.clone());
-                properties.insert("ecn".to_string(), ecn.clone());
-                properties.insert("hints".to_string(), hints.clone());
-            }
-        }
-        unless_named(&mut schema, "aqm", "droptail");
-        schema.insert(
-            "description".to_string(),
-            json!("A queue: its algorithm with parameters, what may wait, and whether packets are marked."),
-        );
-        schema
-    }
-}
 
 /// The alternatives of a schema that are chosen by a key.
 fn kinds(schema: &mut Schema) -> impl Iterator<Item = &mut Json> {
@@ -86,18 +21,6 @@ pub(super) fn unless_named(schema: &mut Schema, tag: &str, default: &str) {
         if let Some(required) = kind.get_mut("required").and_then(Json::as_array_mut).filter(|_| chosen) {
             required.retain(|key| key != tag);
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for Queue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Chosen { name, mut rest } = chosen(deserializer, "aqm", Some("droptail"))?;
-        let limit = rest.take("limit")?.unwrap_or(LIMIT);
-        let ecn = rest.take("ecn")?.unwrap_or(false);
-        let hints = rest.take("hints")?.unwrap_or_default();
-        let aqm = rest.tracked(&["aqm", "limit", "ecn", "hints"], |input| AqmConfig::deserialize(&name, input).transpose());
-        let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).collect();
-        Ok(Queue { aqm: aqm?.ok_or_else(|| rest.unknown(&name, &names))?, limit, ecn, hints })
     }
 }
 

@@ -4,7 +4,8 @@ mod chosen;
 mod tcp;
 mod traffic;
 
-pub use chosen::{Control, Hints, Queue};
+pub use chosen::Control;
+pub use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 pub use tcp::{Handshake, Profile, Recovery, Switched, Tcp};
 pub use traffic::Traffic;
 

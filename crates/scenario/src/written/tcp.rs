@@ -1,11 +1,10 @@
 //! The TCP options a scenario may set; what is absent takes its value from the profile.
 
 use super::Control;
-use crate::quantity::Amount;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sojourn_units::{Bytes, Duration, Rate, parse_duration};
+use sojourn_units::{Amount, Bytes, Duration, Rate, parse_duration};
 use std::borrow::Cow;
 use std::fmt;
 

@@ -1,0 +1,67 @@
+//! A link as the network takes it: nothing left to look up.
+
+use crate::queue::Queue;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use sojourn_units::{Duration, Rate, Time};
+
+/// A directed link.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Link {
+    /// Its name in messages and records.
+    pub name: String,
+    /// The node where it starts.
+    pub from: u32,
+    /// The node where it ends.
+    pub to: u32,
+    /// Its transmission rate; `None`: packets take no time to send, and there is no queue.
+    pub rate: Option<Rate>,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// Its queue. There is one exactly if there is a rate.
+    pub queue: Option<Arc<Queue>>,
+    /// Later rates, in order of time. A packet is sent at the rate in force when its transmission starts.
+    pub rate_changes: Vec<RateChange>,
+    /// Later propagation delays, in order of time. A packet takes the delay in force when its transmission ends; if the
+    /// delay has become shorter, the packet still follows the one ahead of it.
+    pub delay_changes: Vec<DelayChange>,
+    /// The nearest link in the opposite direction. A router that reads headers (`Hints::Router`) sees its packets too.
+    pub reverse: Option<u32>,
+    /// What is measured on it.
+    pub measure: Measure,
+}
+
+/// A new rate of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct RateChange {
+    /// From this time on.
+    pub at: Time,
+    /// The rate from then on.
+    pub rate: Rate,
+}
+
+/// A new propagation delay of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct DelayChange {
+    /// From this time on.
+    pub at: Time,
+    /// The propagation delay from then on.
+    pub delay: Duration,
+}
+
+/// How much is measured on a link.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+pub enum Measure {
+    /// Packets and drops only, as the audit needs them: for access links.
+    Counts,
+    /// Also the queue over time, waiting times and the time spent sending.
+    Moments,
+    /// Also the distribution of waiting times, and the discipline's probability.
+    #[default]
+    All,
+}

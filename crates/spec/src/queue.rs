@@ -1,0 +1,126 @@
+//! A queue: its discipline, its limit, whether it marks, and where its discipline learns of round-trip times.
+
+use sojourn_aqm::{AnyAqm, AqmConfig, Link, ParamError};
+use sojourn_units::{Amount, Duration, Rate};
+
+/// A queue: its discipline with parameters, its limit, and whether packets are marked.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Queue {
+    /// The discipline and its parameters; default droptail.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub aqm: AqmConfig,
+    /// What every queue has, whatever its discipline.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub options: QueueOptions,
+}
+
+/// What every queue has, whatever its discipline.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QueueOptions {
+    /// The most that may wait, not counting the packet being sent: packets or bytes, above zero.
+    pub limit: Amount,
+    /// Whether packets that can carry a mark are marked instead of dropped.
+    pub ecn: bool,
+    /// Where the discipline learns of round-trip times and of the number of flows, if it uses them.
+    pub hints: Hints,
+}
+
+impl Default for QueueOptions {
+    fn default() -> Self {
+        QueueOptions { limit: Amount::Packets(1000), ecn: false, hints: Hints::default() }
+    }
+}
+
+/// Where a discipline learns of round-trip times and of the number of flows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Hints {
+    /// From the senders: each data packet carries its sender's smoothed RTT, and active flows are counted exactly.
+    #[default]
+    Senders,
+    /// From headers that the router reads: handshakes, timestamps and their echoes, and a sketch of the flows of each second.
+    Router,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Queue { aqm: (sojourn_aqm::REGISTRY[0].default)(), options: QueueOptions::default() }
+    }
+}
+
+impl Queue {
+    /// A droptail queue with this limit.
+    pub fn droptail(limit: Amount) -> Self {
+        Queue { options: QueueOptions { limit, ..QueueOptions::default() }, ..Queue::default() }
+    }
+
+    /// Its discipline on a link of `rate` and `delay`, where packets have `mean_packet` bytes on average.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, rate: Rate, delay: Duration, mean_packet: u32) -> Result<AnyAqm, ParamError> {
+        let limit = self.options.limit;
+        ParamError::unless(!limit.is_zero(), "limit", &limit, "a limit above zero")?;
+        self.aqm.build(&Link { rate, delay, mean_packet, limit_packets: limit.in_packets(mean_packet).max(1) })
+    }
+}
+
+#[cfg(feature = "serde")]
+mod reading {
+    use super::{Queue, QueueOptions};
+    use crate::tagged::Tagged;
+    use serde::{Deserialize, Deserializer};
+    use sojourn_aqm::{AqmConfig, REGISTRY};
+
+    /// The keys of [`QueueOptions`], which stand in the same table as the discipline's parameters.
+    const OPTIONS: &[&str] = &["limit", "ecn", "hints"];
+
+    impl<'de> Deserialize<'de> for Queue {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let mut table = Tagged::read(deserializer, "aqm", Some(REGISTRY[0].name))?;
+            let options: QueueOptions = table.split_off(OPTIONS)?;
+            let aqm = table.choose(|name, input| AqmConfig::deserialize(name, input).transpose())?;
+            let names = || REGISTRY.iter().map(|entry| entry.name);
+            Ok(Queue { aqm: aqm.ok_or_else(|| table.unknown(names()))?, options })
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn the_keys_split_off_are_those_of_the_options() {
+            let table = toml::Table::try_from(QueueOptions::default()).unwrap();
+            assert_eq!(table.len(), OPTIONS.len());
+            assert!(OPTIONS.iter().all(|key| table.contains_key(*key)));
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+mod schema {
+    use super::{Queue, QueueOptions};
+    use crate::tagged::schema::{add_properties, describe, optional_tag};
+    use alloc::borrow::Cow;
+    use schemars::{JsonSchema, Schema, SchemaGenerator};
+    use sojourn_aqm::{AqmConfig, REGISTRY};
+
+    impl JsonSchema for Queue {
+        fn schema_name() -> Cow<'static, str> {
+            Cow::Borrowed("Queue")
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            let mut schema = AqmConfig::json_schema(generator);
+            add_properties(&mut schema, &QueueOptions::json_schema(generator));
+            optional_tag(&mut schema, "aqm", REGISTRY[0].name);
+            describe(&mut schema, "A queue: its discipline with parameters, its limit, and whether packets are marked.");
+            schema
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Tables in which one key chooses which others there are: a queue by `aqm`, a congestion controller by `cc`, traffic by
+//! `kind`.
+//!
+//! An error inside such a table starts with "in `path`: ", where `path` leads from the table to the wrong value. The
+//! scenario reader takes that off and adds it to the path of the table.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt::Write;
+use core::marker::PhantomData;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
+use toml::{Table, Value};
+
+/// A table whose choosing key has been read.
+pub struct Tagged<E> {
+    /// The key that chooses.
+    tag: &'static str,
+    /// Its value: the name chosen.
+    name: String,
+    /// The other keys.
+    rest: Table,
+    /// Keys that the table may have whatever was chosen.
+    common: &'static [&'static str],
+    error: PhantomData<E>,
+}
+
+/// What reads the keys that are left; it tracks the path to the value at hand.
+pub type Input<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, Value>;
+
+impl<E: Error> Tagged<E> {
+    /// Reads a table and takes out `tag`, the key that chooses; `default` is chosen if the key is absent.
+    ///
+    /// # Errors
+    /// What is read is not a table, or the key is absent and there is no default, or its value is not text.
+    pub fn read<'de, D: Deserializer<'de, Error = E>>(deserializer: D, tag: &'static str, default: Option<&str>) -> Result<Tagged<E>, E> {
+        let mut rest = Table::deserialize(deserializer)?;
+        let name = match (rest.remove(tag), default) {
+            (Some(name), _) => String::deserialize(name).map_err(|error| E::custom(format!("in `{tag}`: {}", error.message())))?,
+            (None, Some(name)) => name.to_string(),
+            (None, None) => return Err(E::missing_field(tag)),
+        };
+        Ok(Tagged { tag, name, rest, common: &[], error: PhantomData })
+    }
+
+    /// The name chosen.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Takes out `keys` and reads them as `T`: what the table may have whatever was chosen.
+    ///
+    /// # Errors
+    /// A value of the wrong type.
+    pub fn split_off<T: DeserializeOwned>(&mut self, keys: &'static [&'static str]) -> Result<T, E> {
+        self.common = keys;
+        let common = keys.iter().filter_map(|key| Some(((*key).to_string(), self.rest.remove(*key)?))).collect();
+        self.tracked(common, |input| T::deserialize(input))
+    }
+
+    /// Reads the keys that are left by a function that is given the name chosen.
+    ///
+    /// # Errors
+    /// An unknown key, or a value of the wrong type.
+    pub fn choose<T>(&mut self, read: impl FnOnce(&str, Input<'_, '_>) -> Result<T, toml::de::Error>) -> Result<T, E> {
+        let rest = core::mem::take(&mut self.rest);
+        self.tracked(rest, |input| read(&self.name, input))
+    }
+
+    fn tracked<T>(&self, table: Table, read: impl FnOnce(Input<'_, '_>) -> Result<T, toml::de::Error>) -> Result<T, E> {
+        let mut track = serde_path_to_error::Track::new();
+        read(Input::new(Value::Table(table), &mut track)).map_err(|error| {
+            let (path, mut message) = (track.path().to_string(), error.message().to_string());
+            if message.starts_with("unknown field") {
+                for key in [self.tag].iter().chain(self.common) {
+                    let _ = write!(message, ", `{key}`");
+                }
+                return E::custom(message);
+            }
+            if path == "." { E::custom(message) } else { E::custom(format!("in `{path}`: {message}")) }
+        })
+    }
+
+    /// The error of a name that is none of `names`.
+    pub fn unknown<'n>(&self, names: impl Iterator<Item = &'n str>) -> E {
+        let mut message = format!("in `{}`: unknown variant `{}`, expected one of", self.tag, self.name);
+        for (i, name) in names.enumerate() {
+            let _ = write!(message, "{} `{name}`", if i > 0 { "," } else { "" });
+        }
+        E::custom(message)
+    }
+}
+
+/// JSON Schema of such tables.
+#[cfg(feature = "schema")]
+pub mod schema {
+    use alloc::format;
+    use alloc::string::ToString;
+    use schemars::Schema;
+
+    /// The alternatives of a schema that are chosen by a key.
+    fn alternatives(schema: &mut Schema) -> impl Iterator<Item = &mut serde_json::Value> {
+        schema.get_mut("oneOf").and_then(serde_json::Value::as_array_mut).into_iter().flatten()
+    }
+
+    /// Adds the properties of another table to every alternative.
+    pub fn add_properties(schema: &mut Schema, other: &Schema) {
+        let Some(added) = other.get("properties").and_then(serde_json::Value::as_object) else { return };
+        for alternative in alternatives(schema) {
+            if let Some(properties) = alternative.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
+                properties.extend(added.clone());
+            }
+        }
+    }
+
+    /// Makes the key that chooses optional in the alternative that is the default.
+    pub fn optional_tag(schema: &mut Schema, tag: &str, default: &str) {
+        for alternative in alternatives(schema) {
+            let chosen = alternative.pointer(&format!("/properties/{tag}/const")).and_then(serde_json::Value::as_str) == Some(default);
+            if let Some(required) = alternative.get_mut("required").and_then(serde_json::Value::as_array_mut).filter(|_| chosen) {
+                required.retain(|key| key != tag);
+            }
+        }
+    }
+
+    /// Sets the description.
+    pub fn describe(schema: &mut Schema, description: &str) {
+        schema.insert("description".to_string(), description.into());
+    }
+}
