@@ -27,7 +27,7 @@ from sojourn.analysis import (
 )
 from sojourn.analysis.plant import Flows
 from sojourn.cli import main
-from sojourn.papers.theory import onoff_load
+from sojourn.papers import find_paper
 from sojourn.plots import loops
 from sojourn.scenario import load
 
@@ -93,16 +93,6 @@ def test_margins_of_a_loop_that_crosses_often_are_the_least_of_all_its_crossings
     assert calm.gain == pytest.approx(1 / 0.99, rel=1e-6)
     assert not margins(lambda w: 1.01 * found.gain * loop(w)).stable
     assert margins(lambda w: loop(w) * 0.9 * found.gain * np.exp(-1j * w * 0.9 * calm.delay)).stable
-
-
-def test_delay_margins_of_led_are_those_of_its_lag_with_exact_dead_time():
-    for n, expected in [(1, -0.039), (2, 0.024), (5, 0.567), (9, 6.438)]:
-        assert laws.led_margin(n, 200, 0.06) == pytest.approx(expected, abs=6e-4)
-        lag = laws.led(0.06) * (0.06 * 200) ** 2 / (4 * n**2)
-        assert margins(response(lag, 0.06)).delay == pytest.approx(laws.led_margin(n, 200, 0.06), rel=1e-6)
-    assert laws.led_margin(10, 200, 0.06) == math.inf
-    assert laws.led_margin(30, 187.5, 0.2, span=0.7) == math.inf
-    assert laws.red_margin(30, 187.5, 0.2, slope=0.1, weight=0.002) == pytest.approx(5.58, abs=0.005)
 
 
 def test_pi_designed_by_the_rule_has_the_margin_of_the_rule():
@@ -434,10 +424,8 @@ def test_analyze_prints_model_and_packets_and_draws(tmp_path, capsys):
 def test_hurst_knows_short_memory_from_long():
     rng = np.random.default_rng(1)
     assert hurst(rng.poisson(10, 200_000), 0.01, (0.1, 10)).exponent == pytest.approx(0.5, abs=0.06)
-    pareto = np.mean(
-        [hurst(onoff_load(50, 0.5, 1.386, 1000, np.random.default_rng(s)), 0.01, (0.5, 100)).exponent for s in range(4)]
-    )
-    assert pareto == pytest.approx(0.807, abs=0.04)
+    pareto = find_paper("led").extra.functions["onoff_hurst"](0.5, 1.386, 0.5, 100)
+    assert np.mean(pareto) == pytest.approx(0.807, abs=0.04)
     with pytest.raises(UserError, match="at least 10 times"):
         hurst(np.ones(100), 0.01)
 

@@ -6,7 +6,7 @@ import pytest
 from sojourn.congestion import congest, flows_for, packets_of
 from sojourn.errors import UserError
 from sojourn.papers.model import find_paper
-from sojourn.papers.reading import Reading
+from sojourn.papers.readings import Reading
 from sojourn.record import Record
 from sojourn.scenario import Scenario
 
@@ -15,7 +15,7 @@ QUEUE = "queue/bottleneck"
 
 def settling_time(values: np.ndarray) -> float:
     record = _record(np.arange(len(values)) * 1.0, values)
-    return Reading(QUEUE, "x", "settle", (0.0, float(len(values))), than=3.0, bin=1.0).of(record)
+    return Reading(QUEUE, "x", "settle", (0.0, float(len(values))), than=3.0, bin=1.0, share=0.35, last=10).of(record)
 
 
 def _record(t: np.ndarray, values: np.ndarray) -> Record:

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -8,9 +10,10 @@ from sojourn.analysis.transfer import response
 from sojourn.papers import Verdict, find_paper
 from sojourn.papers import reproduce as run_paper
 from sojourn.papers.figures import draw_figures
-from sojourn.papers.model import Case, PaperMeasure
-from sojourn.papers.reproduce import interpolated
-from sojourn.record import Record
+from sojourn.papers.functions import CurvePoints
+from sojourn.papers.model import Case
+
+EXTRA = find_paper("led").extra.functions
 
 
 def test_margins_and_formulas_of_the_paper_are_reproduced_without_a_run():
@@ -18,7 +21,7 @@ def test_margins_and_formulas_of_the_paper_are_reproduced_without_a_run():
     verdicts = {result.claim.id: result.verdict for result in outcome.results}
     assert [verdicts[i] for i in ("D1", "D2", "D3", "F11", "H1")] == [Verdict.REPRODUCED] * 5
     assert verdicts["D5"] is Verdict.PARTLY  # with the crossover held the margin rises with the pole
-    assert verdicts["D6"] is Verdict.PARTLY  # LED's gain is the smaller only beside RED 1/3
+    assert verdicts["D6"] is Verdict.PARTLY  # LED's gain is smaller only than that of RED 1/3
     assert verdicts["F10"] is Verdict.PARTLY  # the abstract contradicts its own figures
     assert {c.id for c in outcome.skipped} >= {"D4", "F4-RED", "F5-PI"}
     assert [drawn.id for drawn in draw_figures(outcome)] == ["fig2-4"]
@@ -35,14 +38,16 @@ def test_curves_are_queues_with_one_parameter_varied():
         paper.scenario(Case(scenario, "red_1")).canonical()
 
 
-def test_measures_may_be_sums():
-    data = {"warmup_s": 1.0, "links": [{"name": "a", "x": 1.5}, {"name": "b", "x": 2.0}]}
-    assert PaperMeasure("m", "", "links.a.x + links.b.x", "", scale=2.0).of(Record(data, {})) == 7.0
-
-
 def test_a_curve_is_read_between_its_points_and_at_its_ends():
-    delays, utilizations = np.array([10.0, 2.0, 5.0]), np.array([1.0, 0.5, 0.8])
-    assert [interpolated(delays, utilizations, at) for at in (1.0, 3.5, 20.0)] == [0.5, pytest.approx(0.65), 1.0]
+    curve = CurvePoints(np.array([10.0, 2.0, 5.0]), np.array([1.0, 0.5, 0.8]))
+    assert [curve.at(x) for x in (1.0, 3.5, 20.0)] == [0.5, pytest.approx(0.65), 1.0]
+
+
+def test_an_advantage_is_compared_at_equal_delay_and_at_the_nearest_end_below_it():
+    ours = CurvePoints(np.array([1.0, 3.5, 30.0]), np.array([0.6, 0.78, 2.0]))
+    theirs = CurvePoints(np.array([2.0, 5.0]), np.array([0.5, 0.8]))
+    assert ours.most_above(theirs) == pytest.approx(20.0)
+    assert np.isnan(theirs.most_above(CurvePoints(np.array([0.5]), np.array([1.0]))))
 
 
 def led_loop(sources: int, *, kept: bool):
@@ -67,9 +72,21 @@ def test_the_papers_approximation_is_near_the_exact_margin_for_many_sources_only
     exact = margins(led_loop(sources, kept=False))
     assert exact.crossover == pytest.approx(crossover, rel=0.002)
     assert exact.delay == pytest.approx(delay, abs=0.005)
-    assert laws.led_margin(sources, 200, 0.06) == pytest.approx(approximate, abs=0.001)
-    k, gain = laws.led_pole(0.05, 0.06), 0.06 * laws.led_gain(sources, 200, 0.06, 0.4)
+    assert EXTRA["led_delay_margin"](sources, 200, 0.06, 0.05, 0.4, 0.06) == pytest.approx(approximate, abs=0.001)
+    k, gain = EXTRA["led_pole"](0.05, 0.06), 0.06 * EXTRA["led_gain"](sources, 200, 0.06, 0.4)
     assert (k * gain < 1) == (sources > 2), "Eq. 12 has no root where gain and pole multiply to less than 1"
+
+
+def test_delay_margins_of_led_are_those_of_its_lag_with_exact_dead_time():
+    def margin(sources, capacity=200, rtt=0.06, span=0.4):
+        return EXTRA["led_delay_margin"](sources, capacity, rtt, 0.05, span, rtt)
+
+    for n, expected in [(1, -0.039), (2, 0.024), (5, 0.567), (9, 6.438)]:
+        assert margin(n) == pytest.approx(expected, abs=6e-4)
+        lag = laws.led(0.06) * (0.06 * 200) ** 2 / (4 * n**2)
+        assert margins(response(lag, 0.06)).delay == pytest.approx(margin(n), rel=1e-6)
+    assert margin(10) == margin(30, 187.5, 0.2, span=0.7) == math.inf
+    assert EXTRA["red_delay_margin"](30, 187.5, 0.2, 0.1, 0.002) == pytest.approx(5.58, abs=0.005)
 
 
 def test_an_empty_queue_is_no_equilibrium_of_table_1():

@@ -12,16 +12,26 @@ import pytest
 
 from sojourn.errors import UserError
 from sojourn.papers import load_paper, reproduce
-from sojourn.papers.designs import Fluid, at_end, delay_margin, functions, read_designs, read_fluids
 from sojourn.papers.expression import evaluate
-from sojourn.papers.fields import Fields
 from sojourn.papers.figures import draw_figures
-from sojourn.papers.model import read_reading
+from sojourn.papers.fluid_runs import at_end, delay_margin, with_queue
+from sojourn.papers.functions import theory_functions
+from sojourn.papers.model import Paper, reading_of
+from sojourn.papers.readings import TAKES
+from sojourn.papers.schema.paper import Measure, PaperFile
+from sojourn.papers.schema.toml import check_table
 from sojourn.papers.verdict import Verdict
 from sojourn.record import Record
 
 CPC = Path(__file__).resolve().parents[1] / "papers" / "cpc-2015"
 POINT = {"flows": 60, "rate": 3750, "rtt": 0.246}
+
+
+def paper_with(**tables: Any) -> Paper:
+    """The paper with other designs or fluid runs."""
+    paper = load_paper(CPC)
+    head = {"id": "x", "title": "x", "authors": [], "venue": "x", "year": 2015}
+    return replace(paper, file=check_table(head | tables, PaperFile, "x"))
 
 
 def _none(_: tuple[str, ...]) -> float:
@@ -39,14 +49,13 @@ def test_the_analytic_claims_of_the_paper_are_judged_without_a_run() -> None:
 
 
 def test_a_claim_may_ask_for_every_number_of_a_design_and_no_other() -> None:
-    designs = read_designs({"d": Fields({"method": "cpc", **POINT}, "d")})
-    known = functions(designs, {})
+    known = theory_functions(paper_with(designs={"d": {"method": "cpc", **POINT}}))
     for what in ("inner_gain", "crossover", "phase_margin", "rise", "overshoot", "settling", "end", "rightmost_pole"):
         assert math.isfinite(float(evaluate(f'design("d", "{what}")', _none, known)))
     with_delay = evaluate('design("d", "phase_margin", "delay")', _none, known)
     assert float(with_delay) < float(evaluate('design("d", "phase_margin")', _none, known))
     for text in ('design("x", "rise")', 'design("d", "taste")', 'fluid("x", "queue")'):
-        with pytest.raises(UserError, match=r"taken are|there are"):
+        with pytest.raises(UserError, match="expected one of"):
             evaluate(text, _none, known)
 
 
@@ -55,13 +64,13 @@ def test_a_claim_may_ask_for_every_number_of_a_design_and_no_other() -> None:
 )
 def test_a_design_that_cannot_be_is_refused(table: dict[str, Any]) -> None:
     with pytest.raises(UserError):
-        read_designs({"d": Fields(table, "d")})
+        theory_functions(paper_with(designs={"d": table}))["design"]("d", "rise")
 
 
-def test_a_fluid_swings_where_its_delay_margin_is_negative_and_rests_where_it_is_not() -> None:
+def test_a_fluid_oscillates_where_its_delay_margin_is_negative_and_rests_where_it_is_not() -> None:
     paper = load_paper(CPC)
     for queue, stable in (("map_oo", True), ("map_vq", False), ("map_qv", True)):
-        fluid: Fluid = replace(paper.fluids["dropping"], queue=paper.queue_table(queue))
+        fluid = with_queue(paper.fluids["dropping"], paper.queue_table(queue))
         assert (delay_margin(fluid) > 0) is stable, queue
         assert (at_end(fluid)["queue_sd"] < 1.0) is stable, queue
 
@@ -72,9 +81,9 @@ def test_a_fluid_run_is_closed_by_the_queues_own_code() -> None:
         "plant": {"classes": [{"flows": 3, "delay": 0.06}], "capacity": 166.6667, "packet": 1500},
         "run": {"duration": 40},
     }
-    known = functions({}, read_fluids({"f": Fields(table, "f")}))
+    known = theory_functions(paper_with(fluids={"f": table}))
     assert float(evaluate('fluid("f", "queue")', _none, known)) == pytest.approx(20, abs=0.1)
-    with pytest.raises(UserError, match="there are"):
+    with pytest.raises(UserError, match="expected one of queue"):
         evaluate('fluid("f", "taste")', _none, known)
 
 
@@ -88,12 +97,13 @@ def test_a_measure_of_series_pools_what_fits_and_leaves_the_warm_up_out() -> Non
     record = Record({"warmup_s": 20.0}, series)
 
     def value(**table: Any) -> float:
-        found = read_reading(Fields({"series": "throughput/a/*", "column": "bps", **table}, "m"))
-        return found.of(record)
+        measure = check_table({"series": "throughput/a/*", "column": "bps", **table}, Measure, "m")
+        return reading_of(measure).of(record)
 
     assert value(take="max") == 78
     assert value(take="mean", bin=10) == pytest.approx(1.5 * 29.5)
     assert value(take="box-width", bin=10) == pytest.approx(np.ptp(np.quantile([24.5, 34.5, 49, 69], [0.25, 0.75])))
     assert math.isnan(value(series="throughput/b/*", take="sd"))
-    with pytest.raises(UserError, match="take"):
-        value(take="taste")
+    assert "taste" not in TAKES
+    with pytest.raises(UserError, match="column and take"):
+        value()

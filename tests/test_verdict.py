@@ -99,8 +99,8 @@ def test_targets_are_read_as_written(text, inside, outside):
 
 
 @pytest.mark.parametrize("text", ["", "3", "> x", "> 3 and < 4", "between 3 and -3", "=> 3", "> nan"])
-def test_other_targets_are_refused_with_what_is_taken(text):
-    with pytest.raises(UserError, match="taken is"):
+def test_other_targets_are_refused_with_what_is_expected(text):
+    with pytest.raises(UserError, match="holds: expected"):
         parse_target(text)
 
 

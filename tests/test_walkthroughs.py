@@ -56,7 +56,9 @@ def walkthroughs() -> list[Walkthrough]:
             elif step["line"]:
                 walkthrough.lines.append((step["line"], step["after"], code))
             else:
-                walkthrough.commands += [line for line in code.splitlines() if line.strip() and not line.startswith("#")]
+                walkthrough.commands += [
+                    line for line in code.splitlines() if line.strip() and not line.startswith("#")
+                ]
         if walkthrough.files or walkthrough.lines:
             found.append(walkthrough)
     return found
@@ -114,21 +116,30 @@ def tree() -> Path:
 def environment(tree: Path) -> dict[str, str]:
     """The environment in which `cargo` and `sojourn` work on the copy, with what is already compiled here."""
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**os.environ, "PATH": programs, "PYTHONPATH": str(tree / "python"), "CARGO_TARGET_DIR": str(ROOT / "target")}
+    return {
+        **os.environ,
+        "PATH": programs,
+        "PYTHONPATH": str(tree / "python"),
+        "CARGO_TARGET_DIR": str(ROOT / "target"),
+    }
 
 
 @pytest.fixture(scope="module")
 def built(tree: Path) -> Path:
     """The copy with its extension module built in."""
     ran(tree, "cargo build --quiet --package sojourn-python")
-    library = next(path for path in (ROOT / "target" / "debug").glob("lib_sojourn.*") if path.suffix in (".so", ".dylib"))
+    library = next(
+        path for path in (ROOT / "target" / "debug").glob("lib_sojourn.*") if path.suffix in (".so", ".dylib")
+    )
     module = tree / "python" / "sojourn" / "_sojourn.abi3.so"
     module.write_bytes(library.read_bytes())
     return tree
 
 
 def ran(tree: Path, command: str) -> str:
-    done = subprocess.run(command, shell=True, cwd=tree, env=environment(tree), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, shell=True, cwd=tree, env=environment(tree), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, f"{command}\n{done.stdout[-4000:]}\n{done.stderr[-8000:]}"
     return done.stdout
 

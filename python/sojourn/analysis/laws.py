@@ -44,36 +44,3 @@ def lag_margin(gain: float, pole: float, rtt: float) -> float:
         return math.inf
     crossover = pole * math.sqrt(gain**2 - 1)
     return (math.pi - math.atan(crossover / pole)) / crossover - rtt
-
-
-def led_pole(weight: float, interval: float) -> float:
-    """The pole of LED's average, in rad/s (led-2006#A.9)."""
-    return -math.log1p(-weight) / interval
-
-
-def red_pole(capacity: float, weight: float) -> float:
-    """The pole of RED's average, one sample a packet, in rad/s (led-2006#eq17)."""
-    return -capacity * math.log1p(-weight)
-
-
-def led_gain(flows: float, capacity: float, rtt: float, span: float) -> float:
-    """Gain of the loop of LED at low frequencies, the queue neglected (led-2006#A.18)."""
-    return (rtt * capacity) ** 2 / (4 * flows**2 * span)
-
-
-def red_gain(flows: float, capacity: float, rtt: float, slope: float) -> float:
-    """Gain of the loop of RED at low frequencies, with the factor C that led-2006#eq15 lacks."""
-    return (rtt * capacity) ** 3 / (4 * flows**2) * slope
-
-
-def led_margin(
-    flows: float, capacity: float, rtt: float, *, weight: float = 0.05, span: float = 0.4, interval: float | None = None
-) -> float:
-    """Delay margin of LED with the queue neglected, the form behind the paper's figures 2 to 4."""
-    pole = led_pole(weight, rtt if interval is None else interval)
-    return lag_margin(led_gain(flows, capacity, rtt, span), pole, rtt)
-
-
-def red_margin(flows: float, capacity: float, rtt: float, *, slope: float, weight: float) -> float:
-    """Delay margin of RED where its own average is the slowest part."""
-    return lag_margin(red_gain(flows, capacity, rtt, slope), red_pole(capacity, weight), rtt)

@@ -90,7 +90,7 @@ def _parameters(definition: dict[str, Any], tag: str, name: str) -> list[dict[st
 def _paper_entry(paper: Paper) -> dict[str, Any]:
     """A paper as an entry, its experiments as parameters."""
     parameters = [{"name": e.id, "default": "", "summary": e.title} for e in paper.experiments.values()]
-    return {"name": paper.id, "aliases": paper.aliases, "summary": paper.citation, "parameters": parameters}
+    return {"name": paper.id, "aliases": paper.file.aliases, "summary": paper.citation, "parameters": parameters}
 
 
 def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:
@@ -130,6 +130,14 @@ def check(
         out.print(f"{file}: can be run")
 
 
-def schema() -> None:
-    """The JSON Schema of scenario files, for completion in an editor."""
-    typer.echo(json.dumps(json.loads(_sojourn.schema()), indent=2))
+def schema(
+    file: Annotated[str, typer.Argument(help="scenario, or a paper's file: paper, claims or deviations.")] = "scenario",
+) -> None:
+    """The JSON Schema of a kind of file, for completion in an editor."""
+    if file == "scenario":
+        found = json.loads(_sojourn.schema())
+    else:
+        from sojourn.papers.schema import schema_of
+
+        found = schema_of(file)
+    typer.echo(json.dumps(found, indent=2))

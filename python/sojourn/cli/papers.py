@@ -38,20 +38,19 @@ def reproduce(
     no_cache: NoCache = False,
 ) -> None:
     """Reruns a paper: published beside measured, a verdict on every claim, a report."""
-    from sojourn.papers import Verdict, find_paper  # here: what draws and designs takes seconds to load
+    from sojourn.papers import RunOptions, Verdict, find_paper  # here: the report takes seconds to load
     from sojourn.papers import reproduce as run_paper
     from sojourn.papers.report import write_report
 
     chosen = find_paper(paper)
     if quick and full:
-        raise UserError("--quick --full: taken is one of them")
+        raise UserError("--quick --full: expected one of them, got both")
     folder = out_dir or Path("results") / chosen.id
     check_folder(folder)
     out.print(chosen.citation)
     with progress(chosen.id) as on_progress:
-        outcome = run_paper(
-            chosen, experiment, seeds, quick=quick, threads=threads, cache=store(cache, no_cache), progress=on_progress
-        )
+        options = RunOptions(quick, threads, store(cache, no_cache), on_progress)
+        outcome = run_paper(chosen, experiment, seeds, options)
     tables = {each.experiment for each in chosen.tables}
     for each in outcome.experiments:
         if each.cases() and (each.id in tables or experiment):
@@ -121,7 +120,7 @@ def _claims(outcome: Outcome) -> Table:
         if len(result.parts) == 1:
             part = result.parts[0]
             published = "" if part.published is None else f"{part.published:.4g}"
-            shown = (part.part.taken, published, str(part.measured))
+            shown = (part.part.target_text, published, str(part.measured))
         else:
             held = sum(part.verdict is Verdict.REPRODUCED for part in result.parts)
             said = [part.published_holds for part in result.parts if part.published_holds is not None]

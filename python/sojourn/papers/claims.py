@@ -1,21 +1,30 @@
-"""Claims as data: what a paper says, as measures with targets."""
+"""Claims with their templates spelled out: what is measured, and the values that it may take."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from sojourn.errors import UserError
 from sojourn.papers.expression import fields, fill
-from sojourn.papers.fields import Fields
+from sojourn.papers.schema.claims import (
+    ClaimsFile,
+    ClaimTable,
+    PartTable,
+    PublishedTable,
+    ToleranceFields,
+    ToleranceTable,
+)  # fmt: skip
 from sojourn.papers.verdict import Target, Tolerance, parse_target
+
+PublishedValues = dict[tuple[str, str, str], float]
+"""Published values by scenario, queue and measure."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that a claim says: a measure and the values it may take."""
+    """One thing that a claim says: a measure and the values that it may take."""
 
     measure: str
     target: Target
@@ -23,10 +32,11 @@ class Part:
     tolerance: Tolerance | None = None
     label: str = ""
     cells: tuple[str, ...] = ()
+    """The measures of a part about many cases; then `target` is the share of them that must meet `cell_target`."""
     cell_target: Target = field(default_factory=Target)
 
     @property
-    def taken(self) -> str:
+    def target_text(self) -> str:
         """The target in words."""
         if self.cells:
             return f"{self.cell_target} in {self.target} of {len(self.cells)} cells"
@@ -37,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says: where, in what words, and the parts that it can be taken apart into."""
+    """What a paper says, where it says so, and the parts that can be checked one by one."""
 
     id: str
     where: str
@@ -45,129 +55,89 @@ class Claim:
     reason: str
     parts: tuple[Part, ...]
     table: str = ""
+    """The published table whose row it is, if any."""
 
 
-@dataclass(frozen=True)
-class ClaimTable:
-    """A published table: every row of it is a claim with a part a column."""
-
-    id: str
-    title: str
-    where: str
-    experiment: str
-    measures: tuple[str, ...] = ()
-    note: str = ""
-
-
-Published = Mapping[tuple[str, str, str], float]
-
-
-def read_claims(f: Fields, published: Published) -> tuple[list[Claim], list[ClaimTable]]:
-    """The claims of a file: those of its tables first."""
-    claims: list[Claim] = []
-    tables: list[ClaimTable] = []
-    for each in f.list("tables"):
-        table, rows = _table(each, published)
-        tables.append(table)
-        claims.extend(rows)
-    claims.extend(_claim(each) for each in f.list("claims"))
-    f.done()
+def expand_claims(
+    label: str, file: ClaimsFile, published: Mapping[tuple[str, str, str], float]
+) -> tuple[list[Claim], list[PublishedTable]]:
+    """The claims of a file, those of its tables first. `label` begins the message of an error."""
+    claims = [row for table in file.tables for row in _rows(label, table, published)]
+    claims += [_claim(label, table) for table in file.claims]
     seen: set[str] = set()
     for claim in claims:
         if claim.id in seen:
-            raise UserError(f'{f.label}: claim "{claim.id}" is there twice')
+            raise UserError(f'{label}: claims[{claim.id}].id: expected a name used once, got "{claim.id}" again')
         seen.add(claim.id)
-    return claims, tables
+    return claims, list(file.tables)
 
 
-def _claim(f: Fields) -> Claim:
-    """One claim, its templates spelled out."""
-    texts = {key: f.text(key) for key in ("id", "where", "text", "reason")}
-    parts = [part for each in f.list("parts") for part in _parts(each)]
-    f.done()
-    if not parts:
-        raise UserError(f"{f.label}: parts: none given; taken is one or more")
-    return Claim(**texts, parts=tuple(parts))
+def _claim(label: str, table: ClaimTable) -> Claim:
+    """One claim."""
+    parts = [
+        part
+        for number, each in enumerate(table.parts, start=1)
+        for part in _parts(f"{label}: claims[{table.id}].parts[{number}]", each)
+    ]
+    return Claim(table.id, table.where, table.text, table.reason, tuple(parts))
 
 
-def _parts(f: Fields) -> Iterable[Part]:
+def _parts(label: str, table: PartTable) -> Iterable[Part]:
     """The parts that one entry stands for: one, or one for every combination of its `for` lists.
 
-    With `share`, the combinations are cells of one part: in at least that share of them must the target hold.
+    With `share` the combinations are cells of one part: the target must hold in at least that share of them.
     """
-    template, label = f.text("measure"), f.text("label", "")
-    lists = f.table("for")
-    missing = [name for name in fields(template + ("" if f.has("share") else label)) if name not in lists]
-    if missing:
-        raise f.error("measure", template, f'"{missing[0]}" among the lists of "for"')
-    target, published, tolerance = _target(f)
-    share = f.number("share", 0.0)
-    f.done()
-    combinations = itertools.product(*[_texts(f, name, items) for name, items in lists.items()])
-    chosen = [dict(zip(lists, values, strict=True)) for values in combinations]
-    if share > 0.0:
-        cells = tuple(fill(template, names) for names in chosen)
-        yield Part(template, Target(low=share, low_open=False), None, None, label, cells, target)
+    template, lists = table.measure, table.for_
+    for name in fields(template + ("" if table.share else table.label)):
+        if name not in lists:
+            raise UserError(f'{label}.measure: expected "{name}" among the lists of "for", got "{template}"')
+    target, tolerance = _target(label, table)
+    combinations = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+    if table.share > 0.0:
+        cells = tuple(fill(template, values) for values in combinations)
+        yield Part(template, Target(low=table.share, low_open=False), None, None, table.label, cells, target)
         return
-    for names in chosen:
-        yield Part(fill(template, names), target, published, tolerance, fill(label, names))
+    for values in combinations:
+        yield Part(fill(template, values), target, table.published, tolerance, fill(table.label, values))
 
 
-def _texts(f: Fields, name: str, items: Any) -> list[str]:
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise f.error(f"for.{name}", items, "a list of texts")
-    return list(items)
+def _target(label: str, table: PartTable) -> tuple[Target, Tolerance | None]:
+    """The target of a part; its tolerance where it has a published value."""
+    if table.published is not None:
+        tolerance = _tolerance(table)
+        return tolerance.around(table.published), tolerance
+    try:
+        return parse_target(table.holds or ""), None
+    except UserError as error:
+        raise UserError(f"{label}.{error}") from None
 
 
-def _target(f: Fields) -> tuple[Target, float | None, Tolerance | None]:
-    """A target: `holds`, or `published` with `relative` or `absolute`."""
-    if f.has("holds") == f.has("published"):
-        raise UserError(f"{f.label}: taken is holds, or published with relative or absolute")
-    if f.has("holds"):
-        return parse_target(f.text("holds")), None, None
-    published = f.number("published")
-    tolerance = _tolerance(f)
-    return tolerance.around(published), published, tolerance
+def _tolerance(table: ToleranceFields) -> Tolerance:
+    return Tolerance(table.relative, table.absolute, table.reason)
 
 
-def _tolerance(f: Fields) -> Tolerance:
-    tolerance = Tolerance(f.number("relative", 0.0), f.number("absolute", 0.0), f.text("reason", ""))
-    if tolerance.relative < 0 or tolerance.absolute < 0:
-        raise UserError(f"{f.label}: tolerance below zero")
-    return tolerance
-
-
-def _table(f: Fields, published: Published) -> tuple[ClaimTable, list[Claim]]:
-    """A published table and a claim for each of its rows."""
-    texts = {key: f.text(key) for key in ("id", "title", "where", "experiment")}
-    table = ClaimTable(**texts, measures=tuple(f.texts("measures")), note=f.text("note", ""))
-    rules = [_rule(each) for each in f.list("tolerances")]
-    only = f.texts("scenarios", [])
-    f.done()
+def _rows(label: str, table: PublishedTable, published: Mapping[tuple[str, str, str], float]) -> list[Claim]:
+    """A claim for each row of a published table."""
     rows: dict[tuple[str, str], list[Part]] = {}
-    reasons: dict[tuple[str, str], list[str]] = {}
     for (scenario, queue, measure), value in published.items():
-        if measure not in table.measures or (only and scenario not in only):
+        if measure not in table.measures or (table.scenarios and scenario not in table.scenarios):
             continue
-        fitting = [t for name, where, t in rules if name == measure and (not where or scenario in where)]
-        if not fitting:
-            raise UserError(f"{f.label}: tolerances: none for {measure} in {scenario}")
-        tolerance = fitting[-1]
+        tolerance = _rule(f"{label}: tables[{table.id}]", table.tolerances, scenario, measure)
         part = Part(f"{scenario}.{queue}.{measure}", tolerance.around(value), value, tolerance, measure)
         rows.setdefault((scenario, queue), []).append(part)
-        reasons.setdefault((scenario, queue), []).append(tolerance.reason)
-    claims = [
+    return [
         Claim(
             f"{table.id}-{scenario}-{queue}", table.where, f"{table.title}: row {scenario}, {queue}",
-            "; ".join(filter(None, dict.fromkeys(reasons[scenario, queue]))), tuple(parts), table.id,
+            "; ".join(dict.fromkeys(p.tolerance.reason for p in parts if p.tolerance and p.tolerance.reason)),
+            tuple(parts), table.id,
         )
         for (scenario, queue), parts in rows.items()
     ]  # fmt: skip
-    return table, claims
 
 
-def _rule(f: Fields) -> tuple[str, list[str], Tolerance]:
-    """Which tolerance a column has, and in which scenarios; of several that fit, the last counts."""
-    rule = (f.text("measure"), f.texts("scenarios", []), _tolerance(f))
-    f.done()
-    return rule
+def _rule(label: str, rules: list[ToleranceTable], scenario: str, measure: str) -> Tolerance:
+    """The tolerance of a column in a scenario: of several that fit, the last."""
+    fitting = [rule for rule in rules if rule.measure == measure and (not rule.scenarios or scenario in rule.scenarios)]
+    if not fitting:
+        raise UserError(f"{label}.tolerances: expected one for {measure} in {scenario}, got none")
+    return _tolerance(fitting[-1])

@@ -1,8 +1,8 @@
 """Measures as small expressions: `s3.red.queue_sd / s3.pd.queue_sd`, `max(s1.red.drops - s1.pd.drops, 0)`.
 
-Dotted names stand for arrays with one value a seed, so that differences and ratios are taken seed by seed.
-There are numbers, + - * / **, `min`, `max`, `abs`, `met` (how many of its arguments are not below zero), and the
-functions that a paper's laws offer.
+Dotted names stand for arrays with one value for each seed, so that differences and ratios are computed seed by seed.
+There are numbers, + - * / **, `min`, `max`, `abs`, `exp`, `met` (how many of its arguments are 0 or more), and the
+functions that the caller adds: `functions.py` has a table of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Functions = Mapping[str, Callable[..., Value]]
 
 
 class UnknownNameError(LookupError):
-    """A name that the place where it is looked up does not have: a case not run, a value not published."""
+    """A name without a value here: a case that was not run, a value that was not published."""
 
 
 def _least(*values: Value) -> Value:
@@ -56,7 +56,9 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Div: np.divide,
     ast.Pow: operator.pow,
 }
-_FUNCTIONS: dict[str, Callable[..., Value]] = {"min": _least, "max": _greatest, "abs": np.abs, "met": _met}
+_FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "min": _least, "max": _greatest, "abs": np.abs, "exp": np.exp, "met": _met,
+}  # fmt: skip
 
 
 def evaluate(text: str, lookup: Lookup, functions: Functions | None = None) -> Value:
@@ -64,7 +66,7 @@ def evaluate(text: str, lookup: Lookup, functions: Functions | None = None) -> V
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError) as error:
-        raise UserError(f'measure "{text}": not an expression: {getattr(error, "msg", error)}') from None
+        raise UserError(f'measure: expected an expression, got "{text}": {getattr(error, "msg", error)}') from None
     with np.errstate(divide="ignore", invalid="ignore"):
         return _value(tree, text, lookup, {**_FUNCTIONS, **(functions or {})})
 
@@ -84,7 +86,8 @@ def _value(node: ast.expr, text: str, lookup: Lookup, functions: Functions) -> V
         return lookup(_dotted(node, text))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         return _call(node, text, lookup, functions)
-    raise UserError(f'measure "{text}": "{ast.unparse(node)}": taken are names, numbers, + - * / ** and calls')
+    got = f'"{ast.unparse(node)}" in "{text}"'
+    raise UserError(f"measure: expected names, numbers, + - * / ** and calls, got {got}")
 
 
 def _call(node: ast.Call, text: str, lookup: Lookup, functions: Functions) -> Value:
@@ -92,13 +95,14 @@ def _call(node: ast.Call, text: str, lookup: Lookup, functions: Functions) -> Va
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     function = functions.get(name)
     if function is None:
-        raise UserError(f'measure "{text}": no function "{name}"; there are {", ".join(sorted(functions))}')
+        known = ", ".join(sorted(functions))
+        raise UserError(f'measure: expected one of the functions {known}, got "{name}" in "{text}"')
     arguments = [
         a.value if isinstance(a, ast.Constant) and isinstance(a.value, str) else _value(a, text, lookup, functions)
         for a in node.args
     ]
     if not arguments:
-        raise UserError(f'measure "{text}": "{name}" without arguments')
+        raise UserError(f'measure: expected arguments for "{name}", got none in "{text}"')
     return function(*arguments)
 
 
@@ -108,7 +112,7 @@ def _dotted(node: ast.expr, text: str) -> tuple[str, ...]:
         return (node.id,)
     if isinstance(node, ast.Attribute):
         return (*_dotted(node.value, text), node.attr)
-    raise UserError(f'measure "{text}": "{ast.unparse(node)}" is not a name')
+    raise UserError(f'measure: expected a name, got "{ast.unparse(node)}" in "{text}"')
 
 
 _FIELD = re.compile(r"\{(\w+)\}")

@@ -3,86 +3,40 @@
 from __future__ import annotations
 
 import csv
-import itertools
+import functools
 import os
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sojourn.congestion import flows_for, packets_of
 from sojourn.errors import UserError
-from sojourn.papers.claims import Claim, ClaimTable, read_claims
-from sojourn.papers.designs import Design, Fluid, read_designs, read_fluids
-from sojourn.papers.expression import evaluate, fill
-from sojourn.papers.fields import Fields
-from sojourn.papers.reading import TAKES, Reading
+from sojourn.papers.claims import Claim, PublishedTable, PublishedValues, expand_claims
+from sojourn.papers.extra import Extra, load_extra
+from sojourn.papers.families import Choice, Curve, PaperScenario, expand_curve, expand_family, plain_scenario
+from sojourn.papers.readings import TAKES, Reading
+from sojourn.papers.schema import ClaimsFile, DeviationsFile, PaperFile
+from sojourn.papers.schema.deviations import Deviation
+from sojourn.papers.schema.figures import KINDS, Figure
+from sojourn.papers.schema.paper import ExperimentTable, Fluid, Measure
+from sojourn.papers.schema.toml import read_toml
 from sojourn.record import Record
 from sojourn.scenario import Scenario, load, read_text
 
-
-@dataclass(frozen=True)
-class PaperMeasure:
-    """A number of a record under the paper's name for it."""
-
-    id: str
-    label: str
-    path: str
-    unit: str = ""
-    scale: float = 1.0
-    decimals: int = 1
-    reading: Reading | None = None
-    share_of: tuple[str, ...] = ()
-
-    @property
-    def title(self) -> str:
-        """What it is called on an axis or above a column: its label with its unit."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
-
-    def of(self, record: Record) -> float:
-        """The number in a record, NaN where it has none."""
-        if self.reading is not None:
-            return self.reading.of(record, self.scale)
-        if self.share_of:
-            parts = [float(record.value(path) or 0.0) for path in self.share_of]
-            return parts[0] / sum(parts) * self.scale if sum(parts) else float("nan")
-        values = [record.value(each.strip()) for each in self.path.split(" + ")]
-        return float("nan") if None in values else sum(float(value) for value in values) * self.scale
+if TYPE_CHECKING:
+    from sojourn.papers.control_designs import ControlDesigns
 
 
-@dataclass(frozen=True)
-class PaperScenario:
-    """One of the paper's scenarios: a file, what differs from it, what it lays over every queue, its own measures."""
+@dataclass(frozen=True, order=True)
+class Case:
+    """One scenario under one queue, with a setting or without."""
 
-    id: str
-    label: str
-    title: str
-    file: Path
-    queue: dict[str, Any]
-    measures: dict[str, PaperMeasure]
-    set: dict[str, Any] = field(default_factory=dict)
-    values: dict[str, str] = field(default_factory=dict)
-    queue_at: tuple[str, ...] = ()
+    scenario: str
+    queue: str
+    setting: str = ""
 
-
-@dataclass(frozen=True)
-class Curve:
-    """Queues that differ in one setting of their strength: the points of a trade-off."""
-
-    id: str
-    label: str
-    queues: list[str]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A queue or a setting of the paper under a short name."""
-
-    id: str
-    label: str
-    title: str
-    table: dict[str, Any]
+    def __str__(self) -> str:
+        return ".".join(filter(None, (self.scenario, self.queue, self.setting)))
 
 
 @dataclass(frozen=True)
@@ -98,89 +52,92 @@ class Experiment:
     quick_set: dict[str, Any]
 
     def cases(self) -> list[Case]:
-        """The cases of the grid; `""` is the scenario as it is."""
+        """The cases of the grid; the setting `""` is the scenario unchanged."""
         return [Case(s, q, t) for s in self.scenarios for q in self.queues for t in self.settings]
-
-
-@dataclass(frozen=True, order=True)
-class Case:
-    """One scenario under one queue, with a setting changed or not."""
-
-    scenario: str
-    queue: str
-    setting: str = ""
-
-    def __str__(self) -> str:
-        return ".".join(filter(None, (self.scenario, self.queue, self.setting)))
-
-
-@dataclass(frozen=True)
-class Deviation:
-    """Something read differently from the paper, or that the paper leaves open, and why."""
-
-    id: str
-    what: str
-    paper: str
-    here: str
-    why: str
-    tried: list[dict[str, str]] = field(default_factory=list)
-
-
-Published = dict[tuple[str, str, str], float]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """Everything in a paper's folder."""
+    """Everything in a paper's folder. `file` is `paper.toml` as written; the rest is made from it."""
 
     root: Path
-    id: str
-    aliases: list[str]
-    title: str
-    authors: list[str]
-    venue: str
-    year: int
-    summary: str
-    replications: int
-    quick: int
-    queue_at: str
-    measures: dict[str, PaperMeasure]
+    file: PaperFile
     scenarios: dict[str, PaperScenario]
     queues: dict[str, Choice]
     settings: dict[str, Choice]
     curves: dict[str, Curve]
     experiments: dict[str, Experiment]
-    figures: list[dict[str, Any]]
-    published: Published
+    published: PublishedValues
     units: dict[tuple[str, str, str], str]
     claims: list[Claim]
-    tables: list[ClaimTable]
+    tables: list[PublishedTable]
     deviations: list[Deviation]
-    designs: dict[str, Design] = field(default_factory=dict)
-    fluids: dict[str, Fluid] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The paper's name."""
+        return self.file.id
+
+    @property
+    def measures(self) -> dict[str, Measure]:
+        """The measures by name."""
+        return self.file.measures
+
+    @property
+    def fluids(self) -> dict[str, Fluid]:
+        """The fluid runs by name."""
+        return self.file.fluids
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures."""
+        return list(self.file.figures)
 
     @property
     def citation(self) -> str:
         """Authors, title, venue and year in one line."""
-        return f"{', '.join(self.authors)}: {self.title}. {self.venue}, {self.year}"
+        return f"{', '.join(self.file.authors)}: {self.file.title}. {self.file.venue}, {self.file.year}"
 
-    def measure(self, scenario: str, name: str) -> PaperMeasure:
+    @functools.cached_property
+    def extra(self) -> Extra:
+        """What the paper's `extra.py` defines; nothing where there is none."""
+        return load_extra(self.root)
+
+    @functools.cached_property
+    def control_designs(self) -> ControlDesigns:
+        """The paper's designs of controllers, each computed once."""
+        from sojourn.papers.control_designs import ControlDesigns  # here: python-control takes a second to load
+
+        return ControlDesigns(self.file.designs, self.file.step, self.extra)
+
+    def measure(self, scenario: str, name: str) -> Measure:
         """A measure as this scenario takes it."""
         found = self.scenarios[scenario].measures.get(name) or self.measures.get(name)
         if found is None:
-            raise UserError(f'{self.root}: no measure "{name}"; there are {", ".join(self.measures)}')
+            raise UserError(f'{self.root}: measure: expected one of {", ".join(self.measures)}, got "{name}"')
         return found
 
+    def value(self, scenario: str, name: str, record: Record) -> float:
+        """A measure of a record, NaN where the record has none."""
+        measure = self.measure(scenario, name)
+        if measure.series:
+            return reading_of(measure).of(record, measure.scale, self.extra.readings)
+        if measure.share_of:
+            parts = [float(record.value(path) or 0.0) for path in measure.share_of]
+            return parts[0] / sum(parts) * measure.scale if sum(parts) else float("nan")
+        values = [record.value(each.strip()) for each in measure.path.split(" + ")]
+        return float("nan") if None in values else sum(float(value) for value in values) * measure.scale
+
     def queue_table(self, queue: str, scenario: str | None = None) -> dict[str, Any]:
-        """A queue's parameters, with what a scenario lays over them."""
+        """A queue's parameters, with those that a scenario replaces."""
         return self.queues[queue].table | (self.scenarios[scenario].queue if scenario else {})
 
     def scenario(self, case: Case, over: Mapping[str, Any] | None = None) -> Scenario:
-        """The scenario of a case, with these fields changed at last."""
+        """The scenario of a case; the fields in `over` are changed last."""
         chosen = self.scenarios[case.scenario]
         scenario = load(chosen.file).copy()
         scenario.set_all(chosen.set)
-        for path in chosen.queue_at or (self.queue_at,):
+        for path in chosen.queue_at or (self.file.queue_at,):
             scenario.set(path, self.queue_table(case.queue, case.scenario))
         if case.setting:
             scenario.set_all(self.settings[case.setting].table)
@@ -190,201 +147,102 @@ class Paper:
         return scenario
 
 
-def _toml(path: Path) -> Fields:
-    """A TOML file of the folder."""
-    try:
-        return Fields(tomllib.loads(read_text(path)), str(path))
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path}: not TOML: {error}") from None
+def reading_of(measure: Measure) -> Reading:
+    """How a measure of a series is computed."""
+    keys = ("series", "column", "take", "between", "than", "nth", "span", "bin", "share", "last")
+    return Reading(**{key: getattr(measure, key) for key in keys})
 
 
-def _measure(name: str, f: Fields) -> PaperMeasure:
-    ways = [key for key in ("path", "series", "share_of") if f.has(key)]
-    if len(ways) != 1:
-        raise f.error("path", ways, "one of path, series and share_of")
-    reading = read_reading(f) if f.has("series") else None
-    measure = PaperMeasure(
-        name, f.text("label", name), f.text("path", ""), f.text("unit", ""), scale=f.number("scale", 1.0),
-        decimals=f.integer("decimals", 1), reading=reading, share_of=tuple(f.texts("share_of", [])),
+@dataclass(frozen=True)
+class _Names:
+    """Every name that an experiment can refer to."""
+
+    kinds: dict[str, list[str]]
+    families: dict[str, list[str]]
+    curves: dict[str, Curve]
+
+
+def _experiment(label: str, table: ExperimentTable, names: _Names) -> Experiment:
+    """An experiment, with families and curves spelled out and every name checked."""
+    lists = {kind: list(getattr(table, kind)) for kind in names.kinds}
+    lists["scenarios"] = [s for name in lists["scenarios"] for s in names.families.get(name, [name])]
+    for kind, given in lists.items():
+        for name in given:
+            if name not in names.kinds[kind] and not (kind == "settings" and name == ""):
+                raise _unknown(f"{label}: experiments.{table.id}.{kind}", name, names.kinds[kind])
+    for curve in table.curves:
+        if curve not in names.curves:
+            raise _unknown(f"{label}: experiments.{table.id}.curves", curve, names.curves)
+        lists["queues"] += names.curves[curve].queues
+    return Experiment(
+        table.id, table.title, lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
+        table.quick_set,
     )  # fmt: skip
-    f.done()
-    return measure
 
 
-def read_reading(f: Fields) -> Reading:
-    """The reading that a measure asks for."""
-    take, between = f.text("take"), f.numbers("between", [])
-    if take not in TAKES:
-        raise f.error("take", take, f"one of {', '.join(TAKES)}")
-    if between and (len(between) != 2 or between[0] >= between[1]):
-        raise f.error("between", between, "two times, the earlier first")
-    when = (between[0], between[1]) if between else None
-    than, nth, span = f.number("than", 0.0), f.integer("nth", 1), f.number("span", 1.0)
-    return Reading(f.text("series"), f.text("column"), take, when, than, nth, span, f.number("bin", 0.0))
+def _unknown(field: str, got: str, known: Mapping[str, Any] | list[str]) -> UserError:
+    return UserError(f'{field}: expected one of {", ".join(known) or "none"}, got "{got}"')
 
 
-def _measures(tables: Mapping[str, Fields]) -> dict[str, PaperMeasure]:
-    return {name: _measure(name, f) for name, f in tables.items()}
-
-
-def _scenario(root: Path, name: str, f: Fields) -> PaperScenario:
-    label, title, file = f.text("label", name), f.text("title"), f.text("file")
-    measures, queue, changes = _measures(f.tables("measures")), f.table("queue"), f.table("set")
-    queue_at = tuple(f.texts("queue_at", []))
-    scenario = PaperScenario(name, label, title, root / file, queue, measures, changes, queue_at=queue_at)
-    f.done()
-    return scenario
-
-
-def _scenarios(root: Path, tables: Mapping[str, Fields]) -> dict[str, PaperScenario]:
-    return {name: _scenario(root, name, f) for name, f in tables.items()}
-
-
-def _family(root: Path, f: Fields) -> list[PaperScenario]:
-    """The scenarios that one file gives over every combination of values; the last of them varies fastest.
-
-    `{value}` in texts stands for a value. With `congestion` the queue holds what the path does, and groups of flows get
-    their counts from levels of congestion (RFC 7928 section 8.2), each an expression over light, medium and heavy.
-    """
-    ident, label, title, file = f.text("id"), f.text("label"), f.text("title"), f.text("file")
-    lists = {key: Fields({key: item}, f.label).texts(key) for key, item in f.table("over").items()}
-    changes, load = f.table("set"), f.table("congestion")
-    queue, measures = f.table("queue"), _measures(f.tables("measures"))
-    f.done()
-    found = []
-    for combination in itertools.product(*lists.values()):
-        values = dict(zip(lists, combination, strict=True))
-        table = {path: fill(item, values) if isinstance(item, str) else item for path, item in changes.items()}
-        held = _congest(Fields(load, f"{f.label}: congestion"), values, table) if load else 0
-        limit = {"limit": f"{held} packets"} if load else {}
-        texts = (fill(ident, values), fill(label, values), fill(title, values))
-        found.append(PaperScenario(*texts, root / file, limit | queue, measures, table, values))
-    return found
-
-
-def _congest(f: Fields, values: Mapping[str, str], table: dict[str, Any]) -> int:
-    """Sets the counts of groups for a load; gives the packets that the path holds."""
-    rate, rtt, packet = (float(fill(f.text(key), values)) for key in ("rate", "rtt", "packet"))
-
-    def level(name: tuple[str, ...]) -> float:
-        return float(flows_for(".".join(name), rate, rtt, packet))
-
-    for group, count in f.table("counts").items():
-        if not isinstance(count, str):
-            raise f.error(f"counts.{group}", count, "an expression over light, medium and heavy")
-        table[f"flows.{group}.count"] = max(1, round(float(evaluate(fill(count, values), level))))
-    f.done()
-    return packets_of(rate, rtt, packet)
-
-
-def _choice(name: str, f: Fields, key: str) -> Choice:
-    choice = Choice(name, f.text("label", name), f.text("title", ""), f.table(key))
-    f.done()
-    return choice
-
-
-def _choices(tables: Mapping[str, Fields], key: str) -> dict[str, Choice]:
-    return {name: _choice(name, f, key) for name, f in tables.items()}
-
-
-def _curves(tables: Mapping[str, Fields], queues: dict[str, Choice]) -> dict[str, Curve]:
-    """The curves, a queue for every point: `vary` lists what a parameter takes, several of them side by side."""
-    curves = {}
-    for name, f in tables.items():
-        label, title, table, vary = f.text("label", name), f.text("title", ""), f.table("queue"), f.table("vary")
-        if not all(isinstance(values, list) for values in vary.values()) or len(set(map(len, vary.values()))) != 1:
-            raise f.error("vary", vary, "lists of equal length, one a parameter")
-        f.done()
-        points = []
-        for values in zip(*vary.values(), strict=True):
-            point = f"{name}_{values[0]:g}".replace(".", "p")
-            shown = "/".join(f"{value:g}" for value in values)
-            queues[point] = Choice(point, f"{label} {shown}", title, table | dict(zip(vary, values, strict=True)))
-            points.append(point)
-        curves[name] = Curve(name, label, points)
-    return curves
-
-
-def _experiments(
-    paper: Fields,
-    known: Mapping[str, Mapping[str, Any]],
-    families: Mapping[str, list[str]],
-    curves: Mapping[str, Curve],
-) -> dict[str, Experiment]:
-    """The experiments, every name in them checked."""
-    found = {}
-    for name, f in paper.tables("experiments").items():
-        lists = {kind: f.texts(kind, []) for kind in known}
-        lists["scenarios"] = [s for name in lists["scenarios"] for s in families.get(name, [name])]
-        for kind, names in lists.items():
-            for each in names:
-                if each not in known[kind] and not (kind == "settings" and each == ""):
-                    raise f.error(kind, each, f"one of {', '.join(known[kind])}")
-        for curve in f.texts("curves", []):
-            if curve not in curves:
-                raise f.error("curves", curve, f"one of {', '.join(curves)}")
-            lists["queues"] += curves[curve].queues
-        found[name] = Experiment(
-            name, f.text("title"), lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
-            f.table("quick_set"),
-        )  # fmt: skip
-        f.done()
-    return found
-
-
-def read_published(path: Path) -> tuple[Published, dict[tuple[str, str, str], str]]:
+def read_published(path: Path) -> tuple[PublishedValues, dict[tuple[str, str, str], str]]:
     """Published values and their units, by scenario, queue and measure."""
-    values: Published = {}
+    values: PublishedValues = {}
     units: dict[tuple[str, str, str], str] = {}
     for number, row in enumerate(csv.DictReader(read_text(path).splitlines()), start=2):
         try:
             key = (row["scenario"], row["queue"], row["measure"])
             values[key], units[key] = float(row["value"]), row["unit"]
         except (KeyError, ValueError, TypeError):
-            raise UserError(f"{path}:{number}: taken is scenario,queue,measure,value,unit") from None
+            got = ",".join(str(cell) for cell in row.values())
+            raise UserError(f'{path}:{number}: row: expected scenario,queue,measure,value,unit, got "{got}"') from None
     return values, units
 
 
-def _deviations(path: Path) -> list[Deviation]:
-    if not path.exists():
-        return []
-    found = []
-    for f in _toml(path).list("deviations"):
-        tried = [{"reading": t.text("reading"), "effect": t.text("effect")} for t in f.list("tried")]
-        texts = {key: f.text(key) for key in ("id", "what", "paper", "here", "why")}
-        f.done()
-        found.append(Deviation(**texts, tried=tried))
-    return found
-
-
 def load_paper(root: Path) -> Paper:
-    """The paper in a folder."""
-    f = _toml(root / "paper.toml")
-    measures, scenarios = _measures(f.tables("measures")), _scenarios(root, f.tables("scenarios"))
-    families = {name: _family(root, each) for name, each in f.tables("families").items()}
-    scenarios |= {scenario.id: scenario for family in families.values() for scenario in family}
-    queues, settings = _choices(f.tables("queues"), "queue"), _choices(f.tables("settings"), "set")
-    known: dict[str, Mapping[str, Any]] = {
-        "scenarios": scenarios, "queues": queues, "settings": settings, "measures": measures,
+    """The paper in a folder. Raises `UserError`, one line with file and field, for the first mistake."""
+    label = str(root / "paper.toml")
+    file = read_toml(root / "paper.toml", PaperFile)
+    families = {name: expand_family(root, table, f"{label}: families.{name}") for name, table in file.families.items()}
+    scenarios = {name: plain_scenario(root, table) for name, table in file.scenarios.items()}
+    scenarios |= {each.id: each for family in families.values() for each in family}
+    queues = {name: Choice(name, each.label, each.title, each.queue) for name, each in file.queues.items()}
+    settings = {name: Choice(name, each.label, each.title, each.set) for name, each in file.settings.items()}
+    curves = {}
+    for name, table in file.curves.items():
+        curves[name], points = expand_curve(table)
+        queues |= points
+    kinds = {
+        "scenarios": list(scenarios), "queues": list(queues), "settings": list(settings),
+        "measures": list(file.measures),
     }  # fmt: skip
-    curves = _curves(f.tables("curves"), queues)
-    experiments = _experiments(f, known, {name: [s.id for s in family] for name, family in families.items()}, curves)
-    published: Published = {}
+    names = _Names(kinds, {name: [s.id for s in family] for name, family in families.items()}, curves)
+    experiments = {name: _experiment(label, table, names) for name, table in file.experiments.items()}
+    published: PublishedValues = {}
     units: dict[tuple[str, str, str], str] = {}
-    for name in f.texts("published", []):
+    for name in file.published:
         values, their_units = read_published(root / name)
         published |= values
         units |= their_units
-    claims, tables = read_claims(_toml(root / "claims.toml"), published)
+    claims, tables = expand_claims(str(root / "claims.toml"), read_toml(root / "claims.toml", ClaimsFile), published)
+    ledger = root / "deviations.toml"
+    deviations = read_toml(ledger, DeviationsFile).deviations if ledger.exists() else []
     paper = Paper(
-        root, f.text("id"), f.texts("aliases", []), f.text("title"), f.texts("authors"), f.text("venue"),
-        f.integer("year"), f.text("summary", ""), f.integer("replications", 5), f.integer("quick", 2),
-        f.text("queue_at", "links.bottleneck.queue"), measures, scenarios, queues, settings, curves, experiments,
-        [dict(each) for each in f.raw_list("figures")], published, units, claims, tables,
-        _deviations(root / "deviations.toml"), read_designs(f.tables("designs")), read_fluids(f.tables("fluids")),
-    )  # fmt: skip
-    f.done()
+        root, file, scenarios, queues, settings, curves, experiments, published, units, claims, tables, deviations
+    )
+    _check_kinds(paper, label)
     return paper
+
+
+def _check_kinds(paper: Paper, label: str) -> None:
+    """Refuses what neither this package nor the paper's `extra.py` knows; loads `extra.py` only where it must."""
+    for figure in paper.figures:
+        if figure.kind not in KINDS and figure.kind not in paper.extra.figures:
+            raise _unknown(f"{label}: figures[{figure.id}].kind", figure.kind, [*KINDS, *paper.extra.figures])
+    own = [measure for each in paper.scenarios.values() for measure in each.measures.values()]
+    for measure in (*paper.measures.values(), *own):
+        if measure.series and measure.take not in TAKES and measure.take not in paper.extra.readings:
+            known = [*TAKES, *paper.extra.readings]
+            raise _unknown(f"{label}: measures.{measure.id}.take", measure.take, known)
 
 
 def folders() -> list[Path]:
@@ -411,7 +269,7 @@ def find_paper(name: str) -> Paper:
         return load_paper(Path(name))
     papers = find_papers()
     for paper in papers:
-        if name in (paper.id, *paper.aliases):
+        if name in (paper.id, *paper.file.aliases):
             return paper
-    there = ", ".join(paper.id for paper in papers) or "none here"
-    raise UserError(f'paper "{name}": taken are {there}, or a folder with a paper.toml')
+    known = ", ".join(paper.id for paper in papers)
+    raise UserError(f'paper: expected {f"{known} or " if known else ""}a folder with a paper.toml, got "{name}"')

@@ -10,10 +10,10 @@ import pandas as pd
 
 from sojourn.files import write_atomic
 from sojourn.papers.environment import environment
-from sojourn.papers.figures import Drawn, draw_figures
+from sojourn.papers.figures import DrawnFigure, draw_figures
 from sojourn.papers.markup import Html, image, page, safe, table, tag
 from sojourn.papers.model import Experiment
-from sojourn.papers.reproduce import ClaimResult, Outcome, PartResult
+from sojourn.papers.outcome import ClaimResult, Outcome, PartResult
 from sojourn.papers.verdict import Verdict
 from sojourn.plots.style import PAGE, render, save_figure
 from sojourn.record import frame_to_parquet
@@ -49,17 +49,18 @@ def write_report(outcome: Outcome, folder: Path) -> list[Path]:
     return written
 
 
-def build_page(outcome: Outcome, figures: list[Drawn]) -> str:
+def build_page(outcome: Outcome, figures: list[DrawnFigure]) -> str:
     """The whole page."""
     paper = outcome.paper
     parts: list[object] = [
-        tag("h1", paper.title),
+        tag("h1", paper.file.title),
         tag(
             "p",
-            f"{', '.join(paper.authors)}. {paper.venue}, {paper.year}. Rerun with {len(outcome.seeds)} seeds.",
+            f"{', '.join(paper.file.authors)}. {paper.file.venue}, {paper.file.year}. "
+            f"Rerun with {len(outcome.seeds)} seeds.",
             cls="soft",
         ),
-        tag("p", paper.summary),
+        tag("p", paper.file.summary),
         _summary(outcome),
         tag("h2", "Claims"),
         tag("p", RULE, cls="soft"),
@@ -140,10 +141,10 @@ def _part_row(part: PartResult) -> list[object]:
     if part.part.label:
         measure = Html(safe(part.part.label + " ") + tag("code", part.part.measure))
     verdict = Html(verdict_text(part.verdict) + tag("span", noise, cls="soft"))
-    return [measure, part.part.taken, published, str(part.measured), verdict]
+    return [measure, part.part.target_text, published, str(part.measured), verdict]
 
 
-def _experiment(outcome: Outcome, experiment: Experiment, figures: list[Drawn]) -> Iterator[object]:
+def _experiment(outcome: Outcome, experiment: Experiment, figures: list[DrawnFigure]) -> Iterator[object]:
     """An experiment's table and figures."""
     yield tag("h2", experiment.title)
     for each in outcome.paper.tables:
@@ -151,10 +152,9 @@ def _experiment(outcome: Outcome, experiment: Experiment, figures: list[Drawn]) 
             yield tag("p", each.note, cls="soft")
     if experiment.cases():
         yield _cells_table(outcome, experiment)
-    wanted = [str(f["id"]) for f in outcome.paper.figures if f.get("experiment") == experiment.id]
     for drawn in figures:
-        if drawn.id in wanted:
-            kind = "svg" if drawn.vector else "png"
+        if drawn.experiment == experiment.id:
+            kind = "png" if drawn.as_pixels else "svg"
             picture = image(render(drawn.figure, kind), kind, drawn.caption, drawn.figure.get_figwidth() / PAGE)
             yield tag("figure", picture, tag("figcaption", drawn.caption))
 
@@ -214,9 +214,7 @@ def _deviations(outcome: Outcome) -> Iterator[Html]:
     """The ledger: what the paper says, what is done here, why, and what else was tried."""
     for each in outcome.paper.deviations:
         rows = [["The paper", each.paper], ["Here", each.here], ["Why", each.why]]
-        tried = (
-            table(["tried", "what came of it"], [[t["reading"], t["effect"]] for t in each.tried]) if each.tried else ""
-        )
+        tried = table(["tried", "what came of it"], [[t.reading, t.effect] for t in each.tried]) if each.tried else ""
         yield tag("details", tag("summary", tag("b", each.id), f" {each.what}"), table([], rows), tried)
 
 

@@ -1,14 +1,14 @@
 """Verdicts, computed by one rule.
 
-A claim has parts; each part is a measure, evaluated seed by seed, and a target, a range of values that its
-mean must lie in: an inequality (`> 3`), or a published value with a tolerance.
+A claim has parts. A part is a measure, evaluated seed by seed, and a target: the range in which its mean must lie.
+The target is an inequality (`> 3`), or a published value with a tolerance.
 
 - A part is **reproduced** if the mean over the seeds lies in the target;
-- **partly** if the mean does not, but some value of its 95 % confidence interval does: the runs cannot tell;
-- **not reproduced** if the whole interval misses the target.
+- **partly** if the mean does not, but some value of its 95 % confidence interval does: the runs cannot decide;
+- **not reproduced** if no value of the interval lies in the target.
 
 A claim is **reproduced** if all its parts are, **not reproduced** if none is even partly, and **partly** otherwise.
-A part whose mean is in the target while its interval reaches outside is marked as *within the noise*.
+A part whose interval reaches over the edge of its target is marked as *within the noise*.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sojourn.stats import Estimate
 
 
 class Verdict(enum.Enum):
-    """What came of a claim."""
+    """The result for a claim or a part of one."""
 
     REPRODUCED = "reproduced"
     PARTLY = "partly"
@@ -88,12 +88,12 @@ def parse_target(text: str) -> Target:
         low, high = float(between.group(1)), float(between.group(2))
         if low <= high:
             return Target(low, high, False, False)
-    raise UserError(f'holds "{text}": taken is "> 3", ">= 3", "< 3", "<= 3" or "between -3 and 3"')
+    raise UserError(f'holds: expected "> 3", ">= 3", "< 3", "<= 3" or "between -3 and 3", got "{text}"')
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a measured value may lie from a published one: the larger of a share of it and a number."""
+    """How far a measured value may lie from a published one: a share of it or a number, whichever is larger."""
 
     relative: float = 0.0
     absolute: float = 0.0
@@ -127,7 +127,7 @@ def is_clear(measured: Estimate, target: Target) -> bool:
 
 
 def combine(parts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a claim from those on its parts."""
+    """The verdict on a claim from the verdicts on its parts."""
     seen = set(parts)
     if not seen:
         raise ValueError("a claim without parts has no verdict")

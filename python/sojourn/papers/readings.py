@@ -1,26 +1,28 @@
-"""Numbers read from a trace: when a window first falls, how fast it grows, how regular a cycle is."""
+"""Numbers from traces: when a window first falls, how fast it grows, how regular a cycle is."""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.analysis.transient import box, rebin
 from sojourn.record import Record
 
 Array = npt.NDArray[np.float64]
 
 
+Take = Callable[[Array, Array, "Reading"], float]
+"""Times in seconds, values, and the reading that asks; gives one number, NaN where there is none."""
+
+
 @dataclass(frozen=True)
 class Reading:
-    """How to make one number of traces: which, which column, which part of it, and what of that.
+    """How one number is computed from traces; the fields are those of a measure in `paper.toml`.
 
-    All series that fit the pattern are pooled, in longer bins of `bin` seconds where asked for; without `between`, what
-    comes after the warm-up counts.
+    The values of all traces that fit the pattern are pooled. Without `between`, the time after the warm-up counts.
     """
 
     series: str
@@ -31,14 +33,20 @@ class Reading:
     nth: int = 1
     span: float = 1.0
     bin: float = 0.0
+    share: float = 0.0
+    last: int = 1
 
-    def of(self, record: Record, scale: float = 1.0) -> float:
-        """The number, of values times `scale`; NaN where the record has no such trace."""
+    def of(self, record: Record, scale: float = 1.0, takes: Mapping[str, Take] | None = None) -> float:
+        """The number, from values times `scale`; NaN where the record has no such trace.
+
+        `takes` holds what a paper's `extra.py` adds to `TAKES`.
+        """
         pooled = self.pooled(record)
-        return TAKES[self.take](pooled[0], pooled[1] * scale, self) if pooled else float("nan")
+        take = {**TAKES, **(takes or {})}[self.take]
+        return take(pooled[0], pooled[1] * scale, self) if pooled else float("nan")
 
     def pooled(self, record: Record) -> tuple[Array, Array] | None:
-        """Times and values of all series that fit, within the span; `None` if there is none."""
+        """Times and values of all traces that fit, within `between`; `None` if there is none."""
         begin, end = self.between or (float(record.get("warmup_s", 0.0)), float("inf"))
         times, values = [], []
         for name, table in record.series.items():
@@ -47,7 +55,9 @@ class Reading:
             t, column = np.asarray(table["t"], dtype=np.float64), np.asarray(table[self.column], dtype=np.float64)
             inside = (t >= begin - 1e-9) & (t <= end)
             if self.bin:
-                # Samples lie on a grid whose times may fall a rounding short of it; the end belongs to the next bin.
+                from sojourn.analysis.transient import rebin  # here: `sojourn.analysis` takes a second to load
+
+                # Times of samples are rounded: one just below the end of the span belongs to the next bin.
                 inside &= t < end - 1e-9
                 column = rebin(t[inside], column[inside], self.bin, begin)
                 t = np.asarray(begin + self.bin * np.arange(len(column)), dtype=np.float64)
@@ -58,17 +68,17 @@ class Reading:
 
 
 def settling_time(_: Array, values: Array, reading: Reading) -> float:
-    """After how many seconds the values stay near where they end.
+    """Seconds until the values stay near their end.
 
-    Near: no further from the mean of the last ten than `than` or 35 % of it, whichever is more.
+    The end is the mean of the `last` values. Near is within `than`, or within `share` of the end if that is more.
     """
-    end = float(np.mean(values[-10:]))
-    far = np.flatnonzero(np.abs(values - end) > max(reading.than, 0.35 * abs(end)))
+    end = float(np.mean(values[-reading.last :]))
+    far = np.flatnonzero(np.abs(values - end) > max(reading.than, reading.share * abs(end)))
     return float(far[-1] + 1) * (reading.bin or 1.0) if len(far) else 0.0
 
 
 def falls(times: Array, values: Array, share: float) -> Array:
-    """When the value fell below a share of what it had been at most since the last fall."""
+    """Times at which the value falls below a share of its maximum since the last fall."""
     found, highest = [], -np.inf
     for at, value in zip(times, values, strict=True):
         if value < share * highest:
@@ -104,22 +114,28 @@ def _slope_after(times: Array, values: Array, reading: Reading) -> float:
     return _slope(times[inside], values[inside], reading)
 
 
-def _some(pick: Callable[[Array], float]) -> Callable[[Array, Array, Reading], float]:
+def _some(pick: Callable[[Array], float]) -> Take:
     return lambda _t, values, _r: float(pick(values)) if len(values) else float("nan")
 
 
-TAKES: dict[str, Callable[[Array, Array, Reading], float]] = {
+def _box_width(values: Array) -> float:
+    """The distance of the quartiles."""
+    first, third = np.quantile(values[np.isfinite(values)], [0.25, 0.75])
+    return float(third - first)
+
+
+TAKES: dict[str, Take] = {
     "mean": _some(lambda v: float(np.mean(v))),
     "min": _some(lambda v: float(np.min(v))),
     "max": _some(lambda v: float(np.max(v))),
     "settle": settling_time,
     "sd": _some(lambda v: float(np.std(v))),
     "median": _some(lambda v: float(np.median(v))),
-    "box-width": _some(lambda v: box(v).width),
+    "box-width": _some(_box_width),
     "slope": _slope,
     "slope-after": _slope_after,
     "first-below": lambda t, v, r: _first(t, v < r.than),
     "nth-fall": _nth_fall,
     "fall-variation": _fall_variation,
 }
-"""What may be taken of a trace."""
+"""What `take` in a measure can be."""

@@ -1,0 +1,89 @@
+"""What only this paper needs: poles, gains and delay margins of its loops, and the load of its on-off sources.
+
+Symbols: `flows` sources, `capacity` in packets/s, `rtt` in seconds.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn.analysis import hurst
+from sojourn.analysis.laws import lag_margin
+
+Array = npt.NDArray[np.float64]
+SOURCES = 50
+SECONDS = 1000.0
+SEEDS = 5
+BIN = 0.01
+
+
+def led_pole(weight: float, interval: float) -> float:
+    """The pole of LED's average, in rad/s (led-2006#A.9)."""
+    return -math.log1p(-weight) / interval
+
+
+def red_pole(capacity: float, weight: float) -> float:
+    """The pole of RED's average with one sample for each packet, in rad/s (led-2006#eq17)."""
+    return -capacity * math.log1p(-weight)
+
+
+def led_gain(flows: float, capacity: float, rtt: float, span: float) -> float:
+    """Low-frequency gain of the loop of LED, without the queue (led-2006#A.18). `span` is that of the thresholds."""
+    return (rtt * capacity) ** 2 / (4 * flows**2 * span)
+
+
+def red_gain(flows: float, capacity: float, rtt: float, slope: float) -> float:
+    """Low-frequency gain of the loop of RED, with the factor C that led-2006#eq15 lacks. `slope` is per packet."""
+    return (rtt * capacity) ** 3 / (4 * flows**2) * slope
+
+
+def led_delay_margin(flows: float, capacity: float, rtt: float, weight: float, span: float, interval: float) -> float:
+    """Delay margin of LED without the queue, in seconds: what Figs. 2 to 4 show. Infinite without a crossover."""
+    return lag_margin(led_gain(flows, capacity, rtt, span), led_pole(weight, interval), rtt)
+
+
+def red_delay_margin(flows: float, capacity: float, rtt: float, slope: float, weight: float) -> float:
+    """Delay margin of RED where its average is the slowest part of the loop, in seconds."""
+    return lag_margin(red_gain(flows, capacity, rtt, slope), red_pole(capacity, weight), rtt)
+
+
+def lag_delay_margin(crossover: float, pole: float, rtt: float) -> float:
+    """The delay margin as a function of crossover and pole (led-2006#eq18, with its parenthesis closed)."""
+    return (math.pi - math.atan(crossover / pole)) / crossover - rtt
+
+
+def onoff_load(sources: int, mean: float, shape: float, seconds: float, rng: np.random.Generator) -> Array:
+    """The time that all sources together are on, in every bin of 10 ms.
+
+    Times on and off have the same mean, in seconds. They are Pareto with this shape if it is above 1, else exponential.
+    """
+    edges = np.arange(round(seconds / BIN) + 1) * BIN
+    spent = np.zeros_like(edges)
+    for _ in range(sources):
+        need = int(seconds / mean * 1.5) + 200
+        spans = mean * (shape - 1) / shape * (1 + rng.pareto(shape, need)) if shape > 1 else rng.exponential(mean, need)
+        ends = np.concatenate([[0.0], np.cumsum(spans)]) - rng.uniform(0, 2 * mean)
+        on = np.concatenate([[0.0], np.cumsum(np.where(np.arange(need) % 2 == 0, spans, 0.0))])
+        spent += np.interp(edges, ends, on)
+    return np.diff(spent)
+
+
+def onoff_hurst(mean: float, shape: float, shortest: float, longest: float) -> Array:
+    """Hurst exponents of 50 on-off sources over 1000 s, fitted from `shortest` to `longest` seconds, for 5 seeds."""
+    loads = (onoff_load(SOURCES, mean, shape, SECONDS, np.random.default_rng(seed)) for seed in range(SEEDS))
+    return np.array([hurst(load, BIN, (shortest, longest)).exponent for load in loads])
+
+
+FUNCTIONS = {
+    "led_pole": led_pole,
+    "red_pole": red_pole,
+    "led_gain": led_gain,
+    "red_gain": red_gain,
+    "led_delay_margin": led_delay_margin,
+    "red_delay_margin": red_delay_margin,
+    "lag_delay_margin": lag_delay_margin,
+    "onoff_hurst": onoff_hurst,
+}

@@ -1,0 +1,65 @@
+"""Draws a paper's figures.
+
+A kind of figure is a class in `schema/figures.py`, a function in this package, and a line in `DRAW`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from sojourn.papers.figures import comparison, over_scenarios, over_time, theory
+from sojourn.papers.outcome import Outcome
+
+DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
+    "surface": theory.surface,
+    "expressions": theory.expressions,
+    "step": theory.step,
+    "bode": theory.bode,
+    "fluid": theory.fluid_over_packets,
+    "by-scenario": over_scenarios.by_scenario,
+    "parity": over_scenarios.parity,
+    "lines": over_scenarios.lines,
+    "averages": over_scenarios.averages,
+    "timeline": over_time.timeline,
+    "series": over_time.series,
+    "traces": over_time.traces,
+    "rates": over_time.rates,
+    "windows": over_time.windows,
+    "trade-off": comparison.trade_off,
+    "shares": comparison.shares,
+    "parallel": comparison.parallel,
+    "boxes": comparison.boxes,
+    "map": comparison.grid_map,
+}
+"""The function that draws each kind of `sojourn.papers.schema.figures.KINDS`."""
+
+
+@dataclass(frozen=True)
+class DrawnFigure:
+    """A finished figure with its caption."""
+
+    id: str
+    experiment: str
+    caption: str
+    figure: Figure
+    as_pixels: bool
+    """Whether it is better kept as pixels than as lines."""
+
+
+def draw_figures(outcome: Outcome) -> list[DrawnFigure]:
+    """The figures of the experiments that were run."""
+    ran = {experiment.id for experiment in outcome.experiments}
+    drawn = []
+    for spec in outcome.paper.figures:
+        if spec.experiment in ran:
+            draw = DRAW.get(spec.kind) or outcome.paper.extra.figures[spec.kind]
+            figure = draw(outcome, spec)
+            drawn.append(DrawnFigure(spec.id, spec.experiment, spec.caption, figure, spec.as_pixels))
+    return drawn
+
+
+__all__ = ["DRAW", "DrawnFigure", "draw_figures"]

@@ -1,0 +1,159 @@
+"""The functions that the expressions of claims and figures can call, besides those of `expression.py`.
+
+| function | value |
+|---|---|
+| `surface(queue, backlog, change)` | probability of a queue's law, in percent |
+| `slope_backlog(queue, backlog, change, steps)` | its slope over the backlog, in percent per packet |
+| `slope_change(queue, backlog, change, steps)` | its slope over the change |
+| `mean`, `least`, `greatest` of `(pattern, queue, measure, setting)` | over all scenarios that fit the pattern |
+| `advantage(scenario, ours, theirs)` | the most, in percent, by which a curve lies above another at equal x |
+| `reach(scenario, curve, x)` | the y of a curve at an x |
+| `design(name, quantity, "delay")` | a number of a design, with the dead time or (without the text) without it |
+| `fluid(name, quantity)` | a number of a fluid run at its end |
+
+A slope is the mean of the central differences over 1 to `steps` packets (default 1). The paper's own functions
+are in its `extra.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn import _sojourn
+from sojourn.errors import UserError
+from sojourn.papers.expression import Functions, Value
+from sojourn.papers.fluid_runs import at_end
+from sojourn.papers.model import Case, Paper
+from sojourn.papers.outcome import Outcome
+
+Array = npt.NDArray[np.float64]
+
+
+def all_functions(outcome: Outcome) -> Functions:
+    """Every function that an expression of this paper can call."""
+    paper = outcome.paper
+    return {
+        **law_functions(paper), **theory_functions(paper), **family_functions(outcome), **curve_functions(outcome),
+        **paper.extra.functions,
+    }  # fmt: skip
+
+
+def law_surface(paper: Paper, queue: str, backlog: Array, change: Array) -> Array:
+    """Probability of a queue's law over a grid of packets, computed by the code that manages the queue."""
+    if queue not in paper.queues:
+        raise UserError(f'{paper.id}: queue: expected one of {", ".join(paper.queues)}, got "{queue}"')
+    table = json.dumps(paper.queue_table(queue))
+    grid = _sojourn.surface(table, np.asarray(backlog, float), np.asarray(change, float))
+    return np.asarray(grid, dtype=np.float64)
+
+
+def law_functions(paper: Paper) -> Functions:
+    """Probabilities and slopes of the laws of queues."""
+
+    def surface(queue: str, backlog: Value, change: Value) -> Value:
+        return 100 * float(law_surface(paper, queue, np.atleast_1d(backlog), np.atleast_1d(change))[0, 0])
+
+    def mean_slope(rise: Callable[[int], Value], steps: Value) -> Value:
+        distances = np.arange(1, int(np.ravel(steps)[0]) + 1)
+        return float(np.mean(np.array([rise(int(h)) for h in distances]) / (2 * distances)))
+
+    def slope_backlog(queue: str, backlog: Value, change: Value, steps: Value = 1.0) -> Value:
+        return mean_slope(lambda h: surface(queue, backlog + h, change) - surface(queue, backlog - h, change), steps)
+
+    def slope_change(queue: str, backlog: Value, change: Value, steps: Value = 1.0) -> Value:
+        return mean_slope(lambda h: surface(queue, backlog, change + h) - surface(queue, backlog, change - h), steps)
+
+    return {"surface": surface, "slope_backlog": slope_backlog, "slope_change": slope_change}
+
+
+def theory_functions(paper: Paper) -> Functions:
+    """Numbers of designs and fluid runs."""
+
+    def design(name: str, what: str, delay: str = "") -> Value:
+        return paper.control_designs.quantity(name, what, delay == "delay")
+
+    def fluid(name: str, what: str) -> Value:
+        if name not in paper.fluids:
+            raise UserError(f'fluid: expected one of {", ".join(paper.fluids) or "none"}, got "{name}"')
+        numbers = at_end(paper.fluids[name])
+        if what not in numbers:
+            raise UserError(f'fluid("{name}", ...): expected one of {", ".join(numbers)}, got "{what}"')
+        return numbers[what]
+
+    return {"design": design, "fluid": fluid}
+
+
+def family_functions(outcome: Outcome) -> Functions:
+    """Numbers over all scenarios that fit a pattern such as "y1_light_*", seed by seed."""
+
+    def over(reduce: Callable[..., Any]) -> Callable[..., Value]:
+        def function(pattern: str, queue: str, measure: str, setting: str = "") -> Value:
+            names = [name for name in outcome.paper.scenarios if fnmatchcase(name, pattern)]
+            cases = [Case(name, queue, setting) for name in names]
+            if not cases or queue not in outcome.paper.queues:
+                got = f'"{pattern}" and "{queue}"'
+                raise UserError(f"{outcome.paper.id}: claims: expected scenarios and a queue of the paper, got {got}")
+            return np.asarray(reduce([outcome.values(case, measure) for case in cases], axis=0), dtype=np.float64)
+
+        return function
+
+    return {"mean": over(np.mean), "least": over(np.min), "greatest": over(np.max)}
+
+
+@dataclass(frozen=True)
+class CurvePoints:
+    """A curve of one seed: the two measures of the paper's `trade_off`, in any order."""
+
+    x: Array
+    y: Array
+
+    def at(self, x: float) -> float:
+        """The y at an x by straight lines between points; outside the curve that of its nearest end."""
+        order = np.argsort(self.x)
+        return float(np.interp(x, self.x[order], self.y[order]))
+
+    def most_above(self, other: CurvePoints) -> float:
+        """The most, in percent, by which points lie above another curve.
+
+        Points beyond the other curve's largest x do not count. Those before its smallest x are compared with its y
+        there.
+        """
+        inside = self.x <= other.x.max()
+        if not inside.any():
+            return float("nan")
+        theirs = np.array([other.at(float(x)) for x in self.x[inside]])
+        return float(100 * np.max(self.y[inside] / theirs - 1))
+
+
+def curve_functions(outcome: Outcome) -> Functions:
+    """Comparisons of the curves of a scenario, seed by seed."""
+    paper = outcome.paper
+
+    def points(scenario: str, curve: str) -> list[CurvePoints]:
+        if curve not in paper.curves or scenario not in paper.scenarios:
+            known = ", ".join(paper.curves) or "none"
+            raise UserError(
+                f'{paper.id}: claims: expected a curve ({known}) of a scenario, got "{curve}", "{scenario}"'
+            )
+        cases = [Case(scenario, queue) for queue in paper.curves[curve].queues]
+        x, y = (
+            np.array([outcome.values(case, measure) for case in cases])
+            for measure in (paper.file.trade_off.x, paper.file.trade_off.y)
+        )
+        return [CurvePoints(*seed) for seed in zip(x.T, y.T, strict=True)]
+
+    def advantage(scenario: str, ours: str, theirs: str) -> Value:
+        pairs = zip(points(scenario, ours), points(scenario, theirs), strict=True)
+        return np.array([own.most_above(other) for own, other in pairs])
+
+    def reach(scenario: str, curve: str, x: Value) -> Value:
+        return np.array([seed.at(float(np.ravel(x)[0])) for seed in points(scenario, curve)])
+
+    return {"advantage": advantage, "reach": reach}

@@ -1,0 +1,144 @@
+"""What a rerun of a paper gives: records, measures seed by seed, verdicts, and tables of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn.papers.claims import Claim, Part
+from sojourn.papers.expression import UnknownNameError
+from sojourn.papers.model import Case, Experiment, Paper
+from sojourn.papers.verdict import Verdict
+from sojourn.record import Record
+from sojourn.stats import Estimate, estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """One part of a claim as measured."""
+
+    part: Part
+    measured: Estimate
+    published: float | None
+    verdict: Verdict
+    clear: bool
+    """Whether the whole confidence interval lies on one side of the target's edge."""
+
+    @property
+    def published_holds(self) -> bool | None:
+        """Whether the published values meet the target; `None` where there are none."""
+        return None if self.published is None else self.published in self.part.target
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim with its computed verdict."""
+
+    claim: Claim
+    parts: list[PartResult]
+    verdict: Verdict
+
+
+@dataclass
+class Outcome:
+    """The records of the experiments that were run, and the verdicts."""
+
+    paper: Paper
+    experiments: list[Experiment]
+    seeds: list[int]
+    records: dict[Case, list[Record]]
+    results: list[ClaimResult] = field(default_factory=list)
+    skipped: list[Claim] = field(default_factory=list)
+    """Claims whose cases were not run."""
+
+    def values(self, case: Case, measure: str) -> Array:
+        """A measure of one case, one value for each seed."""
+        if case not in self.records:
+            raise UnknownNameError(str(case))
+        return np.array([self.paper.value(case.scenario, measure, record) for record in self.records[case]])
+
+    def mean(self, case: Case, measure: str) -> float:
+        """The mean of a measure over the seeds."""
+        return float(np.mean(self.values(case, measure)))
+
+    def experiment(self, name: str) -> Experiment:
+        """An experiment that was run."""
+        return next(each for each in self.experiments if each.id == name)
+
+    def counts(self) -> dict[Verdict, int]:
+        """The number of claims with each verdict."""
+        return {verdict: sum(result.verdict is verdict for result in self.results) for verdict in Verdict}
+
+    def fingerprint(self) -> str:
+        """One digest over the fingerprints of all runs, sorted by case and seed."""
+        prints = [
+            (str(case), [r.get("fingerprint") for r in records]) for case, records in sorted(self.records.items())
+        ]
+        return hashlib.sha256(json.dumps(prints).encode()).hexdigest()[:16]
+
+    def runs(self) -> pd.DataFrame:
+        """One row for each run, with every measure that the experiments ask of it."""
+        import pandas as pd  # here: pandas takes half a second to load
+
+        rows = []
+        for case, records in self.records.items():
+            columns = {name: self.values(case, name) for name in self.measures_of(case)}
+            for i, (seed, record) in enumerate(zip(self.seeds, records, strict=True)):
+                row: dict[str, Any] = {"scenario": case.scenario, "queue": case.queue, "setting": case.setting}
+                row |= {"seed": seed, "fingerprint": str(record.get("fingerprint"))}
+                rows.append(row | {name: float(column[i]) for name, column in columns.items()})
+        return pd.DataFrame(rows)
+
+    def measures_of(self, case: Case) -> list[str]:
+        """The measures that the experiments ask of a case."""
+        asking = [each for each in self.experiments if case in each.cases()]
+        names = [name for each in asking for name in each.measures or list(self.paper.measures)]
+        return list(dict.fromkeys(names))
+
+    def cells(self, experiment: Experiment) -> pd.DataFrame:
+        """One row for each case and measure: published and measured, and the verdict where the cell is a claim's."""
+        import pandas as pd
+
+        judged = {part.part.measure: part for result in self.results if result.claim.table for part in result.parts}
+        rows = []
+        for case in experiment.cases():
+            for name in experiment.measures or list(self.paper.measures):
+                chosen, found = self.paper.measure(case.scenario, name), estimate(self.values(case, name))
+                cell = judged.get(f"{case}.{name}")
+                rows.append({
+                    "scenario": case.scenario, "queue": case.queue, "setting": case.setting, "measure": name,
+                    "unit": chosen.unit, "decimals": chosen.decimals,
+                    "published": self.paper.published.get((case.scenario, case.queue, name), np.nan),
+                    "tolerance": str(cell.part.tolerance) if cell else "",
+                    "mean": found.mean, "sd": found.sd, "low": found.low, "high": found.high, "n": found.n,
+                    "verdict": str(cell.verdict) if cell else "",
+                })  # fmt: skip
+        return pd.DataFrame(rows)
+
+    def claims_table(self) -> pd.DataFrame:
+        """One row for each part of a claim."""
+        import pandas as pd
+
+        rows = []
+        for result in self.results:
+            for part in result.parts:
+                found = part.measured
+                rows.append({
+                    "claim": result.claim.id, "where": result.claim.where, "text": result.claim.text,
+                    "verdict": str(result.verdict), "measure": part.part.measure, "label": part.part.label,
+                    "target": part.part.target_text,
+                    "published": np.nan if part.published is None else part.published,
+                    "mean": found.mean, "low": found.low, "high": found.high, "n": found.n,
+                    "part_verdict": str(part.verdict), "clear": part.clear,
+                })  # fmt: skip
+        return pd.DataFrame(rows)

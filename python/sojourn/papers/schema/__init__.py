@@ -1,0 +1,28 @@
+"""The files of a paper's folder as written: which fields they have, with type, default and one sentence each.
+
+`sojourn schema paper`, `sojourn schema claims` and `sojourn schema deviations` print these as JSON Schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sojourn.errors import UserError
+from sojourn.papers.schema.claims import ClaimsFile
+from sojourn.papers.schema.deviations import DeviationsFile
+from sojourn.papers.schema.paper import PaperFile
+from sojourn.papers.schema.toml import FileModel
+
+FILES: dict[str, type[FileModel]] = {"paper": PaperFile, "claims": ClaimsFile, "deviations": DeviationsFile}
+"""The files by the name of their schema; each is `<name>.toml` in the folder."""
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON Schema of a file, by its name in `FILES`."""
+    if name not in FILES:
+        raise UserError(f'schema: expected one of scenario, {", ".join(FILES)}, got "{name}"')
+    found = FILES[name].model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+__all__ = ["FILES", "ClaimsFile", "DeviationsFile", "FileModel", "PaperFile", "schema_of"]

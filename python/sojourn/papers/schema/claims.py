@@ -1,0 +1,98 @@
+"""`claims.toml`: what the paper says, as measures with targets."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from sojourn.papers.schema.toml import FileModel, expected
+
+
+class ToleranceFields(FileModel):
+    """How far a measured value may lie from a published one; the larger of the two counts."""
+
+    relative: float = Field(default=0.0, ge=0.0)
+    """As a share of the published value, 0 or more."""
+    absolute: float = Field(default=0.0, ge=0.0)
+    """In the unit of the measure, 0 or more."""
+    reason: str = ""
+    """Why this much."""
+
+
+class PartTable(ToleranceFields):
+    """One thing that a claim says: a measure, and the values that it may take."""
+
+    measure: str
+    """An expression over the runs, such as `s3.red.drops / s3.pd.drops`; `{x}` stands for each value of `for.x`."""
+    label: str = ""
+    """What the measure is, in words."""
+    for_: dict[str, list[str]] = Field(default={}, alias="for")
+    """Lists of values; one part is made for every combination of them."""
+    holds: str | None = None
+    """An inequality: `> 3`, `>= 3`, `< 3`, `<= 3` or `between -3 and 3`."""
+    published: float | None = None
+    """The value that the paper prints; it takes a tolerance, `relative` or `absolute`."""
+    share: float = Field(default=0.0, ge=0.0, le=1.0)
+    """Above 0: the combinations are one part, and the target must hold in at least this share of them."""
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Self:
+        if (self.holds is None) == (self.published is None):
+            got = "neither" if self.holds is None else "both"
+            raise expected("holds, or published with relative or absolute", got)
+        return self
+
+
+class ClaimTable(FileModel):
+    """A claim of the paper."""
+
+    id: str
+    """Its name in the report; each only once."""
+    where: str
+    """Its place in the paper, such as `Fig. 2` or `section 4`."""
+    text: str
+    """What the paper says, in one sentence."""
+    reason: str
+    """Why it is measured so, and why the tolerance is what it is."""
+    parts: list[PartTable] = Field(min_length=1)
+    """What the claim consists of: one part or more."""
+
+
+class ToleranceTable(ToleranceFields):
+    """The tolerance of a column of a published table."""
+
+    measure: str
+    """The column."""
+    scenarios: list[str] = []
+    """The scenarios that it is for (default: all). Of several that fit, the last counts."""
+
+
+class PublishedTable(FileModel):
+    """A table of the paper: every row is a claim, with a part for each column."""
+
+    id: str
+    """Begins the names of its claims."""
+    title: str
+    """What the table shows."""
+    where: str
+    """Its place in the paper."""
+    experiment: str
+    """The experiment that reruns it."""
+    measures: list[str]
+    """Its columns."""
+    scenarios: list[str] = []
+    """Its rows (default: every scenario that has published values)."""
+    note: str = ""
+    """A remark above the table in the report."""
+    tolerances: list[ToleranceTable]
+    """The tolerance of each column."""
+
+
+class ClaimsFile(FileModel):
+    """`claims.toml`."""
+
+    tables: list[PublishedTable] = []
+    """Published tables."""
+    claims: list[ClaimTable] = []
+    """All other claims."""

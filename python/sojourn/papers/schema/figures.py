@@ -1,0 +1,340 @@
+"""The figures of a report, one class for each kind. `sojourn.papers.figures` draws them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+
+from pydantic import ConfigDict, Discriminator, Field, Tag
+
+from sojourn.papers.schema.toml import FileModel, Span, TwoTexts
+
+Points = Annotated[int, Field(ge=2)]
+
+
+class Figure(FileModel):
+    """What every figure has."""
+
+    id: str
+    """Name of its files."""
+    kind: str
+    """How it is drawn."""
+    experiment: str
+    """The experiment that it belongs to: it is drawn when that is run."""
+    caption: str = ""
+    """The text below it."""
+    as_pixels: ClassVar[bool] = False
+    """Whether it is better kept as pixels than as lines."""
+
+
+class Surface(Figure):
+    """The probability of a queue's law over backlog and change, computed by its code."""
+
+    kind: Literal["surface"]
+    queue: str
+    """The queue."""
+    title: str = ""
+    """Title (default: the queue's label)."""
+    backlog: Span
+    """Range of the backlog, in packets."""
+    change: Span
+    """Range of the change from one update to the next, in packets."""
+    as_pixels: ClassVar[bool] = True
+
+
+class ByScenario(Figure):
+    """A panel for each measure: every scenario and queue as measured, with the published value as an open mark."""
+
+    kind: Literal["by-scenario"]
+    measures: list[str]
+    """The panels."""
+    divide: dict[str, float] = {}
+    """Scenarios whose values are divided by a number, so that a panel has one unit."""
+
+
+class Parity(Figure):
+    """Measured over published, a panel for each measure."""
+
+    kind: Literal["parity"]
+    measures: list[str] = []
+    """The panels (default: the experiment's measures)."""
+
+
+class Lines(Figure):
+    """A measure over a value of a family of scenarios: a panel for each group of them, a line for each queue."""
+
+    kind: Literal["lines"]
+    measure: str
+    """The measure."""
+    x: str
+    """The value of the family on the x axis."""
+    xlabel: str = ""
+    """Label of the x axis."""
+    panels: list[str]
+    """Beginnings of the scenarios' names: the scenarios `<panel>_...` are one panel."""
+    published: dict[str, dict[str, float]] = {}
+    """Published means, by panel and queue: a dashed line."""
+
+
+class Averages(Figure):
+    """Averages over many scenarios: a panel for each measure, a mark for each queue."""
+
+    kind: Literal["averages"]
+    scenarios: str
+    """A pattern of scenario names, such as `y2_*`."""
+    measures: list[str]
+    """The panels."""
+    published: dict[str, dict[str, float]] = {}
+    """Published averages, by measure and queue: an open mark."""
+
+
+class Timeline(Figure):
+    """A series in bins of one second, the mean over the seeds: a line for each queue."""
+
+    kind: Literal["timeline"]
+    scenario: str
+    """The scenario."""
+    series: TwoTexts
+    """Trace and column."""
+    scale: float = 1.0
+    """Factor on the values."""
+    ylabel: str = ""
+    """Label of the y axis."""
+
+
+class Series(Figure):
+    """A series of several cases against time, from the first seed: a panel for each case."""
+
+    kind: Literal["series"]
+    cases: list[str]
+    """The cases, `scenario.queue` or `scenario.queue.setting`."""
+    series: str
+    """The trace."""
+    column: str
+    """Its column."""
+    scale: float = 1.0
+    """Factor on the values."""
+    offset: float = 0.0
+    """Added after the factor."""
+    ylabel: str = ""
+    """Label of the y axes (default: the column)."""
+
+
+class Traces(Figure):
+    """Queue and RTT against time, from the first seed: a line for each queue."""
+
+    kind: Literal["traces"]
+    scenario: str
+    """The scenario."""
+    queues: list[str]
+    """The queues."""
+    setting: str = ""
+    """The setting."""
+    as_pixels: ClassVar[bool] = True
+
+
+class Rates(Figure):
+    """Rates of flows or groups against time, from the first seed of a case."""
+
+    kind: Literal["rates"]
+    case: str
+    """`scenario.queue` or `scenario.queue.setting`."""
+    groups: list[TwoTexts]
+    """Flow or group, and its label."""
+
+
+class Windows(Figure):
+    """Windows of flows, and below them the queue of a link, from the first seed of a case."""
+
+    kind: Literal["windows"]
+    case: str
+    """`scenario.queue` or `scenario.queue.setting`."""
+    flows: list[TwoTexts]
+    """Flow, and its label."""
+    link: str
+    """The link whose queue is drawn."""
+    line: float
+    """A dashed line in the panel of the queue, in packets."""
+    line_label: str
+    """Label of the line."""
+
+
+class Shares(Figure):
+    """Stacked bars of a share: settings next to each other, scenarios grouped by the first part of their labels."""
+
+    kind: Literal["shares"]
+    measure: str
+    """The measure: a share from 0 to 1."""
+    queue: str
+    """The queue."""
+    settings: list[str]
+    """The settings."""
+    line: float
+    """A horizontal line."""
+    xlabel: str
+    """Label of the x axis."""
+    ylabel: str
+    """Label of the y axis."""
+
+
+class Axis(FileModel):
+    """An axis of parallel coordinates."""
+
+    label: str
+    """Label."""
+    measure: str
+    """The measure."""
+    divide: float = 1.0
+    """The value is divided by this, so that it lies between 0 and 1."""
+    ideal: Span
+    """The range that is shaded as ideal."""
+
+
+class Parallel(Figure):
+    """Parallel coordinates: a line for each queue and setting of the experiment."""
+
+    kind: Literal["parallel"]
+    scenario: str
+    """The scenario."""
+    axes: list[Axis]
+    """The axes, from left to right."""
+
+
+class TradeOffPlot(Figure):
+    """The two measures of the paper's `trade_off`: a panel for each scenario, a line for each curve."""
+
+    kind: Literal["trade-off"]
+    scenarios: list[str]
+    """The panels."""
+    curves: list[str]
+    """The lines."""
+
+
+class Boxes(Figure):
+    """Boxes of a measure's values over all seeds, in groups of queues."""
+
+    kind: Literal["boxes"]
+    scenario: str
+    """The scenario."""
+    measure: str
+    """A measure of a series."""
+    groups: dict[str, list[str]]
+    """Queues by the label of their group."""
+    labels: list[str]
+    """Labels of the boxes in a group."""
+    xlabel: str
+    """Label of the x axis."""
+    ylabel: str
+    """Label of the y axis."""
+
+
+class Map(Figure):
+    """Measures over a grid of queues, in the order of the experiment: row by row."""
+
+    kind: Literal["map"]
+    scenario: str
+    """The scenario."""
+    measures: list[str]
+    """The panels."""
+    rows: list[str]
+    """Labels of the rows."""
+    columns: list[str]
+    """Labels of the columns."""
+    xlabel: str
+    """What the columns vary."""
+    ylabel: str
+    """What the rows vary."""
+    fluid: str = ""
+    """A second row of panels: where this fluid ends under each queue's law, and its delay margin."""
+
+
+class Panel(FileModel):
+    """A panel of expressions."""
+
+    y: str
+    """An expression, as in claims; `{x}` stands for the number on the x axis."""
+    x: Span
+    """The range of the x axis."""
+    points: Points = 100
+    """How many points are computed."""
+    log: bool = False
+    """Whether both axes are logarithmic."""
+    marks: bool = False
+    """Marks instead of a line."""
+    xlabel: str
+    """Label of the x axis."""
+    ylabel: str = ""
+    """Label of the y axis."""
+
+
+class Expressions(Figure):
+    """Expressions over a range of numbers, a panel for each: theory, without any run."""
+
+    kind: Literal["expressions"]
+    panels: list[Panel]
+    """The panels."""
+
+
+class Step(Figure):
+    """Responses of designs to a step of the set point, without and with the dead time."""
+
+    kind: Literal["step"]
+    designs: list[str]
+    """The designs."""
+    until: float
+    """The end of the time axis, in seconds."""
+
+
+class Bode(Figure):
+    """Gain and phase of the open loops of designs; poles and zeros of the closed loops."""
+
+    kind: Literal["bode"]
+    designs: list[str]
+    """The designs."""
+    frequencies: Span
+    """Range of the frequency, in rad/s."""
+    gain: Span
+    """Range of the gain, in dB."""
+    phase: Span
+    """Range of the phase, in degrees."""
+
+
+class FluidOverPackets(Figure):
+    """Queue and probability of a fluid run over those of a case (first seed)."""
+
+    kind: Literal["fluid"]
+    fluid: str
+    """The fluid run."""
+    scenario: str
+    """The scenario."""
+    queue: str
+    """The queue."""
+    setting: str = ""
+    """The setting."""
+
+
+class ExtraFigure(Figure):
+    """A kind that the paper's `extra.py` draws. All other fields are its own."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+KINDS: dict[str, type[Figure]] = {
+    "surface": Surface, "by-scenario": ByScenario, "parity": Parity, "lines": Lines, "averages": Averages,
+    "timeline": Timeline, "series": Series, "traces": Traces, "rates": Rates, "windows": Windows, "shares": Shares,
+    "parallel": Parallel, "trade-off": TradeOffPlot, "boxes": Boxes, "map": Map, "expressions": Expressions,
+    "step": Step, "bode": Bode, "fluid": FluidOverPackets,
+}  # fmt: skip
+"""The kinds that any paper can use."""
+
+
+def _tag(figure: Any) -> str:
+    """Which class a figure has."""
+    kind = figure.get("kind") if isinstance(figure, dict) else getattr(figure, "kind", None)
+    return str(kind) if kind in KINDS else "extra"
+
+
+if TYPE_CHECKING:
+    FigureSpec = Figure
+else:
+    _MODELS = [Annotated[model, Tag(kind)] for kind, model in KINDS.items()]
+    FigureSpec = Annotated[Union[(*_MODELS, Annotated[ExtraFigure, Tag("extra")])], Discriminator(_tag)]

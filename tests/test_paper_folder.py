@@ -1,0 +1,194 @@
+"""A paper is a folder and nothing else: its `extra.py`, its schemas, and no paper's name in general code."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sojourn.cli import main
+from sojourn.errors import UserError
+from sojourn.papers import load_paper, reproduce
+from sojourn.papers.figures import DRAW, draw_figures
+from sojourn.papers.schema import FILES
+from sojourn.papers.schema.figures import KINDS
+
+ROOT = Path(__file__).parent.parent
+GENERAL = ROOT / "python" / "sojourn" / "papers"
+
+PAPER = """
+id = "mine-2026"
+title = "Mine"
+authors = ["A. Uthor"]
+venue = "nowhere"
+year = 2026
+designs.slow = { method = "slow", flows = 60 }
+
+[measures]
+drops = { path = "links.bottleneck.dropped_total" }
+twice = { series = "queue/bottleneck", column = "packets", take = "twice-the-mean", unit = "packets" }
+both = { path = "links.bottleneck.queue.mean + links.bottleneck.queue.mean" }
+mean = { path = "links.bottleneck.queue.mean" }
+traced = { series = "queue/bottleneck", column = "packets", take = "mean" }
+
+[scenarios.base]
+title = "the base"
+file = "scenarios/base.toml"
+set = { duration = "3 s", warmup = "1 s", "trace.queue" = { links = ["bottleneck"], every = "10 ms" } }
+
+[queues.droptail]
+queue = { aqm = "droptail", limit = "20 packets" }
+
+[experiments.one]
+title = "One"
+scenarios = ["base"]
+queues = ["droptail"]
+
+[[figures]]
+id = "own"
+kind = "numbers"
+experiment = "one"
+numbers = [1, 2]
+"""
+
+CLAIMS = """
+[[claims]]
+id = "C1"
+where = "Eq. 1"
+text = "A half of eight is four"
+reason = "Arithmetic."
+parts = [{ measure = "half(8)", published = 4, absolute = 0.1 }]
+
+[[claims]]
+id = "C2"
+where = "Fig. 1"
+text = "Twice the mean is twice the mean"
+reason = "Arithmetic."
+parts = [
+  { measure = "base.droptail.twice - 2 * base.droptail.traced", holds = "between -1e-6 and 1e-6" },
+  { measure = "base.droptail.both - 2 * base.droptail.mean", holds = "between -1e-6 and 1e-6" },
+  { measure = 'design("slow", "flows_seen")', holds = ">= 60" },
+]
+"""
+
+EXTRA = """
+from matplotlib.figure import Figure
+from sojourn.analysis.loops import rational, response
+from sojourn.papers.control_designs import Design
+
+
+def half(x):
+    return x / 2
+
+
+def slow(flows):
+    loop = rational([0.1], [1.0, 0.0])
+    return Design(loop, response(loop, 0.1), 0.1, {"flows_seen": flows})
+
+
+def numbers(outcome, figure):
+    made = Figure()
+    made.subplots().plot(figure.numbers)
+    return made
+
+
+FUNCTIONS = {"half": half}
+READINGS = {"twice-the-mean": lambda times, values, reading: 2 * float(values.mean())}
+DESIGNS = {"slow": slow}
+FIGURES = {"numbers": numbers}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A paper with something of its own of every sort."""
+    root = tmp_path / "mine-2026"
+    (root / "scenarios").mkdir(parents=True)
+    shutil.copy(ROOT / "examples" / "dumbbell.toml", root / "scenarios" / "base.toml")
+    for name, text in (("paper.toml", PAPER), ("claims.toml", CLAIMS), ("extra.py", EXTRA)):
+        (root / name).write_text(text)
+    return root
+
+
+def test_a_folder_is_all_that_a_paper_needs(folder: Path) -> None:
+    outcome = reproduce(load_paper(folder), seeds=2)
+    assert {result.claim.id: str(result.verdict) for result in outcome.results} == {
+        "C1": "reproduced",
+        "C2": "reproduced",
+    }
+    assert [drawn.id for drawn in draw_figures(outcome)] == ["own"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("def half(x):", "def half(x", r"extra.py:\d+: SyntaxError"),
+        ("import Figure", "import Picture", "extra.py:2: ImportError"),
+        ('FUNCTIONS = {"half": half}', "FUNCTIONS = [half]", "FUNCTIONS: expected a dictionary of functions"),
+        ('"twice-the-mean"', '"thrice"', "measures.twice.take: expected one of mean,"),
+        ('"numbers": numbers', '"letters": numbers', r"figures\[own\].kind: expected one of surface,"),
+        ('"slow": slow', '"fast": slow', 'designs.slow.method: expected fast, got "slow"'),
+        ("def slow(flows)", "def slow(packets)", "designs.slow: "),
+        ('Design(loop, response(loop, 0.1), 0.1, {"flows_seen": flows})', "1", "expected a Design"),
+    ],
+)
+def test_a_mistake_in_extra_is_one_line(folder: Path, old: str, new: str, says: str) -> None:
+    text = (folder / "extra.py").read_text()
+    assert old in text
+    (folder / "extra.py").write_text(text.replace(old, new))
+    with pytest.raises(UserError, match=says) as error:
+        reproduce(load_paper(folder), seeds=1)
+    assert "\n" not in str(error.value)
+
+
+def test_reading_a_paper_does_not_run_its_python_unless_a_field_needs_it(folder: Path) -> None:
+    text = (folder / "paper.toml").read_text()
+    (folder / "paper.toml").write_text(text[: text.index("[[figures]]")].replace("twice-the-mean", "mean"))
+    (folder / "extra.py").write_text("raise RuntimeError")
+    assert load_paper(folder).id == "mine-2026"
+
+
+def test_general_code_knows_no_paper() -> None:
+    """Papers, their authors, the algorithms that only they have, and names out of their scenarios."""
+    words = {"lehto", "FLOWER", "LED", "CPC", "FuzzyRTT", "fuzzy", "CHOKeR", "LEDBAT", "RED", "tcp_share", "bottleneck"}
+    for folder in (ROOT / "papers").iterdir():
+        if (folder / "paper.toml").exists():
+            paper = load_paper(folder)
+            authors = {author.split()[-1] for author in paper.file.authors} - {"To"}
+            words |= {paper.id, *paper.file.aliases, *authors}
+    words -= {"led"}  # a word, too
+    pattern = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, words)))})\b")
+    # Where a queue stands by default, and examples of paths and file names in sentences.
+    allowed = ("links.bottleneck.queue", "throughput/client")
+    found = [
+        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
+        for file in sorted(GENERAL.rglob("*.py"))
+        for number, line in enumerate(file.read_text().splitlines(), start=1)
+        if pattern.search(line) and not any(each in line for each in allowed) and "s3.red" not in line
+    ]
+    assert not found
+
+
+def test_every_kind_of_figure_can_be_drawn_and_is_used_by_a_paper() -> None:
+    used = {figure.kind for paper in find_papers() for figure in paper.figures}
+    assert set(KINDS) == set(DRAW) == used
+
+
+@pytest.mark.parametrize("name", list(FILES))
+def test_the_schema_of_each_file_is_printed_with_a_sentence_for_every_field(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["schema", name]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    for table in (schema, *schema.get("$defs", {}).values()):
+        assert table["additionalProperties"] is False or table["title"] in ("DesignTable", "ExtraFigure")
+        for key, field in table["properties"].items():
+            assert "description" in field or key == "kind", (table["title"], key)
+
+
+def test_an_unknown_schema_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "papre"]) == 2
+    assert "expected one of scenario, paper, claims, deviations" in capsys.readouterr().err
