@@ -11,7 +11,7 @@ import pytest
 
 from sojourn.cli import main
 from sojourn.errors import UserError
-from sojourn.papers import load_paper, reproduce
+from sojourn.papers import find_papers, load_paper, reproduce
 from sojourn.papers.figures import DRAW, draw_figures
 from sojourn.papers.schema import FILES
 from sojourn.papers.schema.figures import KINDS

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import UserError
-from sojourn.papers.claims import Claim, PublishedTable, PublishedValues, expand_claims
+from sojourn.papers.claims import Claim, PublishedValues, expand_claims
 from sojourn.papers.extra import Extra, load_extra
 from sojourn.papers.families import Choice, Curve, PaperScenario, expand_curve, expand_family, plain_scenario
 from sojourn.papers.readings import TAKES, Reading
 from sojourn.papers.schema import ClaimsFile, DeviationsFile, PaperFile
+from sojourn.papers.schema.claims import PublishedTable
 from sojourn.papers.schema.deviations import Deviation
 from sojourn.papers.schema.figures import KINDS, Figure
 from sojourn.papers.schema.paper import ExperimentTable, Fluid, Measure
