@@ -76,7 +76,7 @@ parts = [
 
 EXTRA = """
 from matplotlib.figure import Figure
-from sojourn.analysis.loops import rational, response
+from sojourn.analysis.transfer import rational, response
 from sojourn.papers.control_designs import Design
 
 
