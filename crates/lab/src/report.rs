@@ -177,7 +177,7 @@ fn series(plan: &Plan, world: &World<Recorder>) -> Series {
                 series.insert(format!("queue/{}", link.name()), table);
             } else {
                 let every = trace.every.as_secs_f64();
-                let bps = samples.begun.windows(2).map(|pair| (pair[1] - pair[0]) * 8.0 / every).collect();
+                let bps = samples.tx_started_bytes.windows(2).map(|pair| (pair[1] - pair[0]) * 8.0 / every).collect();
                 let t = samples.t[..samples.t.len().saturating_sub(1)].to_vec();
                 series.insert(format!("throughput/{}", link.name()), columns(vec![("t", t), ("bps", bps)]));
             }

@@ -1,22 +1,22 @@
 //! What a world is made from.
 
-use crate::link_config::LinkConfig;
 use crate::tcp::TcpParams;
+use sojourn_net::LinkConfig;
 use sojourn_traffic::Traffic;
 use sojourn_units::Time;
 
-/// A world: links, who uses them and how, and for how long.
+/// A world: links, the traffic on them, and how long to run.
 #[derive(Clone, Debug, Default)]
 pub struct WorldConfig {
     /// The seed of every named stream.
     pub seed: u64,
     /// When the run ends.
     pub end: Time,
-    /// From when on statistics count.
+    /// When statistics begin.
     pub warmup: Time,
     /// The links.
     pub links: Vec<LinkConfig>,
-    /// The habits of stacks; flows refer to them by position.
+    /// The parameters of TCP stacks; flows refer to them by position.
     pub stacks: Vec<TcpParams>,
     /// The flows; some of them open connections as they go.
     pub flows: Vec<FlowConfig>,
@@ -46,37 +46,39 @@ pub struct FlowConfig {
     pub stop: Time,
 }
 
-/// Why a world can't be made. Scenarios are checked before, with better words; this is the last line.
+/// Why a world can't be made. Scenarios are checked earlier and with better messages; this is the last check.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BuildError {
-    /// A route names a link that is not there.
+    /// A route names a link that does not exist.
     Route {
         /// The flow or session.
         name: String,
     },
-    /// A flow or session names a stack that is not there.
+    /// A flow or session names a stack that does not exist.
     Stack {
         /// The flow or session.
         name: String,
     },
     /// A controller's parameter is out of range.
     Control(sojourn_cc::ParamError),
-    /// A queue discipline needs what this world can't supply.
+    /// A queue discipline needs something that nothing in this world supplies.
     Needs {
         /// The link.
         link: String,
-        /// What is missing.
-        what: &'static str,
+        /// What it expects.
+        expected: &'static str,
+        /// What there is.
+        got: &'static str,
     },
 }
 
 impl std::fmt::Display for BuildError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            BuildError::Route { name } => write!(f, "{name}: its route names links that are not there"),
-            BuildError::Stack { name } => write!(f, "{name}: its stack is not there"),
+            BuildError::Route { name } => write!(f, "{name}: route: expected links of this world, got another"),
+            BuildError::Stack { name } => write!(f, "{name}: stack: expected a stack of this world, got another or none"),
             BuildError::Control(error) => write!(f, "{error}"),
-            BuildError::Needs { link, what } => write!(f, "link {link}: its queue needs {what}"),
+            BuildError::Needs { link, expected, got } => write!(f, "links.{link}.queue: expected {expected}, got {got}"),
         }
     }
 }

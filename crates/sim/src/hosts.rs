@@ -1,82 +1,70 @@
-//! What hosts do: receivers answer, senders go on, sessions open connections.
+//! What endpoints do: receivers acknowledge, senders go on.
 
-use crate::flow::{Endpoint, Flow, Over};
-use crate::net::{Net, Travel};
-use crate::observe::Observer;
+use crate::flow::{Endpoint, Flow};
+use crate::observer::Observer;
 use crate::packet::{Packet, flag};
-use crate::schedule::Kind;
 use crate::tcp::sender::{Call, Outlet, Progress};
-use crate::tcp::{Receiver, Sender};
-use crate::world::{Completion, World};
+use crate::world::{DropAccounts, RECEIVER_TIMER, SENDER_TIMER, World, drop_accounts};
+use sojourn_net::{Network, RouteId};
 use sojourn_traffic::{Action, Write};
-use sojourn_units::{Duration, Stream, Time};
+use sojourn_units::Time;
 
-/// Sends a sender's segments on their way: they wait for an event somewhere, so nothing else happens meanwhile.
-pub(crate) struct Way<'a, O> {
-    net: &'a mut Net,
-    observer: &'a mut O,
-    begin: u32,
+/// Sends the segments of a sender on its route. They wait for an event somewhere, so nothing else happens in the meantime.
+pub(crate) struct RouteSink<'a, O> {
+    network: &'a mut Network<Packet>,
+    accounts: DropAccounts<'a, O>,
+    route: RouteId,
 }
 
-impl<O: Observer> Outlet for Way<'_, O> {
+impl<O: Observer> Outlet for RouteSink<'_, O> {
     #[inline(always)]
-    fn send(&mut self, now: Time, mut packet: Packet) {
-        packet.hop = self.begin;
-        self.net.audit.sent += 1;
-        self.observer.on_send(now, &packet);
-        let settled = self.net.travel(now, &mut packet, false, self.observer);
-        debug_assert!(matches!(settled, Travel::Settled), "no way leads from a sender to its receiver without an event");
+    fn send(&mut self, now: Time, packet: Packet) {
+        self.accounts.observer.on_send(now, &packet);
+        let delivered = self.network.send(now, self.route, packet, &mut self.accounts);
+        debug_assert!(delivered.is_none(), "every route from a sender to its receiver has an event");
     }
 }
 
-/// A call of a sender of `$flow` at `$now`, its segments sent on their way.
+/// A call of the sender of `$flow` at `$now`, whose segments are sent on its route.
 macro_rules! call {
     ($world:ident, $flow:ident, $now:expr) => {
         Call {
             now: $now,
             params: &$world.stacks[$flow.stack as usize],
-            out: Way { net: &mut $world.net, observer: &mut $world.observer, begin: $flow.route.forward },
+            out: RouteSink { network: &mut $world.network, accounts: drop_accounts!($world), route: $flow.routes.forward },
         }
     };
 }
 
-/// How long a slot rests after a connection, so that nothing of it is under way when the next one takes the slot
-/// (RFC 9293 section 3.4.1: two segment lifetimes, here short ones). A receiver may have answered ahead of the world's
-/// time what would otherwise reach it when it serves another connection already.
-const TIME_WAIT: Duration = Duration::from_secs(4);
-
-impl Net {
-    /// Plans an event by the time the sending side of this flow is due, where none comes before.
-    #[inline]
-    fn arm_sender(&mut self, index: u32, flow: &mut Flow) {
-        let due = flow.sender_due();
-        let armed = match &mut flow.endpoint {
-            Endpoint::Tcp(sender) => &mut sender.armed,
-            Endpoint::Udp { armed, .. } => armed,
-        };
-        if due != Time::NEVER && armed.is_none_or(|armed| armed > due) {
-            *armed = Some(due);
-            self.plan(due, Kind::SenderTimer, index, &Packet::NOTHING);
-        }
+/// Plans an event by the time the sending side of this flow is due, if none comes before.
+#[inline]
+fn arm_sender(network: &mut Network<Packet>, index: u32, flow: &mut Flow) {
+    let due = flow.sender_due();
+    let armed = match &mut flow.endpoint {
+        Endpoint::Tcp(sender) => &mut sender.armed,
+        Endpoint::Udp { armed, .. } => armed,
+    };
+    if due != Time::NEVER && armed.is_none_or(|armed| armed > due) {
+        *armed = Some(due);
+        network.set_timer(due, SENDER_TIMER, index, 0);
     }
 }
 
 impl<O: Observer> World<O> {
     /// A packet reaches the end of its route at `now`, which may lie ahead of the world's time.
     #[inline]
-    pub(crate) fn end_of_route(&mut self, now: Time, packet: &Packet) {
-        self.net.audit.delivered += 1;
+    pub(crate) fn on_delivery(&mut self, now: Time, packet: &Packet) {
         // A sum, so that it doesn't depend on the order in which endpoints that can't affect each other were run.
         let place = now.as_nanos() ^ (u64::from(packet.flow) << 40) ^ packet.seq.rotate_left(20) ^ (u64::from(packet.flags) << 52);
         let mixed = u128::from(place ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-        self.net.fingerprint = self.net.fingerprint.wrapping_add(((mixed >> 64) ^ mixed) as u64);
+        self.fingerprint = self.fingerprint.wrapping_add(((mixed >> 64) ^ mixed) as u64);
         if packet.has(flag::BACK) { self.at_sender(now, packet) } else { self.at_receiver(now, packet) }
     }
 
     #[inline]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
-        self.net.audit.early += u64::from(now.since(packet.stamp).as_nanos() < flow.route.least);
+        self.early += u64::from(now.since(packet.stamp) < flow.routes.least_delay);
         let counts = now >= self.warmup;
         flow.stats.received += if counts { u64::from(packet.size) } else { 0 };
         flow.stats.packets += u64::from(counts);
@@ -87,7 +75,7 @@ impl<O: Observer> World<O> {
                 flow.stats.delivered += if counts { u64::from(packet.size) } else { 0 };
                 self.observer.on_deliver(now, packet, u64::from(packet.size));
                 if comes_back {
-                    self.launch(now, Packet { flags: flag::BACK, extra: 0, ..*packet });
+                    self.send(now, Packet { flags: flag::BACK, extra: 0, ..*packet });
                 }
                 return;
             }
@@ -101,14 +89,14 @@ impl<O: Observer> World<O> {
         }
         let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
-        let (bytes, ack) = flow.receiver.on_segment(now, packet, params, &mut self.net.pool);
+        let (bytes, ack) = flow.receiver.on_segment(now, packet, params, &mut self.pool);
         flow.stats.delivered += if counts { bytes } else { 0 };
-        let waits = flow.receiver.deadline() != Time::NEVER;
+        let has_timer = flow.receiver.deadline() != Time::NEVER;
         self.observer.on_deliver(now, packet, bytes);
         if let Some(ack) = ack {
-            self.launch(now, ack);
+            self.send(now, ack);
         }
-        if waits {
+        if has_timer {
             self.arm_receiver(packet.flow);
         }
     }
@@ -126,26 +114,25 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[index as usize];
         let (due, Endpoint::Tcp(sender)) = (flow.receiver.deadline(), &flow.endpoint) else { return };
         let params = &self.stacks[flow.stack as usize];
-        if let Some(ack) = flow.receiver.on_timer(due, index, sender.incarnation(), params, &mut self.net.pool) {
-            self.launch(due, ack);
+        if let Some(ack) = flow.receiver.on_timer(due, index, sender.incarnation(), params, &mut self.pool) {
+            self.send(due, ack);
         }
     }
 
     /// A host sends a packet at `at`.
     #[inline(always)]
-    fn launch(&mut self, at: Time, mut packet: Packet) {
-        let route = &self.flows[packet.flow as usize].route;
-        packet.hop = if packet.has(flag::BACK) { route.back } else { route.forward };
-        self.net.audit.sent += 1;
+    fn send(&mut self, at: Time, packet: Packet) {
+        let routes = &self.flows[packet.flow as usize].routes;
+        let route = if packet.has(flag::BACK) { routes.back } else { routes.forward };
         self.observer.on_send(at, &packet);
-        if let Travel::Ends(time) = self.net.travel(at, &mut packet, false, &mut self.observer) {
-            self.end_of_route(time, &packet);
+        if let Some(delivered) = self.network.send(at, route, packet, &mut drop_accounts!(self)) {
+            self.on_delivery(delivered.at, &delivered.packet);
         }
     }
 
     #[inline]
     fn at_sender(&mut self, now: Time, ack: &Packet) {
-        let blocks = self.net.pool.take(ack.extra);
+        let blocks = self.pool.take(ack.extra);
         let index = ack.flow as usize;
         if self.flows[index].sender_due() < now {
             self.sender_until(now, ack.flow, false);
@@ -174,7 +161,7 @@ impl<O: Observer> World<O> {
                 self.rtts[flow.group as usize].add(rtt.as_nanos());
             }
         }
-        self.net.arm_sender(ack.flow, flow);
+        arm_sender(&mut self.network, ack.flow, flow);
         if self.counts_flows {
             self.count_flow(now, ack.flow);
         }
@@ -183,7 +170,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Tells links that count flows where this one became active at `at`, or ceased to be.
+    /// Tells links that count flows if this one became active or inactive at `at`.
     fn count_flow(&mut self, at: Time, index: u32) {
         let flow = &mut self.flows[index as usize];
         let Endpoint::Tcp(sender) = &flow.endpoint else { return };
@@ -191,23 +178,14 @@ impl<O: Observer> World<O> {
         if std::mem::replace(&mut flow.counted, active) == active {
             return;
         }
-        let mut hop = flow.route.forward as usize;
-        loop {
-            match self.net.hops[hop].leads() {
-                Over::End => return,
-                Over::Lane(_) => {}
-                Over::Link(link) if self.net.links[link].counts_flows() => self.net.links[link].flow_changes(at, active),
-                Over::Link(_) => {}
-            }
-            hop += 1;
-        }
+        self.network.flow_changes(flow.routes.forward, at, active);
     }
 
-    /// Makes sure that an event will come by the time the sending side is due; timers that move
-    /// later keep their event, which then finds nothing due.
+    /// Makes sure that an event comes by the time the sending side is due. A timer that moves later keeps its event, which then
+    /// finds nothing due.
     #[inline]
     pub(crate) fn arm_sender(&mut self, index: u32) {
-        self.net.arm_sender(index, &mut self.flows[index as usize]);
+        arm_sender(&mut self.network, index, &mut self.flows[index as usize]);
     }
 
     #[inline]
@@ -216,7 +194,7 @@ impl<O: Observer> World<O> {
         let due = flow.receiver.deadline();
         if due != Time::NEVER && flow.receiver.armed.is_none_or(|armed| armed > due) {
             flow.receiver.armed = Some(due);
-            self.net.plan(due, Kind::ReceiverTimer, index, &Packet::NOTHING);
+            self.network.set_timer(due, RECEIVER_TIMER, index, 0);
         }
     }
 
@@ -233,7 +211,7 @@ impl<O: Observer> World<O> {
         self.arm_sender(index);
     }
 
-    /// Does, in order, what the sending side is due to do before `now`, or by then if `inclusive`.
+    /// Runs in order what the sending side is due to do before `now`, or also at `now` if `inclusive`.
     fn sender_until(&mut self, now: Time, index: u32, inclusive: bool) {
         loop {
             let flow = &mut self.flows[index as usize];
@@ -251,8 +229,8 @@ impl<O: Observer> World<O> {
                     if let Some(Action::Write(Write { bytes: Some(size), .. })) = action {
                         *sent += size;
                         flow.stats.sent += u64::from(due >= self.warmup);
-                        let packet = Packet { seq: *sent - size, stamp: due, flow: index, size: size as u16, ..Packet::NOTHING };
-                        self.launch(due, packet);
+                        let packet = Packet { seq: *sent - size, stamp: due, flow: index, size: size as u16, ..Packet::EMPTY };
+                        self.send(due, packet);
                     }
                 }
                 Endpoint::Tcp(sender) => {
@@ -287,103 +265,14 @@ impl<O: Observer> World<O> {
         self.arm_receiver(index);
     }
 
-    /// A finite transfer is complete at `now`.
-    fn complete(&mut self, now: Time, index: u32) {
+    /// The application of a new connection writes all its data.
+    pub(crate) fn write(&mut self, now: Time, index: u32, bytes: u64) {
         let flow = &mut self.flows[index as usize];
-        flow.completed += u64::from(now >= self.warmup && flow.then == 0);
-        let (group, opened, size, session, then) = (flow.group, flow.opened, flow.size, flow.session, flow.then);
-        let Some(session) = session else {
-            if now >= self.warmup {
-                self.completions.push(Completion { group, opened, closed: now, size });
-            }
-            return;
-        };
-        let state = &mut self.sessions[session as usize];
-        if then > 0 {
-            // A request is through: its object follows.
-            state.free.1.insert((now + TIME_WAIT, index));
-            return self.wake_session(session, now, &Packet { seq: then, stamp: opened, ..Packet::NOTHING });
-        }
-        state.free.0.insert((now + TIME_WAIT, index));
-        if now >= self.warmup {
-            self.completions.push(Completion { group, opened, closed: now, size });
-        }
-        if let Some(next) = state.session.on_complete(now) {
-            self.wake_session(session, next, &Packet::NOTHING);
-        }
-    }
-
-    /// Plans a session's next event; a packet with `seq` > 0 stands for a connection of so many bytes
-    /// whose request was sent at `stamp`.
-    pub(crate) fn wake_session(&mut self, session: u32, at: Time, what: &Packet) {
-        let state = &mut self.sessions[session as usize];
-        state.count = state.count.wrapping_add(1);
-        self.net.schedule.push(at, Kind::Session, session, state.count, what);
-    }
-
-    pub(crate) fn session_event(&mut self, now: Time, session: u32, what: Packet) {
-        if what.seq > 0 {
-            return self.open(now, what.stamp, session, what.seq, 0);
-        }
-        let state = &mut self.sessions[session as usize];
-        let mss = self.stacks[state.stack as usize].mss;
-        let opening = state.session.open(now);
-        if let Some(next) = opening.next {
-            self.wake_session(session, next, &Packet::NOTHING);
-        }
-        let Some(connection) = opening.connection else { return };
-        let bytes = connection.size.in_bytes(mss);
-        match connection.request {
-            0 => self.open(now, now, session, bytes, 0),
-            request => self.open(now, now, session, request, bytes),
-        }
-    }
-
-    /// Opens a connection of `bytes` in a free slot or a new one; `then` > 0 makes it a request for so many bytes.
-    fn open(&mut self, now: Time, since: Time, session: u32, bytes: u64, then: u64) {
-        let state = &mut self.sessions[session as usize];
-        let (group, stack) = (state.group, state.stack);
-        let (free, route) = if then > 0 { (&mut state.free.1, state.routes.1) } else { (&mut state.free.0, state.routes.0) };
-        let ready = free.first().is_some_and(|&(from, _)| from <= now);
-        let slot = if ready { free.pop_first().map(|(_, slot)| slot) } else { None };
-        let name = format!("{}/{}", state.name, self.flows.len());
-        let index = match slot {
-            Some(index) => index,
-            // The stack was checked when the world was made, so a new slot can't fail.
-            None => match self.add_flow(route, group, Some(stack), Some(session), &name) {
-                Ok(index) => index,
-                Err(_) => return,
-            },
-        };
-        self.reopen(now, index, slot.is_some());
-        let flow = &mut self.flows[index as usize];
-        (flow.opened, flow.size, flow.then) = (since, bytes, then);
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
         sender.write(Some(bytes), true, &mut call!(self, flow, now));
         if self.counts_flows {
             self.count_flow(now, index);
         }
         self.arm_sender(index);
-    }
-
-    /// Makes a used slot fresh: packets of its earlier connections are told apart by their incarnation.
-    fn reopen(&mut self, now: Time, index: u32, used: bool) {
-        if !used {
-            return;
-        }
-        let flow: &mut Flow = &mut self.flows[index as usize];
-        let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
-        let params = &self.stacks[flow.stack as usize];
-        let mut phase = Stream::named(self.seed ^ now.as_nanos(), "slot/clock");
-        let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
-        let incarnation = sender.incarnation().wrapping_add(1);
-        if let Ok(mut fresh) = Sender::new(index, incarnation, phase, self.warmup, params) {
-            fresh.stats = sender.stats;
-            fresh.armed = sender.armed;
-            **sender = fresh;
-        }
-        let armed = flow.receiver.armed;
-        flow.receiver = Receiver::new(params).unwrap_or_default();
-        flow.receiver.armed = armed;
     }
 }

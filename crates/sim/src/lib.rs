@@ -1,34 +1,26 @@
-//! A deterministic packet simulator with exact event elision.
+//! A deterministic packet simulator: TCP endpoints and traffic on a network.
 //!
-//! [`World`] owns everything and is the only one that schedules; components answer what they want.
-//! See `world` for what makes an event, `schedule` for the order of simultaneous ones.
+//! [`World`] owns everything and runs it. Links, routes and the calendar are those of `sojourn_net`; the endpoints here may run ahead
+//! of the network's time (see `world`).
 
 pub mod config;
 mod flow;
 mod hosts;
-mod lane;
-mod link;
-mod link_config;
-mod net;
-mod observe;
+mod needs;
+mod observer;
 mod packet;
 mod report;
-mod router;
-mod schedule;
-mod stats;
+mod session;
 pub mod tcp;
-mod trace;
-mod ways;
 mod world;
 
 pub use config::{BuildError, FlowConfig, WorldConfig};
 pub use flow::FlowStats;
-pub use link::Link;
-pub use link_config::{Hints, LinkConfig, LinkStats, Measure};
-pub use net::Audit;
-pub use observe::{Blind, Observer};
+pub use observer::{NoopObserver, Observer};
 pub use packet::{Packet, flag};
 pub use report::FlowReport;
-pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
-pub use trace::LinkTrace;
+pub use sojourn_net::{Audit, Hints, LinkConfig, LinkStats, LinkTrace, Measure, Moments, Quantiles, QueueStats, Sums, TimeWeighted};
 pub use world::{Completion, World};
+
+/// A link of the simulator's network.
+pub type Link = sojourn_net::Link<Packet>;

@@ -1,6 +1,7 @@
-//! A packet in flight.
+//! A packet of the simulator's hosts.
 
 use sojourn_aqm as aqm;
+use sojourn_net as net;
 use sojourn_units::Time;
 
 /// Bits of [`Packet::flags`].
@@ -11,22 +12,22 @@ pub mod flag {
     pub const SYN: u16 = 2;
     /// The last segment of a connection.
     pub const FIN: u16 = 4;
-    /// Can carry a congestion mark (RFC 3168: ECT).
+    /// Can carry a congestion mark (ECT, rfc3168#5).
     pub const ECT: u16 = 8;
-    /// Carries a congestion mark (RFC 3168: CE).
+    /// Carries a congestion mark (CE, rfc3168#5).
     pub const CE: u16 = 16;
-    /// Echoes a congestion mark (RFC 3168: ECE).
+    /// Echoes a congestion mark (ECE, rfc3168#6.1).
     pub const ECE: u16 = 32;
-    /// The sender has reduced its window (RFC 3168: CWR).
+    /// The sender has reduced its window (CWR, rfc3168#6.1).
     pub const CWR: u16 = 64;
-    /// Was sent before.
+    /// Is a retransmission.
     pub const RETRANSMIT: u16 = 128;
     /// Travels from the receiver to the sender.
     pub const BACK: u16 = 256;
 }
 
-/// A packet in flight: 48 bytes, so that with its place in the order of events it fills one cache line.
-#[derive(Clone, Copy, Debug)]
+/// A packet: 40 bytes, so that in the network's calendar an event with its packet fills one cache line.
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Packet {
     /// Data: its first byte. ACK: the next byte expected.
     pub seq: u64,
@@ -44,29 +45,14 @@ pub struct Packet {
     pub flags: u16,
     /// ACK: the receive window in segments; 65535 means unlimited.
     pub window: u16,
-    /// Which use of the flow's slot it belongs to.
+    /// Which connection of its flow it belongs to: a flow of a session carries one after another.
     pub incarnation: u16,
-    /// Where it stands on its route: a place in the world's table of hops.
-    pub hop: u32,
-    /// What follows it in the list that it waits in, as in a kernel's buffers: the calendar's alone to read and write.
-    pub(crate) next: u32,
 }
 
 impl Packet {
-    /// No packet at all, to fill in.
-    pub const NOTHING: Packet = Packet {
-        seq: 0,
-        stamp: Time::ZERO,
-        peer: Time::ZERO,
-        flow: 0,
-        extra: 0,
-        size: 0,
-        flags: 0,
-        window: 0,
-        incarnation: 0,
-        hop: 0,
-        next: 0,
-    };
+    /// A packet with every field at zero, to fill in.
+    pub const EMPTY: Packet =
+        Packet { seq: 0, stamp: Time::ZERO, peer: Time::ZERO, flow: 0, extra: 0, size: 0, flags: 0, window: 0, incarnation: 0 };
 
     /// Whether all these flags are set.
     #[inline]
@@ -99,5 +85,40 @@ impl aqm::Packet for Packet {
     #[inline]
     fn has_data(&self) -> bool {
         !self.has(flag::ACK)
+    }
+}
+
+impl net::Packet for Packet {
+    #[inline]
+    fn take(&mut self) -> Self {
+        *self
+    }
+
+    #[inline]
+    fn headers(&self) -> Option<net::Headers> {
+        let back = self.has(flag::BACK);
+        // The connection of a flow that is used again has other ports.
+        let connection = u64::from(self.flow) | u64::from(self.incarnation) << 32;
+        let (stamp, peer) = (self.stamp.as_nanos(), self.peer.as_nanos());
+        let timestamps = match back {
+            true => Some(net::Timestamps { value: peer, echo: stamp }),
+            // Data carries an echo exactly where the connection has time stamps, once it is open.
+            false => (peer > 0).then_some(net::Timestamps { value: stamp, echo: peer }),
+        };
+        let direction = if back { net::Direction::ToSender } else { net::Direction::ToReceiver };
+        Some(net::Headers { connection, direction, syn: self.has(flag::SYN), timestamps })
+    }
+
+    #[inline]
+    fn set_rtt_hint_ms(&mut self, rtt_ms: u16) {
+        self.extra = u32::from(rtt_ms);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_packet_takes_40_bytes() {
+        assert_eq!(size_of::<super::Packet>(), 40);
     }
 }

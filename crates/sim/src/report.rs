@@ -1,7 +1,7 @@
-//! What a finished run says of its flows.
+//! What a finished run reports of its flows.
 
 use crate::flow::{Endpoint, FlowStats};
-use crate::observe::Observer;
+use crate::observer::Observer;
 use crate::tcp::SenderStats;
 use crate::world::World;
 use sojourn_cc::Source;
@@ -11,11 +11,11 @@ use sojourn_cc::Source;
 pub struct FlowReport {
     /// Its group.
     pub group: u32,
-    /// The session that it served, if any.
+    /// The session that it belongs to, if any.
     pub session: Option<u32>,
     /// What arrived.
     pub stats: FlowStats,
-    /// Its packets that were dropped on the way, data and ACKs.
+    /// Its packets that links dropped in the window of statistics, data and ACKs.
     pub dropped: u64,
     /// What its sender counted; all zero for datagrams.
     pub sender: SenderStats,
@@ -25,14 +25,14 @@ pub struct FlowReport {
     pub completed: u64,
     /// The congestion window at the end, in segments.
     pub cwnd: f64,
-    /// What its controller read delays from at the end, if it reads any.
+    /// Where its controller got delays from at the end, if it reads any.
     pub delay_source: Option<Source>,
 }
 
 impl<O: Observer> World<O> {
-    /// Every flow, in order; slots of sessions come after the flows that were there from the start.
+    /// Every flow, in order. The slots of sessions come after the flows of the configuration.
     pub fn flows(&self) -> impl Iterator<Item = FlowReport> + '_ {
-        self.flows.iter().zip(&self.net.drops).map(|(flow, &dropped)| {
+        self.flows.iter().zip(&self.drops).map(|(flow, &dropped)| {
             let (sender, tcp, cwnd, delay_source) = match &flow.endpoint {
                 Endpoint::Tcp(sender) => (sender.stats, true, sender.cwnd(), sender.delay_source()),
                 Endpoint::Udp { echo, .. } => {

@@ -1,29 +1,24 @@
-//! The world: one calendar, one match.
+//! The world: hosts with their flows on a network, run event by event.
 //!
-//! An event exists only where something can be decided: where a packet joins others at a link, at a
-//! link that keeps its packets, and when a timer is due. Everything else follows at once: a link that
-//! a single upstream feeds can't reorder, so its effect is computed when the packet leaves the hop
-//! before; and an endpoint behind the last such link acts at its own time, ahead of the world's, for
-//! nothing else can reach it in between. Timers that fall in between are run first, in order.
+//! Endpoints run ahead of the world's time where nothing else can reach them in between: the network delivers a packet as soon as
+//! its time is known, and the endpoint acts at that time. Timers of the endpoint that fall in between are run first, in order. See
+//! `sojourn_net` for what is an event at all and for the order of simultaneous ones.
 
 use crate::config::{BuildError, FlowConfig, WorldConfig};
-use crate::flow::{Endpoint, Flow, Hop, Over, Route};
-use crate::lane::Lanes;
-use crate::link::Link;
-use crate::link_config::Hints;
-use crate::net::{Audit, Net, Travel};
-use crate::observe::{Blind, Observer};
-use crate::packet::Packet;
-use crate::schedule::Kind;
-use crate::stats::Quantiles;
-use crate::tcp::{Handshake, Receiver, RttHint, Sender, TcpParams};
-use crate::ways::Ways;
-use sojourn_aqm::Aqm;
+use crate::flow::{Endpoint, Flow, FlowRoutes};
+use crate::needs;
+use crate::observer::{NoopObserver, Observer};
+use crate::packet::{Packet, flag};
+use crate::session::{Connections, SessionMessage, SessionState};
+use crate::tcp::{Receiver, SackPool, Sender, TcpParams};
+use sojourn_aqm::DropReason;
+use sojourn_net::{
+    Audit, Delivered, Delivery, Event, Link, LinkObserver, Network, NetworkBuilder, Quantiles, TimerClass, UnknownLink, Window,
+};
 use sojourn_traffic::{Application, Model, Session};
 use sojourn_units::{Duration, Stream, Time};
-use std::collections::BTreeSet;
 
-/// A connection of a session that was completed in the window of statistics.
+/// A finite transfer that was completed in the window of statistics.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
     /// The group of its session or flow.
@@ -36,115 +31,155 @@ pub struct Completion {
     pub size: u64,
 }
 
+/// The classes of timers, in the order in which simultaneous ones run.
+pub(crate) const SENDER_TIMER: TimerClass = TimerClass(0);
+pub(crate) const RECEIVER_TIMER: TimerClass = TimerClass(1);
+pub(crate) const SESSION_TIMER: TimerClass = TimerClass(2);
+
 /// A world that runs.
 #[derive(Clone, Debug)]
-pub struct World<O: Observer = Blind> {
-    pub(crate) net: Net,
+pub struct World<O: Observer = NoopObserver> {
+    pub(crate) network: Network<Packet>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) stacks: Vec<TcpParams>,
     pub(crate) sessions: Vec<SessionState>,
+    /// SACK blocks of ACKs in the network.
+    pub(crate) pool: SackPool,
+    /// Packets of each flow dropped in the window of statistics, data and ACKs.
+    pub(crate) drops: Vec<u64>,
     pub(crate) warmup: Time,
+    end: Time,
     pub(crate) seed: u64,
     /// Whether some link is told how many flows are active.
     pub(crate) counts_flows: bool,
     pub(crate) completions: Vec<Completion>,
     /// RTT samples of each group.
     pub(crate) rtts: Vec<Quantiles>,
-    /// Whoever watches.
+    pub(crate) fingerprint: u64,
+    /// Packets that arrived earlier than their route's propagation delay allows.
+    pub(crate) early: u64,
+    /// Is told what happens.
     pub observer: O,
 }
 
-/// Flow slots that are free, each from a time on.
-pub(crate) type Slots = BTreeSet<(Time, u32)>;
-
-#[derive(Clone, Debug)]
-pub(crate) struct SessionState {
-    pub session: Session,
-    pub name: String,
-    pub group: u32,
-    pub stack: u32,
-    /// Routes of what it loads and of its requests.
-    pub routes: (Route, Route),
-    /// Slots that are free for loads and for requests.
-    pub free: (Slots, Slots),
-    pub count: u32,
+/// What the world does with what links do to packets.
+pub(crate) struct DropAccounts<'a, O> {
+    pub observer: &'a mut O,
+    pub pool: &'a mut SackPool,
+    pub drops: &'a mut [u64],
+    pub warmup: Time,
 }
 
-impl World<Blind> {
-    /// A world at time 0 that nobody watches.
+/// The [`DropAccounts`] of a world, of which other fields are in use.
+macro_rules! drop_accounts {
+    ($world:ident) => {
+        $crate::world::DropAccounts {
+            observer: &mut $world.observer,
+            pool: &mut $world.pool,
+            drops: &mut $world.drops,
+            warmup: $world.warmup,
+        }
+    };
+}
+pub(crate) use drop_accounts;
+
+impl<O: Observer> LinkObserver<Packet> for DropAccounts<'_, O> {
+    fn on_drop(&mut self, now: Time, link: u32, _: DropReason, packet: Packet) {
+        self.drops[packet.flow as usize] += u64::from(now >= self.warmup);
+        if packet.has(flag::BACK) {
+            self.pool.take(packet.extra);
+        }
+        self.observer.on_drop(now, link, &packet);
+    }
+
+    #[inline]
+    fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
+        self.observer.on_mark(now, link, flow);
+    }
+}
+
+/// A flow to add.
+pub(crate) struct AddFlow<'a> {
+    pub name: &'a str,
+    pub routes: FlowRoutes,
+    pub group: u32,
+    /// `None` for datagrams.
+    pub stack: Option<u32>,
+    pub session: Option<u32>,
+}
+
+/// The routes between the hosts of one entry of the configuration.
+enum Routes {
+    Flow(FlowRoutes),
+    Session { loads: FlowRoutes, requests: FlowRoutes },
+}
+
+impl World<NoopObserver> {
+    /// A world at time 0 without an observer.
+    ///
+    /// # Errors
+    /// As [`World::watched`].
     pub fn new(config: WorldConfig) -> Result<Self, BuildError> {
-        World::watched(config, Blind)
+        World::watched(config, NoopObserver)
     }
 }
 
 impl<O: Observer> World<O> {
-    /// A world at time 0 under an observer.
+    /// A world at time 0 with an observer.
     ///
     /// # Errors
-    /// A route or stack that is not there, a controller's parameter out of range, a discipline that
-    /// needs what this world can't supply.
-    pub fn watched(config: WorldConfig, observer: O) -> Result<Self, BuildError> {
-        let window = (config.warmup, config.end);
-        check_needs(&config)?;
-        let (mut links, mut lanes, mut places) = (Vec::new(), Lanes::default(), Vec::new());
-        let hints: Vec<Hints> = config.links.iter().map(|link| link.hints).collect();
-        let mut listened = vec![false; config.links.len()];
-        for hints in &hints {
-            if let Hints::Router { back: Some(back) } = hints
-                && let Some(listened) = listened.get_mut(*back as usize)
-            {
-                *listened = true;
-            }
+    /// A route or stack that does not exist, a controller's parameter out of range, a discipline that needs what this world
+    /// does not supply.
+    pub fn watched(mut config: WorldConfig, observer: O) -> Result<Self, BuildError> {
+        needs::check(&config)?;
+        let mut builder = NetworkBuilder::new(Window { from: config.warmup, until: config.end });
+        builder.all_events(config.all_events);
+        for link in std::mem::take(&mut config.links) {
+            builder.add_link(link);
         }
-        for (link, listened) in config.links.into_iter().zip(listened) {
-            places.push(if link.is_lane() && !listened {
-                Over::Lane(lanes.add(&link) as usize)
-            } else {
-                links.push(Link::new(link, window));
-                Over::Link(links.len() - 1)
-            });
-        }
+        // Flows come first: the slots of sessions follow them in every list.
+        let (sessions, mut entries): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut config.flows).into_iter().partition(|flow| flow.traffic.opens_connections());
+        entries.extend(sessions);
+        let routes = entries.iter().map(|flow| add_routes(&mut builder, flow)).collect::<Result<Vec<_>, _>>()?;
+        let network: Network<Packet> = builder.build();
         let mut world = World {
-            net: Net::new(links, lanes, window),
-            flows: Vec::with_capacity(config.flows.len()),
-            stacks: config.stacks,
+            counts_flows: network.counts_flows(),
+            network,
+            flows: Vec::with_capacity(entries.len()),
+            stacks: std::mem::take(&mut config.stacks),
             sessions: Vec::new(),
+            pool: SackPool::default(),
+            drops: Vec::new(),
             warmup: config.warmup,
+            end: config.end,
             seed: config.seed,
-            counts_flows: false,
             completions: Vec::new(),
             rtts: Vec::new(),
+            fingerprint: 0,
+            early: 0,
             observer,
         };
-        world.net.listen(&hints, &places);
-        let mut ways = Ways::new(config.all_events);
-        world.counts_flows = world.net.links.iter().any(Link::counts_flows);
-        // Flows come first: the slots of sessions follow them in every list.
-        let (sessions, flows): (Vec<_>, Vec<_>) = config.flows.iter().partition(|flow| flow.traffic.opens_connections());
-        for flow in flows.into_iter().chain(sessions) {
-            let forward = world.add_route(&flow.name, &places, &flow.forward, &flow.back)?;
-            match flow.traffic.model() {
-                Model::Flow(model) => {
-                    ways.add(&world.net, &forward, false);
-                    let random = Stream::named(config.seed, &format!("flow/{}/application", flow.name));
-                    world.add_application(flow, forward, Application::new(model, flow.start, flow.stop, random))?;
+        for (entry, routes) in entries.iter().zip(routes) {
+            match (entry.traffic.model(), routes) {
+                (Model::Flow(model), Routes::Flow(routes)) => {
+                    let random = Stream::named(config.seed, &format!("flow/{}/application", entry.name));
+                    world.start_flow(entry, routes, Application::new(model, entry.start, entry.stop, random))?;
                 }
-                Model::Session(model) => {
-                    let back = world.add_route(&flow.name, &places, &flow.back, &flow.forward)?;
-                    ways.add(&world.net, &forward, true);
-                    ways.add(&world.net, &back, true);
-                    let random = Stream::named(config.seed, &format!("session/{}", flow.name));
-                    world.add_session(flow, (forward, back), Session::new(model, flow.stop.min(config.end), random))?;
+                (Model::Session(model), Routes::Session { loads, requests }) => {
+                    let random = Stream::named(config.seed, &format!("session/{}", entry.name));
+                    let session = Session::new(model, entry.stop.min(config.end), random);
+                    world.start_session(entry, Connections::new(loads), Connections::new(requests), session)?;
                 }
+                _ => unreachable!("a session has the routes of a session"),
             }
         }
-        ways.mark_events(&mut world.net);
         Ok(world)
     }
 
     /// Adds a flow with its application.
-    fn add_application(&mut self, config: &FlowConfig, route: Route, application: Application) -> Result<(), BuildError> {
-        let index = self.add_flow(route, config.group, config.stack, None, &config.name)?;
+    fn start_flow(&mut self, config: &FlowConfig, routes: FlowRoutes, application: Application) -> Result<(), BuildError> {
+        let index = self.add_flow(&AddFlow { name: &config.name, routes, group: config.group, stack: config.stack, session: None })?;
         let flow = &mut self.flows[index as usize];
         if let Endpoint::Udp { echo, .. } = &mut flow.endpoint
             && config.traffic.echoes()
@@ -158,45 +193,26 @@ impl<O: Observer> World<O> {
         Ok(())
     }
 
-    /// Adds a session, which opens its connections as it goes; `routes` are those of its data and of its requests.
-    fn add_session(&mut self, config: &FlowConfig, routes: (Route, Route), session: Session) -> Result<(), BuildError> {
+    /// Adds a session, which opens its connections as it goes.
+    fn start_session(
+        &mut self,
+        config: &FlowConfig,
+        loads: Connections,
+        requests: Connections,
+        session: Session,
+    ) -> Result<(), BuildError> {
         let stack = config.stack.filter(|&stack| (stack as usize) < self.stacks.len());
         let Some(stack) = stack else { return Err(BuildError::Stack { name: config.name.clone() }) };
         let index = self.sessions.len() as u32;
         let (name, group) = (config.name.clone(), config.group);
-        self.sessions.push(SessionState { session, name, group, stack, routes, free: Default::default(), count: 0 });
-        self.wake_session(index, config.start, &Packet::NOTHING);
+        self.sessions.push(SessionState { session, name, group, stack, loads, requests, requested: Default::default(), last_tag: 0 });
+        self.wake_session(index, config.start, SessionMessage::Act);
         Ok(())
     }
 
-    /// Adds a route to the table of hops; `places` says what became of each link of the configuration.
-    fn add_route(&mut self, name: &str, places: &[Over], forward: &[u32], back: &[u32]) -> Result<Route, BuildError> {
-        let place = |link: &u32| places.get(*link as usize).copied().ok_or_else(|| BuildError::Route { name: name.into() });
-        let forward = forward.iter().map(place).collect::<Result<Vec<_>, _>>()?;
-        let back = back.iter().map(place).collect::<Result<Vec<_>, _>>()?;
-        let mut add = |way: &[Over]| {
-            let begin = self.net.hops.len() as u32;
-            self.net.hops.extend(way.iter().chain([&Over::End]).map(|&over| Hop::over(over)));
-            begin
-        };
-        let (forward_at, back_at) = (add(&forward), add(&back));
-        let delay = |over: &Over| match *over {
-            Over::Link(link) => self.net.links[link].least_delay().as_nanos(),
-            Over::Lane(lane) => self.net.lanes.delay(lane).as_nanos(),
-            Over::End => 0,
-        };
-        Ok(Route { forward: forward_at, back: back_at, least: forward.iter().map(delay).sum() })
-    }
-
-    /// Adds a flow; `stack` is `None` for datagrams.
-    pub(crate) fn add_flow(
-        &mut self,
-        route: Route,
-        group: u32,
-        stack: Option<u32>,
-        session: Option<u32>,
-        name: &str,
-    ) -> Result<u32, BuildError> {
+    /// Adds a flow; gives its number.
+    pub(crate) fn add_flow(&mut self, flow: &AddFlow) -> Result<u32, BuildError> {
+        let &AddFlow { name, routes, group, stack, session } = flow;
         let index = self.flows.len() as u32;
         let mut receiver = Receiver::default();
         let endpoint = match stack {
@@ -212,10 +228,9 @@ impl<O: Observer> World<O> {
         if self.rtts.len() <= group as usize {
             self.rtts.resize(group as usize + 1, Quantiles::default());
         }
-        self.net.flow_counts.push(0);
-        self.net.drops.push(0);
+        self.drops.push(0);
         self.flows.push(Flow {
-            route,
+            routes,
             group,
             stack: stack.unwrap_or(u32::MAX),
             endpoint,
@@ -225,7 +240,7 @@ impl<O: Observer> World<O> {
             session,
             opened: Time::ZERO,
             size: 0,
-            then: 0,
+            requested_bytes: 0,
             completed: 0,
             stats: Default::default(),
             counted: false,
@@ -235,76 +250,43 @@ impl<O: Observer> World<O> {
 
     /// Runs to the end, or to `until` if that comes first.
     pub fn run(&mut self, until: Time) {
-        let until = until.min(self.net.end);
-        while let Some(event) = self.net.schedule.pop(until) {
-            self.net.now = event.time;
-            match event.kind {
-                Kind::Arrival | Kind::Delivery => self.arrive(event.time, self.net.schedule.packet(&event)),
-                Kind::Departure => self.depart(event.time, event.entity),
-                Kind::SenderTimer => self.sender_timer(event.time, event.entity),
-                Kind::ReceiverTimer => self.receiver_timer(event.time, event.entity),
-                Kind::Session => self.session_event(event.time, event.entity, self.net.schedule.packet(&event)),
-                Kind::Update => {}
+        while let Some(event) = self.network.next(until, &mut drop_accounts!(self)) {
+            match event {
+                Event::Delivery(Delivered { at, packet }) => self.on_delivery(at, &packet),
+                Event::Timer { at, class: SENDER_TIMER, entity, .. } => self.sender_timer(at, entity),
+                Event::Timer { at, class: RECEIVER_TIMER, entity, .. } => self.receiver_timer(at, entity),
+                Event::Timer { at, entity, tag, .. } => self.session_timer(at, entity, tag),
             }
         }
     }
 
-    #[inline]
-    fn arrive(&mut self, now: Time, mut packet: Packet) {
-        if !self.net.heard.is_empty() {
-            self.net.hear(now, &packet);
-        }
-        if let Travel::Ends(time) = self.net.travel(now, &mut packet, true, &mut self.observer) {
-            self.end_of_route(time, &packet);
-        }
-    }
-
-    fn depart(&mut self, now: Time, link: u32) {
-        let (mut packet, arrival, next) = self.net.links[link as usize].depart(now);
-        self.net.after_kept(now, link, next, &mut self.observer);
-        packet.hop += 1;
-        if let Travel::Ends(time) = self.net.travel(arrival, &mut packet, false, &mut self.observer) {
-            self.end_of_route(time, &packet);
-        }
-    }
-
-    /// Ends the run: brings every link's accounts to the end and checks that nothing was lost on the way.
+    /// Ends the run: brings the statistics of every link to the end and checks that no packet was lost on the way.
     ///
     /// # Errors
     /// What does not balance, in words.
     pub fn finish(&mut self) -> Result<Audit, String> {
         self.run(Time::NEVER);
-        let end = self.net.end;
-        self.net.links.iter_mut().for_each(|link| link.finish(end));
-        let kept: u64 = self.net.links.iter().map(Link::kept).sum();
-        self.net.audit.in_flight = self.net.schedule.packets().count() as u64 + kept;
-        let audit = self.net.audit;
-        if audit.sent != audit.delivered + audit.dropped + audit.in_flight {
-            return Err(format!("packets do not balance: {audit:?}"));
-        }
-        if audit.early > 0 {
-            return Err(format!("{} packets arrived before their route's delay was over", audit.early));
-        }
-        for link in &self.net.links {
-            link.check(end)?;
+        let audit = self.network.finish(self.end)?;
+        if self.early > 0 {
+            return Err(format!("{} packets arrived before their route's propagation delay was over", self.early));
         }
         Ok(audit)
     }
 
-    /// A number that two runs share only if they did the same: over every packet delivered and its time, in whatever
-    /// order they were computed.
+    /// A number that two runs share only if the same packets were delivered at the same times. It is a commutative sum over all
+    /// deliveries, so it does not depend on the order in which endpoints that can't affect each other were run.
     pub fn fingerprint(&self) -> u64 {
-        self.net.fingerprint
+        self.fingerprint
     }
 
-    /// The links that decide or measure, in the order of the configuration; others leave no trace.
-    pub fn links(&self) -> &[Link] {
-        &self.net.links
+    /// The links that decide or measure, in the order of the configuration. Access links are not among them.
+    pub fn links(&self) -> &[Link<Packet>] {
+        self.network.links()
     }
 
-    /// The links, to switch on traces.
-    pub fn links_mut(&mut self) -> &mut [Link] {
-        &mut self.net.links
+    /// The same links, to start traces.
+    pub fn links_mut(&mut self) -> &mut [Link<Packet>] {
+        self.network.links_mut()
     }
 
     /// The distribution of a group's RTT samples within the window of statistics.
@@ -312,12 +294,12 @@ impl<O: Observer> World<O> {
         self.rtts.get(group as usize)
     }
 
-    /// Completed connections.
+    /// Completed transfers.
     pub fn completions(&self) -> &[Completion] {
         &self.completions
     }
 
-    /// Bytes of memory held by flows and what is in flight.
+    /// Bytes of memory held by flows and by the network.
     pub fn memory(&self) -> usize {
         let flow = |flow: &Flow| {
             let endpoint = match &flow.endpoint {
@@ -326,70 +308,23 @@ impl<O: Observer> World<O> {
             };
             size_of::<Flow>() + endpoint + flow.receiver.memory() + flow.application.as_ref().map_or(0, |_| size_of::<Application>())
         };
-        self.flows.iter().map(flow).sum::<usize>()
-            + self.net.schedule.memory()
-            + self.net.links.iter().map(Link::memory).sum::<usize>()
-            + self.net.lanes.memory()
-            + self.net.hops.capacity() * size_of::<Hop>()
+        self.flows.iter().map(flow).sum::<usize>() + self.network.memory()
     }
 }
 
-/// What those who send over a link can tell its queue.
-#[derive(Clone, Copy, Default)]
-struct Supply {
-    /// Some TCP flow sends over it.
-    flows: bool,
-    /// Some of these write round-trip times into their packets.
-    hints: bool,
-    /// Some of these open connections or write time stamps, from which a router can tell round-trip times.
-    traces: bool,
-}
-
-/// What each link's queue can be told.
-fn supplies(config: &WorldConfig) -> Vec<Supply> {
-    let mut supplies = vec![Supply::default(); config.links.len()];
-    let mut add = |links: &[u32], stack: u32| {
-        let stack = config.stacks.get(stack as usize);
-        let hints = stack.is_some_and(|stack| stack.rtt_hint != RttHint::Off);
-        let traces = stack.is_some_and(|stack| stack.handshake != Handshake::None || stack.timestamps);
-        for &link in links {
-            if let Some(supply) = supplies.get_mut(link as usize) {
-                *supply = Supply { flows: true, hints: supply.hints || hints, traces: supply.traces || traces };
-            }
-        }
+/// Adds the routes of an entry of the configuration.
+fn add_routes(builder: &mut NetworkBuilder, entry: &FlowConfig) -> Result<Routes, BuildError> {
+    let mut add = |forward: &[u32], back: &[u32], shared: bool| {
+        let unknown = |UnknownLink(_)| BuildError::Route { name: entry.name.clone() };
+        Ok(FlowRoutes {
+            // On every loop a flow must wait for the world's time somewhere, or it would run to the end of time at once.
+            forward: builder.add_route(forward, Delivery::AfterEvent, shared).map_err(unknown)?,
+            back: builder.add_route(back, Delivery::Immediate, shared).map_err(unknown)?,
+            least_delay: builder.least_delay(forward).map_err(unknown)?,
+        })
     };
-    for flow in &config.flows {
-        let Some(stack) = flow.stack else { continue };
-        add(&flow.forward, stack);
-        if flow.traffic.opens_connections() {
-            // Its requests.
-            add(&flow.back, stack);
-        }
-    }
-    supplies
-}
-
-/// Refuses links whose queues need what nobody tells them.
-fn check_needs(config: &WorldConfig) -> Result<(), BuildError> {
-    for (link, supply) in config.links.iter().zip(supplies(config)).filter(|(link, _)| link.rate.is_some()) {
-        let needs = link.controller.aqm.needs();
-        let router = link.hints != Hints::Senders;
-        let what = match () {
-            () if needs.rtt_hints && router && !supply.traces => {
-                "round-trip times, which its router can't find out: let TCP flows with a handshake or `timestamps = true` send over it, \
-                 or take another discipline"
-            }
-            () if router => continue,
-            () if needs.flow_count && !supply.flows => {
-                "the number of active TCP flows: let TCP traffic send over it, or take another discipline"
-            }
-            () if needs.rtt_hints && !supply.hints => {
-                "round-trip times in its packets: let TCP flows with `rtt_hint = true` send over it, let its router find out \
-                 (`hints = \"router\"`), or take another discipline"
-            }
-            () => continue,
-        };
-        return Err(BuildError::Needs { link: link.name.clone(), what });
-    }
-    Ok(())
+    Ok(match entry.traffic.opens_connections() {
+        false => Routes::Flow(add(&entry.forward, &entry.back, false)?),
+        true => Routes::Session { loads: add(&entry.forward, &entry.back, true)?, requests: add(&entry.back, &entry.forward, true)? },
+    })
 }

@@ -198,7 +198,7 @@ impl Receiver {
         if self.deadline() == Time::NEVER {
             return None;
         }
-        let like = Packet { flow, incarnation, ..Packet::NOTHING };
+        let like = Packet { flow, incarnation, ..Packet::EMPTY };
         Some(self.ack(now, &like, 0, params, pool))
     }
 
@@ -265,8 +265,6 @@ impl Receiver {
             size: (params.header + option) as u16,
             flags: flag::ACK | flag::BACK | flags | echo,
             window: self.advertise(now, params),
-            hop: 0,
-            next: 0,
             incarnation: segment.incarnation,
         }
     }

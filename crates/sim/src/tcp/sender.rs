@@ -6,8 +6,8 @@ use super::receiver::SackBlocks;
 use super::rto::RttEstimator;
 use super::sack::Board;
 use crate::packet::{Packet, flag};
-use crate::stats::Moments;
 use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, Signal, Source, Start};
+use sojourn_net::Moments;
 use sojourn_units::{Duration, Time};
 
 /// Where a connection stands.
@@ -213,19 +213,7 @@ impl Sender {
     }
 
     pub(super) fn packet(&self, seq: u64, now: Time) -> Packet {
-        Packet {
-            seq,
-            stamp: now,
-            peer: self.peer,
-            flow: self.flow,
-            extra: 0,
-            size: 0,
-            flags: 0,
-            window: 0,
-            hop: 0,
-            next: 0,
-            incarnation: self.incarnation,
-        }
+        Packet { seq, stamp: now, peer: self.peer, flow: self.flow, extra: 0, size: 0, flags: 0, window: 0, incarnation: self.incarnation }
     }
 
     /// An ACK arrives with its SACK blocks.

@@ -1,5 +1,7 @@
-//! What is measured: time-weighted moments, moments of samples, and quantiles.
+//! Statistics: moments weighted by time, moments of samples, and quantiles.
 
+use alloc::vec;
+use alloc::vec::Vec;
 use sojourn_units::Time;
 
 /// Mean, deviation and maximum of a quantity that changes at instants, weighted by time, exact.
@@ -8,15 +10,15 @@ pub struct TimeWeighted {
     value: u64,
     area: u128,
     square: u128,
-    /// Nanoseconds that all this covers.
+    /// The time covered, in ns.
     spent: u64,
     max: u64,
 }
 
 impl TimeWeighted {
-    /// The present value held for `span` ns more.
+    /// Adds `span` ns of the present value.
     #[inline]
-    fn hold(&mut self, span: u64) {
+    fn add_span(&mut self, span: u64) {
         let area = u128::from(self.value) * u128::from(span);
         self.area += area;
         // A backlog stays below 2^40 and a span below 2^50 ns, so the product fits.
@@ -37,7 +39,7 @@ impl TimeWeighted {
     /// Time-weighted standard deviation.
     pub fn sd(&self) -> f64 {
         let mean = self.mean();
-        if self.spent == 0 { 0.0 } else { (self.square as f64 / self.spent as f64 - mean * mean).max(0.0).sqrt() }
+        if self.spent == 0 { 0.0 } else { libm::sqrt((self.square as f64 / self.spent as f64 - mean * mean).max(0.0)) }
     }
 
     /// The largest value.
@@ -63,8 +65,8 @@ impl QueueStats {
     fn advance(&mut self, now: Time) {
         if self.packets.value > 0 {
             let span = now.since(self.since).as_nanos();
-            self.packets.hold(span);
-            self.bytes.hold(span);
+            self.packets.add_span(span);
+            self.bytes.add_span(span);
         }
         self.since = now;
     }
@@ -84,13 +86,13 @@ impl QueueStats {
         self.bytes.set(bytes);
     }
 
-    /// Forgets what was before `now`.
+    /// Forgets everything before `now`.
     pub fn restart(&mut self, now: Time) {
-        let kept = |was: &TimeWeighted| TimeWeighted { value: was.value, max: was.value, ..Default::default() };
-        *self = QueueStats { begin: now, since: now, packets: kept(&self.packets), bytes: kept(&self.bytes) };
+        let restarted = |was: &TimeWeighted| TimeWeighted { value: was.value, max: was.value, ..Default::default() };
+        *self = QueueStats { begin: now, since: now, packets: restarted(&self.packets), bytes: restarted(&self.bytes) };
     }
 
-    /// Brings the accounts to the end.
+    /// Accounts for the time up to `now`, the end.
     pub fn finish(&mut self, now: Time) {
         self.advance(now);
         let spent = now.since(self.begin).as_nanos();
@@ -130,7 +132,7 @@ impl Sums {
     /// Standard deviation of the samples themselves; NaN without samples.
     pub fn sd(&self) -> f64 {
         let mean = self.mean();
-        (self.squares / self.count as f64 - mean * mean).max(0.0).sqrt()
+        libm::sqrt((self.squares / self.count as f64 - mean * mean).max(0.0))
     }
 
     /// Largest sample, at least 0.
@@ -179,7 +181,7 @@ impl Moments {
 
     /// Standard deviation of the samples themselves (divided by n); NaN without samples.
     pub fn sd(&self) -> f64 {
-        if self.count == 0 { f64::NAN } else { (self.squares / self.count as f64).sqrt() }
+        if self.count == 0 { f64::NAN } else { libm::sqrt(self.squares / self.count as f64) }
     }
 
     /// Least sample; infinite without samples.
@@ -241,7 +243,7 @@ impl Quantiles {
         if self.total == 0 {
             return f64::NAN;
         }
-        let rank = (q * self.total as f64).ceil().max(1.0) as u64;
+        let rank = libm::ceil(q * self.total as f64).max(1.0) as u64;
         let mut seen = 0;
         for (bucket, &count) in self.counts.iter().enumerate() {
             seen += u64::from(count);

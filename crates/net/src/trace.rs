@@ -1,5 +1,6 @@
-//! Traces, kept only when asked for.
+//! Traces of a link: samples of its queue at equal steps, taken only where asked for.
 
+use alloc::vec::Vec;
 use sojourn_units::{Duration, Time};
 
 /// A link's queue sampled at equal steps.
@@ -16,8 +17,8 @@ pub struct LinkTrace {
     pub bytes: Vec<f64>,
     /// The discipline's probability.
     pub probability: Vec<f64>,
-    /// Bytes whose sending has begun so far.
-    pub begun: Vec<f64>,
+    /// Bytes of all packets whose transmission has started so far.
+    pub tx_started_bytes: Vec<f64>,
 }
 
 impl LinkTrace {
@@ -31,17 +32,26 @@ impl LinkTrace {
             packets: Vec::new(),
             bytes: Vec::new(),
             probability: Vec::new(),
-            begun: Vec::new(),
+            tx_started_bytes: Vec::new(),
         }
     }
 
     /// Takes the sample that is due.
-    pub(crate) fn sample(&mut self, packets: u32, bytes: u64, probability: f64, begun: u64) {
+    pub(crate) fn sample(&mut self, sample: &Sample) {
         self.t.push(self.next.as_secs_f64());
-        self.packets.push(f64::from(packets));
-        self.bytes.push(bytes as f64);
-        self.probability.push(probability);
-        self.begun.push(begun as f64);
+        self.packets.push(f64::from(sample.packets));
+        self.bytes.push(sample.bytes as f64);
+        self.probability.push(sample.probability);
+        self.tx_started_bytes.push(sample.tx_started_bytes as f64);
         self.next += self.every;
     }
+}
+
+/// A queue at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub packets: u32,
+    pub bytes: u64,
+    pub probability: f64,
+    pub tx_started_bytes: u64,
 }

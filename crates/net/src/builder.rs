@@ -1,0 +1,170 @@
+//! Makes a network from links and routes.
+
+use crate::contention::ContentionMap;
+use crate::hop::{Hop, HopTarget};
+use crate::link::access::AccessLinks;
+use crate::link::{Hints, Link, LinkConfig};
+use crate::network::{LinkIds, Network, RouteId, Window};
+use crate::packet::Packet;
+use alloc::vec;
+use alloc::vec::Vec;
+use sojourn_units::Duration;
+
+/// How packets that reach the end of a route are delivered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Delivery {
+    /// Each by an event, in the order of time: for any host.
+    Deferred,
+    /// As soon as its time is known, which may be ahead of the network's time: for a host whose endpoints may run ahead.
+    Immediate,
+    /// Immediate if a packet waits for an event somewhere on the route, else deferred. A loop of two routes between endpoints that
+    /// answer each other needs one such route, or the loop would never come back to the calendar.
+    AfterEvent,
+}
+
+/// A route names a link that was not added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownLink(pub u32);
+
+/// Links and routes of a network to come.
+#[derive(Clone, Debug)]
+pub struct NetworkBuilder {
+    window: Window,
+    links: Vec<LinkConfig>,
+    routes: Vec<Route>,
+    hops: usize,
+    all_events: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Route {
+    links: Vec<u32>,
+    delivery: Delivery,
+    shared: bool,
+}
+
+impl NetworkBuilder {
+    /// No links and routes yet; statistics are taken within `window`.
+    pub fn new(window: Window) -> Self {
+        NetworkBuilder { window, links: Vec::new(), routes: Vec::new(), hops: 0, all_events: false }
+    }
+
+    /// Makes every hop an event, so that tests can show that leaving out events changes nothing.
+    #[doc(hidden)]
+    pub fn all_events(&mut self, all_events: bool) {
+        self.all_events = all_events;
+    }
+
+    /// Adds a link; gives its number.
+    pub fn add_link(&mut self, config: LinkConfig) -> u32 {
+        self.links.push(config);
+        self.links.len() as u32 - 1
+    }
+
+    /// Adds a route over these links, in order. `shared` says that several endpoints, which may send at the same time, use it.
+    ///
+    /// # Errors
+    /// A link that was not added.
+    pub fn add_route(&mut self, links: &[u32], delivery: Delivery, shared: bool) -> Result<RouteId, UnknownLink> {
+        if let Some(&unknown) = links.iter().find(|&&link| link as usize >= self.links.len()) {
+            return Err(UnknownLink(unknown));
+        }
+        let id = RouteId(self.hops as u32);
+        self.hops += links.len() + 1;
+        self.routes.push(Route { links: links.to_vec(), delivery, shared });
+        Ok(id)
+    }
+
+    /// The least propagation delay over these links.
+    ///
+    /// # Errors
+    /// A link that was not added.
+    pub fn least_delay(&self, links: &[u32]) -> Result<Duration, UnknownLink> {
+        links.iter().try_fold(Duration::ZERO, |sum, &link| {
+            self.links.get(link as usize).map(|config| sum + config.least_delay()).ok_or(UnknownLink(link))
+        })
+    }
+
+    /// The network at time 0.
+    pub fn build<P: Packet>(self) -> Network<P> {
+        let hints: Vec<Hints> = self.links.iter().map(|link| link.hints).collect();
+        let mut listened = vec![false; self.links.len()];
+        for hints in &hints {
+            if let Hints::Router { back: Some(back) } = hints
+                && let Some(listened) = listened.get_mut(*back as usize)
+            {
+                *listened = true;
+            }
+        }
+        let (mut links, mut access_links, mut targets) = (Vec::new(), AccessLinks::default(), Vec::new());
+        let (mut ids, mut transit_times) = (LinkIds::default(), Vec::new());
+        for ((id, config), listened) in (0u32..).zip(self.links).zip(listened) {
+            targets.push(if config.is_access_link() && !listened {
+                ids.access_links.push(id);
+                HopTarget::AccessLink(access_links.add(&config) as usize)
+            } else {
+                ids.links.push(id);
+                transit_times.push(config.transit_times());
+                links.push(Link::new(config, self.window));
+                HopTarget::Link(links.len() - 1)
+            });
+        }
+        let mut network = Network::new(links, access_links, transit_times, ids, self.window);
+        network.ack_listeners = ack_listeners(&network.links, &hints, &targets);
+        network.hops = hops(&self.routes, &targets);
+        defer(&mut network, &self.routes, self.all_events);
+        network
+    }
+}
+
+/// The table of hops, none of them deferred yet.
+fn hops(routes: &[Route], targets: &[HopTarget]) -> Vec<Hop> {
+    let mut hops = Vec::with_capacity(routes.iter().map(|route| route.links.len() + 1).sum());
+    for route in routes {
+        hops.extend(route.links.iter().map(|&link| Hop::new(targets[link as usize])));
+        hops.push(Hop::new(HopTarget::End));
+    }
+    hops
+}
+
+/// For each link those whose routers read what comes over it; empty where no router does.
+fn ack_listeners<P: Packet>(links: &[Link<P>], hints: &[Hints], targets: &[HopTarget]) -> Vec<Vec<u32>> {
+    let mut listeners = Vec::new();
+    for (target, hints) in targets.iter().zip(hints) {
+        if let (&HopTarget::Link(link), &Hints::Router { back: Some(back) }) = (target, hints)
+            && let Some(&HopTarget::Link(back)) = targets.get(back as usize)
+            && links[link].reads_headers()
+        {
+            listeners.resize(links.len(), Vec::new());
+            listeners[back].push(link as u32);
+        }
+    }
+    listeners
+}
+
+/// Decides which hops a packet waits before.
+fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool) {
+    let mut contention = ContentionMap::default();
+    let mut begin = 0;
+    for route in routes {
+        contention.add_route(&network.hops, begin, route.shared, |target| network.is_pure_delay(target));
+        begin += route.links.len() + 1;
+    }
+    for at in 0..network.hops.len() {
+        let target = network.hops[at].target();
+        let is_buffered = matches!(target, HopTarget::Link(link) if network.links[link].is_buffered());
+        let meets = target != HopTarget::End && (all_events || contention.has_contention(target) || is_buffered);
+        if meets || network.is_read(at) {
+            network.hops[at] = network.hops[at].deferred();
+        }
+    }
+    let mut begin = 0;
+    for route in routes {
+        let end = begin + route.links.len();
+        let waits = network.hops[begin..end].iter().any(|hop| hop.needs_event());
+        if route.delivery == Delivery::Deferred || (route.delivery == Delivery::AfterEvent && !waits) {
+            network.hops[end] = network.hops[end].deferred();
+        }
+        begin = end + 1;
+    }
+}

@@ -1,0 +1,426 @@
+//! The calendar: every event that is to come, in a specified order.
+//!
+//! Events are ordered by time, then by the rank of their kind, then by the entity that they concern, then by the order in which
+//! they were added. A calendar queue (Brown 1988) keeps events in buckets of time, as lists through one array. Only the current
+//! bucket is sorted, and only where it holds more than one event. So an event costs the same whether ten or a hundred thousand
+//! wait. Events beyond the calendar's year (all its buckets, once around) wait in a heap.
+
+use crate::packet::{InFlight, Packet};
+use alloc::collections::BinaryHeap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::mem::replace;
+use sojourn_units::Time;
+
+/// The rank of a kind of event: simultaneous events happen in the order of their ranks. Arrivals at links come after everything
+/// that can send a packet. So packets that reach a link at the same time are in the order of their flows, whatever sent them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Rank(u8);
+
+impl Rank {
+    /// A buffered link finishes sending a packet (entity: the link).
+    pub const DEPARTURE: Rank = Rank(0);
+    /// A packet reaches the end of its route (entity: its flow).
+    pub const DELIVERY: Rank = Rank(1);
+    /// A packet arrives at a link (entity: its flow).
+    pub const ARRIVAL: Rank = Rank(7);
+    const FIRST_TIMER: u8 = 2;
+    const TIMERS: u8 = 5;
+
+    /// The timers of hosts of one class, 0 to 4 (entity: the host's choice).
+    #[inline]
+    pub fn timer(class: u8) -> Rank {
+        Rank(Self::FIRST_TIMER + class.min(Self::TIMERS - 1))
+    }
+
+    /// The class of a timer.
+    #[inline]
+    pub fn timer_class(self) -> u8 {
+        self.0 - Self::FIRST_TIMER
+    }
+}
+
+/// Marks the end of a list of nodes.
+const NONE: u32 = u32::MAX;
+
+/// Entities are numbers of so many bits.
+const ENTITY_BITS: u32 = 29;
+const ENTITY_MASK: u32 = (1 << ENTITY_BITS) - 1;
+
+/// The place of an event in the order of all events: its time in ns; then rank, entity and count, from the highest bit down.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key {
+    time: u64,
+    order: u64,
+}
+
+impl Key {
+    #[inline]
+    fn new(time: Time, rank: Rank, entity: u32, count: u32) -> Self {
+        let entity = u64::from(entity & ENTITY_MASK);
+        Key { time: time.as_nanos(), order: (u64::from(rank.0) << (32 + ENTITY_BITS)) | (entity << 32) | u64::from(count) }
+    }
+
+    #[inline]
+    fn rank(self) -> Rank {
+        Rank((self.order >> (32 + ENTITY_BITS)) as u8)
+    }
+
+    #[inline]
+    fn entity(self) -> u32 {
+        (self.order >> 32) as u32 & ENTITY_MASK
+    }
+}
+
+/// An event, in the list of its bucket or of the free nodes. With a packet of 40 bytes it fills one cache line.
+#[derive(Clone, Debug)]
+struct Node<P> {
+    key: Key,
+    item: InFlight<P>,
+}
+
+/// An event that is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Due {
+    pub time: Time,
+    pub rank: Rank,
+    pub entity: u32,
+    /// Where [`Calendar::take`] finds what came with it, until the next event is added.
+    node: u32,
+}
+
+/// The calendar.
+#[derive(Clone, Debug)]
+pub(crate) struct Calendar<P> {
+    nodes: Vec<Node<P>>,
+    free: u32,
+    /// The first node of each bucket.
+    heads: Vec<u32>,
+    /// One bit for each bucket that is not empty.
+    occupied: Vec<u64>,
+    /// Log2 of a bucket's width in ns.
+    shift: u32,
+    /// The number of the current bucket, counted from time 0.
+    bucket: u64,
+    /// The events of the current bucket, last first.
+    current: Vec<(Key, u32)>,
+    far: BinaryHeap<Reverse<(Key, u32)>>,
+    /// Events in buckets: neither current nor far.
+    near: usize,
+    /// Events added so far: orders simultaneous events of one rank and entity.
+    count: u32,
+    pace: Pace,
+}
+
+/// How fast events come, to fit the buckets to.
+#[derive(Clone, Copy, Default, Debug)]
+struct Pace {
+    /// Events removed since the last fit.
+    pops: u32,
+    /// When the last fit was, in ns.
+    since: u64,
+}
+
+/// Events between two fits of the buckets to the traffic.
+const FIT_EVERY: u32 = 1 << 12;
+
+impl<P: Packet> Calendar<P> {
+    /// An empty calendar.
+    pub fn new() -> Self {
+        Calendar {
+            nodes: Vec::new(),
+            free: NONE,
+            heads: vec![NONE; 256],
+            occupied: vec![0; 4],
+            shift: 17,
+            bucket: 0,
+            current: Vec::new(),
+            far: BinaryHeap::new(),
+            near: 0,
+            count: 0,
+            pace: Pace::default(),
+        }
+    }
+
+    /// Events that are to come.
+    pub fn len(&self) -> usize {
+        self.near + self.current.len() + self.far.len()
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node<P>>() + self.heads.capacity() * 4 + self.far.capacity() * 32
+    }
+
+    /// Adds an event. Its time must not lie before that of the last event removed.
+    #[inline]
+    pub fn push(&mut self, time: Time, rank: Rank, entity: u32, item: InFlight<P>) {
+        self.count = self.count.wrapping_add(1);
+        let key = Key::new(time, rank, entity, self.count);
+        let node = Node { key, item };
+        let index = self.free;
+        if let Some(place) = self.nodes.get_mut(index as usize) {
+            self.free = replace(place, node).item.next;
+            self.file(key, index);
+        } else {
+            self.nodes.push(node);
+            self.file(key, (self.nodes.len() - 1) as u32);
+        }
+    }
+
+    #[inline]
+    fn file(&mut self, key: Key, index: u32) {
+        let bucket = key.time >> self.shift;
+        // For a bucket that is current or past the difference wraps around to more than a year.
+        if bucket.wrapping_sub(self.bucket + 1) >= self.heads.len() as u64 - 1 {
+            return self.file_elsewhere(key, index, bucket);
+        }
+        let slot = (bucket as usize) & (self.heads.len() - 1);
+        self.nodes[index as usize].item.next = replace(&mut self.heads[slot], index);
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+        self.near += 1;
+    }
+
+    /// Files an event of the current bucket or of a later year.
+    #[inline(never)]
+    fn file_elsewhere(&mut self, key: Key, index: u32, bucket: u64) {
+        if bucket <= self.bucket {
+            let place = self.current.partition_point(|&(other, _)| other > key);
+            self.current.insert(place, (key, index));
+        } else {
+            self.far.push(Reverse((key, index)));
+        }
+    }
+
+    /// When the next event is due.
+    pub fn peek(&mut self) -> Option<Time> {
+        if self.current.is_empty() {
+            let index = self.fill()?;
+            self.current.push((self.nodes[index as usize].key, index));
+        }
+        self.current.last().map(|(key, _)| Time::from_nanos(key.time))
+    }
+
+    /// Removes the next event if it is due by `end`.
+    #[inline]
+    pub fn pop(&mut self, end: Time) -> Option<Due> {
+        let index = match self.current.pop() {
+            Some((_, index)) => index,
+            None => self.fill()?,
+        };
+        let node = &mut self.nodes[index as usize];
+        let (key, time) = (node.key, Time::from_nanos(node.key.time));
+        if time > end {
+            self.current.push((key, index));
+            return None;
+        }
+        node.item.next = replace(&mut self.free, index);
+        self.pace.pops += 1;
+        if self.pace.pops == FIT_EVERY {
+            self.fit(key.time);
+        }
+        Some(Due { time, rank: key.rank(), entity: key.entity(), node: index })
+    }
+
+    /// What came with an event that has just been removed.
+    #[inline]
+    pub fn take(&mut self, due: &Due) -> InFlight<P> {
+        self.nodes[due.node as usize].item.take()
+    }
+
+    /// The number that came with a timer that has just been removed.
+    #[inline]
+    pub fn tag(&self, due: &Due) -> u32 {
+        self.nodes[due.node as usize].item.hop
+    }
+
+    /// Packets on their way to a link or to the end of their route.
+    pub fn packets(&self) -> usize {
+        let mut removed = vec![false; self.nodes.len()];
+        let mut free = self.free;
+        while free != NONE {
+            removed[free as usize] = true;
+            free = self.nodes[free as usize].item.next;
+        }
+        let carries = |node: &Node<P>| matches!(node.key.rank(), Rank::ARRIVAL | Rank::DELIVERY);
+        self.nodes.iter().zip(removed).filter(|(node, removed)| !removed && carries(node)).count()
+    }
+
+    /// Makes the next nonempty bucket the current one and removes its first event.
+    #[inline]
+    fn fill(&mut self) -> Option<u32> {
+        self.bucket = match self.next_bucket() {
+            Some(bucket) => bucket,
+            None => self.far.peek()?.0.0.time >> self.shift,
+        };
+        self.near_from_far();
+        let slot = (self.bucket as usize) & (self.heads.len() - 1);
+        let head = replace(&mut self.heads[slot], NONE);
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        match self.nodes.get(head as usize) {
+            Some(node) if node.item.next == NONE && self.current.is_empty() => {
+                self.near -= 1;
+                Some(head)
+            }
+            _ => self.take_bucket(head),
+        }
+    }
+
+    /// The next occupied bucket of this year.
+    #[inline]
+    fn next_bucket(&self) -> Option<u64> {
+        if self.near == 0 {
+            return None;
+        }
+        let mask = self.heads.len() - 1;
+        let first = (self.bucket as usize + 1) & mask;
+        let (mut word, words) = (first / 64, self.occupied.len());
+        let mut bits = self.occupied[word] & (u64::MAX << (first % 64));
+        for _ in 0..=words {
+            if bits != 0 {
+                let slot = word * 64 + bits.trailing_zeros() as usize;
+                return Some(self.bucket + 1 + (slot.wrapping_sub(first) & mask) as u64);
+            }
+            word = (word + 1) & (words - 1);
+            bits = self.occupied[word];
+        }
+        None
+    }
+
+    /// Moves far events into buckets once the year from the current bucket on reaches them.
+    #[inline]
+    fn near_from_far(&mut self) {
+        while let Some(&Reverse((key, _))) = self.far.peek()
+            && self.reaches(key)
+        {
+            self.take_far();
+        }
+    }
+
+    /// Whether the year from the current bucket on reaches this key.
+    #[inline]
+    fn reaches(&self, key: Key) -> bool {
+        (key.time >> self.shift).saturating_sub(self.bucket) < self.heads.len() as u64
+    }
+
+    #[inline(never)]
+    fn take_far(&mut self) {
+        if let Some(Reverse((key, index))) = self.far.pop() {
+            self.file(key, index);
+        }
+    }
+
+    /// Moves the list that starts at `index` into the current bucket, sorted last first; removes the first event.
+    #[inline(never)]
+    fn take_bucket(&mut self, mut index: u32) -> Option<u32> {
+        let mut sorted = self.current.is_empty();
+        let mut last = None;
+        while let Some(node) = self.nodes.get(index as usize) {
+            let key = node.key;
+            // The event filed last stands first and is mostly due last. Then nothing needs sorting.
+            sorted &= last.is_none_or(|last| key < last);
+            last = Some(key);
+            self.current.push((key, index));
+            self.near -= 1;
+            index = node.item.next;
+        }
+        if !sorted {
+            self.current.sort_unstable_by_key(|&(key, _)| Reverse(key));
+        }
+        self.current.pop().map(|(_, index)| index)
+    }
+
+    /// Fits the width and the number of buckets to the traffic: about one event a bucket.
+    fn fit(&mut self, now: u64) {
+        let Pace { pops, since } = replace(&mut self.pace, Pace { pops: 0, since: now });
+        let gap = (now.saturating_sub(since) / u64::from(pops)).max(1);
+        let shift = gap.ilog2().saturating_sub(1).min(40);
+        let slots = (4 * self.len()).next_power_of_two().clamp(256, 1 << 20);
+        if shift.abs_diff(self.shift) > 1 || slots > self.heads.len() || slots * 8 < self.heads.len() {
+            self.rebuild(shift, slots.max(self.heads.len().min(slots * 4)), now);
+        }
+    }
+
+    fn rebuild(&mut self, shift: u32, slots: usize, now: u64) {
+        let mut all: Vec<u32> = self.current.drain(..).map(|(_, index)| index).collect();
+        all.extend(self.far.drain().map(|Reverse((_, index))| index));
+        for head in &self.heads {
+            let mut index = *head;
+            while index != NONE {
+                all.push(index);
+                index = self.nodes[index as usize].item.next;
+            }
+        }
+        self.heads = vec![NONE; slots];
+        self.occupied = vec![0; slots / 64];
+        (self.shift, self.bucket, self.near) = (shift, now >> shift, 0);
+        for index in all {
+            self.file(self.nodes[index as usize].key, index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    use crate::packet::tests::Numbered;
+
+    proptest! {
+        #[test]
+        fn events_come_in_the_specified_order_whatever_the_order_of_insertion(
+            steps in prop::collection::vec((0u64..5_000_000_000, 0u32..5, 0u32..4, 1usize..4), 1..3_000),
+        ) {
+            let (mut calendar, mut reference) = (Calendar::new(), std::collections::BTreeSet::new());
+            let mut now = 0u64;
+            for (count, (ahead, entity, spread, pops)) in steps.into_iter().enumerate() {
+                // Most events lie close by, some far: shift by 0, 7, 14 or 21 bits.
+                let time = Time::from_nanos(now + (ahead >> (7 * spread)));
+                calendar.push(time, Rank::ARRIVAL, entity, InFlight::new(Numbered(count as u32), 0));
+                reference.insert(Key::new(time, Rank::ARRIVAL, entity, count as u32 + 1));
+                if count % 2 == 0 {
+                    for _ in 0..pops {
+                        let Some(event) = calendar.pop(Time::NEVER) else { break };
+                        let expected = reference.pop_first().unwrap();
+                        prop_assert_eq!(event.time.as_nanos(), expected.time);
+                        prop_assert_eq!(event.entity, expected.entity());
+                        prop_assert_eq!(calendar.take(&event).packet, Numbered(expected.order as u32 - 1));
+                        now = event.time.as_nanos();
+                    }
+                }
+                prop_assert_eq!(calendar.len(), reference.len());
+            }
+            while let Some(event) = calendar.pop(Time::NEVER) {
+                let expected = reference.pop_first().unwrap();
+                prop_assert_eq!(event.time.as_nanos(), expected.time);
+            }
+            prop_assert!(reference.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_calendar_refits_itself_to_the_traffic_without_losing_an_event() {
+        let mut calendar = Calendar::new();
+        for count in 0..50_000u32 {
+            calendar.push(Time::from_nanos(u64::from(count) * 100), Rank::ARRIVAL, 0, InFlight::new(Numbered(count), 0));
+        }
+        let mut last = Time::ZERO;
+        let mut popped = 0;
+        while let Some(event) = calendar.pop(Time::NEVER) {
+            assert!(event.time >= last);
+            (last, popped) = (event.time, popped + 1);
+        }
+        assert_eq!(popped, 50_000);
+    }
+
+    #[test]
+    fn nothing_is_due_after_the_end() {
+        let mut calendar = Calendar::new();
+        calendar.push(Time::from_nanos(10), Rank::timer(2), 0, InFlight::new(Numbered(0), 0));
+        assert_eq!(calendar.peek(), Some(Time::from_nanos(10)));
+        assert!(calendar.pop(Time::from_nanos(9)).is_none());
+        assert!(calendar.pop(Time::from_nanos(10)).is_some());
+    }
+}

@@ -1,0 +1,42 @@
+//! A network apart from its endpoints: links with their queues, routes, the calendar of events, statistics and the audit.
+//!
+//! It does no I/O and has no clock (sans-IO): a host says when it sends which packet on which route, and is told what the network
+//! delivers, drops and marks. What a packet carries is the host's: anything that is a [`Packet`].
+//!
+//! ```text
+//!                      send(now, route, packet)
+//!                               |
+//!   host  ----------------------+-----> hop: access link --> hop: link --> ... --> end of the route
+//!    ^                                       (FIFO only)    queue, AQM, measured           |
+//!    |                                                                                     |
+//!    +---- next(until): deliveries and timers in the order of time <---- calendar <--------+
+//! ```
+//!
+//! - [`NetworkBuilder`] takes links and routes and makes a [`Network`].
+//! - [`Network::send`] takes a packet as far along its route as no event is needed; [`Network::next`] runs events until one concerns
+//!   the host. [`Network::advance`] does that in a loop for a host that only wants to be told.
+//! - [`Network::finish`] brings all statistics to the end and checks the accounts.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod builder;
+mod calendar;
+mod contention;
+mod hop;
+mod link;
+mod network;
+mod observer;
+mod packet;
+mod stats;
+mod trace;
+
+pub use builder::{Delivery, NetworkBuilder, UnknownLink};
+pub use link::{Hints, Link, LinkConfig, LinkStats, Measure};
+pub use network::{Audit, Delivered, Event, Network, RouteId, TimerClass, Window};
+pub use observer::{LinkObserver, Sink};
+pub use packet::{Direction, Headers, Packet, Timestamps};
+pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
+pub use trace::LinkTrace;

@@ -1,0 +1,187 @@
+//! Access links: links on which nothing is decided or measured but whether a packet finds room, such as a flow's own links.
+//!
+//! An access link is a FIFO with a limit, a rate and a delay like any link, and just as exact. But it keeps only what the next
+//! packet needs, so that a hundred thousand flows have room for four of them each.
+
+use super::config::LinkConfig;
+use super::tie_break::{LastDeparture, TransitTimes, arrival_is_first};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use sojourn_aqm::Limit;
+use sojourn_units::{Duration, Rate, Time};
+
+/// What access links of one class share.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Class {
+    rate: Rate,
+    limit: Limit,
+}
+
+/// The class of links without a rate, which only delay.
+const PURE_DELAY: u32 = u32::MAX;
+
+/// One access link.
+#[derive(Clone, Debug)]
+struct AccessLink {
+    /// When its transmitter is free.
+    free_at: Time,
+    /// What the last division left over, in units of 1/rate ns.
+    carry: u64,
+    delay: Duration,
+    /// The size of the last packet in bytes, and its transmission time: whole ns, and the rest in units of 1/rate ns.
+    size: u32,
+    tx_ns: u64,
+    tx_rest: u64,
+    /// Its class, or [`PURE_DELAY`].
+    class: u32,
+    /// Made when a packet waits for the first time.
+    queue: Option<Box<AccessQueue>>,
+}
+
+/// Packets that wait for an access link.
+#[derive(Clone, Debug, Default)]
+struct AccessQueue {
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+    last_departure: LastDeparture,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// When its transmission starts.
+    start: Time,
+    size: u32,
+}
+
+/// What became of a packet that was offered to an access link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum AccessOffer {
+    /// It will arrive at the other end at this time.
+    Arrives(Time),
+    /// There is no room.
+    Dropped,
+    /// Undecided: another packet leaves the queue at the same time. The link must be told the packet's transit time over the link before.
+    NeedsTieBreak,
+}
+
+impl AccessLink {
+    /// Offers a packet that finds the link busy, or is of another size than the last.
+    #[inline(never)]
+    fn decide(&mut self, class: Option<&Class>, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
+        let Some(&Class { rate, limit }) = class else { return AccessOffer::Arrives(now + self.delay) };
+        if self.size != size {
+            let bits = u64::from(size) * 8_000_000_000;
+            (self.size, self.tx_ns, self.tx_rest) = (size, bits / rate.as_bps(), bits % rate.as_bps());
+        }
+        if self.free_at <= now {
+            self.free_at = now + Duration::from_nanos(self.tx_ns);
+            self.carry = self.tx_rest;
+            return AccessOffer::Arrives(self.free_at + self.delay);
+        }
+        let queue = self.queue.get_or_insert_default();
+        queue.release_until(now);
+        if queue.is_full(0, u64::from(size), limit) {
+            return AccessOffer::Dropped;
+        }
+        let last = queue.last_departure;
+        if last.ties_with(now) && last.size > 0 && queue.is_full(1, u64::from(size + last.size), limit) {
+            match transit_time {
+                None => return AccessOffer::NeedsTieBreak,
+                Some(transit_time) if arrival_is_first(transit_time, Duration::from_nanos(self.tx_ns)) => return AccessOffer::Dropped,
+                Some(_) => {}
+            }
+        }
+        queue.waiting.push_back(Waiting { start: self.free_at, size });
+        queue.bytes += u64::from(size);
+        let sum = self.carry + self.tx_rest;
+        let over = sum >= rate.as_bps();
+        self.carry = if over { sum - rate.as_bps() } else { sum };
+        self.free_at += Duration::from_nanos(self.tx_ns + u64::from(over));
+        AccessOffer::Arrives(self.free_at + self.delay)
+    }
+}
+
+impl AccessQueue {
+    /// Lets the packets leave whose transmission starts by `now`.
+    fn release_until(&mut self, now: Time) {
+        while let Some(&Waiting { start, size }) = self.waiting.front() {
+            if start > now {
+                break;
+            }
+            self.waiting.pop_front();
+            self.bytes -= u64::from(size);
+            self.last_departure = LastDeparture { at: start, size };
+        }
+    }
+
+    /// Whether there is no room for so many bytes, if so many more packets than those that wait count.
+    fn is_full(&self, more: usize, bytes: u64, limit: Limit) -> bool {
+        match limit {
+            Limit::Packets(limit) => self.waiting.len() + more >= limit as usize,
+            Limit::Bytes(limit) => self.bytes + bytes > limit,
+        }
+    }
+}
+
+/// All access links and their classes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AccessLinks {
+    links: Vec<AccessLink>,
+    classes: Vec<Class>,
+}
+
+impl AccessLinks {
+    /// Adds a link; gives its position.
+    pub fn add(&mut self, config: &LinkConfig) -> u32 {
+        let limit = config.controller.limit;
+        let class = config.rate.map_or(PURE_DELAY, |rate| {
+            let class = Class { rate, limit };
+            self.classes.iter().rposition(|&known| known == class).unwrap_or_else(|| {
+                self.classes.push(class);
+                self.classes.len() - 1
+            }) as u32
+        });
+        let (free_at, delay) = (Time::ZERO, config.delay);
+        self.links.push(AccessLink { free_at, carry: 0, delay, size: 0, tx_ns: 0, tx_rest: 0, class, queue: None });
+        self.links.len() as u32 - 1
+    }
+
+    /// Whether this link only delays.
+    pub fn is_pure_delay(&self, link: usize) -> bool {
+        self.links[link].class == PURE_DELAY
+    }
+
+    /// The transit time over this link of a packet of `size` bytes that arrives at `now`.
+    pub fn transit_time(&self, link: usize, size: u32, now: Time) -> Duration {
+        let link = &self.links[link];
+        let rate = self.classes.get(link.class as usize).map(|class| class.rate);
+        TransitTimes { rate, delay: link.delay, ..TransitTimes::default() }.of(size, now)
+    }
+
+    /// Offers a packet of `size` bytes at `now`.
+    #[inline]
+    pub fn offer(&mut self, link: usize, now: Time, size: u32) -> AccessOffer {
+        let link = &mut self.links[link];
+        if link.size != size || link.free_at > now {
+            return link.decide(self.classes.get(link.class as usize), now, size, None);
+        }
+        link.free_at = now + Duration::from_nanos(link.tx_ns);
+        link.carry = link.tx_rest;
+        AccessOffer::Arrives(link.free_at + link.delay)
+    }
+
+    /// The same after [`AccessOffer::NeedsTieBreak`], with the packet's transit time over the link before.
+    #[cold]
+    pub fn offer_with_transit_time(&mut self, link: usize, now: Time, size: u32, transit_time: Duration) -> AccessOffer {
+        let link = &mut self.links[link];
+        link.decide(self.classes.get(link.class as usize), now, size, Some(transit_time))
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        let queue = |queue: &AccessQueue| size_of::<AccessQueue>() + queue.waiting.capacity() * size_of::<Waiting>();
+        let queues: usize = self.links.iter().filter_map(|link| link.queue.as_deref()).map(queue).sum();
+        queues + self.links.capacity() * size_of::<AccessLink>()
+    }
+}

@@ -1,0 +1,122 @@
+//! The queue of a link whose discipline drops at the head, inspects waiting packets or has a queue for each flow: packets are buffered.
+//!
+//! When a packet leaves is known only when the one before it has been sent, so every end of a transmission is an event.
+
+use super::meter::{Meter, Service};
+use super::tie_break::LastDeparture;
+use super::transmitter::Transmitter;
+use crate::packet::{InFlight, Packet};
+use alloc::collections::VecDeque;
+use sojourn_aqm::{Aqm, DropReason, Packet as _, Qdisc, QueueController};
+use sojourn_units::Time;
+
+#[derive(Clone, Debug)]
+pub(super) struct Buffered<P> {
+    pub qdisc: Qdisc<InFlight<P>>,
+    /// The packet that is being sent.
+    transmitting: Option<InFlight<P>>,
+    pub last_departure: LastDeparture,
+    /// What happened to packets and has not been reported yet.
+    reports: VecDeque<Report<P>>,
+}
+
+/// What happened to a packet of a buffered queue.
+#[derive(Clone, Debug)]
+pub(crate) enum Report<P> {
+    /// It was dropped.
+    Dropped(P, DropReason),
+    /// A packet of this flow got a congestion mark.
+    Marked(u32),
+}
+
+impl<P: Packet> Buffered<P> {
+    pub fn new(controller: QueueController) -> Self {
+        Buffered { qdisc: Qdisc::new(controller), transmitting: None, last_departure: LastDeparture::default(), reports: VecDeque::new() }
+    }
+
+    /// Packets that wait or are being sent.
+    pub fn packets(&self) -> u64 {
+        u64::from(self.qdisc.packets()) + u64::from(self.transmitting.is_some())
+    }
+
+    /// Since when the link has been idle; `None` while it is sending.
+    #[inline]
+    pub fn idle_since(&self, transmitter: &Transmitter) -> Option<Time> {
+        self.transmitting.is_none().then_some(transmitter.free_at)
+    }
+
+    /// What happened to a packet and has not been reported yet.
+    #[inline]
+    pub fn next_report(&mut self) -> Option<Report<P>> {
+        self.reports.pop_front()
+    }
+
+    /// Offers a packet that arrives at `now`; gives the end of its transmission if it is sent at once. `simultaneous` is the size of
+    /// a packet that leaves now and still counts.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        packet: InFlight<P>,
+        simultaneous: Option<u32>,
+        transmitter: &mut Transmitter,
+        meter: &mut Meter,
+    ) -> Option<Time> {
+        let idle_since = self.idle_since(transmitter);
+        let before = *self.qdisc.counters();
+        let flow = packet.flow();
+        let reports = &mut self.reports;
+        self.qdisc.set_simultaneous_departure(simultaneous);
+        self.qdisc.enqueue(now, packet, idle_since, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
+        let after = self.qdisc.counters();
+        if after.marked > before.marked {
+            reports.push_back(Report::Marked(flow));
+        }
+        if after.dropped() == before.dropped() && meter.wants_probability(now) {
+            meter.probability(self.qdisc.aqm().probability());
+        }
+        if idle_since.is_some() {
+            return self.start_next(now, true, transmitter, meter);
+        }
+        meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
+        None
+    }
+
+    /// Starts to send the next packet at `now`, on a link that was `idle` or has just sent another; gives the end of the transmission.
+    fn start_next(&mut self, now: Time, idle: bool, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Time> {
+        let marked = self.qdisc.counters().marked;
+        let reports = &mut self.reports;
+        let next = self.qdisc.dequeue(now, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
+        meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
+        let Some((packet, wait)) = next else {
+            // If the packet that found the link idle was dropped at the head, the link has been idle since before.
+            if !idle {
+                transmitter.free_at = now;
+            }
+            return None;
+        };
+        if self.qdisc.counters().marked > marked {
+            reports.push_back(Report::Marked(packet.flow()));
+        }
+        let size = packet.size();
+        self.transmitting = Some(packet);
+        self.last_departure = LastDeparture { at: now, size: if idle { 0 } else { size } };
+        meter.tx_started_bytes += u64::from(size);
+        let end = transmitter.send(now, idle, size);
+        let arrived = Time::from_nanos(now.as_nanos() - wait.as_nanos());
+        if meter.measures() {
+            meter.account(&Service { arrived, start: now, end, size });
+        }
+        Some(end)
+    }
+
+    /// The transmission of a packet ends at `now`: gives the packet and the end of the next transmission.
+    pub fn depart(&mut self, now: Time, transmitter: &mut Transmitter, meter: &mut Meter) -> (InFlight<P>, Option<Time>) {
+        let Some(packet) = self.transmitting.take() else { unreachable!("a departure belongs to a packet that is being sent") };
+        let next = self.start_next(now, false, transmitter, meter);
+        (packet, next)
+    }
+
+    pub fn memory(&self) -> usize {
+        self.qdisc.packets() as usize * size_of::<(Time, InFlight<P>)>()
+    }
+}

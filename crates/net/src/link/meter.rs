@@ -1,0 +1,175 @@
+//! What is measured on a link: its queue, waits and transmissions within a window, and traces.
+
+use super::config::{LinkStats, Measure};
+use crate::network::Window;
+use crate::trace::{LinkTrace, Sample};
+use alloc::vec::Vec;
+use sojourn_aqm::Counters;
+use sojourn_units::{Duration, Probability, Time};
+
+/// The times of one packet at a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Service {
+    /// When it arrived.
+    pub arrived: Time,
+    /// When its transmission starts.
+    pub start: Time,
+    /// When its transmission ends.
+    pub end: Time,
+    /// Its size in bytes.
+    pub size: u32,
+}
+
+/// The statistics and traces of a link.
+#[derive(Clone, Debug)]
+pub(super) struct Meter {
+    window: Window,
+    measure: Measure,
+    pub stats: LinkStats,
+    pub traces: Vec<LinkTrace>,
+    /// When the next sample of any trace is due.
+    pub next_sample: Time,
+    /// The counters when the window opened; `None` before.
+    at_opening: Option<Counters>,
+    /// Bytes of all packets whose transmission has started.
+    pub tx_started_bytes: u64,
+}
+
+impl Meter {
+    pub fn new(window: Window, measure: Measure) -> Self {
+        Meter {
+            window,
+            measure,
+            stats: LinkStats::default(),
+            traces: Vec::new(),
+            next_sample: Time::NEVER,
+            at_opening: None,
+            tx_started_bytes: 0,
+        }
+    }
+
+    /// Whether anything but packets and drops is measured.
+    #[inline]
+    pub fn measures(&self) -> bool {
+        self.measure != Measure::Counts
+    }
+
+    /// When the window opens; never once it has.
+    #[inline]
+    pub fn opening(&self) -> Time {
+        if self.at_opening.is_none() { self.window.from } else { Time::NEVER }
+    }
+
+    /// The window opens: forgets what was before.
+    pub fn open(&mut self, counters: Counters) {
+        self.stats.queue.restart(self.window.from);
+        self.at_opening = Some(counters);
+    }
+
+    /// The end of the run, with the counters since the start.
+    pub fn finish(&mut self, end: Time, total: &Counters) {
+        self.stats.queue.finish(end);
+        self.stats.counters = difference(total, &self.at_opening.unwrap_or_default());
+    }
+
+    /// The time that the window has lasted by `end`.
+    pub fn span(&self, end: Time) -> Duration {
+        end.since(self.window.from)
+    }
+
+    /// A packet joins the queue at `now`, which then holds so much.
+    #[inline]
+    pub fn queue_changes(&mut self, now: Time, packets: u64, bytes: u64) {
+        if self.measures() {
+            self.stats.queue.set(now, packets, bytes);
+        }
+    }
+
+    /// A packet leaves the queue at `now`, which then holds so much.
+    #[inline]
+    pub fn queue_shrinks(&mut self, now: Time, packets: u64, bytes: u64) {
+        if self.measures() {
+            self.stats.queue.shrink(now, packets, bytes);
+        }
+    }
+
+    /// Whether the probability that an arrival at `now` meets is measured.
+    #[inline]
+    pub fn wants_probability(&self, now: Time) -> bool {
+        self.measure == Measure::All && now >= self.window.from
+    }
+
+    /// An arriving packet met this probability.
+    #[inline]
+    pub fn probability(&mut self, probability: Probability) {
+        self.stats.probability.add(probability.get());
+    }
+
+    /// Takes the samples that are due at `now`.
+    pub fn sample(&mut self, now: Time, sample: &Sample) {
+        for trace in self.traces.iter_mut().filter(|trace| trace.next == now) {
+            trace.sample(sample);
+        }
+        self.next_sample = self.traces.iter().map(|trace| trace.next).min().unwrap_or(Time::NEVER);
+    }
+
+    /// Accounts for a packet that is sent without waiting.
+    #[inline(never)]
+    pub fn account_unqueued(&mut self, start: Time, end: Time, size: u32) {
+        self.tx_started_bytes += u64::from(size);
+        self.account(&Service { arrived: start, start, end, size });
+    }
+
+    /// Accounts for a packet that is sent.
+    #[inline(always)]
+    pub fn account(&mut self, service: &Service) {
+        let &Service { arrived, start, end, size } = service;
+        if arrived < self.window.from || end > self.window.until {
+            return self.account_in_part(service);
+        }
+        let (stats, wait) = (&mut self.stats, start.since(arrived));
+        stats.wait.add(wait.as_secs_f64());
+        if self.measure == Measure::All {
+            stats.waits.add(wait.as_nanos());
+        }
+        stats.busy = stats.busy + end.since(start);
+        stats.sent += 1;
+        stats.sent_bytes += u64::from(size);
+    }
+
+    /// The same for a packet that arrives before the window opens or is still being sent when it closes.
+    #[cold]
+    fn account_in_part(&mut self, service: &Service) {
+        let &Service { arrived, start, end, size } = service;
+        let Window { from, until } = self.window;
+        if end <= from {
+            return;
+        }
+        let stats = &mut self.stats;
+        if arrived >= from && start <= until {
+            let wait = start.since(arrived);
+            stats.wait.add(wait.as_secs_f64());
+            if self.measure == Measure::All {
+                stats.waits.add(wait.as_nanos());
+            }
+        }
+        stats.busy = stats.busy + end.min(until).since(start.max(from));
+        if end <= until {
+            stats.sent += 1;
+            stats.sent_bytes += u64::from(size);
+        }
+    }
+}
+
+/// What was counted between two times.
+fn difference(later: &Counters, earlier: &Counters) -> Counters {
+    Counters {
+        arrived: later.arrived - earlier.arrived,
+        arrived_bytes: later.arrived_bytes - earlier.arrived_bytes,
+        marked: later.marked - earlier.marked,
+        dropped_early: later.dropped_early - earlier.dropped_early,
+        dropped_forced: later.dropped_forced - earlier.dropped_forced,
+        dropped_tail: later.dropped_tail - earlier.dropped_tail,
+        dropped_bytes: later.dropped_bytes - earlier.dropped_bytes,
+    }
+}

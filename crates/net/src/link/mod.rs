@@ -1,0 +1,453 @@
+//! Links: a queue, a transmitter and a propagation delay.
+//!
+//! There are three kinds, each in its file:
+//!
+//! - [`precomputed`]: the discipline decides at arrival, so a departure is known when the packet is accepted;
+//! - [`buffered`]: the discipline decides at departure too or inspects waiting packets, so they are kept;
+//! - [`access`]: nothing is decided or measured but whether a packet finds room.
+//!
+//! [`Link`] is one of the first two. [`tie_break`] says what happens first where an arrival and a departure are simultaneous.
+
+pub(crate) mod access;
+mod buffered;
+mod config;
+mod meter;
+mod precomputed;
+mod router;
+pub(crate) mod tie_break;
+mod transmitter;
+mod updates;
+
+pub use config::{Hints, LinkConfig, LinkStats, Measure};
+
+use crate::network::Window;
+use crate::packet::{InFlight, Packet};
+use crate::trace::{LinkTrace, Sample};
+use alloc::format;
+use alloc::string::String;
+use buffered::Buffered;
+pub(crate) use buffered::Report;
+use config::Volume;
+use meter::Meter;
+use precomputed::{Accepted, Precomputed};
+use router::Router;
+use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason, Packet as _};
+use sojourn_units::{Duration, Rate, Time};
+use transmitter::Transmitter;
+use updates::Updates;
+
+/// One link.
+#[derive(Clone, Debug)]
+pub struct Link<P> {
+    transmitter: Transmitter,
+    /// When something is to be caught up with: a departure, the discipline's timer, a sample. Nothing is before.
+    due: Time,
+    /// Nothing is decided but whether there is room: a packet that finds the link idle passes at once.
+    undecided: bool,
+    measured: bool,
+    /// Packets that passed at once; the queue's counters don't know them.
+    passed: Volume,
+    queue: Queue<P>,
+    updates: Updates,
+    meter: Meter,
+    name: String,
+    last_offer: Time,
+}
+
+#[derive(Clone, Debug)]
+enum Queue<P> {
+    Precomputed(Precomputed),
+    Buffered(Buffered<P>),
+}
+
+/// What became of a packet that was offered to a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Offer {
+    /// It will arrive at the other end at this time.
+    Arrives(Time),
+    /// The same, and it got a congestion mark.
+    ArrivesMarked(Time),
+    /// It was dropped.
+    Dropped(DropReason),
+    /// Undecided: another packet leaves the queue at the same time. The link must be told the packet's transit time over the link before.
+    NeedsTieBreak,
+    /// The queue took it, or dropped it ([`Link::next_report`]).
+    Buffered,
+    /// The same, and the link started to send: a transmission ends at this time.
+    Transmitting(Time),
+}
+
+/// A packet whose transmission has ended.
+pub(crate) struct Departed<P> {
+    pub packet: InFlight<P>,
+    /// When it arrives at the other end.
+    pub arrival: Time,
+    /// When the next packet's transmission ends.
+    pub next: Option<Time>,
+}
+
+impl<P: Packet> Link<P> {
+    /// A link at time 0, measured within `window`.
+    pub fn new(config: LinkConfig, window: Window) -> Self {
+        let needs = config.controller.aqm.needs();
+        let law_due = if config.rate.is_some() { config.controller.aqm.first_update() } else { Time::NEVER };
+        let router = if config.hints == Hints::Senders { None } else { Router::new(&needs) };
+        let transmitter = Transmitter::new(config.rate, config.delay, config.changes.into(), config.delays.into());
+        let undecided = transmitter.is_steady() && matches!(config.controller.aqm, AnyAqm::DropTail(_));
+        let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
+            Queue::Buffered(Buffered::new(config.controller))
+        } else {
+            Queue::Precomputed(Precomputed::new(config.controller))
+        };
+        let meter = Meter::new(window, config.measure);
+        Link {
+            transmitter,
+            due: Time::ZERO,
+            undecided,
+            measured: meter.measures(),
+            passed: Volume::default(),
+            queue,
+            updates: Updates::new(&needs, law_due, router),
+            meter,
+            name: config.name,
+            last_offer: Time::ZERO,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its rate at the start; `None` if it only delays.
+    pub fn first_rate(&self) -> Option<Rate> {
+        self.transmitter.first_rate()
+    }
+
+    /// Its rate now; `None` if it only delays.
+    pub fn rate(&self) -> Option<Rate> {
+        self.transmitter.rate()
+    }
+
+    /// What it measured; complete after the end of the run.
+    pub fn stats(&self) -> &LinkStats {
+        &self.meter.stats
+    }
+
+    /// Its traces, in the order in which they were started.
+    pub fn traces(&self) -> &[LinkTrace] {
+        &self.meter.traces
+    }
+
+    /// Samples the link at 0, `every`, 2 `every`, ...
+    pub fn start_trace(&mut self, every: Duration) {
+        self.meter.traces.push(LinkTrace::new(every));
+        self.meter.next_sample = Time::ZERO;
+        self.due = Time::ZERO;
+    }
+
+    /// What happened to a buffered packet and has not been reported yet.
+    #[inline]
+    pub(crate) fn next_report(&mut self) -> Option<Report<P>> {
+        match &mut self.queue {
+            Queue::Precomputed(_) => None,
+            Queue::Buffered(queue) => queue.next_report(),
+        }
+    }
+
+    /// Whether the router before it reads headers.
+    pub(crate) fn reads_headers(&self) -> bool {
+        self.updates.router.is_some()
+    }
+
+    /// A packet has come back past the router before this link.
+    pub(crate) fn observe_ack(&mut self, now: Time, packet: &P) {
+        if let Some(router) = &mut self.updates.router {
+            router.observe_ack(now, packet);
+        }
+    }
+
+    /// Whether its discipline must be told of flows that become active or inactive.
+    #[inline]
+    pub fn counts_flows(&self) -> bool {
+        self.updates.counts_flows()
+    }
+
+    /// A flow over this link becomes active at `at`, or inactive. The discipline is told at that time.
+    pub(crate) fn flow_changes(&mut self, at: Time, active: bool) {
+        self.updates.flow_changes(at, active);
+        self.due = self.due.min(at);
+    }
+
+    /// Whether it only delays: without a rate there is no queue, and no order among those that use it.
+    pub(crate) fn is_pure_delay(&self) -> bool {
+        self.transmitter.serializer.is_none()
+    }
+
+    /// Whether it buffers packets and has events of its own.
+    pub(crate) fn is_buffered(&self) -> bool {
+        matches!(self.queue, Queue::Buffered(_)) && !self.is_pure_delay()
+    }
+
+    /// Packets buffered: they wait or are being sent.
+    pub(crate) fn buffered_packets(&self) -> u64 {
+        match &self.queue {
+            Queue::Precomputed(_) => 0,
+            Queue::Buffered(queue) => queue.packets(),
+        }
+    }
+
+    /// The counters since the start.
+    pub fn counters(&self) -> Counters {
+        let mut counters = *self.queue.counters();
+        counters.arrived += self.passed.packets;
+        counters.arrived_bytes += self.passed.bytes;
+        counters
+    }
+
+    /// Checks at the end of a run that it never sent faster than its rate and that its queue balances.
+    pub(crate) fn check(&self, end: Time) -> Result<(), String> {
+        let (busy, span) = (self.meter.stats.busy, self.meter.span(end));
+        if busy > span {
+            return Err(format!("link {}: busy for {busy} of {span}", self.name));
+        }
+        match &self.queue {
+            Queue::Buffered(queue) if !queue.qdisc.balances() => Err(format!("link {}: its queue does not balance", self.name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
+    #[inline(always)]
+    pub(crate) fn offer(&mut self, now: Time, packet: &mut InFlight<P>) -> Offer {
+        let size = packet.size();
+        let Some(serializer) = &mut self.transmitter.serializer else {
+            self.passed.add(size);
+            return Offer::Arrives(now + self.transmitter.delay);
+        };
+        if !self.undecided {
+            return self.decide(now, packet, None);
+        }
+        if self.transmitter.free_at > now || self.due <= now {
+            return self.find_room(now, size, None);
+        }
+        let end = now + serializer.send_first(size);
+        self.transmitter.free_at = end;
+        self.passed.add(size);
+        if self.measured {
+            self.meter.account_unqueued(now, end, size);
+        }
+        Offer::Arrives(end + self.transmitter.delay)
+    }
+
+    /// Offers a packet again after [`Offer::NeedsTieBreak`], now with its transit time over the link before.
+    #[cold]
+    pub(crate) fn offer_with_transit_time(&mut self, now: Time, packet: &mut InFlight<P>, transit_time: Duration) -> Offer {
+        if self.undecided { self.find_room(now, packet.size(), Some(transit_time)) } else { self.decide(now, packet, Some(transit_time)) }
+    }
+
+    /// Offers a packet where nothing is decided but whether there is room, to a link that is busy or has something to catch up with.
+    #[inline(never)]
+    fn find_room(&mut self, now: Time, size: u32, transit_time: Option<Duration>) -> Offer {
+        self.advance(now);
+        let Queue::Precomputed(queue) = &mut self.queue else { unreachable!("a drop-tail queue is precomputed") };
+        let simultaneous = match transit_time {
+            None if queue.last_departure.ties_with(now) => return Offer::NeedsTieBreak,
+            None => None,
+            Some(transit_time) => queue.last_departure.still_counted(transit_time, self.transmitter.time_for(size)),
+        };
+        let Some(service) = queue.offer_undecided(now, size, simultaneous, &mut self.transmitter, &mut self.meter) else {
+            return Offer::Dropped(DropReason::Tail);
+        };
+        if service.start > now {
+            self.due = self.due.min(service.start);
+        }
+        if self.measured {
+            self.meter.account(&service);
+        }
+        Offer::Arrives(service.end + self.transmitter.delay)
+    }
+
+    /// Offers a packet to a link whose discipline decides.
+    #[inline(never)]
+    fn decide(&mut self, now: Time, packet: &mut InFlight<P>, transit_time: Option<Duration>) -> Offer {
+        debug_assert!(now >= self.last_offer, "link {}: offered at {now:?}, after {:?}", self.name, self.last_offer);
+        self.last_offer = now;
+        self.advance(now);
+        let last_departure = self.queue.last_departure();
+        if transit_time.is_none() && last_departure.ties_with(now) {
+            return Offer::NeedsTieBreak;
+        }
+        if self.updates.router.is_some() {
+            self.read_headers(now, packet);
+        }
+        let simultaneous =
+            transit_time.and_then(|transit_time| last_departure.still_counted(transit_time, self.transmitter.time_for(packet.size())));
+        match &mut self.queue {
+            Queue::Buffered(queue) => match queue.offer(now, packet.take(), simultaneous, &mut self.transmitter, &mut self.meter) {
+                None => Offer::Buffered,
+                Some(end) => Offer::Transmitting(end),
+            },
+            Queue::Precomputed(queue) => {
+                let accepted = queue.offer(now, &mut packet.packet, simultaneous, &mut self.transmitter, &mut self.meter);
+                let Accepted { service, marked } = match accepted {
+                    Ok(accepted) => accepted,
+                    Err(reason) => return Offer::Dropped(reason),
+                };
+                if service.start > now {
+                    self.due = self.due.min(service.start);
+                }
+                if self.measured {
+                    self.meter.account(&service);
+                }
+                let arrival = self.transmitter.arrival(service.end);
+                if marked { Offer::ArrivesMarked(arrival) } else { Offer::Arrives(arrival) }
+            }
+        }
+    }
+
+    /// Shows a packet to the router, which knows how much waits ahead of it.
+    fn read_headers(&mut self, now: Time, packet: &mut InFlight<P>) {
+        let buffered = match (&self.queue, self.rate()) {
+            (Queue::Buffered(queue), Some(rate)) => rate.time_for(queue.qdisc.bytes()),
+            _ => Duration::ZERO,
+        };
+        let ahead = self.transmitter.free_at.since(now) + buffered;
+        if let Some(router) = &mut self.updates.router {
+            router.forward(now, ahead, &mut packet.packet);
+        }
+    }
+
+    /// Catches up with everything that is due by `now`.
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        if now < self.due {
+            return;
+        }
+        let opening = self.meter.opening();
+        if now >= opening {
+            self.catch_up(opening);
+            self.meter.open(self.counters());
+        }
+        self.due = self.catch_up(now);
+    }
+
+    /// Does in order what is due by `now`: departures first, then the timers, then samples. Gives when something is due next.
+    fn catch_up(&mut self, now: Time) -> Time {
+        loop {
+            let timer = self.updates.next.min(self.meter.next_sample);
+            let departure = match &mut self.queue {
+                Queue::Precomputed(queue) => queue.release_until(now.min(timer), &mut self.meter),
+                Queue::Buffered(_) => Time::NEVER,
+            };
+            if timer > now {
+                return departure.min(timer).min(self.meter.opening());
+            } else if self.updates.next <= self.meter.next_sample {
+                self.update(timer);
+            } else {
+                self.sample(timer);
+            }
+        }
+    }
+
+    /// Tells the discipline of active flows and runs its timer, as far as that is due.
+    fn update(&mut self, due: Time) {
+        while let Some((at, active)) = self.updates.next_flow_count(due) {
+            self.queue.set_flows(at, active);
+        }
+        if self.updates.law_due <= due {
+            self.updates.law_due = self.queue.run_timer(due, &self.transmitter);
+        }
+        self.updates.reschedule();
+    }
+
+    fn sample(&mut self, now: Time) {
+        let Backlog { packets, bytes, .. } = self.queue.backlog();
+        let probability = self.queue.aqm().probability().get();
+        let tx_started_bytes = self.meter.tx_started_bytes;
+        self.meter.sample(now, &Sample { packets, bytes, probability, tx_started_bytes });
+    }
+
+    /// The transmission of a buffered packet ends at `now`.
+    pub(crate) fn depart(&mut self, now: Time) -> Departed<P> {
+        // A departure comes before a timer that is due at the same time, as where departures are precomputed.
+        self.advance(Time::from_nanos(now.as_nanos() - 1));
+        let Queue::Buffered(queue) = &mut self.queue else { unreachable!("only buffered links have departures") };
+        let (packet, next) = queue.depart(now, &mut self.transmitter, &mut self.meter);
+        Departed { packet, arrival: self.transmitter.arrival(now), next }
+    }
+
+    /// Brings the statistics to the end of the run.
+    pub(crate) fn finish(&mut self, end: Time) {
+        self.due = Time::ZERO;
+        self.advance(end);
+        let total = self.counters();
+        self.meter.finish(end, &total);
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        let queue = match &self.queue {
+            Queue::Precomputed(queue) => queue.memory(),
+            Queue::Buffered(queue) => queue.memory(),
+        };
+        let router = self.updates.router.as_ref().map_or(0, |router| router.memory());
+        size_of::<Link<P>>() + queue + router + self.meter.stats.waits.memory()
+    }
+}
+
+impl<P: Packet> Queue<P> {
+    #[inline]
+    fn last_departure(&self) -> tie_break::LastDeparture {
+        match self {
+            Queue::Precomputed(queue) => queue.last_departure,
+            Queue::Buffered(queue) => queue.last_departure,
+        }
+    }
+
+    fn aqm(&self) -> &AnyAqm {
+        match self {
+            Queue::Precomputed(queue) => &queue.controller.aqm,
+            Queue::Buffered(queue) => queue.qdisc.aqm(),
+        }
+    }
+
+    fn counters(&self) -> &Counters {
+        match self {
+            Queue::Precomputed(queue) => &queue.controller.counters,
+            Queue::Buffered(queue) => queue.qdisc.counters(),
+        }
+    }
+
+    /// Packets and bytes that wait.
+    fn backlog(&self) -> Backlog {
+        match self {
+            Queue::Precomputed(queue) => queue.backlog(None, None),
+            Queue::Buffered(queue) => Backlog { packets: queue.qdisc.packets(), bytes: queue.qdisc.bytes(), idle_since: None },
+        }
+    }
+
+    fn set_flows(&mut self, at: Time, active: u32) {
+        match self {
+            Queue::Precomputed(queue) => queue.controller.aqm.on_flows(at, active),
+            Queue::Buffered(queue) => queue.qdisc.set_flows(at, active),
+        }
+    }
+
+    /// Runs the discipline's timer at `due`; gives when it is due next.
+    fn run_timer(&mut self, due: Time, transmitter: &Transmitter) -> Time {
+        match self {
+            Queue::Precomputed(queue) => {
+                let backlog = queue.backlog(None, transmitter.idle_since(due));
+                let aqm = &mut queue.controller.aqm;
+                aqm.on_update(due, &backlog);
+                aqm.update_interval().map_or(Time::NEVER, |interval| due + interval)
+            }
+            Queue::Buffered(queue) => {
+                let idle_since = queue.idle_since(transmitter);
+                queue.qdisc.update(due, idle_since);
+                queue.qdisc.next_update()
+            }
+        }
+    }
+}

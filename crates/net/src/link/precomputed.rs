@@ -1,0 +1,163 @@
+//! The queue of a link whose discipline decides at arrival: departures are precomputed.
+//!
+//! A packet's departure is known as soon as it is accepted, so the link keeps no packet and needs no event: of each waiting packet it
+//! remembers when its transmission starts and what the discipline may see of it. Departures that have come due are accounted for
+//! when the next packet arrives, or when a timer or a sample is due.
+
+use super::meter::{Meter, Service};
+use super::tie_break::LastDeparture;
+use super::transmitter::Transmitter;
+use crate::packet::Packet;
+use alloc::collections::VecDeque;
+use sojourn_aqm::{Aqm, ArrivalDecision, Backlog, DropReason, PacketView, QueueController};
+use sojourn_units::{Duration, Time};
+
+#[derive(Clone, Debug)]
+pub(super) struct Precomputed {
+    pub controller: QueueController,
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+    /// Whether the discipline wants to see departures.
+    sees_departures: bool,
+    pub last_departure: LastDeparture,
+}
+
+/// A packet that waits: when its transmission starts, when it arrived, and what the discipline may see of it.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    start: Time,
+    arrived: Time,
+    size: u32,
+    flow: u32,
+    rtt_hint_ms: u16,
+    has_data: bool,
+}
+
+/// An accepted packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Accepted {
+    pub service: Service,
+    pub marked: bool,
+}
+
+impl Precomputed {
+    pub fn new(controller: QueueController) -> Self {
+        let sees_departures = controller.aqm.needs().departures;
+        Precomputed { controller, waiting: VecDeque::new(), bytes: 0, sees_departures, last_departure: LastDeparture::default() }
+    }
+
+    /// The queue at this time. `simultaneous` is the size of a packet that leaves now and still counts.
+    #[inline]
+    pub fn backlog(&self, simultaneous: Option<u32>, idle_since: Option<Time>) -> Backlog {
+        let backlog = Backlog { packets: self.waiting.len() as u32, bytes: self.bytes, idle_since };
+        simultaneous.map_or(backlog, |size| backlog.with_packet(size))
+    }
+
+    /// Lets the packets leave whose transmission starts by `now`; gives when the next one's starts.
+    #[inline]
+    pub fn release_until(&mut self, now: Time, meter: &mut Meter) -> Time {
+        while let Some(head) = self.waiting.front() {
+            let (start, size) = (head.start, head.size);
+            if start > now {
+                return start;
+            }
+            let seen = if self.sees_departures { Some(*head) } else { None };
+            self.waiting.pop_front();
+            self.last_departure = LastDeparture { at: start, size };
+            self.bytes -= u64::from(size);
+            meter.tx_started_bytes += u64::from(size);
+            meter.queue_shrinks(start, self.waiting.len() as u64, self.bytes);
+            if let Some(Waiting { arrived, flow, rtt_hint_ms, has_data, .. }) = seen {
+                let departure = PacketView { now: start, size, flow, rtt_hint_ms, has_data };
+                self.controller.decide_departure(&departure, start.since(arrived), false, &self.backlog(None, None));
+            }
+        }
+        Time::NEVER
+    }
+
+    /// Offers a packet that arrives at `now` to the discipline.
+    ///
+    /// # Errors
+    /// Why the packet is dropped.
+    #[inline]
+    pub fn offer(
+        &mut self,
+        now: Time,
+        packet: &mut impl Packet,
+        simultaneous: Option<u32>,
+        transmitter: &mut Transmitter,
+        meter: &mut Meter,
+    ) -> Result<Accepted, DropReason> {
+        let idle_since = transmitter.idle_since(now);
+        let arrival =
+            PacketView { now, size: packet.size(), flow: packet.flow(), rtt_hint_ms: packet.rtt_hint_ms(), has_data: packet.has_data() };
+        let backlog = self.backlog(simultaneous, idle_since);
+        let mut marked = false;
+        match self.controller.decide_arrival(&arrival, packet.can_mark(), &backlog) {
+            // A discipline that inspects waiting packets has a buffered queue.
+            ArrivalDecision::Enqueue | ArrivalDecision::Inspect(_) => {}
+            ArrivalDecision::EnqueueMarked => {
+                packet.mark();
+                marked = true;
+            }
+            ArrivalDecision::Drop(reason) => return Err(reason),
+            ArrivalDecision::DropBoth(_) => return Err(DropReason::Early),
+        }
+        if meter.wants_probability(now) {
+            meter.probability(self.controller.aqm.probability());
+        }
+        let size = arrival.size;
+        let (idle, start) = (idle_since.is_some(), if idle_since.is_some() { now } else { transmitter.free_at });
+        if idle {
+            meter.tx_started_bytes += u64::from(size);
+            if self.sees_departures {
+                let nothing = Backlog { packets: 0, bytes: 0, idle_since: None };
+                self.controller.decide_departure(&arrival, Duration::ZERO, false, &nothing);
+            }
+        } else {
+            let PacketView { flow, rtt_hint_ms, has_data, .. } = arrival;
+            self.join(Waiting { start, arrived: now, size, flow, rtt_hint_ms, has_data }, meter);
+        }
+        let end = transmitter.send(start, idle, size);
+        Ok(Accepted { service: Service { arrived: now, start, end, size }, marked })
+    }
+
+    /// Offers a packet of `size` bytes to a queue on which nothing is decided but whether there is room; `None` if there is none.
+    #[inline]
+    pub fn offer_undecided(
+        &mut self,
+        now: Time,
+        size: u32,
+        simultaneous: Option<u32>,
+        transmitter: &mut Transmitter,
+        meter: &mut Meter,
+    ) -> Option<Service> {
+        let idle_since = transmitter.idle_since(now);
+        let backlog = self.backlog(simultaneous, idle_since);
+        if !self.controller.admit_if_room(size, &backlog) {
+            return None;
+        }
+        if meter.wants_probability(now) {
+            meter.probability(sojourn_units::Probability::ZERO);
+        }
+        let (idle, start) = (idle_since.is_some(), transmitter.free_at.max(now));
+        if idle {
+            meter.tx_started_bytes += u64::from(size);
+        } else {
+            self.join(Waiting { start, arrived: now, size, flow: 0, rtt_hint_ms: 0, has_data: true }, meter);
+        }
+        let end = transmitter.send(start, idle, size);
+        Some(Service { arrived: now, start, end, size })
+    }
+
+    #[inline]
+    fn join(&mut self, packet: Waiting, meter: &mut Meter) {
+        self.bytes += u64::from(packet.size);
+        self.waiting.push_back(packet);
+        meter.queue_changes(packet.arrived, self.waiting.len() as u64, self.bytes);
+    }
+
+    pub fn memory(&self) -> usize {
+        self.waiting.capacity() * size_of::<Waiting>()
+    }
+}

@@ -1,0 +1,112 @@
+//! Simultaneous events at a queue: a packet arrives at the very time at which another one leaves.
+//!
+//! Why it matters: this is no rare accident. ACKs come back as far apart as data packets were sent, so every train of packets that
+//! meets a link of its own rate has arrivals on departures. In a small buffer the order of the two decides which packet is lost.
+//!
+//! The rule: **what started earlier happens first.** A departure starts when the transmission starts that must end before it. An
+//! arrival starts when the packet's transmission on the link before starts. If the arrival comes first, the leaving packet still
+//! counts as waiting.
+//!
+//! The source: ns-2 and ns-3 run simultaneous events in the order in which they were scheduled. ns-2 schedules the end of a
+//! transmission and the arrival at the next node when the transmission starts (ns-2 delay.cc `LinkDelay::recv`). With this rule, flows
+//! that share a buffer lose in ns-2 and here the same packets in the same order (`crates/sim/tests/timelines.rs`).
+//!
+//! The cost: the time since the start is needed only for a tie, so no packet carries it. A link that finds a tie answers
+//! `NeedsTieBreak`; the network then computes the packet's transit time over the link before ([`TransitTimes`]) and offers the
+//! packet again with it. The transmission that ends is taken for that of a packet as large as the arriving one.
+
+use alloc::vec::Vec;
+use sojourn_units::{Duration, Rate, Time};
+
+/// Events at most so far apart are simultaneous: transmission times are rounded to nanoseconds. ns-2 adds floating-point
+/// numbers and sometimes decides the other way.
+pub(crate) const TIE_TOLERANCE: Duration = Duration::from_nanos(1);
+
+/// Whether an arrival comes before a simultaneous departure: its transmission on the link before started `transit_time` ago, the
+/// transmission whose end lets the other packet leave `transmission_time` ago.
+#[inline]
+pub(super) fn arrival_is_first(transit_time: Duration, transmission_time: Duration) -> bool {
+    transit_time > transmission_time
+}
+
+/// The last packet that left a queue after waiting in it.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct LastDeparture {
+    pub at: Time,
+    /// Its size in bytes; 0 before the first one, and for a packet that did not wait.
+    pub size: u32,
+}
+
+impl LastDeparture {
+    /// Whether it is simultaneous with an arrival at `now`.
+    #[inline]
+    pub fn ties_with(&self, now: Time) -> bool {
+        self.at + TIE_TOLERANCE >= now
+    }
+
+    /// For an arrival simultaneous with it: its size, if it still counts as waiting.
+    #[inline]
+    pub fn still_counted(&self, transit_time: Duration, transmission_time: Duration) -> Option<u32> {
+        arrival_is_first(transit_time, transmission_time).then_some(self.size).filter(|&size| size > 0)
+    }
+}
+
+/// The transit times of a link: from the start of a packet's transmission to its arrival at the other end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TransitTimes {
+    /// The rate at first; `None` sends in no time.
+    pub rate: Option<Rate>,
+    /// Later rates, in order of time.
+    pub rate_changes: Vec<(Time, Rate)>,
+    /// The propagation delay at first.
+    pub delay: Duration,
+    /// Later delays, in order of time.
+    pub delay_changes: Vec<(Time, Duration)>,
+}
+
+impl TransitTimes {
+    /// The transit time of a packet of `size` bytes that arrives at `now`.
+    pub fn of(&self, size: u32, now: Time) -> Duration {
+        // The delay is the one in force when the transmission ended, the rate the one in force when it started.
+        let delay = self.delay_changes.iter().rev().find(|&&(at, delay)| at + delay <= now).map_or(self.delay, |&(_, delay)| delay);
+        let transmission = |rate: Rate| rate.time_for(u64::from(size));
+        let ended = Time::ZERO + Duration::from_nanos(now.as_nanos().saturating_sub(delay.as_nanos()));
+        let later = self.rate_changes.iter().rev().find(|&&(at, rate)| at + transmission(rate) <= ended);
+        delay + later.map(|&(_, rate)| rate).or(self.rate).map_or(Duration::ZERO, transmission)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_transit_time_takes_the_rate_and_the_delay_in_force() {
+        let rate = |bps| Rate::from_bps(bps).unwrap();
+        let times = TransitTimes {
+            rate: Some(rate(1_000_000)),
+            rate_changes: [(Time::ZERO + ms(100), rate(2_000_000))].into(),
+            delay: ms(10),
+            delay_changes: [(Time::ZERO + ms(200), ms(30))].into(),
+        };
+        // 1000 bytes take 8 ms at first, then 4 ms.
+        assert_eq!(times.of(1000, Time::ZERO + ms(50)), ms(18));
+        assert_eq!(times.of(1000, Time::ZERO + ms(114)), ms(14));
+        assert_eq!(times.of(1000, Time::ZERO + ms(113)), ms(18));
+        assert_eq!(times.of(1000, Time::ZERO + ms(229)), ms(14));
+        assert_eq!(times.of(1000, Time::ZERO + ms(230)), ms(34));
+    }
+
+    #[test]
+    fn a_departure_still_counts_for_an_arrival_that_started_earlier() {
+        let last = LastDeparture { at: Time::ZERO + ms(8), size: 1500 };
+        assert!(last.ties_with(Time::ZERO + ms(8)) && !last.ties_with(Time::ZERO + ms(9)));
+        assert_eq!(last.still_counted(ms(2), ms(1)), Some(1500));
+        assert_eq!(last.still_counted(ms(1), ms(1)), None);
+        assert_eq!(LastDeparture::default().still_counted(ms(2), ms(1)), None);
+    }
+}

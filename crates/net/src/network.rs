@@ -1,0 +1,390 @@
+//! What packets travel through: links, routes, the calendar and the accounts.
+
+use crate::calendar::{Calendar, Rank};
+use crate::hop::{Hop, HopTarget};
+use crate::link::access::{AccessLinks, AccessOffer};
+use crate::link::tie_break::TransitTimes;
+use crate::link::{Departed, Link, Offer, Report};
+use crate::observer::{LinkObserver, Sink};
+use crate::packet::{InFlight, Packet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use sojourn_aqm::{DropReason, Packet as _};
+use sojourn_units::{Duration, Time};
+
+/// The time within which statistics are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// When it opens: the end of the warm-up.
+    pub from: Time,
+    /// When it closes: the end of the run, after which nothing happens.
+    pub until: Time,
+}
+
+/// The accounts of all packets: sent = delivered + dropped + in flight.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Audit {
+    /// Packets that hosts sent.
+    pub sent: u64,
+    /// Packets that reached the end of their route.
+    pub delivered: u64,
+    /// Packets dropped at links.
+    pub dropped: u64,
+    /// Packets in the network at the end.
+    pub in_flight: u64,
+}
+
+/// A route of a network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RouteId(pub(crate) u32);
+
+/// The class of a host's timer, 0 to 4: simultaneous timers run in the order of their classes, then of their entities.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimerClass(pub u8);
+
+/// A packet at the end of its route.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered<P> {
+    /// When it arrives there.
+    pub at: Time,
+    /// The packet.
+    pub packet: P,
+}
+
+/// What concerns a host.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<P> {
+    /// A packet reaches the end of its route.
+    Delivery(Delivered<P>),
+    /// A timer is due.
+    Timer {
+        /// When.
+        at: Time,
+        /// Its class.
+        class: TimerClass,
+        /// Whose it is.
+        entity: u32,
+        /// What the host gave with it.
+        tag: u32,
+    },
+}
+
+/// The numbers of links, in the order in which they were added.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct LinkIds {
+    pub links: Vec<u32>,
+    pub access_links: Vec<u32>,
+}
+
+/// Links, routes, the calendar and the accounts; made by a [`NetworkBuilder`](crate::NetworkBuilder).
+#[derive(Clone, Debug)]
+pub struct Network<P> {
+    calendar: Calendar<P>,
+    pub(crate) links: Vec<Link<P>>,
+    access_links: AccessLinks,
+    pub(crate) hops: Vec<Hop>,
+    /// For each link those whose routers read what comes over it; empty where no router does.
+    pub(crate) ack_listeners: Vec<Vec<u32>>,
+    /// The transit times of each link.
+    transit_times: Vec<TransitTimes>,
+    ids: LinkIds,
+    window: Window,
+    now: Time,
+    audit: Audit,
+}
+
+impl<P: Packet> Network<P> {
+    /// These links at time 0, without routes.
+    pub(crate) fn new(
+        links: Vec<Link<P>>,
+        access_links: AccessLinks,
+        transit_times: Vec<TransitTimes>,
+        ids: LinkIds,
+        window: Window,
+    ) -> Self {
+        Network {
+            calendar: Calendar::new(),
+            links,
+            access_links,
+            hops: Vec::new(),
+            ack_listeners: Vec::new(),
+            transit_times,
+            ids,
+            window,
+            now: Time::ZERO,
+            audit: Audit::default(),
+        }
+    }
+
+    /// The links that decide or measure, in the order in which they were added. Access links are not among them.
+    pub fn links(&self) -> &[Link<P>] {
+        &self.links
+    }
+
+    /// The same links, to start traces.
+    pub fn links_mut(&mut self) -> &mut [Link<P>] {
+        &mut self.links
+    }
+
+    /// When the next event is due; `None` if nothing is to come.
+    pub fn next_event(&mut self) -> Option<Time> {
+        self.calendar.peek()
+    }
+
+    /// A host sends a packet on a route, not before the network's time. It travels as far as no event is needed. A packet that
+    /// reaches the end of its route on the way is delivered at once ([`Delivery`](crate::Delivery)).
+    #[inline(always)]
+    pub fn send(&mut self, now: Time, route: RouteId, packet: P, observer: &mut impl LinkObserver<P>) -> Option<Delivered<P>> {
+        self.audit.sent += 1;
+        let mut packet = InFlight::new(packet, route.0);
+        let at = self.travel(now, &mut packet, false, observer)?;
+        Some(Delivered { at, packet: packet.packet })
+    }
+
+    /// Plans a timer of a host: [`Event::Timer`] comes at `at`, not before the network's time. `entity` is below 2^29.
+    #[inline]
+    pub fn set_timer(&mut self, at: Time, class: TimerClass, entity: u32, tag: u32) {
+        debug_assert!(at >= self.now, "timer {class:?} of {entity} is set for {at:?} at {:?}", self.now);
+        self.calendar.push(at, Rank::timer(class.0), entity, InFlight::new(P::default(), tag));
+    }
+
+    /// Runs events that are due by `until`, up to the first that concerns a host.
+    #[inline(always)]
+    pub fn next(&mut self, until: Time, observer: &mut impl LinkObserver<P>) -> Option<Event<P>> {
+        let until = until.min(self.window.until);
+        loop {
+            let due = self.calendar.pop(until)?;
+            self.now = due.time;
+            match due.rank {
+                Rank::ARRIVAL | Rank::DELIVERY => {
+                    let mut packet = self.calendar.take(&due);
+                    if !self.ack_listeners.is_empty() {
+                        self.observe_ack(due.time, &packet);
+                    }
+                    if let Some(at) = self.travel(due.time, &mut packet, true, observer) {
+                        return Some(Event::Delivery(Delivered { at, packet: packet.packet }));
+                    }
+                }
+                Rank::DEPARTURE => {
+                    let Departed { mut packet, arrival, next } = self.links[due.entity as usize].depart(due.time);
+                    self.after_buffering(due.time, due.entity as usize, next, observer);
+                    packet.hop += 1;
+                    if let Some(at) = self.travel(arrival, &mut packet, false, observer) {
+                        return Some(Event::Delivery(Delivered { at, packet: packet.packet }));
+                    }
+                }
+                timer => {
+                    let (class, tag) = (TimerClass(timer.timer_class()), self.calendar.tag(&due));
+                    return Some(Event::Timer { at: due.time, class, entity: due.entity, tag });
+                }
+            }
+        }
+    }
+
+    /// Runs everything that is due by `until` and tells `sink`. For a host without timers.
+    pub fn advance(&mut self, until: Time, sink: &mut impl Sink<P>) {
+        while let Some(event) = self.next(until, sink) {
+            if let Event::Delivery(Delivered { at, packet }) = event {
+                sink.on_deliver(at, packet);
+            }
+        }
+    }
+
+    /// Takes a packet from `time` on over every hop that needs no event; gives the time if it reaches the end of its route.
+    /// `by_event` says that the event of its first hop is this one.
+    #[inline(always)]
+    fn travel(&mut self, mut time: Time, packet: &mut InFlight<P>, by_event: bool, observer: &mut impl LinkObserver<P>) -> Option<Time> {
+        let mut hop = self.hops[packet.hop as usize];
+        if by_event {
+            hop = hop.immediate();
+        }
+        loop {
+            if hop.needs_event() {
+                return self.wait(time, hop, packet);
+            }
+            time = match hop.target() {
+                HopTarget::AccessLink(link) => match self.offer_to_access_link(link, time, packet) {
+                    Some(arrival) => arrival,
+                    None => return self.lose(time, hop, DropReason::Tail, packet, observer),
+                },
+                // What would happen after the end has not happened: the packet is still in flight. An access link keeps no
+                // statistics that could show it.
+                _ if time > self.window.until => return self.wait(time, hop, packet),
+                HopTarget::End => {
+                    self.audit.delivered += 1;
+                    return Some(time);
+                }
+                HopTarget::Link(link) => match self.offer(link, time, packet) {
+                    Offer::Arrives(arrival) => arrival,
+                    Offer::ArrivesMarked(arrival) => {
+                        observer.on_mark(time, self.ids.links[link], packet.flow());
+                        arrival
+                    }
+                    Offer::Dropped(reason) => return self.lose(time, hop, reason, packet, observer),
+                    Offer::Buffered => {
+                        self.after_buffering(time, link, None, observer);
+                        return None;
+                    }
+                    Offer::Transmitting(end) => {
+                        self.after_buffering(time, link, Some(end), observer);
+                        return None;
+                    }
+                    Offer::NeedsTieBreak => unreachable!("a link that knows the transit time decides"),
+                },
+            };
+            packet.hop += 1;
+            hop = self.hops[packet.hop as usize];
+        }
+    }
+
+    #[inline(always)]
+    fn offer(&mut self, link: usize, time: Time, packet: &mut InFlight<P>) -> Offer {
+        match self.links[link].offer(time, packet) {
+            Offer::NeedsTieBreak => {
+                let transit_time = self.transit_time(time, packet);
+                self.links[link].offer_with_transit_time(time, packet, transit_time)
+            }
+            other => other,
+        }
+    }
+
+    /// Offers a packet to an access link: when it arrives at the other end, `None` if there is no room.
+    #[inline(always)]
+    fn offer_to_access_link(&mut self, link: usize, time: Time, packet: &InFlight<P>) -> Option<Time> {
+        let size = packet.size();
+        let offer = match self.access_links.offer(link, time, size) {
+            AccessOffer::NeedsTieBreak => self.access_links.offer_with_transit_time(link, time, size, self.transit_time(time, packet)),
+            other => other,
+        };
+        if let AccessOffer::Arrives(arrival) = offer { Some(arrival) } else { None }
+    }
+
+    /// The transit time of a packet that arrives at `now` over the hop before its present one.
+    #[cold]
+    fn transit_time(&self, now: Time, packet: &InFlight<P>) -> Duration {
+        let size = packet.size();
+        match packet.hop.checked_sub(1).map(|before| self.hops[before as usize].target()) {
+            Some(HopTarget::AccessLink(link)) => self.access_links.transit_time(link, size, now),
+            Some(HopTarget::Link(link)) => self.transit_times[link].of(size, now),
+            // Its host has just sent it, because of a timer or of a packet that started long before.
+            Some(HopTarget::End) | None => Duration::MAX,
+        }
+    }
+
+    /// Plans the event of a packet that waits before `hop`.
+    #[inline]
+    fn wait(&mut self, time: Time, hop: Hop, packet: &mut InFlight<P>) -> Option<Time> {
+        debug_assert!(time >= self.now, "an arrival is planned for {time:?} at {:?}", self.now);
+        let rank = if hop.target() == HopTarget::End { Rank::DELIVERY } else { Rank::ARRIVAL };
+        self.calendar.push(time, rank, packet.flow(), packet.take());
+        None
+    }
+
+    /// A packet is dropped at `hop`, if that is not after the end.
+    #[cold]
+    fn lose(
+        &mut self,
+        time: Time,
+        hop: Hop,
+        reason: DropReason,
+        packet: &mut InFlight<P>,
+        observer: &mut impl LinkObserver<P>,
+    ) -> Option<Time> {
+        if time > self.window.until {
+            return self.wait(time, hop, packet);
+        }
+        self.audit.dropped += 1;
+        let link = match hop.target() {
+            HopTarget::Link(link) => self.ids.links[link],
+            HopTarget::AccessLink(link) => self.ids.access_links[link],
+            HopTarget::End => unreachable!("the end of a route drops nothing"),
+        };
+        observer.on_drop(time, link, reason, packet.packet.take());
+        None
+    }
+
+    /// Reports what a buffered link did to packets and plans the end of its transmission.
+    fn after_buffering(&mut self, time: Time, link: usize, end: Option<Time>, observer: &mut impl LinkObserver<P>) {
+        let id = self.ids.links[link];
+        while let Some(report) = self.links[link].next_report() {
+            match report {
+                Report::Dropped(packet, reason) => {
+                    self.audit.dropped += 1;
+                    observer.on_drop(time, id, reason, packet);
+                }
+                Report::Marked(flow) => observer.on_mark(time, id, flow),
+            }
+        }
+        if let Some(end) = end {
+            self.calendar.push(end, Rank::DEPARTURE, link as u32, InFlight::new(P::default(), 0));
+        }
+    }
+
+    /// Shows a packet to the routers that read what comes over the link that it came over. Such links end in events, and so do the
+    /// ways to the links of these routers: a router sees both directions in the order of time.
+    fn observe_ack(&mut self, time: Time, packet: &InFlight<P>) {
+        if let Some(HopTarget::Link(link)) = packet.hop.checked_sub(1).map(|hop| self.hops[hop as usize].target()) {
+            for &listener in &self.ack_listeners[link] {
+                self.links[listener as usize].observe_ack(time, &packet.packet);
+            }
+        }
+    }
+
+    /// Whether a router reads what is at this hop: a packet on its way to the router's link, or one that came over the link to which
+    /// the router listens.
+    pub(crate) fn is_read(&self, at: usize) -> bool {
+        let serves = matches!(self.hops[at].target(), HopTarget::Link(link) if self.links[link].reads_headers());
+        let came = at.checked_sub(1).map(|before| self.hops[before].target());
+        let listens = |link: usize| self.ack_listeners.get(link).is_some_and(|listeners| !listeners.is_empty());
+        serves || matches!(came, Some(HopTarget::Link(link)) if listens(link))
+    }
+
+    pub(crate) fn is_pure_delay(&self, target: HopTarget) -> bool {
+        match target {
+            HopTarget::Link(link) => self.links[link].is_pure_delay(),
+            HopTarget::AccessLink(link) => self.access_links.is_pure_delay(link),
+            HopTarget::End => false,
+        }
+    }
+
+    /// Whether some link must be told of flows that become active or inactive ([`Network::flow_changes`]).
+    pub fn counts_flows(&self) -> bool {
+        self.links.iter().any(Link::counts_flows)
+    }
+
+    /// A flow on this route becomes active at `at`, or inactive: tells the links that count flows.
+    pub fn flow_changes(&mut self, route: RouteId, at: Time, active: bool) {
+        let targets = self.hops[route.0 as usize..].iter().map(|hop| hop.target()).take_while(|&target| target != HopTarget::End);
+        for target in targets {
+            if let HopTarget::Link(link) = target
+                && self.links[link].counts_flows()
+            {
+                self.links[link].flow_changes(at, active);
+            }
+        }
+    }
+
+    /// Ends the run at `end`, after every event by then: brings all statistics to the end and checks the accounts.
+    ///
+    /// # Errors
+    /// What does not balance, in words.
+    pub fn finish(&mut self, end: Time) -> Result<Audit, String> {
+        self.links.iter_mut().for_each(|link| link.finish(end));
+        let buffered: u64 = self.links.iter().map(Link::buffered_packets).sum();
+        self.audit.in_flight = self.calendar.packets() as u64 + buffered;
+        let audit = self.audit;
+        if audit.sent != audit.delivered + audit.dropped + audit.in_flight {
+            return Err(format!("packets do not balance: {audit:?}"));
+        }
+        self.links.iter().try_for_each(|link| link.check(end)).map(|()| audit)
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.calendar.memory()
+            + self.links.iter().map(Link::memory).sum::<usize>()
+            + self.access_links.memory()
+            + self.hops.capacity() * size_of::<Hop>()
+    }
+}

@@ -1,0 +1,28 @@
+//! What a host is told by the network.
+
+use sojourn_aqm::DropReason;
+use sojourn_units::Time;
+
+/// Is told what links do to packets. The calls of one link come in the order of time; those of different links may not where packets
+/// travel ahead of the network's time ([`crate::Delivery`]). Links are numbered in the order in which they were added.
+pub trait LinkObserver<P> {
+    /// A link drops a packet, which is handed back.
+    #[inline]
+    fn on_drop(&mut self, now: Time, link: u32, reason: DropReason, packet: P) {
+        let _ = (now, link, reason, packet);
+    }
+    /// A link marks a packet of this flow.
+    #[inline]
+    fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
+        let _ = (now, link, flow);
+    }
+}
+
+/// Nobody is told.
+impl<P> LinkObserver<P> for () {}
+
+/// Is told everything, for a host that has no timers in the network's calendar and sends nothing in answer.
+pub trait Sink<P>: LinkObserver<P> {
+    /// A packet reaches the end of its route.
+    fn on_deliver(&mut self, now: Time, packet: P);
+}

@@ -1,0 +1,128 @@
+//! What the network must know of a packet.
+
+/// A packet of the host's own kind. Beside what a queue reads ([`sojourn_aqm::Packet`]) a router may read its headers.
+///
+/// The network copies nothing: it moves the packet. A place that a packet has left holds the default.
+pub trait Packet: sojourn_aqm::Packet + Default {
+    /// Moves the packet out of a place that will not be read again. Small packets that are `Copy` may return a copy,
+    /// which saves writing the default.
+    #[inline]
+    fn take(&mut self) -> Self {
+        core::mem::take(self)
+    }
+
+    /// What a router can read of the headers; `None` if it can't read this packet.
+    #[inline]
+    fn headers(&self) -> Option<Headers> {
+        None
+    }
+
+    /// A router writes its estimate of the flow's round-trip time, in ms (0 unknown), over what the sender says.
+    #[inline]
+    fn set_rtt_hint_ms(&mut self, rtt_ms: u16) {
+        let _ = rtt_ms;
+    }
+}
+
+/// Which way a packet of a connection travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// From the sender of the data to its receiver.
+    ToReceiver,
+    /// From the receiver back to the sender.
+    ToSender,
+}
+
+/// The time stamps of a packet, in any unit that both ends keep (rfc7323#3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timestamps {
+    /// The clock of the host that sent it (TSval).
+    pub value: u64,
+    /// The latest value seen of the other host (TSecr).
+    pub echo: u64,
+}
+
+/// What a router can read of a packet's headers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Headers {
+    /// What tells its connection from others, such as a hash of addresses and ports; the same in both directions.
+    pub connection: u64,
+    /// Which way it travels.
+    pub direction: Direction,
+    /// Whether it opens the connection.
+    pub syn: bool,
+    /// Its time stamps, if it carries them.
+    pub timestamps: Option<Timestamps>,
+}
+
+/// A packet in the network: the host's packet, and what belongs to the network.
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight<P> {
+    pub packet: P,
+    /// Where it stands on its route: a place in the table of hops. For an event that is no packet's a number of the host's choice.
+    pub hop: u32,
+    /// The next in the list in which it waits; only the calendar uses this.
+    pub next: u32,
+}
+
+impl<P: Packet> InFlight<P> {
+    #[inline]
+    pub fn new(packet: P, hop: u32) -> Self {
+        InFlight { packet, hop, next: u32::MAX }
+    }
+
+    /// Moves it out of a place that will not be read again.
+    #[inline]
+    pub fn take(&mut self) -> Self {
+        InFlight { packet: self.packet.take(), hop: self.hop, next: self.next }
+    }
+}
+
+impl<P: Packet> sojourn_aqm::Packet for InFlight<P> {
+    #[inline]
+    fn size(&self) -> u32 {
+        self.packet.size()
+    }
+    #[inline]
+    fn flow(&self) -> u32 {
+        self.packet.flow()
+    }
+    #[inline]
+    fn can_mark(&self) -> bool {
+        self.packet.can_mark()
+    }
+    #[inline]
+    fn mark(&mut self) {
+        self.packet.mark();
+    }
+    #[inline]
+    fn rtt_hint_ms(&self) -> u16 {
+        self.packet.rtt_hint_ms()
+    }
+    #[inline]
+    fn has_data(&self) -> bool {
+        self.packet.has_data()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    /// A packet that is only a number.
+    #[derive(Clone, Default, Debug, PartialEq, Eq)]
+    pub struct Numbered(pub u32);
+
+    impl sojourn_aqm::Packet for Numbered {
+        fn size(&self) -> u32 {
+            1000
+        }
+        fn flow(&self) -> u32 {
+            self.0
+        }
+        fn can_mark(&self) -> bool {
+            false
+        }
+        fn mark(&mut self) {}
+    }
+
+    impl super::Packet for Numbered {}
+}

@@ -1,0 +1,39 @@
+//! Observing a run from outside.
+
+use crate::packet::Packet;
+use sojourn_units::Time;
+
+/// Is told what happens and can change nothing. Every method does nothing unless an observer implements it. The calls of one component
+/// (a link, a sender, a receiver) come in the order of time; those of different components may not, because endpoints run ahead.
+pub trait Observer {
+    /// A host sends a packet.
+    fn on_send(&mut self, now: Time, packet: &Packet) {
+        let _ = (now, packet);
+    }
+    /// A link drops a packet; links are numbered as in the configuration.
+    fn on_drop(&mut self, now: Time, link: u32, packet: &Packet) {
+        let _ = (now, link, packet);
+    }
+    /// A packet reaches the end of its route; `bytes` became readable there.
+    fn on_deliver(&mut self, now: Time, packet: &Packet, bytes: u64) {
+        let _ = (now, packet, bytes);
+    }
+    /// A link marks a packet of this flow; links are numbered as in the configuration.
+    fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
+        let _ = (now, link, flow);
+    }
+    /// A sender takes an RTT sample, in ns.
+    fn on_rtt(&mut self, now: Time, flow: u32, rtt: u64) {
+        let _ = (now, flow, rtt);
+    }
+    /// A sender has processed an ACK, a timer or data of its application: its congestion window and threshold in segments.
+    fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
+        let _ = (now, flow, cwnd, ssthresh);
+    }
+}
+
+/// Observes nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoopObserver;
+
+impl Observer for NoopObserver {}

@@ -1,0 +1,187 @@
+//! Sessions: hosts that open one connection after another.
+
+use crate::flow::{Endpoint, FlowRoutes};
+use crate::observer::Observer;
+use crate::tcp::{Receiver, Sender};
+use crate::world::{AddFlow, Completion, SESSION_TIMER, World};
+use sojourn_traffic::Session;
+use sojourn_units::{Duration, Stream, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How long a slot rests after a connection, so that no packet of it is in the network when the next connection takes the slot:
+/// two segment lifetimes (rfc9293#3.4.1), here short ones. A receiver may have acted ahead of the world's time on what would
+/// otherwise reach it when it already serves another connection.
+const TIME_WAIT: Duration = Duration::from_secs(4);
+
+/// Flow slots that are free, each from a time on.
+type FreeSlots = BTreeSet<(Time, u32)>;
+
+/// The connections of a session in one direction: their routes, and the slots that are free for the next one.
+#[derive(Clone, Debug)]
+pub(crate) struct Connections {
+    routes: FlowRoutes,
+    free: FreeSlots,
+}
+
+impl Connections {
+    pub fn new(routes: FlowRoutes) -> Self {
+        Connections { routes, free: FreeSlots::new() }
+    }
+
+    /// The slot that has been free for longest, if it has rested by `now`.
+    fn take_slot(&mut self, now: Time) -> Option<u32> {
+        let rested = self.free.first().is_some_and(|&(from, _)| from <= now);
+        if rested { self.free.pop_first().map(|(_, slot)| slot) } else { None }
+    }
+}
+
+/// A session that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionState {
+    pub session: Session,
+    pub name: String,
+    pub group: u32,
+    /// The parameters of its TCP stacks, a position in the world's.
+    pub stack: u32,
+    /// What it loads.
+    pub loads: Connections,
+    /// Its requests, which travel the other way.
+    pub requests: Connections,
+    /// Objects that were requested and are about to be sent, by the tag of their timer.
+    pub requested: BTreeMap<u32, RequestedObject>,
+    /// The tag of the last object requested.
+    pub last_tag: u32,
+}
+
+/// What a session's timer stands for.
+pub(crate) enum SessionMessage {
+    /// The session itself acts.
+    Act,
+    /// A request is complete: the server sends the object.
+    Send(RequestedObject),
+}
+
+/// An object that a session has requested.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestedObject {
+    bytes: u64,
+    /// When the request was opened.
+    since: Time,
+}
+
+/// A connection to open.
+struct NewConnection {
+    /// When what it carries was asked for.
+    since: Time,
+    bytes: u64,
+    /// For a request: the bytes of the object that follows.
+    requested_bytes: u64,
+}
+
+/// The tag of a timer at which the session itself acts.
+const ACT: u32 = 0;
+
+impl<O: Observer> World<O> {
+    /// A finite transfer is complete at `now`.
+    pub(crate) fn complete(&mut self, now: Time, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let requested = flow.requested_bytes;
+        flow.completed += u64::from(now >= self.warmup && requested == 0);
+        let completion = Completion { group: flow.group, opened: flow.opened, closed: now, size: flow.size };
+        let Some(session) = flow.session else {
+            if now >= self.warmup {
+                self.completions.push(completion);
+            }
+            return;
+        };
+        let state = &mut self.sessions[session as usize];
+        if requested > 0 {
+            state.requests.free.insert((now + TIME_WAIT, index));
+            let object = RequestedObject { bytes: requested, since: completion.opened };
+            return self.wake_session(session, now, SessionMessage::Send(object));
+        }
+        state.loads.free.insert((now + TIME_WAIT, index));
+        if now >= self.warmup {
+            self.completions.push(completion);
+        }
+        if let Some(next) = state.session.on_complete(now) {
+            self.wake_session(session, next, SessionMessage::Act);
+        }
+    }
+
+    /// Plans an event of a session at `at`.
+    pub(crate) fn wake_session(&mut self, session: u32, at: Time, message: SessionMessage) {
+        let state = &mut self.sessions[session as usize];
+        let tag = match message {
+            SessionMessage::Act => ACT,
+            SessionMessage::Send(object) => {
+                state.last_tag = state.last_tag.wrapping_add(1).max(1);
+                state.requested.insert(state.last_tag, object);
+                state.last_tag
+            }
+        };
+        self.network.set_timer(at, SESSION_TIMER, session, tag);
+    }
+
+    /// A session's event is due.
+    pub(crate) fn session_timer(&mut self, now: Time, session: u32, tag: u32) {
+        let state = &mut self.sessions[session as usize];
+        if tag != ACT {
+            let Some(object) = state.requested.remove(&tag) else { unreachable!("a tag is that of a requested object") };
+            return self.open(now, session, NewConnection { since: object.since, bytes: object.bytes, requested_bytes: 0 });
+        }
+        let mss = self.stacks[state.stack as usize].mss;
+        let opening = state.session.open(now);
+        if let Some(next) = opening.next {
+            self.wake_session(session, next, SessionMessage::Act);
+        }
+        let Some(connection) = opening.connection else { return };
+        let object = connection.size.in_bytes(mss);
+        let (bytes, requested_bytes) = if connection.request == 0 { (object, 0) } else { (connection.request, object) };
+        self.open(now, session, NewConnection { since: now, bytes, requested_bytes });
+    }
+
+    /// Opens a connection in a free slot or a new one.
+    fn open(&mut self, now: Time, session: u32, connection: NewConnection) {
+        let state = &mut self.sessions[session as usize];
+        let direction = if connection.requested_bytes > 0 { &mut state.requests } else { &mut state.loads };
+        let slot = direction.take_slot(now);
+        let index = match slot {
+            Some(index) => index,
+            None => {
+                let name = format!("{}/{}", state.name, self.flows.len());
+                let (group, stack) = (state.group, Some(state.stack));
+                let flow = AddFlow { name: &name, routes: direction.routes, group, stack, session: Some(session) };
+                // The stack was checked when the world was made, so a new slot can't fail.
+                let Ok(index) = self.add_flow(&flow) else { return };
+                index
+            }
+        };
+        if slot.is_some() {
+            self.renew_slot(now, index);
+        }
+        let flow = &mut self.flows[index as usize];
+        flow.opened = connection.since;
+        flow.size = connection.bytes;
+        flow.requested_bytes = connection.requested_bytes;
+        self.write(now, index, connection.bytes);
+    }
+
+    /// Makes a used slot fresh: packets of its earlier connections are told apart by their incarnation.
+    fn renew_slot(&mut self, now: Time, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
+        let params = &self.stacks[flow.stack as usize];
+        let mut phase = Stream::named(self.seed ^ now.as_nanos(), "slot/clock");
+        let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
+        let incarnation = sender.incarnation().wrapping_add(1);
+        if let Ok(mut fresh) = Sender::new(index, incarnation, phase, self.warmup, params) {
+            fresh.stats = sender.stats;
+            fresh.armed = sender.armed;
+            **sender = fresh;
+        }
+        let armed = flow.receiver.armed;
+        flow.receiver = Receiver::new(params).unwrap_or_default();
+        flow.receiver.armed = armed;
+    }
+}
