@@ -1,8 +1,9 @@
-"""Fingerprints of every scenario in the repository, to hold a refactoring to what the engine did before it.
+"""Fingerprints of every scenario in the repository: a refactoring must not change them.
 
-`python conformance/fingerprints.py record FILE` runs every scenario of the papers, the judges and the examples, and the
-dumbbell under every queue discipline, controller and TCP profile, and writes what each gave. `check FILE` runs them
-again and names each run that differs: its packets (the fingerprint) or its record (any other number). Exit code 1 if one does.
+`python conformance/fingerprints.py record FILE` runs every scenario of the papers, of the comparison with ns-2 and of
+the examples, and the dumbbell with every queue discipline, controller and TCP profile, and writes the results.
+`check FILE` runs them again and names each run that differs: in its packets (the fingerprint) or in its record (any
+other number). The exit code is 1 if one does.
 """
 
 from __future__ import annotations

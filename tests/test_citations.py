@@ -1,5 +1,6 @@
 """Citations have one form, and every cited work is in the list of references."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,10 @@ import citations
 
 
 def test_every_cited_work_is_known() -> None:
-    known = citations.references()
+    invented = re.findall(
+        r'^id *= "([a-z-]+-\d+)"', (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    known = {*citations.references(), *invented}
     unknown = [
         f"{each.path}:{each.line}: {each.work} is neither in docs/references.md nor a folder of papers/"
         for each in citations.citations()

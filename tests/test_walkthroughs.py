@@ -67,16 +67,21 @@ def walkthroughs() -> list[Walkthrough]:
 ALL = walkthroughs()
 
 
-def test_the_table_says_what_each_walkthrough_touches() -> None:
-    printed = TABLE.search(PAGE)
-    assert printed, "CONTRIBUTING.md has no table of the files touched"
+def table() -> str:
+    """What each walk-through touches; `python tests/test_walkthroughs.py` writes it into CONTRIBUTING.md."""
     rows = ["| to add | new files | lines added to |", "|---|---|---|"]
     for each in ALL:
         new = [place for place in each.places if place not in {path for path, _, _ in each.lines}]
         old = [place for place in each.places if place not in new]
         cells = [", ".join(f"`{place}`" for place in places) or "–" for places in (new, old)]
         rows.append(f"| {each.title.removeprefix('Add ')} | {cells[0]} | {cells[1]} |")
-    assert printed[1].strip().splitlines() == rows, "the table should be:\n" + "\n".join(rows)
+    return "\n".join(rows) + "\n"
+
+
+def test_the_table_says_what_each_walkthrough_touches() -> None:
+    printed = TABLE.search(PAGE)
+    assert printed, "CONTRIBUTING.md has no table of the files touched"
+    assert printed[1] == table(), "run python tests/test_walkthroughs.py"
 
 
 @pytest.mark.parametrize("walkthrough", ALL, ids=lambda each: each.title)
@@ -150,3 +155,8 @@ def test_a_walkthrough_does_what_it_says(walkthrough: Walkthrough, built: Path) 
     for command in walkthrough.commands:
         if not command.startswith(("maturin", "make", ". ")):  # the fixture has built it
             ran(built, command)
+
+
+if __name__ == "__main__":
+    written = TABLE.sub(lambda _: f"<!-- files touched: begin -->\n{table()}<!-- files touched: end -->", PAGE)
+    (ROOT / "CONTRIBUTING.md").write_text(written, encoding="utf-8")

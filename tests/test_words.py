@@ -35,11 +35,6 @@ PHRASES = {
     "what is told|is told": "receives",
     "kept queues?|keeps its packets|kept packets": "buffered",
     "whoever": "say who",
-    "offer again": "offer_with_transit_time",
-    "count in": "count a simultaneous departure",
-    "at once or|by event": "immediate, deferred",
-    "first above(?! time)": "first_above_time",
-    "rate over|by size": "dq_threshold, bytemode",
 }
 
 # Names in code: case matters.
@@ -50,14 +45,19 @@ NAMES = {
     r"Blind": "NoopObserver",
     r"Tied": "NeedsTieBreak",
     r"INSTANT": "TIE_TOLERANCE",
+    r"offer_again": "offer_with_transit_time",
+    r"count_in": "count a simultaneous departure",
+    r"by_event|at_once": "deferred, immediate",
+    r"first_above": "first_above_time",
+    r"rate_over|by_size": "dq_threshold, bytemode",
     r"on_look": "on_inspect",
-    r"(?:fn )?beside\(": "simultaneous departure",
+    r"beside(?=\()": "simultaneous departure",
     r"struct (?:Again|Body|Over|Ways|Way|Look|Congestion)": "see ARCHITECTURE.md, Old words",
     r"Board": "Scoreboard, or what it holds",
 }
 
 COMPILED = [(re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE), instead) for phrase, instead in PHRASES.items()]
-NAMED = [(re.compile(rf"(?<![\w]){name}(?![\w])"), instead) for name, instead in NAMES.items()]
+NAMED = [(re.compile(rf"(?<!\w)(?:{name})(?!\w)"), instead) for name, instead in NAMES.items()]
 
 
 def apart(line: str) -> str:
@@ -73,7 +73,7 @@ def found_in(line: str) -> Iterator[tuple[str, str]]:
         if not aliases and (found := pattern.search(words)):
             yield found.group(), instead
     for pattern, instead in NAMED:
-        if found := pattern.search(line):
+        if not aliases and (found := pattern.search(line)):
             yield found.group(), instead
 
 

@@ -1,0 +1,138 @@
+"""What the documents name exists, and the output that they show is what the commands print."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from source_tree import ROOT, files, sources, text
+
+PAGES = [path for path in files() if path.suffix == ".md"]
+FOLDERS = "crates|python|papers|conformance|tests|docs|examples|scripts|fuzz"
+# Named as an example of something that a reader writes.
+INVENTED = ("/mine.toml",)
+# Types of Rust's standard library.
+STANDARD = {"Instant", "SystemTime"}
+OLD_WORDS = re.compile(r"<!-- old words: begin -->.*?<!-- old words: end -->", re.DOTALL)
+CODE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+
+
+def prose(page: Path) -> str:
+    """A page without its code blocks and without the list of old words."""
+    return CODE.sub("", OLD_WORDS.sub("", text(page)))
+
+
+def quoted(page: Path) -> Iterator[str]:
+    """What stands between backticks."""
+    yield from re.findall(r"`([^`\n]+)`", prose(page))
+
+
+def written_by_readers() -> set[str]:
+    """The files and folders that CONTRIBUTING.md lets its readers write."""
+    new = {Path(name) for name in re.findall(r"<!-- file: (\S+) -->", text(Path("CONTRIBUTING.md")))}
+    return {str(path) for path in new} | {f"{path.parent}/" for path in new}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text(page)):
+        if "://" not in target:
+            assert (ROOT / page.parent / target).exists(), f"{page} links to {target}, which is not there"
+    heads = [
+        re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-")
+        for head in re.findall(r"^#+ (.*)$", text(page), re.M)
+    ]
+    for anchor in re.findall(r"\]\(#([^)]+)\)", text(page)):
+        assert anchor in heads, f"{page} has no heading for #{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_named_file_exists(page: Path) -> None:
+    new = written_by_readers()
+    for name in quoted(page):
+        if re.fullmatch(rf"(?:{FOLDERS})/[\w./<>*-]*", name) and not name.endswith(INVENTED) and not new & {name}:
+            pattern = re.sub(r"<\w+>", "*", name.rstrip("/"))
+            assert list(ROOT.glob(pattern)), f"{page} names {name}, which is not there"
+        elif re.fullmatch(r"[\w-]+\.(?:rs|py)", name):
+            assert any(path.name == name for path in files()), f"{page} names {name}, and no file is called so"
+
+
+@cache
+def rust() -> str:
+    """The code of all crates."""
+    return "\n".join(text(path) for path in sources(".rs"))
+
+
+@cache
+def types() -> set[str]:
+    """The names of types, traits, classes and enum variants."""
+    found = set(re.findall(r"\b(?:struct|enum|trait|type|union) (\w+)", rust()))
+    found |= set(re.findall(r"^class (\w+)", "\n".join(text(path) for path in sources(".py")), re.MULTILINE))
+    return found | set(re.findall(r"^ +([A-Z]\w+)(?:[({].*)?,?$", rust(), re.MULTILINE)) | {"NaN"}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if len(page.parts) == 1], ids=str)
+def test_a_named_type_function_or_crate_exists(page: Path) -> None:
+    for name in quoted(page):
+        if re.fullmatch(r"sojourn-[a-z]+", name):
+            assert (ROOT / "crates" / name.removeprefix("sojourn-") / "Cargo.toml").exists(), f"{page} names {name}"
+        elif found := re.fullmatch(r"([A-Z]\w*[a-z]\w*)::(\w+)(?:\(.*\))?", name):
+            if found[1] in STANDARD:
+                continue
+            assert found[1] in types(), f"{page} names {name}, and there is no {found[1]}"
+            member = found[2]
+            there = rf"\bfn {member}\b|^ +{member}\b" if member[0].islower() else rf"^ +{member}\b"
+            assert re.search(there, rust(), re.MULTILINE), f"{page} names {name}, and there is no {member}"
+        elif re.fullmatch(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", name):
+            assert name in types(), f"{page} names {name}, and there is no such type"
+
+
+@cache
+def commands() -> set[str]:
+    """The commands of the `sojourn` program."""
+    from sojourn.cli import app
+
+    return {each.name or each.callback.__name__.replace("_", "-") for each in app.registered_commands if each.callback}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_named_command_exists(page: Path) -> None:
+    code = [line for _, block in CODE.findall(text(page)) for line in block.splitlines()]
+    for line in [*quoted(page), *code]:
+        if found := re.match(r"(?:\$ )?(?:\.venv/bin/)?sojourn ([a-z-]+)", line.strip()):
+            assert found[1] in commands(), f"{page} names the command {line!r}"
+        if found := re.match(r"(?:\$ )?make ([a-z-]+)", line.strip()):
+            assert re.search(rf"^{found[1]}:", text(Path("Makefile")), re.MULTILINE), f"{page} names {line!r}"
+        if found := re.search(r"python -m (conformance[\w.]+)", line):
+            assert (ROOT / (found[1].replace(".", "/") + ".py")).exists(), f"{page} names {line!r}"
+
+
+def shown() -> list[tuple[Path, str, str]]:
+    """The commands whose output a page shows: blocks of `console`, where a line with `$` begins a command."""
+    found = []
+    for page in PAGES:
+        for language, block in CODE.findall(text(page)):
+            if language == "console":
+                for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                    command, _, output = part.partition("\n")
+                    found.append((page, command, output))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("page", "command", "output"), shown(), ids=[f"{page}: {command}" for page, command, _ in shown()]
+)
+def test_the_output_shown_is_what_the_command_prints(page: Path, command: str, output: str) -> None:
+    program = Path(sys.executable).parent
+    environment = {"PATH": f"{program}:/usr/bin:/bin", "COLUMNS": "120", "PYTHONPATH": str(ROOT / "python")}
+    done = subprocess.run(command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    printed = [line.rstrip() for line in (done.stdout + done.stderr).splitlines() if not line.startswith("wrote ")]
+    expected = [line.rstrip() for line in output.splitlines()]
+    if "..." in expected:  # the rest is left out
+        expected = expected[: expected.index("...")]
+        printed = printed[: len(expected)]
+    assert printed == expected, f"{page} shows another output of {command}; it prints:\n" + "\n".join(printed)
