@@ -1,24 +1,27 @@
 # make reproduce   rerun Lehto et al. (2005) and write its report; others: sojourn reproduce NAME
-# make test        everything that is checked before a change is taken
-# Both set up what they need first: a virtual environment in .venv with the extension built in.
+# make test        all checks that a change must pass
+# Both first make what they need: a virtual environment in .venv with the extension in it.
 
 PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 STAMPS  := $(VENV)/stamps
+LOWEST  := $(VENV)/lowest
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
 # The extension module is built by maturin and has no tests of its own in Rust.
 CRATES  := --workspace --exclude sojourn-python
 
-.PHONY: help setup test reproduce bench validate fuzz lint rust-test python-test clean
+.PHONY: help setup test reproduce bench validate fuzz lint rust-test python-test lowest lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
 	@echo 'make bench       speed, against ns-2.35 where it is installed'
 	@echo 'make validate    fidelity, against ns-2.35 and ns-3 or their stored results'
-	@echo 'make fuzz        what users write, for a minute or FUZZ_SECONDS, guided by coverage'
+	@echo 'make fuzz        fuzz scenario files for a minute or FUZZ_SECONDS, guided by coverage'
 	@echo 'make lint        formatting, types and lints alone'
+	@echo 'make lowest      Python tests with the lowest versions that pyproject.toml allows'
+	@echo 'make lock        update requirements-dev.lock to the newest versions'
 	@echo 'make clean       remove what was built (not results/)'
 
 setup: $(STAMPS)/build
@@ -28,13 +31,13 @@ $(STAMPS)/venv:
 	@sh scripts/venv.sh "$(PYTHON)" $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/dependencies: $(STAMPS)/venv pyproject.toml
+$(STAMPS)/dependencies: $(STAMPS)/venv requirements-dev.lock
 	@sh scripts/preflight.sh $(BIN)/python
-	$(BIN)/python -m pip install --quiet 'maturin>=1.16,<2' --group dev
+	$(BIN)/python -m pip install --quiet --requirement requirements-dev.lock
 	@touch $@
 
 $(STAMPS)/build: $(STAMPS)/dependencies $(RUST)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	@touch $@
 
 test: lint rust-test python-test
@@ -56,6 +59,18 @@ rust-test: setup
 python-test: setup
 	$(BIN)/python -m pytest
 
+# The extension module in python/sojourn is the one that `setup` built: it serves all versions of Python from 3.11 on.
+lowest: setup
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --extra all --group test \
+	    pyproject.toml --output-file $(LOWEST)/requirements.txt
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --requirement $(LOWEST)/requirements.txt
+	PYTHONPATH=python $(LOWEST)/bin/python -m pytest -m 'not slow'
+
+lock: setup
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra all --group dev --generate-hashes \
+	    --custom-compile-command 'make lock' pyproject.toml --output-file requirements-dev.lock
+
 reproduce: setup
 	$(BIN)/sojourn reproduce lehto
 
@@ -66,7 +81,7 @@ validate: setup
 	@failed=0; for judge in ns2 ns3; do \
 	    $(BIN)/python -m conformance.oracles.$$judge.validate || failed=1; done; exit $$failed
 
-# What libFuzzer found so far stays in target/fuzz; the scenarios of the repository are where it begins.
+# Inputs and findings stay in target/fuzz. Fuzzing starts from the scenarios of the repository.
 fuzz:
 	@mkdir -p target/fuzz/corpus target/fuzz/found
 	cd fuzz && cargo run --release --quiet --bin scenario -- -max_total_time=$${FUZZ_SECONDS:-60} -max_len=8192 \

@@ -368,7 +368,7 @@ def test_a_scenario_becomes_a_plant():
     # 2 x 20 ms, the access both ways between 1 and 10 ms, and the time to send a packet and its acknowledgement.
     sending = 8 * (1040 + 40) / 5e6
     assert found.plant.classes[0].delay == pytest.approx(0.04 + 2 * 0.00175 + sending, rel=1e-6)
-    with pytest.raises(UserError, match="taken are"):
+    with pytest.raises(UserError, match="expected one of"):
         managed(SMALL, "nowhere")
 
 
@@ -390,10 +390,10 @@ def test_windows_of_the_plant_move_as_the_stack_of_the_scenario_moves_them(optio
     assert (flows.increase, flows.decrease) == pytest.approx((increase, decrease))
 
 
-def test_a_control_that_is_not_renos_is_taken_for_it_and_named():
+def test_a_controller_other_than_reno_is_treated_as_reno_with_a_note():
     scenario = load("examples/dumbbell.toml")
     scenario.set_all({"tcp.control.cc": "cubic"})
-    assert managed(scenario).plant.notes == ("ftp: the model takes cubic for Reno",)
+    assert managed(scenario).plant.notes == ("ftp: the model treats cubic as Reno",)
 
 
 def test_analyze_prints_model_and_packets_and_draws(tmp_path, capsys):

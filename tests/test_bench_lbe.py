@@ -41,8 +41,8 @@ def test_jains_index_is_one_half_where_one_of_two_has_all() -> None:
 def test_cubic_in_the_place_of_cubic_neither_gains_nor_loses_and_a_background_flow_yields() -> None:
     cubic, background = score([{"cc": "cubic"}, {"cc": "ledbat++"}], seeds=[1])
     card = {row.label: (a.mean, b.mean) for row, a, b in zip(ROWS, cubic, background, strict=True)}
-    assert card["G: gains over CUBIC here"][0] == 0 > card["G: gains over CUBIC here"][1]
-    assert card["L: CUBIC loses against CUBIC here"][0] == 0 > card["L: CUBIC loses against CUBIC here"][1]
+    assert card["G: gains, against CUBIC"][0] == 0 > card["G: gains, against CUBIC"][1]
+    assert card["L: CUBIC loses, against CUBIC"][0] == 0 > card["L: CUBIC loses, against CUBIC"][1]
     assert card["delivered of what CUBIC delivers"][0] == 100
     assert math.isnan(card["yields within"][0])
     assert card["yields within"][1] < 5

@@ -203,23 +203,23 @@ def test_the_command_prints_controllers_and_margins(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"--flows": "0"}, "flows: given 0"),
-        ({"--rtt": "0 s"}, "rtt: given 0"),
-        ({"--rate": "-5pps"}, "rate: given -5"),
-        ({"--rate": "junk"}, "--rate: given"),
+        ({"--flows": "0"}, "flows: expected"),
+        ({"--rtt": "0 s"}, "rtt: expected"),
+        ({"--rate": "-5pps"}, "rate: expected"),
+        ({"--rate": "junk"}, "--rate: "),
         ({"--packet": "0 B", "--rate": "1 Mbit/s"}, "--packet"),
         ({"--flows": "60000"}, "no probability keeps TCP"),
         ({"--inner-gain": "0.01"}, "inner loop is unstable"),
         ({"--target": "2000"}, "--target"),
-        ({"--target": "nan"}, "--target: given nan"),
-        ({"--margin": "500"}, "--margin: given 500"),
+        ({"--target": "nan"}, "got nan"),
+        ({"--margin": "500"}, "got 500"),
         ({"--crossover": "50"}, "the loop is unstable: its phase margin is -"),
     ],
 )
 def test_impossible_designs_end_with_the_reason_and_code_2(
     options: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = {"--flows": "60", "--rate": "3750pps", "--rtt": "246ms"} | options
+    options = {"--flows": "60", "--rate": "3750pps", "--rtt": "246ms"} | options
     controller = "pid" if "--margin" in options or "--crossover" in options else "cpc"
-    assert main(["design", controller, *[f"{key}={value}" for key, value in given.items()]]) == 2
+    assert main(["design", controller, *[f"{key}={value}" for key, value in options.items()]]) == 2
     assert said in capsys.readouterr().err

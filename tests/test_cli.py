@@ -117,17 +117,17 @@ def test_sweep_writes_its_tables_and_plot_draws_them(capsys, dumbbell, here):
 
 def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
     assert "none.toml" in refused(capsys, "run", "none.toml")
-    assert "taken is path=value" in refused(capsys, "run", str(dumbbell), "--set", "seed")
+    assert "expected path=value" in refused(capsys, "run", str(dumbbell), "--set", "seed")
     assert 'no "top"' in refused(capsys, "run", str(dumbbell), "--set", "links.top.rate=1")
     assert "colour" in refused(capsys, "run", str(dumbbell), "--set", "colour=red")
     assert "-3 Mbit/s" in refused(capsys, "check", write(here, dumbbell.read_text().replace("10 Mbit/s", "-3 Mbit/s")))
-    assert "taken are aqm" in refused(capsys, "list", "queues")
+    assert "expected one of aqm" in refused(capsys, "list", "queues")
     assert "droptail" in refused(capsys, "list", "aqm", "purple")
     assert "lehto-2005" in refused(capsys, "reproduce", "nobody-1999")
     assert "table2" in refused(capsys, "reproduce", "lehto", "table9")
     assert "purple" in refused(capsys, "compare", str(dumbbell), "--queues", "red,purple")
     assert "record.json" in refused(capsys, "plot", str(here))
-    assert "no series" in " ".join(plot_without_series(capsys, dumbbell, here).split())
+    assert "got none: add a [trace] table" in " ".join(plot_without_series(capsys, dumbbell, here).split())
     for arguments in (["run"], ["fly"], ["run", str(dumbbell), "--seeds", "0"], ["run", str(dumbbell), "--fast"]):
         refused(capsys, *arguments)
 
@@ -135,13 +135,13 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
 def test_a_folder_that_is_a_file_is_refused_before_the_run(capsys, dumbbell, here):
     (here / "file").touch()
     for command in (["run", str(dumbbell)], ["compare", str(dumbbell), "--queues", "red"], ["reproduce", "lehto"]):
-        assert "is a file, taken is a folder" in refused(capsys, *command, "--out", "file/deep")
+        assert "expected a folder, got the file" in refused(capsys, *command, "--out", "file/deep")
 
 
 def test_what_is_not_a_summary_is_refused(capsys, here):
     for text in ("", "a,b\n1,2\n"):
         (here / "summary.csv").write_text(text)
-        assert "not a summary" in refused(capsys, "plot", str(here))
+        assert "expected a summary" in refused(capsys, "plot", str(here))
 
 
 def test_seeds_and_threads_out_of_range_are_refused(capsys, dumbbell):
@@ -216,14 +216,14 @@ def test_without_a_command_the_program_says_what_commands_there_are(capsys):
     ("arguments", "said"),
     [
         (["analyze", "{scenario}", "--seed", "-3"], "--seed"),
-        (["analyze", "{scenario}", "--out", "{scenario}/x"], "is a file, taken is a folder"),
+        (["analyze", "{scenario}", "--out", "{scenario}/x"], "expected a folder, got the file"),
         (["run", "{scenario}", "--flent", "{scenario}/x.flent.gz"], "--flent"),
         (["sweep", "{scenario}", "--cache", "{scenario}"], "key"),
         (["compare", "{scenario}", "--queues", "red", "--cache", "{scenario}"], "--cache"),
-        (["bench-lbe", "reno", "--json", "."], "taken is a file"),
+        (["bench-lbe", "reno", "--json", "."], "expected a file"),
         (["design", "pid", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms", "--margin", "400"], "--margin"),
         (["design", "pi", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms", "--target", "nan"], "--target"),
-        (["design", "red", "--flows", "1e300", "--rate", "3750pps", "--rtt", "1s"], "flows: given 1e+300"),
+        (["design", "red", "--flows", "1e300", "--rate", "3750pps", "--rtt", "1s"], "flows: expected"),
     ],
 )
 def test_what_no_command_can_use_is_refused_before_the_first_run(capsys, dumbbell, arguments, said):
@@ -234,12 +234,12 @@ def test_what_never_happens_on_the_score_card_is_null_in_its_file(capsys, here):
     assert main(["bench-lbe", "ledbat", "--seeds", "1", "--json", "card.json"]) == 0
     assert "never" in capsys.readouterr().out
     card = json.loads((here / "card.json").read_text(), parse_constant=lambda name: pytest.fail(name))
-    assert card["ledbat"]["one CUBIC flow comes and goes: yields within"] == [None, None]
+    assert card["ledbat"]["one CUBIC flow starts and stops: yields within"] == [None, None]
 
 
 def test_a_run_has_no_measures_to_choose_from(capsys, dumbbell, here):
     assert main(["run", str(dumbbell), "--out", "out"]) == 0
-    assert "every trace is plotted" in refused(capsys, "plot", "out", "--measure", "queue")
+    assert "expected a sweep or comparison" in refused(capsys, "plot", "out", "--measure", "queue")
 
 
 def test_names_are_printed_as_they_are(capsys, dumbbell):

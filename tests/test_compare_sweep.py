@@ -37,14 +37,14 @@ def test_queues_are_read_from_the_command_line():
 
 @pytest.mark.parametrize("text", ["", "red(", "red(min)", "red,red", "a b", "red)x"])
 def test_other_lists_of_queues_are_refused(text):
-    with pytest.raises(sj.UserError, match=r"taken is|twice"):
+    with pytest.raises(sj.UserError, match=r"expected"):
         parse_queues(text)
 
 
 def test_the_link_must_be_clear(dumbbell):
     scenario = sj.load(dumbbell).copy()
     assert queued_link(scenario) == "bottleneck"
-    with pytest.raises(sj.UserError, match='no link "x"; there are bottleneck'):
+    with pytest.raises(sj.UserError, match='expected one of bottleneck, got "x"'):
         queued_link(scenario, "x")
     links = [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]
     with pytest.raises(sj.UserError, match="which link"):
@@ -52,7 +52,7 @@ def test_the_link_must_be_clear(dumbbell):
 
 
 def test_an_unknown_baseline_is_refused(dumbbell):
-    with pytest.raises(sj.UserError, match="there are red"):
+    with pytest.raises(sj.UserError, match="expected one of red"):
         sj.compare(dumbbell, ["red"], seeds=1).differences("pd")
 
 

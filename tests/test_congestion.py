@@ -40,13 +40,13 @@ def test_a_scenario_is_loaded_by_a_level_of_congestion() -> None:
     for load, count in [("light", 25), ("medium", 56), ("heavy", 79)]:
         loaded = congest(scenario, load, "160 ms", link="up", group="bulk")
         assert (loaded.get_path("flows.bulk.count"), loaded.get_path("links.up.queue.limit")) == (count, "347 packets")
-    for given, words in [
+    for arguments, words in [
         (("none", "160 ms", "up"), "light, medium, heavy"),
         (("light", "160", "up"), "160"),
-        (("light", "160 ms", "far"), "links.far.rate: none given"),
+        (("light", "160 ms", "far"), "links.far.rate: expected a rate"),
     ]:
         with pytest.raises(UserError, match=words):
-            congest(scenario, *given[:2], link=given[2], group="bulk")
+            congest(scenario, *arguments[:2], link=arguments[2], group="bulk")
 
 
 def test_a_queue_settles_when_its_seconds_stay_near_where_they_end() -> None:

@@ -57,7 +57,7 @@ def test_a_file_says_the_same_twice(record: Record, tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_refused(record: Record, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="ends in"):
         write_flent(record, tmp_path / "a.json")
-    with pytest.raises(UserError, match="no series"):
+    with pytest.raises(UserError, match="got none"):
         flent_data(Record({"duration_s": 1.0}))
 
 

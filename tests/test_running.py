@@ -52,7 +52,7 @@ def test_many_runs_come_in_order(dumbbell):
 
 @pytest.mark.parametrize("seeds", [0, -1, [], [1, 1]])
 def test_impossible_seeds_are_refused(dumbbell, seeds):
-    with pytest.raises(sj.UserError, match="taken is"):
+    with pytest.raises(sj.UserError, match="expected"):
         sj.run_many(dumbbell, seeds=seeds)
 
 

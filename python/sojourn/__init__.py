@@ -1,5 +1,7 @@
 """A congestion-control laboratory: scenarios, runs, comparisons, sweeps and papers.
 
+The core needs NumPy alone; tables, plots and analysis are extras (`pip install 'sojourn[all]'`).
+
 ```python
 import sojourn as sj
 
@@ -12,6 +14,7 @@ from sojourn._sojourn import Sample
 from sojourn.compare import Comparison, Measure, compare
 from sojourn.congestion import congest
 from sojourn.errors import Interrupted, ScenarioError, UserError
+from sojourn.extras import MissingExtraError
 from sojourn.record import Record
 from sojourn.running import run, run_many
 from sojourn.scenario import Scenario, load
@@ -26,6 +29,7 @@ __all__ = [
     "Estimate",
     "Interrupted",
     "Measure",
+    "MissingExtraError",
     "Plan",
     "Record",
     "Sample",

@@ -1,20 +1,20 @@
-"""The bench for background transport: what a controller does to others, to itself, and where it breaks.
+"""A benchmark of background transport: what a controller does to other flows, to its own, and where it fails.
 
-Every controller runs the same scenarios on a 10 Mbit/s bottleneck of 40 ms round trip and 100 packets, beside CUBIC
-(RFC 9438):
+Every controller runs the same scenarios on a bottleneck of 10 Mbit/s, 40 ms round trip and 100 packets, with CUBIC
+(rfc9438) as foreground:
 
-- *yield*, *reclaim*: a bulk CUBIC flow comes at 60 s and leaves at 120 s. How long until the background flow is under
-  a tenth of the link for good, and how long after the leave until it has nine tenths of what it had alone.
-- *harm*: what that flow loses of its throughput, and how much longer short transfers take, against runs without the
-  background; and, as the TCP evaluation suite asks (draft-irtf-iccrg-tcpeval, impact on standard TCP traffic), against
-  the run with CUBIC in the background's place: L, what the foreground loses, and G, what the background gains.
-- *latecomer*: Jain's index of two background flows, the second 30 s later.
-- *disciplines*: the background's share beside CUBIC under DropTail, RED, CoDel, PIE and FQ-CoDel.
+- *yield*, *reclaim*: a bulk CUBIC flow starts at 60 s and stops at 120 s. How long until the background flow stays
+  below a tenth of the link; how long after the stop until it has nine tenths of what it had alone.
+- *harm*: how much throughput that flow loses and how much longer short transfers take, compared with runs without the
+  background. Also, as the TCP evaluation suite asks (draft-irtf-iccrg-tcpeval, impact on standard TCP traffic),
+  compared with a run with CUBIC in place of the background: L, what the foreground loses; G, what the background gains.
+- *latecomer*: Jain's index of two background flows, the second of which starts 30 s later.
+- *disciplines*: the background's share next to CUBIC under DropTail, RED, CoDel, PIE and FQ-CoDel.
 - *clock*: the receiver's clock runs 200 ppm fast for 5 minutes.
-- *route*: the way there takes 100 ms, from 60 s on 20 ms, from 120 s on 100 ms again.
-- *ACKs*, *losses*: one ACK stands for eight segments; one packet of a thousand is lost by chance.
-- *least window*: sixteen CUBIC flows leave no more than the least window, where a loss on its own may take a timeout
-  to be found.
+- *route*: the delay of the forward path is 100 ms, 20 ms from 60 s on, and 100 ms again from 120 s on.
+- *ACKs*, *losses*: one ACK for eight segments; one packet in a thousand is lost at random.
+- *least window*: sixteen CUBIC flows leave no more than the least window, where it may take a timeout to detect a
+  single loss.
 - *offered*: the application offers 2 Mbit/s half of the time.
 """
 
@@ -98,11 +98,11 @@ def _transfers() -> Table:
 
 
 def scenarios(control: Control) -> dict[str, Scenario]:
-    """The runs of one controller, by name."""
+    """The scenarios of one controller, by name."""
     lbe = _group("lbe", control, _JITTER)
     two = [_group("one", control, _JITTER), _group("two", control, _shift(30))]
     onoff = {"kind": "onoff", "transport": "tcp", "rate": "2 Mbit/s", "on": "1 s", "off": "1 s"}
-    crowd = [lbe, {**_group("tcp", _CUBIC, {"uniform": ["0 s", "2 s"]}), "count": 16}]
+    many = [lbe, {**_group("tcp", _CUBIC, {"uniform": ["0 s", "2 s"]}), "count": 16}]
     skewed = _group("lbe", control, _JITTER, tcp={"clock_skew_ppm": 200.0})
     thinned = _group("lbe", control, _JITTER, tcp={"delayed_ack": "40 ms", "ack_every": 8})
     made = {
@@ -114,7 +114,7 @@ def scenarios(control: Control) -> dict[str, Scenario]:
         "route": _scenario("route", [lbe], 240, link=_ROUTE),
         "losses": _scenario("losses", [lbe], 120, queue={**DROPTAIL, "aqm": "loss", "p": 0.001}),
         "offered": _scenario("offered", [{**lbe, "traffic": onoff}], 60),
-        "crowded": _scenario("crowded", crowd, 80, warmup="20 s"),
+        "many": _scenario("many", many, 80, warmup="20 s"),
     }
     for name, queue in QUEUES.items():
         made[name] = _scenario(name, [lbe, _group("tcp", _CUBIC, _JITTER)], 100, warmup="40 s", queue=queue)
@@ -122,7 +122,7 @@ def scenarios(control: Control) -> dict[str, Scenario]:
 
 
 def references() -> dict[str, Scenario]:
-    """The foreground without any background, and what is compared with CUBIC in the background's place."""
+    """The reference scenarios: no background, or CUBIC in place of the background."""
     standard = scenarios(_CUBIC)
     return {
         "bulk": _scenario("bulk", [_bulk()], 180),
@@ -143,7 +143,7 @@ def _between(record: Record, flow: str, start: float, end: float) -> float:
 
 
 def _yield_time(run: Record) -> float:
-    """Seconds from 60 s until the background stays under a tenth of the link (mean of 2 s); NaN if it never does."""
+    """Seconds from 60 s on until the background stays below a tenth of the link (mean of 2 s); NaN if it never does."""
     times, bps = _rate(run, "lbe/0")
     smooth = np.convolve(bps, np.ones(4) / 4, mode="same")
     inside = (times > 60) & (times <= 118)
@@ -182,7 +182,10 @@ Runs = Mapping[str, Record]
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the score card: its section, what it says, its unit, whether less is better, and how it is read."""
+    """A row of the score card: section, label, unit, whether less is better, and how it is computed.
+
+    `read` gets the controller's records and those of the references.
+    """
 
     section: str
     label: str
@@ -196,8 +199,8 @@ def _completion(runs: Runs, reference: Runs) -> float:
     return 100 * (mean[0] / mean[1] - 1)
 
 
-def _beside(runs: Runs, reference: Runs, flow: str, to: str) -> float:
-    """What a flow has more, in percent, beside each other than in a reference while both run."""
+def _gain(runs: Runs, reference: Runs, flow: str, to: str) -> float:
+    """How much more throughput a flow has than in a reference, in percent, while both flows run."""
     return 100 * (_between(runs["bulk"], flow, 62, 120) / _between(reference[to], flow, 62, 120) - 1)
 
 
@@ -219,42 +222,42 @@ def _delivered(runs: Runs, reference: Runs) -> float:
 
 
 def _timeouts(runs: Runs, _: Runs) -> float:
-    """Of the minute that is measured."""
-    return float(runs["crowded"]["flows"][0]["timeouts"])
+    """Timeouts in the minute that is measured."""
+    return float(runs["many"]["flows"][0]["timeouts"])
 
 
-_HARM = "one CUBIC flow comes and goes"
-_ALONE = "alone, and two of a kind"
-_PATHS = "paths that mislead"
+_HARM = "one CUBIC flow starts and stops"
+_ALONE = "alone, and two of the same"
+_PATHS = "misleading paths"
 
 ROWS: list[Row] = [
     Row(_HARM, "yields within", "s", True, lambda r, _: _yield_time(r["bulk"])),
-    Row(_HARM, "is back within", "s", True, lambda r, _: _reclaim_time(r["bulk"])),
-    Row(_HARM, "share of the link beside it", "%", True, _of_link("bulk", 80, 120)),
-    Row(_HARM, "CUBIC loses of what it has alone", "%", True, lambda r, a: -_beside(r, a, "tcp/0", "bulk")),
-    Row(_HARM, "L: CUBIC loses against CUBIC here", "%", True, lambda r, a: -_beside(r, a, "tcp/0", "standard")),
-    Row(_HARM, "G: gains over CUBIC here", "%", True, lambda r, a: _beside(r, a, "lbe/0", "standard")),
+    Row(_HARM, "recovers within", "s", True, lambda r, _: _reclaim_time(r["bulk"])),
+    Row(_HARM, "share of the link meanwhile", "%", True, _of_link("bulk", 80, 120)),
+    Row(_HARM, "CUBIC loses, against none", "%", True, lambda r, a: -_gain(r, a, "tcp/0", "bulk")),
+    Row(_HARM, "L: CUBIC loses, against CUBIC", "%", True, lambda r, a: -_gain(r, a, "tcp/0", "standard")),
+    Row(_HARM, "G: gains, against CUBIC", "%", True, lambda r, a: _gain(r, a, "lbe/0", "standard")),
     Row(_HARM, "short CUBIC transfers take longer by", "%", True, _completion),
-    Row(_ALONE, "uses of the link", "%", False, _of_link("bulk", 30, 60)),
-    Row(_ALONE, "packets wait", "ms", True, _wait("bulk", 30, 60)),
-    Row(_ALONE, "Jain's index with one 30 s later", "", False, lambda r, _: _jain(r["latecomer"])),
-    *[Row("share beside one CUBIC flow", f"under {name}", "%", True, _share_under(name)) for name in QUEUES],
-    Row(_PATHS, "clock 200 ppm off: uses of the link", "%", False, _of_link("skew", 100, 300)),
-    Row(_PATHS, "clock 200 ppm off: packets wait", "ms", True, _wait("skew", 100, 300)),
-    Row(_PATHS, "route 80 ms shorter: uses of the link", "%", False, _of_link("route", 75, 120)),
-    Row(_PATHS, "route 80 ms shorter: packets wait", "ms", True, _wait("route", 75, 120)),
-    Row(_PATHS, "route 80 ms longer: uses of the link", "%", False, _of_link("route", 150, 240)),
-    Row(_PATHS, "route 80 ms longer: packets wait", "ms", True, _wait("route", 150, 240)),
-    Row(_PATHS, "one ACK for 8 segments: uses of the link", "%", False, _of_link("thin", 30, 120)),
-    Row(_PATHS, "1 in 1,000 lost: uses of the link", "%", False, _of_link("losses", 30, 120)),
+    Row(_ALONE, "utilization", "%", False, _of_link("bulk", 30, 60)),
+    Row(_ALONE, "mean wait", "ms", True, _wait("bulk", 30, 60)),
+    Row(_ALONE, "Jain's index, the second 30 s later", "", False, lambda r, _: _jain(r["latecomer"])),
+    *[Row("share next to one CUBIC flow", f"under {name}", "%", True, _share_under(name)) for name in QUEUES],
+    Row(_PATHS, "clock 200 ppm off: utilization", "%", False, _of_link("skew", 100, 300)),
+    Row(_PATHS, "clock 200 ppm off: mean wait", "ms", True, _wait("skew", 100, 300)),
+    Row(_PATHS, "route 80 ms shorter: utilization", "%", False, _of_link("route", 75, 120)),
+    Row(_PATHS, "route 80 ms shorter: mean wait", "ms", True, _wait("route", 75, 120)),
+    Row(_PATHS, "route 80 ms longer: utilization", "%", False, _of_link("route", 150, 240)),
+    Row(_PATHS, "route 80 ms longer: mean wait", "ms", True, _wait("route", 150, 240)),
+    Row(_PATHS, "one ACK for 8 segments: utilization", "%", False, _of_link("thin", 30, 120)),
+    Row(_PATHS, "1 in 1,000 lost: utilization", "%", False, _of_link("losses", 30, 120)),
     Row(_PATHS, "losses at the least window: timeouts", "/min", True, _timeouts),
-    Row("the application offers 1 Mbit/s", "window grows to", "packets", True, lambda r, _: _window(r["offered"])),
-    Row("the application offers 1 Mbit/s", "delivered of what CUBIC delivers", "%", False, _delivered),
+    Row("the application offers 1 Mbit/s", "largest window", "packets", True, lambda r, _: _window(r["offered"])),
+    Row("the application offers 1 Mbit/s", "delivered, compared with CUBIC", "%", False, _delivered),
 ]  # fmt: skip
 
 
 def controllers() -> list[str]:
-    """Every registered controller."""
+    """The names of all registered congestion controllers."""
     return [str(entry["name"]) for entry in json.loads(_sojourn.registry())["cc"]]
 
 
@@ -266,7 +269,10 @@ def score(
     cache: Store | None = None,
     progress: Progress | None = None,
 ) -> list[list[Estimate]]:
-    """One list of estimates a controller, in the order of `ROWS`."""
+    """Runs the benchmark. Returns a list of estimates for each controller, in the order of `ROWS`.
+
+    `chosen` are `tcp.control` tables, such as `{"cc": "ledbat"}`. For `threads`, `cache` and `progress` see `run_jobs`.
+    """
     sets = [references(), *[scenarios(control) for control in chosen]]
     jobs = [Job(scenario, seed) for each in sets for scenario in each.values() for seed in seeds]
     records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress))

@@ -1,4 +1,4 @@
-"""Runs on the machines of a Ray cluster (`pip install sojourn[ray]`)."""
+"""Runs on the machines of a Ray cluster (`pip install 'sojourn[ray]'`)."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from sojourn.errors import UserError
+from sojourn.extras import require
 from sojourn.record import Series
 
 Work: TypeAlias = tuple[str, str, int | None]
 
 
 def _one(text: str, filename: str, seed: int | None) -> tuple[str, Series]:
-    """One run, wherever this is called."""
+    """One run, on the machine where this is called."""
     from sojourn import _sojourn
 
     return _sojourn.run(text, filename, seed)
 
 
 def cluster_run(work: Sequence[Work], on_done: Callable[[int, str, Series], None]) -> None:
-    """Runs everything on the cluster that RAY_ADDRESS names, and tells of each run as it finishes."""
-    try:
-        ray: Any = importlib.import_module("ray")
-    except ImportError:
-        raise UserError("cluster: Ray is not installed: pip install 'sojourn[ray]'") from None
+    """Runs everything on the cluster that RAY_ADDRESS names, and calls `on_done` after each run.
+
+    Raises `MissingExtraError` where Ray is not installed.
+    """
+    require("ray")
+    ray: Any = importlib.import_module("ray")
     ray.init(ignore_reinit_error=True)
     remote = ray.remote(_one)
     waiting = {remote.remote(*each): index for index, each in enumerate(work)}

@@ -1,4 +1,4 @@
-"""Several queue disciplines on one scenario, on identical traffic."""
+"""Comparing several queue disciplines on one scenario, with identical traffic."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import paths
 from sojourn.errors import UserError
+from sojourn.extras import require
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, first_seed, run_jobs, seeds_of
 from sojourn.scenario import Scenario, Source, load, parse_value
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of a record: where it lies, what it is called, its unit."""
+    """One number of a record: its label, its path in the record, its unit, and the factor to that unit."""
 
     label: str
     path: str
@@ -29,13 +30,13 @@ class Measure:
     scale: float = 1.0
 
     def of(self, record: Record) -> float:
-        """Its value in a record."""
+        """Its value in a record, in its unit; NaN where the record has null."""
         value = record.value(self.path)
         return float("nan") if value is None else float(value) * self.scale
 
 
 def link_measures(link: str) -> list[Measure]:
-    """What is compared unless something else is asked for."""
+    """The measures of a link that are compared by default."""
     at = f'links."{link}"'
     return [
         Measure("utilization", f"{at}.utilization", "%", 100),
@@ -52,7 +53,7 @@ def link_measures(link: str) -> list[Measure]:
 
 @dataclass
 class Comparison:
-    """Records of each queue, seed by seed, and what they say."""
+    """The records of each queue, one for each seed, with their statistics."""
 
     scenario: str
     link: str
@@ -61,23 +62,31 @@ class Comparison:
     measures: list[Measure] = field(default_factory=list)
 
     def values(self, queue: str, measure: Measure) -> list[float]:
-        """One value a seed."""
+        """A measure's values under a queue, one for each seed."""
         return [measure.of(record) for record in self.records[queue]]
 
     def estimates(self) -> dict[str, dict[str, Estimate]]:
-        """Mean and confidence interval, by measure and queue."""
+        """Mean and confidence interval, by label of measure and by queue."""
         return {m.label: {q: estimate(self.values(q, m)) for q in self.records} for m in self.measures}
 
     def differences(self, baseline: str | None = None) -> dict[str, dict[str, Estimate]]:
-        """Paired differences from a queue (the first unless named), by measure and queue."""
+        """Paired differences from the queue `baseline` (default: the first), by label of measure and by queue.
+
+        Raises `UserError` where no queue has that name.
+        """
         base = baseline or next(iter(self.records))
         if base not in self.records:
-            raise UserError(f'baseline "{base}": there are {", ".join(self.records)}')
+            raise UserError.expected("baseline", f"one of {', '.join(self.records)}", base)
         others = [queue for queue in self.records if queue != base]
         return {m.label: {q: paired(self.values(q, m), self.values(base, m)) for q in others} for m in self.measures}
 
     def table(self) -> pd.DataFrame:
-        """One row a queue and measure: mean, standard deviation, confidence interval, difference from the first."""
+        """A row for each measure and queue: mean, confidence interval, difference from the first queue.
+
+        Columns: `queue`, `measure`, `unit`, `mean`, `sd`, `low`, `high`, `n`, `difference`, `difference_low`,
+        `difference_high`.
+        """
+        require("pandas")
         import pandas as pd
 
         differences = self.differences()
@@ -97,7 +106,8 @@ class Comparison:
         return pd.DataFrame(rows)
 
     def runs(self) -> pd.DataFrame:
-        """One row a run: queue, seed, and every measure."""
+        """A row for each run: queue, seed, and every measure."""
+        require("pandas")
         import pandas as pd
 
         rows = [
@@ -109,12 +119,15 @@ class Comparison:
 
 
 def queued_link(scenario: Scenario, link: str | None = None) -> str:
-    """The link that gets the queues: the one named, the only one with a queue, or `bottleneck`."""
+    """The link that gets the queues: the one named, else the only one with a queue, else `bottleneck`.
+
+    Raises `UserError` where that leaves no link or several.
+    """
     links = scenario.get_path("links") if "links" in scenario else []
     names = [str(paths.name_of(item)) for item in links]
     if link is not None:
         if link not in names:
-            raise UserError(f'{scenario.label}: no link "{link}"; there are {", ".join(names) or "none"}')
+            raise UserError.expected(f"{scenario.label}: links", f"one of {', '.join(names) or 'none'}", link)
         return link
     queued = [str(paths.name_of(item)) for item in links if "queue" in item]
     if len(queued) == 1:
@@ -123,33 +136,35 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
         return "bottleneck"
     if len(names) == 1:
         return names[0]
-    raise UserError(f"{scenario.label}: which link gets the queues? Name one of {', '.join(names) or 'none'}")
+    raise UserError(
+        f"{scenario.label}: links: expected the link that gets the queues, one of {', '.join(names) or 'none'}"
+    )
 
 
 _SPEC = re.compile(r"\s*([\w-]+)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
 
 
 def parse_queues(text: str) -> dict[str, dict[str, Any]]:
-    """Queues as the command line has them: `droptail,red(min=5,max=15),pd`."""
+    """Queue tables by label, from text such as `droptail,red(min=5,max=15),pd`; `UserError` for other texts."""
     queues: dict[str, dict[str, Any]] = {}
     position = 0
     while position < len(text):
         match = _SPEC.match(text, position)
         if match is None:
-            raise UserError(f'queues "{text}": taken is names with commas between, such as droptail,red(min=5,max=15)')
+            raise UserError.expected("queues", "names and commas such as droptail,red(min=5,max=15)", text)
         queue: dict[str, Any] = {"aqm": match.group(1)}
         for pair in filter(None, (match.group(2) or "").split(",")):
             key, sign, value = pair.partition("=")
             if not sign:
-                raise UserError(f'queues "{text}": parameter "{pair}": taken is name=value')
+                raise UserError.expected(f'queues "{text}"', "parameters of the form name=value", pair)
             queue[key.strip()] = parse_value(value.strip())
         label = match.group(0).strip().rstrip(",")
         if label in queues:
-            raise UserError(f'queues "{text}": "{label}" is there twice')
+            raise UserError(f'queues "{text}": expected each queue once, got "{label}" twice')
         queues[label] = queue
         position = match.end()
     if not queues:
-        raise UserError("queues: taken is one or more names, such as droptail,red")
+        raise UserError("queues: expected one or more names such as droptail,red, got none")
     return queues
 
 
@@ -168,17 +183,22 @@ def compare(
     cache: Store | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Runs one scenario under several queues with the same seeds; the limit and `ecn` stay the scenario's.
+    """Runs one scenario under several queues with the same seeds.
 
-    `queues` is names, text such as `"droptail,red(min=5,max=15)"`, or labels with queue tables. All queues see the
-    same random numbers, so that differences are taken seed by seed.
+    `queues` is a list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace
+    the queue of `link` (default: see `queued_link`), but `limit` and `ecn` stay the scenario's. All queues get the same
+    random numbers, so differences are paired by seed. For `seeds`, `threads`, `cache` and `progress` see `run_many`.
+
+    ```python
+    sj.compare("examples/dumbbell.toml", ["droptail", "red", "pd"], seeds=10).table()
+    ```
     """
     base = load(scenario)
     name = queued_link(base, link)
     if isinstance(queues, str):
         queues = parse_queues(queues)
     if not queues:
-        raise UserError("queues: given none, taken is one or more, such as droptail, red")
+        raise UserError("queues: expected one or more such as droptail,red, got none")
     tables = dict(queues) if isinstance(queues, Mapping) else {queue: queue for queue in queues}
     at = f'links."{name}".queue'
     before = base.copy().set(f'links."{name}".name', name).get_path(f'links."{name}"').get("queue", {})

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writing files atomically: a reader never sees a part of one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 class DiskError(OSError):
-    """A file could not be written; the message is one line, ready to be shown."""
+    """A file could not be written. The message is one line, ready to be shown to the user."""
 
 
 _together: ContextVar[list[Path] | None] = ContextVar("together", default=None)
@@ -22,7 +22,7 @@ _together: ContextVar[list[Path] | None] = ContextVar("together", default=None)
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Files that belong together: where one can't be written, those written here before it that were new go again."""
+    """Writes files that belong together: where one can't be written, the new ones written before it are removed."""
     written: list[Path] = []
     token = _together.set(written)
     try:
@@ -39,7 +39,10 @@ def together() -> Iterator[None]:
 
 
 def write_atomic(path: Path, data: bytes | str) -> Path:
-    """Writes a file by renaming a finished one into place: a reader sees the old or the new, never a part."""
+    """Writes a file by renaming a finished one into place, and returns its path.
+
+    Makes missing folders. Raises `DiskError` where the file can't be written; the old file is then unchanged.
+    """
     content = data.encode("utf-8") if isinstance(data, str) else data
     temporary: str | None = None
     try:
@@ -64,7 +67,7 @@ def write_atomic(path: Path, data: bytes | str) -> Path:
 
 
 def explain(error: OSError, path: Path, size: int | None = None) -> str:
-    """One line on why a file could not be written."""
+    """One line on why a file of `size` bytes could not be written."""
     if error.errno in _FULL:
         need = f" ({size:,} bytes)" if size is not None else ""
         return f"disk full: {path}{need} could not be written; make room and run the same command again"
@@ -72,7 +75,7 @@ def explain(error: OSError, path: Path, size: int | None = None) -> str:
 
 
 def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
+    """The file mode mask of the process, which can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

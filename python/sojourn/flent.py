@@ -1,6 +1,6 @@
-"""Records as Flent data files (`.flent.gz`, file format 4), so that Flent can plot what was simulated.
+"""Records as Flent data files (`.flent.gz`, file format 4), so that Flent can plot a simulation.
 
-A run of `examples/rrul.toml` becomes a result of Flent's `rrul` test: its groups have the names on the left.
+A run of `examples/rrul.toml` becomes a result of Flent's `rrul` test. `RRUL` maps the names of its groups to Flent's.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from sojourn.record import Record
 Array = npt.NDArray[np.float64]
 FORMAT = 4
 STEP = 0.2  # seconds, Flent's default
-EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # a run has no date; every file says this one
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # simulated runs have no date: every file has this one
 CLASSES = ("BE", "BK", "CS5", "EF")
 PROBES = {"ping-udp-ef": "UDP EF", "ping-udp-bk": "UDP BK", "ping-udp-be": "UDP BE", "ping-icmp": "ICMP"}
 RRUL: dict[str, str] = {
-    **{f"{way}-{each.lower()}": f"TCP {way}load {each}" for way in ("up", "down") for each in CLASSES},
+    **{f"{side}-{each.lower()}": f"TCP {side}load {each}" for side in ("up", "down") for each in CLASSES},
     **{group: f"Ping (ms) {name}" for group, name in PROBES.items()},
 }
 SUMS = ("TCP upload", "TCP download")
 
 
 def flent_data(record: Record, names: Mapping[str, str] = RRUL, test: str = "rrul", title: str = "") -> dict[str, Any]:
-    """A record's series as Flent's data structure; groups go by `names`, those that it does not have are left out.
+    """The series of a record as Flent's data structure.
 
-    Throughput is what arrived in order, in Mbit/s; probes are in ms, between two samples by a straight line.
+    `names` maps groups to Flent's names; groups that the record does not have are left out. Throughput is in Mbit/s,
+    probes are in ms; both are interpolated to steps of 0.2 s. Raises `UserError` where no group has a series.
     """
     duration = float(record["duration_s"])
     x = np.arange(0.0, duration + 1e-9, STEP)
@@ -52,7 +53,7 @@ def flent_data(record: Record, names: Mapping[str, str] = RRUL, test: str = "rru
         start = EPOCH.timestamp()
         raw[name] = [{"t": start + float(a), "val": float(b)} for a, b in zip(t, values, strict=True)]
     if not results:
-        raise UserError("flent: no series to write; taken is a run like that of examples/rrul.toml")
+        raise UserError("flent: expected a run with series such as that of examples/rrul.toml, got none")
     _sums(results)
     metadata = {
         "NAME": test, "TITLE": title or str(record.get("scenario", "")), "HOST": "simulated", "HOSTS": ["simulated"],
@@ -65,7 +66,7 @@ def flent_data(record: Record, names: Mapping[str, str] = RRUL, test: str = "rru
 
 
 def _samples(record: Record, flows: Sequence[str], probe: bool) -> tuple[Array, Array] | None:
-    """Times and values of a group: samples of the round trip, or the sum of its flows' throughput."""
+    """Times and values of a group: samples of the round-trip time, or the sum of its flows' throughput."""
     wanted = [record.series[name] for name in flows if name.startswith("rtt/" if probe else "throughput/")]
     if not wanted:
         return None
@@ -78,7 +79,7 @@ def _samples(record: Record, flows: Sequence[str], probe: bool) -> tuple[Array, 
 
 
 def _on_grid(x: Array, t: Array, values: Array) -> list[float | None]:
-    """Values at Flent's steps; none before the first and after the last sample."""
+    """Values at the times `x`; None before the first and after the last sample."""
     if not len(t):
         return [None] * len(x)
     at = np.interp(x, t, values, left=math.nan, right=math.nan)
@@ -86,7 +87,7 @@ def _on_grid(x: Array, t: Array, values: Array) -> list[float | None]:
 
 
 def _sums(results: dict[str, list[float | None]]) -> None:
-    """Adds the sums and averages that Flent computes for the test."""
+    """Adds the sums and averages that Flent's own test has."""
 
     def combined(prefix: str, mean: bool) -> list[float | None]:
         columns = [series for name, series in results.items() if name.startswith(prefix)]
@@ -110,9 +111,12 @@ def _stamp(seconds: float) -> str:
 
 
 def write_flent(record: Record, path: str | Path, names: Mapping[str, str] = RRUL, test: str = "rrul") -> Path:
-    """Writes a record as a Flent data file; the same record gives the same bytes."""
+    """Writes a record as a Flent data file and returns its path. The same record gives the same bytes.
+
+    Raises `UserError` for a file name that does not end in `.flent.gz` and for a record without series.
+    """
     file = Path(path)
     if not file.name.endswith(".flent.gz"):
-        raise UserError(f'{file}: taken is a file name that ends in ".flent.gz"')
+        raise UserError(f'{file}: expected a file name that ends in ".flent.gz"')
     text = json.dumps(flent_data(record, names, test, file.name.removesuffix(".flent.gz")), indent=1)
     return write_atomic(file, gzip.compress(text.encode(), mtime=0))

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sojourn import paths
 from sojourn.errors import UserError
+from sojourn.extras import require
 from sojourn.files import together, write_atomic
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class Record(Mapping[str, Any]):
         return self._table("groups")
 
     def _table(self, key: str) -> pd.DataFrame:
-        import pandas as pd  # here, as in all of the package: pandas takes half a second to load
+        require("pandas")
+        import pandas as pd  # here, because it is an extra and takes half a second to load
 
         frame = pd.json_normalize(list(self._data.get(key, [])))
         return frame.set_index("name") if "name" in frame else frame
@@ -96,6 +98,7 @@ class Record(Mapping[str, Any]):
 
     def to_parquet(self, folder: str | Path) -> list[Path]:
         """Writes links, flows, groups and each series as Parquet files; says which."""
+        require("pandas", "pyarrow")
         import pandas as pd
 
         root = Path(folder)

@@ -1,4 +1,4 @@
-"""Running scenarios: one, or many side by side with a cache."""
+"""Running scenarios: one, or many in parallel with a cache."""
 
 from __future__ import annotations
 
@@ -22,50 +22,59 @@ Seeds: TypeAlias = int | Sequence[int]
 
 @dataclass(frozen=True)
 class Job:
-    """One run to make: a scenario with its random numbers."""
+    """One run: a scenario and the seed of its random numbers."""
 
     scenario: Scenario
     seed: int
 
 
-LAST_SEED = 2**63 - 1  # the largest whole number that TOML has
+LAST_SEED = 2**63 - 1  # the largest integer of TOML
 
 
 def checked_seed(seed: int) -> int:
-    """The seed, or the error that one out of range deserves."""
+    """The seed itself. Raises `UserError` unless it is a whole number from 0 to 2^63 - 1."""
     if not isinstance(seed, Integral) or not 0 <= seed <= LAST_SEED:
-        raise UserError(f"seed: given {seed!r}, taken is a whole number, 0 to {LAST_SEED}")
+        raise UserError.expected("seed", f"a whole number, 0 to {LAST_SEED}", seed)
     return seed
 
 
 def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> Record:
-    """Runs a scenario once, without the interpreter's lock; `seed` is 0 to 2^63 - 1, by default the scenario's.
+    """Runs a scenario once and returns its record. The interpreter's lock is released meanwhile.
 
-    `laws` maps the names that queues use (`aqm = "external", law = "mine"`) to factories. Each makes an object whose
-    `step(sample)` returns the drop probability until the next step, once per `interval` of the queue.
+    `seed` is 0 to 2^63 - 1, by default the scenario's. `laws` maps the names that queues use
+    (`aqm = "external", law = "mine"`) to factories. Each makes an object whose `step(sample)` is called once per
+    `interval` of the queue and returns the drop probability until the next step. Raises `ScenarioError` for a scenario
+    that can't be run, `UserError` for a file that can't be read; what a law raises comes out unchanged.
+
+    ```python
+    record = sj.run("examples/dumbbell.toml", seed=1)
+    ```
     """
     loaded = load(scenario)
     if seed is not None:
         checked_seed(seed)
-    with loaded.refusals():
+    with loaded.clean_errors():
         text, series = _sojourn.run(loaded.to_toml(), loaded.label, seed, dict(laws) if laws else None)
     return Record.from_json(text, series)
 
 
 def seeds_of(seeds: Seeds, first: int = 1) -> list[int]:
-    """The seeds meant: a count starts at `first`, a sequence is taken as it is."""
+    """A count becomes consecutive seeds that begin at `first`; a sequence stays as it is.
+
+    Raises `UserError` for a count below 1, for an empty or repeating sequence, and for a seed out of range.
+    """
     if isinstance(seeds, int):
         if seeds < 1:
-            raise UserError(f"seeds {seeds}: taken is a count of 1 or more, or a list of seeds")
+            raise UserError.expected("seeds", "a count of 1 or more, or a list of seeds", seeds)
         return list(range(first, first + seeds))
     chosen = [int(checked_seed(seed)) for seed in seeds]
     if not chosen or len(set(chosen)) != len(chosen):
-        raise UserError(f"seeds {chosen}: taken is one or more seeds, each once")
+        raise UserError.expected("seeds", "one or more different seeds", chosen)
     return chosen
 
 
 def first_seed(scenario: Scenario) -> int:
-    """The seed that the scenario names, or 1."""
+    """The seed of the scenario, or 1."""
     return int(scenario.resolved().get("seed", 1))
 
 
@@ -77,7 +86,16 @@ def run_many(
     cache: Store | None = None,
     progress: Progress | None = None,
 ) -> list[list[Record]]:
-    """Runs every scenario with every seed on all cores; one list of records a scenario, in the order given."""
+    """Runs every scenario with every seed, in parallel.
+
+    `scenarios` is one scenario or several; `seeds` is how many, beginning with each scenario's own, or which. Returns a
+    list for each scenario with a record for each seed, in the order of the arguments. For `threads`, `cache` and
+    `progress` see `run_jobs`.
+
+    ```python
+    records = sj.run_many("examples/dumbbell.toml", seeds=5)[0]
+    ```
+    """
     single = isinstance(scenarios, (Scenario, Mapping, str, os.PathLike))
     loaded = [load(scenarios)] if single else [load(source) for source in scenarios]  # type: ignore[arg-type,union-attr]
     jobs: list[Job] = []
@@ -100,12 +118,14 @@ def run_jobs(
 ) -> list[Record]:
     """Runs the jobs that the cache does not have, and returns the records of all, in order.
 
-    `threads` is how many run side by side, 0 one a core. Every scenario is checked before the first run. A finished
-    run is kept in the cache before the next is reported, so that an interruption, a kill or a full disk loses none.
-    With `cluster` the runs go to the machines of a Ray cluster instead of this one's cores.
+    `threads` is how many run at the same time, 0 for one per core. `progress(done, total)` is called after each run.
+    Every scenario is checked before the first run. A finished run is written to the cache before `progress` is called,
+    so that an interruption, a kill or a full disk loses none. With `cluster` the machines of a Ray cluster do the runs.
+
+    Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk.
     """
     if threads < 0:
-        raise UserError(f"threads: given {threads}, taken is 0 for one a core, or more")
+        raise UserError.expected("threads", "0 for one per core, or more", threads)
     keys = _keys(jobs)
     found: dict[str, Record] = {}
     if cache is not None:
@@ -138,10 +158,10 @@ def run_jobs(
 
 
 def _keys(jobs: Sequence[Job]) -> list[str]:
-    """The content key of each job."""
+    """The cache key of each job."""
     engine = engine_identity()
     keys: list[str] = []
     for job in jobs:
-        with job.scenario.refusals():
+        with job.scenario.clean_errors():
             keys.append(_sojourn.key(job.scenario.to_toml(), job.scenario.label, job.seed, engine))
     return keys

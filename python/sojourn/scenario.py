@@ -1,4 +1,4 @@
-"""Scenarios: loaded from TOML, built as dictionaries, changed by path, checked by the engine."""
+"""Scenarios: loaded from TOML or built as dictionaries, changed by path, checked by the engine."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
 
 
 class Scenario(MutableMapping[str, Any]):
-    """What is simulated: a tree as in the TOML file, with a label for messages.
+    """What is simulated: a dictionary with the fields of the TOML file, and a label for error messages.
 
-    It is a dictionary and is changed in place; `copy` gives another.
+    Changes are made in place; `copy` gives another scenario.
+
+    ```python
+    scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.rate", "5 Mbit/s")
+    ```
     """
 
     def __init__(self, tree: Mapping[str, Any] | None = None, label: str = "scenario") -> None:
@@ -33,7 +37,7 @@ class Scenario(MutableMapping[str, Any]):
 
     @classmethod
     def from_toml(cls, text: str, label: str = "scenario") -> Scenario:
-        """The scenario that a TOML text describes."""
+        """The scenario that a TOML text describes. Raises `UserError` for a text that is not TOML."""
         try:
             scenario = cls(tomllib.loads(text), label)
         except tomllib.TOMLDecodeError as error:
@@ -42,7 +46,7 @@ class Scenario(MutableMapping[str, Any]):
         return scenario
 
     def __getitem__(self, key: str) -> Any:
-        self._text = None  # what is handed out may be changed
+        self._text = None  # the caller may change it
         return self._tree[key]
 
     def __setitem__(self, key: str, value: Any) -> None:
@@ -63,48 +67,51 @@ class Scenario(MutableMapping[str, Any]):
         return f"Scenario({self._tree!r}, label={self.label!r})"
 
     def copy(self) -> Scenario:
-        """Another scenario, equal to this one."""
+        """Another scenario that is equal to this one."""
         other = Scenario(self._tree, self.label)
         other._text = self._text
         return other
 
     def get_path(self, path: str) -> Any:
-        """The value at a dotted path; a copy, so that changing it changes nothing here."""
+        """A copy of the value at a dotted path. Raises `UserError` where there is none."""
         return copy.deepcopy(paths.get(self._tree, path, self.label))
 
     def set(self, path: str, value: Any) -> Scenario:
-        """Sets the field at a dotted path (`links.bottleneck.rate`) and returns the scenario."""
+        """Sets the field at a dotted path (`links.bottleneck.rate`) and returns the same scenario.
+
+        Missing tables are made. Raises `UserError` for a list entry that does not exist.
+        """
         paths.put(self._tree, path, plain(value), self.label)
         self._text = None
         return self
 
     def set_all(self, changes: Mapping[str, Any]) -> Scenario:
-        """Sets several fields, in order."""
+        """Sets several fields, in order, and returns the same scenario."""
         for path, value in changes.items():
             self.set(path, value)
         return self
 
     def to_toml(self) -> str:
-        """The scenario as TOML; the text it was read from while nothing has changed."""
+        """The scenario as TOML. If nothing has changed, this is the text that it was read from."""
         return self._text if self._text is not None else tomli_w.dumps(plain(self._tree))
 
     def to_dict(self) -> dict[str, Any]:
-        """A copy of the tree."""
+        """A copy as a plain dictionary."""
         return copy.deepcopy(self._tree)
 
     def resolved(self) -> dict[str, Any]:
-        """The scenario as the engine understands it, every default filled in."""
+        """The scenario with every default filled in. Raises `ScenarioError` where it can't be run."""
         tree: dict[str, Any] = json.loads(self.canonical())
         return tree
 
     def canonical(self) -> str:
-        """The resolved scenario as JSON; raises `ScenarioError` where it cannot be run."""
-        with self.refusals():
+        """The resolved scenario as JSON. Raises `ScenarioError` where it can't be run."""
+        with self.clean_errors():
             return _sojourn.check(self.to_toml(), self.label)
 
     @contextmanager
-    def refusals(self) -> Iterator[None]:
-        """Takes line and column out of the engine's refusals where they would be those of a text that nobody wrote."""
+    def clean_errors(self) -> Iterator[None]:
+        """Removes line and column from the engine's errors unless they refer to the text that the user wrote."""
         try:
             yield
         except ScenarioError as error:
@@ -115,7 +122,7 @@ class Scenario(MutableMapping[str, Any]):
 
 
 def plain(value: Any) -> Any:
-    """A value as TOML knows it: NumPy numbers become Python's, tuples become lists, paths text."""
+    """A value that TOML can hold: NumPy numbers become Python's, tuples become lists, paths become text."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple)):
@@ -128,17 +135,28 @@ def plain(value: Any) -> Any:
 
 
 def read_text(path: Path, what: str = "file") -> str:
-    """The text of a file that a user named."""
+    """The text of a UTF-8 file that a user named; `what` it is stands in the error.
+
+    Raises `UserError` where it can't be read.
+    """
     try:
-        return path.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
+        return path.read_text(encoding="utf-8-sig")  # some editors write a byte order mark first
     except OSError as error:
         raise UserError(f"{path}: cannot read this {what}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 at byte {error.start}: taken is a {what} in UTF-8") from None
+        raise UserError(f"{path}: expected a {what} in UTF-8, got other bytes at position {error.start}") from None
 
 
 def load(source: Source) -> Scenario:
-    """A scenario from a file, from TOML text (anything with a line break or a `=`), or from a dictionary."""
+    """A scenario from a file, a TOML text (a string with a line break or a `=`), or a dictionary.
+
+    A `Scenario` is returned itself. Raises `UserError` for a file that can't be read and for a text that is not TOML.
+    The fields are checked later, by `canonical` and by every run.
+
+    ```python
+    scenario = sj.load("examples/dumbbell.toml")
+    ```
+    """
     if isinstance(source, Scenario):
         return source
     if isinstance(source, Mapping):
@@ -146,14 +164,14 @@ def load(source: Source) -> Scenario:
     if isinstance(source, str) and ("\n" in source or "=" in source):
         return Scenario.from_toml(source)
     if not isinstance(source, (str, os.PathLike)):
-        taken = "a path, TOML text, a dictionary or a Scenario"
-        raise UserError(f"scenario: given {type(source).__name__}, taken is {taken}")
+        kinds = "a path, a TOML text, a dictionary or a Scenario"
+        raise UserError(f"scenario: expected {kinds}, got {type(source).__name__}")
     path = Path(source)
     return Scenario.from_toml(read_text(path, "scenario"), str(path))
 
 
 def parse_value(text: str) -> Any:
-    """A value from the command line: TOML where it is TOML, else the text itself."""
+    """A value from the command line: read as TOML if it is TOML, else the text itself."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -161,8 +179,8 @@ def parse_value(text: str) -> Any:
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:
-    """`path=value` from the command line."""
+    """Path and value of `path=value` from the command line. Raises `UserError` for anything else."""
     path, sign, value = text.partition("=")
     if not sign or not path.strip():
-        raise UserError(f'--set "{text}": taken is path=value, such as links.bottleneck.rate="5 Mbit/s"')
+        raise UserError.expected("--set", 'path=value such as links.bottleneck.rate="5 Mbit/s"', text)
     return path.strip(), parse_value(value.strip())

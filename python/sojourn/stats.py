@@ -1,4 +1,7 @@
-"""Statistics over replications: Student confidence intervals, and paired differences under common random numbers."""
+"""Statistics over replications: Student confidence intervals, and paired differences under common random numbers.
+
+Intervals need SciPy (`pip install 'sojourn[analysis]'`); the mean of a single replication does not.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.errors import UserError
+from sojourn.extras import require
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -19,10 +25,10 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over replications with its confidence interval.
+    """A mean over `n` replications with its standard deviation and confidence interval.
 
-    With a single replication the half width is NaN: nothing is known of the spread, and `low` and
-    `high` are then the mean itself.
+    `half` is half of the interval's width. With a single replication it is NaN, since nothing is known about the
+    spread; `low` and `high` are then the mean itself.
     """
 
     mean: float
@@ -42,7 +48,7 @@ class Estimate:
         return self.mean if math.isnan(self.half) else self.mean + self.half
 
     def text(self, unit: str = "", places: int = 6) -> str:
-        """`32.4 ± 0.5 packets`, with as many digits as the interval deserves and at most so many decimal places."""
+        """`32.4 ± 0.5 packets`: two digits of the half width, at most `places` decimal places, a dash for NaN."""
         tail = f" {unit}" if unit else ""
         if not math.isfinite(self.mean):
             return "–"
@@ -56,22 +62,27 @@ class Estimate:
 
 
 def decimals(half: float, mean: float) -> int:
-    """Decimal places that show two digits of the half width; four digits of the mean where it is zero."""
-    scale = half if half > 1e-9 * abs(mean) else abs(mean) / 100  # less is the noise of adding floats
+    """Decimal places that show two digits of the half width, or four digits of the mean where the half width is 0."""
+    scale = half if half > 1e-9 * abs(mean) else abs(mean) / 100  # less is rounding noise
     if scale <= 0 or not math.isfinite(scale):
         return 0
     return int(min(6, max(0, 1 - math.floor(math.log10(scale)))))
 
 
 def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE) -> Estimate:
-    """Mean of independent replications and the half width of its Student interval."""
+    """The mean of independent replications with Student's confidence interval.
+
+    `values` is one number for each replication; none gives NaN throughout. Raises `MissingExtraError` for two or more
+    values where SciPy is missing.
+    """
     data = np.asarray(values, dtype=np.float64)
     if data.size == 0:
         return Estimate(math.nan, math.nan, math.nan, 0, confidence)
     mean = float(data.mean())
     if data.size == 1:
         return Estimate(mean, math.nan, math.nan, 1, confidence)
-    from scipy.special import stdtrit  # here, so that `import sojourn` need not load it
+    require("scipy")
+    from scipy.special import stdtrit  # here, because it is an extra and takes time to load
 
     sd = float(data.std(ddof=1))
     quantile = float(stdtrit(data.size - 1, 0.5 + confidence / 2))
@@ -79,7 +90,7 @@ def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE) ->
 
 
 def estimate_of(row: pd.Series[Any]) -> Estimate:
-    """The estimate that a row of a table holds in its columns `mean`, `sd`, `high` and `n`."""
+    """The estimate in a row of a table with the columns `mean`, `sd`, `high` and `n`."""
     half = float(row["high"]) - float(row["mean"]) if int(row["n"]) > 1 else math.nan
     return Estimate(float(row["mean"]), float(row["sd"]), half, int(row["n"]))
 
@@ -87,15 +98,18 @@ def estimate_of(row: pd.Series[Any]) -> Estimate:
 def paired(
     values: Sequence[float] | Array, baseline: Sequence[float] | Array, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """Mean difference of replications that share their random numbers, seed by seed."""
+    """The mean of `values - baseline`, where both used the same seeds in the same order.
+
+    Raises `UserError` where there are not as many values as baselines.
+    """
     one, other = np.asarray(values, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
     if one.shape != other.shape:
-        raise ValueError(f"paired values must come from the same seeds: {one.size} against {other.size}")
+        raise UserError(f"paired: expected values of the same seeds, got {one.size} and {other.size}")
     return estimate(one - other, confidence)
 
 
 def jain(rates: Sequence[float] | Array) -> float:
-    """Jain's fairness index: 1 when all are equal, 1/n when one has everything."""
+    """Jain's fairness index of rates: 1 if all are equal, 1/n if one has everything, NaN if all are 0."""
     data = np.asarray(rates, dtype=np.float64)
     square = float((data**2).sum())
     return float(data.sum() ** 2 / (data.size * square)) if square > 0 else math.nan

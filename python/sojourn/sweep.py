@@ -1,4 +1,4 @@
-"""Sweeps: a grid over any fields of a scenario, several seeds a point."""
+"""Sweeps: a grid over any fields of a scenario, with several seeds for each point."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import tomli_w
 
 from sojourn import _sojourn
 from sojourn.errors import UserError
+from sojourn.extras import require
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
 from sojourn.scenario import Scenario, Source, load, plain, read_text
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Point:
-    """One place on the grid: what each axis is there, the scenario, the first of its seeds."""
+    """One point of the grid: the value of each axis, the scenario, the first seed."""
 
     labels: dict[str, Any]
     scenario: Scenario
@@ -33,7 +34,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep will run: every point of the grid, each with several seeds."""
+    """What a sweep runs: the points of the grid, each with the same number of seeds."""
 
     name: str
     axes: list[str]
@@ -41,7 +42,7 @@ class Plan:
     seeds: Seeds
 
     def jobs(self) -> list[tuple[Point, Job]]:
-        """Every run with the point that it belongs to, in order."""
+        """Every run with its point, in order."""
         return [
             (point, Job(point.scenario, seed)) for point in self.points for seed in seeds_of(self.seeds, point.seed)
         ]
@@ -49,23 +50,24 @@ class Plan:
 
 @dataclass
 class SweepResult:
-    """Every run of a sweep, as tables."""
+    """The runs of a sweep: a row for each, with the axes, the seed, the fingerprint and every measure."""
 
     plan: Plan
     runs: pd.DataFrame
 
     @property
     def axes(self) -> list[str]:
-        """The columns that say where on the grid a run was."""
+        """The columns with the values of the axes."""
         return self.plan.axes
 
     @property
     def measures(self) -> list[str]:
-        """The columns that were measured."""
+        """The columns with measures."""
         return [column for column in self.runs.columns if column not in {*self.axes, "seed", "fingerprint"}]
 
     def summary(self, measures: Sequence[str] | None = None) -> pd.DataFrame:
-        """One row a point and measure: mean, standard deviation, confidence interval."""
+        """A row for each point and measure (default: all): axes, `measure`, `mean`, `sd`, `low`, `high`, `n`."""
+        require("pandas")
         import pandas as pd
 
         rows = []
@@ -78,13 +80,16 @@ class SweepResult:
         return pd.DataFrame(rows)
 
 
-def show(value: Any) -> str:
-    """An axis value as it stands in tables: text and numbers as they are, tables as JSON."""
+def axis_text(value: Any) -> str:
+    """An axis value as tables show it: text as it is, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def read_plan(path: str | Path) -> Plan:
-    """The sweep that a file describes; scenarios are named from its folder."""
+    """The sweep that a file describes. Names of scenarios in it are relative to its folder.
+
+    Raises `UserError` and `ScenarioError` for files that can't be used.
+    """
     file = Path(path)
 
     def read(name: str) -> tuple[str, str]:
@@ -102,7 +107,15 @@ def make_plan(
     variants: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
     name: str = "sweep",
 ) -> Plan:
-    """A sweep from Python: fields by path with their values, and named sets of fields."""
+    """A sweep made in Python.
+
+    `axes` maps paths of fields to lists of values. `variants` maps the name of an axis to named sets of fields. `seeds`
+    is how many or which.
+
+    ```python
+    plan = sj.make_plan("examples/dumbbell.toml", {"flows.ftp.count": [10, 50]}, seeds=5)
+    ```
+    """
     base = load(scenario)
     lists = {
         path: list(v) if isinstance(v, Iterable) and not isinstance(v, str) else v for path, v in (axes or {}).items()
@@ -114,7 +127,7 @@ def make_plan(
 
 
 def _plan(text: str, label: str, read: Callable[[str], tuple[str, str]], name: str) -> Plan:
-    """The engine's reading of a sweep."""
+    """The plan as the engine reads it from a sweep file's text."""
     grid = json.loads(_sojourn.expand(text, label, read))
     axes = [str(axis) for axis in grid["axes"]]
     points = []
@@ -135,10 +148,16 @@ def sweep(
     progress: Progress | None = None,
     cluster: bool = False,
 ) -> SweepResult:
-    """Runs a sweep on all cores: a plan, a sweep file, or a scenario with its axes.
+    """Runs a sweep in parallel: a plan, a sweep file, or a scenario with axes.
 
-    With a cache, finished runs are kept and a second call starts where one stopped.
+    With a cache, a second call goes on where an interrupted one stopped. For `threads`, `cache`, `progress` and
+    `cluster` see `run_jobs`. Raises `MissingExtraError` where pandas is missing.
+
+    ```python
+    sj.sweep("examples/dumbbell.toml", {"flows.ftp.count": [10, 50, 100]}, seeds=5).summary()
+    ```
     """
+    require("pandas")
     import pandas as pd
 
     if isinstance(plan, Plan):
@@ -148,7 +167,7 @@ def sweep(
     elif isinstance(plan, (str, Path)):
         chosen = read_plan(plan)
     else:
-        raise UserError("sweep: a scenario needs axes: taken is a table of paths, each with a list of values")
+        raise UserError("sweep: axes: expected a table of paths, each with a list of values, got none")
     jobs = chosen.jobs()
     work = [job for _, job in jobs]
     records = run_jobs(work, threads=threads, cache=cache, progress=progress, cluster=cluster)
@@ -157,6 +176,6 @@ def sweep(
 
 
 def _row(point: Point, seed: int, record: Record) -> dict[str, Any]:
-    """One run as a row: where it was, its seed, everything it measured."""
-    at = {name: label if isinstance(label, (int, float)) else show(label) for name, label in point.labels.items()}
+    """One run as a row: axes, seed, fingerprint, measures."""
+    at = {name: label if isinstance(label, (int, float)) else axis_text(label) for name, label in point.labels.items()}
     return at | {"seed": seed, "fingerprint": str(record.get("fingerprint", ""))} | record.scalars()

@@ -1,4 +1,11 @@
-"""Stability of queue management: the fluid model, the linearized law and flows, margins, limit cycles."""
+"""Stability of queue management: the fluid model, the linearized law and flows, margins, limit cycles.
+
+Needs the extra `analysis`.
+"""
+
+from sojourn.extras import require
+
+require("scipy", "control")
 
 from sojourn.analysis.feedback_loop import Loop
 from sojourn.analysis.hurst import Hurst, hurst

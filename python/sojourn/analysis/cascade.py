@@ -1,8 +1,8 @@
-"""Designs of queue controllers from flows N, rate C and round trip R: CPC's cascade and the single loops beside it.
+"""Designs of queue controllers from flows N, rate C and round trip R: CPC's cascade, and single loops.
 
-Plants are those of the fluid model of TCP linearized at its operating point (Hollot, Misra, Towsley and Gong 2001):
+The plants are those of the fluid model of TCP, linearized at its operating point (hollot-2001):
 from probability to window A e^(-sR) / (s + B), from window to queue C / (s + D), with A = R C^2 / (2 N^2),
-B = 2 N / (R^2 C), C = N / R, D = 1 / R. Signs are such that more window is what a controller asks for.
+B = 2 N / (R^2 C), C = N / R, D = 1 / R. Signs are chosen so that the controller's output increases the window.
 """
 
 from __future__ import annotations
@@ -20,34 +20,36 @@ from sojourn.analysis.transfer import Response, rational, response
 from sojourn.errors import UserError
 
 LEAST_WINDOW = 2.0
-"""The AQM `cpc` reckons its gains with at least this window: below about 0.8 packets the inner loop is unstable."""
+"""Packets. The AQM `cpc` computes its gains with at least this window: below about 0.8 packets its inner loop is
+unstable."""
 
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """N flows through C packets a second with a round trip of R seconds, queue included."""
+    """N flows through C packets per second, with a round trip of R seconds that includes the queue.
+
+    Raises `UserError` for values that are not positive or not finite.
+    """
 
     flows: float
     rate: float
     rtt: float
 
     def __post_init__(self) -> None:
-        for name, value, unit in (("flows", self.flows, "flows"), ("rate", self.rate, "packets a second")):
+        for name, value, unit in (("flows", self.flows, "flows"), ("rate", self.rate, "packets per second")):
             if not 0 < value <= 1e12:
-                raise UserError(f"{name}: given {value:g}, taken is a number of {unit} above 0, up to 1e12")
+                raise UserError(f"{name}: expected a number of {unit} above 0, up to 1e12, got {value:g}")
         if not 1e-9 <= self.rtt <= 1e6:
-            raise UserError(
-                f"rtt: given {self.rtt:g} s, taken is a round trip of 1e-9 to 1e6 s: without it there is no loop"
-            )
+            raise UserError(f"rtt: expected a round trip of 1e-9 to 1e6 s, got {self.rtt:g} s")
 
     @property
     def window(self) -> float:
-        """Packets a flow has under way: R C / N."""
+        """Packets that a flow has in flight: R C / N."""
         return self.rtt * self.rate / self.flows
 
     @property
     def probability(self) -> float:
-        """At which a flow keeps that window: 2 / w^2."""
+        """Drop or mark probability at which flows keep that window: 2 / w^2."""
         return 2.0 / self.window**2
 
     @property
@@ -70,14 +72,14 @@ class OperatingPoint:
 
 @dataclass(frozen=True)
 class Pid:
-    """k (1 + 1/(T_i s) + T_d s); with an infinite T_i and no T_d it is a plain gain."""
+    """A controller k (1 + 1/(T_i s) + T_d s), times in seconds; an infinite T_i and no T_d make it a gain."""
 
     gain: float
     integral_time: float
     derivative_time: float = 0.0
 
     def transfer(self) -> control.TransferFunction:
-        """As a transfer function (improper where it has a derivative)."""
+        """Its transfer function, improper if it has a derivative part."""
         k, ti, td = self.gain, self.integral_time, self.derivative_time
         return rational([k * td, k, k / ti] if td else [k, k / ti], [1.0, 0.0])
 
@@ -103,19 +105,19 @@ class Cascade:
         return self.outer.transfer() * self.inner_closed() * self.point.queue_plant()
 
     def outer_response(self) -> Response:
-        """The outer loop with the dead time of one round trip, which lies inside the inner loop."""
+        """The frequency response of the outer loop, with the dead time of one round trip inside the inner loop."""
         inner, rest = response(self.inner_loop(), self.point.rtt), response(self.outer.transfer())
         queue = response(self.point.queue_plant())
         return lambda w: rest(w) * inner(w) / (1.0 + inner(w)) * queue(w)
 
     def check(self) -> Cascade:
-        """Itself, or the error that an unstable loop deserves."""
+        """Itself. Raises `UserError` where a loop is unstable."""
         window = f"with a window of {self.point.window:.3g} packets"
         inner = margins(response(self.inner_loop(), self.point.rtt))
         if not inner.stable:
             raise UserError(
                 f"the inner loop is unstable {window} and a gain of {self.inner_gain:.4g}/s: its phase margin is "
-                f"{inner.phase:.1f} degrees; taken is a smaller gain, fewer flows or more rate"
+                f"{inner.phase:.1f} degrees; a smaller gain, fewer flows or more rate help"
             )
         outer = margins(self.outer_response())
         if not outer.stable:
@@ -127,34 +129,36 @@ class Cascade:
 
 
 def cpc(point: OperatingPoint, inner_gain: float | None = None, least_window: float = LEAST_WINDOW) -> Cascade:
-    """The margin-optimal design of cpc-2015, equations 8 to 11, in closed form: |I(jw)| and |O(jw)| stay near 1.
+    """The margin-optimal design of cpc-2015#eq8 to cpc-2015#eq11 in closed form: |I(jw)| and |O(jw)| stay near 1.
 
-    With w = R C / N it comes to 1/T_C = 4 / (R w^4), k = w / (2 N), T_i = R w, T_d = R w / 2.
+    With w = R C / N, at least `least_window`, it is 1/T_C = 4 / (R w^4), k = w / (2 N), T_i = R w, T_d = R w / 2.
     """
     if inner_gain is not None and not (math.isfinite(inner_gain) and inner_gain > 0):
-        raise UserError(f"inner gain: given {inner_gain:g}, taken is a number a packet and second above 0")
+        raise UserError(f"inner gain: expected a number per packet and second above 0, got {inner_gain:g}")
     w = max(point.window, least_window)
     gain = 4.0 / (point.rtt * w**4) if inner_gain is None else inner_gain
     return Cascade(point, gain, Pid(w / (2.0 * point.flows), point.rtt * w, point.rtt * w / 2.0))
 
 
 def integral_by_margin(plant: control.TransferFunction, margin: float = 60.0, dead_time: float = 0.0) -> float:
-    """The gain k of an integrator k/s on a plant such that the loop has this phase margin."""
+    """The gain k with which an integrator k/s gives the loop a phase margin of `margin` degrees."""
     at = response(plant, dead_time)
     crossover = _phase_at(lambda w: complex(at(np.array([w]))[0] / (1j * w)), margin - 180.0)
     return float(crossover / abs(at(np.array([crossover]))[0]))
 
 
 def _phase_at(value: Callable[[float], complex], degrees: float) -> float:
-    """The lowest frequency at which a response whose phase falls from above `degrees` has come down to it."""
+    """The lowest frequency in rad/s at which a falling phase reaches `degrees`. Raises `UserError` without one."""
     grid = np.logspace(-6, 6, 12_001)
     samples = np.array([value(w) for w in grid])
     phase = np.degrees(np.unwrap(np.angle(samples)))
-    # The branch that starts within half a turn of -90 degrees, as an integrator does.
+    # The phase is unwrapped to start within 180 degrees of -90, as that of an integrator does.
     phase -= 360.0 * round((phase[0] + 90.0) / 360.0)
     below = np.flatnonzero(phase < degrees)
     if not len(below) or below[0] == 0:
-        raise UserError(f"no frequency at which the loop's phase is {degrees:g} degrees: no such phase margin")
+        raise UserError(
+            f"phase margin: expected one that the loop can have, but its phase is never {degrees:g} degrees"
+        )
     i = int(below[0])
     base = phase[i - 1]
 
@@ -166,10 +170,10 @@ def _phase_at(value: Callable[[float], complex], degrees: float) -> float:
 
 
 def pid_at(plant: Response, crossover: float, margin: float = 60.0) -> Pid:
-    """A PID with T_i = 4 T_d that crosses at `crossover` with this phase margin.
+    """A PID with T_i = 4 T_d for a crossover of `crossover` rad/s with a phase margin of `margin` degrees.
 
-    This is cpc-2015's autotuning as far as it can be known: Matlab's pidtune takes 60 degrees, by default, and chooses
-    the crossover by a closed rule.
+    This is the autotuning of cpc-2015 as far as it is known: Matlab's pidtune aims at 60 degrees by default and chooses
+    the crossover by an unpublished rule. Raises `UserError` where a PID can't turn the phase that far.
     """
     here = plant(np.array([crossover]))[0]
     phase = math.degrees(math.atan2(here.imag, here.real))
@@ -183,10 +187,11 @@ def pid_at(plant: Response, crossover: float, margin: float = 60.0) -> Pid:
 
 
 def tune(loop: control.TransferFunction, margin: float = 60.0) -> tuple[Pid, float]:
-    """The PID with T_i = 4 T_d and this phase margin that settles a step of the set point best; its crossover.
+    """The PID with T_i = 4 T_d, this phase margin and the best step response; and its crossover in rad/s.
 
-    Best is the least integral of time times error (ITAE) over the crossover. It stands for pidtune where the crossover
-    is not known. The plant is without dead time, as in the paper.
+    Best is the crossover with the least integral of time-weighted absolute error (ITAE) after a step of the set point.
+    It replaces pidtune where the crossover is not published. The plant has no dead time, as in the paper. Raises
+    `UserError` where no such PID is stable.
     """
     plant = response(loop)
     slowest = float(np.min(np.abs(loop.poles())))
@@ -216,7 +221,7 @@ def tune(loop: control.TransferFunction, margin: float = 60.0) -> tuple[Pid, flo
 
 
 def pi_by_corner(point: OperatingPoint) -> Pid:
-    """Hollot et al. 2001: the zero on the window's slow pole, and the crossover there too."""
+    """PI by hollot-2001: the zero at the slow pole of the window, and the crossover there too."""
     zero = point.corner
     at = response(point.plant() * rational([1.0 / zero, 1.0], [1.0, 0.0]))
     return Pid(float(1.0 / abs(at(np.array([zero]))[0])) / zero, 1.0 / zero)
@@ -224,24 +229,24 @@ def pi_by_corner(point: OperatingPoint) -> Pid:
 
 @dataclass(frozen=True)
 class LowPass:
-    """RED near its operating point: a slope over the averaged queue, K / (1 + s / k)."""
+    """RED near its operating point: a gain on the averaged queue, K / (1 + s / k)."""
 
     slope: float
-    """Probability a packet."""
+    """K, probability per packet."""
     corner: float
-    """k in rad/s."""
+    """k, in rad/s."""
 
     def transfer(self) -> control.TransferFunction:
-        """As a transfer function."""
+        """Its transfer function."""
         return rational([self.slope], [1.0 / self.corner, 1.0])
 
     def weight(self, rate: float) -> float:
-        """RED's weight at this many packets a second: 1 - exp(-k / C)."""
+        """RED's averaging weight at `rate` packets per second: 1 - exp(-k / C)."""
         return -math.expm1(-self.corner / rate)
 
 
 def red_by_crossover(point: OperatingPoint, part: float = 0.1) -> LowPass:
-    """Hollot et al. 2001: the loop crosses at a tenth of the slower plant pole, far above the corner of the average."""
+    """RED by hollot-2001: the crossover is `part` of the plant's slower pole, and ten times the averaging corner."""
     crossover = part * min(point.corner, 1.0 / point.rtt)
     corner = crossover / 10.0
     at = abs(response(point.plant())(np.array([crossover]))[0])

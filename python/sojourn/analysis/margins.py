@@ -1,4 +1,4 @@
-"""Margins of a loop given by its frequency response, with its dead time as it is and not as a Padé approximation."""
+"""Stability margins of a loop from its frequency response. Dead time is exact: there is no Padé approximation."""
 
 from __future__ import annotations
 
@@ -12,53 +12,58 @@ from scipy.optimize import brentq
 from sojourn.analysis.transfer import Array, Complexes, Response
 
 GRID = np.logspace(-6, 5, 22_001)
-FAINT = 1e-3  # a loop this weak is not looked at: a dead time turns it for ever
+NEGLIGIBLE_GAIN = 1e-3  # below it the phase is ignored, since a dead time turns it without end
 
 
 @dataclass(frozen=True)
 class Margins:
-    """How far a loop is from the edge of stability, and on which side: `stable` is Nyquist's verdict.
+    """Whether a loop is stable by Nyquist's criterion, and how far it is from the border.
 
-    A stable loop may cross a gain of one often: its margins are the least over all crossings. Those of an unstable one
-    say what it lacks: a gain factor below one, a phase and a delay below zero.
+    A loop may have several crossovers: the margins of a stable one are the least over all of them. The margins of an
+    unstable loop say how much is missing: a gain factor below 1, a negative phase, a negative delay.
     """
 
     stable: bool
     gain: float
-    """Stable: the least factor above one that makes it unstable, infinite without one. Unstable: the factor below one
-    that its gain has to come down to, NaN where that would not do."""
+    """Stable: the least factor above 1 that makes the loop unstable, or infinite. Unstable: the factor below 1 that
+    makes it stable, or NaN."""
     phase: float
-    """In degrees. Stable: the least further lag that makes it unstable, infinite without a crossover. Unstable: the
-    farthest that its phase is past -180 degrees at a crossover, below zero; NaN where it is not."""
+    """In degrees. Stable: the least additional lag that makes the loop unstable, or infinite without a crossover.
+    Unstable: negative, by how much the phase at a crossover is below -180 degrees at most; NaN where it is not."""
     delay: float
-    """The same as a dead time, in seconds."""
+    """In seconds: `phase` as a dead time."""
     crossover: float
-    """Highest frequency at which the gain is one, in rad/s; NaN without one."""
+    """Highest frequency with a gain of 1, in rad/s; NaN without one."""
     turn: float
-    """Where the phase is -180 degrees and `gain` is taken, in rad/s; NaN without one."""
+    """The frequency in rad/s where the phase is -180 degrees and `gain` is measured; NaN without one."""
 
     def describe(self) -> str:
-        """In words."""
+        """The margins in one line of text, with units."""
         if not self.stable:
             much = (
                 ""
                 if math.isnan(self.gain)
-                else f"; the gain is {1 / self.gain:.3g} times what {self.turn:.3g} rad/s bears"
+                else f"; the gain is {1 / self.gain:.3g} times the limit at {self.turn:.3g} rad/s"
             )
             late = "" if math.isnan(self.delay) else f"; the delay is {-self.delay * 1e3:.4g} ms too long"
-            return f"unstable: small swings grow{much}{late}"
+            return f"unstable: small deviations grow{much}{late}"
         gain = "no limit" if math.isinf(self.gain) else f"a factor {self.gain:.3g} at {self.turn:.3g} rad/s"
         if math.isinf(self.delay):
-            return f"stable; gain margin {gain}; the loop gain stays below 1, so any delay is borne"
+            return f"stable; gain margin {gain}; the loop gain stays below 1, so no delay makes it unstable"
         phase = f"{self.phase:.3g}°, delay margin {self.delay * 1e3:.4g} ms, crossover {self.crossover:.3g} rad/s"
         return f"stable; gain margin {gain}; phase margin {phase}"
 
 
 def margins(loop: Response, omega: Array = GRID) -> Margins:
-    """Margins of negative feedback around `loop`, sampled at `omega` rad/s so finely that its phase can be followed.
+    """Margins of a loop with negative feedback.
 
-    The loop's own poles must be in the left half plane, but for integrators: their number is read off the slope at the
-    low end, which has to be far below every crossover.
+    `loop` maps frequencies in rad/s to the open loop's response. `omega` must be fine enough to unwrap the phase, and
+    must begin far below every crossover: the number of integrators is read off the slope at its low end. All other
+    poles of the open loop must lie in the left half plane.
+
+    ```python
+    margins(response(control.tf([2], [1, 0]), dead_time=0.3)).phase  # degrees
+    ```
     """
     value = loop(omega)
     size = np.log(np.maximum(np.abs(value), 1e-300))
@@ -68,7 +73,7 @@ def margins(loop: Response, omega: Array = GRID) -> Margins:
     phase += 2 * math.pi * round((-integrators * math.pi / 2 - phase[0]) / (2 * math.pi))
     crossovers = [_root(lambda w: math.log(abs(_one(loop, w))), omega, i) for i in _changes(size)]
     lags = [_lag(loop, w, omega, value, phase) for w in crossovers]
-    if stable:  # further lag leads to the next odd multiple of 180 degrees, wherever the loop has turned before
+    if stable:  # additional lag leads to the next odd multiple of 180 degrees, however far the phase has turned before
         lags = [lag % (2 * math.pi) for lag in lags]
     none = math.inf if stable else math.nan
     lags, delays = _lacking(lags, stable), _lacking([lag / w for lag, w in zip(lags, crossovers, strict=True)], stable)
@@ -82,15 +87,15 @@ def _lacking(values: list[float], stable: bool) -> list[float]:
 
 
 def _lag(loop: Response, w: float, omega: Array, value: Complexes, phase: Array) -> float:
-    """How far the phase at a frequency is above -180 degrees, in radians, followed from the low end."""
+    """How far the phase at a frequency is above -180 degrees, in radians, unwrapped from the low end."""
     i = int(np.searchsorted(omega, w, side="right")) - 1
     return float(phase[i] + np.angle(_one(loop, w) / value[i]) + math.pi)
 
 
 def _gain(loop: Response, omega: Array, value: Complexes, size: Array, stable: bool) -> tuple[float, float]:
-    """The gain margin and where it is taken."""
-    heard = np.flatnonzero(size > math.log(FAINT))
-    end = int(heard[-1]) + 2 if len(heard) else 0
+    """The gain margin and the frequency where it is measured."""
+    strong = np.flatnonzero(size > math.log(NEGLIGIBLE_GAIN))
+    end = int(strong[-1]) + 2 if len(strong) else 0
     turns = [_root(lambda w: _one(loop, w).imag, omega, i) for i in _changes(value.imag[:end])]
     factors = [(1 / abs(at), w) for w in turns if (at := _one(loop, w)).real < 0]
     wanted = [(factor, w) for factor, w in factors if (factor > 1) == stable]
@@ -102,7 +107,7 @@ def _one(loop: Response, omega: float) -> complex:
 
 
 def _changes(values: Array) -> list[int]:
-    """Between which samples a function changes its sign."""
+    """Indices of samples after which a function changes its sign."""
     signs = np.signbit(values)
     return [int(i) for i in np.flatnonzero(signs[1:] != signs[:-1])]
 
@@ -113,6 +118,6 @@ def _root(f: Callable[[float], float], omega: Array, i: int) -> float:
 
 
 def _encloses_nothing(value: Complexes, integrators: int) -> bool:
-    """Nyquist: 1 + L turns by a quarter for each integrator and by nothing else."""
+    """Nyquist's criterion: 1 + L turns by 90 degrees for each integrator and by nothing else."""
     turned = float(np.sum(np.angle((1 + value[1:]) / (1 + value[:-1]))))
     return abs(turned - integrators * math.pi / 2) < math.pi / 2

@@ -1,8 +1,8 @@
-"""What is controlled: flows and a queue, as the fluid model and as linear systems.
+"""The plant that a queue law controls: TCP flows and a queue, as the fluid model and as linear systems.
 
-Two linear forms of the same equations. The *textbook* form (Hollot, Misra, Towsley and Gong 2001) takes the window one
-round trip ago for the present one and the round trip for constant; it is rational apart from its dead time. The *exact*
-form keeps both.
+There are two linear forms of the same equations. The *textbook* form (hollot-2001) replaces the window one round trip
+ago by the present one, and takes the round trip as constant; it is rational apart from its dead time. The *exact* form
+makes neither simplification.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from sojourn.scenario import Scenario, Source, load
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
 
-_DELAY_ACKS = ("rfc", "linux", "freebsd")  # profiles that delay ACKs unless told otherwise (docs/tcp.md)
+_DELAY_ACKS = ("rfc", "linux", "freebsd")  # profiles with delayed ACKs by default (docs/tcp.md)
 
 
 @dataclass(frozen=True)
 class Flows:
-    """Like flows: how many, their round-trip time without the queue in seconds, and how their windows move.
+    """A class of equal flows: how many, their round-trip time in seconds without the queue, and their window changes.
 
-    A window gains `increase` packets a round trip and loses the part `decrease` at a strike: 1 and 1/2 for Reno with an
-    ACK for every packet.
+    A window grows by `increase` packets per round trip, and shrinks by the fraction `decrease` for each drop or mark:
+    1 and 1/2 for Reno with an ACK for every packet.
     """
 
     flows: float
@@ -42,7 +42,16 @@ class Flows:
 
 @dataclass(frozen=True)
 class Plant:
-    """Flows and the link they share: packets a second, the limit in packets, the packet in bytes."""
+    """Classes of flows and the link that they share.
+
+    `capacity` is in packets per second, `limit` in packets (default: none), `packet` and `mean_packet` in bytes,
+    `link_delay` in seconds. `drops` is True where the queue drops, False where it marks. `notes` say what the model
+    leaves out.
+
+    ```python
+    Plant.of(20, 1250.0, 0.1)  # 20 flows, 1250 packets/s, 100 ms
+    ```
+    """
 
     classes: tuple[Flows, ...]
     capacity: float
@@ -55,16 +64,16 @@ class Plant:
 
     @classmethod
     def of(cls, flows: float, capacity: float, delay: float, **more: Any) -> Plant:
-        """One class of flows."""
+        """A plant with one class of flows and `delay` seconds of round trip; `more` are fields of `Plant`."""
         return cls((Flows(flows, delay),), capacity, **more)
 
     @property
     def flows(self) -> float:
-        """All flows."""
+        """The number of flows in all classes."""
         return sum(each.flows for each in self.classes)
 
     def to_json(self) -> str:
-        """As the engine reads it."""
+        """The plant as the engine reads it. Raises `UserError` for numbers that are not finite."""
         tree: dict[str, Any] = {
             "classes": [asdict(each) for each in self.classes], "capacity": self.capacity,
             "packet": self.packet, "drops": self.drops, "link_delay": self.link_delay,
@@ -75,16 +84,20 @@ class Plant:
         try:
             return json.dumps(tree, allow_nan=False)
         except ValueError:
-            raise UserError(f"plant: given {tree}, taken are finite numbers") from None
+            raise UserError(f"plant: expected finite numbers, got {tree}") from None
 
     def point_at(self, packets: float) -> Point:
-        """Where the flows would rest with so many packets waiting, whatever law that takes."""
+        """The operating point with `packets` waiting packets, whatever law would lead there."""
         return Point.from_json(_sojourn.point_with(self.to_json(), packets))
 
 
 @dataclass(frozen=True)
 class Point:
-    """Where the loop rests; `window` in packets, the mean of all flows, `rtts` in seconds, a class each."""
+    """An operating point.
+
+    `queue` is in packets, `window` in packets (mean of all flows), `rtts` in seconds (one for each class), `interval`
+    of the law in seconds (None for laws without one). `utilization`, `load` and `probability` are fractions.
+    """
 
     queue: float
     utilization: float
@@ -96,7 +109,7 @@ class Point:
 
     @classmethod
     def from_json(cls, text: str) -> Point:
-        """As the engine writes it."""
+        """The operating point that the engine wrote."""
         tree = json.loads(text)
         return cls(**(tree | {"rtts": tuple(tree["rtts"])}))
 
@@ -112,13 +125,13 @@ def octets(text: str) -> float:
 
 
 def bits(text: str) -> float:
-    """A rate of a resolved scenario, in bits a second."""
+    """A rate of a resolved scenario, in bits per second."""
     return _sojourn.quantity("rate", text)
 
 
 @dataclass(frozen=True)
 class Managed:
-    """A scenario's link with its queue, as the fluid model sees it."""
+    """A link of a scenario with its queue table, and its plant in the fluid model."""
 
     scenario: Scenario
     link: str
@@ -127,7 +140,11 @@ class Managed:
 
 
 def managed(source: Source, link: str | None = None) -> Managed:
-    """The plant around a link of a scenario: its TCP flows with their round trips, what else takes of the link."""
+    """The plant of a link of a scenario (default: the slowest that is used).
+
+    It has the endless TCP flows through the link with their round trips; constant traffic reduces the capacity. Raises
+    `UserError` for an unknown link, a link without endless TCP flows, and one that other traffic fills.
+    """
     scenario = load(source)
     tree = scenario.resolved()
     index = _chosen(tree, link, scenario.label)
@@ -136,16 +153,18 @@ def managed(source: Source, link: str | None = None) -> Managed:
     bulk = [g for g in groups if g.get("tcp") and g["traffic"]["kind"] == "bulk"]
     if not bulk:
         where = f"{scenario.label}: links.{chosen['name']}"
-        raise UserError(f"{where}: no endless TCP flows take it: the model has nothing to steer")
+        raise UserError(f"{where}: expected endless TCP flows through it, got none: there is nothing to control")
     packet = float(np.average([_wire(g) for g in bulk], weights=[g["count"] for g in bulk]))
     rate = bits(chosen["rate"])
     notes: list[str] = []
-    taken = 0.0
+    constant = 0.0
     for group in groups:
         if group not in bulk:
-            taken += _mean_rate(group, notes)
-    if taken >= rate:
-        raise UserError(f"{scenario.label}: traffic that does not yield takes {taken:.4g} of {rate:.4g} bit/s")
+            constant += _mean_rate(group, notes)
+    if constant >= rate:
+        raise UserError(
+            f"{scenario.label}: expected traffic without congestion control below {rate:.4g} bit/s, got {constant:.4g}"
+        )
     classes = tuple(
         Flows(count, delay, *_moves(g, notes)) for g in bulk for count, delay in _round_trips(tree, g, packet)
     )
@@ -154,7 +173,7 @@ def managed(source: Source, link: str | None = None) -> Managed:
     limit = float(held.removesuffix(" packets")) if held.endswith(" packets") else octets(held) / packet
     ecn = bool(chosen["queue"]["ecn"]) and all(g["tcp"]["options"].get("ecn") for g in bulk)
     plant = Plant(
-        classes, (rate - taken) / (8 * packet), limit, packet, not ecn, float(tree["packet"]),
+        classes, (rate - constant) / (8 * packet), limit, packet, not ecn, float(tree["packet"]),
         seconds(chosen["delay"]), tuple(notes),
     )  # fmt: skip
     return Managed(scenario, str(chosen["name"]), queue, plant)
@@ -169,12 +188,12 @@ def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:
         used = {i for group in tree["groups"] for i in group["forward"]}
         rates = {i: bits(each["rate"]) for i, each in enumerate(tree["links"]) if i in used and each.get("rate")}
         if not rates:
-            raise UserError(f"{label}: no link with a rate is used")
+            raise UserError(f"{label}: links: expected one with a rate that flows use, got none")
         return min(rates, key=lambda i: rates[i])
     for i, each in enumerate(tree["links"]):
         if each["name"] == link and each.get("rate"):
             return i
-    raise UserError(f'{label}: link "{link}": taken are {", ".join(names)}')
+    raise UserError.expected(f"{label}: link", f"one of {', '.join(names)}", link)
 
 
 def _wire(group: Mapping[str, Any]) -> float:
@@ -184,7 +203,7 @@ def _wire(group: Mapping[str, Any]) -> float:
 
 
 def _moves(group: Mapping[str, Any], notes: list[str]) -> tuple[float, float]:
-    """What a group's windows gain in a round trip, in packets, and the part that a strike takes."""
+    """Packets that a group's windows gain per round trip, and the fraction that they lose for a drop or mark."""
     options = group["tcp"]["options"]
     profile = options.get("profile") or "rfc"
     delays = options.get("delayed_ack", profile in _DELAY_ACKS)
@@ -193,14 +212,14 @@ def _moves(group: Mapping[str, Any], notes: list[str]) -> tuple[float, float]:
     control = group["tcp"]["control"] or {"cc": "reno"}
     if control["cc"] == "reno":
         return control.get("increase", 1.0) / acks, 1 - control.get("decrease", 0.5)
-    note = f"{group['name']}: the model takes {control['cc']} for Reno"
+    note = f"{group['name']}: the model treats {control['cc']} as Reno"
     if note not in notes:
         notes.append(note)
     return 1 / acks, 0.5
 
 
 def _mean_rate(group: Mapping[str, Any], notes: list[str]) -> float:
-    """What traffic that the model does not steer takes on average, in bit/s; what it can't know goes into the notes."""
+    """The mean rate in bit/s of traffic without congestion control; what the model leaves out is added to the notes."""
     traffic, count = group["traffic"], group["count"]
     if traffic["kind"] == "cbr":
         return float(count * bits(traffic["rate"]))
@@ -212,7 +231,7 @@ def _mean_rate(group: Mapping[str, Any], notes: list[str]) -> float:
 
 
 def _values(value: Any, count: int, read: Callable[[str], float]) -> Array:
-    """The values that a field of a group takes, at most some twenty of them, for classes of the model."""
+    """The values of a field for the `count` flows of a group; random fields are replaced by their quantiles."""
     if value is None:
         return np.zeros(count)
     if isinstance(value, Mapping):
@@ -235,7 +254,7 @@ def _values(value: Any, count: int, read: Callable[[str], float]) -> Array:
 
 
 def _round_trips(tree: Mapping[str, Any], group: Mapping[str, Any], packet: float) -> list[tuple[float, float]]:
-    """Classes of a group: counts and round-trip times, with the time to send a packet and its acknowledgement."""
+    """Classes of a group, at most 8: counts and round-trip times, with serialization of packet and ACK."""
     header = octets(group["tcp"]["options"].get("header", "40 B"))
     fixed = 0.0
     for links, size in ((group["forward"], packet), (group["back"], header)):
@@ -256,11 +275,11 @@ def _round_trips(tree: Mapping[str, Any], group: Mapping[str, Any], packet: floa
 
 
 def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, Complexes]:
-    """The exact small-signal plant: from the probability to the queue (packets) and to the load, at `omega` rad/s."""
+    """The exact small-signal plant: the responses of queue (packets) and load to the probability, at `omega` rad/s."""
     s: npt.NDArray[Any] = 1j * np.asarray(omega, dtype=np.float64)
     capacity = plant.capacity
-    felt: npt.NDArray[Any] = np.zeros_like(s)  # what the probability does to the arrivals, the queue held
-    moved: npt.NDArray[Any] = np.zeros_like(s)  # what a longer queue does to them
+    felt: npt.NDArray[Any] = np.zeros_like(s)  # effect of the probability on arrivals, at a constant queue
+    moved: npt.NDArray[Any] = np.zeros_like(s)  # effect of a longer queue on arrivals
     for each, rtt in zip(plant.classes, point.rtts, strict=True):
         delay = np.exp(-s * rtt)
         window = np.sqrt(each.increase / (each.decrease * point.probability))
@@ -272,7 +291,7 @@ def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, C
     if point.queue <= 0:
         none: Complexes = np.zeros(len(s), dtype=np.complex128)
         return none, np.asarray(felt / capacity, dtype=np.complex128)
-    # s q = passing * arrivals, less what is dropped of them.
+    # s q = passing * arrivals - drops.
     lost = point.load * capacity if plant.drops else 0.0
     queue = (passing * felt - lost) / (s - passing * moved)
     return np.asarray(queue, dtype=np.complex128), np.asarray((felt + moved * queue) / capacity, dtype=np.complex128)
@@ -280,7 +299,7 @@ def linear_plant(plant: Plant, point: Point, omega: Array) -> tuple[Complexes, C
 
 @dataclass(frozen=True)
 class Textbook:
-    """The rational plants of one class (negative feedback's sign left out) and their dead time in seconds."""
+    """The rational plants of one class, without the minus sign of negative feedback, and their dead time in seconds."""
 
     window: control.TransferFunction
     queue: control.TransferFunction
@@ -290,7 +309,11 @@ class Textbook:
 
 
 def textbook(flows: float, capacity: float, rtt: float) -> Textbook:
-    """From the probability to window, queue, load with the queue neglected, and load with it kept."""
+    """The textbook plants of `flows` flows, `capacity` packets per second and `rtt` seconds.
+
+    Each leads from the probability: to the window, to the queue, to the load with the queue neglected, and to the load
+    with the queue.
+    """
     pole, gain = 2 * flows / (rtt**2 * capacity), capacity**2 / (2 * flows)
     window = control.tf([rtt * capacity**2 / (2 * flows**2)], [1, pole])
     queue = control.tf([gain], np.polymul([1, pole], [1, 1 / rtt]))

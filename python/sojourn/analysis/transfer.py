@@ -1,8 +1,7 @@
-"""Open loops with an exact dead time: frequency response, poles, step response.
+"""Transfer functions with an exact dead time: frequency response, poles, step response.
 
-A loop is a rational transfer function (python-control's) times exp(-s dead_time). Nothing approximates
-the dead time: margins (`margins.py`) are found on the response itself, and step responses march in time with the
-delayed signal kept.
+A loop is a rational transfer function of python-control times exp(-s dead_time). The dead time is not approximated:
+margins (`margins.py`) are found on the frequency response, and step responses are integrated with the delayed signal.
 """
 
 from __future__ import annotations
@@ -23,26 +22,27 @@ Response = Callable[[Array], Complexes]
 
 
 def rational(numerator: list[float], denominator: list[float]) -> control.TransferFunction:
-    """A transfer function from coefficients, highest power first."""
+    """A transfer function from its coefficients, highest power first."""
     return control.TransferFunction(numerator, denominator)
 
 
 def response(loop: control.TransferFunction, dead_time: float = 0.0) -> Response:
-    """The frequency response of a rational loop with a dead time."""
+    """The frequency response of a rational loop with a dead time in seconds: a function of frequencies in rad/s."""
     return lambda w: np.asarray(loop(1j * w, warn_infinite=False), dtype=np.complex128) * np.exp(-1j * w * dead_time)
 
 
 def poles_of_closed(loop: control.TransferFunction) -> Complexes:
-    """The poles of a rational loop closed by unit feedback, numerator and denominator as they are."""
+    """The poles of a rational loop closed by unit feedback. Common factors are not canceled."""
     numerator, denominator = loop.num[0][0], loop.den[0][0]
     return np.asarray(np.roots(np.polyadd(denominator, numerator)), dtype=np.complex128)
 
 
 def step(loop: control.TransferFunction, dead_time: float, until: float, size: float = 1.0) -> tuple[Array, Array]:
-    """The closed loop's answer to a step of its reference.
+    """The closed loop's response to a step of height `size` in its reference: times in seconds, and values.
 
-    With a dead time the rational part is exact for an input that is linear between samples; there are at least 100 of
-    them in a dead time and 4000 in the run.
+    `dead_time` and `until` are in seconds. With a dead time the rational part is exact for an input that is linear
+    between samples; there are at least 100 samples in a dead time and 4000 in the run. Raises `UserError` where that
+    would be more than two million.
     """
     if dead_time <= 0:
         t = np.linspace(0.0, until, 4001)
@@ -52,12 +52,12 @@ def step(loop: control.TransferFunction, dead_time: float, until: float, size: f
 
 
 def _march(loop: control.TransferFunction, dead_time: float, until: float, size: float) -> tuple[Array, Array]:
-    """Samples the rational part with its input linear between samples, and feeds the delayed output back."""
+    """Integrates the rational part with an input that is linear between samples, feeding the delayed output back."""
     steps_back = max(100, math.ceil(dead_time / until * 4000))
     dt = dead_time / steps_back
     count = math.ceil(until / dt) + 1
     if count > 2_000_000:
-        raise UserError(f"step of {until:g} s: the dead time of {dead_time:g} s is too short for it")
+        raise UserError(f"step: expected a dead time above {until / 2e6:g} s for {until:g} s, got {dead_time:g} s")
     system = control.ss(loop)
     a, b, c, d = (np.asarray(m, dtype=np.float64) for m in (system.A, system.B, system.C, system.D))
     order = a.shape[0]

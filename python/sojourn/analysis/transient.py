@@ -1,4 +1,4 @@
-"""How a series answers a change: rise time, overshoot, settling, and what is left of it at rest."""
+"""Step responses of a measured series (rise time, overshoot, settling), box plots, and means over longer bins."""
 
 from __future__ import annotations
 
@@ -9,54 +9,56 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn.errors import UserError
+from sojourn.extras import require
 
 Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Transient:
-    """The answer to a step; NaN where the series does not get there."""
+    """The step response of a series; NaN where it does not reach a level."""
 
     rise: float
-    """Time from 10 to 90 % of the way, in seconds."""
+    """Time from 10 to 90 % of the step, in seconds."""
     overshoot: float
-    """How far it goes beyond its end, in percent of the way; 0 if it does not."""
+    """How far it goes beyond its final value, in percent of the step; 0 if it does not."""
     settling: float
-    """From when on it stays within the band, in seconds after the start."""
+    """Seconds from the start until it stays within the band."""
     peak: float
-    """The farthest value in the step's direction."""
+    """The extreme value in the direction of the step."""
     end: float
-    """The value that the measures refer to."""
+    """The final value, to which the others refer."""
 
 
 def transient(
     t: Array, y: Array, end: float | None = None, *, start: float | None = None, band: float = 0.02, least: float = 0.0
 ) -> Transient:
-    """Measures a step's answer from the first sample on.
+    """Measures the step response of the series `y` at times `t` (seconds), from the first sample on.
 
-    `end` is the value it goes to (default: the mean of the last tenth), `start` where it comes from (default: the first
-    value). The band of settling is `band` of the way, or `least` if that is more. Crossings lie between samples.
+    `end` is the final value (default: the mean of the last tenth), `start` the initial one (default: the first value).
+    It has settled when it stays within `band` of the step, or within `least` if that is more. Crossings are
+    interpolated between samples. Raises `UserError` for series that are unequal, too short, unordered or constant.
     """
     t, y = np.asarray(t, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if t.ndim != 1 or t.shape != y.shape or len(t) < 2:
-        raise UserError("transient: taken are two equally long series of two samples or more")
+        raise UserError("transient: expected two series of the same length, two samples or more")
     if not (np.all(np.diff(t) > 0) and np.all(np.isfinite(y))):
-        raise UserError("transient: taken are times that grow and values that are numbers")
+        raise UserError("transient: expected increasing times and finite values")
     final = float(np.mean(y[-max(1, len(y) // 10) :])) if end is None else float(end)
     first = float(y[0]) if start is None else float(start)
-    way = final - first
-    if way == 0:
-        raise UserError(f"transient: it starts at its end, {final:g}: taken is a series that changes")
-    part = (y - first) / way
+    rise = final - first
+    if rise == 0:
+        raise UserError(f"transient: expected a series that changes, got one that starts at its final value {final:g}")
+    part = (y - first) / rise
     low, high = _first_beyond(t, part, 0.1), _first_beyond(t, part, 0.9)
     overshoot = max(0.0, float(part.max()) - 1.0) * 100.0
-    settled = _settles(t, np.abs(y - final), max(band * abs(way), least))
-    peak = float(y.max() if way > 0 else y.min())
+    settled = _settles(t, np.abs(y - final), max(band * abs(rise), least))
+    peak = float(y.max() if rise > 0 else y.min())
     return Transient(high - low, overshoot, settled - float(t[0]), peak, final)
 
 
 def _first_beyond(t: Array, part: Array, level: float) -> float:
-    """When a series first reaches a level, between two samples by a straight line; NaN if never."""
+    """When a series first reaches a level, interpolated between samples; NaN if never."""
     reached = np.flatnonzero(part >= level)
     if not len(reached):
         return math.nan
@@ -68,7 +70,7 @@ def _first_beyond(t: Array, part: Array, level: float) -> float:
 
 
 def _settles(t: Array, off: Array, band: float) -> float:
-    """From when on a distance stays within the band; NaN if it is outside at the end."""
+    """The time after which a distance stays within the band; NaN if it ends outside."""
     outside = np.flatnonzero(off > band)
     if not len(outside):
         return float(t[0])
@@ -81,7 +83,7 @@ def _settles(t: Array, off: Array, band: float) -> float:
 
 @dataclass(frozen=True)
 class Box:
-    """A box plot's numbers: quartiles, and whiskers at the last value within 1.5 times their distance."""
+    """The numbers of a box plot: quartiles, and whiskers at the last value within 1.5 times the interquartile range."""
 
     low: float
     first: float
@@ -91,26 +93,28 @@ class Box:
 
     @property
     def width(self) -> float:
-        """Third less first quartile."""
+        """The interquartile range: third minus first quartile."""
         return self.third - self.first
 
 
 def box(values: Array) -> Box:
-    """The box of some values; NaN throughout where there are none."""
+    """The box plot of the finite values, as matplotlib computes it; NaN throughout where there are none."""
     values = np.asarray(values, dtype=np.float64)
     values = values[np.isfinite(values)]
     if not len(values):
         return Box(*[math.nan] * 5)
-    first, median, third = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
-    reach = 1.5 * (third - first)
-    inside = values[(values >= first - reach) & (values <= third + reach)]
-    return Box(float(inside.min()), first, median, third, float(inside.max()))
+    require("matplotlib")
+    from matplotlib.cbook import boxplot_stats
+
+    found = boxplot_stats(values)[0]
+    return Box(*(float(found[key]) for key in ("whislo", "q1", "med", "q3", "whishi")))
 
 
 def rebin(t: Array, values: Array, every: float, since: float = 0.0) -> Array:
-    """Means of an evenly sampled rate over longer bins, from `since` on; a bin that is not full is left out.
+    """Means of an evenly sampled rate over bins of `every` seconds, from `since` seconds on.
 
-    `t` is the start of each sample's span, as in the series of throughput.
+    `t` is where each sample's interval starts, as in series of throughput. A last bin that is not full is left out.
+    Raises `UserError` where `every` is not a multiple of the sampling interval.
     """
     t, values = np.asarray(t, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if len(t) < 2:
@@ -118,7 +122,7 @@ def rebin(t: Array, values: Array, every: float, since: float = 0.0) -> Array:
     own = float(t[1] - t[0])
     each = round(every / own)
     if each < 1 or abs(each * own - every) > 1e-6 * every:
-        raise UserError(f"bins of {every:g} s: taken is a multiple of the series' {own:g} s")
+        raise UserError(f"bins: expected a multiple of the series' interval of {own:g} s, got {every:g} s")
     kept = values[t >= since - 1e-9]
     whole = len(kept) // each * each
     return np.asarray(kept[:whole].reshape(-1, each).mean(axis=1), dtype=np.float64)

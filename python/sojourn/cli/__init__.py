@@ -14,6 +14,7 @@ from sojourn.cli import analyze, inspect, runs
 from sojourn.cli import bench as bench_command
 from sojourn.cli.output import StoppedError
 from sojourn.errors import ScenarioError, UserError
+from sojourn.extras import missing_extra
 from sojourn.files import DiskError
 
 app = typer.Typer(
@@ -27,7 +28,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _start(context: typer.Context) -> None:
-    """Without a command: what commands there are."""
+    """Lists the commands where none is named."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(2)
@@ -42,13 +43,18 @@ bench_command.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit code: 0 done, 1 failed, 2 bad input, 130 interrupted."""
+    """Runs the command line and returns its exit code: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
     try:
         code = app(list(arguments) if arguments is not None else None, standalone_mode=False)
     except (UserError, ScenarioError) as error:
         return _fail(str(error), 2)
     except TyperException as error:
         return _fail(error.format_message(), 2)
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error)
+        if missing is None:
+            raise
+        return _fail(str(missing), 2)
     except typer.Abort:
         return _fail("interrupted", 130)
     except StoppedError as error:
@@ -66,6 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    """One line on stderr."""
+    """Prints one line on stderr and returns the code."""
     print("error: " + " ".join(message.split()), file=sys.stderr)
     return code

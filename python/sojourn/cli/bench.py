@@ -1,4 +1,4 @@
-"""The command that compares controllers as background transport: `bench-lbe`."""
+"""The command that compares congestion controllers as background transport: `bench-lbe`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.table import Table
 from sojourn.bench_lbe import ROWS, controllers, score
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.errors import UserError
+from sojourn.extras import require
 from sojourn.files import write_atomic
 from sojourn.stats import Estimate
 
@@ -30,15 +31,16 @@ def bench_lbe(
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """A score card of controllers as background transport, beside CUBIC on 10 Mbit/s and 40 ms."""
+    """Compares congestion controllers as background transport next to CUBIC, on 10 Mbit/s and 40 ms."""
+    require("scipy")
     check_folder(json_file and json_file.parent, "--json")
     if json_file and json_file.is_dir():
-        raise UserError(f'--json "{json_file}": a folder, taken is a file')
+        raise UserError(f'--json "{json_file}": expected a file, got a folder')
     known = controllers()
     chosen = names or known
     for name in chosen:
         if name not in known:
-            raise UserError(f'controller "{name}": taken are {", ".join(known)}')
+            raise UserError.expected("controller", f"one of {', '.join(known)}", name)
     controls = [{"cc": name} for name in chosen]
     with progress("bench-lbe") as on_progress:
         cards = score(
@@ -70,5 +72,5 @@ def bench_lbe(
 
 
 def _pair(found: Estimate) -> list[float | None]:
-    """Mean and half width of its interval; null for what never happened or is not known."""
+    """Mean and half width of the interval; null where it never happened or is not known."""
     return [value if math.isfinite(value) else None for value in (found.mean, found.half)]

@@ -14,7 +14,7 @@ from sojourn.errors import UserError
 
 
 class Controller(enum.StrEnum):
-    """What can be designed."""
+    """The controllers that can be designed."""
 
     CPC = "cpc"
     PI = "pi"
@@ -30,26 +30,26 @@ def register(app: typer.Typer) -> None:
 def design(
     controller: Annotated[Controller, typer.Argument(help="What to design.")],
     flows: Annotated[float, typer.Option("--flows", help="Number of long TCP flows.")],
-    rate: Annotated[str, typer.Option("--rate", help='Of the link: "3750pps" or "15 Mbit/s".')],
-    rtt: Annotated[str, typer.Option("--rtt", help='Round trip with the queue at its target: "246ms".')],
+    rate: Annotated[str, typer.Option("--rate", help='Rate of the link: "3750pps" or "15 Mbit/s".')],
+    rtt: Annotated[str, typer.Option("--rtt", help='Round-trip time with the queue at its target: "246ms".')],
     packet: Annotated[str, typer.Option("--packet", help="Mean packet size.")] = "1500 B",
-    target: Annotated[float, typer.Option("--target", help="Queue to be held, in packets.")] = 20.0,
+    target: Annotated[float, typer.Option("--target", help="Target of the queue, in packets.")] = 20.0,
     margin: Annotated[float, typer.Option("--margin", help="pid: phase margin in degrees.")] = 60.0,
     crossover: Annotated[float | None, typer.Option("--crossover", help="pid: in rad/s (default: 1/(3 R)).")] = None,
-    inner_gain: Annotated[float | None, typer.Option("--inner-gain", help="cpc: in place of the design's.")] = None,
+    inner_gain: Annotated[float | None, typer.Option("--inner-gain", help="cpc: instead of the computed gain.")] = None,
 ) -> None:
-    """Designs a controller for flows, rate and round trip, and shows its margins with the dead time."""
+    """Designs a controller for flows, rate and round trip, and prints its margins with the dead time."""
     from sojourn.analysis.cascade import OperatingPoint  # here: python-control takes a second to load
     from sojourn.cli import design_output
 
     if not (math.isfinite(target) and target >= 0):
-        raise UserError(f"--target: given {target:g}, taken is a number of packets, 0 or more")
+        raise UserError.expected("--target", "a number of packets, 0 or more", target)
     if not 0 < margin < 180:
-        raise UserError(f"--margin: given {margin:g}, taken is a phase margin above 0 and below 180 degrees")
+        raise UserError.expected("--margin", "a phase margin above 0 and below 180 degrees", margin)
     point = OperatingPoint(flows, packets_a_second(rate, packet), _quantity("--rtt", "time", rtt))
     if point.probability > 1:
         raise UserError(
-            f"{point.flows:g} flows: a window of {point.window:.3g} packets each, taken is {math.sqrt(2):.3g} or more: "
+            f"{point.flows:g} flows: expected windows of {math.sqrt(2):.3g} packets or more, got {point.window:.3g}: "
             "no probability keeps TCP below that"
         )
     out.print(
@@ -67,16 +67,16 @@ def design(
 
 
 def packets_a_second(text: str, packet: str) -> float:
-    """A rate in packets a second, given so (`3750pps`) or in bits a second."""
+    """Packets per second of a rate such as `3750pps` or `15 Mbit/s`. Raises `UserError` for other texts."""
     compact = text.replace(" ", "")
     if compact.endswith("pps"):
         try:
             return float(compact.removesuffix("pps"))
         except ValueError:
-            raise UserError(f'--rate: given "{text}", taken is a rate such as "3750pps" or "15 Mbit/s"') from None
+            raise UserError.expected("--rate", 'a rate such as "3750pps" or "15 Mbit/s"', text) from None
     size = _quantity("--packet", "size", packet)
     if size <= 0:
-        raise UserError(f'--packet: given "{packet}", taken is a size above 0')
+        raise UserError.expected("--packet", "a size above 0", packet)
     return _quantity("--rate", "rate", text) / (8.0 * size)
 
 

@@ -1,4 +1,4 @@
-"""What `design` prints, a controller each."""
+"""The output of `design`, a function for each controller."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sojourn.errors import UserError
 
 
 def _loops(rows: list[tuple[str, Response]]) -> Table:
-    """Crossover and margins of loops, a row each."""
+    """Crossover and margins, a row for each loop."""
     table = Table(title="loops", title_justify="left")
     for name in ("", "crossover (rad/s)", "phase margin (deg)", "gain margin (dB)", "delay margin (s)", ""):
         table.add_column(name, justify="right" if name else "left")
@@ -31,11 +31,11 @@ def _cells(m: Margins) -> list[str]:
 
 
 def cpc(point: OperatingPoint, target: float, inner_gain: float | None) -> None:
-    """The cascade."""
+    """Prints CPC's cascade: gains, margins, and the queue table for a scenario."""
     propagation = point.rtt - target / point.rate
     if not (target >= 0 and propagation >= 0):
         raise UserError(
-            f"--target: given {target:g} packets, taken is 0 to {point.rtt * point.rate:.4g}: a round trip's worth"
+            f"--target: expected 0 to {point.rtt * point.rate:.4g} packets, what a round trip holds, got {target:g}"
         )
     made = cascade.cpc(point, inner_gain).check()
     if point.window < cascade.LEAST_WINDOW:
@@ -59,7 +59,7 @@ def cpc(point: OperatingPoint, target: float, inner_gain: float | None) -> None:
 
 
 def pi(point: OperatingPoint, target: float) -> None:
-    """PI by Hollot's rule, and its two gains at 170 Hz."""
+    """Prints PI by the rule of hollot-2001, and its two gains at a sampling rate of 170 Hz."""
     made = cascade.pi_by_corner(point)
     _show(point, made)
     integral, half = made.gain / made.integral_time, 0.5 / 170.0
@@ -68,17 +68,17 @@ def pi(point: OperatingPoint, target: float) -> None:
 
 
 def pid(point: OperatingPoint, margin: float, crossover: float | None) -> None:
-    """A single PID on the whole plant with its dead time."""
+    """Prints a single PID for the whole plant with its dead time."""
     at = 1.0 / (3.0 * point.rtt) if crossover is None else crossover
     if not (math.isfinite(at) and at > 0):
-        raise UserError(f"--crossover: given {at:g}, taken is a frequency above 0")
+        raise UserError.expected("--crossover", "a frequency above 0", at)
     if not 0 < margin < 180:
-        raise UserError(f"--margin: given {margin:g} degrees, taken is between 0 and 180")
+        raise UserError.expected("--margin", "more than 0 and less than 180 degrees", margin)
     _show(point, cascade.pid_at(response(point.plant(), point.rtt), at, margin))
 
 
 def _show(point: OperatingPoint, made: Pid) -> None:
-    """A single loop and its margins."""
+    """Prints a single loop and its margins. Raises `UserError` where it is unstable."""
     loop = response(made.transfer() * point.plant(), point.rtt)
     found = margins(loop)
     if not found.stable:
@@ -89,10 +89,10 @@ def _show(point: OperatingPoint, made: Pid) -> None:
 
 
 def red(point: OperatingPoint) -> None:
-    """RED as a low pass by Hollot's rule, and as the integrator that cpc-2015 compares with."""
+    """Prints RED as a low pass by the rule of hollot-2001, and as the integrator that cpc-2015 compares with."""
     made = cascade.red_by_crossover(point)
     gain = cascade.integral_by_margin(point.plant(), 60.0, point.rtt)
-    out.print(f"slope max_p / (max - min) = {made.slope:.4g} a packet, weight {made.weight(point.rate):.4g}")
+    out.print(f"slope max_p / (max - min) = {made.slope:.4g} per packet, weight {made.weight(point.rate):.4g}")
     out.print(f"as an integrator with 60 degrees: {gain:.4g} / s")
     integrator = rational([gain], [1.0, 0.0]) * point.plant()
     out.print(

@@ -1,4 +1,4 @@
-"""Commands that look and run nothing: `list`, `check`, `schema`."""
+"""Commands that run no simulation: `list`, `check`, `schema`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.table import Table
 from sojourn import _sojourn
 from sojourn.cli.output import out
 from sojourn.errors import UserError
+from sojourn.extras import MissingExtraError, require
 from sojourn.scenario import load
 
 if TYPE_CHECKING:
@@ -21,9 +22,11 @@ KINDS = {
     "aqm": "queue management, in a queue's `aqm`",
     "cc": "congestion control, in `tcp.control.cc`",
     "traffic": "traffic, in a group's `traffic.kind`",
-    "profile": "habits of a TCP stack, in `tcp.profile`",
+    "profile": "behavior of a TCP stack, in `tcp.profile`",
     "papers": "papers to reproduce",
 }
+
+FOR_PAPERS = ("pandas", "matplotlib", "scipy", "control", "jinja2", "pydantic")
 
 # Where the schema describes the parameters of a kind, and the field that names the algorithm.
 TAGS = {"aqm": ("Queue", "aqm"), "cc": ("CcConfig", "cc"), "traffic": ("Traffic", "kind")}
@@ -40,23 +43,29 @@ def list_(
     kind: Annotated[str | None, typer.Argument(help="aqm, cc, traffic, profile or papers.")] = None,
     name: Annotated[str | None, typer.Argument(help="One of them, with its parameters.")] = None,
 ) -> None:
-    """What there is to choose from: algorithms, traffic, papers."""
+    """Lists algorithms, traffic, TCP profiles and papers, or the parameters of one."""
     if kind is not None and kind not in KINDS:
-        raise UserError(f'list "{kind}": taken are {", ".join(KINDS)}')
+        raise UserError.expected("list", f"one of {', '.join(KINDS)}", kind)
     if kind is None or name is None:
         for each in [kind] if kind else list(KINDS):
-            out.print(_overview(each, _entries(each)))
+            try:
+                out.print(_overview(each, _entries(each)))
+            except MissingExtraError as error:
+                if kind:
+                    raise
+                out.print(f"{each}: {KINDS[each]}: {error}")
         return
     entries = _entries(kind)
     found = [entry for entry in entries if name in (entry["name"], *entry.get("aliases", []))]
     if not found:
-        raise UserError(f'list {kind} "{name}": taken are {", ".join(entry["name"] for entry in entries)}')
+        raise UserError.expected(f"list {kind}", f"one of {', '.join(entry['name'] for entry in entries)}", name)
     _show_entry(found[0])
 
 
 def _entries(kind: str) -> list[dict[str, Any]]:
-    """Everything of a kind that can be listed."""
+    """The entries of a kind."""
     if kind == "papers":
+        require(*FOR_PAPERS)
         from sojourn.papers import find_papers
 
         return [_paper_entry(paper) for paper in find_papers()]
@@ -70,7 +79,7 @@ def _entries(kind: str) -> list[dict[str, Any]]:
 
 
 def _parameters(definition: dict[str, Any], tag: str, name: str) -> list[dict[str, Any]]:
-    """The parameters of one algorithm, as the schema has them."""
+    """The parameters of one algorithm, from the schema."""
     for choice in definition.get("oneOf", []):
         fields = choice.get("properties", {})
         if fields.get(tag, {}).get("const") == name:
@@ -94,7 +103,7 @@ def _paper_entry(paper: Paper) -> dict[str, Any]:
 
 
 def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:
-    """One line an entry."""
+    """A table with a line for each entry."""
     table = Table(title=f"{kind}: {KINDS[kind]}", title_justify="left", box=None, pad_edge=False, show_header=False)
     for entry in entries:
         table.add_row(f"  {entry['name']}", entry.get("summary", ""))
@@ -102,7 +111,7 @@ def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:
 
 
 def _show_entry(entry: dict[str, Any]) -> None:
-    """One entry with its parameters and their defaults."""
+    """Prints one entry with its parameters and their defaults."""
     out.print(f"{entry['name']}: {entry.get('summary', '')}")
     parameters = entry.get("parameters") or []
     if not parameters:
@@ -122,7 +131,7 @@ def check(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     resolved: Annotated[bool, typer.Option("--resolved", help="Print it with every default filled in.")] = False,
 ) -> None:
-    """Says whether a scenario can be run, without running it."""
+    """Checks a scenario without running it."""
     canonical = load(file).canonical()
     if resolved:
         out.print_json(canonical)
@@ -133,10 +142,11 @@ def check(
 def schema(
     file: Annotated[str, typer.Argument(help="scenario, or a paper's file: paper, claims or deviations.")] = "scenario",
 ) -> None:
-    """The JSON Schema of a kind of file, for completion in an editor."""
+    """Prints the JSON Schema of a kind of file, for completion in an editor."""
     if file == "scenario":
         found = json.loads(_sojourn.schema())
     else:
+        require(*FOR_PAPERS)
         from sojourn.papers.schema import schema_of
 
         found = schema_of(file)

@@ -1,4 +1,4 @@
-"""What the commands share: consoles, progress, tables of estimates, options."""
+"""Shared by all commands: consoles, progress bars, tables of estimates, options."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from sojourn.store import DEFAULT, Store
 
 
 class StoppedError(Exception):
-    """Interrupted by the user; the message says what was kept."""
+    """Interrupted by the user. The message says which runs were saved."""
 
 
-NARROW = 120  # columns where the output goes to a file or a pipe
+NARROW = 120  # columns, where the output is a file or a pipe
 
 
 def console(stderr: bool) -> Console:
-    """A console as wide as the terminal, or wide enough for tables where there is none."""
+    """A console as wide as the terminal, or `NARROW` where the output is not a terminal."""
     plain: Any = {"stderr": stderr, "highlight": False, "soft_wrap": True, "markup": False, "emoji": False}
-    made = Console(**plain)  # names of links are no markup: `link:back` is not an arrow
+    made = Console(**plain)  # without markup: a link may be named `link:back`
     return made if made.is_terminal else Console(**plain, width=NARROW)
 
 
@@ -37,24 +37,24 @@ out = console(stderr=False)
 err = console(stderr=True)
 
 Threads = Annotated[int, typer.Option("--threads", help="Cores to use; 0 means all.", min=0, max=1024)]
-CacheDir = Annotated[Path, typer.Option("--cache", help="Where finished runs are kept.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Run everything again and keep nothing.")]
+CacheDir = Annotated[Path, typer.Option("--cache", help="Folder where finished runs are cached.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Run everything again and cache nothing.")]
 CACHE = DEFAULT
 
 
 def check_folder(folder: Path | None, option: str = "--out") -> None:
-    """Refuses a folder that results can't go to, before there are results."""
+    """Raises `UserError` for a folder that can't be written to, before there are results."""
     there = folder
     while there is not None and not there.exists():
         there = there.parent
     if there is not None and not there.is_dir():
-        raise UserError(f'{option} "{folder}": "{there}" is a file, taken is a folder')
+        raise UserError(f'{option} "{folder}": expected a folder, got the file "{there}"')
     if there is not None and not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f'{option} "{folder}": "{there}" cannot be written to, taken is a folder that can')
+        raise UserError(f'{option} "{folder}": expected a folder that can be written to, got "{there}"')
 
 
 def store(folder: Path, off: bool) -> Store | None:
-    """The cache that the options name."""
+    """The cache that the options select, or None."""
     if off:
         return None
     check_folder(folder, "--cache")
@@ -63,7 +63,7 @@ def store(folder: Path, off: bool) -> Store | None:
 
 @contextmanager
 def progress(what: str) -> Iterator[OnProgress]:
-    """A progress bar on stderr, for as long as the block lasts."""
+    """Shows a progress bar on stderr during the block."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
         task = bars.add_task(what, total=None)
@@ -74,7 +74,7 @@ def progress(what: str) -> Iterator[OnProgress]:
 
 
 def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate]], units: Mapping[str, str]) -> Table:
-    """A table with a row a measure and a column a case."""
+    """A table with a row for each measure and a column for each case."""
     table = Table(title=title, title_justify="left")
     table.add_column("")
     columns = list(next(iter(rows.values()), {}))
@@ -87,7 +87,7 @@ def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate]], unit
 
 
 def say_written(paths: list[Path]) -> None:
-    """Says where files went: each folder once."""
+    """Prints which files were written, a line for each folder."""
     folders: dict[Path, list[str]] = {}
     for path in paths:
         folders.setdefault(path.parent, []).append(path.name)

@@ -1,4 +1,4 @@
-"""Commands that run scenarios: `run`, `compare`, `sweep`, and `plot` for what they leave."""
+"""Commands that run scenarios (`run`, `compare`, `sweep`), and `plot` for their results."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from sojourn.cli.output import (
 from sojourn.compare import compare as run_compare
 from sojourn.compare import link_measures, parse_queues
 from sojourn.errors import UserError
+from sojourn.extras import require
 from sojourn.files import write_atomic
 from sojourn.flent import write_flent
 from sojourn.record import Record, file_name, frame_to_parquet
@@ -49,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 def load_changed(file: Path, changes: list[str] | None) -> Scenario:
-    """The scenario of a file with the changes of the command line."""
+    """The scenario of a file, with the changes of `--set`."""
     scenario = load(file)
     for change in changes or []:
         scenario.set(*parse_assignment(change))
@@ -67,10 +68,13 @@ def run(
     seeds: Annotated[int, typer.Option("--seeds", help="How many runs, each with the next seed.", min=1)] = 1,
     out_dir: Out = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the records as JSON lines.")] = False,
-    flent: Annotated[Path | None, typer.Option("--flent", help="A .flent.gz for the first run's series.")] = None,
+    flent: Annotated[
+        Path | None, typer.Option("--flent", help="Write series of the first run to this .flent.gz.")
+    ] = None,
     threads: Threads = 0,
 ) -> None:
     """Runs a scenario and prints what was measured."""
+    require(*(["scipy"] if seeds > 1 and not as_json else []), *(["pandas", "pyarrow"] if out_dir else []))
     check_folder(out_dir)
     check_folder(flent and flent.parent, "--flent")
     scenario = load_changed(file, change)
@@ -94,12 +98,12 @@ def run(
 
 
 def _show_record(record: Record) -> None:
-    """What one run measured, link by link and group by group."""
+    """Prints what one run measured: a table of links, a table of groups."""
     fingerprint = record.get("fingerprint", "")
     out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}")
     links = Table(title="links", title_justify="left")
     links.add_column("", no_wrap=True)
-    wide = out.width >= 100  # what is left out is in the record
+    wide = out.width >= 100  # narrow terminals show fewer columns; the record has all
     for name in (
         "utilization",
         *(("throughput", "arrived") if wide else ()),
@@ -145,7 +149,7 @@ def _number(value: object, unit: str = "", scale: float = 1.0) -> str:
 
 
 def _show_replications(records: list[Record]) -> None:
-    """Means and confidence intervals over the seeds, for every link with a queue."""
+    """Prints means and confidence intervals over the seeds, for each link with traffic."""
     for link in records[0].get("links", []):
         if not link.get("arrived"):
             continue
@@ -157,8 +161,8 @@ def _show_replications(records: list[Record]) -> None:
 
 def compare(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
-    queues: Annotated[str, typer.Option("--queues", help="Such as droptail,red(min=5,max=15),pd.")],
-    seeds: Annotated[int, typer.Option("--seeds", help="Replications, the same seeds for all.", min=1)] = 5,
+    queues: Annotated[str, typer.Option("--queues", help="Queues, such as 'droptail,red(min=5,max=15),pd'.")],
+    seeds: Annotated[int, typer.Option("--seeds", help="Replications; all queues get the same seeds.", min=1)] = 5,
     link: Annotated[str | None, typer.Option("--link", help="The link that gets the queues.")] = None,
     change: Set = None,
     out_dir: Out = None,
@@ -166,7 +170,8 @@ def compare(
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Runs one scenario under several queues, on identical traffic."""
+    """Runs one scenario under several queue disciplines, with identical traffic."""
+    require("scipy", *(["pandas", "pyarrow", "matplotlib"] if out_dir else []))
     check_folder(out_dir)
     scenario = load_changed(file, change)
     with progress("comparing") as on_progress:
@@ -179,7 +184,7 @@ def compare(
     out.print(estimates_table(f"{found.scenario}, link {found.link}, {count}, mean ± 95 %", found.estimates(), units))
     if len(found.records) > 1 and len(found.seeds) > 1:
         first = next(iter(found.records))
-        out.print(estimates_table(f"difference from {first}, seed by seed", found.differences(), units))
+        out.print(estimates_table(f"difference from {first}, paired by seed", found.differences(), units))
     if out_dir is not None:
         from sojourn.plots import plot_table
 
@@ -193,7 +198,7 @@ def compare(
 def sweep(
     file: Annotated[Path, typer.Argument(help="A sweep file.")],
     out_dir: Out = None,
-    plots: Annotated[str | None, typer.Option("--plot", help="Measures to plot, with commas between.")] = None,
+    plots: Annotated[str | None, typer.Option("--plot", help="Measures to plot, separated by commas.")] = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
@@ -201,9 +206,8 @@ def sweep(
         bool, typer.Option("--cluster", help="Run on a Ray cluster: pip install 'sojourn[ray]'.")
     ] = False,
 ) -> None:
-    """Runs a grid over any fields of a scenario; starts again where it stopped."""
-    from sojourn.plots import plot_table
-
+    """Runs a grid over any fields of a scenario; goes on where an interrupted sweep stopped."""
+    require("scipy", "pandas", "pyarrow", *(["matplotlib"] if plots else []))
     plan = read_plan(file)
     folder = out_dir or Path("results") / file_name(plan.name)
     check_folder(folder)
@@ -213,20 +217,23 @@ def sweep(
     wanted = [name.strip() for name in plots.split(",")] if plots else []
     unknown = [name for name in wanted if name not in found.measures]
     if unknown:
-        raise UserError(f'--plot "{unknown[0]}": taken are {", ".join(found.measures)}')
+        raise UserError.expected("--plot", f"one of {', '.join(found.measures)}", unknown[0])
     summary = found.summary()
     written = [
         frame_to_parquet(found.runs, folder / "runs.parquet"),
         frame_to_parquet(summary, folder / "summary.parquet"),
     ]
     written.append(write_atomic(folder / "summary.csv", summary.to_csv(index=False)))
-    written += plot_table(summary, found.axes, wanted, folder)
+    if wanted:
+        from sojourn.plots import plot_table
+
+        written += plot_table(summary, found.axes, wanted, folder)
     _show_sweep(found.axes, summary)
     say_written(written)
 
 
 def _show_sweep(axes: list[str], summary: pd.DataFrame) -> None:
-    """The few measures that matter most, one row a point."""
+    """Prints the most important measures, a row for each point."""
     shown = [m for m in dict.fromkeys(summary["measure"]) if m.endswith((".utilization", "queue.mean", ".loss_ratio"))]
     if not shown:
         return
@@ -242,7 +249,7 @@ def _show_sweep(axes: list[str], summary: pd.DataFrame) -> None:
 
 
 def plot(
-    result: Annotated[Path, typer.Argument(help="A folder that run, compare or sweep wrote.")],
+    result: Annotated[Path, typer.Argument(help="A folder that `run --out`, compare or sweep wrote.")],
     measure: Annotated[list[str] | None, typer.Option("--measure", help="Only these measures (of a sweep).")] = None,
     out_dir: Out = None,
 ) -> None:
@@ -254,19 +261,19 @@ def plot(
     check_folder(target)
     if (folder / "record.json").exists():
         if measure:
-            raise UserError(f'--measure "{measure[0]}": {result} is a run, of which every trace is plotted')
+            raise UserError(f'--measure "{measure[0]}": expected a sweep or comparison, got the run {result}')
         say_written(plot_record(Record.read(folder), target))
         return
     file = folder / "summary.csv"
     if not file.exists():
-        raise UserError(f"{result}: taken is a folder with a record.json (run --out) or a summary.csv (compare, sweep)")
+        raise UserError(f"{result}: expected a folder with record.json (run --out) or summary.csv (compare, sweep)")
     summary = _read_summary(file)
     fixed = {"measure", "unit", "mean", "sd", "low", "high", "n", "difference", "difference_low", "difference_high"}
     axes = [column for column in summary.columns if column not in fixed]
     there = list(dict.fromkeys(summary["measure"]))
     unknown = [name for name in measure or [] if name not in there]
     if unknown:
-        raise UserError(f'--measure "{unknown[0]}": taken are {", ".join(there)}')
+        raise UserError.expected("--measure", f"one of {', '.join(there)}", unknown[0])
     written = plot_table(summary, axes, measure or there[:24], target)
     if not measure and len(there) > 24:
         err.print(f"plotted the first 24 of {len(there)} measures; name others with --measure")
@@ -274,14 +281,15 @@ def plot(
 
 
 def _read_summary(file: Path) -> pd.DataFrame:
-    """The summary that `compare` or `sweep` wrote."""
+    """The summary that `compare` or `sweep` wrote. Raises `UserError` for another file."""
+    require("pandas")
     import pandas as pd
 
     try:
         summary = pd.read_csv(file)
     except (OSError, ValueError) as error:
-        raise UserError(f"{file}: not a summary: {error}") from None
+        raise UserError(f"{file}: expected a summary of compare or sweep: {error}") from None
     missing = {"measure", "mean", "low", "high"} - set(summary.columns)
     if missing:
-        raise UserError(f"{file}: not a summary: no column {', '.join(sorted(missing))}")
+        raise UserError(f"{file}: expected a summary of compare or sweep, got no column {', '.join(sorted(missing))}")
     return summary

@@ -1,4 +1,8 @@
-"""Publication-ready plots: one style, one module a kind of result."""
+"""Plots for publication, in one style: `results` of runs, `loops` of control theory. Needs the extra `plots`."""
+
+from sojourn.extras import require
+
+require("matplotlib")
 
 from sojourn.plots.results import plot_record, plot_table
 from sojourn.plots.style import COLORS, figure, save_figure, style_of

@@ -1,17 +1,19 @@
-"""Plots of what `run`, `compare` and `sweep` leave behind."""
+"""Plots of the results of `run`, `compare` and `sweep`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from sojourn.errors import UserError
 from sojourn.plots.style import PAGE, figure, save_figure, style_of
 from sojourn.record import Record, file_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # What a column of a series is called on an axis.
 LABELS = {
@@ -28,12 +30,15 @@ MANY = 8
 
 
 def plot_record(record: Record, folder: Path) -> list[Path]:
-    """One figure a kind of trace, all its series in it."""
+    """Writes a figure for each kind of trace, with all of its series, and returns the files.
+
+    Raises `UserError` for a record without series.
+    """
     kinds: dict[str, list[str]] = {}
     for name in record.series:
         kinds.setdefault(name.partition("/")[0], []).append(name)
     if not kinds:
-        raise UserError(f"{folder}: no series to plot: name some in the scenario's [trace] table and run it again")
+        raise UserError(f"{folder}: expected a record with series, got none: add a [trace] table to the scenario")
     written: list[Path] = []
     for kind, names in kinds.items():
         columns = [c for c in record.series[names[0]] if c != "t"]
@@ -45,7 +50,7 @@ def plot_record(record: Record, folder: Path) -> list[Path]:
 
 
 def _plot_series(record: Record, kind: str, names: Sequence[str], column: str, folder: Path) -> list[Path]:
-    """One column of several series against time."""
+    """Writes a figure of one column of several series against time."""
     with figure(PAGE, 2.4) as made:
         axes = made.add_subplot()
         for i, name in enumerate(names[:MANY]):
@@ -70,8 +75,11 @@ def _plot_series(record: Record, kind: str, names: Sequence[str], column: str, f
 
 
 def plot_table(summary: pd.DataFrame, by: Sequence[str], measures: Sequence[str], folder: Path) -> list[Path]:
-    """One figure a measure of a summary (`measure`, `mean`, `low`, `high`): the last axis of numbers runs across."""
-    numeric = [axis for axis in by if pd.api.types.is_numeric_dtype(summary[axis])]
+    """Writes a figure for each measure of a summary with columns `measure`, `mean`, `low`, `high`; returns the files.
+
+    `by` are the columns of the axes. The last one with numbers is the horizontal axis.
+    """
+    numeric = [axis for axis in by if _is_numeric(summary[axis])]
     across = numeric[-1] if numeric else by[-1]
     others = [axis for axis in by if axis != across]
     written: list[Path] = []
@@ -83,7 +91,7 @@ def plot_table(summary: pd.DataFrame, by: Sequence[str], measures: Sequence[str]
 
 
 def _plot_measure(chosen: pd.DataFrame, across: str, others: Sequence[str], measure: str, folder: Path) -> list[Path]:
-    """Means with confidence intervals of one measure, one series a value of the other axes."""
+    """Means with confidence intervals of one measure, a series for each value of the other axes."""
     unit = str(chosen["unit"].iloc[0]) if "unit" in chosen else ""
     with figure(PAGE / 2 + 0.6, 2.6) as made:
         axes = made.add_subplot()
@@ -97,10 +105,16 @@ def _plot_measure(chosen: pd.DataFrame, across: str, others: Sequence[str], meas
         return save_figure(made, folder, file_name(measure))
 
 
+def _is_numeric(column: Any) -> bool:
+    from pandas.api.types import is_numeric_dtype
+
+    return bool(is_numeric_dtype(column))
+
+
 def _draw_means(axes: Any, group: pd.DataFrame, across: str, index: int, label: str) -> None:
-    """One series: points joined where the axis is of numbers, apart where it is of names."""
+    """One series: joined by a line if the axis has numbers, separate points if it has names."""
     look = style_of(index)
-    numeric = pd.api.types.is_numeric_dtype(group[across])
+    numeric = _is_numeric(group[across])
     x: Any = group[across].to_numpy(dtype=float) if numeric else np.arange(len(group)) + 0.08 * index
     means = group["mean"].to_numpy(dtype=float)
     errors = np.nan_to_num(np.vstack([means - group["low"], group["high"] - means]))

@@ -1,4 +1,4 @@
-"""How plots look: sizes of a printed column, colors told apart by the color-blind, units on every axis."""
+"""The style of all plots: sizes of printed columns, colors that color-blind readers can tell apart, units on axes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from sojourn.files import write_atomic
 
-# Okabe and Ito's palette, darkest contrasts first; markers differ too, so that a plot survives gray printing.
+# The palette of Okabe and Ito, strongest contrasts first. Markers differ too, for printing in gray.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8F7700"]
 MARKERS = ["o", "s", "D", "^", "v", "P", "X", "*"]
 COLUMN = 3.5  # inches: one column of a two-column page
@@ -59,13 +59,13 @@ class Look:
 
 
 def style_of(index: int) -> Look:
-    """The look of the series at a position."""
+    """Color and marker of the series at a position, counted from 0."""
     return Look(COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)])
 
 
 @contextmanager
 def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
-    """A figure in the house style, laid out so that nothing is cut."""
+    """A figure in this style, `width` and `height` in inches, laid out so that nothing is cut off."""
     with mpl.rc_context(RC):
         made = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(made)
@@ -73,14 +73,14 @@ def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
 
 
 def legend_above(made: Figure) -> None:
-    """One legend over all panels, with what is in the first of them, in as many columns as fit."""
+    """Adds one legend above all panels, with the series of the first one, in as many columns as fit."""
     handles, labels = made.axes[0].get_legend_handles_labels()
     fit = 20 * made.get_figwidth() / (9 + max(map(len, labels), default=0))  # 20 letters an inch, 9 for a handle
     made.legend(handles, labels, ncols=max(1, min(len(labels), int(fit))), loc="outside upper center", fontsize=7)
 
 
 def render(made: Figure, kind: str) -> bytes:
-    """A figure as PNG, PDF or SVG; the same figure gives the same bytes."""
+    """A figure as "png", "pdf" or "svg". The same figure gives the same bytes."""
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     with mpl.rc_context(RC):
@@ -89,5 +89,5 @@ def render(made: Figure, kind: str) -> bytes:
 
 
 def save_figure(made: Figure, folder: Path, name: str) -> list[Path]:
-    """Writes a figure as PNG and PDF, and says where."""
+    """Writes a figure as PNG and PDF and returns the files."""
     return [write_atomic(folder / f"{name}.{kind}", render(made, kind)) for kind in ("png", "pdf")]

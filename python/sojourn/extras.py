@@ -1,0 +1,50 @@
+"""Optional dependencies: which part of the package needs which module, and what to install where one is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+from sojourn.errors import UserError
+
+# Module by extra, as `[project.optional-dependencies]` of pyproject.toml has them; a test compares the two.
+EXTRAS = {
+    "tables": ("pandas", "pyarrow"),
+    "plots": ("matplotlib",),
+    "analysis": ("scipy", "control"),
+    "papers": ("jinja2", "pydantic"),
+    "ray": ("ray",),
+}
+
+
+class MissingExtraError(UserError, ImportError):
+    """An optional dependency is not installed; the message is one line that says how to install it."""
+
+    def __init__(self, module: str) -> None:
+        extra = next((extra for extra, modules in EXTRAS.items() if module in modules), "all")
+        super().__init__(f"{module} is not installed: pip install 'sojourn[{extra}]'")
+
+
+def require(*modules: str) -> None:
+    """Raises `MissingExtraError` for the first of these modules that can't be imported; loads none of them.
+
+    ```python
+    require("pandas", "pyarrow")
+    ```
+    """
+    for module in modules:
+        if not _present(module):
+            raise MissingExtraError(module)
+
+
+def _present(module: str) -> bool:
+    if module in sys.modules:
+        return sys.modules[module] is not None
+    return importlib.util.find_spec(module) is not None
+
+
+def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
+    """The one-line error for a failed import of an optional dependency; None where the module is no such dependency."""
+    module = (error.name or "").partition(".")[0]
+    known = any(module in modules for modules in EXTRAS.values())
+    return MissingExtraError(module) if known else None

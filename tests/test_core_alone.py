@@ -1,0 +1,105 @@
+"""The core works without the optional dependencies; what needs one names the extra to install, in one line."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import sojourn as sj
+from sojourn.extras import EXTRAS, require
+
+ROOT = Path(__file__).parent.parent
+DUMBBELL = str(ROOT / "examples" / "dumbbell.toml")
+# Newer versions of typer need pydantic themselves, so it can't be hidden.
+OPTIONAL = sorted({module for modules in EXTRAS.values() for module in modules} - {"pydantic"})
+HIDE = f"""
+import sys
+from importlib.machinery import PathFinder
+class Core(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        hidden = name.partition(".")[0] in {OPTIONAL!r}
+        return None if hidden else PathFinder.find_spec(name, path, target)
+sys.meta_path[sys.meta_path.index(PathFinder)] = Core
+"""
+
+
+def core(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs code in an interpreter that has none of the optional dependencies."""
+    path = f"sys.path[:0] = [{str(ROOT / 'python')!r}]\n"
+    return subprocess.run([sys.executable, "-c", HIDE + path + code], cwd=folder, capture_output=True, text=True)
+
+
+def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return core(f"from sojourn.cli import main; sys.exit(main({list(arguments)!r}))", folder)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", DUMBBELL],
+        ["run", DUMBBELL, "--seeds", "2", "--json"],
+        ["check", DUMBBELL],
+        ["check", DUMBBELL, "--resolved"],
+        ["list"],
+        ["list", "aqm", "red"],
+        ["schema"],
+        ["--help"],
+    ],
+)
+def test_these_commands_need_no_extra(arguments: list[str], tmp_path: Path) -> None:
+    done = command(tmp_path, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_a_run_from_python_needs_no_extra(tmp_path: Path) -> None:
+    code = f"import sojourn as sj; print(sj.run({DUMBBELL!r}).value('links.bottleneck.queue.mean'))"
+    done = core(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (["run", DUMBBELL, "--seeds", "2"], "analysis"),
+        (["run", DUMBBELL, "--out", "x"], "tables"),
+        (["compare", DUMBBELL, "--queues", "red,pd"], "analysis"),
+        (["sweep", str(ROOT / "examples" / "sweep.toml")], "analysis"),
+        (["plot", "."], "plots"),
+        (["analyze", DUMBBELL], "analysis"),
+        (["design", "pi", "--flows", "60", "--rate", "3750pps", "--rtt", "246ms"], "analysis"),
+        (["bench-lbe", "reno"], "analysis"),
+    ],
+)
+def test_a_command_that_needs_an_extra_says_how_to_install_it(arguments: list[str], extra: str, tmp_path: Path) -> None:
+    done = command(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert re.fullmatch(rf"error: \w+ is not installed: pip install 'sojourn\[{extra}\]'\n", done.stderr)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arguments", [["list", "papers"], ["reproduce", "lehto"]])
+def test_a_command_on_papers_says_which_extra_it_needs(arguments: list[str], tmp_path: Path) -> None:
+    done = command(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert re.fullmatch(r"error: \w+ is not installed: pip install 'sojourn\[\w+\]'\n", done.stderr)
+
+
+def test_modules_and_extras_are_those_of_the_package() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for extra, modules in EXTRAS.items():
+        named = [re.split(r"[<>=\[ ]", requirement)[0] for requirement in declared[extra]]
+        assert tuple(name for name in named if name != "sojourn") == modules
+    assert set(declared) == {*EXTRAS, "all"}
+
+
+def test_a_missing_module_is_an_error_of_both_kinds() -> None:
+    with pytest.raises(sj.MissingExtraError, match=r"ray is not installed: pip install 'sojourn\[ray\]'") as caught:
+        require("scipy", "ray")
+    assert isinstance(caught.value, ImportError)
+    assert isinstance(caught.value, sj.UserError)
