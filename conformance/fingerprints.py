@@ -31,7 +31,7 @@ def scenarios() -> list[Path]:
 
 
 def registered(kind: str) -> list[str]:
-    """The names of what `sojourn list` knows of a kind."""
+    """The registered names of a kind, as in `sojourn list`."""
     return [entry["name"] for entry in json.loads(_sojourn.registry())[kind]]
 
 
@@ -53,7 +53,7 @@ def runs() -> Iterator[tuple[str, sj.Scenario]]:
 
 
 def outcome(run: tuple[str, sj.Scenario]) -> tuple[str, dict[str, str]]:
-    """What a run gave: its fingerprint and a hash of its whole record, or why there was none."""
+    """A run's fingerprint and the hash of its whole record, or the type of its error."""
     name, scenario = run
     try:
         record = sj.run(scenario, seed=1)

@@ -43,7 +43,7 @@ def test_cubic_in_the_place_of_cubic_neither_gains_nor_loses_and_a_background_fl
     card = {row.label: (a.mean, b.mean) for row, a, b in zip(ROWS, cubic, background, strict=True)}
     assert card["G: gains, against CUBIC"][0] == 0 > card["G: gains, against CUBIC"][1]
     assert card["L: CUBIC loses, against CUBIC"][0] == 0 > card["L: CUBIC loses, against CUBIC"][1]
-    assert card["delivered of what CUBIC delivers"][0] == 100
+    assert card["delivered, compared with CUBIC"][0] == 100
     assert math.isnan(card["yields within"][0])
     assert card["yields within"][1] < 5
     assert card["under DropTail"][1] < 10 < card["under DropTail"][0]

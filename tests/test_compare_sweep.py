@@ -47,7 +47,7 @@ def test_the_link_must_be_clear(dumbbell):
     with pytest.raises(sj.UserError, match='expected one of bottleneck, got "x"'):
         queued_link(scenario, "x")
     links = [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]
-    with pytest.raises(sj.UserError, match="which link"):
+    with pytest.raises(sj.UserError, match="expected the link that gets the queues"):
         queued_link(sj.Scenario({"links": links}))
 
 

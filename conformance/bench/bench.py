@@ -1,7 +1,7 @@
-"""Speed, against ns-2.35 in the same run where it is installed, and guarded by instruction counts where valgrind is.
+"""Speed: compared with ns-2.35 if it is installed, and checked by instruction counts if valgrind is.
 
-Machines are shared and noisy, so what counts is processor time (user), the least of a few runs, and ratios. ns-2 runs
-a shorter stretch of the same dumbbell: its time is given per packet, once with and once without setting the network up.
+Machines are shared and noisy, so this reports user time, the least of a few runs, and ratios. ns-2 runs a shorter part
+of the same dumbbell; its time is given per packet, with and without the setup of the network.
 
 `python conformance/bench/bench.py [--quick] [--store]`; exit code 1 if instruction counts grew by more than 5 %.
 """
@@ -24,15 +24,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_name("instructions.json")
-SWEEP = 100  # equal runs that show how much two threads help
-GROWTH = 1.05  # an instruction count may grow by this before the guard speaks
+SWEEP = 100  # equal runs, to measure the gain of two threads
+GROWTH = 1.05  # largest growth of an instruction count
 DUMBBELL = ROOT / "target/release/examples/dumbbell"
 QDISC = ROOT / "target/release/examples/qdisc"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A dumbbell of NewReno flows: rate in Mbit/s, times in s and ms, limit in packets, and what ns-2 runs of it."""
+    """A dumbbell of NewReno flows: rate in Mbit/s, times in s and ms, limit in packets, seconds that ns-2 runs."""
 
     name: str
     flows: int
@@ -47,7 +47,7 @@ class Case:
 
     @property
     def arguments(self) -> list[str]:
-        """What the example program takes."""
+        """The arguments of the example program."""
         words = [self.flows, self.mbit, self.seconds, self.rtt_ms, self.limit, *self.words.split()]
         return [str(word) for word in words]
 
@@ -58,8 +58,8 @@ CASES = [
     Case("1,000 flows, 1 Gbit/s", 1000, 1000, 20, 100, 8400, "", 20, 250, 0),
     Case("100 flows, RED, SACK, all statistics", 100, 1000, 20, 100, 8400, "sack red full", 3, 14, 5e6),
     Case("100 flows, CoDel", 100, 1000, 20, 100, 8400, "codel", wanted_rate=4e6),
-    Case("100 flows, FuzzyRTT told by senders", 100, 1000, 20, 100, 8400, "fuzzy-rtt ecn", wanted_rate=4e6),
-    Case("100 flows, FuzzyRTT told by its router", 100, 1000, 20, 100, 8400, "fuzzy-rtt ecn router"),
+    Case("100 flows, FuzzyRTT, hints of senders", 100, 1000, 20, 100, 8400, "fuzzy-rtt ecn", wanted_rate=4e6),
+    Case("100 flows, FuzzyRTT, hints of its router", 100, 1000, 20, 100, 8400, "fuzzy-rtt ecn router"),
     Case("10,000 flows, 10 Gbit/s", 10_000, 10_000, 3, 100, 84_000),
     Case("100,000 flows, 10 Gbit/s", 100_000, 10_000, 1, 100, 84_000),
 ]
@@ -100,7 +100,7 @@ def user_seconds(command: list[str], runs: int) -> tuple[float, str]:
 
 
 def ours(case: Case, runs: int) -> tuple[float, int, int]:
-    """Processor seconds, bottleneck packets, and bytes of memory a flow at the start."""
+    """Processor seconds, bottleneck packets, and bytes of memory per flow at the start."""
     seconds, said = user_seconds([str(DUMBBELL), *case.arguments], runs)
     packets = re.search(r"(\d+) bottleneck packets", said)
     memory = re.search(r"(\d+) B/flow", said)
@@ -135,13 +135,13 @@ def line(case: Case, runs: int, with_ns2: bool) -> tuple[str, float]:
     """One line of the table, and our processor time per packet in ns."""
     seconds, packets, memory = ours(case, runs)
     per_packet = seconds / packets * 1e9
-    text = f"{case.name:38} {packets / seconds / 1e6:6.2f} M/s  {per_packet:6.0f} ns  {memory:5} B a flow"
+    text = f"{case.name:38} {packets / seconds / 1e6:6.2f} M/s  {per_packet:6.0f} ns  {memory:5} B per flow"
     if with_ns2 and case.ns2_seconds:
         setup, run, sent = ns2(case)
-        full = setup + run / sent * packets  # what ns-2 would take for all of it
-        # Where setting up takes nearly all of its time, the rest can't be told from the noise.
+        full = setup + run / sent * packets  # estimated time of ns-2 for the whole run
+        # Where setup takes nearly all of the time, the rest is noise.
         own = f"{run / sent * 1e9 / per_packet:5.1f}x, " if run > 0.2 * setup else ""
-        text += f"  ns-2: {own}{full / seconds:6.1f}x with setting up (wanted {case.wanted_ratio:g}x)"
+        text += f"  ns-2: {own}{full / seconds:6.1f}x with setup (wanted {case.wanted_ratio:g}x)"
     if case.wanted_rate:
         text += f"  (wanted {case.wanted_rate / 1e6:g} M/s)"
     return text, per_packet
@@ -171,7 +171,7 @@ def instructions() -> dict[str, float]:
 
 
 def algorithms() -> None:
-    """Prints what a packet costs under PI, REM and LED over its cost under DropTail."""
+    """Prints the cost of a packet under PI, REM and LED, relative to DropTail."""
 
     def alone(name: str) -> float:
         few, many = (counted([str(QDISC), name, str(n)], "packets") for n in (50_000, 150_000))
@@ -183,11 +183,11 @@ def algorithms() -> None:
     for where, cost in (("the queue alone", alone), ("a whole run", whole)):
         least = cost("droptail")
         ratios = ", ".join(f"{name} {cost(name) / least:.2f}x" for name in ("pi", "rem", "led"))
-        print(f"instructions a packet in {where}: droptail {least:.0f}, {ratios} (wanted at most 1.3x)")
+        print(f"instructions per packet in {where}: droptail {least:.0f}, {ratios} (wanted at most 1.3x)")
 
 
 def guard(store: bool) -> bool:
-    """Prints instruction counts beside the stored ones; whether none grew too much."""
+    """Prints instruction counts and the stored ones; returns whether none grew too much."""
     counts = instructions()
     if store:
         STORED.write_text(json.dumps({name: round(count, 1) for name, count in counts.items()}, indent=2) + "\n")
@@ -197,35 +197,35 @@ def guard(store: bool) -> bool:
         known = stored.get(name, count)
         grown = count > known * GROWTH
         fine &= not grown
-        print(f"instructions a packet, {name}: {count:.0f} (stored {known:.0f}){'  GROWN' if grown else ''}")
+        print(f"instructions per packet, {name}: {count:.0f} (stored {known:.0f}){'  GROWN' if grown else ''}")
     return fine
 
 
 def controllers() -> str:
-    """Instructions per bottleneck packet of background flows over those of NewReno flows, on TCP-Linux's habits."""
+    """Instructions per bottleneck packet of background flows, relative to NewReno, with the profile `ns2-linux`."""
     names = ("reno", "cubic", "ledbat", "ledbat++", "flower", "flower+")
     counts = {name: whole_run(f"10 10 60 100 84 linux {name}") for name in names}
     ratios = ", ".join(f"{name} {count / counts['reno']:.2f}x" for name, count in counts.items() if name != "reno")
-    return f"instructions a packet against NewReno's {counts['reno']:.0f}: {ratios} (wanted at most 1.3x)"
+    return f"instructions per packet against NewReno's {counts['reno']:.0f}: {ratios} (wanted at most 1.3x)"
 
 
 def laws() -> str:
-    """What a tick of the laws costs, as the crate's own benchmark prints it."""
+    """The cost of an update of the laws, as the crate's own benchmark prints it."""
     command = ["cargo", "bench", "--quiet", "-p", "sojourn-aqm", "--bench", "speed"]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     return f"{said}\n(wanted of FuzzyRTT: 1000 ns)"
 
 
 def scaling(runs: int) -> str:
-    """How much faster two threads do a batch of equal runs than one, by the wall clock.
+    """How much faster two threads are than one for equal runs, in wall-clock time and in processor time.
 
-    The wall clock needs two idle cores; what the second thread costs in processor time shows on a busy machine, too.
+    Wall-clock time needs two idle cores; processor time is meaningful on a busy machine too.
     """
     import sojourn as sj  # the package under test, built by `make setup`
 
     scenario = sj.load(str(ROOT / "papers/lehto-2005/scenarios/1-base.toml"))
     wall, spent = {1: math.inf, 2: math.inf}, {1: math.inf, 2: math.inf}
-    for _ in range(runs):  # by turns, so that both meet the same neighbors
+    for _ in range(runs):  # alternating, so that both see the same load
         for threads in (1, 2):
             begin = time.perf_counter(), time.process_time()
             sj.run_many(scenario, SWEEP, threads=threads)
@@ -251,8 +251,8 @@ def fluid(runs: int) -> str:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one run a case, without the largest")
-    parser.add_argument("--store", action="store_true", help="store the instruction counts as the ones to keep")
+    parser.add_argument("--quick", action="store_true", help="one run for each case, without the largest")
+    parser.add_argument("--store", action="store_true", help="store the instruction counts for later comparison")
     options = parser.parse_args()
     for part, example in (("sojourn-sim", "dumbbell"), ("sojourn-aqm", "qdisc")):
         build = ["cargo", "build", "--release", "--quiet", "-p", part, "--example", example]

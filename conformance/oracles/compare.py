@@ -1,6 +1,6 @@
-"""Two simulators' numbers over seeds, and the verdict on each: computed here, never written down.
+"""Compares the numbers of two simulators over seeds and computes a verdict on each.
 
-Every judge's `explained.toml` is read and held to its word here, too.
+This module also reads `explained.toml` of each reference simulator and checks that its entries still apply.
 """
 
 from __future__ import annotations
@@ -15,17 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-Table = dict[str, Any]
+from scipy.special import stdtrit
 
-# Student's t, two-sided 95 %, by degrees of freedom; past the end the normal's 1.96 is near enough (1.5 % at 30).
-_T95: tuple[float, ...] = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-_T95 += (2.201, 2.179, 2.160, 2.145, 2.131)
-_T95 += (2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)
+Table = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What is judged: `bound` is a share of the judge's mean, or absolute; never less than `floor` (absolute)."""
+    """A compared number. `bound` is relative to the reference's mean or absolute, and at least `floor` (absolute)."""
 
     name: str
     bound: float
@@ -33,7 +30,7 @@ class Metric:
     floor: float = 0.0
 
 
-# A rate of 2e-5 is a packet in fifty thousand: two runs' worth of none at all.
+# A rate of 2e-5 is one packet in fifty thousand, which is less than one in two runs.
 METRICS = (
     Metric("utilization", 0.01),
     Metric("goodput_bps", 0.01),
@@ -43,7 +40,7 @@ METRICS = (
     Metric("mark_rate", 0.10, floor=2e-5),
     Metric("jain", 0.02, relative=False),
 )
-# What background flows take, their goodput as a share of the link's rate, and what waits meanwhile.
+# For background flows: their goodput relative to the link's rate, and the queue.
 SHARES = (Metric("share", 0.05, relative=False), Metric("queue_mean", 0.10))
 _ABSOLUTE = {metric.name for metric in (*METRICS, *SHARES) if not metric.relative}
 
@@ -58,7 +55,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Row:
-    """One metric of one case. `difference` and `bound` are shares of the judge's mean unless the metric is absolute."""
+    """One metric of one case. `difference` and `bound` are relative to the reference's mean unless it is absolute."""
 
     case: str
     metric: str
@@ -71,7 +68,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a metric of a case misses: it may be off by `most` (absolute, in the metric's unit) and no more."""
+    """Why a metric of a case is out of bounds: it may differ by at most `most`, in the metric's unit."""
 
     most: float
     why: str
@@ -81,25 +78,25 @@ class Explanation:
 def explanations(
     path: Path, cases: Sequence[str], judged: Sequence[Metric] = METRICS
 ) -> dict[tuple[str, str], Explanation]:
-    """What a judge's file of explained misses says, by (case, metric).
+    """The entries of a file of explained differences, by (case, metric).
 
-    Raises `ValueError` for an entry without case, metric, `most` (above zero), why and evidence, for a case or a metric
-    that is not there, and for two entries on the same.
+    Raises `ValueError` for an entry without case, metric, `most` (above zero), why or evidence, for an unknown case or
+    metric, and for a second entry on the same.
     """
     found: dict[tuple[str, str], Explanation] = {}
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("explained", []):
         where = f"{path.name}: explained.{entry.get('case')}.{entry.get('metric')}"
         for key, known in (("case", cases), ("metric", [metric.name for metric in judged])):
             if entry.get(key) not in known:
-                raise ValueError(f"{where}: {key}: given {entry.get(key)!r}, taken is one of {', '.join(known)}")
+                raise ValueError(f"{where}: {key}: expected one of {', '.join(known)}, got {entry.get(key)!r}")
         for key in ("why", "evidence"):
             if not entry.get(key):
-                raise ValueError(f"{where}: {key}: given {entry.get(key)!r}, taken is a text")
+                raise ValueError(f"{where}: {key}: expected a text, got {entry.get(key)!r}")
         most = entry.get("most")
         if isinstance(most, bool) or not isinstance(most, (int, float)) or not 0.0 < most < math.inf:
-            raise ValueError(f"{where}: most: given {most!r}, taken is the largest difference, above zero")
+            raise ValueError(f"{where}: most: expected the largest difference, above zero, got {most!r}")
         if (entry["case"], entry["metric"]) in found:
-            raise ValueError(f"{where}: given twice, taken is one entry a case and metric")
+            raise ValueError(f"{where}: expected one entry for a case and metric, got two")
         found[entry["case"], entry["metric"]] = Explanation(float(most), entry["why"], entry["evidence"])
     return found
 
@@ -108,28 +105,28 @@ SEEDS = 5
 
 
 def usual_seeds(stored: Path) -> int:
-    """How many seeds a case takes: as many as its stored file has, for some differ more from run to run than others."""
+    """How many seeds a case gets: as many as its stored file has, since some cases vary more than others."""
     return len(json.loads(stored.read_text(encoding="utf-8"))["runs"]) if stored.exists() else SEEDS
 
 
 def read_options(parser: argparse.ArgumentParser, argv: list[str] | None, known: Sequence[str]) -> argparse.Namespace:
-    """What a judge was asked for: its own options, and the cases (of `known`), seeds and list that all judges take."""
+    """The command line of a reference simulator: its own options, and the common ones; cases are of `known`."""
     parser.add_argument("cases", nargs="*", metavar="CASE", help="cases to run (default: all)")
     parser.add_argument("--seeds", type=int, help=f"seeds 1..N (default: as many as are stored, or {SEEDS})")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
-    given = parser.parse_args(argv)
-    unknown = sorted(set(given.cases) - set(known))
+    options = parser.parse_args(argv)
+    unknown = sorted(set(options.cases) - set(known))
     if unknown:
-        parser.error(f"no such case: {', '.join(unknown)}; there are {', '.join(known)}")
-    if given.seeds is not None and given.seeds < 1:
-        parser.error("--seeds takes one or more")
-    return given
+        parser.error(f"CASE: expected one of {', '.join(known)}, got {', '.join(unknown)}")
+    if options.seeds is not None and options.seeds < 1:
+        parser.error(f"--seeds: expected 1 or more, got {options.seeds}")
+    return options
 
 
 def metrics(record: Table, scenario: Table) -> dict[str, float]:
-    """The judged numbers of a record: of the scenario's first link, and of its first group of flows.
+    """The compared numbers of a record, Sojourn's or ns-2's: of the first link and of the first group of flows.
 
-    Takes Sojourn's record or ns-2's. Rates are shares of what arrived, goodput is bit/s over the group.
+    Rates are relative to arrived packets; goodput is in bit/s, the sum of the group.
     """
     first, group = scenario["links"][0], scenario["flows"][0]
     name = first.get("name", f"{first['from']}->{first['to']}")
@@ -149,23 +146,22 @@ def metrics(record: Table, scenario: Table) -> dict[str, float]:
 
 
 def jain(values: list[float]) -> float:
-    """Jain's index of fairness, 1/n..1; 1 where nothing was sent."""
+    """Jain's fairness index, 1/n to 1; 1 where nothing was sent."""
     squares = sum(x * x for x in values)
     return 1.0 if squares == 0.0 else sum(values) ** 2 / (len(values) * squares)
 
 
 def estimate(values: list[float]) -> Estimate:
-    """Mean and confidence over seeds."""
+    """Mean and confidence interval over seeds."""
     mean = statistics.fmean(values)
     if len(values) < 2:
         return Estimate(mean, math.inf)
-    freedom = len(values) - 1
-    t = _T95[freedom - 1] if freedom <= len(_T95) else 1.96
+    t = float(stdtrit(len(values) - 1, 0.975))
     return Estimate(mean, t * statistics.stdev(values) / math.sqrt(len(values)))
 
 
 def verdict(metric: Metric, oracle: Estimate, ours: Estimate) -> tuple[float, float, str]:
-    """Difference, bound and "inside", "within noise" (outside, but less than both seeds' noise) or "MISS"."""
+    """Difference, bound, and "inside", "within noise" (outside, but within the confidence intervals) or "MISS"."""
     gap = ours.mean - oracle.mean
     allowed = max(metric.bound * abs(oracle.mean) if metric.relative else metric.bound, metric.floor)
     scale = abs(oracle.mean) if metric.relative and oracle.mean != 0.0 else 1.0
@@ -185,10 +181,10 @@ def rows(
     explained: dict[tuple[str, str], Explanation],
     judged: Sequence[Metric] = METRICS,
 ) -> list[Row]:
-    """One row a metric; `ours` may be empty, then there is no verdict.
+    """A row for each metric. Without `ours` there is no verdict.
 
     A miss is "explained" where `explained` has an entry for it and it is no larger than the entry's `most`. An entry
-    for what is inside its bound is "stale": it excuses nothing any more and has to go.
+    for a metric that is inside its bound is "stale" and must be removed.
     """
     result = []
     for metric in judged:
@@ -208,12 +204,12 @@ def rows(
 
 
 def failed(all_rows: list[Row]) -> bool:
-    """Whether a verdict has to be seen to: a miss that is not explained, or an explanation of what does not miss."""
+    """Whether there is a miss without an explanation, or an explanation without a miss."""
     return any(row.verdict in ("MISS", "stale") for row in all_rows)
 
 
 def summary(all_rows: list[Row]) -> str:
-    """How often each verdict was given."""
+    """How often each verdict occurs."""
     said = [row.verdict for row in all_rows]
     return ", ".join(f"{said.count(x)} {x}" for x in dict.fromkeys(said))
 
@@ -224,9 +220,9 @@ def _show(value: Estimate | None) -> str:
     return f"{value.mean:.6g} ± {value.half:.2g}"
 
 
-def table(all_rows: list[Row], judge: str) -> str:
-    """The rows as text, in columns; `judge` is the other simulator's name."""
-    head = ("case", "metric", judge, "Sojourn", "difference", "bound", "verdict")
+def table(all_rows: list[Row], reference: str) -> str:
+    """The rows as a table of text; `reference` is the name of the other simulator."""
+    head = ("case", "metric", reference, "Sojourn", "difference", "bound", "verdict")
     body = []
     for row in all_rows:
         absolute = row.metric in _ABSOLUTE or row.oracle.mean == 0.0
@@ -239,11 +235,11 @@ def table(all_rows: list[Row], judge: str) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def as_data(row: Row, judge: str) -> dict[str, Any]:
-    """A row for JSON; `judge` is the other simulator's name."""
+def as_data(row: Row, reference: str) -> dict[str, Any]:
+    """A row for JSON; `reference` is the name of the other simulator."""
     ours = None if row.ours is None else [row.ours.mean, row.ours.half]
     oracle = [row.oracle.mean, row.oracle.half]
-    return {"case": row.case, "metric": row.metric, judge: oracle, "sojourn": ours} | {
+    return {"case": row.case, "metric": row.metric, reference: oracle, "sojourn": ours} | {
         "difference": row.difference,
         "bound": row.bound,
         "verdict": row.verdict,

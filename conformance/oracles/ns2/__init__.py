@@ -1,1 +1,1 @@
-"""ns-2.35 as a judge of the simulator: one scenario, written for both, run over seeds, printed side by side."""
+"""ns-2.35 as a reference simulator: one scenario for both simulators, run over seeds, compared in a table."""

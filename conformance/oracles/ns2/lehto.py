@@ -1,8 +1,8 @@
 """The seven scenarios of Lehto et al. (IFAC 2005) in ns-2, under RED, the PD law and the fuzzy law.
 
-`python -m conformance.oracles.ns2.lehto [--scenarios 1 2] [--laws red pd fuzzy] [--seeds 4]` prints published beside
-ns-2. What the paper leaves open (the minimum RTO of 2004, a 40 s window, a 42 ms RTT, ...) is read as in its card.
-Published queues are samples every 10 ms; ns-2's here are exact. Scenario 7 counts kilobytes.
+`python -m conformance.oracles.ns2.lehto [--scenarios 1 2] [--laws red pd fuzzy] [--seeds 4]` prints published
+values and those of ns-2. What the paper leaves open (the minimum RTO of 2004, a 40 s window, a 42 ms RTT) is chosen
+as in `papers/lehto-2005`. Published queues are sampled every 10 ms; ns-2's are exact here. Scenario 7 counts kilobytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PUBLISHED: dict[int, dict[str, tuple[float, float, float, float]]] = {
 _SIZES = ((64, 9), (256, 6), (512, 7), (1024, 4), (1460, 4))  # bytes on the wire, flows: scenario 7
 _EDGE = {"rate": "45 Mbit/s", "delay": "5 ms"}
 
-# The reconstruction "F-fit" of the fuzzy law: three sets an input, seven rules, product and centroid in closed form.
+# The reconstruction "F-fit" of the fuzzy law: three sets per input, seven rules, product and centroid in closed form.
 _FUZZY = """\
 proc ramp {x a b} { expr {$x <= $a ? 0.0 : ($x >= $b ? 1.0 : ($x - $a) / double($b - $a))} }
 proc fuzzy {q dq} {

@@ -1,7 +1,7 @@
 """Runs a script in ns-2 and measures over [warmup, duration].
 
-The queue's mean and standard deviation are exact: ns-2 prints every change of what waits, and the integrals of the
-queue and of its square are summed here. ns-2's own integral of the queue is read as well, and the two must agree.
+Mean and standard deviation of the queue are exact: ns-2 prints every change of the queue, and this module integrates
+the queue and its square. ns-2's own integral of the queue must agree.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WRAP = 2**32  # ns-2's counters are 32 bits wide
 
 
 class OracleError(RuntimeError):
-    """ns-2 failed, or said something that can't be right."""
+    """ns-2 failed, or its output is inconsistent."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ class _Integral:
 
 @dataclass
 class _Output:
-    """What a run printed: snapshots of links and flows, integrals of the links followed."""
+    """The output of a run: snapshots of links and flows, integrals of the traced links."""
 
     links: dict[int, list[list[float]]]
     flows: dict[int, list[int]]

@@ -1,7 +1,7 @@
-"""From a scenario table to flat lists of nodes, links and flows, with every per-flow value drawn.
+"""From a scenario table to flat lists of nodes, links and flows, with every random value drawn.
 
-`freeze` draws what differs inside a group and writes it back as explicit lists, so that two simulators
-see the same numbers; `plan` reads the frozen table. Times are whole nanoseconds, rates bit/s, sizes bytes.
+`freeze` draws the values that differ between flows of a group and writes them as explicit lists, so that both
+simulators get the same numbers; `lay_out` reads that table. Times are whole nanoseconds, rates bit/s, sizes bytes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Flow:
 
 @dataclass
 class Plan:
-    """A scenario laid out for a simulator that knows nodes, simplex links and flows only."""
+    """A scenario for a simulator that has only nodes, simplex links and flows."""
 
     name: str
     duration: int
@@ -63,7 +63,7 @@ class Plan:
     flows: list[Flow] = field(default_factory=list)
 
     def node(self, name: str) -> str:
-        """Makes the node exist by being named."""
+        """Adds a node unless it exists, and returns its name."""
         if name not in self.nodes:
             self.nodes.append(name)
         return name
@@ -76,7 +76,7 @@ def _known(table: Table, keys: set[str], where: str) -> None:
 
 
 def _draw(value: Any, count: int, draw: random.Random, where: str) -> list[Any]:
-    """The values of one field for each of `count` flows, as written texts; times in whole ns, rates in bit/s."""
+    """The values of a field for `count` flows, as texts: times in whole ns, rates in bit/s."""
     if isinstance(value, list):
         if not value:
             raise FieldError(where, value, "at least one value")
@@ -108,9 +108,9 @@ def _draw(value: Any, count: int, draw: random.Random, where: str) -> list[Any]:
 
 
 def freeze(scenario: Table, seed: int) -> Table:
-    """A copy in which every value that differs inside a group is an explicit list, drawn with `seed`.
+    """A copy in which every value that differs between flows of a group is an explicit list, drawn with `seed`.
 
-    Each field has a stream of its own, so adding a group moves nobody else's numbers.
+    Each field has its own random stream, so adding a group does not change the numbers of others.
     """
     frozen = copy.deepcopy(scenario)
     frozen["seed"] = seed
@@ -161,7 +161,7 @@ def _links(plan: Plan, tables: list[Table]) -> None:
 
 
 def shortest(links: list[Link], src: str, dst: str) -> list[str]:
-    """The path of fewest links from `src` to `dst` (first found in order of the links), empty if none."""
+    """The path with the fewest links from `src` to `dst` (the first in the order of the links); empty without one."""
     before: dict[str, str] = {src: src}
     queue = deque([src])
     while queue:

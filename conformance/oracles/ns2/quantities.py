@@ -21,28 +21,28 @@ _PACKETS = {"packets": 1.0, "packet": 1.0}
 
 
 class FieldError(ValueError):
-    """A field that can't be read, or that ns-2 can't do: says which, what was given and what is taken."""
+    """A field that can't be read, or that ns-2 can't simulate: says which, what was expected and what was found."""
 
-    def __init__(self, field: str, given: object, taken: str) -> None:
-        super().__init__(f"{field}: given {given!r}, taken is {taken}")
+    def __init__(self, field: str, got: object, expected: str) -> None:
+        super().__init__(f"{field}: expected {expected}, got {got!r}")
         self.field = field
 
 
-def _scaled(value: Any, units: dict[str, float], field: str, taken: str) -> float:
+def _scaled(value: Any, units: dict[str, float], field: str, expected: str) -> float:
     match = _QUANTITY.match(value) if isinstance(value, str) else None
     if match is None or match.group(2) not in units:
-        raise FieldError(field, value, taken)
+        raise FieldError(field, value, expected)
     try:
         number = float(match.group(1).replace("_", ""))
     except ValueError:
-        raise FieldError(field, value, taken) from None
+        raise FieldError(field, value, expected) from None
     if number < 0.0:
-        raise FieldError(field, value, f"{taken}, zero or more")
+        raise FieldError(field, value, f"{expected}, zero or more")
     return number * units[match.group(2)]
 
 
 def time_ns(value: Any, field: str) -> int:
-    """A time in nanoseconds, rounded to the nearest."""
+    """A time in nanoseconds, rounded to the nearest one."""
     return round(_scaled(value, _TIME, field, 'a time such as "50 ms"'))
 
 

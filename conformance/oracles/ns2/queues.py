@@ -1,9 +1,9 @@
 """A scenario's `queue` table as ns-2 settings.
 
-What ns-2.35 does differently, and what is done about it:
+Where ns-2.35 differs, and what the script does about it:
 
-- `Queue/DropTail` and `Queue/REM` refuse a packet that would make the queue reach `limit_`, so `"100 packets"`
-  is `limit_ 101`; `Queue/RED` and `Queue/PI` look at the queue before the packet, so there it is 100
+- `Queue/DropTail` and `Queue/REM` drop a packet that would make the queue reach `limit_`, so `"100 packets"`
+  is `limit_ 101`; `Queue/RED` and `Queue/PI` compare the queue before the packet, so there it is 100
   (drop-tail.cc, rem.cc, red.cc, pi.cc: `enque`).
 - `Queue/RED` is in byte mode by default since 2004, and it resolves automatic thresholds, weight and `bottom_` when
   the link is made, for packets of 500 bytes: every variable is written after that, so the reset before the run
@@ -11,10 +11,10 @@ What ns-2.35 does differently, and what is done about it:
 - In `gentle_` mode the slope above `max` is computed once, from the first `max_p` (red.cc: `reset`), even where
   adaptive RED changes `max_p` later.
 - With ECN, RED marks only while the probability is at most `mark_p_` (0.1) and drops above it (red.cc: `drop_early`).
-- A periodic law that ns-2 lacks runs on a PI queue with `a_ = b_ = 0`, whose probability a Tcl timer writes.
-- LED runs on a RED queue that isn't gentle, doesn't wait and has a weight of nearly 0, whose average a Tcl timer
-  overwrites with the load. So RED's guard and its way of counting hold there, a packet's size doesn't matter, and above
-  `max` what could be marked is dropped.
+- A periodic law that ns-2 does not have runs on a PI queue with `a_ = b_ = 0`; a Tcl timer writes its probability.
+- LED runs on a RED queue without `gentle_` and `wait_` and with a weight of nearly 0; a Tcl timer overwrites its
+  average with the load. So RED's least queue and its counting apply, the packet size has no effect, and above `max`
+  packets that could be marked are dropped.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Reader = Callable[[Any, str, int], str]
 
 @dataclass(frozen=True)
 class Queue:
-    """An ns-2 queue: its class, its variables in order, and the periodic law it needs, if any, with its Tcl helper.
+    """An ns-2 queue: class, variables in order, and the Tcl call and helper of its periodic law, if it has one.
 
-    In the law `%d` stands for the link's number, `%r` for its rate in bit/s.
+    In the law `%d` stands for the number of the link, `%r` for its rate in bit/s.
     """
 
     kind: str
@@ -94,7 +94,7 @@ def _frequency(value: Any, field: str, _packet: int) -> str:
     return repr(1e9 / time_ns(value, field))
 
 
-# Sojourn's key -> (ns-2's variable, how it is read, the value where the scenario says nothing).
+# Sojourn's key -> (ns-2's variable, how it is read, the default).
 _RED: dict[str, tuple[str, Reader, Any]] = {
     "min": ("thresh_", _packets, 0.0),
     "max": ("maxthresh_", _packets, 0.0),
@@ -167,7 +167,7 @@ proc load {i rate weight step least {average {}} {last 0} {idle 0}} {
     $ns at [expr {[$ns now] + $step}] [list load $i $rate $weight $step $least $average $bytes $idle]
 }"""
 _LIKE_RED = {"count_own": True, "max_packet": "40 B", "min_queue": 2}
-# The names of ns-2 itself, and of tc, for RED.
+# The names that ns-2 and tc have for RED.
 _RED_ALIASES = {variable: key for key, (variable, _, _) in _RED.items() if key not in ("max_p", "ecn")}
 _RED_ALIASES |= {"probability": "max_p", "min_th": "min", "max_th": "max", "thresh": "min", "maxthresh": "max"}
 _RED_ALIASES |= {"q_weight": "weight", "targetdelay": "target", "idle_pktsize": "idle_packet"}
@@ -175,7 +175,7 @@ _MEAN = ("mean_pktsize_", "mean_pktsize", "avpkt")
 
 
 def _read(table: Table, known: dict[str, tuple[str, Reader, Any]], where: str, packet: int) -> list[tuple[str, str]]:
-    given: Table = {}
+    written: Table = {}
     for key, value in table.items():
         if key in ("aqm", "limit"):
             continue
@@ -183,17 +183,17 @@ def _read(table: Table, known: dict[str, tuple[str, Reader, Any]], where: str, p
             continue
         if key not in known:
             raise FieldError(f"{where}.{key}", value, f"one of {', '.join(known)} for {table['aqm']} in ns-2")
-        given[key] = value
+        written[key] = value
     variables = []
     for key, (variable, read, default) in known.items():
-        variables.append((variable, read(given.get(key, default), f"{where}.{key}", packet)))
+        variables.append((variable, read(written.get(key, default), f"{where}.{key}", packet)))
     return variables
 
 
 def _size(table: Table, where: str, packet: int, extra: int) -> tuple[tuple[str, str], ...]:
-    """How long the queue may be, for queues that multiply `limit_` by the mean packet when they count bytes.
+    """The queue limit, for queues that multiply `limit_` by the mean packet when they count bytes.
 
-    `extra` is 1 where ns-2 refuses one packet earlier than the scenario's limit says.
+    `extra` is 1 where ns-2 drops one packet earlier than the scenario's limit.
     """
     limit, in_bytes = table["limit"], not is_packets(table["limit"])
     if in_bytes:
@@ -241,14 +241,14 @@ def _rem(table: Table, where: str, packet: int) -> Queue:
     if table.get("at_departure", False) != table.get("ecn", False):
         raise FieldError(f"{where}.at_departure", table.get("at_departure", False), "what ecn is in ns-2")
     own = {key: value for key, value in table.items() if key != "at_departure"}
-    size = _size(table, where, packet, 1)[1:]  # its flag for bytes has another name, and is off
+    size = _size(table, where, packet, 1)[1:]  # REM's flag for bytes has another name, and is off
     return Queue("REM", (*_read(own, _REM, where, packet), *size))
 
 
 def periodic(table: Table, where: str, packet: int, percent: str, interval_s: str) -> Queue:
-    """A law that ns-2 lacks: `percent` is a Tcl expression of `$q` and `$dq` (packets) for the probability in percent.
+    """A law that ns-2 does not have: `percent` is a Tcl expression of `$q` and `$dq` (packets), in percent.
 
-    `interval_s` is the time between its steps in seconds.
+    `interval_s` is its interval in seconds.
     """
     in_bytes = not is_packets(table["limit"])
     off = (("a_", "0.0"), ("b_", "0.0"), ("bytes_", "false"), ("setbit_", "false"))
@@ -266,12 +266,12 @@ def _pd(table: Table, where: str, packet: int) -> Queue:
 
 def _led(table: Table, where: str, packet: int) -> Queue:
     for key, value in _LIKE_RED.items():
-        given = table.get(key, 2 if key == "min_queue" else None)
-        if given != value:
+        found = table.get(key, 2 if key == "min_queue" else None)
+        if found != value:
             shown = json.dumps(value) if isinstance(value, bool) else value
-            raise FieldError(f"{where}.{key}", "nothing" if given is None else given, f"{shown} in ns-2")
+            raise FieldError(f"{where}.{key}", "nothing" if found is None else found, f"{shown} in ns-2")
     if table.get("ecn", False) and not table.get("forced", True):
-        # Without marks above 0.1 (`mark_p_`) ns-2's RED would drop what could be marked at any load.
+        # Without marks above 0.1 (`mark_p_`) ns-2's RED would drop at any load.
         raise FieldError(f"{where}.forced", False, "true with ecn in ns-2")
     own = {key: value for key, value in table.items() if key not in _LIKE_RED}
     variables = dict(_read(own, _LED, where, packet))

@@ -1,13 +1,13 @@
-"""What flows of ns-2 send and lose, packet by packet.
+"""Records which packets flows of ns-2 send and lose, in order.
 
-Averages over a run forgive much. Here nothing is drawn. First nothing queues either: a flow over a fast link loses the
-transmissions of a list, and the order of all packets that it sends is written down (`timelines`). Then several flows
-share a small buffer, and the order of all packets that it drops is written down (`crowds`).
-`crates/sim/tests/timelines.rs` plays the same and takes nothing but the same order.
+Averages over a run hide many differences, so these runs have no random numbers. In `timelines` nothing queues either: a
+flow on a fast link loses the transmissions of a list, and all packets that it sends are recorded. In `shared-buffer`
+several flows share a small buffer, and all packets that it drops are recorded. `crates/sim/tests/timelines.rs` repeats
+these runs and expects exactly the same order.
 
-The delay is such that neither the least timeout (200 ms) nor a whole number of milliseconds meets the arrival of an
-acknowledgement: what happens first at one instant is ns-2's floating-point sums' to say. The crowds, too, are such in
-which these sums never decide: others go other ways after some tens of losses.
+The delay is chosen so that no ACK arrives at the time of the least timeout (200 ms) or of a whole number of
+milliseconds, since rounding of floating-point numbers decides in ns-2 what happens first at one time. The runs of
+`shared-buffer` are also chosen so that rounding never decides; others differ after some tens of losses.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import measure
@@ -25,7 +26,7 @@ from . import measure
 STORED = Path(__file__).parent / "stored"
 COMMAND = "python -m conformance.oracles.ns2.timelines"
 _LINUX = "$tcp set timestamps_ true; $tcp set syn_ false; $tcp set tcpip_base_hdr_size_ 30; $tcp select_ca"
-_CLASSIC = "$tcp set tcpTick_ 0.0001"  # where in its tick the clock stands is drawn: a fine one
+_CLASSIC = "$tcp set tcpTick_ 0.0001"  # the phase of the clock tick is random: a fine tick makes it negligible
 AGENTS = {
     "reno": ("Agent/TCP/Reno", "Agent/TCPSink", _CLASSIC),
     "newreno": ("Agent/TCP/Newreno", "Agent/TCPSink", _CLASSIC),
@@ -35,9 +36,9 @@ AGENTS = {
     "linux-cubic": ("Agent/TCP/Linux", "Agent/TCPSink/Sack1", f"{_LINUX} cubic"),
 }
 _EXACT = ["reno", "newreno", "sack1", "linux-reno"]
-# Agent, loss ratio, seconds, seed of the list. Two agents differ by an ACK's time after some hundred losses, and fewer
-# lists are kept of them: CUBIC of TCP-Linux takes cube roots that are a thousandth off, and its TCP-LP reads
-# delays in whole milliseconds, which rounding makes one more or one less.
+# Agent, loss ratio, seconds, seed of the list. Two agents have fewer lists because they differ by one ACK after some
+# hundred losses: CUBIC of TCP-Linux computes cube roots with an error of a thousandth, and its TCP-LP reads delays in
+# whole milliseconds, which rounding can change by one.
 TIMELINES = [
     *((agent, ratio, 60, seed) for agent in _EXACT for seed, ratio in enumerate((0.003, 0.02))),
     *((agent, 0.06, 100, 2) for agent in _EXACT),
@@ -49,35 +50,49 @@ TIMELINES = [
 ]
 
 _INSTANT = 1_000_000_000_000_000  # bit/s
-# Agent, when its flows start in us, rate of the link that they share and of their own in bit/s, packets that may wait.
-# Those of TCP-Linux start while the link is idle, and 40 bytes of it later: their first packet has no header.
 _TWO, _THREE = [1_000, 17_100], [1_000, 17_100, 32_300]
 _FOUR = [111_100, 333_378, 555_570, 811_000]
 _EIGHT = [3_000, 26_700, 77_800, 156_300, 262_200, 395_500, 556_200, 744_300]
-CROWDS = [
-    *((agent, _EIGHT, 5_000_000, 10_030_000, 8) for agent in ("reno", "newreno", "sack1")),
-    *((agent, _FOUR, 1_700_000, 10_030_000, 4) for agent in ("reno", "newreno", "sack1")),
-    ("reno", _FOUR[:2], 5_000_000, 10_030_000, 2),
-    ("newreno", _FOUR[:2], 5_000_000, 10_030_000, 3),
-    ("sack1", _EIGHT, 5_000_000, 10_030_000, 12),
-    ("sack1", _FOUR, 2_500_000, 20_300_000, 6),
-    ("linux-reno", _TWO, 5_000_000, _INSTANT, 20),
-    ("linux-reno", _THREE, 5_000_000, _INSTANT, 8),
-    ("linux-reno", _THREE, 5_000_000, _INSTANT, 20),
-    ("linux-cubic", _TWO[:1], 5_000_000, _INSTANT, 20),
-    ("linux-cubic", _TWO, 5_000_000, _INSTANT, 20),
+
+
+@dataclass(frozen=True)
+class SharedBuffer:
+    """Flows that share a link: when they start (us), rates of the link and of their own links (bit/s), limit (packets).
+
+    Flows of TCP-Linux start while the link is idle, and 40 bytes later: their first packet has no header.
+    """
+
+    agent: str
+    starts: list[int]
+    rate: int
+    access: int
+    limit: int
+
+
+SHARED_BUFFERS = [
+    *(SharedBuffer(agent, _EIGHT, 5_000_000, 10_030_000, 8) for agent in ("reno", "newreno", "sack1")),
+    *(SharedBuffer(agent, _FOUR, 1_700_000, 10_030_000, 4) for agent in ("reno", "newreno", "sack1")),
+    SharedBuffer("reno", _FOUR[:2], 5_000_000, 10_030_000, 2),
+    SharedBuffer("newreno", _FOUR[:2], 5_000_000, 10_030_000, 3),
+    SharedBuffer("sack1", _EIGHT, 5_000_000, 10_030_000, 12),
+    SharedBuffer("sack1", _FOUR, 2_500_000, 20_300_000, 6),
+    SharedBuffer("linux-reno", _TWO, 5_000_000, _INSTANT, 20),
+    SharedBuffer("linux-reno", _THREE, 5_000_000, _INSTANT, 8),
+    SharedBuffer("linux-reno", _THREE, 5_000_000, _INSTANT, 20),
+    SharedBuffer("linux-cubic", _TWO[:1], 5_000_000, _INSTANT, 20),
+    SharedBuffer("linux-cubic", _TWO, 5_000_000, _INSTANT, 20),
 ]
-_CROWD_SECONDS = 40
+_SHARED_SECONDS = 40
 
 
 def losses(ratio: float, seconds: int, seed: int) -> list[int]:
-    """Which transmissions are lost, counted from 0; none in the first round trips."""
+    """Which transmissions are lost, counted from 0; none of the first 20."""
     draw = random.Random(seed)
     return [number for number in range(20, seconds * 1000) if draw.random() < ratio]
 
 
 def script(agent: str, seconds: int, lost: list[int], trace: Path) -> str:
-    """The Tcl; `trace` is the file that ns-2 writes what enters the link to."""
+    """The Tcl script; ns-2 writes what enters the link to the file `trace`."""
     kind, sink, settings = AGENTS[agent]
     # TCP-Linux sends its first packet without a header: 40 bytes, or 3.2 us, less.
     start = 0.0000402 if "Linux" in kind else 0.000037
@@ -108,22 +123,23 @@ $ns run
 """
 
 
-def crowd_script(agent: str, starts: list[int], rate: int, access: int, limit: int, trace: Path) -> str:
-    """The Tcl of flows that share a link, each with links of its own at either end."""
-    kind, sink, settings = AGENTS[agent]
+def shared_script(case: SharedBuffer, trace: Path) -> str:
+    """The Tcl script of flows that share a link, each with its own link at both ends."""
+    kind, sink, settings = AGENTS[case.agent]
     linux = "Linux" in kind
-    mss, window, late = (1460, 100_000, 320 / rate) if linux else (1000, 128, 0.0)
+    mss, window, late = (1460, 100_000, 320 / case.rate) if linux else (1000, 128, 0.0)
     lines = [
         "set ns [new Simulator]",
         "set a [$ns node]; set b [$ns node]",
-        f"$ns duplex-link $a $b {rate} 20ms DropTail",
-        f"$ns queue-limit $a $b {limit + 1}",  # DropTail refuses what would make the queue reach it
+        f"$ns duplex-link $a $b {case.rate} 20ms DropTail",
+        f"$ns queue-limit $a $b {case.limit + 1}",  # DropTail drops what would make the queue reach its limit
         "$ns queue-limit $b $a 1000",
     ]
-    for start in starts:
+    for start in case.starts:
         lines += [
             "set from [$ns node]; set to [$ns node]",
-            f"$ns duplex-link $from $a {access} 2.37ms DropTail; $ns duplex-link $b $to {access} 4ms DropTail",
+            f"$ns duplex-link $from $a {case.access} 2.37ms DropTail",
+            f"$ns duplex-link $b $to {case.access} 4ms DropTail",
             "foreach {x y} [list $from $a $a $from $b $to $to $b] { $ns queue-limit $x $y 1000000 }",
             f"set tcp [new {kind}]; set sink [new {sink}]; $sink set packetSize_ 40",
             f"$tcp set packetSize_ {mss}; $tcp set window_ {window}; $tcp set fid_ [incr flow]; {settings}",
@@ -131,12 +147,12 @@ def crowd_script(agent: str, starts: list[int], rate: int, access: int, limit: i
             "$ns attach-agent $from $tcp; $ns attach-agent $to $sink; $ns connect $tcp $sink",
             f'$ns at {start / 1e6 + late:.9f} "$tcp send -1"',
         ]
-    lines += [f"$ns trace-queue $a $b [open {trace} w]", f'$ns at {_CROWD_SECONDS} "exit 0"', "$ns run"]
+    lines += [f"$ns trace-queue $a $b [open {trace} w]", f'$ns at {_SHARED_SECONDS} "exit 0"', "$ns run"]
     return "\n".join(lines) + "\n"
 
 
 def events(what: str, text: Callable[[Path], str]) -> list[list[str]]:
-    """The words of each line that a script of ns-2 traces. Raises `measure.OracleError` where it fails."""
+    """The words of each line that ns-2 traces. Raises `measure.OracleError` where ns-2 fails."""
     with tempfile.TemporaryDirectory() as folder:
         file, trace = Path(folder) / "run.tcl", Path(folder) / "trace"
         file.write_text(text(trace))
@@ -152,9 +168,9 @@ def run(agent: str, seconds: int, lost: list[int]) -> list[int]:
     return [int(event[10]) for event in traced if event[0] == "+" and event[4] == "tcp"]
 
 
-def run_crowd(agent: str, starts: list[int], rate: int, access: int, limit: int) -> list[str]:
+def run_shared(case: SharedBuffer) -> list[str]:
     """The packets that ns-2 drops, in order, as "flow:packet"."""
-    traced = events(agent, lambda trace: crowd_script(agent, starts, rate, access, limit, trace))
+    traced = events(case.agent, lambda trace: shared_script(case, trace))
     return [f"{int(event[7]) - 1}:{event[10]}" for event in traced if event[0] == "d"]
 
 
@@ -170,14 +186,14 @@ def ranges(numbers: list[int]) -> str:
 
 
 def main() -> int:
-    """Writes all timelines anew; returns the exit code."""
-    what = "Writes what ns-2.35 sends where given packets are lost, and loses where flows share a buffer."
+    """Writes all recordings anew; returns the exit code."""
+    what = "Records what ns-2.35 sends where listed packets are lost, and drops where flows share a buffer."
     parser = argparse.ArgumentParser(prog=COMMAND, description=what)
     parser.parse_args()
     if not measure.available():
-        print("ns-2 is not here: apt-get install ns2", file=sys.stderr)
+        print("ns-2 is not installed: apt-get install ns2", file=sys.stderr)
         return 2
-    for folder in ("timelines", "crowds"):
+    for folder in ("timelines", "shared-buffer"):
         (STORED / folder).mkdir(parents=True, exist_ok=True)
     for agent, ratio, seconds, seed in TIMELINES:
         lost = losses(ratio, seconds, seed)
@@ -187,13 +203,14 @@ def main() -> int:
         lines += [f"lost {' '.join(map(str, lost))}", f"sent {ranges(sent)}"]
         (STORED / "timelines" / f"{agent}-{ratio}.txt").write_text("\n".join(lines) + "\n")
         print(f"{agent}, {ratio:.1%} lost: {len(sent)} packets, {len(lost)} of them lost")
-    for agent, starts, rate, access, limit in CROWDS:
-        dropped = run_crowd(agent, starts, rate, access, limit)
-        lines = [f"# {measure.version()}, {COMMAND}", f"agent {agent}", f"seconds {_CROWD_SECONDS}", f"rate {rate}"]
-        lines += [f"access {access}", f"limit {limit}"]
-        lines += [f"starts {' '.join(map(str, starts))}", f"lost {' '.join(dropped)}"]
-        (STORED / "crowds" / f"{agent}-{len(starts)}-{rate // 1000}-{limit}.txt").write_text("\n".join(lines) + "\n")
-        print(f"{agent}, {len(starts)} flows at {rate / 1e6} Mbit/s: {len(dropped)} lost")
+    for case in SHARED_BUFFERS:
+        dropped = run_shared(case)
+        lines = [f"# {measure.version()}, {COMMAND}", f"agent {case.agent}", f"seconds {_SHARED_SECONDS}"]
+        lines += [f"rate {case.rate}", f"access {case.access}", f"limit {case.limit}"]
+        lines += [f"starts {' '.join(map(str, case.starts))}", f"lost {' '.join(dropped)}"]
+        name = f"{case.agent}-{len(case.starts)}-{case.rate // 1000}-{case.limit}.txt"
+        (STORED / "shared-buffer" / name).write_text("\n".join(lines) + "\n")
+        print(f"{case.agent}, {len(case.starts)} flows at {case.rate / 1e6} Mbit/s: {len(dropped)} lost")
     return 0
 
 

@@ -1,14 +1,14 @@
-"""A frozen scenario as a Tcl script for ns-2.35 that prints what `measure` reads.
+"""A frozen scenario as a Tcl script for ns-2.35; `measure` reads its output.
 
-What ns-2.35 does differently, and what is done about it:
+Where ns-2.35 differs, and what the script does about it:
 
 - `packetSize_` is the payload; the TCP agents add `tcpip_base_hdr_size_` (40 bytes) on the wire.
 - `window_` is both the receive window and the first ssthresh.
 - FTP over one-way agents opens with a SYN of 40 bytes that counts as packet 0.
-- Access links have queues too: theirs is a million packets, so that nothing is lost there.
+- Access links have queues too: their limit is a million packets, so that nothing is lost there.
 - `profile = "ns2-linux"` is Agent/TCP/Linux with timestamps and `select_ca` reno, cubic (v2.1) or lp; its sink Sack1.
-- The module lp says something about each ACK on standard output, past Tcl: there the script writes to the other one.
-- A WebTraf client asks with a packet of its own, over a connection of its own, before the server answers.
+- The module lp prints a line for each ACK on standard output: there the script writes to standard error.
+- A WebTraf client sends a request packet, over a connection of its own, before the server answers.
 - The default random generator is seeded once per run, from the scenario's `seed`.
 
 `python -m conformance.oracles.ns2.translate CASE.toml [--seed N]` prints the script.
@@ -147,7 +147,7 @@ def _rate(rate: float | None) -> str:
 
 
 def _link_lines(plan: Plan) -> tuple[list[str], list[str]]:
-    """The links, and the laws to start once they exist."""
+    """Lines that make the links, and lines that start the periodic laws afterwards."""
     lines, laws = [], []
     index = {name: i for i, name in enumerate(plan.nodes)}
     for i, link in enumerate(plan.links):
@@ -194,8 +194,8 @@ def _tcp_settings(flow: Flow) -> tuple[str, str, list[tuple[str, str]], list[tup
         tcp = {"recovery": "sack"} | tcp
         _module(flow)
     elif tcp.get("control", _MODULES["reno"]) not in (_MODULES["reno"], _WHOLE):
-        taken = '{ cc = "reno" }, with `whole` or without, or the profile "ns2-linux"'
-        raise FieldError(f"{where}.control", tcp["control"], taken)
+        expected = '{ cc = "reno" }, with `whole` or without, or the profile "ns2-linux"'
+        raise FieldError(f"{where}.control", tcp["control"], expected)
     if linux and tcp["recovery"] != "sack":
         raise FieldError(f"{where}.recovery", tcp["recovery"], '"sack" with the profile "ns2-linux"')
     if tcp.get("recovery") not in _AGENTS:
@@ -228,12 +228,12 @@ def _module(flow: Flow) -> str:
     for name, known in _MODULES.items():
         if control == known:
             return name
-    taken = " or ".join(str(known) for known in _MODULES.values())
-    raise FieldError(f"flows.{flow.group}.tcp.control", control, taken)
+    expected = " or ".join(str(known) for known in _MODULES.values())
+    raise FieldError(f"flows.{flow.group}.tcp.control", control, expected)
 
 
 def _threshold(flow: Flow) -> int | None:
-    """The first ssthresh in segments where it isn't the window, which ns-2 takes by itself."""
+    """The initial ssthresh in segments, or None where it is the window, as in ns-2 by default."""
     if "initial_ssthresh" not in flow.tcp:
         return None
     mss, where = size_bytes(flow.tcp.get("mss", "1000 B"), "tcp.mss"), f"flows.{flow.group}.tcp"
@@ -242,7 +242,7 @@ def _threshold(flow: Flow) -> int | None:
 
 
 def _udp_settings(flow: Flow) -> tuple[str, list[tuple[str, str]]]:
-    """Application class and its variables. Sizes are what travels: ns-2 adds no header to UDP."""
+    """Application class and its variables. Sizes are those on the wire: ns-2 adds no header to UDP."""
     traffic, where = flow.traffic, f"flows.{flow.group}.traffic"
     kind, allowed = traffic["kind"], {"kind", "transport", "rate", "size"}
     allowed |= {"jitter"} if kind == "cbr" else {"on", "off", "shape"}
@@ -268,7 +268,7 @@ def _udp_settings(flow: Flow) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _web_words(flow: Flow) -> list[str]:
-    """What a WebTraf session is made of, in the order the script's `web` takes it. Sizes are packets."""
+    """The arguments of the script's procedure `web`. Sizes are in packets."""
     traffic, where = flow.traffic, f"flows.{flow.group}.traffic"
     for key in traffic:
         if key not in _WEB:
@@ -337,18 +337,18 @@ def _flow_lines(plan: Plan) -> list[str]:
 
 
 def measured(plan: Plan) -> list[tuple[int, Link]]:
-    """The links whose queue is followed packet by packet, with their numbers in the script."""
+    """The links whose queue is traced packet by packet, with their numbers in the script."""
     return [(i, link) for i, link in enumerate(plan.links) if link.measured]
 
 
 def channel(plan: Plan) -> str:
-    """Where the script writes what is measured: "stdout", or "stderr" where a congestion module talks there."""
-    chatty = any(flow.tcp.get("control") == _MODULES["lp"] for flow in plan.flows)
-    return "stderr" if chatty else "stdout"
+    """Where the script writes measurements: "stdout", or "stderr" where a congestion module prints on stdout."""
+    printing = any(flow.tcp.get("control") == _MODULES["lp"] for flow in plan.flows)
+    return "stderr" if printing else "stdout"
 
 
 def script(plan: Plan, seed: int) -> str:
-    """The Tcl text of a plan. Raises `FieldError` where ns-2 can't do what the scenario says."""
+    """The Tcl text of a plan. Raises `FieldError` for what ns-2 can't simulate."""
     out = channel(plan)
     to = "" if out == "stdout" else f"{out} "
     lines = [f"# {plan.name}, seed {seed}", _PRELUDE.format(seed=seed, mtu=_MTU, to=to)]

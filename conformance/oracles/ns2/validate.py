@@ -1,14 +1,14 @@
-"""Runs every case in ns-2 and in Sojourn over seeds and prints them side by side.
+"""Runs every case in ns-2 and in Sojourn over seeds and compares them.
 
 From the root of the repository:
 
-    python -m conformance.oracles.ns2.validate                  # every case, 5 seeds
+    python -m conformance.oracles.ns2.validate                  # every case, as many seeds as are stored
     python -m conformance.oracles.ns2.validate red-reno-30 --seeds 10
-    python -m conformance.oracles.ns2.validate --store          # ns-2 alone, and its numbers into stored/
+    python -m conformance.oracles.ns2.validate --store          # ns-2 only, and store its numbers
     python -m conformance.oracles.ns2.validate --ns2 stored     # without running ns-2
 
-Exits with 1 on a miss that `explained.toml` doesn't cover, or an entry there for what does not miss; with 2 where a
-side could not be run.
+Exit code 1 for a miss that `explained.toml` does not cover, or an entry there without a miss; 2 where a simulator could
+not be run.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def load(case: str) -> Table:
 
 
 def explanations() -> dict[tuple[str, str], compare.Explanation]:
-    """The misses that are understood, by case and metric."""
+    """The explained misses, by case and metric."""
     return compare.explanations(EXPLAINED, case_names())
 
 
 def _rounded(value: Any) -> Any:
-    """Seven digits are enough to judge by, and keep the files small."""
+    """Rounded to seven digits, which are enough and keep the files small."""
     if isinstance(value, float):
         return float(f"{value:.7g}")
     if isinstance(value, dict):
@@ -57,7 +57,7 @@ def _rounded(value: Any) -> Any:
 
 
 def ns2_runs(case: str, seeds: int, source: str) -> list[Table]:
-    """ns-2's numbers for seeds 1..`seeds`: run now, or read from `stored/` (`source` is "run" or "stored").
+    """ns-2's numbers for seeds 1 to `seeds`: computed, or read from `stored/` (`source` is "run" or "stored").
 
     Raises `OracleError` where the stored numbers are missing or belong to another script.
     """
@@ -72,10 +72,10 @@ def ns2_runs(case: str, seeds: int, source: str) -> list[Table]:
         return fresh
     path = STORED / f"{case}.json"
     if not path.exists():
-        raise measure.OracleError(f"{case}: ns-2 is not run and {path.name} is not stored")
+        raise measure.OracleError(f"{case}: expected stored numbers in {path.name}, got none")
     runs: list[Table] = json.loads(path.read_text())["runs"][:seeds]
     if len(runs) < seeds:
-        raise measure.OracleError(f"{case}: {len(runs)} seeds are stored, {seeds} are asked for")
+        raise measure.OracleError(f"{case}: expected {seeds} stored seeds, got {len(runs)}")
     for run in runs:
         if measure.digest(translate(scenario, run["seed"])) != run["tcl_sha256"]:
             raise measure.OracleError(f"{case}: the stored numbers of seed {run['seed']} belong to another script")
@@ -83,7 +83,7 @@ def ns2_runs(case: str, seeds: int, source: str) -> list[Table]:
 
 
 def store(case: str, runs: list[Table]) -> None:
-    """Writes ns-2's numbers with the command and the script's hash that made them."""
+    """Writes ns-2's numbers, with the command and the hash of the script that gave them."""
     STORED.mkdir(exist_ok=True)
     data = {"case": case, "ns": measure.version(), "command": COMMAND.format(file=f"cases/{case}.toml")}
     lines = ",\n".join("    " + json.dumps(_rounded(run)) for run in runs)
@@ -104,17 +104,17 @@ def sojourn_runs(case: str, seeds: int) -> list[Metrics]:
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m conformance.oracles.ns2.validate", description="Sojourn beside ns-2.35."
+        prog="python -m conformance.oracles.ns2.validate", description="Compares Sojourn with ns-2.35."
     )
     parser.add_argument("--ns2", choices=["auto", "run", "stored"], default="auto", help="auto: run it if installed")
-    parser.add_argument("--only-ns2", action="store_true", help="leave Sojourn out")
-    parser.add_argument("--store", action="store_true", help="write ns-2's numbers into stored/ (implies --only-ns2)")
+    parser.add_argument("--only-ns2", action="store_true", help="do not run Sojourn")
+    parser.add_argument("--store", action="store_true", help="write ns-2's numbers to stored/ (implies --only-ns2)")
     parser.add_argument("--json", type=Path, help="write the rows to this file as well")
     return compare.read_options(parser, argv, case_names())
 
 
 def compare_all(arguments: argparse.Namespace, source: str) -> list[compare.Row]:
-    """The rows of every case asked for; ns-2's numbers are run or read from `stored/` (`source` as in `ns2_runs`)."""
+    """The rows of every chosen case; `source` as in `ns2_runs`."""
     explained, rows = explanations(), []
     for case in arguments.cases or case_names():
         print(f"{case} ...", file=sys.stderr, flush=True)

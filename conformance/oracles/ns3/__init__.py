@@ -1,1 +1,1 @@
-"""ns-3 as a judge of queue disciplines."""
+"""ns-3 as a reference simulator of queue disciplines and congestion control."""

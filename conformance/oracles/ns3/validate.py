@@ -1,4 +1,4 @@
-"""The same dumbbells in ns-3 and in Sojourn, over seeds, side by side.
+"""Runs the same dumbbells in ns-3 and in Sojourn over seeds and compares them.
 
     python -m conformance.oracles.ns3.validate                    # every case, with the seeds that are stored for it
     python -m conformance.oracles.ns3.validate codel-10 --seeds 10
@@ -6,8 +6,8 @@
     python -m conformance.oracles.ns3.validate --store            # after a change to the cases or to dumbbell.cc
     python -m conformance.oracles.ns3.validate codel-10 --print 1 # the arguments of dumbbell.cc for seed 1
 
-Exits with 1 on a miss that `explained.toml` doesn't cover, or an entry there for what does not miss; with 2 where a
-side could not be run. Bounds and verdicts are those of every judge: `conformance/oracles/compare.py`.
+Exit code 1 for a miss that `explained.toml` does not cover, or an entry there without a miss; 2 where a simulator could
+not be run. Bounds and verdicts are in `conformance/oracles/compare.py`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ HERE = Path(__file__).parent
 SOURCE, STORED, EXPLAINED = HERE / "dumbbell.cc", HERE / "stored", HERE / "explained.toml"
 LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
 COMMAND = "g++ -O2 -std=c++17 dumbbell.cc -o dumbbell " + " ".join(f"-lns3-{name}" for name in LIBRARIES)
-# IP packets of 1500 bytes, with 20 of IP and 32 of TCP: what is larger, ns-3 cuts in two. 2 of PPP come on top.
+# IP packets of 1500 bytes, with 20 of IP and 32 of TCP: ns-3 fragments larger ones. PPP adds 2 bytes.
 PAYLOAD, WIRE = 1448, 1502
 BOTTLENECK_MS = 1.0
-LIMIT = 1000  # packets, where a case names none
-# A scenario's controllers, and what they are in ns-3; Reno and Ledbat are dumbbell.cc's.
+LIMIT = 1000  # packets, by default
+# A scenario's controllers, and their names in ns-3; Reno and Ledbat are implemented in dumbbell.cc.
 CONTROLS: dict[str, tuple[dict[str, Any], str]] = {
     "reno": ({"cc": "reno"}, "Reno"),
     "cubic": ({"cc": "cubic", "version": "rfc9438", "reno_friendly": False}, "ns3::TcpCubic"),
@@ -46,7 +46,7 @@ Table = dict[str, Any]
 
 
 class OracleError(RuntimeError):
-    """ns-3 can't be run and nothing fitting is stored."""
+    """ns-3 can't be run, and no numbers of this case are stored."""
 
 
 def cases() -> dict[str, Table]:
@@ -55,19 +55,19 @@ def cases() -> dict[str, Table]:
 
 
 def explanations() -> dict[tuple[str, str], compare.Explanation]:
-    """The misses that are understood, by case and metric."""
+    """The explained misses, by case and metric."""
     return compare.explanations(EXPLAINED, list(cases()), (*compare.METRICS, *compare.SHARES))
 
 
 def judged(case: Table) -> tuple[compare.Metric, ...]:
-    """What is compared: all that a link and its flows have; with LEDBAT, what it takes and what waits then."""
+    """The compared metrics: all of the link and its flows; with LEDBAT, its share and the queue."""
     if "ledbat" in case["flows"]:
         return compare.SHARES
     return tuple(metric for metric in compare.METRICS if metric.name != "mark_rate")
 
 
 def draw(case: Table, seed: int) -> tuple[list[float], list[float]]:
-    """One-way access delays and start times in seconds, flow by flow: one draw for both simulators."""
+    """One-way access delays and start times in seconds of each flow, the same for both simulators."""
     numbers = random.Random(f"{case['flows']}/{case['rtt_ms']}/{seed}")
     low, high = ((rtt / 2 - BOTTLENECK_MS) / 1000 for rtt in case["rtt_ms"])
     n = sum(case["flows"].values())
@@ -78,9 +78,9 @@ def draw(case: Table, seed: int) -> tuple[list[float], list[float]]:
 
 
 def _queue(case: Table) -> Table:
-    """The discipline here for ns-3's, which stands before a device that always holds one packet more while it sends.
+    """The queue table for ns-3's discipline, which feeds a device that holds one more packet while it sends.
 
-    Its waits are one sending time shorter, and what it counts is one packet less than what waits.
+    In ns-3 waits are one serialization time shorter, and the discipline counts one packet less.
     """
     aqm = case.get("queue", "droptail")
     queue: Table = {"aqm": aqm, "limit": f"{case.get('limit', LIMIT) + 1} packets"}
@@ -88,7 +88,7 @@ def _queue(case: Table) -> Table:
         queue["target"] = f"{round(5e6 + WIRE * 8e3 / case['mbit'])} ns"
         queue["max_packet"] = f"{WIRE} B"
     if aqm == "fq-codel":
-        # What the device holds is seldom of the same flow: one packet left behind is enough to be judged, as there.
+        # The packet in the device is seldom of the same flow: as in ns-3, one packet behind it is enough to decide.
         queue |= {"quantum": f"{WIRE} B", "max_packet": f"{WIRE - 2} B", "flows": 65536}
     if aqm == "red":
         queue |= {"min": case["min"] + 1, "max": case["max"] + 1, "weight": case["weight"], "max_p": 0.1}
@@ -123,26 +123,26 @@ def scenario(case: Table, seed: int) -> Table:
 
 
 def arguments(case: Table, seed: int) -> list[str]:
-    """What dumbbell.cc is called with."""
+    """The arguments of dumbbell.cc."""
     delays, starts = draw(case, seed)
     controls = [CONTROLS[control][1] for control, count in case["flows"].items() for _ in range(count)]
     warmup, duration = case["seconds"]
-    given = {
+    named = {
         "queue": case.get("queue", "droptail"), "rate": case["mbit"] * 1e6, "limit": case.get("limit", LIMIT),
         "seed": seed, "warmup": warmup, "duration": duration, "payload": PAYLOAD, "controls": ",".join(controls),
         "delays": ",".join(map(str, delays)), "starts": ",".join(map(str, starts)),
     }  # fmt: skip
-    given |= {key: case[key] for key in ("min", "max", "weight") if key in case}
-    return [f"{key}={value}" for key, value in given.items()]
+    named |= {key: case[key] for key in ("min", "max", "weight") if key in case}
+    return [f"{key}={value}" for key, value in named.items()]
 
 
 def digest(case: Table, seed: int) -> str:
-    """The SHA-256 of the program and what it is called with."""
+    """The SHA-256 of the program and its arguments."""
     return hashlib.sha256(SOURCE.read_bytes() + "\n".join(arguments(case, seed)).encode()).hexdigest()
 
 
 def unavailable() -> str | None:
-    """Why ns-3 can't be run here; None where it can."""
+    """Why ns-3 can't be run; None where it can."""
     if shutil.which("g++") is None:
         return "g++ is not installed"
     if not Path("/usr/include/ns3/core-module.h").exists():
@@ -157,7 +157,7 @@ def build(folder: Path) -> Path:
 
 
 def _metrics(case: Table, link: Table, goodput: list[float]) -> dict[str, float]:
-    """The judged numbers: of the link, of all flows, and what the first group has of the link's rate."""
+    """The compared numbers: of the link, of all flows, and the share of the first group in the link's rate."""
     first = next(iter(case["flows"].values()))
     return {
         "utilization": link["utilization"],
@@ -171,7 +171,7 @@ def _metrics(case: Table, link: Table, goodput: list[float]) -> dict[str, float]
 
 
 def run_ns3(program: Path, case: Table, seed: int) -> Table:
-    """One run of ns-3: its seed, the hash of what made it, and the judged numbers."""
+    """One run of ns-3: its seed, the hash of program and arguments, and the compared numbers."""
     said = subprocess.run([str(program), *arguments(case, seed)], check=True, capture_output=True, text=True)
     record = json.loads(said.stdout)
     numbers = _metrics(case, record, record["goodput_bps"])
@@ -179,7 +179,7 @@ def run_ns3(program: Path, case: Table, seed: int) -> Table:
 
 
 def run_ours(case: Table, seed: int) -> dict[str, float]:
-    """The same in Sojourn."""
+    """The compared numbers of one run of Sojourn."""
     record = importlib.import_module("sojourn").run(scenario(case, seed))
     link = record["links"][0]
     ours = {
@@ -220,46 +220,46 @@ def store(name: str, runs: list[Table]) -> None:
 
 def _options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m conformance.oracles.ns3.validate", description="Sojourn beside ns-3."
+        prog="python -m conformance.oracles.ns3.validate", description="Compares Sojourn with ns-3."
     )
     parser.add_argument("--ns3", choices=["auto", "run", "stored"], default="auto", help="auto: run it if installed")
-    parser.add_argument("--store", action="store_true", help="write ns-3's numbers into stored/, without Sojourn")
+    parser.add_argument("--store", action="store_true", help="write ns-3's numbers to stored/, without Sojourn")
     parser.add_argument("--print", type=int, metavar="SEED", help="print the arguments of dumbbell.cc and stop")
     return compare.read_options(parser, argv, list(cases()))
 
 
-def compare_all(given: argparse.Namespace, program: Path | None) -> list[compare.Row]:
-    """The rows of every case asked for."""
+def compare_all(options: argparse.Namespace, program: Path | None) -> list[compare.Row]:
+    """The rows of every chosen case."""
     explained, rows = explanations(), []
-    for name in given.cases or cases():
+    for name in options.cases or cases():
         print(f"{name} ...", file=sys.stderr, flush=True)
         case = cases()[name]
-        runs = ns3_runs(name, case, given.seeds or compare.usual_seeds(STORED / f"{name}.json"), program)
-        if given.store:
+        runs = ns3_runs(name, case, options.seeds or compare.usual_seeds(STORED / f"{name}.json"), program)
+        if options.store:
             store(name, runs)
-        ours = [] if given.store else [run_ours(case, run["seed"]) for run in runs]
+        ours = [] if options.store else [run_ours(case, run["seed"]) for run in runs]
         rows += compare.rows(name, [run["metrics"] for run in runs], ours, explained, judged(case))
     return rows
 
 
 def main(argv: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    given = _options(argv)
-    if given.list:
+    options = _options(argv)
+    if options.list:
         print("\n".join(cases()))
         return 0
-    if given.print is not None:
-        for name in given.cases or cases():
-            print(" ".join(arguments(cases()[name], given.print)))
+    if options.print is not None:
+        for name in options.cases or cases():
+            print(" ".join(arguments(cases()[name], options.print)))
         return 0
     missing = unavailable()
-    if missing is not None and (given.store or given.ns3 == "run"):
+    if missing is not None and (options.store or options.ns3 == "run"):
         print(missing, file=sys.stderr)
         return 2
-    live = given.ns3 == "run" or given.store or (given.ns3 == "auto" and missing is None)
+    live = options.ns3 == "run" or options.store or (options.ns3 == "auto" and missing is None)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            rows = compare_all(given, build(Path(folder)) if live else None)
+            rows = compare_all(options, build(Path(folder)) if live else None)
     except (OracleError, ImportError, subprocess.CalledProcessError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -2,7 +2,7 @@
 //! a buffer lose what they lose there.
 //!
 //! The files in `conformance/oracles/ns2/stored/timelines` say which agent, for how long, which transmissions were lost (counted
-//! from 0) and which packets were sent in which order; those in `stored/crowds` when flows start, over which links, and which
+//! from 0) and which packets were sent in which order; those in `stored/shared-buffer` when flows start, over which links, and which
 //! packets of which flow the queue dropped in which order. `python -m conformance.oracles.ns2.timelines` makes them.
 
 use sojourn_aqm::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Limit, PacketView, QueueController};
@@ -202,10 +202,10 @@ fn numbers(text: &str) -> Vec<u64> {
 
 #[test]
 fn flows_that_share_a_buffer_lose_what_they_lose_in_ns2() {
-    let crowds = stored("crowds");
-    assert!(crowds.len() >= 10, "{} crowds", crowds.len());
+    let cases = stored("shared-buffer");
+    assert!(cases.len() >= 10, "{} cases", cases.len());
     let mut wrong = Vec::new();
-    for field in crowds {
+    for field in cases {
         let number = |name: &str| field(name).parse().unwrap();
         let crowd = Crowd {
             starts: field("starts").split(' ').map(|start| start.parse().unwrap()).collect(),
