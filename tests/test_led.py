@@ -72,14 +72,14 @@ def test_the_papers_approximation_is_near_the_exact_margin_for_many_sources_only
     exact = margins(led_loop(sources, kept=False))
     assert exact.crossover == pytest.approx(crossover, rel=0.002)
     assert exact.delay == pytest.approx(delay, abs=0.005)
-    assert EXTRA["led_delay_margin"](sources, 200, 0.06, 0.05, 0.4, 0.06) == pytest.approx(approximate, abs=0.001)
+    assert EXTRA["led_delay_margin"](sources, 200, 0.06, 0.05, 0.4) == pytest.approx(approximate, abs=0.001)
     k, gain = EXTRA["led_pole"](0.05, 0.06), 0.06 * EXTRA["led_gain"](sources, 200, 0.06, 0.4)
     assert (k * gain < 1) == (sources > 2), "Eq. 12 has no root where gain and pole multiply to less than 1"
 
 
 def test_delay_margins_of_led_are_those_of_its_lag_with_exact_dead_time():
     def margin(sources, capacity=200, rtt=0.06, span=0.4):
-        return EXTRA["led_delay_margin"](sources, capacity, rtt, 0.05, span, rtt)
+        return EXTRA["led_delay_margin"](sources, capacity, rtt, 0.05, span)
 
     for n, expected in [(1, -0.039), (2, 0.024), (5, 0.567), (9, 6.438)]:
         assert margin(n) == pytest.approx(expected, abs=6e-4)

@@ -40,9 +40,12 @@ def red_gain(flows: float, capacity: float, rtt: float, slope: float) -> float:
     return (rtt * capacity) ** 3 / (4 * flows**2) * slope
 
 
-def led_delay_margin(flows: float, capacity: float, rtt: float, weight: float, span: float, interval: float) -> float:
-    """Delay margin of LED without the queue, in seconds: what Figs. 2 to 4 show. Infinite without a crossover."""
-    return lag_margin(led_gain(flows, capacity, rtt, span), led_pole(weight, interval), rtt)
+def led_delay_margin(flows: float, capacity: float, rtt: float, weight: float, span: float) -> float:
+    """Delay margin of LED without the queue, updated once per round trip, in seconds: what Figs. 2 to 4 show.
+
+    Infinite without a crossover.
+    """
+    return lag_margin(led_gain(flows, capacity, rtt, span), led_pole(weight, interval=rtt), rtt)
 
 
 def red_delay_margin(flows: float, capacity: float, rtt: float, slope: float, weight: float) -> float:

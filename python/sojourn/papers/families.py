@@ -82,9 +82,9 @@ def _congest(table: Congestion, values: Mapping[str, str], changes: dict[str, An
     def flows_at(level: tuple[str, ...]) -> float:
         return float(flows_for(".".join(level), rate, rtt, packet))
 
-    for group, count in table.counts.items():
+    for group, expression in table.counts.items():
         try:
-            flows = float(evaluate(fill(count, values), flows_at))
+            flows = float(evaluate(fill(expression, values), flows_at))
         except (UserError, UnknownNameError) as error:
             raise UserError(f"{label}.counts.{group}: {error}") from None
         changes[f"flows.{group}.count"] = max(1, round(flows))

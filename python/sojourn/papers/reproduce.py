@@ -29,7 +29,7 @@ class RunOptions:
     cache: Store | None = None
     """Where finished runs are kept."""
     progress: Progress | None = None
-    """Is told of every finished run."""
+    """Called after every finished run."""
 
 
 def choose(paper: Paper, experiment: str | None) -> list[Experiment]:
