@@ -232,8 +232,8 @@ def test_the_center_of_sums_is_the_centroid_of_pyfuzzylites_unbounded_sum(implic
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"and": "most"}, 'design.and: given "most", taken are min, product, lukasiewicz'),
-        ({"points": "many"}, 'design.points: given "many", taken is a whole number'),
+        ({"and": "most"}, 'design.and: expected one of min, product, lukasiewicz, got "most"'),
+        ({"points": "many"}, 'design.points: expected a whole number, got "many"'),
         ({"defuzzifier": "centroid", "aggregation": "bounded-sum"}, "design: aggregation: given BoundedSum"),
     ],
 )

@@ -1,4 +1,4 @@
-//! How long laws take, in nanoseconds a tick: `cargo bench -p sojourn-aqm`.
+//! The time of one update of a law in nanoseconds: `cargo bench -p sojourn-aqm`.
 #![allow(clippy::disallowed_methods, reason = "a stopwatch needs a clock")]
 
 use sojourn_aqm::algorithms::fuzzy_rtt::{Inference, Params};
@@ -7,8 +7,8 @@ use sojourn_units::{Duration, Rate, Time};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The least time of ten runs over an hour of ticks, at a queue that swings about the target.
-fn tick(config: &AqmConfig) -> f64 {
+/// The shortest time of ten runs over an hour of updates, at a queue that oscillates around the target.
+fn update_time(config: &AqmConfig) -> f64 {
     let link = Link { rate: Rate::from_bps(10_000_000).unwrap(), delay: Duration::from_millis(1), mean_packet: 576, limit_packets: 347 };
     let queues: Vec<u32> = (0..4096).map(|i| (22.0 - 22.0 * (f64::from(i) * 0.7).cos()) as u32).collect();
     let run = || {
@@ -35,6 +35,6 @@ fn main() {
         ("FLC", AqmConfig::Flc(Default::default())),
         ("PID", AqmConfig::Pid(Default::default())),
     ] {
-        println!("{what:<44} {:7.1} ns a tick", tick(&config));
+        println!("{what:<44} {:7.1} ns per update", update_time(&config));
     }
 }

@@ -1,7 +1,7 @@
-//! A queue and nothing else, for counting what an algorithm costs: `qdisc AQM PACKETS`.
+//! A queue without a network, to count the instructions of an algorithm: `qdisc AQM PACKETS`.
 //!
-//! A packet arrives in every packet time of a link of 10 Mbit/s and one leaves whenever more than 20 wait, so every
-//! algorithm decides over the same arrivals; its parameters are such that about one in a hundred is dropped, or none.
+//! A packet arrives in every packet time of a link of 10 Mbit/s, and one leaves if more than 20 wait, so every algorithm
+//! decides about the same arrivals. The parameters are chosen so that about one packet in a hundred is dropped, or none.
 use sojourn_aqm::algorithms::{led, pi, rem};
 use sojourn_aqm::{AqmConfig, Limit, Link, Packet, Qdisc, QueueController, REGISTRY};
 use sojourn_units::{Duration, Rate, Stream, Time};

@@ -1,41 +1,7 @@
-//! The interface of an AQM algorithm: what it is told and what it answers.
+//! The interface of an AQM algorithm: what it receives and what it answers.
 
-use crate::{FlowQueuing, Law};
+use crate::{Backlog, Law, Needs, PacketView};
 use sojourn_units::{Bytes, Duration, ParamError, Probability, Rate, Stream, Time};
-
-/// What an algorithm may know about a packet that arrives at the queue, waits in it or leaves it.
-#[derive(Clone, Copy, Debug)]
-pub struct PacketView {
-    /// The time of the arrival or of the departure.
-    pub now: Time,
-    /// Size on the wire in bytes.
-    pub size: u32,
-    /// The flow it belongs to.
-    pub flow: u32,
-    /// The sender's smoothed RTT in milliseconds if the packet carries it; 0 means unknown.
-    pub rtt_hint_ms: u16,
-    /// Whether it carries payload (a pure acknowledgment does not).
-    pub has_data: bool,
-}
-
-/// The queue at one instant. The packet that is being sent does not count: it has left the queue (as in
-/// ns-2 and in a Linux qdisc).
-#[derive(Clone, Copy, Debug)]
-pub struct Backlog {
-    /// Packets waiting.
-    pub packets: u32,
-    /// Bytes waiting.
-    pub bytes: u64,
-    /// The time at which the link became idle; `None` while it is sending.
-    pub idle_since: Option<Time>,
-}
-
-impl Backlog {
-    /// This backlog and one more packet of `size` bytes.
-    pub fn with_packet(self, size: u32) -> Self {
-        Backlog { packets: self.packets + 1, bytes: self.bytes + u64::from(size), ..self }
-    }
-}
 
 /// What to do with an arriving packet. The algorithm decides; [`crate::QueueController`] acts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,39 +32,6 @@ pub enum DepartureVerdict {
     MarkOrPass,
     /// Drop it, even if it can be marked.
     Drop,
-}
-
-/// What the host must supply for an algorithm to work. A host that cannot supply it refuses before the run.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Needs {
-    /// The algorithm sees every departure. [`Aqm::on_dequeue`] is called only with this or [`Needs::head_drop`].
-    pub departures: bool,
-    /// The algorithm's departure verdict counts: it may drop or mark at the head of the queue. The time at which a packet
-    /// departs is then not known when it arrives.
-    pub head_drop: bool,
-    /// The algorithm inspects waiting packets (`CHOKe` draws one): the queue must hold them.
-    pub waiting_packets: bool,
-    /// [`PacketView::rtt_hint_ms`] is filled.
-    pub rtt_hints: bool,
-    /// [`Aqm::on_flows`] is called with the number of active flows.
-    pub flow_count: bool,
-    /// A queue for each flow, scheduled like this. The algorithm then sees the backlog of the departing packet's own queue.
-    pub flow_queues: Option<FlowQueuing>,
-}
-
-impl Needs {
-    /// What both need together.
-    #[must_use]
-    pub fn and(self, other: Needs) -> Needs {
-        Needs {
-            departures: self.departures || other.departures,
-            head_drop: self.head_drop || other.head_drop,
-            waiting_packets: self.waiting_packets || other.waiting_packets,
-            rtt_hints: self.rtt_hints || other.rtt_hints,
-            flow_count: self.flow_count || other.flow_count,
-            flow_queues: self.flow_queues.or(other.flow_queues),
-        }
-    }
 }
 
 /// The link that an algorithm serves. Automatic parameters are derived from it.

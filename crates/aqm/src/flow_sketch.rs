@@ -1,14 +1,14 @@
-//! How many flows send over a link, without a word from them and in fixed memory: linear counting (Whang, Vander-Zanden and
-//! Taylor 1990).
+//! Estimates the number of flows on a link in fixed memory, without help of the senders: linear counting (Whang, Vander-Zanden
+//! and Taylor 1990).
 //!
-//! Each packet's flow is hashed to one bit of a map. Of n flows and m bits about m exp(-n/m) stay clear, so n is
-//! -m ln(clear/m), off by about sqrt(m (exp(t) - t - 1)) with t = n/m. The host empties the map from time to time: what it
-//! counts is the flows that sent since.
+//! Each packet's flow is hashed to one bit of a map. With n flows and m bits about m exp(-n/m) bits stay clear, so n is
+//! -m ln(clear/m), with a standard error of sqrt(m (exp(t) - t - 1)), t = n/m. The host empties the map from time to time:
+//! the count is the number of flows that sent since then.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The map and how much of it is set.
+/// The map and the number of set bits.
 #[derive(Clone, Debug)]
 pub struct FlowSketch {
     words: Vec<u64>,
@@ -21,9 +21,9 @@ impl FlowSketch {
         FlowSketch { words: vec![0; bits.div_ceil(64).max(1) as usize], set: 0 }
     }
 
-    /// A packet of this flow passed.
+    /// Records a packet of this flow.
     #[inline]
-    pub fn see(&mut self, flow: u64) {
+    pub fn record(&mut self, flow: u64) {
         // The high bits, by a product instead of a division.
         let at = ((u128::from(mix(flow)) * (64 * self.words.len() as u128)) >> 64) as usize;
         let (word, bit) = (&mut self.words[at / 64], 1 << (at % 64));
@@ -31,7 +31,7 @@ impl FlowSketch {
         *word |= bit;
     }
 
-    /// How many flows passed since the map was emptied. A full map counts as if one bit were clear.
+    /// The number of flows since the map was emptied. A full map counts as if one bit were clear.
     pub fn count(&self) -> u32 {
         let bits = (64 * self.words.len()) as f64;
         let clear = (bits - f64::from(self.set)).max(1.0);
@@ -77,7 +77,7 @@ mod tests {
         ) {
             let mut sketch = FlowSketch::new(4096);
             for _ in 0..again {
-                (0..u64::from(flows)).for_each(|flow| sketch.see(first.wrapping_add(flow)));
+                (0..u64::from(flows)).for_each(|flow| sketch.record(first.wrapping_add(flow)));
             }
             let error = f64::from(sketch.count()) - f64::from(flows);
             prop_assert!(error.abs() <= bound(flows, 4096), "{} of {flows}", sketch.count());
@@ -85,14 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn it_forgets_when_it_is_emptied_and_never_counts_without_end() {
+    fn an_emptied_map_counts_from_zero_and_a_full_one_has_a_finite_count() {
         let mut sketch = FlowSketch::new(100);
         assert_eq!((sketch.count(), sketch.memory()), (0, 16));
-        (0..100_000).for_each(|flow| sketch.see(flow));
+        (0..100_000).for_each(|flow| sketch.record(flow));
         assert_eq!(f64::from(sketch.count()), (128.0 * 128f64.ln()).round());
         sketch.empty();
         assert_eq!(sketch.count(), 0);
-        sketch.see(7);
+        sketch.record(7);
         assert_eq!(sketch.count(), 1);
     }
 }

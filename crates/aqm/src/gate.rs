@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn spread_in_bytes_counts_whole_mean_packets_and_scales_by_size() {
+    fn spread_in_bytes_counts_whole_mean_packets_and_scales_with_the_size() {
         // ns-2.35 divides the bytes counted by the mean in whole numbers.
         let mut gate = Spread::new(true, Some(500));
         (0..13).for_each(|_| gate.count(750));

@@ -1,6 +1,6 @@
 //! Active queue management: algorithms as pure state machines, one file each.
 //!
-//! An [`Aqm`] is told what happens at a queue and answers with an [`ArrivalVerdict`] or a [`DepartureVerdict`]; it touches no
+//! An [`Aqm`] is called for what happens at a queue and answers with an [`ArrivalVerdict`] or a [`DepartureVerdict`]; it touches no
 //! packet, no clock and no global generator. Most papers define only a [`Law`]: numbers in, a probability out, once per
 //! interval. [`Sampled`] makes an `Aqm` of a law and a [`Gate`]. [`QueueController`] applies the verdicts and counts;
 //! [`Qdisc`] also holds the packets. A router can estimate round-trip times and the number of flows by itself:
@@ -17,20 +17,26 @@ mod counters;
 mod flow_sketch;
 mod gate;
 mod law;
+mod needs;
+mod packet;
 mod qdisc;
 mod registry;
 mod rtt_estimator;
+mod sampled;
 mod scheduler;
 
-pub use algorithms::{AnyAqm, AqmConfig, REGISTRY};
-pub use aqm::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView};
+pub use algorithms::{AnyAqm, AqmConfig, Entry, REGISTRY};
+pub use aqm::{Aqm, ArrivalVerdict, DepartureVerdict, Link};
 pub use controller::{ArrivalDecision, DepartureDecision, QueueController};
 pub use counters::{Counters, DropReason};
 pub use flow_sketch::FlowSketch;
 pub use gate::{Bernoulli, Candidate, Gate, Scaled, Spread};
-pub use law::{Law, Sample, Sampled};
-pub use qdisc::{Packet, Qdisc};
-pub use registry::{Entry, Plugin};
-pub use rtt_estimator::{Header, RttEstimator};
+pub use law::{Law, Sample};
+pub use needs::Needs;
+pub use packet::{Backlog, Packet, PacketView};
+pub use qdisc::Qdisc;
+pub use registry::Plugin;
+pub use rtt_estimator::{Header, RttEstimator, Timestamps};
+pub use sampled::Sampled;
 pub use scheduler::FlowQueuing;
 pub use sojourn_units::{Amount as Limit, ParamError};

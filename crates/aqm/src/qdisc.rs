@@ -1,31 +1,11 @@
 //! A queue that holds its packets and serves them as its controller decides.
 
 use crate::scheduler::FlowQueues;
-use crate::{AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, Limit, PacketView, QueueController};
+use crate::{AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, Limit, Packet, PacketView, QueueController};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use core::mem::replace;
 use sojourn_units::{Duration, Time};
-
-/// What a queue must know of a packet.
-pub trait Packet {
-    /// Size on the wire in bytes.
-    fn size(&self) -> u32;
-    /// The flow it belongs to.
-    fn flow(&self) -> u32;
-    /// Whether it can carry a congestion mark (ECT).
-    fn can_mark(&self) -> bool;
-    /// Sets the congestion mark (CE).
-    fn mark(&mut self);
-    /// The sender's smoothed RTT in milliseconds; 0 means unknown.
-    fn rtt_hint_ms(&self) -> u16 {
-        0
-    }
-    /// Whether it carries payload.
-    fn has_data(&self) -> bool {
-        true
-    }
-}
 
 /// A queue that holds its packets. The simulator uses it where a packet's departure is not known when the packet arrives; a
 /// router would use it with real packets.
@@ -120,13 +100,13 @@ impl<P: Packet> Qdisc<P> {
     /// Offers a packet at `now`; `idle_since` is the time at which the link became idle, `None` if it is sending. `dropped`
     /// is called with every packet that is lost, and why.
     pub fn enqueue(&mut self, now: Time, mut packet: P, idle_since: Option<Time>, mut dropped: impl FnMut(P, DropReason)) {
-        let arrival = view(now, &packet);
+        let arrival = PacketView::of(now, &packet);
         let departure = self.simultaneous_departure.take();
         let backlog = departure.map_or(self.backlog(idle_since), |size| self.backlog(idle_since).with_packet(size));
         let mut decision = self.controller.decide_arrival(&arrival, packet.can_mark(), &backlog);
         while let ArrivalDecision::Inspect(position) = decision {
             let waiting = match &self.waiting {
-                Waiting::Fifo(queue) => queue.get(position as usize).map(|(since, other)| view(*since, other)),
+                Waiting::Fifo(queue) => queue.get(position as usize).map(|(since, other)| PacketView::of(*since, other)),
                 Waiting::Flows(..) => None,
             };
             decision = self.controller.inspect(&arrival, waiting.as_ref(), packet.can_mark(), &backlog);
@@ -186,7 +166,7 @@ impl<P: Packet> Qdisc<P> {
                     (since, packet, Backlog { packets, bytes, idle_since: None }, queue)
                 }
             };
-            let (departure, sojourn) = (view(now, &packet), now.since(since));
+            let (departure, sojourn) = (PacketView::of(now, &packet), now.since(since));
             match self.controller.decide_departure(&departure, sojourn, packet.can_mark(), &backlog) {
                 DepartureDecision::Send => {}
                 DepartureDecision::SendMarked => packet.mark(),
@@ -218,10 +198,6 @@ impl<P: Packet> Qdisc<P> {
         let counters = &self.controller.counters;
         counters.arrived == self.departed + counters.dropped() + u64::from(self.packets())
     }
-}
-
-fn view(now: Time, packet: &impl Packet) -> PacketView {
-    PacketView { now, size: packet.size(), flow: packet.flow(), rtt_hint_ms: packet.rtt_hint_ms(), has_data: packet.has_data() }
 }
 
 #[cfg(test)]

@@ -1,18 +1,7 @@
 //! The macro that makes the closed set of algorithms from one line each; the lines are in `algorithms/mod.rs`.
 
-use crate::{Aqm, AqmConfig};
+use crate::Aqm;
 use alloc::boxed::Box;
-
-/// An algorithm as `sojourn list` shows it.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Its name in scenario files.
-    pub name: &'static str,
-    /// What it is, in one sentence.
-    pub summary: &'static str,
-    /// Its default parameters, for lists and for tests over the whole registry.
-    pub default: fn() -> AqmConfig,
-}
 
 /// An algorithm from outside the registry (a plug-in, or a law written in Python).
 pub trait Plugin: Aqm + Send + Sync {
@@ -67,6 +56,17 @@ macro_rules! registry {
             $(#[doc = $summary] $algorithm($module::$algorithm),)*
             /// One from outside the registry.
             Custom(Box<dyn Plugin>),
+        }
+
+        /// An algorithm as `sojourn list` shows it.
+        #[derive(Clone, Copy, Debug)]
+        pub struct Entry {
+            /// Its name in scenario files.
+            pub name: &'static str,
+            /// What it is, in one sentence.
+            pub summary: &'static str,
+            /// Its default parameters, for lists and for tests over the whole registry.
+            pub default: fn() -> AqmConfig,
         }
 
         /// Every registered algorithm, in the order of the registry.

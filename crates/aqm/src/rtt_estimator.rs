@@ -1,88 +1,108 @@
 //! A router's own estimate of each flow's round-trip time, from the headers of packets that pass, in fixed memory.
 //!
-//! A sender's SYN and its next packet are one round trip apart, wherever the router stands: that is the first estimate. Where
-//! packets carry time stamps (rfc7323#3), a stamp that passes one way and the first packet that echoes it the other way
-//! tell the time from here to one end and back; both ends together are the round trip (as Pollere's pping finds it). Each
-//! end has one stamp under way, so that a flow takes the same memory at any rate.
+//! The first estimate is the time between a sender's SYN and its next packet: one round-trip time, at any position of the
+//! router. If packets carry timestamps (rfc7323#3), the time from a timestamp to the first packet in the other direction that
+//! echoes it is the time from the router to one end and back; both ends together give the round-trip time (like Pollere's
+//! pping). The router follows one timestamp per end at a time, so that a flow uses the same memory at any rate.
 //!
-//! What a packet waits in the router's own queue is known and changes fast: it is left out of what is remembered, and what
-//! the packet at hand will wait is added. Otherwise a handshake through a queue that is full at the start would count for as
-//! long as the connection lasts.
+//! The time that a packet waits in the router's own queue is known and changes fast. It is not part of the stored times; the
+//! expected wait of the present packet is added to them. Otherwise a handshake through a queue that is full at the start would
+//! count for the whole connection.
 //!
-//! The receiver answers at once, so of its end the latest time counts: with one a round trip, a mean as rfc6298#2 has it
-//! would lag by eight. The sender may wait for its window before it answers: of its end the least of the last 10 to 20 s counts.
+//! The receiver answers immediately, so its latest time is used: at one sample per round-trip time, the mean of rfc6298#2
+//! would lag by eight round-trip times. The sender may wait for its window before it answers: the shortest time of the last 10
+//! to 20 s is used.
 //!
-//! Flows are kept in sets of four. One that finds its set full of flows seen in the last 2 s gets no estimate.
+//! Flows are stored in sets of four. A flow whose set is full of flows seen in the last 2 s gets no estimate.
 
 use crate::flow_sketch::mix;
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Time};
 
-/// What a router reads of a packet.
+/// The header fields that a router reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
-    /// When it passes.
+    /// The time at which the packet passes the router.
     pub now: Time,
-    /// How long it will wait in the router's own queue; 0 for what comes from receivers.
+    /// The time that it will wait in the router's own queue; 0 for packets from receivers.
     pub ahead: Duration,
-    /// What tells its flow from others, such as a hash of addresses and ports; the same both ways.
+    /// Identifies its flow, such as a hash of addresses and ports; the same in both directions.
     pub flow: u64,
-    /// Whether it opens the connection.
+    /// Whether it opens the connection (SYN).
     pub syn: bool,
-    /// Its time stamp and the one that it echoes, if it carries them: TSval and TSecr (rfc7323#3).
-    pub stamps: Option<(u64, u64)>,
+    /// Its timestamps, if it carries them.
+    pub timestamps: Option<Timestamps>,
+}
+
+/// A packet's timestamps, in any unit that both ends use (rfc7323#3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timestamps {
+    /// TSval: the sender's own.
+    pub value: u64,
+    /// TSecr: the other end's, echoed.
+    pub echo: u64,
 }
 
 const WAYS: usize = 4;
 const IDLE: Duration = Duration::from_secs(2);
 const WINDOW: Duration = Duration::from_secs(10);
 
+/// A timestamp whose echo is awaited.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    value: u64,
+    /// The time at which it left the router.
+    sent: Time,
+}
+
 /// The time from the router to one end and back.
 #[derive(Clone, Copy, Default, Debug)]
 struct End {
-    /// A stamp that went there, and when it left the router.
-    asked: Option<(u64, Time)>,
+    pending: Option<Pending>,
     latest: Option<Duration>,
-    /// The least of the window before and of this one, and when this one began.
-    least: (Option<Duration>, Option<Duration>),
-    since: Time,
+    /// The shortest time of the window before this one.
+    previous_min: Option<Duration>,
+    /// The shortest time of this window.
+    current_min: Option<Duration>,
+    /// The start of this window.
+    window_start: Time,
 }
 
 impl End {
-    /// A stamp goes there.
-    fn ask(&mut self, stamp: u64, leaves: Time) {
-        self.asked.get_or_insert((stamp, leaves));
+    /// A timestamp leaves the router for this end at `sent`.
+    fn on_timestamp(&mut self, value: u64, sent: Time) {
+        self.pending.get_or_insert(Pending { value, sent });
     }
 
-    /// A packet comes from there that echoes a stamp. One that is past the stamp that was asked for says only that the
-    /// answer was lost, or that one answer served for two.
-    fn answer(&mut self, echo: u64, now: Time) {
-        let Some((stamp, at)) = self.asked.filter(|&(stamp, _)| echo >= stamp) else { return };
-        self.asked = None;
-        if echo > stamp {
+    /// A packet from this end echoes a timestamp. An echo of a later timestamp than the pending one gives no time: the first
+    /// echo was lost, or one packet echoed for two.
+    fn on_echo(&mut self, echo: u64, now: Time) {
+        let Some(Pending { value, sent }) = self.pending.filter(|pending| echo >= pending.value) else { return };
+        self.pending = None;
+        if echo > value {
             return;
         }
-        let sample = now.since(at);
+        let sample = now.since(sent);
         self.latest = Some(sample);
-        if now.since(self.since) >= WINDOW {
-            (self.least, self.since) = ((self.least.1, None), now);
+        if now.since(self.window_start) >= WINDOW {
+            (self.previous_min, self.current_min, self.window_start) = (self.current_min, None, now);
         }
-        self.least.1 = Some(self.least.1.map_or(sample, |least| least.min(sample)));
+        self.current_min = Some(self.current_min.map_or(sample, |shortest| shortest.min(sample)));
     }
 
-    fn least(&self) -> Option<Duration> {
-        [self.least.0, self.least.1].into_iter().flatten().min()
+    fn shortest(&self) -> Option<Duration> {
+        [self.previous_min, self.current_min].into_iter().flatten().min()
     }
 }
 
 /// One flow.
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
-    /// Its flow; `None` for nobody's.
+    /// Its flow; `None` if the slot is free.
     flow: Option<u64>,
     seen: Time,
-    /// When its SYN left the router, until the next packet of its sender.
+    /// The time at which its SYN left the router; `None` after the next packet of its sender.
     syn: Option<Time>,
     handshake: Option<Duration>,
     receiver: End,
@@ -90,15 +110,15 @@ struct Slot {
 }
 
 impl Slot {
-    /// The estimate in whole milliseconds for a packet with so much ahead of it, at least 1; 0 without one.
+    /// The estimate in whole milliseconds, at least 1, for a packet that will wait `ahead`; 0 if there is none.
     fn rtt_ms(&self, ahead: Duration) -> u16 {
-        let stamps = self.receiver.latest.zip(self.sender.least()).map(|(there, back)| there + back);
+        let stamps = self.receiver.latest.zip(self.sender.shortest()).map(|(receiver, sender)| receiver + sender);
         let ms = |rtt: Duration| (((rtt + ahead).as_nanos() + 500_000) / 1_000_000).clamp(1, 0xffff) as u16;
         stamps.or(self.handshake).map_or(0, ms)
     }
 }
 
-/// The flows that a router knows.
+/// Estimates the round-trip times of the flows through a router.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     slots: Vec<Slot>,
@@ -110,31 +130,31 @@ impl RttEstimator {
         RttEstimator { slots: vec![Slot::default(); WAYS * (flows as usize).div_ceil(WAYS).max(1)] }
     }
 
-    /// A packet of a flow's sender passes: its round-trip time in whole milliseconds, 0 if unknown.
+    /// A packet of a flow's sender passes. Returns the flow's round-trip time in whole milliseconds, 0 if unknown.
     #[inline]
     pub fn from_sender(&mut self, header: &Header) -> u16 {
         let Some(slot) = self.slot(header, true) else { return 0 };
         if header.syn {
-            // Of several the last counts: the estimate can come out too short, which nobody gains by, but not too long.
+            // Of several SYNs the last counts: the estimate can then be too short, but never too long.
             *slot = Slot { flow: slot.flow, seen: header.now, syn: Some(header.now + header.ahead), ..Slot::default() };
             return 0;
         }
         if let Some(syn) = slot.syn.take() {
             slot.handshake = Some(header.now.since(syn));
         }
-        if let Some((stamp, echo)) = header.stamps {
-            slot.sender.answer(echo, header.now);
-            slot.receiver.ask(stamp, header.now + header.ahead);
+        if let Some(Timestamps { value, echo }) = header.timestamps {
+            slot.sender.on_echo(echo, header.now);
+            slot.receiver.on_timestamp(value, header.now + header.ahead);
         }
         slot.rtt_ms(header.ahead)
     }
 
-    /// A packet of a flow's receiver passes the other way.
+    /// A packet of a flow's receiver passes in the other direction.
     #[inline]
     pub fn from_receiver(&mut self, header: &Header) {
-        let (Some(slot), Some((stamp, echo))) = (self.slot(header, false), header.stamps) else { return };
-        slot.receiver.answer(echo, header.now);
-        slot.sender.ask(stamp, header.now);
+        let (Some(slot), Some(Timestamps { value, echo })) = (self.slot(header, false), header.timestamps) else { return };
+        slot.receiver.on_echo(echo, header.now);
+        slot.sender.on_timestamp(value, header.now);
     }
 
     /// Bytes of memory beyond its own size.
@@ -142,15 +162,15 @@ impl RttEstimator {
         self.slots.capacity() * size_of::<Slot>()
     }
 
-    /// The slot of a flow; with `claim`, a free one if it has none.
+    /// The slot of a flow; with `claim`, a free slot if the flow has none.
     fn slot(&mut self, header: &Header, claim: bool) -> Option<&mut Slot> {
         let sets = self.slots.len() / WAYS;
         let set = ((u128::from(mix(header.flow)) * sets as u128) >> 64) as usize;
         let slots = &mut self.slots[WAYS * set..WAYS * (set + 1)];
         let own = slots.iter().position(|slot| slot.flow == Some(header.flow));
         let free = |slot: &Slot| slot.flow.is_none() || header.now.since(slot.seen) >= IDLE;
-        let longest = || (0..WAYS).filter(|&i| free(&slots[i])).min_by_key(|&i| (slots[i].flow.is_some(), slots[i].seen));
-        let at = own.or_else(|| longest().filter(|_| claim))?;
+        let longest_idle = || (0..WAYS).filter(|&i| free(&slots[i])).min_by_key(|&i| (slots[i].flow.is_some(), slots[i].seen));
+        let at = own.or_else(|| longest_idle().filter(|_| claim))?;
         let slot = &mut slots[at];
         if own.is_none() {
             *slot = Slot { flow: Some(header.flow), ..Slot::default() };
@@ -167,8 +187,9 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn header(ms: u64, flow: u64, stamps: Option<(u64, u64)>) -> Header {
-        Header { now: Time::from_nanos(ms * MS), ahead: Duration::ZERO, flow, syn: false, stamps }
+    fn header(ms: u64, flow: u64, timestamps: Option<(u64, u64)>) -> Header {
+        let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
+        Header { now: Time::from_nanos(ms * MS), ahead: Duration::ZERO, flow, syn: false, timestamps }
     }
 
     fn syn(ms: u64, flow: u64) -> Header {
@@ -181,7 +202,7 @@ mod tests {
         assert_eq!(router.from_sender(&syn(1000, 1)), 0);
         assert_eq!(router.from_sender(&header(1123, 1, None)), 123);
         assert_eq!(router.from_sender(&header(9000, 1, None)), 123, "nothing else is known");
-        assert_eq!(router.from_sender(&header(9000, 2, None)), 0, "its handshake was not seen");
+        assert_eq!(router.from_sender(&header(9000, 2, None)), 0, "the router did not see its handshake");
     }
 
     #[test]
@@ -191,11 +212,11 @@ mod tests {
         router.from_sender(&syn(1000, 1));
         assert_eq!(router.from_sender(&header(1090, 1, None)), 90);
         router.from_sender(&syn(5000, 1));
-        assert_eq!(router.from_sender(&header(5200, 1, None)), 200, "a new connection begins anew");
+        assert_eq!(router.from_sender(&header(5200, 1, None)), 200, "a new connection starts without an estimate");
     }
 
     #[test]
-    fn stamps_and_their_echoes_tell_both_ends_apart() {
+    fn timestamps_and_echoes_give_the_time_to_each_end() {
         let mut router = RttEstimator::new(8);
         router.from_sender(&header(100, 1, Some((95, 0))));
         router.from_receiver(&header(130, 1, Some((7, 95))));
@@ -206,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_in_the_routers_own_queue_is_known_and_not_remembered() {
+    fn the_wait_in_the_routers_own_queue_is_added_and_not_stored() {
         let behind = |wait: u64, header: Header| Header { ahead: Duration::from_millis(wait), ..header };
         let mut router = RttEstimator::new(8);
         router.from_sender(&behind(160, syn(0, 1)));
@@ -218,17 +239,17 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_a_later_stamp_is_no_sample() {
+    fn an_echo_of_a_later_timestamp_gives_no_sample() {
         let mut router = RttEstimator::new(8);
         router.from_sender(&header(0, 1, Some((1, 0))));
         router.from_receiver(&header(500, 1, Some((9, 2))));
         assert_eq!(router.from_sender(&header(510, 1, Some((3, 9)))), 0);
         router.from_receiver(&header(540, 1, Some((10, 3))));
-        assert_eq!(router.from_sender(&header(560, 1, Some((4, 10)))), 40, "30 there, 10 back from before");
+        assert_eq!(router.from_sender(&header(560, 1, Some((4, 10)))), 40, "30 to the receiver and 10 to the sender, measured before");
     }
 
     #[test]
-    fn a_path_that_grew_longer_is_believed_after_two_windows() {
+    fn a_longer_path_is_measured_after_two_windows() {
         let mut router = RttEstimator::new(4);
         let mut last = 0;
         for i in 0..100 {
@@ -238,14 +259,14 @@ mod tests {
             last = router.from_sender(&header(at + 10 + back, 1, Some((stamp + 3, stamp + 2))));
             router.from_receiver(&header(at + 20 + back, 1, Some((stamp + 4, stamp + 3))));
             if i == 15 {
-                assert_eq!(last, 30, "the shorter time is not forgotten yet");
+                assert_eq!(last, 30, "the shorter time still counts");
             }
         }
         assert_eq!(last, 60);
     }
 
     #[test]
-    fn a_full_set_turns_newcomers_away_until_somebody_is_idle() {
+    fn a_full_set_has_no_slot_for_a_new_flow_until_one_is_idle() {
         let mut router = RttEstimator::new(4);
         for flow in 0..4 {
             router.from_sender(&syn(flow, flow));
@@ -253,16 +274,16 @@ mod tests {
         }
         router.from_sender(&syn(100, 9));
         assert_eq!(router.from_sender(&header(150, 9, None)), 0);
-        assert_eq!(router.from_sender(&header(150, 3, None)), 50, "those who are there stay");
+        assert_eq!(router.from_sender(&header(150, 3, None)), 50, "the other flows keep their slots");
         router.from_sender(&syn(2060, 9));
         assert_eq!(router.from_sender(&header(2100, 9, None)), 40);
-        assert_eq!(router.from_sender(&header(2100, 3, None)), 50, "who was seen longest ago makes room");
+        assert_eq!(router.from_sender(&header(2100, 3, None)), 50, "the slot of the flow that was idle longest is free");
         assert_eq!(router.memory(), 4 * size_of::<Slot>());
     }
 
     proptest! {
         #[test]
-        fn whatever_passes_the_estimate_is_the_handshake_or_two_ways_that_were_seen(
+        fn the_estimate_never_exceeds_what_was_measured(
             packets in prop::collection::vec((0u64..400, 0u64..6, any::<bool>(), any::<bool>(), 0u64..50, 0u64..50), 1..300),
         ) {
             let (mut router, mut now) = (RttEstimator::new(4), 0);

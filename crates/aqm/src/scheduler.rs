@@ -1,18 +1,18 @@
-//! A queue for each flow: deficit round robin that serves flows new to the queue first (RFC 8290).
+//! A queue for each flow: deficit round robin that serves new flows first (rfc8290).
 
 use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
-/// How flows are put in queues and queues are served.
+/// How flows are assigned to queues and how queues are served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowQueuing {
-    /// Queues; flows that share a hash share a queue (rfc8290#5.2.6). Above zero.
+    /// Number of queues, above zero; flows with the same hash share a queue (rfc8290#5.2.6).
     pub queues: u32,
-    /// Bytes that a queue may send in a round (rfc8290#5.2.4). Above zero.
+    /// Bytes that a queue may send in a round, above zero (rfc8290#5.2.4).
     pub quantum: u32,
-    /// What the hash starts from, so that flows that collide at one router don't at the next.
+    /// Seed of the hash, so that flows that share a queue at one router do not share one at the next.
     pub perturbation: u32,
 }
 
@@ -29,14 +29,14 @@ impl FlowQueuing {
     }
 }
 
-/// Where a queue stands in the rounds.
+/// The list that a queue is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
-    /// It holds nothing and is in no list.
-    Nowhere,
-    /// Among those served first.
+enum List {
+    /// In none: it is empty.
+    None,
+    /// New queues, which are served first.
     New,
-    /// In the rounds.
+    /// Old queues.
     Old,
 }
 
@@ -46,10 +46,10 @@ struct FlowQueue<P> {
     bytes: u64,
     /// Bytes that it may still send in this round.
     deficit: i64,
-    place: Place,
+    list: List,
 }
 
-/// The queues and their rounds.
+/// The queues and the two lists in which they are served.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowQueues<P> {
     queuing: FlowQueuing,
@@ -61,7 +61,7 @@ pub(crate) struct FlowQueues<P> {
 
 impl<P: Packet> FlowQueues<P> {
     pub fn new(queuing: FlowQueuing) -> Self {
-        let empty = || FlowQueue { waiting: VecDeque::new(), bytes: 0, deficit: 0, place: Place::Nowhere };
+        let empty = || FlowQueue { waiting: VecDeque::new(), bytes: 0, deficit: 0, list: List::None };
         let queues = (0..queuing.queues.max(1)).map(|_| empty()).collect();
         FlowQueues { queuing, queues, new: VecDeque::new(), old: VecDeque::new(), packets: 0 }
     }
@@ -84,14 +84,14 @@ impl<P: Packet> FlowQueues<P> {
         queue.bytes += u64::from(packet.size());
         queue.waiting.push_back((now, packet));
         self.packets += 1;
-        if queue.place == Place::Nowhere {
-            queue.place = Place::New;
+        if queue.list == List::None {
+            queue.list = List::New;
             queue.deficit = i64::from(self.queuing.quantum.max(1));
             self.new.push_back(index);
         }
     }
 
-    /// The next packet, its queue and since when it waits (rfc8290#4.2). What is sent must be charged.
+    /// The next packet, its queue and the time of its arrival (rfc8290#4.2). A packet that is sent must be charged to its queue.
     pub fn pop(&mut self) -> Option<(u32, Time, P)> {
         loop {
             let (index, is_new) = match self.new.front() {
@@ -110,22 +110,22 @@ impl<P: Packet> FlowQueues<P> {
             if out_of_turn {
                 queue.deficit += i64::from(self.queuing.quantum.max(1));
             }
-            // An emptied new queue waits a round, or a flow could stay new by sending a little at a time.
+            // An empty new queue becomes an old one for a round; else a flow could stay new by sending a little at a time.
             if out_of_turn || (is_new && !self.old.is_empty()) {
-                queue.place = Place::Old;
+                queue.list = List::Old;
                 self.old.push_back(index);
             } else {
-                queue.place = Place::Nowhere;
+                queue.list = List::None;
             }
         }
     }
 
-    /// A packet of this queue was sent.
+    /// A packet of `size` bytes of this queue was sent.
     pub fn charge(&mut self, queue: u32, size: u32) {
         self.queues[queue as usize].deficit -= i64::from(size);
     }
 
-    /// Takes the packet at the head of the queue with the most bytes (rfc8290#4.1.3).
+    /// Removes the packet at the head of the queue with the most bytes (rfc8290#4.1.3).
     pub fn drop_longest(&mut self) -> Option<P> {
         let longest = self.new.iter().chain(&self.old).max_by_key(|&&index| (self.queues[index as usize].bytes, u32::MAX - index))?;
         let queue = &mut self.queues[*longest as usize];
@@ -159,7 +159,7 @@ mod tests {
 
     const QUEUING: FlowQueuing = FlowQueuing { queues: 1024, quantum: 1000, perturbation: 0 };
 
-    /// Sends up to `n` packets and names their flows.
+    /// Sends up to `n` packets and returns their flows.
     fn served(queues: &mut FlowQueues<Parcel>, n: usize) -> Vec<u32> {
         let next = |_| {
             let (queue, _, packet) = queues.pop()?;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_take_turns_by_bytes_and_a_newcomer_goes_first() {
+    fn queues_take_turns_in_bytes_and_a_new_flow_is_first() {
         let mut queues = FlowQueues::new(QUEUING);
         (0..6).for_each(|_| queues.push(Time::ZERO, Parcel(1, 1000)));
         (0..12).for_each(|_| queues.push(Time::ZERO, Parcel(2, 500)));
@@ -189,12 +189,12 @@ mod tests {
         queues.push(Time::ZERO, Parcel(2, 100));
         assert_eq!(served(&mut queues, 2), [2, 1]);
         queues.push(Time::ZERO, Parcel(2, 100));
-        // It was put at the end of the rounds when it was found empty, and is served in its turn.
+        // Its empty queue was moved to the end of the old queues, and is served in its turn.
         assert_eq!(served(&mut queues, 3), [2, 1, 1]);
     }
 
     #[test]
-    fn the_longest_queue_in_bytes_loses_its_head() {
+    fn the_queue_with_the_most_bytes_loses_the_packet_at_its_head() {
         let mut queues = FlowQueues::new(QUEUING);
         (0..3).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
         queues.push(Time::ZERO, Parcel(2, 900));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_spread_over_all_queues_and_another_perturbation_moves_them() {
+    fn flows_use_all_queues_and_another_perturbation_moves_them() {
         let mut hits = std::vec![0; 1024];
         (0..102_400).for_each(|flow| hits[QUEUING.queue_of(flow) as usize] += 1);
         assert!(hits.iter().all(|&n| (50..170).contains(&n)), "{hits:?}");

@@ -1,4 +1,4 @@
-//! Once it has seen some traffic, no algorithm takes memory: not for a packet, not for its timer.
+//! After some traffic no algorithm allocates memory, neither for a packet nor in its timer.
 
 use sojourn_aqm::{Aqm, ArrivalDecision, Backlog, Limit, Link, PacketView, QueueController, REGISTRY};
 use sojourn_units::{Duration, Rate, Stream, Time};
@@ -8,7 +8,8 @@ fn link() -> Link {
     Link { rate, delay: Duration::from_millis(10), mean_packet: 1000, limit_packets: 100 }
 }
 
-/// A queue that swings between empty and full, a packet each millisecond in and one out, and the timer when it is due.
+/// A queue that oscillates between empty and full: every millisecond a packet arrives and one leaves, and the timer runs on
+/// time.
 fn drive(controller: &mut QueueController, steps: std::ops::Range<u64>) {
     let mut due = controller.aqm.first_update();
     for step in steps {

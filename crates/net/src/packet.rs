@@ -1,5 +1,7 @@
 //! What the network must know of a packet.
 
+use sojourn_aqm::Timestamps;
+
 /// A packet of the host's own kind. Beside what a queue reads ([`sojourn_aqm::Packet`]) a router may read its headers.
 ///
 /// The network copies nothing: it moves the packet. A place that a packet has left holds the default.
@@ -31,15 +33,6 @@ pub enum Direction {
     ToReceiver,
     /// From the receiver back to the sender.
     ToSender,
-}
-
-/// The time stamps of a packet, in any unit that both ends keep (rfc7323#3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Timestamps {
-    /// The clock of the host that sent it (TSval).
-    pub value: u64,
-    /// The latest value seen of the other host (TSecr).
-    pub echo: u64,
 }
 
 /// What a router can read of a packet's headers.

@@ -1,8 +1,8 @@
-//! AVQ: adaptive virtual queue (Kunniyur and Srikant, SIGCOMM 2001).
+//! AVQ: adaptive virtual queue (kunniyur-2001: Kunniyur and Srikant, SIGCOMM).
 //!
-//! A virtual queue of a given size is fed with what arrives and drained at a virtual capacity. A packet that
-//! overflows it is marked or dropped in the real queue. The virtual capacity moves so that what arrives comes to the
-//! share `utilization` of the link: up with time, down with every packet.
+//! All arrivals also enter a virtual queue of a given size that is served at a virtual capacity. A packet that the virtual
+//! queue has no room for is marked or dropped in the real queue. The virtual capacity rises with time and falls with every
+//! packet, so that the arrivals approach the share `utilization` of the link.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
 use sojourn_units::{Probability, Stream, Time};
@@ -12,10 +12,10 @@ use sojourn_units::{Probability, Stream, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Share of the link that arrivals are to fill, above 0 and up to 1, default 0.98 (gamma of kunniyur-2001#4).
+    /// Target share of the link for arrivals, above 0 and up to 1, default 0.98 (gamma of kunniyur-2001#4).
     #[cfg_attr(feature = "serde", serde(alias = "gamma"))]
     pub utilization: f64,
-    /// How fast the virtual capacity moves, in 1/s, above 0, default 0.15 (alpha of kunniyur-2001#4).
+    /// Speed of the virtual capacity in 1/s, above 0, default 0.15 (alpha of kunniyur-2001#4).
     pub alpha: f64,
     /// Size of the virtual queue in mean packets; 0 (the default) is the real queue's limit (kunniyur-2001#fig1).
     pub size: f64,
@@ -34,25 +34,25 @@ impl Params {
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Avq, ParamError> {
         let share = self.utilization > 0.0 && self.utilization <= 1.0;
-        ParamError::unless(share, "utilization", &self.utilization, "above 0 and at most 1")?;
-        ParamError::unless(self.alpha > 0.0 && self.alpha < 1e6, "alpha", &self.alpha, "above 0 and below a million")?;
+        ParamError::unless(share, "utilization", &self.utilization, "a share above 0, up to 1")?;
+        ParamError::unless(self.alpha > 0.0 && self.alpha < 1e6, "alpha", &self.alpha, "a number above 0 and below a million")?;
         ParamError::unless((0.0..1e9).contains(&self.size), "size", &self.size, "a number of packets, or 0 for the limit")?;
         let packets = if self.size == 0.0 { f64::from(link.limit_packets.max(1)) } else { self.size };
         let capacity = link.rate.as_bps() as f64 / 8.0;
         let shape =
             Shape { utilization: self.utilization, alpha: self.alpha, capacity, limit: packets * f64::from(link.mean_packet.max(1)) };
-        Ok(Avq { shape, queue: 0.0, virtual_capacity: capacity, last: Time::ZERO, struck: 0.0 })
+        Ok(Avq { shape, queue: 0.0, virtual_capacity: capacity, last: Time::ZERO, signaled: 0.0 })
     }
 }
 
-/// The parameters once the link is known; bytes and seconds.
+/// The parameters on a link, in bytes and seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shape {
-    /// Share of the link that arrivals are to fill.
+    /// Target share of the link for arrivals.
     pub utilization: f64,
-    /// How fast the virtual capacity moves, in 1/s.
+    /// Speed of the virtual capacity in 1/s.
     pub alpha: f64,
-    /// What the link sends, in bytes a second.
+    /// The link's rate in bytes a second.
     pub capacity: f64,
     /// Size of the virtual queue in bytes.
     pub limit: f64,
@@ -67,12 +67,12 @@ pub struct Avq {
     /// Bytes a second.
     virtual_capacity: f64,
     last: Time,
-    /// Share of the last packets that were struck, an average over about 64 of them: for traces alone.
-    struck: f64,
+    /// Share of dropped or marked packets, averaged over about the last 64; only for traces.
+    signaled: f64,
 }
 
 impl Avq {
-    /// The parameters as this link made them.
+    /// The parameters on this link.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -95,12 +95,12 @@ impl Aqm for Avq {
         }
         let risen = (self.virtual_capacity + s.alpha * s.utilization * s.capacity * span).min(s.capacity);
         self.virtual_capacity = (risen - s.alpha * size).max(0.0);
-        self.struck += (f64::from(u8::from(full)) - self.struck) / 64.0;
+        self.signaled += (f64::from(u8::from(full)) - self.signaled) / 64.0;
         if full { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 
     fn probability(&self) -> Probability {
-        Probability::clamped(self.struck)
+        Probability::clamped(self.signaled)
     }
 }
 
@@ -110,23 +110,23 @@ mod tests {
     use crate::algorithms::test_link;
     use sojourn_units::Duration;
 
-    /// Packets of 1000 bytes at `rate` times the link's for `seconds`: the share struck in the last half.
+    /// Packets of 1000 bytes at `rate` times the link's for `seconds`: the share of signals in the last half.
     fn feed(avq: &mut Avq, rate: f64, seconds: f64) -> f64 {
         let mut random = Stream::named(1, "avq");
         let gap = Duration::from_secs_f64(1000.0 / (1.25e6 * rate));
         let count = (seconds / gap.as_secs_f64()) as u32;
-        let (mut now, mut struck) = (avq.last, 0);
+        let (mut now, mut signals) = (avq.last, 0);
         for i in 0..count {
             now += gap;
             let arrival = PacketView { now, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
             let verdict = avq.on_enqueue(&arrival, &Backlog { packets: 0, bytes: 0, idle_since: None }, &mut random);
-            struck += u32::from(i >= count / 2 && verdict == ArrivalVerdict::Signal);
+            signals += u32::from(i >= count / 2 && verdict == ArrivalVerdict::Signal);
         }
-        f64::from(struck) / f64::from(count - count / 2)
+        f64::from(signals) / f64::from(count - count / 2)
     }
 
     #[test]
-    fn a_load_below_the_target_is_let_through_and_one_above_is_struck_more_and_more() {
+    fn a_load_below_the_target_passes_and_one_above_is_signaled_more_and_more() {
         let mut avq = Params { size: 20.0, ..Params::default() }.build(&test_link()).unwrap();
         assert_eq!(feed(&mut avq, 0.97, 100.0), 0.0);
         assert_eq!(avq.virtual_capacity(), 1.25e6 - 0.15 * 1000.0);
@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_full_virtual_queue_strikes_is_what_exceeds_its_capacity() {
+    fn a_full_virtual_queue_signals_the_arrivals_above_its_capacity() {
         let mut avq = Params { size: 5.0, alpha: 1e-9, ..Params::default() }.build(&test_link()).unwrap();
         assert!((feed(&mut avq, 1.25, 20.0) - 0.2).abs() < 1e-3);
     }
 
     #[test]
-    fn no_capacity_to_aim_at_is_refused() {
+    fn a_target_of_no_load_is_refused() {
         assert_eq!(Params { utilization: 0.0, ..Params::default() }.build(&test_link()).unwrap_err().field, "utilization");
     }
 }

@@ -1,7 +1,8 @@
-//! BLUE (Feng, Kandlur, Saha and Shin 1999; ToN 10(4), 2002).
+//! BLUE (feng-1999: Feng, Kandlur, Saha and Shin; ToN 10(4), 2002).
 //!
-//! One probability for all: up when packets are lost to a full queue (or when the queue passes `length`), down when
-//! the link is idle, and at most once in `freeze`. A link that stays idle lowers it once in every `freeze`.
+//! One probability for all packets. It rises when packets are lost to a full queue (or when the queue is longer than
+//! `length`) and falls when the link is idle, at most once in `freeze`. While the link stays idle, it falls once in every
+//! `freeze`.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
 use sojourn_units::{Duration, Probability, Stream, Time};
@@ -11,16 +12,17 @@ use sojourn_units::{Duration, Probability, Stream, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Rise of the probability on loss, 0 to 1, default 0.02 (d1 of feng-1999#3).
+    /// Rise of the probability at a loss, 0 to 1, default 0.02 (d1 of feng-1999#3).
     #[cfg_attr(feature = "serde", serde(alias = "d1"))]
     pub increment: f64,
-    /// Fall of the probability on an idle link, 0 to 1, default 0.002 (d2 of feng-1999#3).
+    /// Fall of the probability at an idle link, 0 to 1, default 0.002 (d2 of feng-1999#3).
     #[cfg_attr(feature = "serde", serde(alias = "d2"))]
     pub decrement: f64,
-    /// Least time between two moves, at least 1 us, default `"100 ms"` (freeze_time of feng-1999#3).
+    /// Shortest time between two changes, at least 1 us, default `"100 ms"` (freeze_time of feng-1999#3).
     #[cfg_attr(feature = "serde", serde(alias = "freeze_time"))]
     pub freeze: Duration,
-    /// Waiting packets above which an arrival counts as a loss; 0 (the default) for losses alone (L of feng-1999#fig2).
+    /// Number of waiting packets above which an arrival counts as a loss; 0 (the default) counts real losses only (L of
+    /// feng-1999#fig2).
     pub length: u32,
 }
 
@@ -37,38 +39,38 @@ impl Params {
     /// The first parameter that is out of range.
     pub fn build(&self, _link: &Link) -> Result<Blue, ParamError> {
         let step = |v: f64| (0.0..=1.0).contains(&v);
-        ParamError::unless(step(self.increment), "increment", &self.increment, "0 to 1")?;
-        ParamError::unless(step(self.decrement), "decrement", &self.decrement, "0 to 1")?;
-        ParamError::unless(self.freeze >= Duration::from_micros(1), "freeze", &self.freeze, "1 us or more")?;
-        Ok(Blue { params: self.clone(), probability: 0.0, moved: Time::ZERO, now: Time::ZERO })
+        ParamError::unless(step(self.increment), "increment", &self.increment, "a probability, 0 to 1")?;
+        ParamError::unless(step(self.decrement), "decrement", &self.decrement, "a probability, 0 to 1")?;
+        ParamError::unless(self.freeze >= Duration::from_micros(1), "freeze", &self.freeze, "a time of 1 us or more")?;
+        Ok(Blue { params: self.clone(), probability: 0.0, changed: Time::ZERO, now: Time::ZERO })
     }
 }
 
-/// The probability and when it moved last.
+/// The probability and the time of its last change.
 #[derive(Clone, Debug)]
 pub struct Blue {
     params: Params,
     probability: f64,
-    moved: Time,
+    changed: Time,
     now: Time,
 }
 
 impl Blue {
-    fn lose(&mut self) {
-        if self.now.since(self.moved) >= self.params.freeze {
+    fn on_loss(&mut self) {
+        if self.now.since(self.changed) >= self.params.freeze {
             self.probability = (self.probability + self.params.increment).min(1.0);
-            self.moved = self.now;
+            self.changed = self.now;
         }
     }
 
     /// The link has been idle since `since`.
-    fn rest(&mut self, since: Time) {
+    fn on_idle(&mut self, since: Time) {
         let freeze = self.params.freeze.as_nanos();
-        let first = since.as_nanos().max(self.moved.as_nanos().saturating_add(freeze));
+        let first = since.as_nanos().max(self.changed.as_nanos().saturating_add(freeze));
         let Some(span) = self.now.as_nanos().checked_sub(first) else { return };
         let steps = span / freeze;
         self.probability = (self.probability - self.params.decrement * (steps + 1) as f64).max(0.0);
-        self.moved = Time::from_nanos(first + steps * freeze);
+        self.changed = Time::from_nanos(first + steps * freeze);
     }
 }
 
@@ -76,16 +78,16 @@ impl Aqm for Blue {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         self.now = arrival.now;
         if let Some(since) = backlog.idle_since {
-            self.rest(since);
+            self.on_idle(since);
         }
         if self.params.length > 0 && backlog.packets > self.params.length {
-            self.lose();
+            self.on_loss();
         }
         if random.unit() < self.probability { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 
     fn on_overflow(&mut self) {
-        self.lose();
+        self.on_loss();
     }
 
     fn probability(&self) -> Probability {
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_queue_counts_as_a_loss_where_asked_for() {
+    fn a_long_queue_counts_as_a_loss_if_length_is_set() {
         let mut blue = Params { length: 10, ..Params::default() }.build(&test_link()).unwrap();
         arrive(&mut blue, 100, 10, None);
         assert_eq!(blue.probability, 0.0);

@@ -1,8 +1,8 @@
-//! `CHOKe`: while the average queue is above a threshold, an arriving packet is compared with one drawn from the queue, and
-//! where both are of one flow both go (Pan, Prabhakar and Psounis 2000), as in Linux's `sch_choke`.
+//! `CHOKe`: while the average queue is above a threshold, an arriving packet is compared with a packet drawn from the queue.
+//! If both belong to one flow, both are dropped (Pan, Prabhakar and Psounis 2000), as in Linux's `sch_choke`.
 //!
-//! A flow that fills the queue is drawn often and loses twice each time. What passes the comparison meets RED: without
-//! gentle or wait, in packets, spread evenly between marks.
+//! A flow with many packets in the queue is drawn often and loses two packets each time. RED decides about the packets that
+//! pass the comparison: without gentle or wait, in packets, with evenly spaced signals.
 
 use super::red::{TC_BURST, tc_weight};
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, Needs, PacketView, ParamError, Spread};
@@ -15,16 +15,17 @@ use sojourn_units::{Duration, Probability, Stream, Time};
 pub struct Params {
     /// Average queue in packets above which packets are compared; 0 (the default) is a third of `max`, at least 1 (tc).
     pub min: f64,
-    /// Average queue in packets above which every packet is struck; 0 (the default) is a quarter of the queue's limit (tc).
+    /// Average queue in packets above which every packet is dropped or marked; 0 (the default) is a quarter of the queue's
+    /// limit (tc).
     pub max: f64,
-    /// Probability that RED strikes at `max`, above 0 and up to 1, default 0.02 (tc `probability`).
+    /// Probability of RED at `max`, above 0 and up to 1, default 0.02 (tc `probability`).
     #[cfg_attr(feature = "serde", serde(alias = "probability"))]
     pub max_p: f64,
-    /// Packets that may come at once to an empty queue, from which the average's weight follows as in tc; 0 (the default)
-    /// is (2 min + max)/3, at least 1.
+    /// Packets that may arrive at an empty queue in one burst; the weight of the average follows from it as in tc. 0 (the
+    /// default) is (2 min + max)/3, at least 1.
     pub burst: u32,
-    /// Whether packets above `max` are marked where they can be, instead of dropped; default true (the way of tc
-    /// without `harddrop`).
+    /// Whether packets above `max` are marked instead of dropped if they can be marked; default true (tc without
+    /// `harddrop`).
     pub mark_above_max: bool,
 }
 
@@ -48,7 +49,7 @@ impl Params {
         ParamError::unless(self.burst <= 1_000_000_000, "burst", &self.burst, "a number of packets up to 1000000000, or 0")?;
         let automatic = self.burst == 0;
         let burst = if automatic { libm::floor((2.0 * min + max) / 3.0).max(1.0) } else { f64::from(self.burst) };
-        // Thresholds of a packet or two leave no room for a burst: then RED's usual weight.
+        // With thresholds of a packet or two no weight fits a burst: then RED's usual weight.
         let weight = tc_weight(burst, min);
         ParamError::unless(automatic || weight.is_some(), "burst", &self.burst, TC_BURST)?;
         Ok(Choke {
@@ -73,11 +74,11 @@ pub struct Choke {
     max_p: f64,
     weight: f64,
     mark_above_max: bool,
-    /// The time to send a mean packet: an idle link ages the average by one sample in this.
+    /// The time to send a mean packet: one sample of an idle link for the average.
     transmission: Duration,
     average: f64,
     spread: Spread,
-    /// The position that was drawn last.
+    /// The position of the last draw.
     drawn: u32,
 }
 
@@ -91,7 +92,7 @@ impl Choke {
         }
     }
 
-    /// RED on what passed the comparison.
+    /// RED's verdict on a packet that passed the comparison.
     fn red(&mut self, random: &mut Stream) -> ArrivalVerdict {
         if self.average > self.max {
             self.spread.clear();
@@ -139,13 +140,13 @@ mod tests {
 
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
 
-    /// With an average that follows the queue at once.
+    /// With an average that equals the last queue length.
     fn quick(params: &Params) -> Choke {
         Choke { weight: 1.0, ..params.build(&test_link()).unwrap() }
     }
 
     #[test]
-    fn above_the_threshold_a_drawn_packet_of_the_same_flow_goes_with_the_arriving_one() {
+    fn above_the_threshold_a_drawn_packet_of_the_same_flow_is_dropped_with_the_arriving_one() {
         let (mut choke, mut random) = (quick(&Params { min: 10.0, max: 90.0, ..Params::default() }), Stream::named(1, "x"));
         let few = Backlog { packets: 10, ..FULL };
         assert_eq!(choke.on_enqueue(&arrival(1), &few, &mut random), ArrivalVerdict::Pass);
@@ -159,15 +160,15 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_the_comparison_meets_red() {
+    fn red_decides_about_packets_that_pass_the_comparison() {
         let (mut choke, mut random) = (quick(&Params { min: 10.0, max: 90.0, max_p: 0.1, ..Params::default() }), Stream::named(1, "x"));
-        let mut struck = 0;
+        let mut signals = 0;
         for _ in 0..100_000 {
             choke.on_enqueue(&arrival(1), &FULL, &mut random);
-            struck += u32::from(choke.on_inspect(&arrival(1), Some(&arrival(2)), &FULL, &mut random) == ArrivalVerdict::Signal);
+            signals += u32::from(choke.on_inspect(&arrival(1), Some(&arrival(2)), &FULL, &mut random) == ArrivalVerdict::Signal);
         }
         // Half of 0.1, as gaps uniform on 1 to 20: 2p/(1 + p).
-        assert!((f64::from(struck) / 1e5 - 0.1 / 1.05).abs() < 0.003, "{struck}");
+        assert!((f64::from(signals) / 1e5 - 0.1 / 1.05).abs() < 0.003, "{signals}");
         let above = Backlog { packets: 91, ..FULL };
         choke.on_enqueue(&arrival(1), &above, &mut random);
         assert_eq!(choke.on_inspect(&arrival(1), None, &above, &mut random), ArrivalVerdict::Signal);
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_link_ages_the_average_packet_by_packet() {
+    fn on_an_idle_link_the_average_decays_packet_by_packet() {
         let mut choke = Choke { weight: 0.25, average: 16.0, ..quick(&Params::default()) };
         // A packet of 1000 bytes takes 0.8 ms.
         let idle = Backlog { packets: 0, bytes: 0, idle_since: Some(Time::ZERO) };

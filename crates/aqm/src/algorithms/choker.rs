@@ -1,8 +1,9 @@
 //! `CHOKeR`: like `CHOKe`, but with a number of draws that follows the load (after Lu, Du and Liu 2014).
 //!
-//! An arriving packet is compared with packets drawn from the queue; at the first of its own flow both go. The number of
-//! draws rises in several steps where the average queue is above a band and falls in a single step where it is below.
-//! The steps of 2014 are not at hand: their shape here is that of the abstract, their sizes are a choice.
+//! An arriving packet is compared with packets drawn from the queue; the first of its own flow is dropped together with it.
+//! The number of draws rises in steps of several sizes while the average queue is above a band, and falls in steps of one
+//! size while it is below. The paper of 2014 was not available: the form of the steps is that of its abstract, and their
+//! sizes are ours.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, Needs, PacketView, ParamError};
 use sojourn_units::{Bytes, Duration, Stream};
@@ -12,23 +13,24 @@ use sojourn_units::{Bytes, Duration, Stream};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Queuing time to be held, above 0, default 10 ms (fuzzyrtt-2024#4).
+    /// Target queuing time, above 0, default 10 ms (fuzzyrtt-2024#4).
     pub target: Duration,
-    /// Average queue below which nothing is drawn, in targets, default 0.5.
+    /// Average queue below which no packet is drawn, in targets, default 0.5.
     pub idle: f64,
-    /// Average queue below which draws become fewer, in targets, from `idle` up, default 0.75.
+    /// Average queue below which the number of draws falls, in targets, from `idle` up, default 0.75.
     pub low: f64,
-    /// Average queue above which draws become more, in targets, from `low` up, default 1.25.
+    /// Average queue above which the number of draws rises, in targets, from `low` up, default 1.25.
     pub high: f64,
     /// Weight of the newest queue length in the average, above 0 and up to 1, default 0.002.
     pub weight: f64,
-    /// Draws added by one step at an arrival, above 0 and up to 100, default 0.002.
+    /// Draws that one step at an arrival adds, above 0 and up to 100, default 0.002.
     pub rise: f64,
-    /// Draws taken back at an arrival, above 0 and up to 100, default 0.001.
+    /// Draws that one step at an arrival removes, above 0 and up to 100, default 0.001.
     pub fall: f64,
-    /// Steps added to the first as the average goes from `high` to the queue's limit, up to 1000, default 4.
+    /// Additional steps at an arrival when the average is at the queue's limit, in proportion between `high` and the limit; up to
+    /// 1000, default 4.
     pub steps: u32,
-    /// Packet size that makes packets of the target; `"0 B"` (the default) is the link's.
+    /// Packet size that converts the target to packets; `"0 B"` (the default) is the link's.
     pub packet: Bytes,
 }
 
@@ -48,8 +50,8 @@ impl Default for Params {
     }
 }
 
-/// The most packets drawn for one arrival.
-const MOST_DRAWS: f64 = 64.0;
+/// The largest number of packets drawn for one arrival.
+const MAX_DRAWS: f64 = 64.0;
 
 impl Params {
     /// `CHOKeR` with these parameters on this link.
@@ -59,7 +61,7 @@ impl Params {
     pub fn build(&self, link: &Link) -> Result<Choker, ParamError> {
         let time = self.target > Duration::ZERO && self.target <= Duration::from_secs(1000);
         ParamError::unless(time, "target", &self.target, "a time above 0, up to 1000 s")?;
-        ParamError::unless((0.0..=1e6).contains(&self.idle), "idle", &self.idle, "a number of targets")?;
+        ParamError::unless((0.0..=1e6).contains(&self.idle), "idle", &self.idle, "a number of targets, 0 to 1000000")?;
         ParamError::unless(self.low >= self.idle && self.low <= 1e6, "low", &self.low, "a number of targets from idle up")?;
         ParamError::unless(self.high >= self.low && self.high <= 1e6, "high", &self.high, "a number of targets from low up")?;
         ParamError::unless(self.weight > 0.0 && self.weight <= 1.0, "weight", &self.weight, "a number above 0, up to 1")?;
@@ -77,7 +79,7 @@ impl Params {
             params: self.clone(),
             average: 0.0,
             draws: 0.0,
-            left: 0,
+            remaining: 0,
             drawn: 0,
         })
     }
@@ -86,18 +88,19 @@ impl Params {
 /// The algorithm and its state.
 #[derive(Clone, Debug)]
 pub struct Choker {
-    /// The band's edges in packets, and how far the limit lies above it.
+    /// The thresholds in packets.
     idle: f64,
     low: f64,
     high: f64,
+    /// The limit of the queue above `high`, in packets.
     room: f64,
     params: Params,
     average: f64,
-    /// Packets to be drawn for an arrival: the whole ones, and one more with the rest as probability.
+    /// Packets to draw for an arrival: the whole number, and one more with the fraction as probability.
     draws: f64,
-    /// Draws that are left for the present arrival.
-    left: u32,
-    /// The position that was drawn last.
+    /// Draws that remain for the present arrival.
+    remaining: u32,
+    /// The position of the last draw.
     drawn: u32,
 }
 
@@ -108,17 +111,17 @@ impl Choker {
             self.draws = 0.0;
         } else if self.average > self.high {
             let further = libm::floor(f64::from(steps) * (self.average - self.high) / self.room);
-            self.draws = (self.draws + (1.0 + further) * rise).min(MOST_DRAWS);
+            self.draws = (self.draws + (1.0 + further) * rise).min(MAX_DRAWS);
         } else if self.average < self.low {
             self.draws = (self.draws - fall).max(0.0);
         }
     }
 
     fn draw(&mut self, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        if self.left == 0 || backlog.packets == 0 {
+        if self.remaining == 0 || backlog.packets == 0 {
             return ArrivalVerdict::Pass;
         }
-        self.left -= 1;
+        self.remaining -= 1;
         self.drawn = random.below(u64::from(backlog.packets)) as u32;
         ArrivalVerdict::Inspect(self.drawn)
     }
@@ -129,7 +132,7 @@ impl Aqm for Choker {
         self.average += self.params.weight * (f64::from(backlog.packets) - self.average);
         self.adapt();
         let whole = libm::floor(self.draws);
-        self.left = whole as u32 + u32::from(random.unit() < self.draws - whole);
+        self.remaining = whole as u32 + u32::from(random.unit() < self.draws - whole);
         self.draw(backlog, random)
     }
 
@@ -160,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn draws_rise_in_several_steps_and_fall_in_one() {
-        // 12.5 packets are to be held: the band is 9.375 to 15.625, the limit 100.
+    fn draws_rise_in_steps_of_several_sizes_and_fall_in_steps_of_one_size() {
+        // The target is 12.5 packets, the band is 9.375 to 15.625, the limit 100.
         let mut c = Params::default().build(&test_link()).unwrap();
         let mut draws = |average: f64| {
             c.average = average;
@@ -173,20 +176,20 @@ mod tests {
     }
 
     #[test]
-    fn as_many_packets_are_drawn_as_the_number_says_until_one_is_of_the_same_flow() {
+    fn the_number_of_draws_is_exact_until_one_is_of_the_same_flow() {
         let (mut c, mut random) = (Params::default().build(&test_link()).unwrap(), Stream::named(1, "x"));
-        let mut looks = 0;
+        let mut inspected = 0;
         for _ in 0..10_000 {
             (c.average, c.draws) = (12.0, 2.25);
             let mut verdict = c.on_enqueue(&arrival(1), &backlog(12), &mut random);
             while let ArrivalVerdict::Inspect(position) = verdict {
                 assert!(position < 12);
-                looks += 1;
+                inspected += 1;
                 verdict = c.on_inspect(&arrival(1), Some(&arrival(2)), &backlog(12), &mut random);
             }
             assert_eq!(verdict, ArrivalVerdict::Pass);
         }
-        assert!((22_200..22_800).contains(&looks), "{looks}");
+        assert!((22_200..22_800).contains(&inspected), "{inspected}");
         let ArrivalVerdict::Inspect(position) = c.on_enqueue(&arrival(1), &backlog(12), &mut random) else { panic!("no draw") };
         assert_eq!(c.on_inspect(&arrival(1), Some(&arrival(1)), &backlog(12), &mut random), ArrivalVerdict::DropBoth(position));
     }

@@ -1,23 +1,23 @@
-//! `CoDel`: controlled delay (Nichols and Jacobson 2012; RFC 8289).
+//! `CoDel`: controlled delay (Nichols and Jacobson 2012; rfc8289).
 //!
-//! Judges packets as they leave, by how long they waited. Once the wait has stayed above `target` for an `interval`
-//! one packet is dropped (or marked), then more and more of them, at gaps of interval/sqrt(count), until a packet leaves
-//! that waited less. A queue of one packet is never judged. The pseudocode's loop over packets is here a state machine
-//! over verdicts: a drop means that the next packet is shown at once, a mark that the packet goes.
+//! It decides about packets as they leave, by their sojourn time. When the sojourn time has been above `target` for an
+//! `interval`, one packet is dropped (or marked). More drops follow at gaps of interval/sqrt(count), until a packet leaves
+//! with a shorter sojourn time. It never drops the last packet of a queue. The loop over packets of the pseudocode is here a
+//! state machine over verdicts: after a drop the next packet is shown at once; after a mark the packet is sent.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
 use sojourn_units::{Bytes, Duration, Stream, Time};
 
-/// From which count dropping goes on when it starts again soon after it stopped.
+/// The count at which dropping continues if it starts again soon after it stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Rule {
-    /// As many as were dropped the last time (rfc8289#5.5; Linux).
+    /// The number of drops in the last dropping state (rfc8289#5.5; Linux).
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "rfc8289"))]
     Rfc8289,
-    /// One less than it ended at (the code of 2012, as in ns-2.35).
+    /// One less than the last count (the code of 2012, as in ns-2.35).
     #[cfg_attr(feature = "serde", serde(rename = "2012"))]
     Nichols2012,
 }
@@ -27,14 +27,14 @@ pub enum Rule {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Wait that may stand, above 0, default 5 ms (rfc8289#4.4).
+    /// Acceptable standing sojourn time, above 0, default 5 ms (rfc8289#4.4).
     pub target: Duration,
-    /// For how long the wait must stay above the target before the first drop, and the gap after it; above 0, default
-    /// 100 ms: about the largest usual round-trip time (rfc8289#4.3).
+    /// Time for which the sojourn time must stay above the target before the first drop, and the first gap between drops;
+    /// above 0, default 100 ms: about the largest usual round-trip time (rfc8289#4.3).
     pub interval: Duration,
-    /// From which count dropping goes on when it starts again, default `"rfc8289"`.
+    /// Count at which dropping continues if it starts again soon after it stopped, default `"rfc8289"`.
     pub rule: Rule,
-    /// What stays behind must be more than this for a packet to be judged; `"0 B"` (the default) is the largest packet
+    /// A packet is dropped only if more than this many bytes stay in the queue; `"0 B"` (the default) is the largest packet
     /// seen, at first 256 B (ns-2 `maxpacket_`; ns-3 `MinBytes`).
     pub max_packet: Bytes,
 }
@@ -60,72 +60,78 @@ impl Params {
     }
 }
 
-/// What the next packet to leave is to this dequeue.
+/// The position of the next packet to leave in the pseudocode's loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
-    /// The first to be considered.
+    /// The first packet of a dequeue.
     First,
-    /// The packet behind the one with whose drop dropping began: it goes.
+    /// The packet behind the drop that entered the dropping state: it is sent.
     AfterEntry,
-    /// The packet behind one dropped in the course of dropping.
+    /// The packet behind a drop in the dropping state.
     AfterDrop,
+}
+
+/// What the state becomes if the signal just given turns out to be a drop instead of a mark.
+#[derive(Clone, Copy, Debug)]
+struct OnDrop {
+    next: Next,
+    drop_next: Time,
 }
 
 /// The algorithm and its state; names as in rfc8289#5.
 #[derive(Clone, Debug)]
 pub struct Codel {
     params: Params,
-    first_above: Option<Time>,
+    first_above_time: Option<Time>,
     drop_next: Time,
     count: u32,
     last_count: u32,
     dropping: bool,
     max_packet: u64,
     next: Next,
-    /// What `next` and `drop_next` are should the mark that was just asked for be a drop instead.
-    if_dropped: (Next, Time),
+    on_drop: OnDrop,
 }
 
 impl Codel {
-    /// At time 0. The parameters must be in range.
+    /// The state at time 0. The parameters must be in range.
     pub(super) fn new(params: Params) -> Self {
         let max_packet = if params.max_packet.0 == 0 { 256 } else { params.max_packet.0 };
         Codel {
             params,
-            first_above: None,
+            first_above_time: None,
             drop_next: Time::ZERO,
             count: 0,
             last_count: 0,
             dropping: false,
             max_packet,
             next: Next::First,
-            if_dropped: (Next::First, Time::ZERO),
+            on_drop: OnDrop { next: Next::First, drop_next: Time::ZERO },
         }
     }
 
-    /// The control law (rfc8289#5.3).
-    fn control_law(&self, from: Time) -> Time {
-        from + Duration::from_nanos((self.params.interval.as_nanos() as f64 / libm::sqrt(f64::from(self.count.max(1)))) as u64)
+    /// The control law: the time of the next drop, counted from `t` (rfc8289#5.3).
+    fn control_law(&self, t: Time) -> Time {
+        t + Duration::from_nanos((self.params.interval.as_nanos() as f64 / libm::sqrt(f64::from(self.count.max(1)))) as u64)
     }
 
-    /// Whether the wait has been above the target for an interval (rfc8289#5.6).
+    /// Whether the sojourn time has been above the target for an interval; `backlog_bytes` stay in the queue (rfc8289#5.6).
     #[inline]
-    fn above(&mut self, now: Time, sojourn: Duration, left: u64) -> bool {
-        if sojourn < self.params.target || left <= self.max_packet {
-            self.first_above = None;
+    fn ok_to_drop(&mut self, now: Time, sojourn: Duration, backlog_bytes: u64) -> bool {
+        if sojourn < self.params.target || backlog_bytes <= self.max_packet {
+            self.first_above_time = None;
             return false;
         }
-        match self.first_above {
+        match self.first_above_time {
             None => {
-                self.first_above = Some(now + self.params.interval);
+                self.first_above_time = Some(now + self.params.interval);
                 false
             }
-            Some(since) => now >= since,
+            Some(time) => now >= time,
         }
     }
 
-    /// Dropping begins (rfc8289#5.5).
-    fn begin(&mut self, now: Time) {
+    /// Enters the dropping state (rfc8289#5.5).
+    fn enter_dropping(&mut self, now: Time) {
         self.dropping = true;
         let recent = now.since(self.drop_next) < self.params.interval * 16;
         self.count = match self.params.rule {
@@ -140,38 +146,38 @@ impl Codel {
         self.drop_next = self.control_law(now);
     }
 
-    /// Judges a packet that leaves `left` bytes behind.
+    /// Decides about a packet that leaves; `backlog_bytes` stay in the queue.
     #[inline]
-    pub(super) fn judge(&mut self, departure: &PacketView, sojourn: Duration, left: u64) -> DepartureVerdict {
+    pub(super) fn on_departure(&mut self, departure: &PacketView, sojourn: Duration, backlog_bytes: u64) -> DepartureVerdict {
         if self.params.max_packet.0 == 0 {
             self.max_packet = self.max_packet.max(u64::from(departure.size));
         }
         let now = departure.now;
-        let above = self.above(now, sojourn, left);
+        let ok_to_drop = self.ok_to_drop(now, sojourn, backlog_bytes);
         match core::mem::replace(&mut self.next, Next::First) {
             Next::AfterEntry => return DepartureVerdict::Pass,
-            Next::AfterDrop if above => self.drop_next = self.control_law(self.drop_next),
+            Next::AfterDrop if ok_to_drop => self.drop_next = self.control_law(self.drop_next),
             Next::First | Next::AfterDrop => {}
         }
         if self.dropping {
-            self.dropping = above;
-            if above && now >= self.drop_next {
+            self.dropping = ok_to_drop;
+            if ok_to_drop && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
-                self.if_dropped = (Next::AfterDrop, self.drop_next);
+                self.on_drop = OnDrop { next: Next::AfterDrop, drop_next: self.drop_next };
                 self.drop_next = self.control_law(self.drop_next);
                 return DepartureVerdict::Signal;
             }
-        } else if above {
-            self.begin(now);
-            self.if_dropped = (Next::AfterEntry, self.drop_next);
+        } else if ok_to_drop {
+            self.enter_dropping(now);
+            self.on_drop = OnDrop { next: Next::AfterEntry, drop_next: self.drop_next };
             return DepartureVerdict::Signal;
         }
         DepartureVerdict::Pass
     }
 
-    /// The packet to be marked was dropped instead.
+    /// The last signal was a drop instead of a mark.
     pub(super) fn dropped(&mut self) {
-        (self.next, self.drop_next) = self.if_dropped;
+        OnDrop { next: self.next, drop_next: self.drop_next } = self.on_drop;
     }
 }
 
@@ -183,7 +189,7 @@ impl Aqm for Codel {
 
     #[inline]
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
-        self.judge(departure, sojourn, backlog.bytes)
+        self.on_departure(departure, sojourn, backlog.bytes)
     }
 
     fn on_unmarkable(&mut self) {

@@ -1,31 +1,32 @@
-//! CPC: cascade probability control of the queue (To, Thi and Hwang, Mathematical Problems in Engineering 2015).
+//! CPC: cascade probability control of the queue (cpc-2015: To, Thi and Hwang, Mathematical Problems in Engineering).
 //!
-//! An outer PID controller turns the error of the queue into a set point for the window of a flow; an inner
-//! integrator moves the probability until the window, estimated from the measured load, is at that set point. Both
-//! are designed by the paper's margin-optimal method from the number of flows N, the rate C of the link in packets a
-//! second and the round trip R at the target, in closed form. With w = R C / N: inner gain 4 / (R w^4), outer gain
-//! w / (2N), integral time R w, derivative time R w / 2.
+//! An outer PID controller turns the error of the queue into a set point for the window of a flow. An inner integrator moves
+//! the probability until the window, estimated from the measured load, equals that set point. Both are designed by the
+//! paper's margin-optimal method, in closed form, from the number of flows N, the rate C of the link in packets a second and
+//! the round-trip time R at the target. With w = R C / N: inner gain 4 / (R w^4), outer gain w / (2N), integral time R w,
+//! derivative time R w / 2.
 //!
-//! The paper gives the two controllers in continuous time and nothing on packets. How the window is estimated, the
-//! discrete form and what stops the integrators are of this implementation: backward Euler for I and D, with D moved
-//! through the inner integrator, where it is a plain difference of the queue and needs no filter. So is the tuning: TCP at
-//! rest has a window of sqrt(2/p), and what is under way over that is the number of flows.
+//! The paper gives the two controllers in continuous time and says nothing about packets. The estimate of the window, the
+//! discrete form and the anti-windup are ours: backward Euler for I and D, with D applied behind the inner integrator, where
+//! it is a difference of the queue and needs no filter. The tuning is ours too: TCP in steady state has a window of
+//! sqrt(2/p), and the packets in flight over this window give the number of flows.
 
 use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use sojourn_units::{Duration, Probability};
 
-/// What the inner loop does with the set point of the window.
+/// How the inner loop uses the set point of the window.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Inner {
-    /// Integrates the distance of the measured window from it (the paper's cascade).
+    /// It integrates the distance of the measured window from the set point (the paper's cascade).
     #[default]
     Measured,
-    /// Integrates the distance of the design's window from it: the cascade without its inner feedback.
-    Blind,
-    /// Turns it into the probability 2 / w^2 at which TCP keeps that window: the outer loop alone.
+    /// It integrates the distance of the design's window from the set point: the cascade without inner feedback.
+    #[cfg_attr(feature = "serde", serde(alias = "blind"))]
+    OpenLoop,
+    /// It sets the probability 2 / w^2 at which TCP has that window: the outer loop alone.
     Static,
 }
 
@@ -34,42 +35,43 @@ pub enum Inner {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Number of long flows N that the design is for, above 0, default 3 (cpc-2015#5.1).
+    /// Number of long flows N for which the controller is designed, above 0, default 3 (cpc-2015#5.1).
     pub flows: f64,
-    /// Propagation round trip of the flows, default 60 ms: with 20 packets of 1500 bytes at 2 Mbit/s it gives the
+    /// Round-trip time of the flows without queuing, default 60 ms: 20 packets of 1500 bytes at 2 Mbit/s add up to the
     /// 180 ms of cpc-2015#fig6.
     pub rtt: Duration,
-    /// Queue to be held, in packets, 0 or more, default 20 (cpc-2015#table1).
+    /// Target queue in packets, 0 or more, default 20 (cpc-2015#table1).
     pub target: f64,
-    /// Time between two updates, at least 1 us, default 10 ms; a tenth of the round trip or less (no source: the paper
-    /// is continuous).
+    /// Time between two updates, at least 1 us, default 10 ms; should be a tenth of the round-trip time or less
+    /// (no source: the paper is continuous).
     pub interval: Duration,
-    /// Time constant of the averaged load; `"0 s"` (the default) is the round trip at the target (no source).
+    /// Time constant of the averaged load; `"0 s"` (the default) is the round-trip time at the target (no source).
     pub averaging: Duration,
     /// Largest probability, above 0 to 1, default 1 (no source).
     pub max_p: f64,
-    /// Least set point of the window in packets, above 0, default 1 (no source).
+    /// Smallest set point of the window in packets, above 0, default 1 (no source).
     pub min_window: f64,
     /// Largest set point of the window as a multiple of R C / N, 1 or more, default 10: with 2 the queue settles below
-    /// the target at short round trips (no source).
+    /// the target at short round-trip times (no source).
     pub max_window: f64,
-    /// What the inner loop does with the set point, default `"measured"` (cpc-2015#4.1).
+    /// How the inner loop uses the set point, default `"measured"` (cpc-2015#4.1).
     pub inner: Inner,
-    /// Time over which the number of flows is found anew from load and probability, at least one, and the design follows;
-    /// `"0 s"` (the default) keeps `flows`. 10 s holds the queue where `flows` and `rtt` are off by four (no source).
+    /// Time constant with which the number of flows, at least one, is estimated from load and probability, and the design
+    /// follows; `"0 s"` (the default) keeps `flows`. 10 s keeps the queue at the target even if `flows` and `rtt` are wrong by
+    /// a factor of four (no source).
     pub tuning: Duration,
     /// Whether queue and load are measured in bytes over the mean packet, default false.
     pub queue_in_bytes: bool,
-    /// Inner gain 1/T_C in probability a packet and second; absent: by the design (cpc-2015#eq9).
+    /// Inner gain 1/T_C in probability per packet and second; absent: from the design (cpc-2015#eq9).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub inner_gain: Option<f64>,
-    /// Outer proportional gain in packets of window a packet of queue; absent: by the design (cpc-2015#eq11).
+    /// Outer proportional gain in packets of window per packet of queue; absent: from the design (cpc-2015#eq11).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub outer_gain: Option<f64>,
-    /// Outer integral time; absent: by the design (cpc-2015#eq11).
+    /// Outer integral time; absent: from the design (cpc-2015#eq11).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub integral_time: Option<Duration>,
-    /// Outer derivative time; absent: by the design (cpc-2015#eq11).
+    /// Outer derivative time; absent: from the design (cpc-2015#eq11).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub derivative_time: Option<Duration>,
 }
@@ -114,26 +116,26 @@ impl Params {
         ParamError::unless((1e-3..=1e9).contains(&self.flows), "flows", &self.flows, "a number of flows above 0, 0.001 to 1e9")?;
         ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
         let some_rtt = self.target > 0.0 || self.rtt > Duration::ZERO;
-        ParamError::unless(some_rtt, "rtt", &self.rtt, "above 0 s where target is 0: without a round trip there is nothing to control")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
-        ParamError::unless(self.max_p > 0.0 && self.max_p <= 1.0, "max_p", &self.max_p, "above 0 to 1")?;
+        ParamError::unless(some_rtt, "rtt", &self.rtt, "a time above 0 s if target is 0")?;
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
+        ParamError::unless(self.max_p > 0.0 && self.max_p <= 1.0, "max_p", &self.max_p, "a probability above 0, up to 1")?;
         ParamError::unless((1e-6..=1e9).contains(&self.min_window), "min_window", &self.min_window, "a number of packets above 0")?;
         ParamError::unless((1.0..=1e9).contains(&self.max_window), "max_window", &self.max_window, "1 to 1e9 times R C / N")?;
-        ParamError::unless(gain(self.inner_gain), "inner_gain", &shown(self.inner_gain), "0 to 1e9 a packet and second")?;
-        ParamError::unless(gain(self.outer_gain), "outer_gain", &shown(self.outer_gain), "0 to 1e9 packets a packet")?;
+        ParamError::unless(gain(self.inner_gain), "inner_gain", &shown(self.inner_gain), "0 to 1e9 per packet and second")?;
+        ParamError::unless(gain(self.outer_gain), "outer_gain", &shown(self.outer_gain), "0 to 1e9 packets per packet")?;
         if let Some(time) = self.integral_time {
-            ParamError::unless(time >= Duration::from_micros(1), "integral_time", &time, "1 us or more")?;
+            ParamError::unless(time >= Duration::from_micros(1), "integral_time", &time, "a time of 1 us or more")?;
         }
         let rate = link.rate.packets_per_sec(f64::from(link.mean_packet.max(1)));
         Ok(CpcLaw::new(self, rate, Meter::new(self.queue_in_bytes.then_some(link.mean_packet))))
     }
 }
 
-/// Windows below this make the gains of the design explode; the formulas then reckon with it instead (no source:
-/// below about 0.8 packets the delay makes the inner loop unstable).
-const LEAST_DESIGN_WINDOW: f64 = 2.0;
+/// The smallest window that the formulas of the design use: smaller windows would give very large gains (no source: below
+/// about 0.8 packets the delay makes the inner loop unstable).
+const MIN_DESIGN_WINDOW: f64 = 2.0;
 
-/// What is derived once from the parameters.
+/// Values computed from the parameters and the number of flows.
 #[derive(Clone, Debug)]
 struct Design {
     rate: f64,
@@ -148,11 +150,11 @@ struct Design {
 }
 
 impl Design {
-    /// cpc-2015#eq8 to #eq11 in closed form, with w = R C / N: k_I = w^3 / 4, T = R w / 2, T_C = 2 k_I T.
+    /// cpc-2015#eq8 to cpc-2015#eq11 in closed form, with w = R C / N: k_I = w^3 / 4, T = R w / 2, T_C = 2 k_I T.
     fn new(params: &Params, flows: f64, rate: f64) -> Self {
         let rtt = params.rtt.as_secs_f64() + params.target / rate;
         let window = rtt * rate / flows;
-        let w = window.max(LEAST_DESIGN_WINDOW);
+        let w = window.max(MIN_DESIGN_WINDOW);
         let time = |own: Option<Duration>, derived: f64| own.map_or(derived, Duration::as_secs_f64);
         Design {
             rate,
@@ -182,13 +184,14 @@ pub struct CpcLaw {
     load: f64,
     /// The error at the previous step.
     previous: Option<f64>,
-    /// The averaged derivative part of the set point, which only [`Inner::Static`] needs.
+    /// The averaged derivative part of the set point; only [`Inner::Static`] uses it.
     derivative: f64,
-    /// The number of flows that the design is for.
+    /// The number of flows for which the controller is designed.
     flows: f64,
-    /// The averaged probability and how many seconds of it there are, which only the tuning needs.
-    struck: f64,
-    age: f64,
+    /// The averaged probability; only the tuning uses it.
+    mean_probability: f64,
+    /// The time over which it was averaged, in seconds.
+    averaged_for: f64,
 }
 
 impl CpcLaw {
@@ -196,37 +199,49 @@ impl CpcLaw {
         let (design, flows) = (Design::new(params, params.flows, rate), params.flows);
         let integral = design.window.clamp(params.min_window, design.window_max);
         let params = params.clone();
-        let (probability, load, derivative, struck, age) = (0.0, 0.0, 0.0, 0.0, 0.0);
-        CpcLaw { params, design, meter, probability, integral, load, previous: None, derivative, flows, struck, age }
+        CpcLaw {
+            params,
+            design,
+            meter,
+            probability: 0.0,
+            integral,
+            load: 0.0,
+            previous: None,
+            derivative: 0.0,
+            flows,
+            mean_probability: 0.0,
+            averaged_for: 0.0,
+        }
     }
 
-    /// The window of a flow by Little's law: the load of `arrived` packets in one interval times the round trip now.
+    /// The window of a flow by Little's law: the load of `arrived` packets in one interval times the present round-trip time.
     fn window(&mut self, queue: f64, arrived: f64) -> f64 {
         let (interval, d) = (self.params.interval.as_secs_f64(), &self.design);
         self.load += interval / (interval + d.averaging) * (arrived / interval - self.load);
         (d.propagation + queue / d.rate) * self.load / self.flows
     }
 
-    /// Lets the design follow the flows that load and probability speak of, once both have settled.
+    /// Moves the design towards the number of flows that load and probability indicate, once both have settled.
     fn tune(&mut self, queue: f64) {
         let (interval, span) = (self.params.interval.as_secs_f64(), self.params.tuning.as_secs_f64());
         let share = interval / (interval + span);
-        self.struck += share * (self.probability - self.struck);
-        self.age += interval;
-        if self.age >= 2.0 * span && self.struck > 0.0 {
-            let found = self.flows_at(queue, self.struck);
-            self.turn_to(self.flows + share * (found - self.flows));
+        self.mean_probability += share * (self.probability - self.mean_probability);
+        self.averaged_for += interval;
+        if self.averaged_for >= 2.0 * span && self.mean_probability > 0.0 {
+            let flows = self.flows_at(queue, self.mean_probability);
+            self.redesign(self.flows + share * (flows - self.flows));
         }
     }
 
-    /// How many flows keep this load at this probability, at least one.
+    /// The number of flows that have this load at this probability, at least one.
     fn flows_at(&self, queue: f64, probability: f64) -> f64 {
-        let under_way = (self.design.propagation + queue / self.design.rate) * self.load;
-        (under_way * libm::sqrt(probability / 2.0)).clamp(1.0, 1e9)
+        let in_flight = (self.design.propagation + queue / self.design.rate) * self.load;
+        (in_flight * libm::sqrt(probability / 2.0)).clamp(1.0, 1e9)
     }
 
-    fn turn_to(&mut self, flows: f64) {
-        // The set point of a flow's window means the same packets under way as before.
+    /// Designs the controller for another number of flows.
+    fn redesign(&mut self, flows: f64) {
+        // The set point of all windows together stays the same.
         self.integral *= self.flows / flows;
         self.flows = flows;
         self.design = Design::new(&self.params, flows, self.design.rate);
@@ -243,7 +258,7 @@ impl CpcLaw {
         let set_point = asked.clamp(p.min_window, d.window_max);
         let moved = match p.inner {
             Inner::Measured => self.probability + (interval * (window - set_point) - derivative) * d.inner_gain,
-            Inner::Blind => self.probability + (interval * (d.window - set_point) - derivative) * d.inner_gain,
+            Inner::OpenLoop => self.probability + (interval * (d.window - set_point) - derivative) * d.inner_gain,
             Inner::Static => {
                 self.derivative += interval / (interval + d.averaging) * (derivative / interval - self.derivative);
                 let held = (asked + self.derivative).clamp(p.min_window, d.window_max);
@@ -278,12 +293,12 @@ impl Law for CpcLaw {
         let (queue, arrived) = (self.meter.backlog(sample), self.meter.arrived(sample));
         self.load = arrived / self.params.interval.as_secs_f64();
         if self.params.tuning > Duration::ZERO {
-            (self.struck, self.age) = (probability, f64::INFINITY);
-            self.turn_to(self.flows_at(queue, probability));
+            (self.mean_probability, self.averaged_for) = (probability, f64::INFINITY);
+            self.redesign(self.flows_at(queue, probability));
         }
         let set_point = match self.params.inner {
             Inner::Measured => self.window(queue, arrived),
-            Inner::Blind => self.design.window,
+            Inner::OpenLoop => self.design.window,
             Inner::Static => libm::sqrt(2.0 / probability),
         };
         self.integral = set_point.clamp(self.params.min_window, self.design.window_max);

@@ -1,5 +1,5 @@
-//! A law that the caller supplies under a name. It stands in scenarios; whoever runs them puts the
-//! law in its place (`sojourn-lab` does so for laws written in Python). By itself it lets everything through.
+//! A placeholder in scenarios for a law that the caller supplies under a name. The program that runs the scenario replaces
+//! it by the law (`sojourn-lab` does so for laws written in Python). The placeholder itself passes every packet.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
 use alloc::string::String;
@@ -10,9 +10,9 @@ use sojourn_units::{Duration, Stream};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The name that the caller gives the law.
+    /// The name of the law, as the caller supplies it; default empty.
     pub law: String,
-    /// The span between its steps; default 10 ms.
+    /// Time between two steps of the law, above 0, default 10 ms.
     pub interval: Duration,
 }
 
@@ -33,7 +33,7 @@ impl Params {
     }
 }
 
-/// The placeholder: lets everything through.
+/// The placeholder: passes every packet.
 #[derive(Clone, Debug)]
 pub struct External;
 

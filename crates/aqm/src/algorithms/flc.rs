@@ -1,8 +1,8 @@
-//! FLC: a fuzzy controller of the queue and its change, with one probability for all (after Ren, Ren and Shan 2002, as
-//! `FuzzyRTT`'s authors compare with it).
+//! FLC: a fuzzy controller of the queue and its change, with one probability for all packets (after Ren, Ren and Shan 2002,
+//! as the authors of `FuzzyRTT` compare with it).
 //!
-//! Once per interval p += step * FLC(e, de), kept in 0..=1, with e the distance of the instantaneous queue from the target
-//! and de its change. The sets and rules of 2002 are not at hand: Table I of `FuzzyRTT` stands in for them.
+//! Once per interval p += step * FLC(e, de), limited to 0..=1. e is the distance of the instantaneous queue from the target
+//! and de its change. The paper of 2002 was not available: fuzzyrtt-2024#table1 replaces its sets and rules.
 
 use super::fuzzy_rtt::{Axes, Inference, Inputs, Reading, table_i};
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
@@ -15,21 +15,21 @@ use sojourn_units::{Bytes, Duration, Probability};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Queuing time to be held, above 0, default 10 ms (fuzzyrtt-2024#4).
+    /// Target queuing time, above 0, default 10 ms (fuzzyrtt-2024#4).
     pub target: Duration,
-    /// Time between two updates, at least 1 us, default 1/160 s (hollot-2001: the rate that it was compared at).
+    /// Time between two updates, at least 1 us, default 1/160 s (hollot-2001#5: the rate at which it was compared).
     pub interval: Duration,
-    /// Probability that a unit of the controller's output is, above 0, default 0.001 (not in the paper).
+    /// Change of the probability for one unit of the controller's output, above 0, default 0.001 (not in the paper).
     pub step: f64,
-    /// Packet size that makes packets of the target; `"0 B"` (the default) is the link's.
+    /// Packet size that converts the target to packets; `"0 B"` (the default) is the link's.
     pub packet: Bytes,
-    /// Payload that scales the change; `"0 B"` (the default) is 40 less than `packet`.
+    /// Payload size that scales the change; `"0 B"` (the default) is `packet` less 40 B.
     pub segment: Bytes,
     /// The output's sets, default `"a"`.
     pub output: Reading,
-    /// How the rules that fire make a number, default `"mean"`.
+    /// Method that turns the active rules into a number, default `"mean"`.
     pub inference: Inference,
-    /// Where the inputs' sets lie, default `"uniform"`.
+    /// Positions of the inputs' sets, default `"uniform"`.
     pub inputs: Inputs,
 }
 
@@ -57,7 +57,7 @@ impl Params {
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Flc, ParamError> {
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
         ParamError::unless(self.step > 0.0 && self.step <= 1e3, "step", &self.step, "a number above 0, up to 1000")?;
         let axes = Axes::new(link, self.target, self.packet, self.segment)?;
         let controller = table_i(self.output, self.inference, self.inputs)?;
@@ -105,12 +105,12 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_moves_by_what_the_rules_say() {
-        // 12.5 packets are to be held: twice as many that stand still are (1, 0), which is 0.16.
+    fn the_probability_changes_by_the_output_of_the_rules() {
+        // The target is 12.5 packets: a constant queue of twice as many gives the inputs (1, 0) and the output 0.16.
         let mut flc = Params::default().build(&test_link()).unwrap();
         assert!((ticks(&mut flc, &[25]) - 0.16e-3).abs() < 1e-12);
         assert!((ticks(&mut flc, &[25, 25]) - 0.48e-3).abs() < 1e-12);
-        // From 25 to 0 is (-1, -1), which is -0.32.
+        // A fall from 25 to 0 gives the inputs (-1, -1) and the output -0.32.
         assert!((ticks(&mut flc, &[0]) - 0.16e-3).abs() < 1e-12);
         assert_eq!(ticks(&mut flc, &[0, 0, 0]), 0.0);
     }

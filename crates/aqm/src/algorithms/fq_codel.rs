@@ -1,8 +1,8 @@
-//! FQ-CoDel: a queue for each flow, each under `CoDel` (RFC 8290).
+//! FQ-CoDel: a queue for each flow, each under `CoDel` (rfc8290).
 //!
-//! Flows are hashed to queues, served by deficit round robin with new ones first; when all of them together are full,
-//! the longest in bytes loses its head. That is the host's scheduler ([`FlowQueuing`]); here is `CoDel` for each queue,
-//! which sees its own queue's wait and backlog.
+//! Flows are hashed to queues, which are served by deficit round robin, new ones first. If all queues together hold too
+//! much, the queue with the most bytes drops the packet at its head. The host's scheduler does all this ([`FlowQueuing`]).
+//! This file holds a `CoDel` for each queue, which sees the sojourn times and the backlog of its own queue.
 
 use super::codel::{self, Codel, Rule};
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, PacketView, ParamError};
@@ -15,20 +15,20 @@ use sojourn_units::{Bytes, Duration, Stream};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Wait that may stand in a queue, above 0, default 5 ms (rfc8290#5.2.2).
+    /// Acceptable standing sojourn time in a queue, above 0, default 5 ms (rfc8290#5.2.2).
     pub target: Duration,
-    /// For how long the wait must stay above the target before the first drop, above 0, default 100 ms (rfc8290#5.2.1).
+    /// Time for which the sojourn time must stay above the target before the first drop, above 0, default 100 ms (rfc8290#5.2.1).
     pub interval: Duration,
     /// Bytes that a queue may send in a round, 1 B to 1 MB, default 1514 B (rfc8290#5.2.4).
     pub quantum: Bytes,
     /// Queues, 1 to 65536, default 1024 (rfc8290#5.2.6).
     pub flows: u32,
-    /// What the hash of flows starts from, default 0.
+    /// Seed of the hash of flows, default 0.
     pub perturbation: u32,
-    /// From which count dropping goes on when it starts again, default `"rfc8289"`.
+    /// Count at which dropping continues if it starts again soon after it stopped, default `"rfc8289"`.
     pub rule: Rule,
-    /// What stays behind in the queue must be more than this for a packet to be judged; `"0 B"` (the default) is the
-    /// queue's largest packet so far, at first 256 B (ns-3 `MinBytes`).
+    /// A packet is dropped only if more than this many bytes stay in its queue; `"0 B"` (the default) is the largest packet
+    /// that the queue has seen, at first 256 B (ns-3 `MinBytes`).
     pub max_packet: Bytes,
 }
 
@@ -59,7 +59,7 @@ impl Params {
 pub struct FqCodel {
     queuing: FlowQueuing,
     queues: Vec<Codel>,
-    /// The queue that was judged last.
+    /// The queue of the last departure.
     last: usize,
 }
 
@@ -70,7 +70,7 @@ impl Aqm for FqCodel {
 
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
         self.last = self.queuing.queue_of(departure.flow) as usize;
-        self.queues[self.last].judge(departure, sojourn, backlog.bytes)
+        self.queues[self.last].on_departure(departure, sojourn, backlog.bytes)
     }
 
     fn on_unmarkable(&mut self) {
@@ -107,7 +107,7 @@ mod tests {
             (verdict(2, 100, 1), verdict(1, 100, 20), verdict(2, 100, 20)),
             (DepartureVerdict::Pass, DepartureVerdict::Signal, DepartureVerdict::Pass)
         );
-        // The packet behind the dropped one goes.
+        // The packet behind the dropped one is sent.
         assert_eq!((verdict(1, 100, 20), verdict(1, 101, 20)), (DepartureVerdict::Pass, DepartureVerdict::Pass));
     }
 

@@ -1,10 +1,10 @@
-//! Fuzzy RED: a probability from the queue and its change over an interval, by seven fuzzy rules (Lehto, Koivisto,
-//! Ekola and Laurikkala, IFAC 2005).
+//! Fuzzy RED: a probability from the queue and its change over an interval, by seven fuzzy rules (lehto-2005: Lehto,
+//! Koivisto, Ekola and Laurikkala, IFAC).
 //!
-//! Once per interval p = F(q, dq), with q the instantaneous queue and dq its change since the last interval; every
-//! arrival is struck with probability p, independently of the others. The paper gives the numbers of sets and rules
-//! and the slope at (30, 0); its figures with the sets themselves are lost. The sets here are a reconstruction:
-//! [`Preset::Fit`] was chosen by its agreement with the paper's Table 2, the others by the slope alone.
+//! Once per interval p = F(q, dq), with q the instantaneous queue and dq its change since the last interval. Every arrival
+//! is dropped or marked with probability p, independently of the others. The paper gives the number of sets and rules and
+//! the slope at (30, 0); its figures of the sets are lost. The sets here are a reconstruction: [`Preset::Fit`] was chosen
+//! for its agreement with lehto-2005#table2, the others for the slope alone.
 
 use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
@@ -14,30 +14,30 @@ use alloc::string::ToString;
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, FuzzyError, Membership, Method, Output, Variable};
 use sojourn_units::{Duration, Probability, Time};
 
-/// The numbers of the sets and rules.
+/// The values of the sets and rules.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Preset {
-    /// Nearest to the paper's Table 2: slopes of 0.89 and 1.04 percent a packet at (30, 0).
+    /// Closest to lehto-2005#table2: slopes of 0.89 and 1.04 percent per packet at (30, 0).
     #[default]
     Fit,
-    /// As `fit`, but with the paper's slopes of 1.00 and 1.00 percent a packet as central differences.
+    /// As `fit`, but with the paper's slopes of 1.00 and 1.00 percent per packet as central differences.
     Exact,
-    /// A plane with the paper's slopes on all sides of (30, 0); a full queue that falls calls for little.
+    /// A plane with the paper's slopes on all sides of (30, 0); a full queue that falls has the level `low`.
     Plane,
 }
 
-/// How the rules that fire make a probability.
+/// Method that turns the active rules into a probability.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Inference {
-    /// Mean of the four probabilities weighted by the strongest rule for each; equals the center of gravity of
-    /// like triangles scaled by the strengths.
+    /// Mean of the four probabilities, each weighted by its strongest rule; equals the center of gravity of equal triangles
+    /// scaled by the strengths.
     #[default]
     Mean,
-    /// Center of gravity of triangles 2 percent wide clipped at the strengths: weak rules weigh up to twice as much.
+    /// Center of gravity of triangles 2 percent wide, clipped at the strengths: weak rules have up to twice the weight.
     Clipped,
 }
 
@@ -46,7 +46,7 @@ pub enum Inference {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Level {
-    /// No packet is struck.
+    /// The probability 0.
     Zero,
     /// The probability `low`.
     Low,
@@ -56,18 +56,18 @@ pub enum Level {
     High,
 }
 
-/// The parameters of fuzzy RED. A number of the sets that is not given is the preset's.
+/// The parameters of fuzzy RED. The preset gives the value of an absent parameter of the sets.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Where the numbers of the sets and rules come from, default `"fit"` (reconstruction of lehto-2005#fig3).
+    /// Origin of the values of the sets and rules, default `"fit"` (reconstruction of lehto-2005#fig3).
     pub preset: Preset,
-    /// How the rules that fire make a probability, default `"mean"` (lehto-2005#3 says Mamdani and no more).
+    /// Method that turns the active rules into a probability, default `"mean"` (lehto-2005#3 only says Mamdani).
     pub inference: Inference,
     /// Time between two updates, at least 1 us, default 10 ms (lehto-2005#3).
     pub interval: Duration,
-    /// Whether the queue is measured in bytes over the link's mean packet, default false (lehto-2005#4, scenario 7:
+    /// Whether the queue is measured in bytes over the link's mean packet, default false (lehto-2005#4: scenario 7 has
     /// packets of five sizes).
     pub queue_in_bytes: bool,
     /// Queue in packets up to which it counts as empty, below `modest`; 22, 22, 25 in fit, exact, plane (reconstruction).
@@ -79,11 +79,11 @@ pub struct Params {
     /// Queue in packets from which it counts as full, above `modest`; 45, 42.6, 42.5 in fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub full: Option<f64>,
-    /// Fall in packets an interval from which the queue counts as decreasing, above 0; 12, 12, 5 in fit, exact, plane
-    /// (lehto-2005#3: 12 is the most it can fall in 10 ms at 10 Mbit/s).
+    /// Fall in packets per interval from which the queue counts as decreasing, above 0; 12, 12, 5 in fit, exact, plane
+    /// (lehto-2005#3: 12 is the largest fall in 10 ms at 10 Mbit/s).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub fall: Option<f64>,
-    /// Rise in packets an interval from which the queue counts as increasing, above 0; 12, 12, 12.5 in fit, exact, plane
+    /// Rise in packets per interval from which the queue counts as increasing, above 0; 12, 12, 12.5 in fit, exact, plane
     /// (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub rise: Option<f64>,
@@ -96,7 +96,7 @@ pub struct Params {
     /// High probability in percent, at most 100; 30 in every preset (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub high: Option<f64>,
-    /// What a full queue that falls calls for; moderate, moderate, low in fit, exact, plane (reconstruction).
+    /// Level for a full queue that falls; moderate, moderate, low in fit, exact, plane (reconstruction).
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub full_falling: Option<Level>,
 }
@@ -121,7 +121,7 @@ impl Default for Params {
     }
 }
 
-/// The numbers of the sets and rules, with nothing left open.
+/// The values of the sets and rules, all of them known.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Sets {
     /// Empty, modest, full, in packets.
@@ -151,9 +151,9 @@ impl Params {
     /// Fuzzy RED with these parameters on this link.
     ///
     /// # Errors
-    /// The first parameter that is out of range, with those of the preset counted as given.
+    /// The first parameter that is out of range, the values of the preset included.
     pub fn build(&self, link: &Link) -> Result<FuzzyRed, ParamError> {
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
         let law = FuzzyLaw {
             controller: Box::new(self.controller()?),
             interval: self.interval,
@@ -163,13 +163,13 @@ impl Params {
         Ok(Sampled::new(law, Bernoulli))
     }
 
-    /// The controller F(q, dq): from packets, and packets an interval, to percent.
+    /// The controller F(q, dq): from packets, and packets per interval, to percent.
     ///
     /// # Errors
     /// The first parameter of the sets that is out of range.
     pub fn controller(&self) -> Result<Controller, ParamError> {
         let sets = self.sets()?;
-        // What is checked there suits the engine too: if not, say what it says.
+        // The checks above should be enough for the fuzzy engine; if not, this is its message.
         design(&sets, self.inference).map_err(|error: FuzzyError| ParamError {
             field: "preset",
             given: error.to_string(),
@@ -197,7 +197,7 @@ impl Params {
     }
 }
 
-/// The seven rules over these sets: neighbors cross at one half, and an empty queue asks for no change.
+/// The seven rules over these sets: neighbors cross at one half, and an empty queue has the level zero at any change.
 fn design(sets: &Sets, inference: Inference) -> Result<Controller, FuzzyError> {
     let Sets { queue: [empty, modest, full], change: [fall, rise], levels: [low, moderate, high], full_falling } = *sets;
     let triangle = |center: f64| Membership::triangle(center - 1.0, center, center + 1.0);
@@ -233,7 +233,7 @@ fn design(sets: &Sets, inference: Inference) -> Result<Controller, FuzzyError> {
 /// The controller and its state.
 #[derive(Clone, Debug)]
 pub struct FuzzyLaw {
-    /// Apart from the rest: it is large, and only the timer reads it.
+    /// In a box: it is large, and only the timer reads it.
     controller: Box<Controller>,
     interval: Duration,
     meter: Meter,
@@ -246,7 +246,7 @@ impl Law for FuzzyLaw {
         self.interval
     }
 
-    /// At the start, where the queue is empty.
+    /// The start, when the queue is empty.
     fn first_step(&self) -> Time {
         Time::ZERO
     }

@@ -1,10 +1,10 @@
-//! `FuzzyRTT`: a probability for each class of round-trip times, so that short ones don't starve long ones (Boudi and
-//! Loudini 2024).
+//! `FuzzyRTT`: a probability for each category of round-trip times, so that flows with short ones do not starve flows with
+//! long ones (fuzzyrtt-2024: Boudi and Loudini).
 //!
-//! Every category updates its probability once in its own round-trip time, by a fuzzy law of the least queue in that time
-//! and its change. A packet that says what its sender's round-trip time is meets the probability between those of the
-//! two categories next to it. It must be fed the sender's smoothed RTT in each data packet and the number of active flows;
-//! a packet that says nothing meets the probability of the shortest.
+//! Every category updates its probability once in its own round-trip time, by a fuzzy law of the shortest queue in that time
+//! and its change. A packet that carries its sender's round-trip time gets a probability interpolated between the two nearest
+//! categories; a packet without one gets that of the shortest category. The algorithm needs the sender's smoothed RTT in each
+//! data packet and the number of active flows.
 
 mod controller;
 
@@ -23,28 +23,28 @@ use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The categories' round-trip times, each also the span between its updates; 1 to 16 whole milliseconds that
-    /// increase, default 40, 80, 160, 320, 640 ms (fuzzyrtt-2024#3b).
+    /// The categories' round-trip times, which are also the times between their updates; 1 to 16 increasing times in whole
+    /// milliseconds, default 40, 80, 160, 320, 640 ms (fuzzyrtt-2024#3b).
     pub rtts: Vec<Duration>,
-    /// Each category's gain, 0 or more, default 1, 2, 4, 8, 16: what it lacks in updates (fuzzyrtt-2024#3b).
+    /// Each category's gain, 0 or more, default 1, 2, 4, 8, 16: it compensates the fewer updates (fuzzyrtt-2024#3b).
     pub gains: Vec<f64>,
-    /// From the second category on, the weight of the one before in its probability, 0 to 1, default 0.002, 0.004, 0.012,
+    /// From the second category on, the weight of the previous category in its probability, 0 to 1, default 0.002, 0.004, 0.012,
     /// 0.024 (fuzzyrtt-2024#eq7).
     pub weights: Vec<f64>,
-    /// Queuing time to be held, above 0, default 10 ms (fuzzyrtt-2024#4).
+    /// Target queuing time, above 0, default 10 ms (fuzzyrtt-2024#4).
     pub target: Duration,
-    /// Packet size that makes packets of the target; `"0 B"` (the default) is the link's (fuzzyrtt-2024#4: 576 B; its
+    /// Packet size that converts the target to packets; `"0 B"` (the default) is the link's (fuzzyrtt-2024#4: 576 B; its
     /// "10 packets" at 10 Mbit/s are 1250 B).
     pub packet: Bytes,
-    /// Payload that scales the change; `"0 B"` (the default) is 40 less than `packet` (fuzzyrtt-2024#eq4: MSS).
+    /// Payload size that scales the change; `"0 B"` (the default) is `packet` less 40 B (fuzzyrtt-2024#eq4: MSS).
     pub segment: Bytes,
-    /// Probability that a unit of the output's axis is, above 0, default 0.001 (not in the paper).
+    /// Change of the probability for one unit of the output's axis, above 0, default 0.001 (not in the paper).
     pub unit: f64,
-    /// How the ticks of Fig. 2 are read, default `"a"`.
+    /// Reading of the ticks of fuzzyrtt-2024#fig2, default `"a"`.
     pub output: Reading,
-    /// How the rules that fire make a number, default `"mean"`.
+    /// Method that turns the active rules into a number, default `"mean"`.
     pub inference: Inference,
-    /// Where the inputs' sets lie, default `"uniform"`.
+    /// Positions of the inputs' sets, default `"uniform"`.
     pub inputs: Inputs,
 }
 
@@ -76,7 +76,7 @@ impl Params {
         let rising = self.rtts.windows(2).all(|pair| pair[0] < pair[1]);
         let fine = (1..=16).contains(&count) && rising && self.rtts.iter().all(whole);
         let shown = |list: &dyn core::fmt::Debug| alloc::format!("{list:?}");
-        ParamError::unless(fine, "rtts", &shown(&self.rtts), "1 to 16 whole milliseconds up to 65535, increasing")?;
+        ParamError::unless(fine, "rtts", &shown(&self.rtts), "1 to 16 increasing times in whole milliseconds, up to 65535 ms")?;
         let gains = self.gains.len() == count && self.gains.iter().all(|gain| (0.0..=1e6).contains(gain));
         ParamError::unless(gains, "gains", &shown(&self.gains), "a number from 0 to 1000000 for each of `rtts`")?;
         let weights = self.weights.len() == count - 1 && self.weights.iter().all(|weight| (0.0..=1.0).contains(weight));
@@ -100,44 +100,44 @@ impl Params {
             least: 0,
             log_flows: core::f64::consts::LN_2,
             clock: Time::ZERO,
-            met: Probability::ZERO,
+            last: Probability::ZERO,
         })
     }
 }
 
-/// One class of round-trip times.
+/// One category of round-trip times.
 #[derive(Clone, Copy, Debug)]
 struct Category {
-    /// Its round-trip time in ms, as packets carry it.
+    /// Its round-trip time in ms.
     ms: u32,
     interval: Duration,
-    /// Probability for a unit of the controller's output and of the flows' logarithm.
+    /// Change of the probability for one unit of the controller's output times the logarithm of the number of flows.
     gain: f64,
-    /// Weight of the category before in its probability.
+    /// Weight of the previous category in its probability.
     weight: f64,
-    /// When it is updated next.
+    /// The time of its next update.
     due: Time,
-    /// The least queue since its last update, in packets.
+    /// The shortest queue since its last update, in packets.
     least: u32,
     /// The error at its last update.
     error: Option<f64>,
     probability: f64,
 }
 
-/// The algorithm and its state: nothing for single flows.
+/// The algorithm and its state; it keeps no state for single flows.
 #[derive(Clone, Debug)]
 pub struct FuzzyRtt {
     controller: Box<Controller>,
     axes: Axes,
     categories: Vec<Category>,
-    /// The least queue since any category was updated.
+    /// The shortest queue since the last update of any category.
     least: u32,
-    /// Logarithm of the number of active flows (fuzzyrtt-2024#eq6), as if there were two where there are fewer: with
-    /// one the probabilities would stand still.
+    /// Logarithm of the number of active flows, at least two (fuzzyrtt-2024#eq6): with one flow the probabilities would
+    /// never change.
     log_flows: f64,
     clock: Time,
-    /// The probability that the last packet met.
-    met: Probability,
+    /// The probability of the last packet.
+    last: Probability,
 }
 
 impl FuzzyRtt {
@@ -159,8 +159,8 @@ impl FuzzyRtt {
         }
     }
 
-    /// One update of category `i` (fuzzyrtt-2024#eq1 to #eq7).
-    fn tick(&mut self, i: usize, backlog: u32) {
+    /// One update of category `i` (fuzzyrtt-2024#eq1 to fuzzyrtt-2024#eq7).
+    fn update_category(&mut self, i: usize, backlog: u32) {
         let before = if i == 0 { 0.0 } else { self.categories[i - 1].probability };
         let category = &mut self.categories[i];
         let error = f64::from(category.least) - self.axes.target;
@@ -178,17 +178,17 @@ impl FuzzyRtt {
 impl Aqm for FuzzyRtt {
     #[inline]
     fn on_enqueue(&mut self, arrival: &PacketView, _backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        // Pure acknowledgements are exempt.
+        // Pure acknowledgments are exempt.
         if !arrival.has_data {
             return ArrivalVerdict::Pass;
         }
-        self.met = Probability::clamped(self.probability_for(arrival.rtt_hint_ms));
-        if random.unit() < self.met.get() { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
+        self.last = Probability::clamped(self.probability_for(arrival.rtt_hint_ms));
+        if random.unit() < self.last.get() { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 
     #[inline]
     fn on_dequeue(&mut self, _departure: &PacketView, _sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
-        // Only a departure lowers the queue.
+        // Only a departure makes the queue shorter.
         self.least = self.least.min(backlog.packets);
         DepartureVerdict::Pass
     }
@@ -207,7 +207,7 @@ impl Aqm for FuzzyRtt {
         for i in 0..self.categories.len() {
             self.categories[i].least = self.categories[i].least.min(least);
             if self.categories[i].due <= now {
-                self.tick(i, backlog.packets);
+                self.update_category(i, backlog.packets);
             }
         }
         (self.least, self.clock) = (backlog.packets, now);
@@ -217,9 +217,9 @@ impl Aqm for FuzzyRtt {
         Needs { departures: true, rtt_hints: true, flow_count: true, ..Needs::default() }
     }
 
-    /// The one that the last packet met.
+    /// The probability of the last packet.
     fn probability(&self) -> Probability {
-        self.met
+        self.last
     }
 }
 

@@ -7,7 +7,7 @@
 //! - If the average fell below `min` in idle intervals, it starts from `min` when packets arrive again (the paper's
 //!   "minimum" must mean the greater of the two).
 //! - The packet's size scales the probability after the spacing, and the product is at most 1 (led-2006#eq5).
-//! - Dropped packets count in the load, and a full queue restarts the count, as in RED.
+//! - Dropped packets are part of the load, and a full queue restarts the count, as in RED.
 //!
 //! The paper changes only the source of RED's probability. RED's guard therefore stays unless `min_queue` is 0: no packet is
 //! dropped or marked while fewer packets than `min_queue` wait, and the first packet that finds more passes and starts the

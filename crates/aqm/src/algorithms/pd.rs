@@ -1,33 +1,33 @@
-//! Linear PD: a probability from the queue's error and its change over an interval (Lehto, Koivisto, Ekola and
-//! Laurikkala, IFAC 2005, Eq. 10).
+//! Linear PD: a probability from the queue's error and its change over an interval (lehto-2005#eq10: Lehto, Koivisto, Ekola
+//! and Laurikkala, IFAC).
 //!
-//! Once per interval p = k1 e + k2 de + k3 percent, kept in 0..=1, with e the distance of the instantaneous queue from
-//! the target and de its change since the last interval; every arrival is struck with probability p, independently
-//! of the others. There is no integral, so the queue settles beside the target: below it under light load, above it
-//! under heavy load.
+//! Once per interval p = k1 e + k2 de + k3 percent, limited to 0..=1. e is the distance of the instantaneous queue from the
+//! target and de its change since the last interval. Every arrival is dropped or marked with probability p, independently
+//! of the others. There is no integral, so the queue does not settle at the target: it is shorter under light load and
+//! longer under heavy load.
 
 use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use sojourn_units::{Duration, Probability, Time};
 
-/// The parameters of the linear PD. The defaults are those of the paper: the linearization of its fuzzy RED at a
-/// queue of 30 packets that stands still, without the offset that the linearization has.
+/// The parameters of the linear PD. The defaults are those of the paper: the linearization of its fuzzy RED at a constant
+/// queue of 30 packets, without the constant term of the linearization.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Gain on the error in percent of probability a packet, 0 or more, default 1 (lehto-2005#eq10).
+    /// Gain on the error in percent of probability per packet, 0 or more, default 1 (lehto-2005#eq10).
     pub k1: f64,
-    /// Gain on the change of the error over one interval in percent of probability a packet, 0 or more, default 1
+    /// Gain on the change of the error over one interval in percent of probability per packet, 0 or more, default 1
     /// (lehto-2005#eq10).
     pub k2: f64,
     /// Probability at the target in percent, -100 to 100, default 0 (lehto-2005#eq10).
     pub k3: f64,
-    /// Queue to be held, in packets, 0 or more, default 30; the paper also tries 60 (lehto-2005#3 and #5).
+    /// Target queue in packets, 0 or more, default 30; the paper also tries 60 (lehto-2005#3, lehto-2005#5).
     pub target: f64,
     /// Time between two updates, at least 1 us, default 10 ms (lehto-2005#3).
     pub interval: Duration,
-    /// Whether the queue is measured in bytes over the link's mean packet, default false (lehto-2005#4, scenario 7:
+    /// Whether the queue is measured in bytes over the link's mean packet, default false (lehto-2005#4: scenario 7 has
     /// packets of five sizes).
     pub queue_in_bytes: bool,
 }
@@ -48,11 +48,11 @@ impl Params {
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Pd, ParamError> {
         let gain = |k: f64| (0.0..=1e4).contains(&k);
-        ParamError::unless(gain(self.k1), "k1", &self.k1, "0 to 10000 percent a packet")?;
-        ParamError::unless(gain(self.k2), "k2", &self.k2, "0 to 10000 percent a packet")?;
+        ParamError::unless(gain(self.k1), "k1", &self.k1, "0 to 10000 percent per packet")?;
+        ParamError::unless(gain(self.k2), "k2", &self.k2, "0 to 10000 percent per packet")?;
         ParamError::unless((-100.0..=100.0).contains(&self.k3), "k3", &self.k3, "-100 to 100 percent")?;
         ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
         let law = PdLaw { params: self.clone(), meter: Meter::new(self.queue_in_bytes.then_some(link.mean_packet)), previous: 0.0 };
         Ok(Sampled::new(law, Bernoulli))
     }
@@ -72,7 +72,7 @@ impl Law for PdLaw {
         self.params.interval
     }
 
-    /// At the start, where the queue is empty.
+    /// The start, when the queue is empty.
     fn first_step(&self) -> Time {
         Time::ZERO
     }
@@ -117,12 +117,12 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_queue_is_never_struck_and_a_flooded_one_always() {
+    fn the_probability_is_zero_at_an_empty_queue_and_one_at_a_very_long_one() {
         assert_eq!(probabilities(&Params::default(), &[0, 1000, 1000, 0]), [0.0, 1.0, 1.0, 0.0]);
     }
 
     #[test]
-    fn the_first_tick_comes_at_the_start_and_the_next_ten_milliseconds_later() {
+    fn the_first_update_is_at_the_start_and_the_next_ten_milliseconds_later() {
         let pd = Params::default().build(&test_link()).unwrap();
         assert_eq!((pd.first_update(), pd.update_interval()), (Time::ZERO, Some(Duration::from_millis(10))));
     }
@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn striking_starts_where_queue_and_change_together_pass_the_target(before in 0u32..100, now in 0u32..100) {
+        fn the_probability_is_above_zero_if_queue_and_change_together_exceed_the_target(before in 0u32..100, now in 0u32..100) {
             let p = probabilities(&Params::default(), &[before, now])[1];
             let percent = 2 * i64::from(now) - i64::from(before) - 30;
             prop_assert_eq!(p > 0.0, percent > 0);

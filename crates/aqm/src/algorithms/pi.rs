@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_probability_is_that_of_the_led_paper() {
-        // The defaults with a target of 200 packets, as led-2009 compares them.
+        // The defaults with a target of 200 packets.
         for queue_in_bytes in [false, true] {
             let mut pi = Params { target: 200.0, queue_in_bytes, ..Params::default() }.build(&test_link()).unwrap();
             let expected = [0.0, 0.005454, 0.00546, 0.004555, 0.003647, 0.001825];

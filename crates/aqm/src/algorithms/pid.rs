@@ -1,10 +1,10 @@
-//! PID: a proportional-integral-derivative controller of the queue with gains designed from stability margins (after Fan,
-//! Ren and Lin 2003, as `FuzzyRTT`'s authors compare with it).
+//! PID: a proportional-integral-derivative controller of the queue with gains designed for stability margins (after Fan,
+//! Ren and Lin 2003, as the authors of `FuzzyRTT` compare with it).
 //!
-//! The gains follow from the link, the number of flows and the round-trip time by the method of Ho, Hang and Cao (1995)
-//! for given gain and phase margins, on the linear model of TCP under a probability (hollot-2001): a gain, two lags and a
-//! delay, of which the shorter lag is cancelled by the derivative. In position form: the integral alone is kept in 0..=1,
-//! so that a derivative clipped at zero can't push it away.
+//! The gains follow from the link, the number of flows and the round-trip time, for given gain and phase margins (ho-1995: Ho,
+//! Hang and Cao). The plant is the linear model of TCP under a probability (hollot-2001): a gain, two lags and a delay. The
+//! derivative cancels the shorter lag. The controller is in position form: only the integral is limited to 0..=1, so that a
+//! derivative limited at zero cannot move it.
 
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use core::f64::consts::PI;
@@ -15,21 +15,21 @@ use sojourn_units::{Bytes, Duration, Probability};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Queuing time to be held, above 0, default 10 ms (fuzzyrtt-2024#4).
+    /// Target queuing time, above 0, default 10 ms (fuzzyrtt-2024#4).
     pub target: Duration,
     /// Time between two updates, at least 1 us, default 1/160 s (hollot-2001).
     pub interval: Duration,
-    /// Flows that the gains are designed for; 0 (the default) is the light load of rfc7928#8.2 on this link.
+    /// Number of flows for which the gains are designed; 0 (the default) is the light load of rfc7928#8.2 on this link.
     pub flows: f64,
-    /// Round-trip time with queuing that the gains are designed for, more than `target`, default 170 ms.
+    /// Round-trip time with queuing for which the gains are designed, more than `target`, default 170 ms.
     pub rtt: Duration,
-    /// Gain margin to be kept, above 1, default 3 (ho-1995).
+    /// Gain margin, above 1, default 3 (ho-1995).
     pub gain_margin: f64,
-    /// Phase margin to be kept, in degrees, above 0 and below 90, default 60 (ho-1995).
+    /// Phase margin in degrees, above 0 and below 90, default 60 (ho-1995).
     pub phase_margin: f64,
     /// Time constant of the filter on the derivative, default 10 ms.
     pub filter: Duration,
-    /// Packet size that makes packets of the target and the link's rate; `"0 B"` (the default) is the link's.
+    /// Packet size that converts the target and the link's rate to packets; `"0 B"` (the default) is the link's.
     pub packet: Bytes,
 }
 
@@ -48,23 +48,23 @@ impl Default for Params {
     }
 }
 
-/// Gains of a parallel PID: probability a packet, a packet second, and a packet over a second.
+/// Gains of a parallel PID.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Gains {
-    /// On the error.
+    /// On the error, in probability per packet.
     pub proportional: f64,
-    /// On its integral.
+    /// On its integral, in probability per packet and second.
     pub integral: f64,
-    /// On its derivative.
+    /// On its derivative, in probability per packet a second.
     pub derivative: f64,
 }
 
-/// What the linear model of TCP needs to know.
+/// The parameters of the linear model of TCP.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Plant {
-    /// Packets a second.
+    /// The link's rate in packets a second.
     pub rate: f64,
-    /// Flows.
+    /// Number of flows.
     pub flows: f64,
     /// Round-trip time in seconds.
     pub rtt: f64,
@@ -81,7 +81,7 @@ impl Gains {
         let am = gain_margin;
         let crossover = (am * phase_margin + 0.5 * PI * am * (am - 1.0)) / ((am * am - 1.0) * rtt);
         let kp = crossover * lag / (am * k);
-        // Not below an integral that never acts: margins too wide for the delay ask for that.
+        // Margins too wide for the delay would give a negative integral time: then there is no integral.
         let inverse_ti = (2.0 * crossover - 4.0 * crossover * crossover * rtt / PI + 1.0 / lag).max(0.0);
         Gains { proportional: kp * (1.0 + td * inverse_ti), integral: kp * inverse_ti, derivative: kp * td }
     }
@@ -99,7 +99,7 @@ impl Params {
         Ok(Sampled::new(self.law(link)?, Bernoulli))
     }
 
-    /// The law alone, with gains for the path that the load is reckoned for.
+    /// The law alone, with gains for a path of `rtt`.
     fn law(&self, link: &Link) -> Result<PidLaw, ParamError> {
         self.law_at(link, self.rtt)
     }
@@ -108,7 +108,7 @@ impl Params {
     pub(super) fn law_at(&self, link: &Link, design: Duration) -> Result<PidLaw, ParamError> {
         let time = |time: Duration| time > Duration::ZERO && time <= Duration::from_secs(1000);
         ParamError::unless(time(self.target), "target", &self.target, "a time above 0, up to 1000 s")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
         ParamError::unless((0.0..=1e9).contains(&self.flows), "flows", &self.flows, "a number of flows, or 0")?;
         ParamError::unless(time(self.rtt) && self.rtt > self.target, "rtt", &self.rtt, "a time above the target, up to 1000 s")?;
         ParamError::unless(self.gain_margin > 1.0 && self.gain_margin <= 1e3, "gain_margin", &self.gain_margin, "a number above 1")?;
@@ -134,8 +134,8 @@ impl Params {
     }
 }
 
-/// Flows that would lose a packet in a thousand at a drop-tail queue as long as the path (rfc7928#8.2: loss is
-/// 0.76 N^2/S^2 with S the path and the queue in packets; 0.036 as printed there).
+/// The number of flows that lose one packet in a thousand at a drop-tail queue of one bandwidth-delay product (rfc7928#8.2:
+/// loss is 0.76 N^2/S^2 with S the packets on the path and in the queue; 0.036 as printed there).
 fn light_load(bdp: f64) -> f64 {
     libm::round(0.036 * 2.0 * bdp).max(1.0)
 }
@@ -144,7 +144,7 @@ fn light_load(bdp: f64) -> f64 {
 #[derive(Clone, Debug)]
 pub struct PidLaw {
     gains: Gains,
-    /// The queue to be held, in packets.
+    /// The target queue in packets.
     target: f64,
     interval: Duration,
     seconds: f64,
@@ -161,7 +161,7 @@ impl PidLaw {
         self.gains
     }
 
-    /// The probability at this queue in packets, one interval after the last.
+    /// The probability at this queue in packets, one interval after the last call.
     pub(super) fn control(&mut self, queue: f64) -> f64 {
         let error = queue - self.target;
         let slope = (error - self.previous.unwrap_or(error)) / self.seconds;
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_error_adds_up_and_an_empty_queue_takes_it_back() {
+    fn a_constant_error_adds_up_and_an_empty_queue_removes_it() {
         let mut law = Params::default().law(&link()).unwrap();
         let p: alloc::vec::Vec<f64> = (0..1600).map(|_| law.control(31.701_389)).collect();
         let g = law.gains();

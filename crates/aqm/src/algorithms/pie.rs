@@ -1,50 +1,53 @@
-//! PIE: proportional-integral controller enhanced (Pan et al. 2013; RFC 8033). A probability that follows how long
-//! packets wait, computed on a timer from the backlog and the rate at which the queue drains.
+//! PIE: proportional-integral controller enhanced (Pan et al. 2013; rfc8033). A probability that follows the queuing delay,
+//! computed on a timer from the backlog and the rate at which packets leave the queue.
 
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Law, Link, Needs, PacketView, ParamError, Sample};
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
 
-/// Which rules where the drafts and the RFC differ.
+/// The variant, where the RFC differs from the code of 2013.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Rule {
-    /// RFC 8033: 15 ms, every 15 ms, gains scaled down to 1/2048.
+    /// rfc8033: 15 ms, every 15 ms, gains scaled down to 1/2048.
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "rfc8033"))]
     Rfc8033,
-    /// The code for ns-2 of 2013: 20 ms, every 30 ms, gains scaled down to 1/32 and up for large probabilities.
+    /// The code of 2013 for ns-2: 20 ms, every 30 ms, gains scaled down to 1/32 and up for large probabilities.
     #[cfg_attr(feature = "serde", serde(rename = "2013"))]
     Pan2013,
 }
 
-/// The parameters of PIE. What is absent takes its value from the rule.
+/// The parameters of PIE. The rule gives the value of an absent parameter.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Which rules; default `"rfc8033"`.
+    /// The variant, default `"rfc8033"`.
     pub rule: Rule,
-    /// How long packets are to wait; default 15 ms (rfc8033#4.2), 20 ms by the rule of 2013.
+    /// Target queuing delay, above 0 and up to 1000 s; default 15 ms (rfc8033#4.2), 20 ms with the rule of 2013.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub target: Option<Duration>,
-    /// Between updates; default 15 ms (rfc8033#4.2), 30 ms by the rule of 2013.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub interval: Option<Duration>,
-    /// Probability per second of distance from the target, default 0.125 (rfc8033#4.2).
+    /// Time between two updates, above 0 and up to 1000 s; default 15 ms (rfc8033#4.2), 30 ms with the rule of 2013.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", alias = "interval"))]
+    pub tupdate: Option<Duration>,
+    /// Gain on the delay's error in Hz, 0 to 1000000, default 0.125 (rfc8033#4.2).
     pub alpha: f64,
-    /// Probability per second that the delay grew, default 1.25 (rfc8033#4.2).
+    /// Gain on the delay's change in Hz, 0 to 1000000, default 1.25 (rfc8033#4.2).
     pub beta: f64,
-    /// A queue that was empty may burst this long; default 150 ms (rfc8033#4.2), 100 ms by the rule of 2013.
+    /// Time for which a burst into an empty queue passes without drops, up to 1000 s; default 150 ms (rfc8033#4.2), 100 ms
+    /// with the rule of 2013.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub burst: Option<Duration>,
-    /// Bytes over which the drain rate is measured; default 16384 B (rfc8033#4.3), 10000 B by the rule of 2013.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub rate_over: Option<Bytes>,
-    /// Whether large packets are dropped more often; default false (rfc8033#5.1), true by the rule of 2013.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub by_size: Option<bool>,
-    /// The packet whose probability is the computed one; `"0 B"` (the default) is the link's mean packet.
+    /// Bytes over which the departure rate is measured, 1 B to 1 GB; default 16384 B (rfc8033#5.2), 10000 B with the rule of
+    /// 2013.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", alias = "rate_over"))]
+    pub dq_threshold: Option<Bytes>,
+    /// Whether the probability scales with the packet's size over `mean_packet`; default false, true with the rule of
+    /// 2013.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", alias = "by_size"))]
+    pub bytemode: Option<bool>,
+    /// Size of a packet that gets the computed probability; `"0 B"` (the default) is the link's mean packet.
     pub mean_packet: Bytes,
 }
 
@@ -53,12 +56,12 @@ impl Default for Params {
         Params {
             rule: Rule::Rfc8033,
             target: None,
-            interval: None,
+            tupdate: None,
             alpha: 0.125,
             beta: 1.25,
             burst: None,
-            rate_over: None,
-            by_size: None,
+            dq_threshold: None,
+            bytemode: None,
             mean_packet: Bytes(0),
         }
     }
@@ -71,11 +74,12 @@ impl Params {
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Pie, ParamError> {
         let old = self.rule == Rule::Pan2013;
-        let pick = |given: Option<Duration>, new: u64, was: u64| given.unwrap_or(Duration::from_millis(if old { was } else { new }));
-        let (target, interval) = (pick(self.target, 15, 20), pick(self.interval, 15, 30));
+        let pick =
+            |own: Option<Duration>, rfc_ms: u64, old_ms: u64| own.unwrap_or(Duration::from_millis(if old { old_ms } else { rfc_ms }));
+        let (target, tupdate) = (pick(self.target, 15, 20), pick(self.tupdate, 15, 30));
         let burst = pick(self.burst, 150, 100);
-        let rate_over = self.rate_over.map_or(if old { 10_000 } else { 16_384 }, |bytes| bytes.0);
-        for (field, time) in [("target", target), ("interval", interval)] {
+        let dq_threshold = self.dq_threshold.map_or(if old { 10_000 } else { 16_384 }, |bytes| bytes.0);
+        for (field, time) in [("target", target), ("tupdate", tupdate)] {
             let fine = time > Duration::ZERO && time <= Duration::from_secs(1000);
             ParamError::unless(fine, field, &time, "a time above 0, up to 1000 s")?;
         }
@@ -83,23 +87,33 @@ impl Params {
         for (field, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
             ParamError::unless((0.0..=1e6).contains(&gain), field, &gain, "a number, 0 to 1000000")?;
         }
-        ParamError::unless((1..=1_000_000_000).contains(&rate_over), "rate_over", &rate_over, "1 B to 1 GB")?;
+        ParamError::unless((1..=1_000_000_000).contains(&dq_threshold), "dq_threshold", &dq_threshold, "1 B to 1 GB")?;
         Ok(Pie {
             old,
             target: target.as_secs_f64(),
-            interval,
-            gains: (self.alpha, self.beta),
+            tupdate,
+            alpha: self.alpha,
+            beta: self.beta,
             burst: burst.as_secs_f64(),
-            rate_over,
-            by_size: self.by_size.unwrap_or(old),
+            dq_threshold,
+            bytemode: self.bytemode.unwrap_or(old),
             mean_packet: link.mean_packet_or("mean_packet", self.mean_packet)?,
             probability: 0.0,
-            delay: (0.0, 0.0),
-            allowance: if old { burst.as_secs_f64() } else { 0.0 },
+            delay: 0.0,
+            previous_delay: 0.0,
+            burst_allowance: if old { burst.as_secs_f64() } else { 0.0 },
             rate: 0.0,
-            cycle: None,
+            measurement: None,
         })
     }
+}
+
+/// A measurement of the departure rate in progress (rfc8033#5.2).
+#[derive(Clone, Copy, Debug)]
+struct Measurement {
+    start: Time,
+    /// Bytes that left since the start.
+    bytes: u64,
 }
 
 /// The algorithm and its state; times in seconds, rates in bytes a second.
@@ -107,24 +121,27 @@ impl Params {
 pub struct Pie {
     old: bool,
     target: f64,
-    interval: Duration,
-    gains: (f64, f64),
+    tupdate: Duration,
+    alpha: f64,
+    beta: f64,
     burst: f64,
-    rate_over: u64,
-    by_size: bool,
+    dq_threshold: u64,
+    bytemode: bool,
     mean_packet: u32,
     probability: f64,
-    /// How long packets wait now, and at the update before.
-    delay: (f64, f64),
-    /// What remains of the burst that is let through.
-    allowance: f64,
+    /// The queuing delay at the last update.
+    delay: f64,
+    /// The queuing delay at the update before.
+    previous_delay: f64,
+    /// The rest of the time for which a burst passes.
+    burst_allowance: f64,
+    /// The departure rate; 0 while it is unknown.
     rate: f64,
-    /// A measurement of the rate: since when, and bytes gone.
-    cycle: Option<(Time, u64)>,
+    measurement: Option<Measurement>,
 }
 
 impl Pie {
-    /// The part of the gains that fits the probability (rfc8033#4.2, section 5.3 of the code of 2013).
+    /// The factor on the gains for the present probability (rfc8033#4.2, section 5.3 of the code of 2013).
     fn scale(&self) -> f64 {
         let new = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
         let old = [(1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0), (1.0, 0.5)];
@@ -132,56 +149,62 @@ impl Pie {
         steps.iter().find(|(below, _)| self.probability < *below).map_or(1.0, |(_, divisor)| 1.0 / divisor)
     }
 
-    fn quiet(&self) -> bool {
-        self.delay.0 < self.target / 2.0 && self.delay.1 < self.target / 2.0 && self.probability == 0.0
+    /// Whether congestion is over: both delays are below half the target and the probability is 0.
+    fn idle(&self) -> bool {
+        self.delay < self.target / 2.0 && self.previous_delay < self.target / 2.0 && self.probability == 0.0
     }
 
-    /// Whether all packets pass while so many bytes wait: a burst is let through, or the queue is too short to matter.
-    fn lenient(&self, bytes: f64) -> bool {
-        let safe = (self.delay.1 < self.target / 2.0 && self.probability < 0.2) || bytes <= f64::from(2 * self.mean_packet);
-        self.allowance > 0.0 || safe
+    /// Whether all packets pass at this backlog: in a burst, or because the queue is short (rfc8033#4.1, rfc8033#4.4).
+    fn bypass(&self, backlog_bytes: f64) -> bool {
+        let safe = (self.previous_delay < self.target / 2.0 && self.probability < 0.2) || backlog_bytes <= f64::from(2 * self.mean_packet);
+        self.burst_allowance > 0.0 || safe
     }
 
-    /// Takes the drain rate from an interval in which the queue was never empty.
-    fn drain(&mut self, sample: &Sample) {
+    /// Sets the departure rate from an interval of a fluid in which the queue was never empty.
+    fn update_rate(&mut self, sample: &Sample) {
         if sample.backlog_bytes > 0.0 && sample.departed_bytes > 0.0 {
-            self.rate = sample.departed_bytes / self.interval.as_secs_f64();
+            self.rate = sample.departed_bytes / self.tupdate.as_secs_f64();
         }
     }
 
-    /// One update while so many bytes wait (rfc8033#4.2).
-    fn advance(&mut self, bytes: f64) {
-        let now = if self.rate > 0.0 { bytes / self.rate } else { 0.0 };
-        self.delay = (now, self.delay.0);
-        let (now, before) = self.delay;
-        let mut step = (self.gains.0 * (now - self.target) + self.gains.1 * (now - before)) * self.scale();
+    /// The queuing delay at this backlog.
+    fn delay_of(&self, backlog_bytes: f64) -> f64 {
+        if self.rate > 0.0 { backlog_bytes / self.rate } else { 0.0 }
+    }
+
+    /// One update at this backlog (rfc8033#4.2).
+    fn update_prob(&mut self, backlog_bytes: f64) {
+        let (delay, previous) = (self.delay_of(backlog_bytes), self.delay);
+        (self.delay, self.previous_delay) = (delay, previous);
+        let mut step = (self.alpha * (delay - self.target) + self.beta * (delay - previous)) * self.scale();
         if self.probability >= 0.1 {
+            // rfc8033#5.5.
             step = step.min(0.02);
         }
-        if self.old && now > 0.2 {
-            // The code of 2013: a delay beyond reason raises the probability at once.
+        if self.old && delay > 0.2 {
+            // The code of 2013: a delay above 200 ms raises the probability at once.
             step += 0.02;
         }
         self.probability = (self.probability + step).clamp(0.0, 1.0);
-        if now == 0.0 && before == 0.0 {
+        if delay == 0.0 && previous == 0.0 {
             self.probability *= 0.98;
         }
-        self.allowance = (self.allowance - self.interval.as_secs_f64()).max(0.0);
-        if self.quiet() && self.rate > 0.0 {
-            self.allowance = self.burst;
+        self.burst_allowance = (self.burst_allowance - self.tupdate.as_secs_f64()).max(0.0);
+        if self.idle() && self.rate > 0.0 {
+            self.burst_allowance = self.burst;
         }
     }
 }
 
 impl Law for Pie {
     fn interval(&self) -> Duration {
-        self.interval
+        self.tupdate
     }
 
     fn step(&mut self, sample: &Sample) -> Probability {
-        self.drain(sample);
-        self.advance(sample.backlog_bytes);
-        if self.lenient(sample.backlog_bytes) { Probability::ZERO } else { self.probability() }
+        self.update_rate(sample);
+        self.update_prob(sample.backlog_bytes);
+        if self.bypass(sample.backlog_bytes) { Probability::ZERO } else { self.probability() }
     }
 
     fn needs(&self) -> Needs {
@@ -189,22 +212,23 @@ impl Law for Pie {
     }
 
     fn rest(&mut self, sample: &Sample, probability: f64) {
-        self.drain(sample);
-        let now = if self.rate > 0.0 { sample.backlog_bytes / self.rate } else { 0.0 };
-        (self.delay, self.probability, self.allowance) = ((now, now), probability, 0.0);
+        self.update_rate(sample);
+        let delay = self.delay_of(sample.backlog_bytes);
+        (self.delay, self.previous_delay) = (delay, delay);
+        (self.probability, self.burst_allowance) = (probability, 0.0);
     }
 }
 
 impl Aqm for Pie {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        if self.lenient(backlog.bytes as f64) {
+        if self.bypass(backlog.bytes as f64) {
             return ArrivalVerdict::Pass;
         }
-        let size = if self.by_size { f64::from(arrival.size) / f64::from(self.mean_packet) } else { 1.0 };
-        if random.unit() >= self.probability * size {
+        let scale = if self.bytemode { f64::from(arrival.size) / f64::from(self.mean_packet) } else { 1.0 };
+        if random.unit() >= self.probability * scale {
             ArrivalVerdict::Pass
         } else if self.probability > 0.1 && !self.old {
-            // rfc8033#5.1: above a tenth, marks no longer help.
+            // rfc8033#5.1: above 0.1 packets are dropped instead of marked.
             ArrivalVerdict::Drop
         } else {
             ArrivalVerdict::Signal
@@ -212,29 +236,28 @@ impl Aqm for Pie {
     }
 
     fn on_dequeue(&mut self, departure: &PacketView, _sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
-        let size = u64::from(departure.size);
-        if let Some((since, gone)) = self.cycle {
-            let gone = gone + size;
-            let took = departure.now.since(since).as_secs_f64();
-            self.cycle = Some((since, gone));
-            if gone >= self.rate_over && took > 0.0 {
-                let rate = gone as f64 / took;
+        if let Some(Measurement { start, bytes }) = self.measurement {
+            let bytes = bytes + u64::from(departure.size);
+            let elapsed = departure.now.since(start).as_secs_f64();
+            self.measurement = Some(Measurement { start, bytes });
+            if bytes >= self.dq_threshold && elapsed > 0.0 {
+                let rate = bytes as f64 / elapsed;
                 self.rate = if self.rate == 0.0 { rate } else { 0.5 * self.rate + 0.5 * rate };
-                self.cycle = None;
+                self.measurement = None;
             }
         }
-        if self.cycle.is_none() && backlog.bytes >= self.rate_over {
-            self.cycle = Some((departure.now, 0));
+        if self.measurement.is_none() && backlog.bytes >= self.dq_threshold {
+            self.measurement = Some(Measurement { start: departure.now, bytes: 0 });
         }
         DepartureVerdict::Pass
     }
 
     fn update_interval(&self) -> Option<Duration> {
-        Some(self.interval)
+        Some(self.tupdate)
     }
 
     fn on_update(&mut self, _now: Time, backlog: &Backlog) {
-        self.advance(backlog.bytes as f64);
+        self.update_prob(backlog.bytes as f64);
     }
 
     fn needs(&self) -> Needs {
@@ -254,6 +277,16 @@ impl Aqm for Pie {
 mod tests {
     use super::*;
 
+    #[cfg(feature = "serde")]
+    #[test]
+    fn former_names_of_parameters_are_understood() {
+        let alias = serde_json::json!({ "interval": "10 ms", "rate_over": "5000 B", "by_size": true });
+        let params: Params = serde_json::from_value(alias).unwrap();
+        let expected =
+            Params { tupdate: Some(Duration::from_millis(10)), dq_threshold: Some(Bytes(5000)), bytemode: Some(true), ..Params::default() };
+        assert_eq!(params, expected);
+    }
+
     fn backlog(bytes: u64) -> Backlog {
         Backlog { packets: (bytes / 1000) as u32, bytes, idle_since: None }
     }
@@ -262,7 +295,7 @@ mod tests {
         PacketView { now: Time::from_nanos(now), size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true }
     }
 
-    /// Drains 20 packets at 10 Mbit/s so that the rate is known.
+    /// After 30 departures at 10 Mbit/s, so that the rate is known.
     fn measured(rule: Rule) -> Pie {
         let mut pie = Params { rule, ..Params::default() }.build(&crate::algorithms::test_link()).unwrap();
         let mut random = Stream::named(1, "pie");
@@ -273,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drain_rate_is_what_the_link_drains() {
+    fn the_departure_rate_is_the_rate_of_the_link() {
         for rule in [Rule::Rfc8033, Rule::Pan2013] {
             assert!((measured(rule).rate - 1_250_000.0).abs() < 1.0);
         }
@@ -292,14 +325,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_queue_forgets_and_may_burst_again() {
+    fn after_an_empty_queue_the_probability_is_zero_and_a_burst_may_pass_again() {
         let mut pie = measured(Rule::Rfc8033);
         pie.probability = 1e-9;
         (0..400).for_each(|_| pie.on_update(Time::ZERO, &backlog(0)));
         assert_eq!(pie.probability, 0.0);
-        assert!(pie.allowance > 0.14);
+        assert!(pie.burst_allowance > 0.14);
         (0..20).for_each(|_| pie.on_update(Time::ZERO, &backlog(50_000)));
-        assert_eq!(pie.allowance, 0.0);
+        assert_eq!(pie.burst_allowance, 0.0);
     }
 
     #[test]
@@ -307,10 +340,10 @@ mod tests {
         let mut pie = measured(Rule::Rfc8033);
         let mut random = Stream::named(1, "test");
         pie.probability = 1.0;
-        pie.delay = (1.0, 1.0);
+        (pie.delay, pie.previous_delay) = (1.0, 1.0);
         assert_eq!(pie.on_enqueue(&packet(0), &backlog(2000), &mut random), ArrivalVerdict::Pass);
         assert_eq!(pie.on_enqueue(&packet(0), &backlog(3000), &mut random), ArrivalVerdict::Drop);
-        pie.allowance = 0.1;
+        pie.burst_allowance = 0.1;
         assert_eq!(pie.on_enqueue(&packet(0), &backlog(3000), &mut random), ArrivalVerdict::Pass);
     }
 }

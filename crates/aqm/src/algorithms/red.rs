@@ -1,17 +1,17 @@
-//! RED: random early detection, as ns-2.35 does it (Floyd and Jacobson 1993; gentle, Floyd 2000; adaptive,
-//! Floyd, Gummadi and Shenker 2001, or Feng et al. 1999).
+//! RED: random early detection, as in ns-2.35 (floyd-1993: Floyd and Jacobson; gentle, Floyd 2000; adaptive, floyd-2001:
+//! Floyd, Gummadi and Shenker, or feng-1999: Feng et al.).
 //!
-//! On every arrival the average queue is updated and gives a probability; early drops are spread evenly.
-//! What ns-2 fixes beyond the papers:
-//! - the average of an idle link decays as if `floor(ptc * idle time)` packets had found the queue empty,
-//!   ptc being the packets of mean size that the link sends in a second;
-//! - the first arrival above `min` is let through and only starts the count;
-//! - no early drop while at most one packet waits (with `queue_in_bytes`: at most one byte);
-//! - a packet lost to a full queue restarts the count;
-//! - gentle's upper line keeps the `max_p` of the parameters while adaptive RED moves the lower one.
+//! Every arrival updates the average queue, which gives a probability; early drops are evenly spaced.
+//! Details that ns-2 adds to the papers:
+//! - The average of an idle link decays as if `floor(ptc * idle time)` packets had arrived at an empty queue; ptc is the
+//!   number of mean packets that the link sends in a second.
+//! - The first arrival above `min` passes and only starts the count.
+//! - There is no early drop while at most one packet waits (with `queue_in_bytes`: at most one byte).
+//! - A packet lost to a full queue restarts the count.
+//! - The upper line of gentle uses the `max_p` of the parameters while adaptive RED moves the lower line.
 //!
-//! ns-2's `setbit_` (ECN) and `limit_` belong to the queue, not to the algorithm. Its choice of a victim for
-//! forced drops other than the arriving packet (`drop_front_`, `drop_rand_`) is not here.
+//! ns-2's `setbit_` (ECN) and `limit_` belong to the queue, not to the algorithm. Its options to drop another packet than the
+//! arriving one (`drop_front_`, `drop_rand_`) are not implemented.
 
 mod params;
 #[cfg(test)]
@@ -23,7 +23,7 @@ pub(super) use params::{TC_BURST, tc_weight};
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError, Spread};
 use sojourn_units::{Probability, Stream, Time};
 
-/// Where the average was seen last, for Feng's rule.
+/// The last region of the average, for Feng's rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Region {
     Below,
@@ -38,9 +38,9 @@ pub struct Red {
     resolved: Resolved,
     /// Average queue, in packets or (`queue_in_bytes`) in bytes.
     average: f64,
-    /// Present max_p; moves only if adaptive.
+    /// Present max_p; changes only if adaptive.
     max_p: f64,
-    /// When adaptive RED last moved `max_p`.
+    /// The time of adaptive RED's last change of `max_p`.
     adapted_at: Time,
     region: Region,
     /// Whether the previous arrival, too, found the average above `min`.
@@ -70,15 +70,15 @@ impl Params {
     }
 }
 
-/// The average after `idle` packets that found nothing and one that found `waiting`.
+/// The average after `idle` arrivals at an empty queue and one arrival at a queue of `waiting`.
 fn ewma(average: f64, weight: f64, idle: f64, waiting: f64) -> f64 {
     let decayed = if idle > 0.0 { average * libm::pow(1.0 - weight, idle) } else { average };
     decayed * (1.0 - weight) + weight * waiting
 }
 
 impl Resolved {
-    /// The probability of an early drop before spreading: 0 below `min`, a line up to `max_p` at `max`; then with
-    /// gentle a line from the configured max_p to 1 at twice `max`, without it 1.
+    /// The probability of an early drop before it is corrected for even spacing: 0 below `min`, then a line up to `max_p` at
+    /// `max`; above `max` with gentle a line from the configured max_p to 1 at twice `max`, without gentle 1.
     pub fn profile(&self, average: f64, max_p: f64, gentle: bool) -> f64 {
         if average < self.min {
             0.0
@@ -98,18 +98,18 @@ impl Red {
         self.average
     }
 
-    /// The present max_p: the parameter's, or where adaptive RED has moved it.
+    /// The present max_p: that of the parameters, or the value of adaptive RED.
     pub fn max_p(&self) -> f64 {
         self.max_p
     }
 
-    /// The parameters as this link made them.
+    /// The parameters on this link.
     pub fn resolved(&self) -> &Resolved {
         &self.resolved
     }
 
-    /// Floyd's adaptive RED: once an interval, more by `alpha` above the middle fifth of `min..max`, less by the
-    /// factor `beta` below it (floyd-2001#fig1). As in ns-2 the bounds stop the next step, not the present one.
+    /// Floyd's adaptive RED: once per interval it adds up to `alpha` above the middle fifth of `min..max`, and multiplies by
+    /// `beta` below it (floyd-2001#fig1). As in ns-2 the bounds stop the next step, not the present one.
     fn adapt_floyd(&mut self, now: Time) {
         if now.since(self.adapted_at) <= self.params.interval {
             return;
@@ -138,12 +138,12 @@ impl Red {
             self.region = Region::Above;
             self.max_p *= self.params.feng_beta;
         }
-        // ns-2 sets no bounds; these only keep the product finite.
+        // ns-2 has no bounds; these only keep the product finite.
         self.max_p = self.max_p.clamp(1e-300, 1e300);
     }
 
-    /// How much of the probability ns-2's `cautious` leaves to a queue far shorter than its average: shorter than
-    /// what the average would have decayed to had the queue been empty for 50 ms.
+    /// The factor on the probability from ns-2's `cautious` for a queue far shorter than its average: shorter than the value
+    /// to which the average would decay while the queue is empty for 50 ms.
     fn caution(&self, waiting: f64) -> f64 {
         let decayed = || self.average * libm::pow(1.0 - self.resolved.weight, 0.05 * self.resolved.ptc);
         match self.params.cautious {
@@ -153,7 +153,7 @@ impl Red {
         }
     }
 
-    /// An early drop? The packet has been counted and the average is above `min`.
+    /// The verdict on a packet that has been counted, at an average above `min`.
     fn early(&mut self, size: u32, waiting: f64, random: &mut Stream) -> ArrivalVerdict {
         let p = self.probability.get();
         let spread = self.spread.corrected(p, size) * self.caution(waiting);

@@ -1,7 +1,7 @@
-//! REM: random exponential marking (Athuraliya, Li, Low and Yin 2001), as ns-2.35 does it.
+//! REM: random exponential marking (athuraliya-2001: Athuraliya, Li, Low and Yin), as in ns-2.35.
 //!
-//! Once per interval a price follows the mismatch of rate and queue, price += gamma (x + alpha (q - target) - c),
-//! never below 0, where x packets arrived and the link can send c; every arrival is struck with probability
+//! Once per interval a price follows the mismatch of rate and queue: price += gamma (x + alpha (q - target) - c), never
+//! below 0, where x packets arrived and the link can send c. Every arrival is dropped or marked with probability
 //! 1 - phi^-price. With `at_departure`, as in ns-2 with ECN, packets that can be marked are drawn as they leave.
 
 use crate::law::Meter;
@@ -13,15 +13,15 @@ use sojourn_units::{Bytes, Duration, Probability};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Step of the price a packet of mismatch, above 0, default 0.001 (ns-2 `gamma_`).
+    /// Step of the price per packet of mismatch, above 0, default 0.001 (ns-2 `gamma_`).
     #[cfg_attr(feature = "serde", serde(alias = "gamma_"))]
     pub gamma: f64,
     /// Base of the probability, above 1, default 1.001 (ns-2 `phi_`).
     #[cfg_attr(feature = "serde", serde(alias = "phi_"))]
     pub phi: f64,
-    /// Weight of the queue against the rate in the mismatch, 0 or more, default 0.1 (a constant in ns-2).
+    /// Weight of the queue relative to the rate in the mismatch, 0 or more, default 0.1 (a constant in ns-2).
     pub alpha: f64,
-    /// Queue to be held, in packets, 0 or more, default 20 (ns-2 `pbo_`).
+    /// Target queue in packets, 0 or more, default 20 (ns-2 `pbo_`).
     #[cfg_attr(feature = "serde", serde(alias = "pbo_"))]
     pub target: f64,
     /// Weight of the newest interval in the mean rate, above 0 and up to 1, default 1 (ns-2 `inw_`).
@@ -30,15 +30,15 @@ pub struct Params {
     /// Time between two updates, at least 1 us, default `"2 ms"` (ns-2 `pupdtime_`, in seconds there).
     #[cfg_attr(feature = "serde", serde(alias = "pupdtime_"))]
     pub interval: Duration,
-    /// Whether arrivals and queue are measured in bytes over `mean_packet` and the probability follows the packet's
+    /// Whether arrivals and queue are measured in bytes over `mean_packet` and the probability scales with the packet's
     /// size; default false (ns-2 `qib_`).
     #[cfg_attr(feature = "serde", serde(alias = "qib_", alias = "queue_in_bytes"))]
     pub bytes: bool,
     /// Mean packet size; `"0 B"` (the default) is the link's (ns-2 `mean_pktsize_`, there 1000).
     #[cfg_attr(feature = "serde", serde(alias = "mean_pktsize_", alias = "mean_pktsize"))]
     pub mean_packet: Bytes,
-    /// Whether packets that can be marked are drawn as they leave, as in ns-2 with ECN (`markpkts_`, where the others are
-    /// spared); default false: all are drawn on arrival.
+    /// Whether packets that can be marked are drawn as they leave, as in ns-2 with ECN (its `markpkts_` lets the others
+    /// pass); default false: all packets are drawn on arrival.
     pub at_departure: bool,
 }
 
@@ -67,12 +67,12 @@ impl Params {
     /// # Errors
     /// The first parameter that is out of range.
     pub fn build(&self, link: &Link) -> Result<Rem, ParamError> {
-        ParamError::unless(self.gamma > 0.0 && self.gamma < 1e6, "gamma", &self.gamma, "above 0 and below a million")?;
-        ParamError::unless(self.phi > 1.0 && self.phi < 1e6, "phi", &self.phi, "above 1 and below a million")?;
-        ParamError::unless((0.0..1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to a million")?;
+        ParamError::unless(self.gamma > 0.0 && self.gamma < 1e6, "gamma", &self.gamma, "a number above 0 and below a million")?;
+        ParamError::unless(self.phi > 1.0 && self.phi < 1e6, "phi", &self.phi, "a number above 1 and below a million")?;
+        ParamError::unless((0.0..1e6).contains(&self.alpha), "alpha", &self.alpha, "a number from 0 to a million")?;
         ParamError::unless((0.0..1e9).contains(&self.target), "target", &self.target, "a number of packets, 0 or more")?;
-        ParamError::unless(self.weight > 0.0 && self.weight <= 1.0, "weight", &self.weight, "above 0 and at most 1")?;
-        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "1 us or more")?;
+        ParamError::unless(self.weight > 0.0 && self.weight <= 1.0, "weight", &self.weight, "a number above 0, up to 1")?;
+        ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
         let mean_packet = link.mean_packet_or("mean_packet", self.mean_packet)?;
         let capacity = link.rate.packets_per_sec(f64::from(mean_packet)) * self.interval.as_secs_f64();
         let mean_packet = self.bytes.then_some(mean_packet);
@@ -81,7 +81,7 @@ impl Params {
     }
 }
 
-/// The price and what it is made of.
+/// The price and its inputs.
 #[derive(Clone, Debug)]
 pub struct RemLaw {
     params: Params,
@@ -106,7 +106,7 @@ impl Law for RemLaw {
         self.params.interval
     }
 
-    /// athuraliya-2001#eq1 and #eq2.
+    /// athuraliya-2001#eq1, athuraliya-2001#eq2.
     fn step(&mut self, sample: &Sample) -> Probability {
         let (arrived, queue) = (self.meter.arrived(sample), self.meter.backlog(sample));
         let Params { gamma, phi, alpha, target, weight, .. } = self.params;
@@ -138,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn price_and_probability_are_those_of_the_led_card() {
-        // led-2009 card 1.3: 625 packets a second, target 20, gamma 0.01.
+    fn price_and_probability_are_those_of_the_led_paper() {
+        // 625 packets a second, target 20, gamma 0.01.
         let link = Link { rate: Rate::from_bps(5_000_000).unwrap(), ..test_link() };
         for bytes in [false, true] {
             let mut rem = Params { gamma: 0.01, bytes, ..Params::default() }.build(&link).unwrap();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_marked_is_left_to_its_departure_where_asked_for() {
+    fn with_at_departure_packets_that_can_be_marked_are_drawn_as_they_leave() {
         let (link, mut random) = (test_link(), Stream::named(1, "rem"));
         let arrival = PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true };
         let backlog = Backlog { packets: 90, bytes: 90_000, idle_since: None };

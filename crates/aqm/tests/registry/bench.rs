@@ -1,4 +1,4 @@
-//! A queue with a link behind it, and a log of every packet's fate.
+//! A queue, the link that it feeds, and a log of what happens to every packet.
 
 use sojourn_aqm::{AnyAqm, Aqm, DropReason, Limit, Link, Packet, Qdisc, QueueController};
 use sojourn_units::{Duration, Rate, Serializer, Stream, Time};
@@ -37,7 +37,7 @@ impl Packet for TestPacket {
     }
 }
 
-/// What became of one packet.
+/// What happened to one packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fate {
     Sent { id: u32, marked: bool, waited: Duration },
@@ -49,7 +49,7 @@ pub fn link() -> Link {
     Link { rate, delay: Duration::from_millis(20), mean_packet: 1000, limit_packets: 100 }
 }
 
-/// A qdisc and the link it feeds; whoever drives it says when packets arrive and when the link is free.
+/// A qdisc and the link that it feeds. The caller says when packets arrive and when the link is free.
 #[derive(Clone)]
 pub struct Bench {
     pub queue: Qdisc<TestPacket>,
@@ -67,7 +67,7 @@ impl Bench {
         Bench { queue, now: Time::ZERO, idle_since: Some(Time::ZERO), fates: Vec::new(), flows: HashMap::new(), limit }
     }
 
-    /// Lets time pass, with the algorithm's timer.
+    /// Moves the time forward and runs the algorithm's timer.
     pub fn advance(&mut self, to: Time) {
         self.now = to;
         self.queue.update(to, self.idle_since);
@@ -83,7 +83,7 @@ impl Bench {
         }
     }
 
-    /// The link has sent its packet and takes the next: its size, or nothing and it falls idle.
+    /// The link has sent its packet and takes the next one. Returns its size, or `None` if the link becomes idle.
     pub fn free(&mut self) -> Option<u32> {
         if self.idle_since.is_some() {
             return None;
@@ -101,7 +101,7 @@ impl Bench {
         }
     }
 
-    /// What must hold at any time.
+    /// What must be true at any time.
     pub fn check(&self) -> Result<(), String> {
         let p = self.queue.aqm().probability().get();
         let (packets, bytes) = (u64::from(self.queue.packets()), self.queue.bytes());
@@ -109,21 +109,21 @@ impl Bench {
             Limit::Packets(limit) => packets <= u64::from(limit),
             Limit::Bytes(limit) => bytes <= limit,
         };
-        let says = |fine: bool, what: String| if fine { Ok(()) } else { Err(what) };
-        says((0.0..=1.0).contains(&p), format!("probability {p}"))?;
-        says(self.queue.balances(), format!("packets went astray: {:?}", self.queue.counters()))?;
-        says(within, format!("{packets} packets of {bytes} bytes wait behind {:?}", self.limit))?;
-        says((packets == 0) == (bytes == 0), format!("{packets} packets of {bytes} bytes"))
+        let check = |fine: bool, what: String| if fine { Ok(()) } else { Err(what) };
+        check((0.0..=1.0).contains(&p), format!("probability {p}"))?;
+        check(self.queue.balances(), format!("packets are missing: {:?}", self.queue.counters()))?;
+        check(within, format!("{packets} packets of {bytes} bytes wait, with a limit of {:?}", self.limit))?;
+        check((packets == 0) == (bytes == 0), format!("{packets} packets of {bytes} bytes"))
     }
 
-    /// What must hold in the end: everything that was offered was sent or lost, once, and sent in order.
+    /// What must be true at the end: every packet offered was sent or lost once, and packets were sent in order.
     pub fn drain(&mut self, offered: &[u32]) -> Result<(), String> {
         while self.idle_since.is_none() {
             self.free();
         }
         self.check()?;
         let mut seen = Vec::new();
-        // A queue for each flow keeps the order of each flow only.
+        // With a queue for each flow only the order within a flow is kept.
         let queuing = self.queue.aqm().needs().flow_queues;
         let mut last = std::collections::BTreeMap::new();
         for fate in &self.fates {
@@ -146,11 +146,11 @@ impl Bench {
     }
 }
 
-/// Round-trip times in ms that flows of the workload claim, 0 for none.
+/// Round-trip times in ms that the flows of the workload carry, 0 for none.
 const HINTS: [u16; 8] = [0, 20, 60, 100, 200, 400, 700, 1000];
 
-/// Twenty seconds of a 10 Mbit/s link under a load that swings between a half and one and a half of its rate, with
-/// bursts, pauses, four sizes of packets, many flows, most of them with ECN: every regime of every algorithm.
+/// Twenty seconds of a 10 Mbit/s link under a load that oscillates between 0.5 and 1.5 of its rate, with bursts, pauses, four
+/// packet sizes and many flows, most of them with ECN: it brings every algorithm into each of its states.
 pub fn workload(aqm: AnyAqm, seed: u64) -> Vec<Fate> {
     let mut bench = Bench::new(aqm, Limit::Packets(100), true, seed);
     let (mut traffic, mut wire) = (Stream::named(seed, "traffic"), Serializer::new(link().rate));

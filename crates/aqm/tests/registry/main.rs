@@ -1,5 +1,5 @@
-//! What must hold for every registered algorithm: under any traffic (`model`), and of every parameter (`knobs`).
-//! A new line in the registry is covered by this as it stands.
+//! What must be true of every registered algorithm under any traffic (`model`), and of every parameter (`knobs`).
+//! These tests cover a new line in the registry without a change.
 
 mod bench;
 mod knobs;

@@ -15,17 +15,17 @@ enum Op {
     Free { gap: u64 },
 }
 
-/// A case: how the algorithm differs from its defaults (knob, value), its queue, and what happens.
+/// A case: the algorithm's parameters that differ from their defaults, its queue, and what happens.
 #[derive(Clone, Debug)]
 struct Case {
-    turned: Vec<(Index, Index)>,
+    changed: Vec<(Index, Index)>,
     limit: Limit,
     ecn: bool,
     seed: u64,
     ops: Vec<Op>,
     /// A pause of up to an hour before this operation.
     pause: (Index, u64),
-    /// Before this operation the run is branched.
+    /// The run is branched before this operation.
     branch: Index,
 }
 
@@ -44,21 +44,21 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let turned = prop::collection::vec(any::<(Index, Index)>(), 0..4);
+    let changed = prop::collection::vec(any::<(Index, Index)>(), 0..4);
     let limit = prop_oneof![(1..200u32).prop_map(Limit::Packets), (0..200_000u64).prop_map(Limit::Bytes)];
     let pause = (any::<Index>(), 0..3_600_000_000_000u64);
     let ops = prop::collection::vec(op(), 1..400);
-    (turned, limit, any::<bool>(), any::<u64>(), ops, pause, any::<Index>())
-        .prop_map(|(turned, limit, ecn, seed, ops, pause, branch)| Case { turned, limit, ecn, seed, ops, pause, branch })
+    (changed, limit, any::<bool>(), any::<u64>(), ops, pause, any::<Index>())
+        .prop_map(|(changed, limit, ecn, seed, ops, pause, branch)| Case { changed, limit, ecn, seed, ops, pause, branch })
 }
 
 impl Case {
     fn build(&self, entry: &Entry) -> AnyAqm {
-        let config = knobs::turn(&(entry.default)(), &self.turned);
-        config.build(&link()).expect("turned within range")
+        let config = knobs::change(&(entry.default)(), &self.changed);
+        config.build(&link()).expect("changed within range")
     }
 
-    /// Runs operations `from` on, checking after each; branches off a copy where the case says so.
+    /// Runs the operations from `from` on and checks after each; returns the branched copy.
     fn run(&self, bench: &mut Bench, from: usize) -> Result<Option<(usize, Bench)>, String> {
         let mut branched = None;
         for (i, op) in self.ops.iter().enumerate().skip(from) {
@@ -95,7 +95,7 @@ impl Case {
         let (from, mut copy) = branched.ok_or("not branched")?;
         self.run(&mut copy, from)?;
         copy.drain(&offered)?;
-        if copy.fates != first.fates { Err(format!("a copy made before operation {from} went on differently")) } else { Ok(()) }
+        if copy.fates != first.fates { Err(format!("a copy made before operation {from} gave another outcome")) } else { Ok(()) }
     }
 }
 
@@ -110,7 +110,7 @@ fn every_algorithm_keeps_its_queue_in_order_under_any_traffic() {
 }
 
 #[test]
-fn every_algorithm_survives_hours_of_silence_and_floods_without_a_gap() {
+fn every_algorithm_survives_hours_without_packets_and_bursts_without_a_gap() {
     for entry in REGISTRY {
         let mut bench = Bench::new((entry.default)().build(&link()).unwrap(), Limit::Packets(50), false, 1);
         let mut offered = Vec::new();
@@ -128,7 +128,7 @@ fn every_algorithm_survives_hours_of_silence_and_floods_without_a_gap() {
     }
 }
 
-/// Shows every departure to an algorithm, asked for or not.
+/// Shows every departure to an algorithm, even if it does not ask for them.
 #[derive(Clone)]
 struct Shown(AnyAqm);
 
@@ -139,8 +139,8 @@ impl Aqm for Shown {
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
         self.0.on_dequeue(departure, sojourn, backlog, random)
     }
-    fn on_inspect(&mut self, arrival: &PacketView, shown: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
-        self.0.on_inspect(arrival, shown, backlog, random)
+    fn on_inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        self.0.on_inspect(arrival, waiting, backlog, random)
     }
     fn on_overflow(&mut self) {
         self.0.on_overflow();

@@ -43,7 +43,7 @@ impl Router {
             packet.set_rtt_hint_ms(rtt);
         }
         if let Some(flows) = &mut self.flows {
-            flows.see(headers.connection);
+            flows.record(headers.connection);
         }
     }
 
@@ -75,6 +75,5 @@ impl Router {
 
 #[inline]
 fn header(now: Time, headers: &Headers) -> Header {
-    let stamps = headers.timestamps.map(|stamps| (stamps.value, stamps.echo));
-    Header { now, ahead: Duration::ZERO, flow: headers.connection, syn: headers.syn, stamps }
+    Header { now, ahead: Duration::ZERO, flow: headers.connection, syn: headers.syn, timestamps: headers.timestamps }
 }

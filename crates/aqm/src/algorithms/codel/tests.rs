@@ -15,12 +15,13 @@ fn packet(now: Time) -> PacketView {
     PacketView { now, size: 1500, flow: 0, rtt_hint_ms: 0, has_data: true }
 }
 
-/// The times in ms at which a packet is dropped when one leaves every ms from 0 on, each after this wait.
+/// The times in ms of the drops if a packet leaves every ms from 0 on, each with this sojourn time.
 fn drops(params: &Params, wait_ms: impl Fn(u64) -> u64, until: u64) -> Vec<u64> {
     let mut codel = params.build(&test_link()).unwrap();
     let mut times = Vec::new();
     for ms in 0..until {
-        while codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(wait_ms(ms)), 15_000) == DepartureVerdict::Signal {
+        while codel.on_departure(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(wait_ms(ms)), 15_000) == DepartureVerdict::Signal
+        {
             codel.dropped();
             times.push(ms);
         }
@@ -37,19 +38,19 @@ fn drops_come_at_gaps_of_the_interval_over_the_root_of_the_count() {
 }
 
 #[test]
-fn a_wait_below_the_target_ends_it_and_a_single_packet_is_never_judged() {
+fn a_sojourn_below_the_target_ends_dropping_and_a_single_packet_is_never_dropped() {
     assert_eq!(drops(&Params::default(), |ms| if ms % 50 == 49 { 4 } else { 600 }, 1000), [0u64; 0]);
     // It starts again 100 ms later, from a count of 3 - 1: the next gap is 100/sqrt(2).
     assert_eq!(drops(&Params::default(), |ms| if ms == 300 { 4 } else { 6 }, 500), [100, 200, 271, 401, 472]);
     let mut codel = Params::default().build(&test_link()).unwrap();
     for ms in 0..1000 {
-        assert_eq!(codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_secs(1), 1500), DepartureVerdict::Pass);
+        assert_eq!(codel.on_departure(&packet(Time::from_nanos(ms * MS)), Duration::from_secs(1), 1500), DepartureVerdict::Pass);
     }
 }
 
 #[test]
-fn dropping_that_resumes_soon_goes_on_from_a_count_that_the_rule_says() {
-    // Six drops, a pause, dropping again: RFC 8289 goes on from 6 - 1, the code of 2012 from one less than 6.
+fn dropping_that_starts_again_soon_continues_at_the_count_of_the_rule() {
+    // Six drops, a pause, dropping again: rfc8289#5.5 continues at 6 - 1, the code of 2012 at one less than 6.
     let wait = |ms| if (430..440).contains(&ms) { 1 } else { 6 };
     let resumed = |rule| drops(&Params { rule, ..Params::default() }, wait, 700).split_off(6);
     let gap = |count: f64| 100.0 / count.sqrt();
@@ -62,7 +63,7 @@ fn dropping_that_resumes_soon_goes_on_from_a_count_that_the_rule_says() {
         }
         assert_eq!(resumed(rule)[..4], expected, "{rule:?}");
     }
-    // After 16 intervals both begin anew.
+    // After 16 intervals both start from a count of 1.
     let wait = |ms| if (430..2200).contains(&ms) { 1 } else { 6 };
     for rule in [Rule::Rfc8289, Rule::Nichols2012] {
         assert_eq!(drops(&Params { rule, ..Params::default() }, wait, 2480).split_off(6), [2300, 2400, 2471]);
@@ -70,11 +71,11 @@ fn dropping_that_resumes_soon_goes_on_from_a_count_that_the_rule_says() {
 }
 
 #[test]
-fn a_mark_lets_the_packet_go_and_moves_the_next_one_on() {
+fn after_a_mark_the_packet_is_sent_and_the_next_mark_comes_later() {
     let mut codel = Params::default().build(&test_link()).unwrap();
     let mut marks = Vec::new();
     for ms in 0..480 {
-        if codel.judge(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(6), 15_000) == DepartureVerdict::Signal {
+        if codel.on_departure(&packet(Time::from_nanos(ms * MS)), Duration::from_millis(6), 15_000) == DepartureVerdict::Signal {
             marks.push(ms);
         }
     }
@@ -93,7 +94,7 @@ fn parameters_out_of_range_are_named() {
     }
 }
 
-/// The pseudocode of RFC 8289 section 5 as it stands there, over a queue of its own: (arrival, id).
+/// The pseudocode of rfc8289#5, word by word, with a queue of its own: (arrival, id).
 struct Pseudocode {
     queue: VecDeque<(f64, u32)>,
     first_above_time: f64,
@@ -216,7 +217,7 @@ proptest! {
 #[test]
 fn the_first_drop_waits_an_interval_from_when_the_wait_first_exceeds_the_target() {
     let mut codel = Params::default().build(&test_link()).unwrap();
-    let mut verdict = |ms: f64| codel.judge(&packet(at(ms)), Duration::from_millis(5), 15_000);
+    let mut verdict = |ms: f64| codel.on_departure(&packet(at(ms)), Duration::from_millis(5), 15_000);
     assert_eq!(
         [verdict(40.0), verdict(139.999), verdict(140.0)],
         [DepartureVerdict::Pass, DepartureVerdict::Pass, DepartureVerdict::Signal]

@@ -9,7 +9,7 @@ fn example_link() -> Link {
     Link { rate, delay: Duration::from_millis(100), mean_packet: 500, limit_packets: 800 }
 }
 
-/// The paper's numerical example, N = 60, C = 3750/s, R = 0.246 s, with the round trip split by hand.
+/// The paper's numerical example, N = 60, C = 3750/s, R = 0.246 s, with the round-trip time split by hand.
 fn example() -> Params {
     Params { flows: 60.0, rtt: Duration::from_millis(200), target: 172.5, ..Params::default() }
 }
@@ -43,8 +43,8 @@ fn the_design_is_the_papers() {
 }
 
 #[test]
-fn a_fresh_start_goes_as_reckoned_by_hand() {
-    // (queue, arrivals) -> load, window, probability; reckoned apart from this code, to the digits given.
+fn a_start_agrees_with_a_calculation_by_hand() {
+    // (queue, arrivals) -> load, window, probability; computed without this code, to the digits given.
     let rows = [
         (0.0, 10.0, [39.062_500, 0.130_208, 0.0]),
         (5.0, 40.0, [193.786_621, 0.650_262, 0.000_247_065]),
@@ -66,7 +66,7 @@ fn a_fresh_start_goes_as_reckoned_by_hand() {
 }
 
 #[test]
-fn around_the_operating_point_it_goes_as_reckoned_by_hand() {
+fn around_the_operating_point_it_agrees_with_a_calculation_by_hand() {
     let rows = [
         (172.5, 37.5, 15.375, 0.008_5),
         (180.0, 39.0, 15.524_219, 0.009_032_023_5),
@@ -94,13 +94,13 @@ fn the_probability_falls_to_zero_while_nothing_arrives() {
 }
 
 #[test]
-fn a_window_near_one_does_not_make_the_gains_explode() {
+fn a_window_near_one_gives_no_extreme_gains() {
     let many = law(&Params { flows: 3000.0, ..example() }).design;
     assert!(many.window < 0.31 && (many.inner_gain - 4.0 / (0.246 * 16.0)).abs() < 1e-9);
 }
 
 #[test]
-fn own_gains_take_the_place_of_the_designs() {
+fn given_gains_replace_those_of_the_design() {
     let own = Params {
         inner_gain: Some(0.00039),
         outer_gain: Some(0.1),
@@ -114,16 +114,16 @@ fn own_gains_take_the_place_of_the_designs() {
 }
 
 #[test]
-fn without_its_inner_loop_the_set_point_becomes_the_probability_that_tcp_answers_with() {
+fn without_the_inner_loop_the_set_point_gives_the_probability_of_tcp_at_that_window() {
     let mut law = law(&Params { inner: Inner::Static, ..example() });
     let p = steps(&mut law, 172.5, 37.5)[2];
     assert!((p - 2.0 / (15.375 * 15.375)).abs() < 1e-12);
-    let mut blind = self::law(&Params { inner: Inner::Blind, ..example() });
-    assert_eq!(steps(&mut blind, 172.5, 0.0)[2], 0.0, "at the set point a blind loop stands still, whatever the load");
+    let mut open_loop = self::law(&Params { inner: Inner::OpenLoop, ..example() });
+    assert_eq!(steps(&mut open_loop, 172.5, 0.0)[2], 0.0, "at the set point an open loop does not move, whatever the load");
 }
 
 #[test]
-fn designs_that_are_impossible_are_refused_with_the_field() {
+fn impossible_designs_are_refused_with_the_field() {
     let field = |params: Params| params.build(&example_link()).unwrap_err().field;
     assert_eq!(field(Params { flows: 0.0, ..example() }), "flows");
     assert_eq!(field(Params { flows: f64::NAN, ..example() }), "flows");
@@ -139,7 +139,7 @@ fn designs_that_are_impossible_are_refused_with_the_field() {
 }
 
 #[test]
-fn in_bytes_half_packets_count_half() {
+fn measured_in_bytes_half_a_packet_counts_half() {
     let run = |queue_in_bytes, size: u32, number: u32| {
         let mut cpc = Params { queue_in_bytes, ..example() }.build(&example_link()).unwrap();
         let mut random = Stream::named(1, "cpc");
@@ -159,7 +159,7 @@ fn in_bytes_half_packets_count_half() {
 
 proptest! {
     #[test]
-    fn whatever_comes_the_probability_is_a_probability(
+    fn the_probability_stays_in_its_range_at_any_input(
         flows in 0.001f64..1e6, target in 0.0f64..1e4, rtt_us in 1u64..10_000_000,
         seen in prop::collection::vec((0.0f64..1e5, 0.0f64..1e5), 1..100),
     ) {
@@ -173,8 +173,8 @@ proptest! {
 }
 
 #[test]
-fn tuning_finds_the_flows_that_load_and_probability_speak_of_and_designs_for_them() {
-    // 60 flows at rest: 3750 packets/s over 0.246 s at 2/w^2 with w = 15.375; designed for 15 and for 240.
+fn tuning_estimates_the_number_of_flows_and_designs_for_it() {
+    // 60 flows in steady state: 3750 packets/s over 0.246 s at 2/w^2 with w = 15.375; designed for 15 and for 240.
     for wrong in [15.0, 240.0] {
         let span = Duration::from_secs(2);
         let mut tuned = law(&Params { flows: wrong, tuning: span, ..example() });
@@ -191,7 +191,7 @@ fn tuning_finds_the_flows_that_load_and_probability_speak_of_and_designs_for_the
 }
 
 #[test]
-fn tuning_waits_until_its_averages_have_filled() {
+fn tuning_waits_until_its_averages_have_settled() {
     let mut tuned = law(&Params { flows: 15.0, tuning: Duration::from_secs(2), ..example() });
     (tuned.probability, tuned.load) = (0.01, 3750.0);
     for n in 0..400 {

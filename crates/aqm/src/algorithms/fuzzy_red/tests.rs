@@ -50,7 +50,7 @@ fn slopes_at_the_set_point_are_those_of_the_paper_or_near_them() {
 }
 
 #[test]
-fn clipping_moves_the_surface_only_where_several_rules_fire() {
+fn clipping_moves_the_surface_only_where_several_rules_are_active() {
     let (mean, clipped) = (surface(&Params::default()), surface(&Params { inference: Inference::Clipped, ..Params::default() }));
     for (q, dq) in [(0.0, 5.0), (22.0, 0.0), (30.0, 0.0), (30.0, 12.0), (45.0, 0.0), (60.0, 20.0)] {
         assert!((mean(q, dq) - clipped(q, dq)).abs() < 1e-9, "one rule at ({q}, {dq})");
@@ -61,7 +61,7 @@ fn clipping_moves_the_surface_only_where_several_rules_fire() {
 }
 
 #[test]
-fn the_probability_follows_the_queue_from_tick_to_tick() {
+fn the_probability_follows_the_queue_from_update_to_update() {
     for queue_in_bytes in [false, true] {
         let link = Link { mean_packet: 522, ..test_link() };
         let mut aqm = Params { queue_in_bytes, ..Params::default() }.build(&link).unwrap();
@@ -135,7 +135,7 @@ fn a_preset_can_be_named_and_a_number_of_it_replaced() {
 
 proptest! {
     #[test]
-    fn whatever_the_queue_the_probability_is_one_of_the_levels_or_between(
+    fn the_probability_is_one_of_the_levels_or_between_them_at_any_queue(
         which in 0usize..3, clipped in any::<bool>(), q in 0.0f64..2000.0, before in 0.0f64..2000.0,
     ) {
         let inference = if clipped { Inference::Clipped } else { Inference::Mean };

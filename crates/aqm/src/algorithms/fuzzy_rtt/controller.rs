@@ -1,4 +1,5 @@
-//! The fuzzy controller that `FuzzyRTT` and FLC share: Table I, with what the figures leave open as choices.
+//! The fuzzy controller that `FuzzyRTT` and FLC share: fuzzyrtt-2024#table1, with an option for everything that the figures
+//! leave open.
 
 use crate::{Link, ParamError};
 use alloc::boxed::Box;
@@ -6,31 +7,31 @@ use alloc::string::ToString;
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, Method, Output, Variable};
 use sojourn_units::{Bytes, Duration};
 
-/// How the ticks of Fig. 2 make the centers of the output's sets.
+/// How the ticks of fuzzyrtt-2024#fig2 give the centers of the output's sets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Reading {
-    /// Centers 0.04, 0.08, 0.16, 0.32 and shoulders out to 0.64: every tick of the figure is used.
+    /// Centers 0.04, 0.08, 0.16, 0.32 and shoulders up to 0.64: every tick of the figure is used.
     #[default]
     A,
-    /// Centers 0.08, 0.16, 0.32, 0.64; 0.04 is where the sets about zero cross.
+    /// Centers 0.08, 0.16, 0.32, 0.64; the sets next to zero cross at 0.04.
     B,
 }
 
-/// How the rules that fire make a number.
+/// Method that turns the active rules into a number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Inference {
-    /// Mean of the centers weighted by the strongest rule for each.
+    /// Mean of the centers, each weighted by its strongest rule.
     #[default]
     Mean,
     /// Center of gravity of the union of the clipped sets.
     Centroid,
 }
 
-/// Where the centers of the inputs' sets lie.
+/// Positions of the centers of the inputs' sets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -38,7 +39,7 @@ pub enum Inputs {
     /// At thirds: 0, 1/3, 2/3, 1.
     #[default]
     Uniform,
-    /// Each at twice the one before: 0, 1/4, 1/2, 1.
+    /// Each at twice the previous one: 0, 1/4, 1/2, 1.
     Geometric,
 }
 
@@ -53,7 +54,7 @@ const TABLE_I: &str = "
     PM    NS Z  PS PM PB PH PH
     PB    Z  PS PM PB PB PH PH";
 
-/// The controller, from error and change in -1..=1 to a number on the axis of Fig. 2.
+/// The controller, from error and change in -1..=1 to a number on the axis of fuzzyrtt-2024#fig2.
 pub(crate) fn table_i(reading: Reading, inference: Inference, inputs: Inputs) -> Result<Box<Controller>, ParamError> {
     let [near, far] = match inputs {
         Inputs::Uniform => [1.0 / 3.0, 2.0 / 3.0],
@@ -89,14 +90,14 @@ pub(crate) fn table_i(reading: Reading, inference: Inference, inputs: Inputs) ->
         }
         .build()
     };
-    // The numbers above fit together; were they not to, this says how.
+    // The values above are consistent; if not, this is the engine's message.
     build().map(Box::new).map_err(|error| ParamError { field: "output", given: error.to_string(), taken: "numbers that make fuzzy sets" })
 }
 
-/// What turns a queue in packets into the inputs of the controller.
+/// Scales a queue in packets to the inputs of the controller.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Axes {
-    /// The queue to be held, in packets (fuzzyrtt-2024#eq1).
+    /// The target queue in packets (fuzzyrtt-2024#eq1).
     pub target: f64,
     /// Scaling of the error (fuzzyrtt-2024#eq3).
     pub error: f64,
@@ -105,7 +106,8 @@ pub struct Axes {
 }
 
 impl Axes {
-    /// From the queuing time to be held and sizes of a packet and its payload; 0 bytes are the link's packet, and 40 less.
+    /// From the target queuing time and the sizes of a packet and its payload. A packet of 0 bytes is the link's mean packet, a
+    /// payload of 0 bytes is 40 bytes less than the packet.
     pub(crate) fn new(link: &Link, target: Duration, packet: Bytes, segment: Bytes) -> Result<Axes, ParamError> {
         ParamError::unless(
             target > Duration::ZERO && target <= Duration::from_secs(1000),
@@ -121,7 +123,7 @@ impl Axes {
         Ok(Axes { target: sent(packet), error: 1.0 / sent(packet), change: 1.0 / sent(segment) })
     }
 
-    /// Both inputs, kept within -1..=1.
+    /// Both inputs, limited to -1..=1.
     #[inline]
     pub fn scaled(&self, error: f64, change: f64) -> (f64, f64) {
         ((error * self.error).clamp(-1.0, 1.0), (change * self.change).clamp(-1.0, 1.0))

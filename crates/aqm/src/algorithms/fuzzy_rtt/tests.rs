@@ -32,13 +32,13 @@ fn one_update_of_the_second_category_is_the_worked_example() {
     close(x1, 0.382_400, 1e-6);
     close(x2, 0.141_444, 1e-6);
     close(f.controller.evaluate(x1, x2), 0.070_193, 1e-6);
-    f.tick(1, 12);
+    f.update_category(1, 12);
     close(f.categories[1].probability, 0.010_470_98, 5e-9);
     assert_eq!((f.categories[1].least, f.categories[1].error), (12, Some(error)));
 }
 
 #[test]
-fn r1_a_round_trip_time_between_two_categories_meets_what_lies_between() {
+fn r1_a_round_trip_time_between_two_categories_gets_an_interpolated_probability() {
     let mut f = fuzzy(&Params::default());
     let p = [0.5, 0.4, 0.3, 0.2, 0.1];
     f.categories.iter_mut().zip(p).for_each(|(category, p)| category.probability = p);
@@ -73,7 +73,7 @@ fn r3_the_categories_together_are_updated_48_times_a_second() {
     assert_eq!(f64::from(ticks.iter().sum::<u32>()) / 64.0, 48.4375);
 }
 
-/// The probabilities after `seconds` over a queue that stands at `packets`.
+/// The probabilities after `seconds` of a constant queue of `packets`.
 fn after(params: &Params, packets: u32, seconds: f64) -> Vec<f64> {
     let mut f = fuzzy(params);
     f.categories.iter_mut().for_each(|category| (category.least, category.error) = (packets, Some(f64::from(packets) - f.axes.target)));
@@ -97,7 +97,7 @@ fn r4_without_gains_each_category_takes_twice_the_time_of_the_one_before_and_wit
 }
 
 #[test]
-fn each_category_sees_the_least_queue_of_its_own_time() {
+fn each_category_sees_the_shortest_queue_of_its_own_time() {
     let mut f = fuzzy(&Params::default());
     let departure = PacketView { now: Time::ZERO, size: 576, flow: 0, rtt_hint_ms: 0, has_data: true };
     let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
@@ -111,7 +111,7 @@ fn each_category_sees_the_least_queue_of_its_own_time() {
 }
 
 #[test]
-fn few_flows_do_not_freeze_the_law() {
+fn with_few_flows_the_probabilities_still_change() {
     for active in [0, 1, 2] {
         let mut f = fuzzy(&Params::default());
         f.on_flows(Time::ZERO, active);
@@ -120,7 +120,7 @@ fn few_flows_do_not_freeze_the_law() {
 }
 
 #[test]
-fn acknowledgements_are_exempt_and_silence_is_not_rewarded() {
+fn acknowledgments_are_exempt_and_a_missing_hint_gives_no_advantage() {
     let mut f = fuzzy(&Params::default());
     f.categories[0].probability = 1.0;
     let mut random = Stream::named(1, "x");
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn no_probability_leaves_its_range_and_longer_times_never_meet_more_than_the_largest(
+    fn no_probability_leaves_its_range_or_exceeds_that_of_every_category(
         ticks in prop::collection::vec((0u32..200, 0u32..200, 0u32..1000), 1..300),
         unit in prop::sample::select(vec![1e-4, 1e-3, 1.0, 100.0]),
     ) {

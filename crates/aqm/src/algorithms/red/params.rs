@@ -1,31 +1,31 @@
-//! RED's parameters, under the short names of `tc` with those of ns-2 as aliases, and what a link makes of them.
+//! RED's parameters, with the short names of `tc` and those of ns-2 as aliases, and their values on a link.
 
 use crate::{Link, ParamError};
 use sojourn_units::{Bytes, Duration};
 
-/// The parameters of RED. The defaults are those of ns-2.35, except that the queue is measured in packets and the
-/// mean packet is the link's own ([`Params::ns2`] has its defaults to the letter).
+/// The parameters of RED. The defaults are those of ns-2.35, except that the queue is measured in packets and the mean packet
+/// is the link's ([`Params::ns2`] has exactly the defaults of ns-2).
 ///
 /// Linux `tc red` gives `min` and `max` in bytes: divide them by `avpkt`. Its RED is `wait = false`, `gentle = false`,
-/// `queue_in_bytes = true`, and `mark_p = 1` unless `harddrop` is given; its `limit`, as ns-2's `limit_`, is the
+/// `queue_in_bytes = true`, and `mark_p = 1` unless `harddrop` is given; its `limit`, like ns-2's `limit_`, is the
 /// queue's.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Average queue in mean packets from which early drops begin; 0 (the default) is automatic: the greater of 5
-    /// and half of what the link sends in `target` (ns-2 `thresh_`).
+    /// Average queue in mean packets above which early drops begin; 0 (the default) is automatic: the greater of 5
+    /// and half of the packets that the link sends in `target` (ns-2 `thresh_`).
     #[cfg_attr(feature = "serde", serde(alias = "thresh_", alias = "thresh", alias = "min_th"))]
     pub min: f64,
     /// Average queue in mean packets at which the probability is `max_p`; 0 (the default) is 3 `min` (ns-2
     /// `maxthresh_`).
     #[cfg_attr(feature = "serde", serde(alias = "maxthresh_", alias = "maxthresh", alias = "max_th"))]
     pub max: f64,
-    /// Probability of an early drop at `max`, above 0 and up to 1, default 0.1; with `adaptive` only the first
-    /// value (ns-2 1/`linterm_`, tc `probability`).
+    /// Probability of an early drop at `max`, above 0 and up to 1, default 0.1; with `adaptive` only the
+    /// initial value (ns-2 1/`linterm_`, tc `probability`).
     #[cfg_attr(feature = "serde", serde(alias = "probability"))]
     pub max_p: f64,
-    /// Another way to give `max_p`: its inverse, at least 1 (ns-2 `linterm_`, default absent).
+    /// Instead of `max_p`: its inverse, at least 1 (ns-2 `linterm_`, default absent).
     #[cfg_attr(feature = "serde", serde(alias = "linterm_"))]
     pub linterm: Option<f64>,
     /// Weight of the newest queue length in the average, above 0 and up to 1; automatic for 0: 1 - exp(-1/ptc), for
@@ -33,17 +33,17 @@ pub struct Params {
     /// = max(0.1 s, 3 (link delay + 1/ptc)) (ns-2 `q_weight_`).
     #[cfg_attr(feature = "serde", serde(alias = "q_weight_", alias = "q_weight"))]
     pub weight: f64,
-    /// Another way to give `weight`: the packets that may come at once to an empty queue, from which it follows as
-    /// in tc, rounded to a power of 1/2 (tc `burst`, default absent).
+    /// Instead of `weight`: the packets that may arrive at an empty queue in one burst; the weight follows from it as in tc,
+    /// rounded to a power of 1/2 (tc `burst`, default absent).
     pub burst: Option<u32>,
-    /// Whether the probability goes on in a line from `max_p` at `max` to 1 at twice `max`, instead of jumping to
-    /// 1; default true (ns-2 `gentle_`).
+    /// Whether the probability rises in a line from `max_p` at `max` to 1 at twice `max`, instead of jumping to 1; default
+    /// true (ns-2 `gentle_`).
     #[cfg_attr(feature = "serde", serde(alias = "gentle_"))]
     pub gentle: bool,
-    /// Whether 1/p packets must pass after a drop before the next becomes possible; default true (ns-2 `wait_`).
+    /// Whether at least 1/p packets pass between two drops; default true (ns-2 `wait_`).
     #[cfg_attr(feature = "serde", serde(alias = "wait_"))]
     pub wait: bool,
-    /// Whether the probability follows the packet's size over `mean_packet`, and the count since the last drop
+    /// Whether the probability scales with the packet's size over `mean_packet`, and the count since the last drop is in
     /// bytes; default false (ns-2 `bytes_`, there true since October 2004).
     #[cfg_attr(feature = "serde", serde(alias = "bytes_"))]
     pub bytes: bool,
@@ -54,11 +54,11 @@ pub struct Params {
     /// Mean packet size; `"0 B"` (the default) is the link's (ns-2 `mean_pktsize_`, there 500; tc `avpkt`).
     #[cfg_attr(feature = "serde", serde(alias = "mean_pktsize_", alias = "mean_pktsize", alias = "avpkt"))]
     pub mean_packet: Bytes,
-    /// Whether ECN ends at `mark_p`; default true. If false, every packet is dropped once the probability is 1, and
-    /// marked below (ns-2 `use_mark_p_`).
+    /// Whether packets are dropped instead of marked above `mark_p`; default true. If false, every packet is dropped at a
+    /// probability of 1, and packets are marked below it (ns-2 `use_mark_p_`).
     #[cfg_attr(feature = "serde", serde(alias = "use_mark_p_"))]
     pub use_mark_p: bool,
-    /// With `use_mark_p`, the probability before spreading above which packets are dropped instead of marked, 0 or
+    /// With `use_mark_p`, the probability (before the correction for even spacing) above which packets are dropped instead of marked, 0 or
     /// more (1 and more: never), default 0.1 (ns-2 `mark_p_`).
     #[cfg_attr(feature = "serde", serde(alias = "mark_p_"))]
     pub mark_p: f64,
@@ -69,36 +69,36 @@ pub struct Params {
     /// With `adaptive`, whether Feng's rule is used instead of Floyd's; default false (ns-2 `feng_adaptive_`).
     #[cfg_attr(feature = "serde", serde(alias = "feng_adaptive_"))]
     pub feng_adaptive: bool,
-    /// What adaptive RED adds to `max_p` at most, above 0 and up to 1, default 0.01 (floyd-2001, ns-2 `alpha_`).
+    /// The most that adaptive RED adds to `max_p` in one step, above 0 and up to 1, default 0.01 (floyd-2001, ns-2 `alpha_`).
     #[cfg_attr(feature = "serde", serde(alias = "alpha_"))]
     pub alpha: f64,
     /// Factor by which adaptive RED lowers `max_p`, above 0 and below 1, default 0.9 (floyd-2001, ns-2 `beta_`).
     #[cfg_attr(feature = "serde", serde(alias = "beta_"))]
     pub beta: f64,
-    /// With `feng_adaptive`, what `max_p` is divided by when the average falls below `min`, above 1, default 3
+    /// With `feng_adaptive`, the divisor of `max_p` when the average falls below `min`, above 1, default 3
     /// (feng-1999; ns-2 uses `alpha_` for this too).
     pub feng_alpha: f64,
-    /// With `feng_adaptive`, what `max_p` is multiplied by when the average rises above `max`, above 1, default 2
+    /// With `feng_adaptive`, the factor on `max_p` when the average rises above `max`, above 1, default 2
     /// (feng-1999; ns-2 uses `beta_` for this too).
     pub feng_beta: f64,
-    /// Least time between two adaptations, default `"500 ms"` (ns-2 `interval_`, in seconds there).
+    /// Shortest time between two adaptations, default `"500 ms"` (ns-2 `interval_`, in seconds there).
     #[cfg_attr(feature = "serde", serde(alias = "interval_"))]
     pub interval: Duration,
-    /// Adaptive `max_p` is not raised from here on; above 0 and up to 1, default 0.5 (ns-2 `top_`).
+    /// Value from which adaptive RED no longer raises `max_p`; above 0 and up to 1, default 0.5 (ns-2 `top_`).
     #[cfg_attr(feature = "serde", serde(alias = "top_"))]
     pub top: f64,
-    /// Adaptive `max_p` is not lowered from here on; 0 (the default) is automatic: the lesser of 0.01 and 80 kbit/s
+    /// Value from which adaptive RED no longer lowers `max_p`; 0 (the default) is automatic: the smaller of 0.01 and 80 kbit/s
     /// over the link's rate (ns-2 `bottom_`).
     #[cfg_attr(feature = "serde", serde(alias = "bottom_"))]
     pub bottom: f64,
-    /// Queuing delay from which an automatic `min` follows, default `"5 ms"` (ns-2 `targetdelay_`, in seconds there).
+    /// Queuing delay that gives an automatic `min`, default `"5 ms"` (ns-2 `targetdelay_`, in seconds there).
     #[cfg_attr(feature = "serde", serde(alias = "targetdelay_", alias = "targetdelay"))]
     pub target: Duration,
-    /// Experiments of ns-2, default 0: with 1 no early drop and with 2 fewer while the queue is far shorter than
-    /// its average; with 3 idle time counts in packets of `idle_packet` (ns-2 `cautious_`).
+    /// Experiments of ns-2, default 0: with 1 no early drops and with 2 fewer while the queue is far shorter than its
+    /// average; with 3 idle time counts in packets of `idle_packet` (ns-2 `cautious_`).
     #[cfg_attr(feature = "serde", serde(alias = "cautious_"))]
     pub cautious: u8,
-    /// Packet size that idle time is counted in with `cautious = 3`, default `"100 B"` (ns-2 `idle_pktsize_`).
+    /// Packet size in which idle time is counted with `cautious = 3`, default `"100 B"` (ns-2 `idle_pktsize_`).
     #[cfg_attr(feature = "serde", serde(alias = "idle_pktsize_", alias = "idle_pktsize"))]
     pub idle_packet: Bytes,
 }
@@ -135,37 +135,37 @@ impl Default for Params {
     }
 }
 
-/// The parameters once the link is known: nothing automatic is left, and lengths are in the unit of the average.
+/// The parameters on a link: all automatic values are known, and lengths are in the unit of the average.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resolved {
     /// Mean packet size in bytes.
     pub mean_packet: u32,
     /// Packets of mean size that the link sends in a second (ns-2's packet time constant).
     pub ptc: f64,
-    /// The same with `idle_packet`, if idle time is counted so.
+    /// The same for idle time: packets of `idle_packet` with `cautious = 3`.
     pub idle_ptc: f64,
-    /// Average from which early drops begin.
+    /// Average above which early drops begin.
     pub min: f64,
     /// Average at which the probability is max_p.
     pub max: f64,
     /// Average at which the probability is 1: twice `max` if gentle.
     pub certain: f64,
-    /// Probability at `max` to start with.
+    /// Initial probability at `max`.
     pub max_p: f64,
     /// Weight of the newest queue length.
     pub weight: f64,
-    /// Where adaptive max_p stops falling.
+    /// Value from which adaptive RED no longer lowers max_p.
     pub bottom: f64,
 }
 
 impl Params {
-    /// The defaults of ns-2.35 to the letter: as [`Params::default`], with the queue and the probability in bytes
-    /// and a mean packet of 500 bytes.
+    /// Exactly the defaults of ns-2.35: as [`Params::default`], with the queue and the probability in bytes and a mean packet
+    /// of 500 bytes.
     pub fn ns2() -> Self {
         Params { bytes: true, queue_in_bytes: true, mean_packet: Bytes(500), ..Params::default() }
     }
 
-    /// What `link` makes of the parameters.
+    /// The values of the parameters on `link`.
     ///
     /// # Errors
     /// The first parameter that is out of range, or given twice.
@@ -175,7 +175,7 @@ impl Params {
         let ptc = link.rate.packets_per_sec(f64::from(mean_packet));
         let min = if self.min == 0.0 { (self.target.as_secs_f64() * ptc / 2.0).max(5.0) } else { self.min };
         let max = if self.max == 0.0 { 3.0 * min } else { self.max };
-        ParamError::unless(max >= min, "max", &max, "no less than min, or 0 for 3 min")?;
+        ParamError::unless(max >= min, "max", &max, "a number of packets not below min, or 0 for 3 min")?;
         let unit = if self.queue_in_bytes { f64::from(mean_packet) } else { 1.0 };
         let idle_ptc = if self.cautious == 3 { link.rate.packets_per_sec(self.idle_packet.0 as f64) } else { ptc };
         Ok(Resolved {
@@ -210,7 +210,7 @@ impl Params {
 
     fn check_ranges(&self) -> Result<(), ParamError> {
         const LENGTH: &str = "a number of packets, 0 (automatic) or more";
-        const SHARE: &str = "above 0 and at most 1";
+        const SHARE: &str = "a number above 0, up to 1";
         let length = |v: f64| (0.0..1e9).contains(&v);
         let share = |v: f64| v > 0.0 && v <= 1.0;
         let defaults = Params::default();
@@ -218,38 +218,38 @@ impl Params {
         ParamError::unless(length(self.max), "max", &self.max, LENGTH)?;
         ParamError::unless(share(self.max_p), "max_p", &self.max_p, SHARE)?;
         if let Some(inverse) = self.linterm {
-            ParamError::unless((1.0..1e18).contains(&inverse), "linterm", &inverse, "1 or more: the inverse of max_p")?;
+            ParamError::unless((1.0..1e18).contains(&inverse), "linterm", &inverse, "a number of 1 or more, the inverse of max_p")?;
             ParamError::unless(self.max_p == defaults.max_p, "linterm", &inverse, "either linterm or max_p, not both")?;
         }
         let weight = share(self.weight) || [0.0, -1.0, -2.0].contains(&self.weight);
-        ParamError::unless(weight, "weight", &self.weight, "above 0 and at most 1, or 0, -1 or -2 for an automatic one")?;
+        ParamError::unless(weight, "weight", &self.weight, "a number above 0, up to 1, or 0, -1 or -2 for an automatic one")?;
         if let Some(burst) = self.burst {
             ParamError::unless(self.weight == defaults.weight, "burst", &burst, "either burst or weight, not both")?;
         }
         let idle_packet = self.idle_packet.0;
         ParamError::unless((1..=1_000_000).contains(&idle_packet), "idle_packet", &idle_packet, "1 B to 1 MB")?;
-        ParamError::unless(self.mark_p >= 0.0 && self.mark_p.is_finite(), "mark_p", &self.mark_p, "0 or more")?;
+        ParamError::unless(self.mark_p >= 0.0 && self.mark_p.is_finite(), "mark_p", &self.mark_p, "a number of 0 or more")?;
         ParamError::unless(self.cautious <= 3, "cautious", &self.cautious, "0, 1, 2 or 3")?;
         self.check_adaptive()
     }
 
     fn check_adaptive(&self) -> Result<(), ParamError> {
         let share = |v: f64| v > 0.0 && v <= 1.0;
-        ParamError::unless(share(self.top), "top", &self.top, "above 0 and at most 1")?;
+        ParamError::unless(share(self.top), "top", &self.top, "a number above 0, up to 1")?;
         ParamError::unless(self.bottom == 0.0 || share(self.bottom), "bottom", &self.bottom, "0 (automatic) to 1")?;
-        ParamError::unless(share(self.alpha), "alpha", &self.alpha, "above 0 and at most 1")?;
-        ParamError::unless(share(self.beta) && self.beta < 1.0, "beta", &self.beta, "above 0 and below 1")?;
+        ParamError::unless(share(self.alpha), "alpha", &self.alpha, "a number above 0, up to 1")?;
+        ParamError::unless(share(self.beta) && self.beta < 1.0, "beta", &self.beta, "a number above 0 and below 1")?;
         let factor = |v: f64| v > 1.0 && v <= 1e3;
         ParamError::unless(factor(self.feng_alpha), "feng_alpha", &self.feng_alpha, "a divisor above 1 (Feng recommends 3)")?;
         ParamError::unless(factor(self.feng_beta), "feng_beta", &self.feng_beta, "a factor above 1 (Feng recommends 2)")
     }
 }
 
-/// The bursts of which [`tc_weight`] makes a weight, as half a sentence.
-pub(crate) const TC_BURST: &str = "so many packets that a burst from an empty queue reaches min, and fewer than a billion";
+/// The bursts for which [`tc_weight`] has a weight.
+pub(crate) const TC_BURST: &str = "a burst of enough packets to fill an empty queue to min, and fewer than a billion";
 
-/// The weight that tc makes of a burst: the greatest power of 1/2 for which so many packets, coming at once to an
-/// empty queue, leave the average below `min` (tc-red(8), iproute2 `tc_red_eval_ewma`); `None` if there is none.
+/// The weight that tc derives from a burst: the greatest power of 1/2 at which a burst of this many packets into an empty
+/// queue leaves the average below `min` (tc-red(8), iproute2 `tc_red_eval_ewma`); `None` if there is none.
 pub(crate) fn tc_weight(burst: f64, min: f64) -> Option<f64> {
     let excess = burst + 1.0 - min;
     let fits = |weight: &f64| excess <= (1.0 - libm::pow(1.0 - weight, burst)) / weight;

@@ -34,19 +34,19 @@ impl Bench {
         self.red.on_enqueue(&arrival, &backlog, &mut self.random)
     }
 
-    /// Offers `n` arrivals, a millisecond apart, that each find `packets`; how many were not let through?
+    /// Offers `n` arrivals, a millisecond apart, that each find `packets`; returns the number that did not pass.
     fn offers(&mut self, n: usize, packets: u32) -> usize {
-        let mut struck = 0;
+        let mut signals = 0;
         for _ in 0..n {
             self.now += Duration::from_millis(1);
-            struck += usize::from(self.offer(packets, None) != ArrivalVerdict::Pass);
+            signals += usize::from(self.offer(packets, None) != ArrivalVerdict::Pass);
         }
-        struck
+        signals
     }
 }
 
 #[test]
-fn the_profile_is_that_of_the_lehto_card() {
+fn the_profile_is_that_of_the_lehto_paper() {
     let red = lehto().resolve(&link(10, 11, 1000)).unwrap();
     for (average, p) in [(14.9, 0.0), (15.0, 0.0), (25.0, 0.1 / 3.0), (45.0, 0.1), (60.0, 0.4), (90.0, 1.0), (500.0, 1.0)] {
         near(red.profile(average, red.max_p, true), p, 1e-12);
@@ -56,7 +56,7 @@ fn the_profile_is_that_of_the_lehto_card() {
 }
 
 #[test]
-fn the_average_is_that_of_the_lehto_card() {
+fn the_average_is_that_of_the_lehto_paper() {
     let mut bench = Bench::new(&lehto());
     for (waiting, average) in [(10, 0.02), (20, 0.05996), (40, 0.13984008), (60, 0.25956)] {
         bench.offer(waiting, None);
@@ -124,7 +124,7 @@ fn the_first_arrival_above_min_only_starts_the_count() {
     let mut bench = Bench::new(&Params { weight: 1.0, max_p: 1.0, wait: false, ..lehto() });
     assert_eq!(bench.offers(100, 14), 0);
     assert_eq!(bench.offer(44, None), ArrivalVerdict::Pass);
-    // The count is 1 and then 2: 2 * 0.967 is above 1, so the second is struck for certain.
+    // The count is 1 and then 2: 2 * 0.967 is above 1, so the second is certainly dropped.
     assert_ne!(bench.offer(44, None), ArrivalVerdict::Pass);
 }
 
@@ -146,15 +146,15 @@ fn a_long_overload_is_dropped_at_the_rate_of_the_theory() {
     // The average settles at 30, p = 0.05; with wait gaps are uniform on [1/p, 2/p], without on [1, 1/p].
     for (wait, rate) in [(true, 2.0 / 3.0 * 0.05), (false, 2.0 * 0.05 / 1.05)] {
         let mut bench = Bench::new(&Params { weight: 1.0, wait, ..lehto() });
-        let struck = bench.offers(200_000, 30) as f64 / 200_000.0;
-        near(struck, rate, if wait { 0.002 } else { 0.006 });
+        let share = bench.offers(200_000, 30) as f64 / 200_000.0;
+        near(share, rate, if wait { 0.002 } else { 0.006 });
     }
 }
 
 #[test]
 fn a_packet_lost_to_a_full_queue_restarts_the_count() {
     let mut bench = Bench::new(&Params { weight: 1.0, ..lehto() });
-    // With wait and p = 0.05 nothing can be struck while the count is below 20.
+    // With wait and p = 0.05 nothing can be dropped while the count is below 20.
     for _ in 0..100 {
         assert_eq!(bench.offers(19, 30), 0);
         bench.red.on_overflow();
@@ -218,10 +218,10 @@ fn gentle_keeps_its_upper_line_while_max_p_adapts() {
 }
 
 #[test]
-fn caution_spares_a_queue_far_below_its_average() {
+fn caution_lets_packets_pass_a_queue_far_below_its_average() {
     // 62.5 packets in 50 ms: 0.95^62.5 = 0.04 of the average, so 2 packets where it is 60.
     let base = Params { weight: 0.05, use_mark_p: false, gentle: false, ..lehto() };
-    let struck = |cautious| {
+    let signals = |cautious| {
         let mut bench = Bench::new(&Params { cautious, max: 1000.0, max_p: 1.0, wait: false, ..base.clone() });
         let mut at_two = 0;
         for _ in 0..2000 {
@@ -230,9 +230,9 @@ fn caution_spares_a_queue_far_below_its_average() {
         }
         at_two
     };
-    assert!(struck(0) > struck(2));
-    assert!(struck(2) > struck(1));
-    assert_eq!(struck(1), 0);
+    assert!(signals(0) > signals(2));
+    assert!(signals(2) > signals(1));
+    assert_eq!(signals(1), 0);
     let idle = |cautious| Params { cautious, ..Params::ns2() }.resolve(&link(10, 50, 1000)).unwrap().idle_ptc;
     assert_eq!((idle(0), idle(3)), (2500.0, 12_500.0));
 }

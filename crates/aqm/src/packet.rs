@@ -1,0 +1,64 @@
+//! Packets and the backlog, as queues and algorithms see them.
+
+use sojourn_units::Time;
+
+/// What a queue must know of a packet.
+pub trait Packet {
+    /// Size on the wire in bytes.
+    fn size(&self) -> u32;
+    /// The flow it belongs to.
+    fn flow(&self) -> u32;
+    /// Whether it can carry a congestion mark (ECT).
+    fn can_mark(&self) -> bool;
+    /// Sets the congestion mark (CE).
+    fn mark(&mut self);
+    /// The sender's smoothed RTT in milliseconds; 0 means unknown.
+    fn rtt_hint_ms(&self) -> u16 {
+        0
+    }
+    /// Whether it carries payload.
+    fn has_data(&self) -> bool {
+        true
+    }
+}
+
+/// What an algorithm may know about a packet that arrives at the queue, waits in it or leaves it.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketView {
+    /// The time of the arrival or of the departure.
+    pub now: Time,
+    /// Size on the wire in bytes.
+    pub size: u32,
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// The sender's smoothed RTT in milliseconds if the packet carries it; 0 means unknown.
+    pub rtt_hint_ms: u16,
+    /// Whether it carries payload (a pure acknowledgment does not).
+    pub has_data: bool,
+}
+
+impl PacketView {
+    /// The view of `packet` at `now`.
+    pub(crate) fn of(now: Time, packet: &impl Packet) -> Self {
+        PacketView { now, size: packet.size(), flow: packet.flow(), rtt_hint_ms: packet.rtt_hint_ms(), has_data: packet.has_data() }
+    }
+}
+
+/// The queue at one instant. The packet that is being sent does not count: it has left the queue (as in
+/// ns-2 and in a Linux qdisc).
+#[derive(Clone, Copy, Debug)]
+pub struct Backlog {
+    /// Packets waiting.
+    pub packets: u32,
+    /// Bytes waiting.
+    pub bytes: u64,
+    /// The time at which the link became idle; `None` while it is sending.
+    pub idle_since: Option<Time>,
+}
+
+impl Backlog {
+    /// This backlog and one more packet of `size` bytes.
+    pub fn with_packet(self, size: u32) -> Self {
+        Backlog { packets: self.packets + 1, bytes: self.bytes + u64::from(size), ..self }
+    }
+}
