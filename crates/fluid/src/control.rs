@@ -1,6 +1,6 @@
-//! What closes the loop: a law at its interval, or the continuous form of an algorithm that decides by packets.
+//! The control of the loop: a law at its interval, or the continuous form of an algorithm that decides packet by packet.
 
-use crate::Plant;
+use crate::plant::Plant;
 use sojourn_aqm::algorithms::red::Resolved;
 use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Link, ParamError, Sample};
 use sojourn_units::{Duration, Time};
@@ -10,11 +10,11 @@ use sojourn_units::{Duration, Time};
 pub enum Control {
     /// Any algorithm that is a law: its own code, called once per interval.
     Law(Box<AnyAqm>),
-    /// RED: the average follows the queue with one sample a packet, the profile is the code's own.
+    /// RED: the average follows the queue with one sample per packet; the profile is RED's own code.
     Red(Red),
     /// AVQ: the virtual queue and its capacity as differential equations.
     Avq(Avq),
-    /// Only the limit drops.
+    /// Only the limit drops packets.
     DropTail,
 }
 
@@ -23,14 +23,14 @@ pub enum Control {
 pub struct Red {
     resolved: Resolved,
     gentle: bool,
-    /// What the average is measured in, per packet: 1, or bytes.
+    /// Unit of the average per packet: 1, or the bytes of a packet.
     unit: f64,
-    /// How fast the average forgets, per packet.
+    /// Rate of the average, per packet.
     pub per_packet: f64,
 }
 
 impl Red {
-    /// The probability of an early drop, before it is spread, at an average of so many packets.
+    /// The probability of an early drop, before the correction for even spacing, at this average in packets.
     pub fn profile(&self, average: f64) -> f64 {
         self.resolved.profile(average * self.unit, self.resolved.max_p, self.gentle)
     }
@@ -39,9 +39,9 @@ impl Red {
 /// AVQ's parameters in packets and seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Avq {
-    /// Share of the link that arrivals are to fill.
+    /// Target share of the link for arrivals.
     pub utilization: f64,
-    /// How fast the virtual capacity moves, 1/s.
+    /// Speed of the virtual capacity in 1/s.
     pub alpha: f64,
     /// Size of the virtual queue in packets.
     pub limit: f64,
@@ -53,7 +53,7 @@ pub enum NoForm {
     /// A parameter is out of range.
     #[error("{0}")]
     Param(ParamError),
-    /// It acts on events that a fluid does not have.
+    /// It acts on events that do not exist in a fluid.
     #[error("{0} has no fluid form: {1}")]
     Events(&'static str, &'static str),
 }
@@ -93,7 +93,7 @@ impl Control {
         Control::Law(Box::new(aqm))
     }
 
-    /// The span between two steps of a law.
+    /// The time between two steps of a law.
     pub fn interval(&self) -> Option<Duration> {
         match self {
             Control::Law(aqm) => aqm.update_interval(),
@@ -101,7 +101,7 @@ impl Control {
         }
     }
 
-    /// How many numbers its continuous form keeps.
+    /// The number of state variables of its continuous form.
     pub(crate) fn states(&self) -> usize {
         match self {
             Control::Red(_) => 1,
@@ -110,7 +110,7 @@ impl Control {
         }
     }
 
-    /// Its state with an empty queue and no load.
+    /// Its state at the start.
     pub(crate) fn start(&self, plant: &Plant, queue: f64, state: &mut [f64]) {
         match self {
             Control::Red(_) => state[0] = queue,
@@ -129,7 +129,7 @@ impl Control {
         }
     }
 
-    /// How the state moves while `arriving` packets a second find `queue` packets.
+    /// The derivative of the state while `arriving` packets a second find `queue` packets.
     #[inline]
     pub(crate) fn derive(&self, plant: &Plant, queue: f64, arriving: f64, state: &[f64], slope: &mut [f64]) {
         match self {
@@ -155,19 +155,19 @@ impl Control {
     }
 }
 
-/// Why an algorithm that is no law has no fluid form.
+/// The reason that an algorithm without a law has no fluid form.
 fn reason(aqm: &AnyAqm) -> &'static str {
     let needs = aqm.needs();
     match () {
-        () if needs.flow_queues.is_some() => "each flow waits in a queue of its own",
-        () if needs.rtt_hints => "it strikes each flow by its round-trip time, and the model has one probability for all",
+        () if needs.flow_queues.is_some() => "each flow has its own queue",
+        () if needs.rtt_hints => "its probability depends on each flow's round-trip time, and the model has one probability for all flows",
         () if needs.waiting_packets => "it compares packets of single flows",
-        () if needs.head_drop => "it drops at times that it sets itself, by how long single packets waited",
-        () => "it moves on single losses, marks or idle moments, or not at all",
+        () if needs.head_drop => "it drops single packets at its own times, by their sojourn time",
+        () => "it reacts to single losses, marks or idle times, or not at all",
     }
 }
 
-/// One interval of a law in which nothing changed: `queue` packets waited and the load was `load`.
+/// One interval of a law in steady state: `queue` packets waited and the load was `load`.
 pub(crate) fn steady(plant: &Plant, interval: f64, queue: f64, load: f64) -> Sample {
     let arrived = load * plant.capacity * interval;
     let departed = arrived.min(plant.capacity * interval);
@@ -184,12 +184,12 @@ pub(crate) fn steady(plant: &Plant, interval: f64, queue: f64, load: f64) -> Sam
     }
 }
 
-/// Lets a law take one step; its probability.
+/// One step of a law: its probability.
 pub(crate) fn step(aqm: &mut AnyAqm, sample: &Sample) -> f64 {
     aqm.law().map_or(0.0, |law| law.step(sample).get())
 }
 
-/// Puts a law's memory where it rests at a probability, if it knows how.
+/// Sets a law's memory to its steady state at a probability, if the law implements that.
 pub(crate) fn rest(aqm: &mut AnyAqm, sample: &Sample, probability: f64) {
     if let Some(law) = aqm.law() {
         law.rest(sample, probability);

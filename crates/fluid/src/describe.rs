@@ -1,47 +1,55 @@
-//! How a law answers a large swing of the queue: its describing function, from the code itself.
+//! The describing function of a law: its response to a large oscillation of the queue, measured on its code.
 
-use crate::control::step;
-use crate::point::settled;
-use crate::response::Complex;
-use crate::{Control, NoPoint, Plant, Point};
+use crate::complex::Complex;
+use crate::control::{Control, step};
+use crate::plant::Plant;
+use crate::point::{NoPoint, Point, settled};
 use sojourn_aqm::Sample;
 use sojourn_units::{Duration, Time};
 
-/// A swing of the queue: `mean + amplitude sin(omega t)`, cut off at empty and full.
+/// An oscillation of the queue: `mean + amplitude sin(omega t)`, limited to 0 and the plant's limit.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Swing {
-    /// Waiting packets in the middle of the swing.
+pub struct Oscillation {
+    /// Mean queue in packets.
     pub mean: f64,
-    /// Packets to each side.
+    /// Amplitude in packets.
     pub amplitude: f64,
-    /// In rad/s.
+    /// Frequency in rad/s.
     pub omega: f64,
 }
 
-/// The answer to one swing: a dual-input describing function, of the mean and of the swing about it.
+impl Oscillation {
+    /// The queue at `t` seconds.
+    fn queue(&self, t: f64, limit: f64) -> f64 {
+        (self.mean + self.amplitude * (self.omega * t).sin()).clamp(0.0, limit)
+    }
+}
+
+/// The response to one oscillation: a dual-input describing function, of the mean and of the oscillation about it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Described {
-    /// First harmonic of the probability over that of the queue, per packet.
+    /// First harmonic of the probability divided by that of the queue, per packet.
     pub gain: Complex,
     /// Mean probability.
     pub mean: f64,
 }
 
-/// Periods before what is measured.
+/// Periods before the measurement.
 const SETTLE: f64 = 10.0;
-/// Steps measured: a span that is not whole periods is off by at most half a step of them.
+/// Steps to measure. A measurement that does not cover whole periods is wrong by at most half a step.
 const MEASURED: f64 = 2000.0;
-/// Substeps a period for forms without an interval.
+/// Steps per period for controls without an interval.
 const PARTS: f64 = 400.0;
 
-/// How the control, at rest at the point until then, answers a swing of the queue with the arrivals that it means.
+/// The response of the control, first in steady state at the point, to an oscillation of the queue and to the arrivals that
+/// cause it.
 ///
 /// # Errors
-/// The law does not rest at the point.
-pub fn describe(plant: &Plant, control: &Control, point: &Point, swing: Swing) -> Result<Described, NoPoint> {
-    let Swing { mean, amplitude, omega } = swing;
+/// The law has no steady state at the point.
+pub fn describe(plant: &Plant, control: &Control, point: &Point, oscillation: Oscillation) -> Result<Described, NoPoint> {
+    let omega = oscillation.omega;
     let period = core::f64::consts::TAU / omega;
-    let queue = |t: f64| (mean + amplitude * (omega * t).sin()).clamp(0.0, plant.limit);
+    let queue = |t: f64| oscillation.queue(t, plant.limit);
     let span = control.interval().map_or(period / PARTS, Duration::as_secs_f64);
     let mut law = match control {
         Control::Law(aqm) => Some(settled(plant, aqm, span, point)?),
@@ -57,50 +65,79 @@ pub fn describe(plant: &Plant, control: &Control, point: &Point, swing: Swing) -
         let (now, next) = (n * span, (n + 1.0) * span);
         let arriving = (point.load + (queue(next) - queue(now)) / (span * plant.capacity)).max(0.0) * plant.capacity;
         let p = match law.as_mut() {
-            Some(aqm) => step(aqm, &sample(plant, next, span, queue(now), queue(next), arriving)),
-            None => held(plant, control, &mut state, arriving, queue(now), span),
+            Some(aqm) => step(aqm, &Interval { end: next, span, before: queue(now), after: queue(next), arriving }.sample(plant)),
+            None => {
+                let p = control.probability(&state[..control.states()], arriving);
+                advance(plant, control, &mut state, Input { arriving, queue: queue(now), span });
+                p
+            }
         };
-        // The probability of this step is felt until the next.
+        // The probability of this step applies until the next one.
         if n >= settle {
             sums.add(p - point.probability, omega, if law.is_some() { next } else { now }, span);
         }
         n += 1.0;
     }
-    let away = |t: f64| queue(t) - mean;
-    Ok(sums.described(point.probability, omega, amplitude, &away, (settle * span, total * span)))
+    Ok(sums.described(point.probability, &oscillation, plant.limit, Span { start: settle * span, end: total * span }))
 }
 
-/// A continuous form's probability over a step, by one midpoint step.
-fn held(plant: &Plant, control: &Control, state: &mut [f64; 2], arriving: f64, queue: f64, span: f64) -> f64 {
+/// The input of a continuous control over a step.
+struct Input {
+    /// Packets a second.
+    arriving: f64,
+    /// Waiting packets.
+    queue: f64,
+    /// Length of the step in seconds.
+    span: f64,
+}
+
+/// One step of a continuous control, by the midpoint method.
+fn advance(plant: &Plant, control: &Control, state: &mut [f64; 2], input: Input) {
+    let Input { arriving, queue, span } = input;
     let states = control.states();
-    let p = control.probability(&state[..states], arriving);
     let (mut slope, mut middle) = ([0.0; 2], *state);
     control.derive(plant, queue, arriving, &state[..states], &mut slope[..states]);
     (0..states).for_each(|i| middle[i] += 0.5 * span * slope[i]);
     control.derive(plant, queue, arriving, &middle[..states], &mut slope[..states]);
     (0..states).for_each(|i| state[i] += span * slope[i]);
     control.bound(plant, &mut state[..states]);
-    p
 }
 
-fn sample(plant: &Plant, now: f64, span: f64, before: f64, after: f64, arriving: f64) -> Sample {
-    let arrived = arriving * span;
-    let departed = (arrived + before - after).max(0.0);
-    Sample {
-        now: Time::from_secs_f64(now),
-        backlog_packets: after,
-        backlog_bytes: after * plant.packet,
-        least_backlog_packets: before.min(after),
-        arrived_packets: arrived,
-        arrived_bytes: arrived * plant.packet,
-        departed_packets: departed,
-        departed_bytes: departed * plant.packet,
-        sojourn: 0.5 * (before + after) / plant.capacity,
+/// An interval of a law.
+struct Interval {
+    /// Its end in seconds.
+    end: f64,
+    /// Its length in seconds.
+    span: f64,
+    /// Waiting packets at its start.
+    before: f64,
+    /// Waiting packets at its end.
+    after: f64,
+    /// Packets a second.
+    arriving: f64,
+}
+
+impl Interval {
+    fn sample(&self, plant: &Plant) -> Sample {
+        let Interval { end, span, before, after, arriving } = *self;
+        let arrived = arriving * span;
+        let departed = (arrived + before - after).max(0.0);
+        Sample {
+            now: Time::from_secs_f64(end),
+            backlog_packets: after,
+            backlog_bytes: after * plant.packet,
+            least_backlog_packets: before.min(after),
+            arrived_packets: arrived,
+            arrived_bytes: arrived * plant.packet,
+            departed_packets: departed,
+            departed_bytes: departed * plant.packet,
+            sojourn: 0.5 * (before + after) / plant.capacity,
+        }
     }
 }
 
-/// Sums for the mean and the first harmonic of a signal held over each step, integrated exactly. The signal is given
-/// as its distance from rest, so that a span that is not whole periods leaks nothing of a constant.
+/// Sums for the mean and the first harmonic of a value that is constant over each step, integrated exactly. The value is the
+/// distance from the steady state, so that a constant adds nothing if the measurement does not cover whole periods.
 #[derive(Default)]
 struct Sums {
     time: f64,
@@ -118,20 +155,28 @@ impl Sums {
         self.cosine += p * (b.sin() - a.sin()) / omega;
     }
 
-    fn described(&self, rest: f64, omega: f64, amplitude: f64, queue: &dyn Fn(f64) -> f64, (from, to): (f64, f64)) -> Described {
-        let harmonic = (2.0 * self.sine / self.time, 2.0 * self.cosine / self.time);
-        // The queue's own first harmonic, which clipping makes smaller than the amplitude.
+    /// The answer to the oscillation over `span`, where `rest` is the probability in steady state.
+    fn described(&self, rest: f64, oscillation: &Oscillation, limit: f64, span: Span) -> Described {
+        let Oscillation { mean, amplitude, omega } = *oscillation;
+        // The first harmonic of the queue itself: the limits make it smaller than the amplitude.
         let mut own = Sums::default();
-        let parts = (64.0 * (to - from) * omega / core::f64::consts::TAU).ceil();
-        let span = (to - from) / parts;
+        let parts = (64.0 * (span.end - span.start) * omega / core::f64::consts::TAU).ceil();
+        let part = (span.end - span.start) / parts;
         let mut n = 0.0;
         while n < parts {
-            own.add(queue(from + (n + 0.5) * span), omega, from + n * span, span);
+            own.add(oscillation.queue(span.start + (n + 0.5) * part, limit) - mean, omega, span.start + n * part, part);
             n += 1.0;
         }
         let base = 2.0 * own.sine / own.time;
         let base = if base.abs() > 1e-9 * amplitude { base } else { amplitude };
-        // In phase with sin is real, with cos imaginary.
-        Described { gain: (harmonic.0 / base, harmonic.1 / base), mean: rest + self.mean / self.time }
+        // The real part is in phase with the sine, the imaginary part with the cosine.
+        let gain = Complex { re: 2.0 * self.sine / self.time / base, im: 2.0 * self.cosine / self.time / base };
+        Described { gain, mean: rest + self.mean / self.time }
     }
+}
+
+/// The part of an oscillation that is measured, in seconds.
+struct Span {
+    start: f64,
+    end: f64,
 }

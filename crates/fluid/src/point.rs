@@ -1,23 +1,23 @@
-//! Operating points: where flows, queue and law all rest.
+//! Operating points: the steady state of flows, queue and law.
 //!
-//! At rest every class has the window sqrt(a/(d p)), with Reno sqrt(2/p), and the windows fill the link, so the queue fixes the probability
-//! that TCP needs. A law with a memory of the error (PI, REM) rests at its target alone; one without (RED, LED, a
-//! fuzzy surface) where its own probability meets the needed one. Both are found by asking the code itself whether it
-//! would end above or below what is needed.
+//! In steady state every class has the window sqrt(a/(d p)), with Reno sqrt(2/p), and the windows fill the link. The queue
+//! therefore determines the probability that TCP needs. A law that integrates the error (PI, REM) has a steady state only at
+//! its target; one that does not (RED, LED, a fuzzy surface) has it where its own probability equals the needed one. Both are
+//! found by running the law's code and testing whether it ends above or below the needed probability.
 
-use crate::control::{rest, steady, step};
-use crate::{Control, Plant, Refused};
-use sojourn_aqm::AnyAqm;
+use crate::control::{Control, rest, steady, step};
+use crate::plant::{Plant, Refused};
+use sojourn_aqm::{AnyAqm, Sample};
 use sojourn_units::Duration;
 
-/// A state of rest.
+/// An operating point.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
     /// Waiting packets.
     pub queue: f64,
-    /// What enters and leaves the queue over what the link can send.
+    /// Packets that leave the queue over the capacity of the link.
     pub utilization: f64,
-    /// Arrivals over what the link can send; above `utilization` where packets are dropped.
+    /// Arrivals over the capacity of the link; above `utilization` if packets are dropped.
     pub load: f64,
     /// Probability.
     pub probability: f64,
@@ -27,25 +27,25 @@ pub struct Point {
     pub rtts: Vec<f64>,
 }
 
-/// Why there is no operating point, with the numbers.
+/// The reason that there is no operating point, with numbers.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum NoPoint {
     /// The plant itself is out of range.
     #[error("{0}")]
     Plant(#[from] Refused),
-    /// Whatever the queue, the law asks for less than TCP needs.
+    /// At any queue the law's probability is below the one that TCP needs.
     #[error(
-        "no equilibrium: even with {queue:.4} packets waiting the law gives a probability of {given:.4}, and these flows need {needed:.4} to keep to the link"
+        "no equilibrium: even with {queue:.4} packets waiting the law gives a probability of {given:.4}, and these flows need {needed:.4} to fit the link"
     )]
     TooWeak {
-        /// Longest queue tried.
+        /// The longest queue tried.
         queue: f64,
         /// The law's probability there.
         given: f64,
-        /// What flows need there.
+        /// The probability that the flows need there.
         needed: f64,
     },
-    /// The law jumps across what is needed.
+    /// The law's probability jumps across the needed one.
     #[error(
         "no equilibrium: near a queue of {queue:.4} packets at load {load:.4} the law jumps between {low:.4} and {high:.4}, and these flows need {needed:.4}"
     )]
@@ -56,23 +56,24 @@ pub enum NoPoint {
         load: f64,
         /// The law's probability on one side.
         low: f64,
-        /// And on the other.
+        /// The law's probability on the other side.
         high: f64,
-        /// What flows need.
+        /// The probability that the flows need.
         needed: f64,
     },
-    /// There is nothing to rest at.
+    /// There is no steady state.
     #[error("no equilibrium: {0}")]
     None(&'static str),
 }
 
-/// Longest queue tried where there is no limit, in packets.
+/// The longest queue tried if there is no limit, in packets.
 const LONGEST: f64 = 1e7;
+/// Steps between two looks at the probability.
 const BLOCK: usize = 100;
 
 impl Plant {
-    /// The state of rest with `place` packets waiting, or with an empty queue and `1 + place` of the link used if
-    /// `place` is negative: what a law has to answer there to keep it so.
+    /// The steady state with `place` packets waiting; if `place` is negative, with an empty queue and a utilization of
+    /// `1 + place`. Its probability is the one that a law needs to keep this state.
     pub fn at(&self, place: f64) -> Point {
         let (queue, utilization) = if place >= 0.0 { (place, 1.0) } else { (0.0, 1.0 + place) };
         let rtts: Vec<f64> = self.classes.iter().map(|class| class.delay + queue / self.capacity).collect();
@@ -87,27 +88,35 @@ impl Plant {
     }
 }
 
-/// Whether the law, with everything held at `point`, ends above the needed probability; with where it ends.
-fn ends_above(plant: &Plant, control: &Control, point: &Point) -> (bool, f64) {
+/// Where the probability ends.
+#[derive(Clone, Copy)]
+struct End {
+    /// Whether it is above the needed probability.
+    above: bool,
+    probability: f64,
+}
+
+/// Where the law's probability ends if everything is held at `point`.
+fn end_of(plant: &Plant, control: &Control, point: &Point) -> End {
     let needed = point.probability;
     let p = match control {
         Control::Red(red) => red.profile(point.queue),
         Control::DropTail if point.queue >= plant.limit => 1.0,
         Control::DropTail => 0.0,
-        // AVQ rests where arrivals are its share of the link.
-        Control::Avq(avq) if point.load > avq.utilization => return (true, 1.0),
-        Control::Avq(_) => return (false, 0.0),
+        // AVQ is in steady state if arrivals are its share of the link.
+        Control::Avq(avq) if point.load > avq.utilization => return End { above: true, probability: 1.0 },
+        Control::Avq(_) => return End { above: false, probability: 0.0 },
         Control::Law(aqm) => {
             let span = control.interval().map_or(0.0, Duration::as_secs_f64);
             let sample = steady(plant, span, point.queue, point.load);
             return forecast(&mut aqm.clone(), needed, &sample);
         }
     };
-    (p > needed, p)
+    End { above: p > needed, probability: p }
 }
 
-/// Lets a law run on one sample until it is plain whether it will end above `needed`.
-fn forecast(aqm: &mut AnyAqm, needed: f64, sample: &sojourn_aqm::Sample) -> (bool, f64) {
+/// Steps a law with one sample until it is certain whether its probability ends above `needed`.
+fn forecast(aqm: &mut AnyAqm, needed: f64, sample: &Sample) -> End {
     rest(aqm, sample, needed);
     let (mut last, mut moved, mut before) = (step(aqm, sample), f64::NAN, f64::NAN);
     for _ in 0..5_000 {
@@ -117,46 +126,46 @@ fn forecast(aqm: &mut AnyAqm, needed: f64, sample: &sojourn_aqm::Sample) -> (boo
         }
         let change = p - last;
         if change == 0.0 || (p > needed && change > 0.0) {
-            return (p > needed, p);
+            return End { above: p > needed, probability: p };
         }
-        // A geometric approach ends where Aitken's formula says; a linear one goes on to a bound.
+        // A geometric sequence ends at the value of Aitken's formula; a linear one continues to a bound.
         let ratio = change / moved;
         if ratio >= 1.0 - 1e-12 && (ratio - before).abs() < 1e-9 {
-            return (change > 0.0, p);
+            return End { above: change > 0.0, probability: p };
         }
         if ratio > 0.0 && ratio < 1.0 && (ratio - before).abs() < 1e-4 * (1.0 - ratio) + 1e-12 {
             let end = p + change * ratio / (1.0 - ratio);
-            return (end > needed, end);
+            return End { above: end > needed, probability: end };
         }
         if change.abs() < 1e-15 {
             break;
         }
         (last, moved, before) = (p, change, ratio);
     }
-    (last > needed, last)
+    End { above: last > needed, probability: last }
 }
 
-/// Where the plant rests under the control.
+/// The operating point of the plant under the control.
 ///
 /// # Errors
-/// There is no such place: the reason in words, with the numbers.
+/// There is no operating point: the reason, with numbers.
 pub fn operating_point(plant: &Plant, control: &Control) -> Result<Point, NoPoint> {
     plant.check()?;
     if let Control::DropTail = control {
-        return Err(NoPoint::None("a queue that only drops when it is full has none; its flows take turns to fill it and to back off"));
+        return Err(NoPoint::None("a queue that drops only when it is full has no steady state; its flows fill it and back off in turns"));
     }
     if matches!(control, Control::Avq(avq) if avq.utilization >= 1.0) {
-        return Err(NoPoint::None("AVQ with a utilization of 1 leaves the queue where it happens to be"));
+        return Err(NoPoint::None("AVQ with a utilization of 1 does not determine the queue"));
     }
     let longest = if plant.limit.is_finite() { plant.limit } else { LONGEST };
-    let above = |place: f64| ends_above(plant, control, &plant.at(place)).0;
+    let above = |place: f64| end_of(plant, control, &plant.at(place)).above;
     if !above(longest) {
         let point = plant.at(longest);
-        let given = ends_above(plant, control, &point).1;
+        let given = end_of(plant, control, &point).probability;
         return Err(NoPoint::TooWeak { queue: longest, given, needed: point.probability });
     }
     let (mut low, mut high) = if above(0.0) { (-1.0 + 1e-9, 0.0) } else { (0.0, longest) };
-    // A queue that the law never lets grow: double towards it rather than halve from far above.
+    // The law may keep the queue short: search upwards by doubling instead of downwards from the limit.
     if low == 0.0 {
         let mut reach = 1.0;
         while reach < longest && !above(reach) {
@@ -171,10 +180,10 @@ pub fn operating_point(plant: &Plant, control: &Control) -> Result<Point, NoPoin
     Ok(plant.at(0.5 * (low + high)))
 }
 
-/// The control with its law at rest at the point; what is asked of it there then begins at once.
+/// The control with its law in steady state at the point, so that later measurements need not settle it again.
 ///
 /// # Errors
-/// The law can't be brought to rest there: it jumps across it.
+/// The law has no steady state there: its probability jumps across the needed one.
 pub fn at_rest(plant: &Plant, control: &Control, point: &Point) -> Result<Control, NoPoint> {
     let span = control.interval().map_or(0.0, Duration::as_secs_f64);
     Ok(match control {
@@ -183,10 +192,10 @@ pub fn at_rest(plant: &Plant, control: &Control, point: &Point) -> Result<Contro
     })
 }
 
-/// A copy of the law that has come to rest at the point.
+/// A copy of the law in steady state at the point.
 ///
 /// # Errors
-/// The law can't be brought to rest there: it jumps across it.
+/// The law has no steady state there: its probability jumps across the needed one.
 pub(crate) fn settled(plant: &Plant, aqm: &AnyAqm, interval: f64, point: &Point) -> Result<AnyAqm, NoPoint> {
     let mut aqm = aqm.clone();
     let still = steady(plant, interval, point.queue, point.load);
@@ -205,7 +214,7 @@ pub(crate) fn settled(plant: &Plant, aqm: &AnyAqm, interval: f64, point: &Point)
     steer(plant, aqm, interval, point)
 }
 
-/// Pushes a law that remembers its error to the point's probability, with errors that shrink.
+/// Moves a law that integrates its error to the point's probability, with smaller and smaller errors.
 fn steer(plant: &Plant, mut aqm: AnyAqm, interval: f64, point: &Point) -> Result<AnyAqm, NoPoint> {
     let rest = steady(plant, interval, point.queue, point.load);
     let (mut push, mut last, mut side) = (1.0, step(&mut aqm, &rest), 0.0);
@@ -230,7 +239,7 @@ fn steer(plant: &Plant, mut aqm: AnyAqm, interval: f64, point: &Point) -> Result
         last = p;
     }
     let away = 1e-3 * point.queue.max(1.0);
-    let ends = |queue: f64| ends_above(plant, &Control::Law(Box::new(aqm.clone())), &Point { queue, ..point.clone() }).1;
+    let ends = |queue: f64| end_of(plant, &Control::Law(Box::new(aqm.clone())), &Point { queue, ..point.clone() }).probability;
     let (low, high) = (ends((point.queue - away).max(0.0)), ends(point.queue + away));
     Err(NoPoint::Jump { queue: point.queue, load: point.load, low, high, needed: point.probability })
 }

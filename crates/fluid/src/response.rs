@@ -1,68 +1,67 @@
-//! How a law answers small changes around an operating point: its frequency response, from the code itself.
+//! The frequency response of a law around an operating point, measured on its code.
 //!
-//! A law at rest is told of a slightly longer queue in one interval and, apart from that, of slightly more arrivals
-//! in one interval; how its probability departs from rest is its impulse response, and the z-transform of that its
-//! frequency response. What goes on beyond the samples taken is a geometric series (an average forgets so, and an
-//! integrator, with ratio 1, does not forget at all) or a straight line (two integrators), summed in closed form.
+//! A law in steady state receives a slightly longer queue in one interval, and in another run slightly more arrivals in one
+//! interval. The deviation of its probability from the steady state is its impulse response, and the z-transform of that is
+//! its frequency response. Beyond the samples the impulse response continues as a geometric series (an average decays like
+//! this; the ratio of an integrator is 1) or as a straight line (two integrators); both are summed in closed form.
 
-use crate::control::{steady, step};
-use crate::point::settled;
-use crate::{Control, NoPoint, Plant, Point};
+use crate::complex::Complex;
+use crate::control::{Control, steady, step};
+use crate::plant::Plant;
+use crate::point::{NoPoint, Point, settled};
 use sojourn_aqm::AnyAqm;
 use sojourn_units::Duration;
-
-/// A complex number as (real, imaginary).
-pub type Complex = (f64, f64);
-
-fn times(a: Complex, b: Complex) -> Complex {
-    (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0)
-}
-
-fn over(a: Complex, b: Complex) -> Complex {
-    let size = b.0 * b.0 + b.1 * b.1;
-    ((a.0 * b.0 + a.1 * b.1) / size, (a.1 * b.0 - a.0 * b.1) / size)
-}
 
 /// An impulse response: the first samples, then a geometric series and a straight line.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Impulse {
-    /// One value an interval, the first at once.
+    /// One value per interval, beginning with the interval of the change.
     pub samples: Vec<f64>,
-    /// How each later value follows from the one before.
+    /// The ratio of each later value to the one before.
     pub ratio: f64,
-    /// What is added to that from each to the next.
+    /// The difference between later values, in addition to the ratio.
     pub rise: f64,
 }
 
 impl Impulse {
     /// The z-transform at `z^-1 = back`.
     fn transform(&self, back: Complex) -> Complex {
-        let mut sum = (0.0, 0.0);
+        let mut sum = Complex::ZERO;
         for &h in self.samples.iter().rev() {
-            sum = times(sum, back);
-            sum.0 += h;
+            sum = sum.times(back);
+            sum.re += h;
         }
         let last = self.samples.last().copied().unwrap_or(0.0) * self.ratio;
         if last == 0.0 {
             return sum;
         }
-        let mut power = (1.0, 0.0);
+        let mut power = Complex::ONE;
         for _ in 0..self.samples.len() {
-            power = times(power, back);
+            power = power.times(back);
         }
-        let tail = over((power.0 * last, power.1 * last), (1.0 - self.ratio * back.0, -self.ratio * back.1));
-        let step = over((1.0, 0.0), (1.0 - back.0, -back.1));
-        let line = times(times((power.0 * self.rise, power.1 * self.rise), step), step);
-        (sum.0 + tail.0 + line.0, sum.1 + tail.1 + line.1)
+        let scaled = |factor: f64| Complex::new(power.re * factor, power.im * factor);
+        let tail = scaled(last).over(Complex::new(1.0 - self.ratio * back.re, -self.ratio * back.im));
+        let step = Complex::ONE.over(Complex::new(1.0 - back.re, -back.im));
+        let line = scaled(self.rise).times(step).times(step);
+        Complex::new(sum.re + tail.re + line.re, sum.im + tail.im + line.im)
     }
 }
 
-/// How a law's probability answers the queue (per packet) and the load (arrivals over capacity).
+/// The response of a law's probability at one frequency.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Gain {
+    /// To the queue, per packet.
+    pub queue: Complex,
+    /// To the load (arrivals over capacity).
+    pub load: Complex,
+}
+
+/// The response of a law's probability to the queue (per packet) and to the load (arrivals over capacity).
 #[derive(Clone, PartialEq, Debug)]
 pub enum Response {
     /// A law at its interval, in seconds.
     Sampled {
-        /// The span between steps.
+        /// The time between two steps.
         interval: f64,
         /// To the queue at the end of an interval.
         queue: Impulse,
@@ -71,7 +70,7 @@ pub enum Response {
     },
     /// `gain / (1 + s/pole)` of the queue.
     Lag {
-        /// Probability a packet.
+        /// Probability per packet.
         gain: f64,
         /// In rad/s.
         pole: f64,
@@ -89,7 +88,7 @@ impl Response {
     /// The response of the control around the point.
     ///
     /// # Errors
-    /// The law does not rest there.
+    /// The law has no steady state there.
     pub fn around(plant: &Plant, control: &Control, point: &Point) -> Result<Response, NoPoint> {
         match control {
             Control::Red(red) => {
@@ -98,7 +97,7 @@ impl Response {
                 Ok(Response::Lag { gain, pole: red.per_packet * point.load * plant.capacity })
             }
             Control::Avq(avq) => {
-                // p = 1 - c/x, c' = alpha (u C - x): c over x is 1 - p at rest.
+                // p = 1 - c/x, c' = alpha (u C - x): in steady state c over x is 1 - p.
                 let share = (1.0 - point.probability) / point.load;
                 Ok(Response::Integral { gain: share, rate: avq.alpha / point.load })
             }
@@ -108,36 +107,50 @@ impl Response {
                 let rest = settled(plant, aqm, interval, point)?;
                 let away = 1e-4 * point.queue.max(1.0);
                 let more = 1e-4 * point.load.max(1e-3);
-                let probe = |queue: f64, load: f64| impulse(plant, &rest, interval, point, (queue, load));
-                Ok(Response::Sampled { interval, queue: probe(away, 0.0), load: probe(0.0, more) })
+                let probe = |change: Probe| impulse(plant, &rest, interval, point, change);
+                Ok(Response::Sampled {
+                    interval,
+                    queue: probe(Probe { queue: away, load: 0.0 }),
+                    load: probe(Probe { queue: 0.0, load: more }),
+                })
             }
         }
     }
 
-    /// The answers to the queue and to the load at `omega` rad/s, with the law's hold and its averaging.
-    pub fn at(&self, omega: f64) -> (Complex, Complex) {
+    /// The response at `omega` rad/s. The probability is held for an interval, and the load is averaged over one.
+    pub fn at(&self, omega: f64) -> Gain {
         match self {
-            Response::Lag { gain, pole } => (over((*gain, 0.0), (1.0, omega / pole)), (0.0, 0.0)),
-            Response::Integral { gain, rate } => ((0.0, 0.0), (*gain, -rate / omega)),
+            Response::Lag { gain, pole } => {
+                Gain { queue: Complex::new(*gain, 0.0).over(Complex::new(1.0, omega / pole)), load: Complex::ZERO }
+            }
+            Response::Integral { gain, rate } => Gain { queue: Complex::ZERO, load: Complex::new(*gain, -rate / omega) },
             Response::Sampled { interval, queue, load } => {
                 let angle = omega * interval;
-                let back = (angle.cos(), -angle.sin());
-                // (1 - e^-jx) / jx: a value held, or averaged, over an interval.
-                let hold = if angle == 0.0 { (1.0, 0.0) } else { over((1.0 - back.0, -back.1), (0.0, angle)) };
-                (times(hold, queue.transform(back)), times(times(hold, hold), load.transform(back)))
+                let back = Complex::new(angle.cos(), -angle.sin());
+                // (1 - e^-jx) / jx: a value that is held, or averaged, over an interval.
+                let hold = if angle == 0.0 { Complex::ONE } else { Complex::new(1.0 - back.re, -back.im).over(Complex::new(0.0, angle)) };
+                Gain { queue: hold.times(queue.transform(back)), load: hold.times(hold).times(load.transform(back)) }
             }
         }
     }
 }
 
-const MOST_SAMPLES: usize = 1 << 16;
+/// The largest number of samples of an impulse response.
+const MAX_SAMPLES: usize = 1 << 16;
 
-/// The mean answer to a change up and one down, per unit of the change.
-fn impulse(plant: &Plant, rest: &AnyAqm, interval: f64, point: &Point, (queue, load): (f64, f64)) -> Impulse {
+/// A change of the queue in packets or of the load, in one interval.
+struct Probe {
+    queue: f64,
+    load: f64,
+}
+
+/// The mean response to a change up and one down, per unit of the change.
+fn impulse(plant: &Plant, rest: &AnyAqm, interval: f64, point: &Point, change: Probe) -> Impulse {
+    let Probe { queue, load } = change;
     let still = steady(plant, interval, point.queue, point.load);
     let changed = |sign: f64| steady(plant, interval, (point.queue + sign * queue).max(0.0), (point.load + sign * load).max(0.0));
     let (mut up, mut down) = (rest.clone(), rest.clone());
-    // An empty queue can't be shorter: what was really changed counts.
+    // An empty queue cannot be shorter: the unit is the real change.
     let (above, below) = (changed(1.0), changed(-1.0));
     let unit = if queue > 0.0 {
         above.backlog_packets - below.backlog_packets
@@ -146,7 +159,7 @@ fn impulse(plant: &Plant, rest: &AnyAqm, interval: f64, point: &Point, (queue, l
     };
     let mut samples = vec![(step(&mut up, &above) - step(&mut down, &below)) / unit];
     let (mut ratio, mut rise) = (0.0, 0.0);
-    while samples.len() < MOST_SAMPLES {
+    while samples.len() < MAX_SAMPLES {
         for _ in 0..32 {
             samples.push((step(&mut up, &still) - step(&mut down, &still)) / unit);
         }

@@ -1,8 +1,8 @@
-//! The integrator against solutions that are known, equilibria against their formulas, responses against transforms.
+//! The integrator against known solutions, equilibria against formulas, responses against transforms.
 
 use sojourn_aqm::algorithms::{avq, cpc, fuzzy_red, led, pi, pi2, pie, red, rem};
 use sojourn_aqm::{AqmConfig, Link};
-use sojourn_fluid::{Class, Control, NoPoint, Plant, Response, Run, Start, Swing, describe, operating_point, simulate};
+use sojourn_fluid::{Class, Control, Gain, NoPoint, Oscillation, Plant, Response, Run, Start, describe, operating_point, simulate};
 use sojourn_units::{Duration, Rate};
 
 fn plant(flows: f64, capacity: f64, delay: f64) -> Plant {
@@ -53,7 +53,7 @@ fn the_integrator_is_of_fourth_order_on_a_known_solution() {
         let mut run = run(0.17, step);
         run.start = Start { window: w0, queue: 0.0, probability: p };
         let trace = simulate(&plant, &control, &run).unwrap();
-        // Within one round trip only the given past is felt, whatever the queue does meanwhile.
+        // Within one round-trip time only the constant past has an effect, whatever the queue does meanwhile.
         trace
             .t
             .iter()
@@ -70,12 +70,12 @@ fn the_integrator_is_of_fourth_order_on_a_known_solution() {
 }
 
 #[test]
-fn the_past_is_read_with_fourth_order_too() {
-    // A law that always answers 0.3 closes the loop, so that 0..R feeds R..2R.
+fn the_past_is_interpolated_with_fourth_order_too() {
+    // A law with a constant 0.3 closes the loop, so that 0..R determines R..2R.
     let (w0, p, r) = (4.0, 0.3, 0.1);
     let plant = plant(1.0, 1e9, r);
     let errors = [0.01, 0.005, 0.0025].map(|step| {
-        // Up to where the kink that the start left at 1 R is felt again.
+        // Up to the time at which the discontinuity at 1 R has an effect again.
         let mut run = run(0.18, step);
         run.start = Start { window: w0, queue: 0.0, probability: p };
         let trace = simulate(&plant, &Held(p).control(), &run).unwrap();
@@ -86,7 +86,7 @@ fn the_past_is_read_with_fourth_order_too() {
     }
 }
 
-/// A law that always gives the same probability, from outside the registry.
+/// A law with a constant probability, from outside the registry.
 #[derive(Clone)]
 struct Held(f64);
 
@@ -143,7 +143,7 @@ fn equilibria_of_led_are_those_of_its_formula() {
             near(point.queue, queue) && near(point.window, window) && near(point.probability, p) && near(point.load, load),
             "{point:?}"
         );
-        // And the trajectory goes there.
+        // The trajectory ends there.
         let trace = simulate(&plant, &control, &run(300.0, 0.001)).unwrap();
         let last = |column: &[f64]| *column.last().unwrap();
         assert!((last(&trace.queue) - queue).abs() < 0.01 * queue.max(1.0), "{} {queue}", last(&trace.queue));
@@ -152,7 +152,7 @@ fn equilibria_of_led_are_those_of_its_formula() {
 }
 
 #[test]
-fn laws_with_a_memory_of_the_error_rest_at_their_target() {
+fn laws_that_integrate_the_error_have_their_steady_state_at_the_target() {
     let plant = plant(60.0, 3750.0, 0.2);
     let pi = AqmConfig::Pi(pi::Params { target: 175.0, ..pi::Params::default() });
     let rem = AqmConfig::Rem(rem::Params { target: 100.0, ..rem::Params::default() });
@@ -168,7 +168,7 @@ fn laws_with_a_memory_of_the_error_rest_at_their_target() {
 }
 
 #[test]
-fn avq_rests_at_its_share_of_the_link_with_an_empty_queue() {
+fn avq_has_its_steady_state_at_its_share_of_the_link_with_an_empty_queue() {
     let plant = plant(30.0, 625.0, 0.1);
     let point = operating_point(&plant, &control(&AqmConfig::Avq(avq::Params::default()), &plant)).unwrap();
     assert!((point.load - 0.98).abs() < 1e-6 && point.queue == 0.0);
@@ -187,9 +187,9 @@ fn the_response_of_pi_is_its_transform() {
         let (cos, sin) = ((omega * interval).cos(), (omega * interval).sin());
         let (re, im) = (params.a - params.b * cos, params.b * sin);
         let expected = (im / (omega * interval), -re / (omega * interval));
-        let (found, _) = response.at(omega);
+        let found = response.at(omega).queue;
         let size = expected.0.hypot(expected.1);
-        assert!((found.0 - expected.0).hypot(found.1 - expected.1) < 1e-5 * size, "{omega}: {found:?} {expected:?}");
+        assert!((found.re - expected.0).hypot(found.im - expected.1) < 1e-5 * size, "{omega}: {found:?} {expected:?}");
     }
 }
 
@@ -210,15 +210,19 @@ fn the_responses_of_pie_and_pi2_are_those_of_pi_on_the_delay_with_the_gain_of_th
             // (alpha + beta (1 - 1/z)) / (1 - 1/z) of q/C, times the hold.
             let (re, im) = (alpha + beta * (1.0 - x.cos()), beta * x.sin());
             let expected = (im * gain / (3750.0 * x), -re * gain / (3750.0 * x));
-            let (found, _) = response.at(omega);
+            let found = response.at(omega).queue;
             let size = expected.0.hypot(expected.1);
-            assert!((found.0 - expected.0).hypot(found.1 - expected.1) < 1e-3 * size, "{} {omega}: {found:?} {expected:?}", config.name());
+            assert!(
+                (found.re - expected.0).hypot(found.im - expected.1) < 1e-3 * size,
+                "{} {omega}: {found:?} {expected:?}",
+                config.name()
+            );
         }
     }
 }
 
 #[test]
-fn classes_rest_at_the_window_of_their_own_increase_and_decrease() {
+fn classes_have_the_window_of_their_own_increase_and_decrease() {
     let slow = Class { increase: 0.5, decrease: 0.3, ..Class::reno(20.0, 0.1) };
     let plant = Plant { classes: vec![Class::reno(10.0, 0.05), slow], ..plant(1.0, 2000.0, 0.1) };
     let pi = AqmConfig::Pi(pi::Params { a: 4e-5, b: 3.9e-5, target: 100.0, ..pi::Params::default() });
@@ -244,13 +248,13 @@ fn the_response_of_led_is_that_of_its_average() {
         let x = omega * 0.05;
         // alpha / (1 - (1 - alpha)/z) / span, times averaging and hold, whose product has the size (sin(x/2) / (x/2))^2.
         let size = 0.05 / 0.4 / (1.0 - 0.95 * x.cos()).hypot(0.95 * x.sin()) * ((x / 2.0).sin() / (x / 2.0)).powi(2);
-        assert!((found.1.0.hypot(found.1.1) - size).abs() < 1e-5 * size, "{omega}");
-        assert_eq!(found.0, (0.0, 0.0));
+        assert!((found.load.re.hypot(found.load.im) - size).abs() < 1e-5 * size, "{omega}");
+        assert_eq!((found.queue.re, found.queue.im), (0.0, 0.0));
     }
 }
 
 #[test]
-fn a_small_swing_is_answered_as_the_linear_response_says() {
+fn the_response_to_a_small_oscillation_is_the_linear_one() {
     let plant = plant(30.0, 1250.0, 0.05);
     let fuzzy = AqmConfig::FuzzyRed(fuzzy_red::Params::default());
     let red = AqmConfig::Red(red::Params { min: 5.0, max: 60.0, weight: 0.002, ..red::Params::default() });
@@ -260,41 +264,41 @@ fn a_small_swing_is_answered_as_the_linear_response_says() {
         let point = operating_point(&plant, &control).unwrap();
         let response = Response::around(&plant, &control, &point).unwrap();
         for omega in [0.7, 5.0] {
-            let (queue, load) = response.at(omega);
-            // The load that a swinging queue means is its rate of change over the capacity.
+            let Gain { queue, load } = response.at(omega);
+            // The load of an oscillating queue is its rate of change over the capacity.
             let x = omega / plant.capacity;
-            let linear = (queue.0 - x * load.1, queue.1 + x * load.0);
-            let found = describe(&plant, &control, &point, Swing { mean: point.queue, amplitude: 0.02, omega }).unwrap().gain;
+            let linear = (queue.re - x * load.im, queue.im + x * load.re);
+            let found = describe(&plant, &control, &point, Oscillation { mean: point.queue, amplitude: 0.02, omega }).unwrap().gain;
             let size = linear.0.hypot(linear.1);
-            assert!((found.0 - linear.0).hypot(found.1 - linear.1) < 0.03 * size, "{}: {found:?} {linear:?}", config.name());
+            assert!((found.re - linear.0).hypot(found.im - linear.1) < 0.03 * size, "{}: {found:?} {linear:?}", config.name());
         }
     }
 }
 
 #[test]
-fn what_has_no_equilibrium_is_said_in_words() {
-    // One flow alone on a fast link, with a law that can't ask for enough.
-    let crowd = Plant { limit: 100.0, ..plant(500.0, 200.0, 0.05) };
+fn a_missing_equilibrium_is_explained() {
+    // Many flows on a slow link, with a law whose probability is too small.
+    let slow_link = Plant { limit: 100.0, ..plant(500.0, 200.0, 0.05) };
     let weak = AqmConfig::Red(red::Params { min: 5.0, max: 400.0, max_p: 0.02, weight: 0.002, ..red::Params::default() });
-    let error = operating_point(&crowd, &control(&weak, &crowd)).unwrap_err();
+    let error = operating_point(&slow_link, &control(&weak, &slow_link)).unwrap_err();
     assert!(matches!(error, NoPoint::TooWeak { .. }) && error.to_string().contains("100.0000 packets"), "{error}");
-    let tail = control(&AqmConfig::DropTail(Default::default()), &crowd);
-    assert!(operating_point(&crowd, &tail).unwrap_err().to_string().starts_with("no equilibrium"));
+    let tail = control(&AqmConfig::DropTail(Default::default()), &slow_link);
+    assert!(operating_point(&slow_link, &tail).unwrap_err().to_string().starts_with("no equilibrium"));
     let link = Link { rate: Rate::from_bps(1_000_000).unwrap(), delay: Duration::ZERO, mean_packet: 1000, limit_packets: 10 };
     for (config, why) in [
         (AqmConfig::Blue(Default::default()), "single losses"),
-        (AqmConfig::Codel(Default::default()), "by how long single packets waited"),
-        (AqmConfig::FqCodel(Default::default()), "a queue of its own"),
+        (AqmConfig::Codel(Default::default()), "by their sojourn time"),
+        (AqmConfig::FqCodel(Default::default()), "its own queue"),
         (AqmConfig::Choke(Default::default()), "compares packets"),
-        (AqmConfig::PiRtt(Default::default()), "by its round-trip time"),
+        (AqmConfig::PiRtt(Default::default()), "flow's round-trip time"),
     ] {
-        let said = Control::of(&config, &link, &crowd).unwrap_err().to_string();
+        let said = Control::of(&config, &link, &slow_link).unwrap_err().to_string();
         assert!(said.contains("no fluid form") && said.contains(why), "{said}");
     }
 }
 
 #[test]
-fn a_queue_with_a_limit_keeps_to_it_and_its_losses_hold_the_windows_down() {
+fn a_queue_stays_within_its_limit_and_its_losses_limit_the_windows() {
     let plant = Plant { limit: 50.0, drops: true, ..plant(10.0, 500.0, 0.05) };
     let tail = control(&AqmConfig::DropTail(Default::default()), &plant);
     let trace = simulate(&plant, &tail, &run(100.0, 0.001)).unwrap();

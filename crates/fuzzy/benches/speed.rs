@@ -1,4 +1,4 @@
-//! How long evaluations take, in nanoseconds: `cargo bench -p sojourn-fuzzy`.
+//! The time of an evaluation in nanoseconds: `cargo bench -p sojourn-fuzzy`.
 #![allow(clippy::disallowed_methods, reason = "a stopwatch needs a clock")]
 
 use sojourn_fuzzy::{Axis, Defuzzifier, Design, IntegerAxis, IntegerSurface, Method, Output, Surface, Variable};

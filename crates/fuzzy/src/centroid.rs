@@ -1,8 +1,8 @@
-//! Centers of gravity of cut sets with straight edges, without sampling.
+//! Centers of gravity of cut sets with straight edges, computed exactly.
 
 use crate::{Implication, MAX_TERMS};
 
-/// A set under a strength: 0 up to `a`, `height` from `b` to `c`, 0 from `d` on.
+/// A set cut at a strength: 0 up to `a`, `height` from `b` to `c`, 0 from `d` on.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Cut {
     a: f64,
@@ -19,7 +19,7 @@ pub(crate) struct Moments {
     pub moment: f64,
 }
 
-/// A straight piece of a cut set: its value where the piece starts and its slope.
+/// A straight piece of a cut set: its value at the start and its slope.
 #[derive(Clone, Copy)]
 struct Line {
     value: f64,
@@ -27,7 +27,7 @@ struct Line {
 }
 
 impl Moments {
-    /// Adds what lies under a straight line from `(x0, y0)` over the width `w` to `y1`.
+    /// Adds the area under a straight line from `(x0, y0)` over the width `w` to `y1`.
     #[inline]
     fn add(&mut self, x0: f64, w: f64, y0: f64, y1: f64) {
         let area = w * (y0 + y1) / 2.0;
@@ -82,7 +82,7 @@ pub(crate) fn union(cuts: &[Cut]) -> Moments {
     let mut count = 0;
     for cut in cuts {
         for x in [cut.a, cut.b, cut.c, cut.d] {
-            // Insertion sort: the sets mostly come in order already.
+            // Insertion sort: the sets are mostly in order already.
             let mut at = count;
             while at > 0 && corners[at - 1] > x {
                 corners[at] = corners[at - 1];
@@ -105,7 +105,7 @@ pub(crate) fn union(cuts: &[Cut]) -> Moments {
     sum
 }
 
-/// Adds what lies under the highest of `lines`, all given at `x`, over `width`.
+/// Adds the area under the highest of `lines`, whose values are those at `x`, over `width`.
 fn envelope(lines: &[Line], x: f64, width: f64, sum: &mut Moments) {
     let higher = |a: Line, b: Line| if (b.value, b.slope) > (a.value, a.slope) { b } else { a };
     let Some(mut top) = lines.iter().copied().reduce(higher) else { return };

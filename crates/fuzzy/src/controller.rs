@@ -5,7 +5,7 @@ use crate::rules::NONE;
 use crate::{Defuzzifier, FuzzyError, MAX_TERMS, Method, Output, Partition, RuleTable, SNorm, Variable};
 use alloc::vec::Vec;
 
-/// Everything a controller is made of. [`Design::build`] checks that it fits together.
+/// All parts of a controller. [`Design::build`] checks that they fit together.
 #[derive(Clone, Debug)]
 pub struct Design<'a> {
     /// The first input; its terms name the rows of the rule table.
@@ -16,21 +16,23 @@ pub struct Design<'a> {
     pub output: Output,
     /// The rules as text, see [`RuleTable::parse`].
     pub rules: &'a str,
-    /// How to infer.
+    /// The method of inference.
     pub method: Method,
 }
 
 impl Design<'_> {
-    /// The controller; refused where the rules can't be read or the defuzzifier can't be computed for the
-    /// sets of the output.
+    /// The controller.
+    ///
+    /// # Errors
+    /// The rules cannot be read, or the defuzzifier cannot be computed for the sets of the output.
     pub fn build(self) -> Result<Controller, FuzzyError> {
         let rules = RuleTable::parse(self.rules, &self.row, &self.column, &self.output)?;
         let (low, high) = self.output.range();
         let corners: Option<Vec<[f64; 4]>> = self.output.sets().iter().map(|set| set.corners(low, high)).collect();
         match self.method.defuzzifier {
             Defuzzifier::Centroid | Defuzzifier::CenterOfSums if corners.is_none() => {
-                let taken = "sets with straight edges and an area, or a sampled centroid for bells";
-                return Err(FuzzyError::value(self.output.name(), self.method.defuzzifier, taken));
+                let expected = "sets with straight edges and an area, or a sampled centroid for bells";
+                return Err(FuzzyError::value(self.output.name(), self.method.defuzzifier, expected));
             }
             Defuzzifier::Centroid if self.method.aggregation != SNorm::Max => {
                 return Err(FuzzyError::value("aggregation", self.method.aggregation, "the maximum, or a sampled centroid"));
@@ -56,30 +58,30 @@ pub struct Controller {
     output: Output,
     rules: RuleTable,
     method: Method,
-    /// The corners of the output's sets, where all of them have corners.
+    /// The corners of the output's sets, if all of them have corners.
     corners: Vec<[f64; 4]>,
 }
 
 /// A rule that fired.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fired {
-    /// The term of the first input that it asks for, if it asks.
+    /// The term of the first input; `None` if the rule ignores it.
     pub row: Option<usize>,
-    /// The term of the second input that it asks for, if it asks.
+    /// The term of the second input; `None` if the rule ignores it.
     pub column: Option<usize>,
     /// Its consequent: a term of the output.
     pub consequent: usize,
-    /// How strongly it fires, in `(0, 1]`.
+    /// Its strength, in `(0, 1]`.
     pub strength: f64,
 }
 
-/// What an inference says.
+/// The result of an inference.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Outcome {
     /// A number within the range of the output.
     Value(f64),
-    /// A consequent that is no number, the strongest if several fired: it overrides every number, and what
-    /// it means is the caller's to say.
+    /// A consequent that is not a number, the strongest if several fired. It overrides every number; the caller decides what
+    /// it means.
     Override {
         /// The term of the output.
         term: usize,
@@ -100,10 +102,10 @@ impl Outcome {
     }
 }
 
-/// How strongly each term of the output is called for.
+/// The strength of each term of the output.
 struct Strengths {
     values: [f64; MAX_TERMS],
-    /// A bit for every term that is called for at all.
+    /// A bit for every term with a strength above 0.
     active: u32,
 }
 
@@ -115,7 +117,7 @@ impl Strengths {
         self.active |= 1 << term;
     }
 
-    /// The terms called for, in order, with their strengths.
+    /// The terms with a strength above 0, in order, with their strengths.
     #[inline]
     fn each(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let mut left = self.active;
@@ -148,7 +150,7 @@ impl Controller {
         &self.rules
     }
 
-    /// The partition of the second input, to move its centers; `None` where it is no partition.
+    /// The partition of the second input, to move its centers; `None` if it is not a partition.
     pub fn column_partition(&mut self) -> Option<&mut Partition> {
         self.column.as_partition_mut()
     }
@@ -181,7 +183,7 @@ impl Controller {
         }
     }
 
-    /// Infers at this input.
+    /// The result at this input.
     #[inline]
     pub fn infer(&self, row: f64, column: f64) -> Outcome {
         let centers = self.output.centers();
@@ -213,7 +215,7 @@ impl Controller {
         Outcome::Value(value.clamp(low, high))
     }
 
-    /// The number inferred at this input; 0 where no rule fires or an override does, see [`Controller::infer`].
+    /// The number at this input; 0 if no rule fires or an override does, see [`Controller::infer`].
     #[inline]
     pub fn evaluate(&self, row: f64, column: f64) -> f64 {
         self.infer(row, column).value_or(0.0)
@@ -226,7 +228,7 @@ impl Controller {
         weighted / weight
     }
 
-    /// The point of balance, or the mean of the centers where the area is too small to be a number.
+    /// The center of gravity, or the mean of the centers if the area is too small.
     fn balance(&self, sum: Moments, strengths: &Strengths) -> f64 {
         let center = sum.moment / sum.area;
         if center.is_finite() { center } else { self.term_mean(strengths) }

@@ -1,64 +1,64 @@
-//! What can be wrong with a design.
+//! Errors in a design.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// A design that can't be built: where, what was given, what is taken.
+/// A design that cannot be built: the place, what was expected, and what it contains.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FuzzyError {
     /// A number or a name out of range.
     Value {
         /// What it belongs to, such as `e: centers`.
         what: String,
-        /// What was given.
-        given: String,
-        /// What is taken, as half a sentence.
-        taken: &'static str,
+        /// What was expected, as a noun phrase.
+        expected: &'static str,
+        /// The value.
+        got: String,
     },
-    /// A rule that can't be read.
+    /// A rule that cannot be read.
     Rule {
         /// The line in the text of the rules, from 1.
         line: usize,
-        /// The word that can't be read; empty where one is missing.
-        word: String,
-        /// What is taken instead, as half a sentence.
-        taken: String,
+        /// What was expected, as a noun phrase.
+        expected: String,
+        /// The word; empty if a word is missing.
+        got: String,
     },
 }
 
 impl FuzzyError {
-    pub(crate) fn value(what: impl fmt::Display, given: impl fmt::Debug, taken: &'static str) -> FuzzyError {
-        FuzzyError::Value { what: what.to_string(), given: format!("{given:?}"), taken }
+    pub(crate) fn value(what: impl fmt::Display, got: impl fmt::Debug, expected: &'static str) -> FuzzyError {
+        FuzzyError::Value { what: what.to_string(), expected, got: format!("{got:?}") }
     }
 }
 
 impl fmt::Display for FuzzyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FuzzyError::Value { what, given, taken } => write!(f, "{what}: given {given}, taken is {taken}"),
-            FuzzyError::Rule { line, word, taken } => write!(f, "rules, line {line}: given \"{word}\", taken is {taken}"),
+            FuzzyError::Value { what, expected, got } => write!(f, "{what}: expected {expected}, got {got}"),
+            FuzzyError::Rule { line, expected, got } => write!(f, "rules, line {line}: expected {expected}, got \"{got}\""),
         }
     }
 }
 
 impl core::error::Error for FuzzyError {}
 
-/// Whether `x` is a number that sums, differences and areas can be made of without overflow.
+/// Whether sums, differences and areas of `x` cannot overflow.
 pub(crate) fn usable(x: f64) -> bool {
     x.is_finite() && x.abs() <= 1e100
 }
 
-/// What [`usable`] takes.
+/// What [`usable`] expects.
 pub(crate) const USABLE: &str = "finite numbers of at most 1e100 in size";
 
-/// Refuses names that a rule table could not hold, and names given twice.
+/// Refuses names that a rule table cannot contain, and names that occur twice.
 pub(crate) fn check_names<'a>(variable: &str, names: impl Iterator<Item = &'a str> + Clone) -> Result<(), FuzzyError> {
-    let taken = "one word without spaces, commas, bars, \"#\" or \"*\", not a single point, each name once";
+    let expected = "one word without spaces, commas, bars, \"#\" or \"*\", not a single point, each name once";
     for (i, name) in names.clone().enumerate() {
         let odd = name.is_empty() || name == "." || name.contains(|c: char| c.is_whitespace() || ",|#*".contains(c));
         if odd || names.clone().take(i).any(|other| other == name) {
-            return Err(FuzzyError::value(format_args!("{variable}: names of terms"), name, taken));
+            return Err(FuzzyError::value(format_args!("{variable}: names of terms"), name, expected));
         }
     }
     Ok(())

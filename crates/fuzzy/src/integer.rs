@@ -1,4 +1,4 @@
-//! A controller compiled to integers, for places without floats such as a kernel.
+//! A controller compiled to integers, for use without floats, as in a kernel.
 
 use crate::FuzzyError;
 use crate::error::usable;
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 /// One input of an integer table. The input comes in whole steps of `unit`; cells are `2^shift` steps wide.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct IntegerAxis {
-    /// What one step of the integer input is worth, above zero.
+    /// The value of one step of the integer input, above zero.
     pub unit: f64,
     /// The input, in steps, at the first knot, within +-2^30.
     pub low: i32,
@@ -19,12 +19,12 @@ pub struct IntegerAxis {
 }
 
 impl IntegerAxis {
-    /// The input in steps that is nearest to `x`; NaN gives 0.
+    /// The integer input nearest to `x`; 0 for NaN.
     pub fn quantize(&self, x: f64) -> i32 {
         libm::round(x / self.unit) as i32
     }
 
-    /// What `steps` are worth.
+    /// The value of `steps`.
     pub fn real(&self, steps: i32) -> f64 {
         f64::from(steps) * self.unit
     }
@@ -49,7 +49,7 @@ impl IntegerAxis {
         Ok(())
     }
 
-    /// The cell that holds the input and how many steps into it, 0 to `2^shift`.
+    /// The cell of the input and the position in it in steps, 0 to `2^shift`.
     #[inline]
     fn place(&self, input: i32) -> (usize, i64) {
         let steps = (i64::from(input) - i64::from(self.low)).clamp(0, i64::from(self.cells) << self.shift);
@@ -64,7 +64,7 @@ impl IntegerAxis {
 pub struct IntegerSurface {
     row: IntegerAxis,
     column: IntegerAxis,
-    /// A value `v` stands for `v / 2^fraction`.
+    /// A stored value `v` means `v / 2^fraction`.
     fraction: u32,
     /// `(row.cells + 1) x (column.cells + 1)` values, row by row.
     values: Vec<i32>,
@@ -72,10 +72,11 @@ pub struct IntegerSurface {
 }
 
 impl IntegerSurface {
-    /// Tabulates `function` with `fraction` bits after the point and measures how far the table is from it.
+    /// Tabulates `function` with `fraction` bits after the point and measures the error of the table.
     ///
-    /// Refused where an axis is not within its limits (see [`IntegerAxis`]), the table has more than
-    /// 1,048,576 cells, `fraction` exceeds 30, or a value does not fit in 32 bits.
+    /// # Errors
+    /// An axis that exceeds its limits (see [`IntegerAxis`]), more than 1,048,576 cells, a `fraction` above 30, or a value that
+    /// does not fit in 32 bits.
     pub fn compile(
         row: IntegerAxis,
         column: IntegerAxis,
@@ -112,9 +113,9 @@ impl IntegerSurface {
         }
     }
 
-    /// The error at inputs in whole steps, and room for a real input's distance from the nearest step.
+    /// The error at inputs in whole steps, and an allowance for the rounding of a real input.
     fn measured(&self, function: &impl Fn(f64, f64) -> f64) -> Error {
-        // At most 8 samples a cell, each at a whole step.
+        // At most 8 samples per cell, each at a whole step.
         let stride = |axis: &IntegerAxis| axis.shift.saturating_sub(3);
         let (down, across) = (stride(&self.row), stride(&self.column));
         let rows = (self.row.cells << (self.row.shift - down)) as usize;
@@ -128,7 +129,7 @@ impl IntegerSurface {
             let (x, y) = input(i, j);
             self.real(self.lookup(x, y)) - exact(i, j)
         });
-        // Rounding an input moves it by half a step at most; a whole step is allowed for, as slopes are means over a stride.
+        // Rounding moves an input by at most half a step; the allowance is a whole step, because slopes are means over a stride.
         let slope = |steps: u32, next: (usize, usize)| {
             let change = |i: usize, j: usize| {
                 if i + next.0 > rows || j + next.1 > columns { 0.0 } else { exact(i + next.0, j + next.1) - exact(i, j) }
@@ -140,7 +141,7 @@ impl IntegerSurface {
         Error { bound: table.bound + slope(down, (1, 0)) + slope(across, (0, 1)), ..table }
     }
 
-    /// The value at these inputs, in units of `2^-fraction`; beyond the ends of an axis as at its end.
+    /// The value at these inputs, in units of `2^-fraction`; beyond the ends of an axis that at its end.
     #[inline]
     pub fn lookup(&self, row: i32, column: i32) -> i32 {
         let ((i, u), (j, v)) = (self.row.place(row), self.column.place(column));
@@ -155,12 +156,12 @@ impl IntegerSurface {
         ((sum + ((1i64 << shift) >> 1)) >> shift) as i32
     }
 
-    /// The value at real inputs: quantized, looked up, and made real again.
+    /// The value at real inputs: quantized, looked up, and converted back.
     pub fn evaluate(&self, row: f64, column: f64) -> f64 {
         self.real(self.lookup(self.row.quantize(row), self.column.quantize(column)))
     }
 
-    /// What a looked-up value is worth.
+    /// The value of a stored number.
     pub fn real(&self, value: i32) -> f64 {
         f64::from(value) / f64::from(1u32 << self.fraction)
     }

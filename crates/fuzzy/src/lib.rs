@@ -1,4 +1,4 @@
-//! Fuzzy control: from membership functions and a rule table to a number, without allocating.
+//! Fuzzy control: from membership functions and a rule table to a number, without allocation.
 //!
 //! ```
 //! use sojourn_fuzzy::{Design, Method, Output, Variable};
@@ -20,12 +20,12 @@
 //!
 //! A [`Variable`] has named terms, each with a [`Membership`]; most papers use a [`Partition`], in which
 //! triangles reach their neighbors' centers and at most two terms are active, so that at most four rules
-//! fire. A [`RuleTable`] is read from the text a paper prints. A [`Controller`] infers after Mamdani by a
+//! fire. A [`RuleTable`] is read from the text of a paper. A [`Controller`] performs Mamdani inference by a
 //! [`Method`]; a consequent without a center (FLOWER's reset) is an override that the caller handles, see
 //! [`Outcome`]. [`Surface`] and [`IntegerSurface`] are a controller compiled to a table, with a measured
 //! bound on their error.
 //!
-//! Nothing in an evaluation fails: an input that is NaN belongs to no term.
+//! An evaluation never fails: an input that is NaN belongs to no term.
 #![no_std]
 extern crate alloc;
 #[cfg(test)]
@@ -54,5 +54,5 @@ pub use rules::RuleTable;
 pub use surface::{Axis, Surface};
 pub use variable::Variable;
 
-/// The most terms that a variable may have: a set of terms fits in 32 bits and their grades on the stack.
+/// The largest number of terms of a variable: a set of terms fits into 32 bits, and their grades on the stack.
 pub const MAX_TERMS: usize = 32;

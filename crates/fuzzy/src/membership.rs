@@ -1,4 +1,4 @@
-//! Membership functions: how much a number belongs to a term.
+//! Membership functions: the grade of a number in a term.
 
 use crate::FuzzyError;
 use crate::error::{USABLE, usable};
@@ -35,51 +35,62 @@ enum Shape {
     },
 }
 
-fn ascending(what: &str, points: &[f64], taken: &'static str) -> Result<(), FuzzyError> {
+fn ascending(what: &str, points: &[f64], expected: &'static str) -> Result<(), FuzzyError> {
     if !points.iter().all(|&x| usable(x)) {
         return Err(FuzzyError::value(what, points, USABLE));
     }
-    if points.is_sorted() { Ok(()) } else { Err(FuzzyError::value(what, points, taken)) }
+    if points.is_sorted() { Ok(()) } else { Err(FuzzyError::value(what, points, expected)) }
 }
 
 impl Membership {
-    /// A triangle: 0 up to `left`, 1 at `peak`, 0 from `right` on. An edge may be upright.
+    /// A triangle: 0 up to `left`, 1 at `peak`, 0 from `right` on. An edge may be vertical.
     ///
-    /// Refused unless `left <= peak <= right` and `left < right`.
+    /// # Errors
+    /// Not `left <= peak <= right`, or not `left < right`.
     pub fn triangle(left: f64, peak: f64, right: f64) -> Result<Membership, FuzzyError> {
-        let taken = "left <= peak <= right with left < right";
-        ascending("triangle", &[left, peak, right], taken)?;
+        let expected = "left <= peak <= right with left < right";
+        ascending("triangle", &[left, peak, right], expected)?;
         if left == right {
-            return Err(FuzzyError::value("triangle", [left, peak, right], taken));
+            return Err(FuzzyError::value("triangle", [left, peak, right], expected));
         }
         Ok(Membership(Shape::Trapezoid { a: left, b: peak, c: peak, d: right }))
     }
 
-    /// A trapezoid: 0 up to `a`, 1 from `b` to `c`, 0 from `d` on. An edge may be upright.
+    /// A trapezoid: 0 up to `a`, 1 from `b` to `c`, 0 from `d` on. An edge may be vertical.
     ///
-    /// Refused unless `a <= b <= c <= d` and `a < d`.
+    /// # Errors
+    /// Not `a <= b <= c <= d`, or not `a < d`.
     pub fn trapezoid(a: f64, b: f64, c: f64, d: f64) -> Result<Membership, FuzzyError> {
-        let taken = "a <= b <= c <= d with a < d";
-        ascending("trapezoid", &[a, b, c, d], taken)?;
+        let expected = "a <= b <= c <= d with a < d";
+        ascending("trapezoid", &[a, b, c, d], expected)?;
         if a == d {
-            return Err(FuzzyError::value("trapezoid", [a, b, c, d], taken));
+            return Err(FuzzyError::value("trapezoid", [a, b, c, d], expected));
         }
         Ok(Membership(Shape::Trapezoid { a, b, c, d }))
     }
 
-    /// A shoulder open to the left: 1 up to `full`, falling to 0 at `zero`. Refused unless `full <= zero`.
+    /// A shoulder open to the left: 1 up to `full`, falling to 0 at `zero`.
+    ///
+    /// # Errors
+    /// Not `full <= zero`.
     pub fn left_shoulder(full: f64, zero: f64) -> Result<Membership, FuzzyError> {
         ascending("left shoulder", &[full, zero], "full <= zero")?;
         Ok(Membership(Shape::Left { full, zero }))
     }
 
-    /// A shoulder open to the right: 0 up to `zero`, rising to 1 at `full`. Refused unless `zero <= full`.
+    /// A shoulder open to the right: 0 up to `zero`, rising to 1 at `full`.
+    ///
+    /// # Errors
+    /// Not `zero <= full`.
     pub fn right_shoulder(zero: f64, full: f64) -> Result<Membership, FuzzyError> {
         ascending("right shoulder", &[zero, full], "zero <= full")?;
         Ok(Membership(Shape::Right { zero, full }))
     }
 
-    /// A bell `exp(-(x - center)^2 / (2 sigma^2))`. Refused unless `sigma > 0`.
+    /// A bell `exp(-(x - center)^2 / (2 sigma^2))`.
+    ///
+    /// # Errors
+    /// Not `sigma > 0`.
     pub fn gaussian(center: f64, sigma: f64) -> Result<Membership, FuzzyError> {
         ascending("gaussian", &[center], USABLE)?;
         if !(usable(sigma) && sigma > 0.0) {
@@ -94,7 +105,7 @@ impl Membership {
         Ok(Membership(Shape::Singleton { at }))
     }
 
-    /// How much `x` belongs to the set, in `[0, 1]`; infinities are taken as the ends of the axis, NaN belongs nowhere.
+    /// The grade of `x` in the set, in `[0, 1]`; infinities count as the ends of the axis, and NaN belongs to no set.
     #[inline]
     pub fn grade(&self, x: f64) -> f64 {
         match self.0 {
@@ -114,7 +125,7 @@ impl Membership {
         }
     }
 
-    /// The center that defuzzifiers of centers use: the peak, the middle of a plateau, or where a shoulder starts to be full.
+    /// The center, for means of centers: the peak, the middle of a plateau, or the point where a shoulder reaches 1.
     pub fn center(&self) -> f64 {
         match self.0 {
             Shape::Trapezoid { b, c, .. } => b + (c - b) / 2.0,
@@ -124,7 +135,7 @@ impl Membership {
         }
     }
 
-    /// The ends of where the grade is above 0; infinite for shoulders (on their open side) and bells.
+    /// The ends of the range in which the grade is above 0; infinite for shoulders (on their open side) and bells.
     pub fn support(&self) -> (f64, f64) {
         match self.0 {
             Shape::Trapezoid { a, d, .. } => (a, d),
@@ -135,7 +146,7 @@ impl Membership {
         }
     }
 
-    /// The corners `a <= b <= c <= d` of a set with straight edges and an area, its open sides cut at
+    /// The corners `a <= b <= c <= d` of a set with straight edges and an area, its open sides ending at
     /// `low` and `high`; `None` for bells and singletons.
     pub(crate) fn corners(&self, low: f64, high: f64) -> Option<[f64; 4]> {
         match self.0 {
@@ -185,12 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn wrong_shapes_are_refused_with_what_is_taken() {
+    fn wrong_shapes_are_refused_with_the_expected_one() {
         let refused = |result: Result<Membership, FuzzyError>, said: &str| {
             let error = result.unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         };
-        refused(Membership::triangle(1.0, 0.0, 2.0), "given [1.0, 0.0, 2.0], taken is left <= peak <= right");
+        refused(Membership::triangle(1.0, 0.0, 2.0), "expected left <= peak <= right with left < right, got [1.0, 0.0, 2.0]");
         refused(Membership::triangle(1.0, 1.0, 1.0), "left < right");
         refused(Membership::trapezoid(0.0, 2.0, 1.0, 3.0), "a <= b <= c <= d");
         refused(Membership::trapezoid(0.0, f64::NAN, 1.0, 3.0), "finite");

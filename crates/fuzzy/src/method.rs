@@ -1,6 +1,6 @@
-//! The choices inside a Mamdani inference.
+//! The variants of Mamdani inference.
 
-/// AND: how the grades of a rule's two conditions make its strength.
+/// AND: the strength of a rule from the grades of its two conditions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum TNorm {
     /// The smaller grade.
@@ -8,7 +8,7 @@ pub enum TNorm {
     Min,
     /// The product of the grades.
     Product,
-    /// `max(0, u + v - 1)`: a rule fires only where its conditions hold by more than one in sum.
+    /// `max(0, u + v - 1)`: a rule fires only if the grades of its conditions add up to more than 1.
     Lukasiewicz,
 }
 
@@ -34,7 +34,7 @@ pub enum Implication {
     Product,
 }
 
-/// How what fired becomes one number.
+/// How the active rules become one number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Defuzzifier {
     /// Mean of the consequents' centers weighted by the strength of every fired rule, `sum(mu_k c_k)/sum(mu_k)`
@@ -47,15 +47,15 @@ pub enum Defuzzifier {
     /// Center of gravity of the union (maximum) of the cut sets, exact. Needs sets with straight edges and
     /// an area (triangles, trapezoids, shoulders), and [`SNorm::Max`].
     Centroid,
-    /// Center of gravity of the cut sets combined by the S-norm, by the midpoint rule with so many points
+    /// Center of gravity of the cut sets combined by the S-norm, by the midpoint rule with this number of points
     /// over the output's range: for bells, and for S-norms other than the maximum. Needs 2 to 1,000,000.
     SampledCentroid(u32),
     /// Centers of gravity of the cut sets weighted by their areas, exact; where sets overlap, the overlap
-    /// counts once for each. Needs sets with straight edges and an area.
+    /// counts once for each set. Needs sets with straight edges and an area.
     CenterOfSums,
 }
 
-/// One way to infer after Mamdani. By default: minimum for AND and implication, maximum over rules and
+/// A method of Mamdani inference. By default: minimum for AND and implication, maximum over rules and
 /// sets, and the mean of the centers over terms.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Method {

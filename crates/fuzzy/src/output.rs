@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 /// The output of a controller: its name, its range, its terms.
 ///
-/// Most terms are sets over the range. Some papers have a consequent that is no number (a reset): such an
-/// override has a name alone, and inference reports it instead of a value, see [`crate::Outcome`].
+/// Most terms are sets over the range. Some papers have a consequent that is not a number (a reset):
+/// such an override has only a name, and inference reports it instead of a value, see [`crate::Outcome`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Output {
     name: String,
@@ -23,9 +23,11 @@ pub struct Output {
 }
 
 impl Output {
-    /// An output over `range` with any membership functions; refused unless there are 1 to [`MAX_TERMS`]
-    /// terms, each with its own name of one word, and every closed side of a set (every center for bells)
-    /// lies within the range.
+    /// An output over `range` with any membership functions.
+    ///
+    /// # Errors
+    /// Not 1 to [`MAX_TERMS`] terms; a name that is not one word or occurs twice; a closed side of a set (the center of a
+    /// bell) outside the range.
     pub fn new(name: &str, range: (f64, f64), terms: &[(&str, Membership)]) -> Result<Output, FuzzyError> {
         let (low, high) = range;
         if !(usable(low) && usable(high) && low < high) {
@@ -48,8 +50,10 @@ impl Output {
     }
 
     /// An output over `range` partitioned by the centers of its terms: triangles to the neighbors,
-    /// shoulders that reach the ends of the range; refused unless there are 2 to [`MAX_TERMS`] terms with
-    /// distinct names and increasing centers within the range.
+    /// shoulders that reach the ends of the range.
+    ///
+    /// # Errors
+    /// Not 2 to [`MAX_TERMS`] terms; names that are not distinct words; centers that do not increase or are outside the range.
     pub fn partition(name: &str, range: (f64, f64), terms: &[(&str, f64)]) -> Result<Output, FuzzyError> {
         let centers: Vec<f64> = terms.iter().map(|term| term.1).collect();
         let sets = memberships(&centers).map_err(|error| of(name, error))?;
@@ -57,8 +61,10 @@ impl Output {
         Output::new(name, range, &named)
     }
 
-    /// An output of single numbers, for means of centers; refused unless names are distinct words and the
-    /// numbers are finite.
+    /// An output of single numbers, for means of centers.
+    ///
+    /// # Errors
+    /// Names that are not distinct words, or numbers that are not finite.
     pub fn numbers(name: &str, terms: &[(&str, f64)]) -> Result<Output, FuzzyError> {
         if let Some((term, x)) = terms.iter().find(|term| !usable(term.1)) {
             return Err(FuzzyError::value(format_args!("{name}: {term}"), x, USABLE));
@@ -66,13 +72,15 @@ impl Output {
         let sets = terms.iter().map(|&(term, x)| Membership::singleton(x).map(|set| (term, set)));
         let sets = sets.collect::<Result<Vec<_>, _>>()?;
         let (low, high) = terms.iter().fold((f64::MAX, f64::MIN), |(low, high), term| (low.min(term.1), high.max(term.1)));
-        // A single number still needs a range that is one.
+        // With a single number the range must still be longer than 0.
         let range = if low < high { (low, high) } else { (low - 1.0 - low.abs(), high + 1.0 + high.abs()) };
         Output::new(name, range, &sets)
     }
 
-    /// The same output with one more consequent that is no number; refused where the name is taken or no
-    /// word, or where it would be one term too many.
+    /// The same output with one more consequent that is not a number.
+    ///
+    /// # Errors
+    /// A name that is not one word or occurs already, or more than [`MAX_TERMS`] terms.
     pub fn with_override(mut self, term: &str) -> Result<Output, FuzzyError> {
         self.terms.push(term.to_string());
         if self.terms.len() > MAX_TERMS {
@@ -87,7 +95,7 @@ impl Output {
         &self.name
     }
 
-    /// The names of its terms: sets in the order given, then overrides.
+    /// The names of its terms: sets in their order, then overrides.
     pub fn terms(&self) -> &[String] {
         &self.terms
     }
@@ -117,7 +125,7 @@ mod tests {
         let triangle = Membership::triangle(0.0, 1.0, 2.0).unwrap();
         assert!(Output::new("y", (0.0, 2.0), &[("a", triangle)]).is_ok());
         let error = Output::new("y", (0.0, 1.5), &[("a", triangle)]).unwrap_err().to_string();
-        assert!(error.starts_with("y: a: given") && error.ends_with("within the range of the output"), "{error}");
+        assert!(error.starts_with("y: a: expected") && error.contains("within the range of the output"), "{error}");
         assert!(Output::new("y", (2.0, 0.0), &[("a", triangle)]).is_err());
         assert!(Output::partition("y", (0.0, 1.0), &[("a", 0.0), ("b", 2.0)]).is_err());
         assert!(Output::partition("y", (0.0, 1.0), &[("a", 0.5)]).is_err());

@@ -1,17 +1,17 @@
-//! Partitions: terms given by their centers alone, so that at most two are active at once.
+//! Partitions: terms defined by their centers alone, so that at most two are active at a time.
 
 use crate::error::{USABLE, usable};
 use crate::{FuzzyError, MAX_TERMS, Membership};
 use alloc::vec::Vec;
 
-/// Terms by their centers: a triangle reaches from one neighbor's center to the other's, the outer terms
+/// Terms defined by their centers: a triangle reaches from one neighbor's center to the other's, the outer terms
 /// are shoulders. The grades of any number sum to one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Partition {
     centers: Vec<f64>,
 }
 
-/// Where a number lies in a [`Partition`]: between two centers, or on one.
+/// The position of a number in a [`Partition`]: between two centers, or on one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Located {
     /// The lower of the two active terms, or the only one.
@@ -33,7 +33,10 @@ fn check(centers: &[f64]) -> Result<(), FuzzyError> {
 }
 
 impl Partition {
-    /// Terms with these centers; refused unless there are 1 to [`MAX_TERMS`], finite and strictly increasing.
+    /// Terms with these centers.
+    ///
+    /// # Errors
+    /// Not 1 to [`MAX_TERMS`] centers, or centers that are not finite and strictly increasing.
     pub fn new(centers: &[f64]) -> Result<Partition, FuzzyError> {
         check(centers)?;
         Ok(Partition { centers: centers.to_vec() })
@@ -44,8 +47,10 @@ impl Partition {
         &self.centers
     }
 
-    /// Moves the centers in place, without allocating: for partitions that adapt while they run. Refused,
-    /// and nothing moved, unless there are as many as before, finite and strictly increasing.
+    /// Moves the centers in place, without allocating: for partitions that adapt while they run.
+    ///
+    /// # Errors
+    /// Another number of centers than before, or centers that are not finite and strictly increasing; then nothing moves.
     pub fn set_centers(&mut self, centers: &[f64]) -> Result<(), FuzzyError> {
         check(centers)?;
         if centers.len() != self.centers.len() {
@@ -55,7 +60,7 @@ impl Partition {
         Ok(())
     }
 
-    /// The one or two terms active at `x`; beyond the outer centers the outer term alone. `None` for NaN.
+    /// The one or two terms active at `x`; beyond the outer centers only the outer term. `None` for NaN.
     #[inline]
     pub fn locate(&self, x: f64) -> Option<Located> {
         let (first, last) = (self.centers[0], self.centers.len() - 1);
@@ -68,13 +73,13 @@ impl Partition {
         if x.is_nan() {
             return None;
         }
-        // So few centers are counted faster than bisected: no branch depends on the data.
+        // With so few centers, counting is faster than bisection: no branch depends on the data.
         let term = self.centers.iter().filter(|&&center| center <= x).count() - 1;
         let (low, high) = (self.centers[term], self.centers[term + 1]);
         Some(Located { term, next: (x - low) / (high - low) })
     }
 
-    /// How much `x` belongs to the term at `term`; 0 where there is no such term.
+    /// The grade of `x` in the term at `term`; 0 if there is no such term.
     pub fn grade(&self, term: usize, x: f64) -> f64 {
         match self.locate(x) {
             Some(at) if at.term == term => 1.0 - at.next,
@@ -84,7 +89,7 @@ impl Partition {
     }
 }
 
-/// The membership functions of terms at these centers; refused unless there are 2 to [`MAX_TERMS`].
+/// The membership functions of terms at these centers, of which there must be 2 to [`MAX_TERMS`].
 pub(crate) fn memberships(centers: &[f64]) -> Result<Vec<Membership>, FuzzyError> {
     check(centers)?;
     if centers.len() < 2 {

@@ -1,4 +1,4 @@
-//! Rule tables, read from the text a paper prints.
+//! Rule tables, read from the text of a paper.
 
 use crate::{FuzzyError, Output, Variable};
 use alloc::format;
@@ -6,14 +6,14 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Rules for two inputs: which consequent for which pair of terms, or for one term alone.
+/// Rules for two inputs: a consequent for each pair of terms, or for one term alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleTable {
     rows: usize,
     columns: usize,
-    /// `(rows + 1) x (columns + 1)` consequents, row by row; the last row and column are rules that do not ask.
+    /// `(rows + 1) x (columns + 1)` consequents, row by row; the last row and column are rules that ignore an input.
     cells: Vec<u8>,
-    /// Whether some rule does not ask for one of the inputs.
+    /// Whether some rule ignores one of the inputs.
     partial: bool,
 }
 
@@ -31,8 +31,8 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| c.is_whitespace() || c == '|' || c == ',').filter(|word| !word.is_empty())
 }
 
-fn wrong(line: usize, word: &str, taken: String) -> FuzzyError {
-    FuzzyError::Rule { line, word: word.to_string(), taken }
+fn wrong(line: usize, got: &str, expected: String) -> FuzzyError {
+    FuzzyError::Rule { line, expected, got: got.to_string() }
 }
 
 fn index(line: usize, name: &str, terms: &[String], word: &str) -> Result<usize, FuzzyError> {
@@ -45,14 +45,15 @@ impl RuleTable {
     ///
     /// A grid starts with a header of the column input's terms, with or without a word in the corner; every
     /// further line is a term of the row input and one consequent for each column. Columns and rows come in
-    /// any order. `.` stands for no rule; `*` in place of a row or column term stands for rules that do not
-    /// ask for that input. Words are separated by spaces, tabs, commas or bars; lines of dashes (as in
-    /// Markdown) are skipped, and so is what follows a `#`.
+    /// any order. `.` stands for no rule; `*` in place of a row or column term stands for rules that
+    /// ignore that input. Words are separated by spaces, tabs, commas or bars; lines of dashes (as in
+    /// Markdown) are skipped, and so is the text after a `#`.
     ///
     /// Lines `IF row IS x AND column IS y THEN z` (or `THEN output IS z`, either order of inputs, or one
-    /// input alone) may stand by themselves or beside a grid. Keywords are read in any case.
+    /// input alone) may replace a grid or add to it. Upper and lower case of keywords are the same.
     ///
-    /// Refused, with line and word, where a word is not what is expected there or a rule is given twice.
+    /// # Errors
+    /// An unexpected word or a rule that occurs twice, with line and word.
     pub fn parse(text: &str, row: &Variable, column: &Variable, output: &Output) -> Result<RuleTable, FuzzyError> {
         let (rows, columns) = (row.terms().len(), column.terms().len());
         let table = RuleTable { rows, columns, cells: vec![NONE; (rows + 1) * (columns + 1)], partial: false };
@@ -83,8 +84,7 @@ impl RuleTable {
         self.cells.iter().filter(|&&cell| cell != NONE).count()
     }
 
-    /// The consequent for these terms, `None` standing for an input that is not asked for; `None` where
-    /// there is no such rule.
+    /// The consequent for these terms, where `None` stands for an ignored input. `None` if there is no such rule.
     pub fn consequent(&self, row: Option<usize>, column: Option<usize>) -> Option<usize> {
         let (row, column) = (row.unwrap_or(self.rows), column.unwrap_or(self.columns));
         if row > self.rows || column > self.columns {
@@ -102,13 +102,13 @@ impl RuleTable {
             .find(|&(row, column)| bare(Some(row), Some(column)) && bare(Some(row), None) && bare(None, Some(column)) && bare(None, None))
     }
 
-    /// The cell at this row and column; the index past the last stands for "not asked".
+    /// The cell at this row and column; the index after the last stands for "ignored".
     #[inline]
     pub(crate) fn cell(&self, row: usize, column: usize) -> u8 {
         self.cells[row * (self.columns + 1) + column]
     }
 
-    /// Whether some rule asks for one input alone.
+    /// Whether some rule uses one input alone.
     #[inline]
     pub(crate) fn partial(&self) -> bool {
         self.partial
@@ -140,7 +140,7 @@ impl Reader<'_> {
         let name = rest.next().unwrap_or("");
         let row = self.row_term(line, name)?;
         for (i, &column) in header.iter().enumerate() {
-            let missing = || wrong(line, "", format!("{} consequents after \"{name}\", {i} were given", header.len()));
+            let missing = || wrong(line, "", format!("{} consequents after \"{name}\" instead of {i}", header.len()));
             let word = rest.next().ok_or_else(missing)?;
             if word != "." {
                 self.set(line, word, row, column)?;
@@ -152,10 +152,10 @@ impl Reader<'_> {
     fn sentence(&mut self, line: usize, text: &str) -> Result<(), FuzzyError> {
         let mut rest = words(text).skip(1);
         let (mut row, mut column) = (None, None);
-        let mut next = |taken: &str| rest.next().ok_or_else(|| wrong(line, "", taken.to_string()));
-        let keyword = |word: &str, taken: &[&str]| match taken.iter().position(|k| word.eq_ignore_ascii_case(k)) {
+        let mut next = |expected: &str| rest.next().ok_or_else(|| wrong(line, "", expected.to_string()));
+        let keyword = |word: &str, expected: &[&str]| match expected.iter().position(|k| word.eq_ignore_ascii_case(k)) {
             Some(at) => Ok(at),
-            None => Err(wrong(line, word, taken.join(" or "))),
+            None => Err(wrong(line, word, expected.join(" or "))),
         };
         loop {
             let inputs = format!("{} or {}, each once", self.row.name(), self.column.name());
@@ -187,7 +187,7 @@ impl Reader<'_> {
         let consequent = index(line, self.output.name(), self.output.terms(), word)?;
         let cell = &mut self.table.cells[row * (self.table.columns + 1) + column];
         if *cell != NONE {
-            return Err(wrong(line, word, "a rule that is not given already".to_string()));
+            return Err(wrong(line, word, "a rule that does not occur before".to_string()));
         }
         // MAX_TERMS is far below NONE.
         *cell = consequent as u8;
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_reads_the_same_however_it_is_ruled() {
+    fn grids_with_different_separators_are_read_the_same() {
         let plain = parse("N Z P\nN down down up\nP down up up").unwrap();
         assert_eq!(plain.rules(), 6);
         assert_eq!(plain.consequent(Some(0), Some(2)), Some(1));
@@ -234,20 +234,20 @@ mod tests {
     #[test]
     fn mistakes_are_named_by_line_and_word() {
         for (text, said) in [
-            ("N Z P\nN down downn up", "line 2: given \"downn\", taken is a term of y: down, up"),
-            ("N Z P\n\nQ down up up", "line 3: given \"Q\", taken is a term of e: N, P"),
-            ("e N Z R\nN down up up", "line 1: given \"R\", taken is a term of de: N, Z, P"),
-            ("N Z P\nN down up", "line 2: given \"\", taken is 3 consequents after \"N\", 2 were given"),
-            ("N Z P\nN down up up up", "line 2: given \"up\", taken is the end of the line after 3 consequents"),
-            ("N Z P\nN down up up\nN down . .", "line 3: given \"down\", taken is a rule that is not given already"),
-            ("IF e ARE N THEN up", "line 1: given \"ARE\", taken is IS"),
-            ("IF q IS N THEN up", "line 1: given \"q\", taken is e or de, each once"),
-            ("IF e IS N OR de IS N THEN up", "line 1: given \"OR\", taken is AND or THEN"),
-            ("IF e IS N AND e IS P THEN up", "line 1: given \"e\", taken is e or de"),
-            ("IF e IS N THEN up up", "line 1: given \"up\", taken is the end of the rule"),
-            ("IF e IS N THEN", "line 1: given \"\", taken is a consequent"),
-            ("corner", "line 1: given \"corner\", taken is a header with terms of de"),
-            ("", "line 1: given \"\", taken is at least one rule"),
+            ("N Z P\nN down downn up", "line 2: expected a term of y: down, up, got \"downn\""),
+            ("N Z P\n\nQ down up up", "line 3: expected a term of e: N, P, got \"Q\""),
+            ("e N Z R\nN down up up", "line 1: expected a term of de: N, Z, P, got \"R\""),
+            ("N Z P\nN down up", "line 2: expected 3 consequents after \"N\" instead of 2, got \"\""),
+            ("N Z P\nN down up up up", "line 2: expected the end of the line after 3 consequents, got \"up\""),
+            ("N Z P\nN down up up\nN down . .", "line 3: expected a rule that does not occur before, got \"down\""),
+            ("IF e ARE N THEN up", "line 1: expected IS, got \"ARE\""),
+            ("IF q IS N THEN up", "line 1: expected e or de, each once, got \"q\""),
+            ("IF e IS N OR de IS N THEN up", "line 1: expected AND or THEN, got \"OR\""),
+            ("IF e IS N AND e IS P THEN up", "line 1: expected e or de, each once, got \"e\""),
+            ("IF e IS N THEN up up", "line 1: expected the end of the rule, got \"up\""),
+            ("IF e IS N THEN", "line 1: expected a consequent, got \"\""),
+            ("corner", "line 1: expected a header with terms of de: N, Z, P, got \"corner\""),
+            ("", "line 1: expected at least one rule, got \"\""),
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains(said), "{text:?} gave {error:?}");

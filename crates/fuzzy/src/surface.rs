@@ -4,12 +4,12 @@ use crate::FuzzyError;
 use crate::error::usable;
 use alloc::vec::Vec;
 
-/// How many points the error is measured at in each cell and direction.
+/// The number of points per cell and direction at which the error is measured.
 const SAMPLES: usize = 8;
-/// The most cells a table may have.
+/// The largest number of cells of a table.
 const CELLS: usize = 1 << 20;
 
-/// One input of a table: equal cells from one number to another.
+/// One input of a table: cells of equal width.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Axis {
     low: f64,
@@ -19,9 +19,10 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// `cells` equal cells from `low` to `high`; refused unless `low < high`, both finite, and there is at least one cell.
+    /// `cells` cells of equal width from `low` to `high`. A table is most exact if the centers of terms are knots.
     ///
-    /// Where centers of terms fall on knots, a table is most exact.
+    /// # Errors
+    /// Not `low < high`, a bound that is not finite, or no cell.
     pub fn new(low: f64, high: f64, cells: usize) -> Result<Axis, FuzzyError> {
         let per_unit = cells as f64 / (high - low);
         if !(usable(low) && usable(high) && low < high && usable(per_unit)) {
@@ -38,17 +39,17 @@ impl Axis {
         self.cells
     }
 
-    /// Where the axis is divided: the point `part` of `parts` in the cell at `cell`.
+    /// The point `part` of `parts` in the cell at `cell`.
     fn at(&self, cell: usize, part: usize, parts: usize) -> f64 {
         let share = (cell * parts + part) as f64 / (self.cells * parts) as f64;
         self.low + (self.high - self.low) * share
     }
 
-    /// The cell that holds `x` and how far into it, in `[0, 1]`; beyond the ends, and for NaN, the nearest (lower) end.
+    /// The cell of `x` and the position in it, in `[0, 1]`; beyond the ends the nearest end, for NaN the low end.
     #[inline]
     fn place(&self, x: f64) -> (usize, f64) {
         let t = (x - self.low) * self.per_unit;
-        // NaN fails the comparison and reads as the low end.
+        // NaN fails the comparison and counts as the low end.
         let t = if t > 0.0 { t.min(self.cells as f64) } else { 0.0 };
         let cell = (t as usize).min(self.cells - 1);
         (cell, t - cell as f64)
@@ -65,21 +66,21 @@ pub struct Surface {
     error: Error,
 }
 
-/// What was measured of a table's error.
+/// The measured error of a table.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Error {
-    /// The largest at any sample.
+    /// The largest error at any sample.
     pub sampled: f64,
-    /// That and what the error changes from a sample to its neighbors.
+    /// The largest error, and the change of the error from a sample to its neighbors.
     pub bound: f64,
 }
 
 impl Surface {
-    /// Tabulates `function` over two axes and measures how far the table is from it.
+    /// Tabulates `function` over two axes and measures the error of the table at 64 points per cell. A [`crate::Controller`]
+    /// with overrides must be compiled without them.
     ///
-    /// Refused where the axes have more than 1,048,576 cells together or `function` gives something that is
-    /// not finite. `function` is called at 64 points a cell to measure the error: a [`crate::Controller`]
-    /// with overrides is to be compiled without them.
+    /// # Errors
+    /// More than 1,048,576 cells, or a value of `function` that is not finite.
     pub fn compile(row: Axis, column: Axis, function: impl Fn(f64, f64) -> f64) -> Result<Surface, FuzzyError> {
         if row.cells.saturating_mul(column.cells) > CELLS {
             return Err(FuzzyError::value("axes: cells", (row.cells, column.cells), "at most 1,048,576 cells together"));
@@ -107,7 +108,7 @@ impl Surface {
         }
     }
 
-    /// The value at these numbers; beyond the ends of an axis as at its end, NaN reads as the low end.
+    /// The value at these numbers; beyond the ends of an axis that at its end, for NaN that at the low end.
     #[inline]
     pub fn evaluate(&self, row: f64, column: f64) -> f64 {
         let ((i, u), (j, v)) = (self.row.place(row), self.column.place(column));
@@ -119,9 +120,8 @@ impl Surface {
     }
 
     /// A bound on the error at any point of the axes: the largest difference from the function at 8 x 8
-    /// samples a cell, and the most that the difference changes between neighboring samples in either
-    /// direction. It holds for functions that are continuous and smooth but for kinks, as most fuzzy controllers are; it is
-    /// measured, not proven.
+    /// samples per cell, and the largest change of the difference between neighboring samples in either direction. It is
+    /// measured, not proven; it is correct for continuous and piecewise smooth functions, as most fuzzy controllers are.
     pub fn error_bound(&self) -> f64 {
         self.error.bound
     }
@@ -146,7 +146,7 @@ impl Surface {
 pub(crate) fn measure(rows: usize, columns: usize, error: impl Fn(usize, usize) -> f64) -> Error {
     let mut before: Vec<f64> = Vec::with_capacity(columns + 1);
     let (mut largest, mut down, mut across) = (0.0f64, 0.0f64, 0.0f64);
-    // Not f64::max, which would lose a NaN.
+    // f64::max would ignore a NaN.
     let keep = |most: &mut f64, size: f64| {
         if size.is_nan() || size > *most {
             *most = size;
@@ -166,7 +166,7 @@ pub(crate) fn measure(rows: usize, columns: usize, error: impl Fn(usize, usize) 
             }
         }
     }
-    // Rounding of the function itself is not seen by samples: leave it a little room.
+    // The samples do not show the rounding of the function itself: add a little.
     Error { sampled: largest, bound: (largest + down + across) * (1.0 + 1e-9) + 1e-12 }
 }
 

@@ -21,8 +21,10 @@ enum Sets {
 }
 
 impl Variable {
-    /// A variable with any membership functions, which may overlap at will; refused unless there are
-    /// 1 to [`MAX_TERMS`] terms, each with its own name of one word.
+    /// A variable with any membership functions, which may overlap.
+    ///
+    /// # Errors
+    /// Not 1 to [`MAX_TERMS`] terms, or a name that is not one word or occurs twice.
     pub fn new(name: &str, terms: &[(&str, Membership)]) -> Result<Variable, FuzzyError> {
         if terms.is_empty() || terms.len() > MAX_TERMS {
             return Err(FuzzyError::value(name, terms.len(), "1 to 32 terms"));
@@ -32,8 +34,10 @@ impl Variable {
         Ok(Variable { name: name.to_string(), terms: terms.iter().map(|term| term.0.to_string()).collect(), sets })
     }
 
-    /// A variable partitioned by the centers of its terms: triangles to the neighbors, shoulders at the
-    /// ends; refused unless names are distinct words and centers strictly increase.
+    /// A variable partitioned by the centers of its terms: triangles to the neighbors, shoulders at the ends.
+    ///
+    /// # Errors
+    /// A name that is not one word or occurs twice, or centers that do not strictly increase.
     pub fn partition(name: &str, terms: &[(&str, f64)]) -> Result<Variable, FuzzyError> {
         check_names(name, terms.iter().map(|term| term.0))?;
         let centers: Vec<f64> = terms.iter().map(|term| term.1).collect();
@@ -59,7 +63,7 @@ impl Variable {
         }
     }
 
-    /// How much `x` belongs to the term at `term`; 0 where there is no such term and for NaN.
+    /// The grade of `x` in the term at `term`; 0 if there is no such term and for NaN.
     pub fn grade(&self, term: usize, x: f64) -> f64 {
         match &self.sets {
             Sets::Partition(partition) => partition.grade(term, x),
@@ -67,7 +71,7 @@ impl Variable {
         }
     }
 
-    /// Writes the grades of `x` into `grades` and says which terms were written; every other grade is 0.
+    /// Writes the grades of `x` into `grades` and returns the terms that were written; every other grade is 0.
     #[inline]
     pub(crate) fn grades(&self, x: f64, grades: &mut [f64; MAX_TERMS]) -> Range<usize> {
         match &self.sets {
@@ -90,10 +94,10 @@ impl Variable {
     }
 }
 
-/// Puts the variable's name before what the error is about.
+/// Adds the variable's name to the place of an error.
 pub(crate) fn of(name: &str, error: FuzzyError) -> FuzzyError {
     match error {
-        FuzzyError::Value { what, given, taken } => FuzzyError::Value { what: alloc::format!("{name}: {what}"), given, taken },
+        FuzzyError::Value { what, expected, got } => FuzzyError::Value { what: alloc::format!("{name}: {what}"), expected, got },
         rule => rule,
     }
 }
@@ -103,14 +107,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_rules_could_not_hold_are_refused() {
+    fn names_that_rules_cannot_contain_are_refused() {
         for bad in ["", "two words", "a|b", "a,b", "#", "*", "."] {
             assert!(Variable::partition("x", &[(bad, 0.0)]).is_err(), "{bad:?}");
         }
         let twice = Variable::partition("x", &[("a", 0.0), ("a", 1.0)]).unwrap_err().to_string();
-        assert!(twice.contains("x: names of terms: given \"a\""), "{twice}");
+        assert!(twice.contains("x: names of terms: expected one word") && twice.ends_with("got \"a\""), "{twice}");
         let order = Variable::partition("x", &[("a", 1.0), ("b", 0.0)]).unwrap_err().to_string();
-        assert!(order.contains("x: centers: given [1.0, 0.0], taken is 1 to 32 centers, strictly increasing"), "{order}");
+        assert!(order.contains("x: centers: expected 1 to 32 centers, strictly increasing, got [1.0, 0.0]"), "{order}");
         assert!(Variable::new("x", &[]).is_err());
     }
 

@@ -1,9 +1,9 @@
-//! FLOWER's controller (Trang and Lochin, Computer Networks 2016), built from the public interface alone:
-//! a partition that adapts while it runs, and a consequent that overrides every number.
+//! FLOWER's controller (flower-2016: Trang and Lochin, Computer Networks), built from the public interface: a partition that
+//! adapts while it runs, and a consequent that overrides every number.
 
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, Method, Outcome, Output, Variable};
 
-/// The rule table of Fig. 4, rows e, columns de; -6 is the reset.
+/// The rule table of flower-2016#fig4, rows e, columns de; -6 is the reset.
 const RULES: &str = "
     e\\de -5 -4 -3 -2 -1  0  1  2  3  4  5
     -5    -5 -5 -5 -5 -5 -5 -4 -3 -2 -1 -6
@@ -24,7 +24,7 @@ fn terms(center: impl Fn(i32) -> f64) -> Vec<(&'static str, f64)> {
     NAMES.into_iter().zip((-5..=5).map(center)).collect()
 }
 
-/// The fuzzy half of FLOWER: what moves the window by up to a packet an RTT, or resets it.
+/// The fuzzy part of FLOWER: it moves the window by up to one packet per RTT, or resets it.
 struct Flower {
     controller: Controller,
     sde: (f64, f64),
@@ -78,7 +78,7 @@ impl Flower {
     }
 }
 
-/// The error in percent (Eq. 3 and 7, clamped).
+/// The error in percent (flower-2016#eq3, flower-2016#eq7, limited).
 fn error(q: f64, tau: f64, q_max: f64) -> f64 {
     match q {
         q if q <= tau => 100.0 * (tau - q) / tau,

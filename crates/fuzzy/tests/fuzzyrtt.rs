@@ -1,5 +1,5 @@
-//! `FuzzyRTT`'s controller (Boudi and Loudini): Table I with the output of Fig. 2 read in two ways, and
-//! the two ways to defuzzify.
+//! `FuzzyRTT`'s controller (fuzzyrtt-2024: Boudi and Loudini): fuzzyrtt-2024#table1 with two readings of the output of
+//! fuzzyrtt-2024#fig2 and two defuzzifiers.
 
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, Method, Output, TNorm, Variable};
 
@@ -14,7 +14,7 @@ const TABLE_I: &str = "
     | PM    | NS | Z  | PS | PM | PB | PH | PH |
     | PB    | Z  | PS | PM | PB | PB | PH | PH |";
 
-/// Centers 0, .04, .08, .16, .32 and range .64: every tick of Fig. 2.
+/// Centers 0, .04, .08, .16, .32 and range .64: every tick of fuzzyrtt-2024#fig2.
 const A: ([f64; 4], f64) = ([0.04, 0.08, 0.16, 0.32], 0.64);
 /// Centers 0, .08, .16, .32, .64.
 const B: ([f64; 4], f64) = ([0.08, 0.16, 0.32, 0.64], 1.28);
@@ -137,7 +137,7 @@ fn the_controller_saturates_beyond_its_inputs_range() {
     assert_eq!(controller.evaluate(f64::INFINITY, f64::NEG_INFINITY), controller.evaluate(1.0, -1.0));
 }
 
-/// The most that the controller falls where one input alone grows: 0 for a monotone one.
+/// The largest decrease of the output when one input alone grows: 0 for a monotone controller.
 fn deepest_fall(controller: &Controller) -> f64 {
     let point = |i: i32| f64::from(i) / 120.0;
     let fall = |along: &dyn Fn(i32) -> f64| {
@@ -157,7 +157,7 @@ fn deepest_fall(controller: &Controller) -> f64 {
 
 #[test]
 fn minimum_and_maximum_make_the_mean_of_centers_slightly_uneven_and_products_do_not() {
-    // Table I is monotone, but the minimum takes weight from two neighbors unevenly between their centers.
+    // The table is monotone, but the minimum weights two neighbors unevenly between their centers.
     let by_minimum = deepest_fall(&controller(A, Defuzzifier::TermMean));
     assert!(by_minimum > 0.01 && by_minimum < 0.014, "{by_minimum} of a range of 0.64");
     let by_product = deepest_fall(&with_method(A, Method { and: TNorm::Product, defuzzifier: Defuzzifier::RuleMean, ..Method::default() }));

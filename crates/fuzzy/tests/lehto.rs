@@ -1,4 +1,4 @@
-//! The fuzzy RED of Lehto et al. (IFAC 2005) as reconstructed: seven rules over queue and change of queue.
+//! The fuzzy RED of lehto-2005 as reconstructed: seven rules over queue and change of queue.
 
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, Implication, Membership, Method, Output, Variable};
 

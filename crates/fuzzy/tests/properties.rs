@@ -1,4 +1,4 @@
-//! What holds for every controller.
+//! What is true of every controller.
 
 use proptest::prelude::*;
 use sojourn_fuzzy::{

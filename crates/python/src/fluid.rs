@@ -1,4 +1,4 @@
-//! The fluid model: a queue and a plant as JSON in, arrays out.
+//! The fluid model for Python: a queue and a plant as JSON in, arrays out.
 
 use crate::laws::{Trouble, from_python};
 use crate::listing::aqm_of;
@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use sojourn_aqm::{AqmConfig, Link};
-use sojourn_fluid::{Change, Class, Control, NoPoint, Plant, Point, Response, Run, Start, Swing};
+use sojourn_fluid::{Change, Class, Control, NoPoint, Oscillation, Plant, Point, Response, Run, Start};
 use sojourn_units::{Duration, Rate};
 use std::sync::OnceLock;
 
-/// A table of numbers with the name it has in messages.
+/// A table of numbers with its name in messages.
 struct Table<'a>(&'a str, Map<String, Value>);
 
 impl<'a> Table<'a> {
@@ -23,7 +23,7 @@ impl<'a> Table<'a> {
     fn number(&self, key: &str, default: f64) -> Result<f64, String> {
         match self.1.get(key) {
             None | Some(Value::Null) => Ok(default),
-            Some(value) => value.as_f64().ok_or_else(|| format!("{}.{key}: given {value}, taken is a number", self.0)),
+            Some(value) => value.as_f64().ok_or_else(|| format!("{}.{key}: expected a number, got {value}", self.0)),
         }
     }
 
@@ -31,7 +31,7 @@ impl<'a> Table<'a> {
         let Some(list) = self.1.get(key) else { return Ok(Vec::new()) };
         let tables = list.as_array().map(|list| list.iter().map(|each| each.as_object().cloned().map(|map| Table(key, map))));
         let tables: Option<Option<Vec<_>>> = tables.map(Iterator::collect);
-        tables.flatten().ok_or_else(|| format!("{}.{key}: given {list}, taken is a list of tables", self.0))
+        tables.flatten().ok_or_else(|| format!("{}.{key}: expected a list of tables, got {list}", self.0))
     }
 }
 
@@ -75,15 +75,16 @@ fn control_of(queue: &str, table: &Table<'_>, plant: &Plant, laws: Option<&Bound
     let config = aqm_of(queue).map_err(refused)?;
     if let AqmConfig::External(params) = &config {
         let known = laws.map_or_else(|| Ok(Default::default()), |laws| from_python(laws, trouble))?;
-        let law =
-            known.get(&params.law).ok_or_else(|| refused(format!("queue.law: given \"{}\": no such law was supplied", params.law)))?;
+        let law = known
+            .get(&params.law)
+            .ok_or_else(|| refused(format!("queue.law: expected the name of a law that was supplied, got \"{}\"", params.law)))?;
         return Ok(Control::law(sojourn_lab::external(law(params.interval))));
     }
     let mean = table.number("mean_packet", plant.packet).map_err(refused)?;
     let bps = table.number("rate_bps", plant.capacity * plant.packet * 8.0).map_err(refused)?.round();
     let limit = if plant.limit.is_finite() { plant.limit * plant.packet / mean } else { f64::from(u32::MAX) };
     let link = Link {
-        rate: Rate::from_bps(bps as u64).ok_or_else(|| refused("plant.rate_bps: taken is above 0".into()))?,
+        rate: Rate::from_bps(bps as u64).ok_or_else(|| refused(format!("plant.rate_bps: expected bit/s above 0, got {bps}")))?,
         delay: Duration::from_secs_f64(table.number("link_delay", 0.0).map_err(refused)?),
         mean_packet: mean as u32,
         limit_packets: limit as u32,
@@ -98,7 +99,7 @@ fn closed(queue: &str, plant: &str, laws: Option<&Bound<'_, PyDict>>, trouble: &
     Ok((plant, control))
 }
 
-/// The first error of a Python law, or what was computed.
+/// The result, or the first error of a Python law.
 fn unless<T>(trouble: &Trouble, result: Result<T, impl std::fmt::Display>) -> PyResult<T> {
     match trouble.take() {
         Some(error) => Err(error),
@@ -132,17 +133,17 @@ fn written(point: &Point, interval: Option<Duration>) -> String {
     .to_string()
 }
 
-/// Where a plant would rest with so many packets waiting, whatever law that takes; as JSON.
+/// The operating point of a plant with this many packets waiting, at the probability that it needs; as JSON.
 #[pyfunction]
 pub fn point_with(plant: &str, packets: f64) -> PyResult<String> {
     let plant = plant_of(&Table::read("plant", plant).map_err(crate::refused)?).map_err(crate::refused)?;
     if !(packets >= 0.0 && packets.is_finite()) {
-        return Err(crate::refused(format!("packets: given {packets}, taken is 0 or more")));
+        return Err(crate::refused(format!("packets: expected 0 or more, got {packets}")));
     }
     Ok(written(&plant.at(packets), None))
 }
 
-/// A loop where it rests, kept so that it comes to rest once.
+/// A loop in steady state, computed once.
 #[pyclass(frozen)]
 pub struct Resting {
     plant: Plant,
@@ -160,7 +161,7 @@ impl Resting {
         let trouble = Trouble::default();
         let (plant, control) = closed(queue, plant, laws, &trouble)?;
         let point = unless(&trouble, sojourn_fluid::operating_point(&plant, &control))?;
-        // A law that jumps across its point has a point and nothing else: what is asked there says so.
+        // A law that jumps across its point has no steady state there: later calls report that.
         let control = sojourn_fluid::at_rest(&plant, &control, &point).unwrap_or(control);
         unless(&trouble, Ok::<_, NoPoint>(()))?;
         Ok(Resting { plant, control, point, response: OnceLock::new(), trouble })
@@ -171,25 +172,26 @@ impl Resting {
         written(&self.point, self.control.interval())
     }
 
-    /// The law's frequency response around it, from its code: a row a frequency (rad/s), in columns the answer to the
-    /// queue (real, imaginary, per packet) and to the load (real, imaginary).
+    /// The law's frequency response around the point, measured on its code: a row for each frequency (rad/s), with the response
+    /// to the queue (real, imaginary, per packet) and to the load (real, imaginary).
     fn response<'py>(&self, py: Python<'py>, omega: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         if self.response.get().is_none() {
             let found = unless(&self.trouble, Response::around(&self.plant, &self.control, &self.point))?;
             self.response.get_or_init(|| found);
         }
         let answers = omega.as_slice()?.iter().filter_map(|&w| self.response.get().map(|response| response.at(w)));
-        table(py, answers.map(|(queue, load)| vec![queue.0, queue.1, load.0, load.1]).collect())
+        table(py, answers.map(|gain| vec![gain.queue.re, gain.queue.im, gain.load.re, gain.load.im]).collect())
     }
 
-    /// The law's describing function, from its code: a row a swing of the queue (mean and amplitude in packets, frequency
-    /// in rad/s), in columns its real and imaginary part (per packet) and the mean probability.
-    fn describe<'py>(&self, py: Python<'py>, swings: Vec<(f64, f64, f64)>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    /// The law's describing function, measured on its code: a row for each oscillation of the queue (mean and amplitude in
+    /// packets, frequency in rad/s), with its real and imaginary part (per packet) and the mean probability.
+    fn describe<'py>(&self, py: Python<'py>, oscillations: Vec<(f64, f64, f64)>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let answer = |(mean, amplitude, omega)| {
-            let found = sojourn_fluid::describe(&self.plant, &self.control, &self.point, Swing { mean, amplitude, omega })?;
-            Ok(vec![found.gain.0, found.gain.1, found.mean])
+            let oscillation = Oscillation { mean, amplitude, omega };
+            let found = sojourn_fluid::describe(&self.plant, &self.control, &self.point, oscillation)?;
+            Ok(vec![found.gain.re, found.gain.im, found.mean])
         };
-        let rows: Result<Vec<_>, NoPoint> = swings.into_iter().map(answer).collect();
+        let rows: Result<Vec<_>, NoPoint> = oscillations.into_iter().map(answer).collect();
         table(py, unless(&self.trouble, rows)?)
     }
 }

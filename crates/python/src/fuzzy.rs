@@ -1,25 +1,25 @@
-//! Fuzzy controllers: a design as JSON and points in, what the controller infers there out.
+//! Fuzzy controllers for Python: a design as JSON and points in, the results out.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use serde_json::Value;
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, FuzzyError, Implication, Membership, Method, Output, SNorm, TNorm, Variable};
 
-/// Reads a field as tuples, lists, numbers and texts; `taken` says which.
+/// Reads a field as tuples, lists, numbers and texts; `$expected` names what it must be.
 macro_rules! field {
-    ($design:expr, $path:literal, $taken:literal) => {{
+    ($design:expr, $path:literal, $expected:literal) => {{
         let given = $design.pointer($path).unwrap_or(&Value::Null);
         let name = $path[1..].replace('/', ".");
-        serde_json::from_value(given.clone()).map_err(|_| format!("design.{name}: given {given}, taken is {}", $taken))
+        serde_json::from_value(given.clone()).map_err(|_| format!("design.{name}: expected {}, got {given}", $expected))
     }};
 }
 
-/// The choice that has this name.
+/// The choice of this name.
 fn choice<T: Copy>(design: &Value, key: &str, choices: &[(&str, T)]) -> Result<T, String> {
     let given = &design[key];
     let found = choices.iter().find(|choice| given.as_str() == Some(choice.0));
     let names = || choices.iter().map(|choice| choice.0).collect::<Vec<_>>().join(", ");
-    found.map(|choice| choice.1).ok_or_else(|| format!("design.{key}: given {given}, taken are {}", names()))
+    found.map(|choice| choice.1).ok_or_else(|| format!("design.{key}: expected one of {}, got {given}", names()))
 }
 
 fn method(design: &Value) -> Result<Method, String> {
@@ -68,11 +68,11 @@ fn controller(text: &str) -> Result<Controller, String> {
     design.build().map_err(said)
 }
 
-/// What a fuzzy controller infers at the points `(a, b)`, in the units of its output; NaN where no rule fires. `design`
-/// is JSON: `row` and `column` (terms with their centers), `output` (`range`, and `terms` with left, peak and right),
+/// The results of a fuzzy controller at the points `(a, b)`, in the units of its output; NaN if no rule fires. `design` is
+/// JSON: `row` and `column` (terms with their centers), `output` (`range`, and `terms` with left, peak and right),
 /// `rules` (a table as text), `and`, `implication`, `aggregation`, `defuzzifier`, and `points` of a sampled centroid.
 ///
-/// `ScenarioError` where the design is not one, or `a` and `b` are not equally long.
+/// Raises `ScenarioError` for a wrong design, or if `a` and `b` differ in length.
 #[pyfunction]
 pub fn infer<'py>(
     py: Python<'py>,
@@ -83,7 +83,7 @@ pub fn infer<'py>(
     let controller = controller(design).map_err(crate::refused)?;
     let (a, b) = (a.as_slice()?, b.as_slice()?);
     if a.len() != b.len() {
-        return Err(crate::refused(format!("b: given {} numbers, taken are as many as a has: {}", b.len(), a.len())));
+        return Err(crate::refused(format!("b: expected {} numbers, as many as a has, got {}", a.len(), b.len())));
     }
     let values = a.iter().zip(b).map(|(&a, &b)| controller.infer(a, b).value_or(f64::NAN));
     Ok(values.collect::<Vec<_>>().into_pyarray(py))

@@ -7,7 +7,7 @@ use sojourn_lab::{ExternalLaw, LawFactory, Laws};
 use sojourn_units::{Duration, Probability};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The first error of a law or of a signal, to be raised when the run has stopped.
+/// The first error of a law or of a signal handler, raised after the run has stopped.
 #[derive(Clone, Default)]
 pub struct Trouble(Arc<Mutex<Option<PyErr>>>);
 
@@ -16,7 +16,7 @@ impl Trouble {
         self.0.lock().unwrap_or_else(|held| held.into_inner())
     }
 
-    /// Keeps an error unless there is one.
+    /// Stores an error unless there is one already.
     pub fn set(&self, error: PyErr) {
         self.lock().get_or_insert(error);
     }
@@ -26,13 +26,13 @@ impl Trouble {
         self.lock().is_some()
     }
 
-    /// Takes the error out.
+    /// Removes and returns the error.
     pub fn take(&self) -> Option<PyErr> {
         self.lock().take()
     }
 }
 
-/// What a law sees of one interval.
+/// What a law receives of one interval.
 #[pyclass(name = "Sample", frozen, get_all, module = "sojourn")]
 pub struct PySample {
     /// End of the interval in seconds.
@@ -41,7 +41,7 @@ pub struct PySample {
     backlog_packets: f64,
     /// Bytes waiting at the end of the interval.
     backlog_bytes: f64,
-    /// Fewest packets waiting at any time in the interval.
+    /// Smallest number of packets waiting at any time in the interval.
     least_backlog_packets: f64,
     /// Packets offered in the interval.
     arrived_packets: f64,
@@ -51,7 +51,7 @@ pub struct PySample {
     departed_packets: f64,
     /// Bytes that left in the interval.
     departed_bytes: f64,
-    /// Mean wait in seconds of the packets that left.
+    /// Mean sojourn time in seconds of the packets that left.
     sojourn: f64,
 }
 
@@ -107,7 +107,7 @@ impl ExternalLaw for PyLaw {
     }
 }
 
-/// A law that could not be made: the trouble is kept, the run stops at once.
+/// A fresh law. If the factory fails, its error is stored and the run stops at once.
 fn make(factory: &Py<PyAny>, trouble: &Trouble) -> Py<PyAny> {
     Python::attach(|py| {
         factory.call0(py).unwrap_or_else(|error| {
@@ -117,7 +117,7 @@ fn make(factory: &Py<PyAny>, trouble: &Trouble) -> Py<PyAny> {
     })
 }
 
-/// Factories by name: each a callable without arguments that gives a fresh law with a method `step(sample) -> float`.
+/// Factories by name: each is a callable without arguments that returns a fresh law with a method `step(sample) -> float`.
 pub fn from_python(laws: &Bound<'_, PyDict>, trouble: &Trouble) -> PyResult<Laws> {
     let mut known = Laws::new();
     for (name, factory) in laws {

@@ -1,0 +1,28 @@
+//! Complex numbers.
+
+/// A complex number.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Complex {
+    /// Real part.
+    pub re: f64,
+    /// Imaginary part.
+    pub im: f64,
+}
+
+impl Complex {
+    pub(crate) const ZERO: Complex = Complex::new(0.0, 0.0);
+    pub(crate) const ONE: Complex = Complex::new(1.0, 0.0);
+
+    pub(crate) const fn new(re: f64, im: f64) -> Self {
+        Complex { re, im }
+    }
+
+    pub(crate) fn times(self, other: Complex) -> Complex {
+        Complex::new(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+    }
+
+    pub(crate) fn over(self, other: Complex) -> Complex {
+        let size = other.re * other.re + other.im * other.im;
+        Complex::new((self.re * other.re + self.im * other.im) / size, (self.im * other.re - self.re * other.im) / size)
+    }
+}
