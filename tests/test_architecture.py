@@ -1,4 +1,4 @@
-"""What ARCHITECTURE.md says of the parts and who may use whom holds."""
+"""The parts of ARCHITECTURE.md and the rules about who may use whom hold."""
 
 import json
 import re
@@ -14,7 +14,7 @@ TABLE = re.compile(r"<!-- dependencies: begin -->(.*)<!-- dependencies: end -->"
 
 
 def allowed() -> dict[str, tuple[set[str], bool]]:
-    """What each part may use, and whether it must do without the standard library, by ARCHITECTURE.md."""
+    """The parts that each part may use, and whether it must do without the standard library, by ARCHITECTURE.md."""
     found = TABLE.search((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     assert found, "ARCHITECTURE.md has no table of dependencies"
     rows = [line.strip("| ").split("|") for line in found.group(1).strip().splitlines()[2:]]
@@ -57,9 +57,9 @@ def test_what_the_table_allows_has_no_cycle() -> None:
         table = {part: uses for part, uses in table.items() if part not in free}
 
 
-def test_the_algorithm_parts_do_without_the_standard_library(packages: dict[str, dict[str, Any]]) -> None:
+def test_the_parts_that_are_no_std_do_without_the_standard_library(packages: dict[str, dict[str, Any]]) -> None:
     bare = {name for name, (_, no_std) in allowed().items() if no_std}
-    assert {"sojourn-units", "sojourn-fuzzy", "sojourn-aqm", "sojourn-cc"} <= bare
+    assert {"sojourn-aqm", "sojourn-cc", "sojourn-traffic", "sojourn-link", "sojourn-spec", "sojourn-net"} <= bare
     for name in bare:
         root = Path(packages[name]["manifest_path"]).parent / "src" / "lib.rs"
         assert "#![no_std]" in root.read_text(encoding="utf-8").splitlines(), f"{name} is not no_std"
@@ -73,7 +73,7 @@ def test_the_simulator_touches_no_files_threads_clocks_or_serde(packages: dict[s
         assert found is None, f"{path.relative_to(ROOT)} uses {found and found.group()}"
 
 
-def test_the_product_never_imports_its_judges() -> None:
+def test_the_product_never_imports_the_comparison_with_other_simulators() -> None:
     for path in (ROOT / "python").rglob("*.py"):
         assert not re.search(r"^\s*(from|import) conformance", path.read_text(encoding="utf-8"), re.MULTILINE), path
 
