@@ -8,6 +8,8 @@ BIN     := $(VENV)/bin
 STAMPS  := $(VENV)/stamps
 LOWEST  := $(VENV)/lowest
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Cargo.toml Cargo.lock
+# The files of the registries: a macro declares their modules, so cargo fmt does not see them.
+REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs crates/*/src/*/profiles/*.rs)
 # The extension module is built by maturin and has no tests of its own in Rust.
 CRATES  := --workspace --exclude sojourn-python
 
@@ -44,13 +46,11 @@ test: lint rust-test python-test
 
 lint: setup
 	cargo fmt --all --check
-	# cargo fmt does not see modules that a registry's macro declares.
-	rustfmt --edition 2024 --check crates/*/src/algorithms/*.rs
+	rustfmt --edition 2024 --check $(REGISTERED)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	rustfmt --edition 2024 --check crates/*/src/algorithms/*.rs
 	cargo clippy $(CRATES) --all-targets --quiet -- --deny warnings
-	$(BIN)/ruff check --quiet python tests conformance examples
-	$(BIN)/ruff format --quiet --check python tests conformance examples
+	$(BIN)/ruff check --quiet python tests conformance examples scripts papers
+	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers
 	$(BIN)/mypy
 
 rust-test: setup

@@ -152,6 +152,9 @@ def ran(tree: Path, command: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("walkthrough", ALL, ids=lambda each: each.title)
 def test_a_walkthrough_does_what_it_says(walkthrough: Walkthrough, built: Path) -> None:
+    for path in walkthrough.files:
+        if path.endswith(".rs"):
+            ran(built, f"rustfmt --edition 2024 --check {path}")
     for command in walkthrough.commands:
         if not command.startswith(("maturin", "make", ". ")):  # the fixture has built it
             ran(built, command)
