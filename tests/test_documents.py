@@ -111,6 +111,19 @@ def test_a_named_command_exists(page: Path) -> None:
             assert (ROOT / (found[1].replace(".", "/") + ".py")).exists(), f"{page} names {line!r}"
 
 
+PYTHON_PAGES = [page for page in PAGES if any(language == "python" for language, _ in CODE.findall(text(page)))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PYTHON_PAGES, ids=str)
+def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    for language, block in CODE.findall(text(page)):
+        if language == "python":
+            exec(compile(block, str(page), "exec"), names)
+
+
 def shown() -> list[tuple[Path, str, str]]:
     """The commands whose output a page shows: blocks of `console`, where a line with `$` begins a command."""
     found = []
