@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from sojourn.cli import main
 from sojourn.errors import UserError
 from sojourn.papers import find_papers, load_paper, reproduce
 from sojourn.papers.figures import DRAW, draw_figures
+from sojourn.papers.report import build_page
 from sojourn.papers.schema import FILES
 from sojourn.papers.schema.figures import KINDS
 
@@ -120,6 +123,22 @@ def test_a_folder_is_all_that_a_paper_needs(folder: Path) -> None:
         "C2": "reproduced",
     }
     assert [drawn.id for drawn in draw_figures(outcome)] == ["own"]
+
+
+def test_what_a_paper_says_is_text_in_its_report(folder: Path) -> None:
+    text = (folder / "claims.toml").read_text()
+    (folder / "claims.toml").write_text(text.replace("A half of eight is four", "A <b>half</b> & 4 < 8"))
+    outcome = reproduce(load_paper(folder), seeds=1)
+    page = build_page(outcome, draw_figures(outcome))
+    assert "A &lt;b&gt;half&lt;/b&gt; &amp; 4 &lt; 8" in page
+    assert "<b>half" not in page
+
+
+def test_listing_papers_loads_nothing_that_takes_seconds() -> None:
+    code = "import sys, sojourn.papers as p; p.find_papers(); print([m for m in sys.modules if m in %r])"
+    slow = ["control", "jinja2", "matplotlib", "pandas", "scipy"]
+    done = subprocess.run([sys.executable, "-c", code % slow], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(

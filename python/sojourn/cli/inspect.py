@@ -26,8 +26,6 @@ KINDS = {
     "papers": "papers to reproduce",
 }
 
-FOR_PAPERS = ("pandas", "matplotlib", "scipy", "control", "jinja2", "pydantic")
-
 # Where the schema describes the parameters of a kind, and the field that names the algorithm.
 TAGS = {"aqm": ("Queue", "aqm"), "cc": ("CcConfig", "cc"), "traffic": ("Traffic", "kind")}
 
@@ -65,7 +63,7 @@ def list_(
 def _entries(kind: str) -> list[dict[str, Any]]:
     """The entries of a kind."""
     if kind == "papers":
-        require(*FOR_PAPERS)
+        require("pydantic")
         from sojourn.papers import find_papers
 
         return [_paper_entry(paper) for paper in find_papers()]
@@ -146,7 +144,7 @@ def schema(
     if file == "scenario":
         found = json.loads(_sojourn.schema())
     else:
-        require(*FOR_PAPERS)
+        require("pydantic")
         from sojourn.papers.schema import schema_of
 
         found = schema_of(file)

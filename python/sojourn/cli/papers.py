@@ -1,4 +1,4 @@
-"""The command that reruns papers: `reproduce`."""
+"""The command that reruns a paper: `reproduce`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.errors import UserError
+from sojourn.extras import require
 from sojourn.stats import estimate_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def reproduce(
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Reruns a paper: published beside measured, a verdict on every claim, a report."""
+    """Reruns a paper: published and measured values, a verdict on every claim, a report."""
+    require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
     from sojourn.papers import RunOptions, Verdict, find_paper  # here: the report takes seconds to load
     from sojourn.papers import reproduce as run_paper
     from sojourn.papers.report import write_report
@@ -67,7 +69,7 @@ def reproduce(
 
 
 def _cells(outcome: Outcome, experiment: Experiment) -> Table:
-    """Published / measured of an experiment, a row a case."""
+    """Published and measured values of an experiment, a row for each case."""
     cells = outcome.cells(experiment)
     measures = list(dict.fromkeys(cells["measure"]))
     title = f"{experiment.title}: published/measured, mean ± 95 % over {len(outcome.seeds)} seeds"
@@ -101,7 +103,7 @@ def _cell(row: Any, unit: str) -> Text:
 
 
 def _claims(outcome: Outcome) -> Table:
-    """One line a claim: for one with several parts, how many of them hold."""
+    """One line for each claim; for a claim with several parts, how many of them hold."""
     from sojourn.papers import Verdict
     from sojourn.papers.report import MARKS
 
