@@ -57,7 +57,7 @@ rust-test: setup
 	cargo test $(CRATES) --quiet
 
 python-test: setup
-	$(BIN)/python -m pytest
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest
 
 # The extension module in python/sojourn is the one that `setup` built: it serves all versions of Python from 3.11 on.
 lowest: setup
@@ -65,7 +65,7 @@ lowest: setup
 	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --extra all --group test \
 	    pyproject.toml --output-file $(LOWEST)/requirements.txt
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --requirement $(LOWEST)/requirements.txt
-	PYTHONPATH=python $(LOWEST)/bin/python -m pytest -m 'not slow'
+	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=python $(LOWEST)/bin/python -m pytest -m 'not slow'
 
 lock: setup
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra all --group dev --generate-hashes \

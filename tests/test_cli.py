@@ -118,7 +118,7 @@ def test_sweep_writes_its_tables_and_plot_draws_them(capsys, dumbbell, here):
 def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
     assert "none.toml" in refused(capsys, "run", "none.toml")
     assert "expected path=value" in refused(capsys, "run", str(dumbbell), "--set", "seed")
-    assert 'no "top"' in refused(capsys, "run", str(dumbbell), "--set", "links.top.rate=1")
+    assert 'got "top"' in refused(capsys, "run", str(dumbbell), "--set", "links.top.rate=1")
     assert "colour" in refused(capsys, "run", str(dumbbell), "--set", "colour=red")
     assert "-3 Mbit/s" in refused(capsys, "check", write(here, dumbbell.read_text().replace("10 Mbit/s", "-3 Mbit/s")))
     assert "expected one of aqm" in refused(capsys, "list", "queues")

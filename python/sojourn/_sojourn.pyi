@@ -1,4 +1,4 @@
-"""The extension module: the laboratory's engine, thin and without logic of its own."""
+"""The extension module: the engine in Rust. It has no logic of its own."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ Array = npt.NDArray[np.float64]
 SeriesMap = dict[str, dict[str, Array]]
 
 class Sample:
-    """What a law sees of one interval."""
+    """What a law knows about one interval: times in seconds, counts in packets and bytes."""
 
     now: float
     backlog_packets: float
@@ -22,16 +22,16 @@ class Sample:
     sojourn: float
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run: one line with file, field, what was given, what is taken."""
+    """A scenario that can't be run: one line with file, place, field, what was expected and what was found."""
 
 def check(text: str, filename: str) -> str:
-    """The canonical resolved scenario as JSON."""
+    """The resolved scenario as JSON, with every default filled in."""
 
 def key(text: str, filename: str, seed: int, engine: str) -> str:
-    """The key of a run in a cache: the same exactly where scenario, seed and engine are."""
+    """The cache key of a run: equal if and only if scenario, seed and engine are equal."""
 
 def expand(text: str, filename: str, read: Callable[[str], tuple[str, str]]) -> str:
-    """A sweep's grid as JSON: `file`, `axes`, `replications`, `points` (each `labels`, `seed`, `scenario` as TOML)."""
+    """The grid of a sweep as JSON: `file`, `axes`, `replications`, `points` (`labels`, `seed`, `scenario` as TOML)."""
 
 def run(
     text: str, filename: str, seed: int | None = None, laws: Mapping[str, Callable[[], object]] | None = None
@@ -43,19 +43,25 @@ def run_many(
     threads: int,
     on_done: Callable[[int, str, SeriesMap], None] | None = None,
 ) -> None:
-    """Runs side by side on `threads` cores (0: all), told of as each finishes."""
+    """Runs in parallel on `threads` cores (0: all); calls `on_done` after each run."""
 
 def schema() -> str:
     """The JSON Schema of a scenario file."""
 
 def registry() -> str:
-    """What there is to choose from, as JSON: `aqm`, `cc`, `traffic` and `profile`, lists of entries."""
+    """All registries as JSON: a list of entries for each kind."""
 
 def surface(queue: str, backlog: Array, change: Array) -> Array:
-    """Drop probability of a sampled queue law, given as a JSON queue table: one row a backlog, one column a change."""
+    """Drop probability of a sampled law (a queue table as JSON): a row for each backlog, a column for each change."""
 
 def quantity(kind: str, text: str) -> float:
-    """A quantity as scenarios write it, in seconds, bits a second or bytes: kind `time`, `rate` or `size`."""
+    """A quantity as scenarios write it, of kind `time` (s), `rate` (bit/s) or `size` (bytes)."""
+
+def path_split(path: str) -> list[str]:
+    """The steps of a path, positions as digits. Raises `ScenarioError` for a text that is no path."""
+
+def path_element(name: str) -> str:
+    """A name as a step of a path, in quotation marks where it needs them."""
 
 Factories = Mapping[str, Callable[[], object]]
 
@@ -63,25 +69,25 @@ def fluid(queue: str, plant: str, run: str, laws: Factories | None = None) -> di
     """A trajectory of the fluid model: `t`, `queue`, `probability`, `load`, `window0`, ..."""
 
 def point_with(plant: str, packets: float) -> str:
-    """Where a plant would rest with so many packets waiting, as JSON like `Resting.point`."""
+    """The operating point of a plant with `packets` waiting packets, as JSON like `Resting.point`."""
 
 class Resting:
-    """A loop where it rests; a `ScenarioError` where it has no such place."""
+    """A loop at its operating point. Raises `ScenarioError` where it has none."""
 
     def __init__(self, queue: str, plant: str, laws: Factories | None = None) -> None: ...
     def point(self) -> str:
         """The operating point, as JSON: queue, utilization, load, probability, window, rtts, interval."""
 
     def response(self, omega: Array) -> Array:
-        """The law's frequency response: a row a frequency, real and imaginary to the queue and to the load."""
+        """The law's frequency response, a row for each frequency: real and imaginary part, for queue and load."""
 
-    def describe(self, swings: list[tuple[float, float, float]]) -> Array:
-        """Its describing function: a row a swing (mean, amplitude, rad/s): real, imaginary part, mean probability."""
+    def describe(self, inputs: list[tuple[float, float, float]]) -> Array:
+        """Its describing function, a row for each input (mean, amplitude, rad/s): real and imaginary part, mean."""
 
 def infer(design: str, a: Array, b: Array) -> Array:
-    """What a fuzzy controller (JSON) infers at points `(a, b)`, in its output's units; NaN where no rule fires.
+    """The output of a fuzzy controller (JSON) at points `(a, b)`; NaN where no rule fires.
 
     Keys: `row` and `column` (`[[term, center], ...]`), `output` (`range`, `terms`: `[[term, left, peak, right], ...]`),
-    `rules`, `and`, `implication`, `aggregation`, `defuzzifier`, and `points` of a sampled centroid. Refused with a
-    `ScenarioError` where it is no such design, or where `a` and `b` differ in length.
+    `rules`, `and`, `implication`, `aggregation`, `defuzzifier`, and `points` of a sampled centroid. Raises
+    `ScenarioError` for a wrong design, and where `a` and `b` differ in length.
     """

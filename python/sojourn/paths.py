@@ -1,38 +1,29 @@
 """Dotted paths into scenarios and records: `links.bottleneck.queue.min`, `flows.0.count`, `flows.*.rtt_ms.mean`.
 
-A list of tables is entered by the name of one, by its position (`links[0]` or `links.0`), or by `*` for all of
-them. A name with a dot in it is quoted: `links."a.b".rate`.
+A list of tables is entered by the name of one, by its position (`links[0]` or `links.0`), or by `*` for all of them. A
+name with a dot in it is quoted: `links."a.b".rate`. The engine splits paths; this module follows them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sojourn.errors import UserError
-
-_TOKEN = re.compile(r"""\[(\d+|\*)\]|"([^"]*)"|'([^']*)'|([^."'\[\]]+)""")
+from sojourn import _sojourn
+from sojourn.errors import ScenarioError, UserError
 
 
 def split(path: str) -> list[str]:
-    """The steps of a path."""
-    steps: list[str] = []
-    rest = path.strip()
-    while match := _TOKEN.match(rest):
-        if match.group(1) is not None and not steps:
-            break
-        steps.append(next(group for group in match.groups() if group is not None))
-        rest = rest[match.end() :]
-        if not rest:
-            return steps
-        if rest.startswith("."):
-            rest = rest[1:]
-            if rest.startswith("["):
-                break
-        elif not rest.startswith("["):
-            break
-    raise UserError(f'path "{path}": taken is names with dots between, such as links.bottleneck.rate')
+    """The steps of a path. Raises `UserError` for a text that is no path."""
+    try:
+        return _sojourn.path_split(path)
+    except ScenarioError as error:
+        raise UserError(str(error)) from None
+
+
+def element(name: str) -> str:
+    """A name as a step of a path, in quotation marks where it needs them."""
+    return _sojourn.path_element(name)
 
 
 def name_of(item: Any) -> str | None:
@@ -46,8 +37,32 @@ def name_of(item: Any) -> str | None:
     return None
 
 
-def _enter(items: list[Any], step: str, path: str, label: str) -> list[Any]:
-    """The tables of a list that a step means."""
+def get(tree: Any, path: str, label: str = "record") -> Any:
+    """The value at `path`; a list of values where the path has a `*`.
+
+    Below null there is null. Raises `UserError`, which begins with `label`, where the path leads nowhere.
+    """
+    steps = split(path)
+    found = list(_walk(tree, steps, f"{label}: {path}", make=False))
+    return found if "*" in steps else found[0]
+
+
+def put(tree: dict[str, Any], path: str, value: Any, label: str = "scenario") -> None:
+    """Sets the field at `path` and makes missing tables. Raises `UserError` as `get` does."""
+    *steps, last = split(path)
+    where = f"{label}: {path}"
+    for node in list(_walk(tree, steps, where, make=True)):
+        if isinstance(node, list):
+            for item in _enter(node, last, where):
+                node[node.index(item)] = value
+        elif isinstance(node, dict):
+            node[last] = value
+        else:
+            raise UserError(f'{where}: expected a table or list for "{last}", got {node!r}')
+
+
+def _enter(items: list[Any], step: str, where: str) -> list[Any]:
+    """The tables of a list that a step selects."""
     if step == "*":
         return items
     named = [item for item in items if name_of(item) == step]
@@ -55,54 +70,35 @@ def _enter(items: list[Any], step: str, path: str, label: str) -> list[Any]:
         return named[:1]
     if step.isdigit() and int(step) < len(items):
         return [items[int(step)]]
-    there = ", ".join(f'"{name_of(item) or i}"' for i, item in enumerate(items[:8])) or "none"
-    more = ", ..." if len(items) > 8 else ""
-    raise UserError(f'{label}: path "{path}": no "{step}"; there are {there}{more}')
+    raise _missing(where, step, [name_of(item) or str(i) for i, item in enumerate(items)])
 
 
-def _walk(node: Any, steps: list[str], path: str, label: str, make: bool) -> Iterator[Any]:
-    """Every table that `steps` lead to from `node`."""
+def _walk(node: Any, steps: list[str], where: str, make: bool) -> Iterator[Any]:
+    """Every value to which `steps` lead from `node`; with `make`, missing tables are made."""
     if not steps:
         yield node
         return
     step, rest = steps[0], steps[1:]
     if node is None and not make:
         yield None
-        return
-    if isinstance(node, list):
-        for item in _enter(node, step, path, label):
-            yield from _walk(item, rest, path, label, make)
-        return
-    if isinstance(node, Mapping):
+    elif isinstance(node, list):
+        for item in _enter(node, step, where):
+            yield from _walk(item, rest, where, make)
+    elif isinstance(node, Mapping):
         if step == "*" and step not in node:
             for item in node.values():
-                yield from _walk(item, rest, path, label, make)
+                yield from _walk(item, rest, where, make)
             return
         if step not in node and make and isinstance(node, dict):
             node[step] = {}
-        if step in node:
-            yield from _walk(node[step], rest, path, label, make)
-            return
-        there = ", ".join(f'"{key}"' for key in list(node)[:12]) or "nothing"
-        raise UserError(f'{label}: path "{path}": no "{step}"; there is {there}')
-    raise UserError(f'{label}: path "{path}": "{step}" looked for in {node!r}, which has no fields')
+        if step not in node:
+            raise _missing(where, step, list(node))
+        yield from _walk(node[step], rest, where, make)
+    else:
+        raise UserError(f'{where}: expected a table or list for "{step}", got {node!r}')
 
 
-def get(tree: Any, path: str, label: str = "record") -> Any:
-    """The value at `path`; a list of them where the path has a `*`."""
-    steps = split(path)
-    found = list(_walk(tree, steps, path, label, make=False))
-    return found if "*" in steps else found[0]
-
-
-def put(tree: dict[str, Any], path: str, value: Any, label: str = "scenario") -> None:
-    """Sets the field at `path`, with the tables in between made where they are absent."""
-    *steps, last = split(path)
-    for node in list(_walk(tree, steps, path, label, make=True)):
-        if isinstance(node, list):
-            for item in _enter(node, last, path, label):
-                node[node.index(item)] = value
-        elif isinstance(node, dict):
-            node[last] = value
-        else:
-            raise UserError(f'{label}: path "{path}": "{last}" set in {node!r}, which has no fields')
+def _missing(where: str, step: str, names: list[str]) -> UserError:
+    shown = ", ".join(f'"{name}"' for name in names[:12]) or "nothing"
+    more = ", ..." if len(names) > 12 else ""
+    return UserError(f'{where}: expected one of {shown}{more}, got "{step}"')

@@ -84,7 +84,7 @@ class Record(Mapping[str, Any]):
         numbers: dict[str, float] = {}
         for key in ("links", "groups"):
             for item in self._data.get(key, []):
-                _collect(item, f"{key}.{_quote(str(paths.name_of(item)))}", numbers)
+                _collect(item, f"{key}.{paths.element(str(paths.name_of(item)))}", numbers)
         _collect(self._data.get("total", {}), "total", numbers)
         return numbers
 
@@ -131,10 +131,6 @@ class Record(Mapping[str, Any]):
         return cls(data, unpack_series(series.read_bytes()) if series.exists() else {})
 
 
-def _quote(name: str) -> str:
-    return f'"{name}"' if "." in name else name
-
-
 def _collect(node: Any, path: str, into: dict[str, float]) -> None:
     """Gathers the numbers under `node`."""
     if isinstance(node, bool) or node is None:
@@ -161,8 +157,10 @@ def frame_to_parquet(frame: pd.DataFrame, path: Path) -> Path:
 def pack_series(series: Series) -> bytes:
     """Series as one NumPy archive."""
     buffer = io.BytesIO()
-    arrays = {f"{name}|{column}": data for name, columns in series.items() for column, data in columns.items()}
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    arrays: dict[str, Any] = {
+        f"{name}|{column}": data for name, columns in series.items() for column, data in columns.items()
+    }
+    np.savez_compressed(buffer, **arrays)
     return buffer.getvalue()
 
 

@@ -4,6 +4,7 @@ mod fluid;
 mod fuzzy;
 mod laws;
 mod listing;
+mod path;
 
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::create_exception;
@@ -212,5 +213,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fluid::Resting>()?;
     module.add_function(wrap_pyfunction!(fuzzy::infer, module)?)?;
     module.add_class::<laws::PySample>()?;
+    module.add_function(wrap_pyfunction!(path::path_split, module)?)?;
+    module.add_function(wrap_pyfunction!(path::path_element, module)?)?;
     Ok(())
 }

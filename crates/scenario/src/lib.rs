@@ -18,7 +18,7 @@ pub mod written;
 pub use check::{Checked, check};
 pub use document::Document;
 pub use error::Error;
-pub use path::{set_path, value};
+pub use path::{path_element, set_path, split_path, value};
 pub use plan::Plan;
 pub use quantity::{FASTEST, LONGEST, Quantity, Varying};
 pub use record::Record;

@@ -175,6 +175,24 @@ pub fn value(text: &str) -> Value {
     }
 }
 
+/// The steps of a path as text, positions as digits.
+///
+/// # Errors
+/// A text that is no path.
+pub fn split_path(path: &str) -> Result<Vec<String>, Error> {
+    let text = |step| match step {
+        Step::Key(key) => key,
+        Step::Index(position) => position.to_string(),
+    };
+    Ok(parse(path)?.into_iter().map(text).collect())
+}
+
+/// A name as a step of a path: in quotation marks if it has a dot, a bracket or a quotation mark.
+#[must_use]
+pub fn path_element(name: &str) -> String {
+    element(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -63,14 +63,17 @@ def store(folder: Path, off: bool) -> Store | None:
 
 @contextmanager
 def progress(what: str) -> Iterator[OnProgress]:
-    """Shows a progress bar on stderr during the block."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bars:
-        task = bars.add_task(what, total=None)
-        try:
+    """Shows a progress bar on stderr during the block, if stderr is a terminal."""
+    try:
+        if not err.is_terminal:
+            yield lambda _done, _total: None
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=err, transient=True) as bars:
+            task = bars.add_task(what, total=None)
             yield lambda done, total: bars.update(task, completed=done, total=total)
-        except KeyboardInterrupt as error:
-            raise StoppedError(str(error) or "interrupted") from None
+    except KeyboardInterrupt as error:
+        raise StoppedError(str(error) or "interrupted") from None
 
 
 def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate]], units: Mapping[str, str]) -> Table:

@@ -1,0 +1,15 @@
+//! Paths of fields (`links.bottleneck.queue.min`), read as the scenario reads them.
+
+use pyo3::prelude::*;
+
+/// The steps of a path, positions as digits. A `ScenarioError` for a text that is no path.
+#[pyfunction]
+pub fn path_split(path: &str) -> PyResult<Vec<String>> {
+    sojourn_scenario::split_path(path).map_err(crate::refused)
+}
+
+/// A name as a step of a path: in quotation marks if it has a dot, a bracket or a quotation mark.
+#[pyfunction]
+pub fn path_element(name: &str) -> String {
+    sojourn_scenario::path_element(name)
+}
