@@ -365,7 +365,7 @@ def test_a_scenario_becomes_a_plant():
     found = managed(SMALL)
     assert (found.link, found.queue["aqm"], found.plant.flows, found.plant.drops) == ("up", "red", 6.0, True)
     assert found.plant.capacity == pytest.approx(5e6 / 8320)
-    # 2 x 20 ms, the access both ways between 1 and 10 ms, and the time to send a packet and its acknowledgement.
+    # 2 x 20 ms, 1 to 10 ms of access in both directions, and the time to send a packet and its acknowledgement.
     sending = 8 * (1040 + 40) / 5e6
     assert found.plant.classes[0].delay == pytest.approx(0.04 + 2 * 0.00175 + sending, rel=1e-6)
     with pytest.raises(UserError, match="expected one of"):

@@ -151,7 +151,7 @@ def test_seeds_and_threads_out_of_range_are_refused(capsys, dumbbell):
 
 def test_a_changed_scenario_is_refused_without_the_place_of_a_text_that_nobody_wrote(capsys, dumbbell):
     said = refused(capsys, "run", str(dumbbell), "--set", "links.bottleneck.rate=10")
-    assert f"{dumbbell} with links.bottleneck.rate=10: links.bottleneck.rate: given 10" in said
+    assert f"{dumbbell} with links.bottleneck.rate=10: links.bottleneck.rate: " in said
 
 
 def test_a_mark_before_the_text_is_no_matter(capsys, dumbbell):

@@ -234,7 +234,7 @@ def test_the_center_of_sums_is_the_centroid_of_pyfuzzylites_unbounded_sum(implic
     [
         ({"and": "most"}, 'design.and: expected one of min, product, lukasiewicz, got "most"'),
         ({"points": "many"}, 'design.points: expected a whole number, got "many"'),
-        ({"defuzzifier": "centroid", "aggregation": "bounded-sum"}, "design: aggregation: given BoundedSum"),
+        ({"defuzzifier": "centroid", "aggregation": "bounded-sum"}, "design: aggregation: expected"),
     ],
 )
 def test_a_design_that_is_none_is_refused(change, said):

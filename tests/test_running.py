@@ -227,5 +227,5 @@ def test_a_router_that_reads_headers_takes_no_senders_word(dumbbell):
         run("senders", rtt_hint=False)
     with pytest.raises(sj.ScenarioError, match=r"a handshake or `timestamps = true`"):
         run("router", handshake="none", timestamps=False)
-    with pytest.raises(sj.ScenarioError, match=r"queue.hints: given \"nobody\", taken is .*router"):
+    with pytest.raises(sj.ScenarioError, match=r"queue.hints: .*router"):
         run("nobody")
