@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,8 +27,12 @@ EXPECTED = {
     "dict_type": "a table",
     "model_type": "a table",
     "model_attributes_type": "a table",
+    "greater_than_equal": "a number of {ge:g} or more",
+    "less_than_equal": "a number of {le:g} or less",
+    "too_short": "at least {min_length} of them",
+    "too_long": "at most {max_length} of them",
 }
-"""What pydantic's types of errors mean in the words of a TOML file."""
+"""What pydantic's types of errors mean in the words of a TOML file; in braces what comes with the error."""
 
 
 class FileModel(BaseModel):
@@ -101,7 +106,9 @@ def read_toml(path: Path, model: type[Model]) -> Model:
     try:
         table = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path}: not TOML: {error}") from None
+        found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
+        place, text = (f":{found[2]}:{found[3]}", found[1]) if found else ("", str(error))
+        raise UserError(f"{path}{place}: not TOML: {text}") from None
     return check_table(table, model, str(path))
 
 
@@ -124,7 +131,8 @@ def message(error: ErrorDetails, table: Any) -> str:
         return f"{field}: expected {what}, got {got if own or isinstance(got, Mapping) else _shown(got)}"
     if kind == "missing":
         return f"{field}: expected a value, got none"
-    what = EXPECTED.get(kind) or error["msg"].removeprefix("Input should be ").removeprefix("Value should be ")
+    known = EXPECTED.get(kind)
+    what = known.format(**context) if known else error["msg"].removeprefix("Input should be ")
     return f"{field}: expected {what[:1].lower()}{what[1:]}, got {_shown(error['input'])}"
 
 
