@@ -1,10 +1,10 @@
-"""The `sojourn` program: a package of its own, so that Ctrl-C while everything else is loaded is caught, too."""
+"""The entry point of the `sojourn` program. It imports nothing at first, to handle Ctrl-C during loading too."""
 
 import sys
 
 
 def entry() -> None:
-    """Runs the command line and exits with its code; 130 where Ctrl-C comes before it is there."""
+    """Runs the command line and exits with its code, or with 130 after Ctrl-C during loading."""
     try:
         from sojourn.cli import main
 
