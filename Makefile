@@ -57,15 +57,17 @@ rust-test: setup
 	cargo test $(CRATES) --quiet
 
 python-test: setup
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest
+	$(BIN)/python -m pytest
 
-# The extension module in python/sojourn is the one that `setup` built: it serves all versions of Python from 3.11 on.
+# The package is used from python/, with the extension module that `setup` built: it works with all these versions.
 lowest: setup
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
 	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --extra all --group test \
 	    pyproject.toml --output-file $(LOWEST)/requirements.txt
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --requirement $(LOWEST)/requirements.txt
-	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=python $(LOWEST)/bin/python -m pytest -m 'not slow'
+	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -c "from sojourn_program import entry; entry()" "$$@"\n' \
+	    > $(LOWEST)/bin/sojourn && chmod +x $(LOWEST)/bin/sojourn
+	PYTHONPATH=python $(LOWEST)/bin/python -m pytest -m 'not slow'
 
 lock: setup
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra all --group dev --generate-hashes \
