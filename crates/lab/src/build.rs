@@ -4,11 +4,10 @@ use crate::Error;
 use crate::recorder::Recorder;
 use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, QueueController, Sampled};
 use sojourn_scenario::plan::Plan;
-use sojourn_scenario::{check, written};
-use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
 use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, World, WorldConfig};
 use sojourn_spec::link::{self as spec, Link};
-use sojourn_spec::queue::Queue;
+use sojourn_spec::queue::{Hints as HintSource, Queue};
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -62,16 +61,6 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
     let mut flows = Vec::new();
     for flow in &plan.flows {
         let stack = flow.tcp.as_ref().map(|tcp| stacks.position(tcp));
-        if let Some(TcpParams { min_rto, max_rto, .. }) = stack.map(|at| &stacks.params[at as usize]).filter(|p| p.min_rto > p.max_rto) {
-            let group = &plan.groups[flow.group as usize].name;
-            return Err(Error::Build(format!("flows.{group}.tcp.min_rto: given {min_rto}, taken is at most max_rto ({max_rto})")));
-        }
-        let needs_stamps = |p: &&TcpParams| !p.timestamps && matches!(p.control, sojourn_cc::CcConfig::RLedbat(_));
-        if stack.map(|at| &stacks.params[at as usize]).filter(needs_stamps).is_some() {
-            let group = &plan.groups[flow.group as usize].name;
-            let taken = "taken is true beside rledbat, whose receiver measures by them";
-            return Err(Error::Build(format!("flows.{group}.tcp.timestamps: given false, {taken}")));
-        }
         flows.push(FlowConfig {
             name: flow.name.clone(),
             group: flow.group,
@@ -126,7 +115,7 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
 
 fn hints(link: &Link) -> Hints {
     match link.queue.as_ref().map(|queue| queue.options.hints) {
-        Some(written::Hints::Router) => Hints::Router { back: link.reverse },
+        Some(HintSource::Router) => Hints::Router { back: link.reverse },
         _ => Hints::Senders,
     }
 }
@@ -134,11 +123,11 @@ fn hints(link: &Link) -> Hints {
 fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {
     if let AqmConfig::External(params) = &queue.aqm {
         let Some(factory) = laws.get(&params.law) else {
-            let taken = match laws.keys().map(String::as_str).collect::<Vec<_>>().join(", ") {
-                known if known.is_empty() => "the name of a law that a run from Python is given, which this one is not".to_string(),
+            let expected = match laws.keys().map(String::as_str).collect::<Vec<_>>().join(", ") {
+                known if known.is_empty() => "a run from Python that supplies the law".to_string(),
                 known => format!("one of {known}"),
             };
-            return Err(Error::Build(format!("links.{}.queue.law: given \"{}\", taken is {taken}", link.name, params.law)));
+            return Err(Error::Build(format!("links.{}.queue.law: expected {expected}, got \"{}\"", link.name, params.law)));
         };
         return Ok(external(factory(params.interval)));
     }
@@ -148,74 +137,17 @@ fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Resu
 /// The different stacks of a plan; flows of a group share one.
 #[derive(Default)]
 struct Stacks {
-    params: Vec<TcpParams>,
-    known: Vec<*const check::Tcp>,
+    params: Vec<TcpOptions>,
+    known: Vec<*const TcpOptions>,
 }
 
 impl Stacks {
-    fn position(&mut self, tcp: &Arc<check::Tcp>) -> u32 {
+    fn position(&mut self, tcp: &Arc<TcpOptions>) -> u32 {
         let place = self.known.iter().rposition(|&known| std::ptr::eq(known, &**tcp)).unwrap_or_else(|| {
             self.known.push(&raw const **tcp);
-            self.params.push(stack(tcp));
+            self.params.push((**tcp).clone());
             self.params.len() - 1
         });
         place as u32
     }
-}
-
-/// A profile with what the scenario changes of it.
-fn stack(tcp: &check::Tcp) -> TcpParams {
-    let mut p = match tcp.profile {
-        written::Profile::Rfc => TcpParams::rfc(),
-        written::Profile::Ns2 => TcpParams::ns2(),
-        written::Profile::Ns2Linux => TcpParams::ns2_linux(),
-        written::Profile::Linux => TcpParams::linux(),
-        written::Profile::Freebsd => TcpParams::freebsd(),
-    };
-    let o = &tcp.options;
-    macro_rules! take {
-        ($($field:ident),*) => { $(if let Some(value) = o.$field { p.$field = value; })* };
-    }
-    take!(min_rto, max_rto, initial_rto, tick, limited_transmit, timestamps, dupack_threshold, ack_every, ecn);
-    take!(rto_slop, abc, inflight_limit, restart_after_idle, clock_skew_ppm);
-    // Exact clocks have no ticks to count in.
-    p.tick_arithmetic &= p.tick > Duration::ZERO;
-    p.reader = o.reader;
-    p.clock_offset = o.clock_offset.map_or(p.clock_offset, |ahead| ahead.as_nanos() as i64);
-    p.mss = o.mss.map_or(p.mss, |mss| mss.0 as u32);
-    p.header = o.header.map_or(p.header, |header| header.0 as u32);
-    if let Some(window) = o.window {
-        p.window = window.in_packets(p.mss);
-        // A sender can't know of a threshold above what its receiver takes (ns-2 starts with that).
-        p.initial_ssthresh = f64::from(p.window);
-    }
-    p.initial_ssthresh = o.initial_ssthresh.map_or(p.initial_ssthresh, |amount| f64::from(amount.in_packets(p.mss)));
-    p.initial_window = o.initial_window.map_or(p.initial_window, f64::from);
-    if let Some(control) = &tcp.control {
-        p.control = control.clone();
-    }
-    p.recovery = o.recovery.map_or(p.recovery, |recovery| match recovery {
-        written::Recovery::Reno => Recovery::Reno,
-        written::Recovery::Newreno => Recovery::NewReno,
-        written::Recovery::Sack => Recovery::Sack,
-    });
-    p.handshake = o.handshake.map_or(p.handshake, |handshake| match handshake {
-        written::Handshake::None => Handshake::None,
-        written::Handshake::Oneway => Handshake::OneWay,
-        written::Handshake::Threeway => Handshake::ThreeWay,
-    });
-    p.rtt_hint = match o.rtt_hint {
-        None => p.rtt_hint,
-        Some(written::Switched::Off) => RttHint::Off,
-        Some(written::Switched::On) => RttHint::Smoothed,
-        Some(written::Switched::Time(time)) => RttHint::Claimed((time.as_nanos() / 1_000_000).clamp(1, 0xffff) as u16),
-    };
-    p.delayed_ack = match o.delayed_ack {
-        None => p.delayed_ack,
-        Some(written::Switched::Off) => None,
-        // ns-2's receivers acknowledge at once unless told otherwise, and wait 100 ms then (`interval_`).
-        Some(written::Switched::On) => p.delayed_ack.or(Some(Duration::from_millis(100))),
-        Some(written::Switched::Time(time)) => Some(time),
-    };
-    p
 }

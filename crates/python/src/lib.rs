@@ -17,7 +17,12 @@ use sojourn_scenario::{Checked, Document, Sweep};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-create_exception!(_sojourn, ScenarioError, PyValueError, "A scenario that cannot be run: file, field, what was given, what is taken.");
+create_exception!(
+    _sojourn,
+    ScenarioError,
+    PyValueError,
+    "A scenario that cannot be run: file, place, field, what is expected and what it got."
+);
 
 fn checked(text: &str, filename: &str) -> PyResult<Checked> {
     let document = Document::from_toml(filename, text).map_err(refused)?;
@@ -176,7 +181,7 @@ fn registry() -> PyResult<String> {
     listing::registry().map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// Drop probability of a sampled queue law, given as a JSON queue table: one row a backlog, one column a change since
+/// Drop probability of a sampled queue law, from a JSON queue table: one row a backlog, one column a change since
 /// the tick before, both in packets. NaN where the backlog before would have been negative.
 #[pyfunction]
 fn surface<'py>(

@@ -41,7 +41,7 @@ fn listed(name: &str, summary: &str, config: Result<Value, serde_json::Error>) -
     Ok(json!({ "name": name, "summary": summary, "parameters": parameters }))
 }
 
-/// The algorithm of a queue given as the JSON of a scenario's queue table.
+/// The algorithm of a queue from the JSON of a scenario's queue table.
 pub fn aqm_of(queue: &str) -> Result<AqmConfig, String> {
     let read = Document::from_json("queue", queue).and_then(|table| table.queue());
     read.map(|queue| queue.aqm).map_err(|error| error.to_string())
@@ -54,7 +54,7 @@ pub fn surface(queue: &str, backlog: &[f64], change: &[f64]) -> Result<Vec<Vec<f
     let link = Link { rate, delay: Duration::ZERO, mean_packet: 1000, limit_packets: 100 };
     let fresh = config.build(&link).map_err(|error| format!("queue.{error}"))?;
     let Some(interval) = fresh.update_interval() else {
-        return Err(format!("queue.aqm: given \"{}\", taken is a law with a timer: others have no surface", config.name()));
+        return Err(format!("queue.aqm: expected a law with a timer (others have no surface), got \"{}\"", config.name()));
     };
     let at = |packets: f64| Backlog { packets: packets as u32, bytes: packets as u64 * 1000, idle_since: None };
     let point = |now: f64, step: f64| {
@@ -76,7 +76,7 @@ pub fn quantity(kind: &str, text: &str) -> Result<f64, String> {
         "time" => parse_duration(text).map(|time| time.as_secs_f64()),
         "rate" => parse_rate(text).map(|rate| rate.as_bps() as f64),
         "size" => parse_bytes(text).map(|bytes| bytes.0 as f64),
-        _ => return Err(format!("quantity: kind {kind:?}: taken are time, rate, size")),
+        _ => return Err(format!("quantity: expected the kind time, rate or size, got {kind:?}")),
     };
     value.map_err(|error| error.to_string())
 }

@@ -1,5 +1,6 @@
-//! The one message a wrong scenario gives: file, place, field, what was given, what is taken.
+//! The one shape of every message: `FILE:LINE:COL: FIELD: expected WHAT, got VALUE`.
 
+use sojourn_units::ParamError;
 use std::fmt;
 
 /// What is wrong with a scenario, a sweep or a change to one.
@@ -11,7 +12,7 @@ pub struct Error {
     pub position: Option<(usize, usize)>,
     /// The field's path, such as `links.bottleneck.queue.min`; empty for the file as a whole.
     pub field: String,
-    /// What was given and what is taken.
+    /// What is expected, and what it got.
     pub problem: String,
 }
 
@@ -21,9 +22,14 @@ impl Error {
         Error { file: String::new(), position: None, field: field.into(), problem: problem.into() }
     }
 
-    /// The usual problem: what was given is not what is taken.
-    pub fn given(field: impl Into<String>, given: impl fmt::Display, taken: impl fmt::Display) -> Error {
-        Error::new(field, format!("given {given}, taken is {taken}"))
+    /// The usual problem: the field got another value than it expects; `expected` is a noun phrase.
+    pub fn got(field: impl Into<String>, got: impl fmt::Display, expected: impl fmt::Display) -> Error {
+        Error::new(field, format!("expected {expected}, got {got}"))
+    }
+
+    /// A parameter of the table at `table` that is out of range.
+    pub fn parameter(table: &str, error: ParamError) -> Error {
+        Error::got(format!("{table}.{}", error.field), error.got, error.expected)
     }
 
     /// From what serde says of a field.
@@ -58,44 +64,45 @@ impl fmt::Display for Error {
     }
 }
 
-/// serde's words for a wrong value in this project's words: "given ..., taken is ...".
+/// serde's words for a wrong value in this project's words: "expected ..., got ...".
 pub(crate) fn humanize(message: &str) -> String {
     let message = message.trim();
     if let Some(rest) = message.strip_prefix("missing field `") {
-        return format!("`{}` is missing", rest.trim_end_matches('`'));
+        return format!("expected a key `{}`, got none", rest.trim_end_matches('`'));
     }
     if let Some(rest) = message.strip_prefix("duplicate field `") {
-        return format!("`{}` is given twice", rest.trim_end_matches('`'));
+        return format!("expected `{}` once, got it twice", rest.trim_end_matches('`'));
     }
-    if let Some((key, taken)) = message.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", ")) {
-        return unknown("key ", key.trim_matches('`'), &backticked(taken));
+    if let Some((key, known)) = message.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", ")) {
+        return unknown("key ", key.trim_matches('`'), &backticked(known));
     }
-    if let Some((name, taken)) = message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", ")) {
-        return unknown("", name.trim_matches('`'), &backticked(taken));
+    if let Some((name, known)) = message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", ")) {
+        return unknown("", name.trim_matches('`'), &backticked(known));
     }
-    if let Some((given, taken)) = message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected an array of length "))
+    if let Some((got, expected)) =
+        message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected an array of length "))
     {
-        return format!("given a list of {given}, taken is a list of {taken}");
+        return format!("expected a list of {expected}, got a list of {got}");
     }
     for kind in ["invalid type: ", "invalid value: "] {
-        if let Some((given, taken)) = message.strip_prefix(kind).and_then(|rest| rest.rsplit_once(", expected ")) {
-            return format!("given {}, taken is {}", value_in_words(given), kind_in_words(taken));
+        if let Some((got, expected)) = message.strip_prefix(kind).and_then(|rest| rest.rsplit_once(", expected ")) {
+            return format!("expected {}, got {}", kind_in_words(expected), value_in_words(got));
         }
     }
     message.replace('\n', " ")
 }
 
-/// Says that a name is none of those taken, and which it may have been meant to be.
-pub(crate) fn unknown<S: AsRef<str>>(what: &str, given: &str, taken: &[S]) -> String {
-    let names: Vec<&str> = taken.iter().map(AsRef::as_ref).collect();
+/// Says that a name is none of those known, and which it may have been meant to be.
+pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> String {
+    let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let list = match names.len() {
-        0 => "none".to_string(),
-        n if n > 24 => format!("{}, ... ({n} in all)", names[..24].join(", ")),
-        _ => names.join(", "),
+        0 => "nothing".to_string(),
+        n if n > 24 => format!("one of {}, ... ({n} in all)", names[..24].join(", ")),
+        _ => format!("one of {}", names.join(", ")),
     };
-    match nearest(given, &names) {
-        Some(near) => format!("given {what}\"{given}\", taken is one of {list}; did you mean \"{near}\"?"),
-        None => format!("given {what}\"{given}\", taken is one of {list}"),
+    match nearest(got, &names) {
+        Some(near) => format!("expected {list}, got {what}\"{got}\"; did you mean \"{near}\"?"),
+        None => format!("expected {list}, got {what}\"{got}\""),
     }
 }
 
@@ -105,13 +112,13 @@ fn backticked(text: &str) -> Vec<String> {
 }
 
 /// A value as serde names it, as a user wrote it.
-fn value_in_words(given: &str) -> String {
+fn value_in_words(got: &str) -> String {
     for kind in ["integer `", "floating point `", "boolean `", "character `"] {
-        if let Some(value) = given.strip_prefix(kind) {
+        if let Some(value) = got.strip_prefix(kind) {
             return value.trim_end_matches(" as i128").trim_end_matches(" as u128").trim_end_matches('`').to_string();
         }
     }
-    match given {
+    match got {
         "map" => "a table".to_string(),
         "sequence" => "a list".to_string(),
         other => other.strip_prefix("string ").unwrap_or(other).to_string(),
@@ -119,8 +126,8 @@ fn value_in_words(given: &str) -> String {
 }
 
 /// A type as serde names it, in words.
-fn kind_in_words(taken: &str) -> String {
-    match taken {
+fn kind_in_words(expected: &str) -> String {
+    match expected {
         "u64" | "usize" => "a whole number, zero or more".to_string(),
         "u32" => format!("a whole number, 0 to {}", u32::MAX),
         "u16" => format!("a whole number, 0 to {}", u16::MAX),
@@ -137,35 +144,16 @@ fn kind_in_words(taken: &str) -> String {
     }
 }
 
-/// The name most like `given`, if one is close enough to have been meant.
-fn nearest<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
-    let given = given.to_lowercase();
-    if given.len() > 64 {
+/// The name most like `got`, if one is close enough to have been meant: at most one edit for three letters.
+fn nearest<'a>(got: &str, names: &[&'a str]) -> Option<&'a str> {
+    let got = got.to_lowercase();
+    let length = got.chars().count();
+    if length > 64 {
         return None;
     }
-    let scored = names.iter().map(|&name| (edits(&given, &name.to_lowercase()), name));
-    let length = given.chars().count();
+    let scored = names.iter().map(|&name| (strsim::osa_distance(&got, &name.to_lowercase()), name));
     let allowed = (length / 3).clamp(1, 3).min(length.saturating_sub(1));
     scored.filter(|(distance, _)| *distance <= allowed).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
-}
-
-/// The least number of insertions, deletions, replacements and swaps of neighbors from `a` to `b`.
-fn edits(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut next = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let same = usize::from(a[i - 1] != b[j - 1]);
-            next[j] = (row[j - 1] + same).min(row[j] + 1).min(next[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                next[j] = next[j].min(before[j - 2] + 1);
-            }
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -181,26 +169,26 @@ mod tests {
     }
 
     #[test]
-    fn what_serde_says_becomes_given_and_taken() {
-        assert_eq!(humanize("invalid type: integer `10`, expected a rate"), "given 10, taken is a rate");
-        assert_eq!(humanize("invalid value: integer `-1`, expected u32"), "given -1, taken is a whole number, 0 to 4294967295");
-        assert_eq!(humanize("invalid type: string \"x, expected y\", expected f64"), "given \"x, expected y\", taken is a number");
-        assert_eq!(humanize("invalid length 1, expected an array of length 2"), "given a list of 1, taken is a list of 2");
+    fn what_serde_says_becomes_expected_and_got() {
+        assert_eq!(humanize("invalid type: integer `10`, expected a rate"), "expected a rate, got 10");
+        assert_eq!(humanize("invalid value: integer `-1`, expected u32"), "expected a whole number, 0 to 4294967295, got -1");
+        assert_eq!(humanize("invalid type: string \"x, expected y\", expected f64"), "expected a number, got \"x, expected y\"");
+        assert_eq!(humanize("invalid length 1, expected an array of length 2"), "expected a list of 2, got a list of 1");
         assert_eq!(
             humanize("invalid type: integer `99999999999999999999` as i128, expected any valid TOML value"),
-            "given 99999999999999999999, taken is a whole number of at most 9223372036854775807"
+            "expected a whole number of at most 9223372036854775807, got 99999999999999999999"
         );
-        assert_eq!(humanize("missing field `from`"), "`from` is missing");
+        assert_eq!(humanize("missing field `from`"), "expected a key `from`, got none");
         assert_eq!(
             humanize("unknown field `rat`, expected one of `rate`, `delay`"),
-            "given key \"rat\", taken is one of rate, delay; did you mean \"rate\"?"
+            "expected one of rate, delay, got key \"rat\"; did you mean \"rate\"?"
         );
     }
 
     #[test]
     fn the_message_names_file_place_field_and_problem() {
-        let error = Error { position: Some((3, 9)), ..Error::given("links.up.rate", 10, "a rate") }.in_file("a.toml");
-        assert_eq!(error.to_string(), "a.toml:3:9: links.up.rate: given 10, taken is a rate");
+        let error = Error { position: Some((3, 9)), ..Error::got("links.up.rate", 10, "a rate") }.in_file("a.toml");
+        assert_eq!(error.to_string(), "a.toml:3:9: links.up.rate: expected a rate, got 10");
         assert_eq!(Error::new("", "empty").to_string(), "empty");
     }
 }

@@ -20,7 +20,7 @@ pub(crate) enum Step {
 
 /// The steps of a path, or what is wrong with it.
 pub(crate) fn parse(path: &str) -> Result<Vec<Step>, Error> {
-    let bad = |why: &str| Error::new("", format!("given path \"{path}\": {why}; taken is one such as links.bottleneck.queue.min"));
+    let bad = |why: &str| Error::new("", format!("expected a path such as links.bottleneck.queue.min, got \"{path}\": {why}"));
     let mut steps = Vec::new();
     let mut rest = path.trim();
     loop {
@@ -54,7 +54,7 @@ pub(crate) fn element(name: &str) -> String {
     if name.is_empty() || name.contains(['.', '[', ']', '"', '\'']) { format!("\"{name}\"") } else { name.to_string() }
 }
 
-/// The name of an element of `links` or `flows`: the one it has, or the one a link is given.
+/// The name of an element of `links` or `flows`: the one it has, or the default name of a link.
 fn name_of(value: &Value) -> Option<String> {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     match text("name") {
@@ -65,7 +65,7 @@ fn name_of(value: &Value) -> Option<String> {
 
 /// Turns names of list elements into positions; `None` if the path leads nowhere in `table`.
 pub(crate) fn concrete(table: &Table, steps: &[Step]) -> Option<Vec<Step>> {
-    let mut taken = Vec::with_capacity(steps.len());
+    let mut found = Vec::with_capacity(steps.len());
     let mut here: Option<&Value> = None;
     for step in steps {
         let (next, step) = match (here, step) {
@@ -79,9 +79,9 @@ pub(crate) fn concrete(table: &Table, steps: &[Step]) -> Option<Vec<Step>> {
             _ => return None,
         };
         here = Some(next);
-        taken.push(step);
+        found.push(step);
     }
-    Some(taken)
+    Some(found)
 }
 
 /// The position of the element called `name`.
@@ -127,7 +127,7 @@ pub(crate) fn by_name(table: &Table, steps: &[Step]) -> String {
 pub fn set_path(table: &mut Table, path: &str, value: Value) -> Result<(), Error> {
     let steps = parse(path)?;
     let (Some((last, way)), Some(Step::Key(first))) = (steps.split_last(), steps.first()) else {
-        return Err(Error::new(path, "taken is a path that begins with a key"));
+        return Err(Error::new(path, "expected a path that begins with a key, got a position"));
     };
     if way.is_empty() {
         table.insert(first.clone(), value);
@@ -152,7 +152,7 @@ fn enter<'a>(here: &'a mut Value, step: &Step, path: &str) -> Result<&'a mut Val
         (Value::Table(inner), Step::Key(key)) => Ok(inner.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()))),
         (Value::Array(list), Step::Index(i)) => {
             let count = list.len();
-            list.get_mut(*i).ok_or_else(|| Error::given(path, format!("position {i}"), format!("one below {count}")))
+            list.get_mut(*i).ok_or_else(|| Error::got(path, format!("position {i}"), format!("one below {count}")))
         }
         (Value::Array(list), Step::Key(name)) => match find(list, name) {
             Some(i) => Ok(&mut list[i]),
@@ -161,8 +161,11 @@ fn enter<'a>(here: &'a mut Value, step: &Step, path: &str) -> Result<&'a mut Val
                 Err(Error::new(path, unknown("name ", name, &names)))
             }
         },
-        (Value::Table(_), Step::Index(i)) => Err(Error::given(path, format!("position {i} of a table"), "a key")),
-        (other, _) => Err(Error::new(path, format!("goes through {}, which is neither a table nor a list", other.type_str()))),
+        (Value::Table(_), Step::Index(i)) => Err(Error::got(path, format!("position {i} of a table"), "a key")),
+        (other, _) => Err(Error::new(
+            path,
+            format!("expected a path through tables and lists, got {}, which is neither a table nor a list", other.type_str()),
+        )),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Every link and every flow of one run, laid out: what a simulator is built from.
 
-use crate::check::{Checked, Tcp, Trace};
+use crate::check::{Checked, Trace};
 use crate::quantity::{Quantity, Varying};
 use crate::written::Access;
 use sojourn_spec::link::{Link, Measure};
 use sojourn_spec::queue::Queue;
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Amount, Stream, Time};
 use std::sync::Arc;
@@ -66,7 +67,7 @@ pub struct Flow {
     /// What it sends.
     pub traffic: Traffic,
     /// TCP options; `None` over UDP.
-    pub tcp: Option<Arc<Tcp>>,
+    pub tcp: Option<Arc<TcpOptions>>,
 }
 
 /// What may wait at a flow's own links: more than any window.
@@ -112,7 +113,7 @@ struct Layout<'a> {
 }
 
 impl Layout<'_> {
-    fn flow(&self, plan: &mut Plan, tcp: Option<Arc<Tcp>>) -> Flow {
+    fn flow(&self, plan: &mut Plan, tcp: Option<Arc<TcpOptions>>) -> Flow {
         let group = self.group;
         let mut forward = Vec::new();
         let (mut first, mut last) = (None, None);

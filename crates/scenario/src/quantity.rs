@@ -16,22 +16,22 @@ pub const FASTEST: u64 = sojourn_units::range::HIGHEST_RATE_BPS;
 
 /// A quantity that may differ from flow to flow: a time or a rate.
 pub trait Quantity: Copy + PartialOrd + fmt::Debug + fmt::Display + Serialize + DeserializeOwned + JsonSchema {
-    /// What is taken, in words.
-    const TAKEN: &'static str;
+    /// What is expected, as a noun phrase.
+    const EXPECTED: &'static str;
     /// Whether a lognormal draw of it makes sense.
     const LOGNORMAL: bool;
-    /// The first value of `{ step = ... }` where none is given.
+    /// The first value of `{ step = ... }` where there is none.
     const FIRST: Option<Self>;
-    /// The largest value taken.
+    /// The largest value allowed.
     const LARGEST: Self;
     /// As a number of its smallest unit.
     fn number(self) -> f64;
-    /// The nearest value that is taken.
+    /// The nearest value that is allowed.
     fn nearest(number: f64) -> Self;
 }
 
 impl Quantity for Duration {
-    const TAKEN: &'static str = "a time such as \"50 ms\", at most 1000000 s";
+    const EXPECTED: &'static str = "a time such as \"50 ms\", at most 1000000 s";
     const LOGNORMAL: bool = true;
     const FIRST: Option<Self> = Some(Duration::ZERO);
     const LARGEST: Self = LONGEST;
@@ -46,7 +46,7 @@ impl Quantity for Duration {
 }
 
 impl Quantity for Rate {
-    const TAKEN: &'static str = "a rate such as \"10 Mbit/s\", at most 10000 Gbit/s";
+    const EXPECTED: &'static str = "a rate such as \"10 Mbit/s\", at most 10000 Gbit/s";
     const LOGNORMAL: bool = false;
     const FIRST: Option<Self> = None;
     const LARGEST: Self = match Rate::from_bps(FASTEST) {
@@ -108,25 +108,26 @@ impl<T: Quantity> Varying<T> {
     /// What is wrong with it for a group of `count`, if anything: the part of the field, and the problem.
     pub(crate) fn problem(&self, count: u32) -> Option<(&'static str, String)> {
         let over = |value: &T| *value > T::LARGEST;
-        let too_large = |part, value: &T| over(value).then(|| (part, format!("given {value}, taken is {}", T::TAKEN)));
+        let too_large = |part, value: &T| over(value).then(|| (part, format!("expected {}, got {value}", T::EXPECTED)));
         let range = |part, [low, high]: &[T; 2]| {
-            let order = (low > high).then(|| (part, format!("given [{low}, {high}], taken is the lower value first")));
+            let order = (low > high).then(|| (part, format!("expected the lower value first, got [{low}, {high}]")));
             order.or_else(|| too_large(part, high))
         };
         match self {
             Varying::One(value) => too_large("", value),
-            Varying::List(list) if list.is_empty() => Some(("", "given an empty list, taken is at least one value".to_string())),
+            Varying::List(list) if list.is_empty() => Some(("", "expected at least one value, got an empty list".to_string())),
             Varying::List(list) => list.iter().find_map(|value| too_large("", value)),
             Varying::Uniform(ends) => range(".uniform", ends),
             Varying::Spread(ends) => range(".spread", ends),
             Varying::Step { step, first } => {
                 let last = first.number() + step.number() * f64::from(count.saturating_sub(1));
-                let late = (last > T::LARGEST.number())
-                    .then(|| (".step", format!("given {step}, so that the last of {count} flows passes {}", T::LARGEST)));
+                let late = (last > T::LARGEST.number()).then(|| {
+                    (".step", format!("expected a step that keeps the last of {count} flows at or below {}, got {step}", T::LARGEST))
+                });
                 too_large(".first", first).or(late)
             }
             Varying::Lognormal { sigma, .. } if !(0.0..=10.0).contains(sigma) => {
-                Some((".lognormal.sigma", format!("given {sigma}, taken is a number, 0 to 10")))
+                Some((".lognormal.sigma", format!("expected a number, 0 to 10, got {sigma}")))
             }
             Varying::Lognormal { median, .. } => too_large(".lognormal.median", median),
         }
@@ -159,7 +160,7 @@ impl<T: Quantity> JsonSchema for Varying<T> {
             let law = table(json!({ "median": one, "sigma": { "type": "number", "minimum": 0, "maximum": 10 } }), &["median", "sigma"]);
             forms.push(table(json!({ "lognormal": law }), &["lognormal"]));
         }
-        json_schema!({ "description": "One value, a list taken in turn, or a table that says how flows differ.", "anyOf": forms })
+        json_schema!({ "description": "One value, a list used in turn, or a table that says how flows differ.", "anyOf": forms })
     }
 }
 
@@ -191,19 +192,21 @@ const FORMS: &str = "a single value, a list, or a table with one of uniform, spr
 impl<T: Quantity> Table<T> {
     fn varying<E: serde::de::Error>(self) -> Result<Varying<T>, E> {
         let kinds = [self.uniform.is_some(), self.spread.is_some(), self.step.is_some(), self.lognormal.is_some()];
-        if kinds.iter().filter(|given| **given).count() != 1 || (self.first.is_some() && self.step.is_none()) {
-            return Err(E::custom(format!("taken is {FORMS}")));
+        if kinds.iter().filter(|present| **present).count() != 1 || (self.first.is_some() && self.step.is_none()) {
+            return Err(E::custom(format!("expected {FORMS}, got another table")));
         }
         match self {
             Table { uniform: Some(ends), .. } => Ok(Varying::Uniform(ends)),
             Table { spread: Some(ends), .. } => Ok(Varying::Spread(ends)),
             Table { step: Some(step), first, .. } => {
-                let first = first.or(T::FIRST).ok_or_else(|| E::custom("`first` is missing beside `step`"))?;
+                let first = first.or(T::FIRST).ok_or_else(|| E::custom("expected `first` with `step`, got `step` alone"))?;
                 Ok(Varying::Step { step, first })
             }
-            Table { lognormal: Some(_), .. } if !T::LOGNORMAL => Err(E::custom("given lognormal, which is taken for times only")),
+            Table { lognormal: Some(_), .. } if !T::LOGNORMAL => {
+                Err(E::custom("expected a time, the only quantity that can be lognormal, got another"))
+            }
             Table { lognormal: Some(Lognormal { median, sigma }), .. } => Ok(Varying::Lognormal { median, sigma }),
-            _ => Err(E::custom(format!("taken is {FORMS}"))),
+            _ => Err(E::custom(format!("expected {FORMS}, got another table"))),
         }
     }
 }
@@ -214,7 +217,7 @@ impl<'de, T: Quantity> Visitor<'de> for VaryingVisitor<T> {
     type Value = Varying<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (or a list or a table of such)", T::TAKEN)
+        write!(f, "{} (or a list or a table of such)", T::EXPECTED)
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Varying<T>, E> {
@@ -226,7 +229,7 @@ impl<'de, T: Quantity> Visitor<'de> for VaryingVisitor<T> {
         while let Some(value) = seq.next_element()? {
             list.push(value);
         }
-        if list.is_empty() { Err(A::Error::custom("given an empty list, taken is at least one value")) } else { Ok(Varying::List(list)) }
+        if list.is_empty() { Err(A::Error::custom("expected at least one value, got an empty list")) } else { Ok(Varying::List(list)) }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Varying<T>, A::Error> {

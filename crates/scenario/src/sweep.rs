@@ -91,14 +91,14 @@ impl Sweep {
     fn from_table(file: &str, table: Table) -> Result<Sweep, Error> {
         let Written { scenario, replications, axes, variants } = read(&table)?;
         if replications == 0 {
-            return Err(Error::given("replications", 0, "a whole number above zero"));
+            return Err(Error::got("replications", 0, "a whole number above zero"));
         }
         let variants = variants.into_iter().map(|(name, value)| variant_axis(name, value));
         let axes = variants.chain(axes.into_iter().map(|(name, value)| value_axis(name, value))).collect::<Result<Vec<_>, _>>()?;
         apart(&axes)?;
         let runs = axes.iter().try_fold(replications as usize, |runs, axis| runs.checked_mul(axis.points.len()));
         if runs.is_none_or(|runs| runs > MOST_RUNS) {
-            return Err(Error::new("axes", format!("the grid has more than {MOST_RUNS} runs, replications included")));
+            return Err(Error::new("axes", format!("expected a grid of at most {MOST_RUNS} runs, replications included, got more")));
         }
         Ok(Sweep { file: file.to_string(), scenario, replications, axes })
     }
@@ -137,16 +137,16 @@ impl Sweep {
 
 /// Refuses axes of which one would undo what the other set.
 fn apart(axes: &[Axis]) -> Result<(), Error> {
-    let mut taken: Vec<(&str, Vec<path::Step>, usize)> = Vec::new();
+    let mut seen: Vec<(&str, Vec<path::Step>, usize)> = Vec::new();
     for (i, axis) in axes.iter().enumerate() {
         for (path, _) in axis.points.iter().flat_map(|point| &point.sets) {
             let steps = path::parse(path).map_err(|error| Error { field: axis.name.clone(), ..error })?;
-            let clash = taken.iter().find(|(_, other, j)| *j != i && (other.starts_with(&steps) || steps.starts_with(other)));
+            let clash = seen.iter().find(|(_, other, j)| *j != i && (other.starts_with(&steps) || steps.starts_with(other)));
             if let Some((other, ..)) = clash {
-                return Err(Error::new("axes", format!("given {other} and {path}, taken is each field on one axis only")));
+                return Err(Error::new("axes", format!("expected each field on one axis only, got {other} and {path}")));
             }
-            if !taken.iter().any(|(other, _, j)| *other == path && *j == i) {
-                taken.push((path, steps, i));
+            if !seen.iter().any(|(other, _, j)| *other == path && *j == i) {
+                seen.push((path, steps, i));
             }
         }
     }
@@ -171,7 +171,7 @@ fn value_axis(name: String, values: Value) -> Result<Axis, Error> {
             let point = |value: Value| Point { label: value.clone(), sets: vec![(name.clone(), value)] };
             Ok(Axis { points: values.into_iter().map(point).collect(), name })
         }
-        other => Err(Error::given(field, other, "a list of at least one value")),
+        other => Err(Error::got(field, other, "a list of at least one value")),
     }
 }
 
@@ -179,14 +179,14 @@ fn value_axis(name: String, values: Value) -> Result<Axis, Error> {
 fn variant_axis(name: String, variants: Value) -> Result<Axis, Error> {
     let field = format!("variants.{}", path::element(&name));
     let Value::Table(variants) = variants else {
-        return Err(Error::given(field, variants, "a table of variants, each a table of fields by path"));
+        return Err(Error::got(field, variants, "a table of variants, each a table of fields by path"));
     };
     if variants.is_empty() {
-        return Err(Error::given(field, "no variant", "at least one"));
+        return Err(Error::got(field, "no variant", "at least one"));
     }
     let point = |(label, sets): (String, Value)| match sets {
         Value::Table(sets) => Ok(Point { label: Value::String(label), sets: sets.into_iter().collect() }),
-        other => Err(Error::given(format!("{field}.{}", path::element(&label)), other, "a table of fields by path")),
+        other => Err(Error::got(format!("{field}.{}", path::element(&label)), other, "a table of fields by path")),
     };
     let points = variants.into_iter().map(point).collect::<Result<_, _>>()?;
     Ok(Axis { name, points })

@@ -24,7 +24,7 @@ fn every_algorithm_checks_with_its_defaults_and_is_written_back_as_it_was() {
         let read = document(&json!({ "aqm": aqm, "limit": "100 packets" }), &json!({ "cc": cc }));
         let checked = read.check().unwrap_or_else(|error| panic!("{aqm}, {cc}: {error}"));
         assert_eq!(checked.links[0].queue.as_ref().unwrap().aqm.name(), aqm);
-        assert_eq!(checked.groups[0].tcp.as_ref().unwrap().control.as_ref().unwrap().name(), cc);
+        assert_eq!(checked.groups[0].tcp.as_ref().unwrap().control.name(), cc);
         let written = read.written().unwrap();
         let again = Document::from_json("x.json", &serde_json::to_string(&written).unwrap()).unwrap();
         assert_eq!(again.written().unwrap_or_else(|error| panic!("{aqm}, {cc}: {error}")), written);
@@ -36,7 +36,7 @@ fn no_algorithm_takes_a_key_that_nobody_knows() {
     for (aqm, cc) in pairs() {
         let error = document(&json!({ "aqm": aqm, "colour": 1 }), &json!({ "cc": cc })).check().unwrap_err();
         assert_eq!(error.field, "links.up.queue");
-        assert!(error.problem.starts_with("given key \"colour\", taken is one of"), "{error}");
+        assert!(error.problem.contains(", got key \"colour\""), "{error}");
         let error = document(&json!({ "aqm": aqm }), &json!({ "cc": cc, "colour": 1 })).check().unwrap_err();
         assert_eq!(error.field, "flows.ftp.tcp.control");
     }

@@ -1,4 +1,4 @@
-//! Whatever is written, reading it never panics; and what is taken can be laid out.
+//! Whatever is written, reading it never panics; and what is accepted can be laid out.
 
 use proptest::prelude::*;
 use sojourn_scenario::{Document, Sweep, set_path, value};
@@ -125,7 +125,7 @@ fn change() -> impl Strategy<Value = (prop::sample::Index, Change)> {
     (any::<prop::sample::Index>(), change)
 }
 
-/// Reads, checks, and lays out what is taken and not too large.
+/// Reads, checks, and lays out what is accepted and not too large.
 fn try_all(text: &str) -> bool {
     let Ok(document) = Document::from_toml("x.toml", text) else { return false };
     match document.check() {
@@ -158,7 +158,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_mutated_scenario_is_taken_or_refused(changes in prop::collection::vec(change(), 1..6)) {
+    fn a_mutated_scenario_is_accepted_or_refused(changes in prop::collection::vec(change(), 1..6)) {
         let mut tokens = tokens(VALID);
         for (place, change) in changes {
             if tokens.is_empty() {
@@ -177,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn one_value_of_any_kind_in_any_field_is_taken_or_refused(place in any::<prop::sample::Index>(), word in 0..WORDS.len()) {
+    fn one_value_of_any_kind_in_any_field_is_accepted_or_refused(place in any::<prop::sample::Index>(), word in 0..WORDS.len()) {
         // Values follow an equals sign: only they change, so that most of what results is TOML.
         let tokens = tokens(VALID);
         let values: Vec<usize> = (2..tokens.len()).filter(|&i| tokens[i - 2] == "=" && tokens[i] != "[" && tokens[i] != "{").collect();

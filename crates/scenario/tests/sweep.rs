@@ -27,7 +27,7 @@ fn sweep(text: &str) -> Sweep {
 
 fn problem(text: &str) -> String {
     match Sweep::from_toml("sweep.toml", text).and_then(|sweep| sweep.expand(&base())) {
-        Ok(_) => panic!("{text} is taken"),
+        Ok(_) => panic!("{text} is accepted"),
         Err(error) => error.to_string(),
     }
 }
@@ -57,21 +57,21 @@ fn variants_set_several_fields_under_one_name() {
 fn what_is_wrong_with_a_sweep_or_one_of_its_points_is_said() {
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\n\"flows.fpt.count\" = [1]"),
-        "sweep.toml: flows.fpt.count: given name \"fpt\", taken is one of ftp; did you mean \"ftp\"?"
+        "sweep.toml: flows.fpt.count: expected one of ftp, got name \"fpt\"; did you mean \"ftp\"?"
     );
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\nseed = [1, 2]\n\"flows.ftp.count\" = [1, 0]"),
-        "base.toml: flows.ftp.count: given 0, taken is a whole number above zero, so that all groups together have at most 1000000 flows \
+        "base.toml: flows.ftp.count: expected a whole number above zero, so that all groups together have at most 1000000 flows, got 0 \
          (in the run with seed = 1, flows.ftp.count = 0)"
     );
-    assert!(problem("scenario = \"x\"\n[axes]\nseed = 1").contains("axes.seed: given 1, taken is a list of at least one value"));
+    assert!(problem("scenario = \"x\"\n[axes]\nseed = 1").contains("axes.seed: expected a list of at least one value, got 1"));
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\n\"links.up\" = [1]\n\"links.up.rate\" = [1]"),
-        "sweep.toml: axes: given links.up and links.up.rate, taken is each field on one axis only"
+        "sweep.toml: axes: expected each field on one axis only, got links.up and links.up.rate"
     );
-    assert!(problem("scenario = \"x\"\nreplications = 0").contains("replications: given 0"));
+    assert!(problem("scenario = \"x\"\nreplications = 0").contains("replications: expected a whole number above zero, got 0"));
     assert!(problem("scenario = \"x\"\naxis = 1").contains("did you mean \"axes\"?"));
-    assert!(problem("scenario = \"x\"\nreplications = 4294967295").contains("more than 100000 runs"));
+    assert!(problem("scenario = \"x\"\nreplications = 4294967295").contains("at most 100000 runs"));
 }
 
 #[test]

@@ -9,3 +9,4 @@ pub mod link;
 pub mod queue;
 #[cfg(feature = "serde")]
 pub mod tagged;
+pub mod tcp;

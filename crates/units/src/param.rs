@@ -1,30 +1,50 @@
-//! What is said of a parameter out of range.
+//! The error of a parameter that is out of range.
 
-use alloc::string::String;
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
 use core::fmt;
 
-/// A parameter out of range: which, what was given, what is taken.
+/// A parameter out of range: its name, what is expected, and the value it got.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParamError {
-    /// The parameter's name as a user writes it.
-    pub field: &'static str,
-    /// The value given.
-    pub given: String,
-    /// What is taken, as half a sentence.
-    pub taken: &'static str,
+    /// The parameter's name as a user writes it; a dot separates a table from its key.
+    pub field: Cow<'static, str>,
+    /// The value it got.
+    pub got: String,
+    /// What is expected, as a noun phrase such as "a time above zero".
+    pub expected: Cow<'static, str>,
 }
 
 impl fmt::Display for ParamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: given {}, taken is {}", self.field, self.given, self.taken)
+        write!(f, "{}: expected {}, got {}", self.field, self.expected, self.got)
     }
 }
 
 impl core::error::Error for ParamError {}
 
 impl ParamError {
-    /// Refuses `given` for `field` unless it is `fine`; `taken` says what is taken, as half a sentence.
-    pub fn unless(fine: bool, field: &'static str, given: &dyn fmt::Display, taken: &'static str) -> Result<(), ParamError> {
-        if fine { Ok(()) } else { Err(ParamError { field, given: alloc::format!("{given}"), taken }) }
+    /// The error that `field` got `got` where `expected` is expected, a noun phrase.
+    pub fn new(field: impl Into<Cow<'static, str>>, got: &dyn fmt::Display, expected: impl Into<Cow<'static, str>>) -> ParamError {
+        ParamError { field: field.into(), got: got.to_string(), expected: expected.into() }
+    }
+
+    /// Refuses `got` for `field` unless it is `fine`; `expected` is a noun phrase.
+    ///
+    /// # Errors
+    /// The value is not fine.
+    pub fn unless(
+        fine: bool,
+        field: impl Into<Cow<'static, str>>,
+        got: &dyn fmt::Display,
+        expected: impl Into<Cow<'static, str>>,
+    ) -> Result<(), ParamError> {
+        if fine { Ok(()) } else { Err(ParamError::new(field, got, expected)) }
+    }
+
+    /// The same error of a parameter in the table called `table`.
+    #[must_use]
+    pub fn within(self, table: &str) -> ParamError {
+        ParamError { field: alloc::format!("{table}.{}", self.field).into(), ..self }
     }
 }

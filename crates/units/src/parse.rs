@@ -6,16 +6,16 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// A quantity that could not be read: what was given and what is taken.
+/// A quantity that could not be read: what is expected and what it got.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
-    given: String,
-    taken: &'static str,
+    got: String,
+    expected: &'static str,
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "given \"{}\", taken is {}", self.given, self.taken)
+        write!(f, "expected {}, got \"{}\"", self.expected, self.got)
     }
 }
 
@@ -26,8 +26,8 @@ pub(crate) const RATE: &str = "a rate above zero such as \"10 Mbit/s\" (bit/s, k
 pub(crate) const BYTES: &str = "a size such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), zero or more";
 
 /// Splits `text` into its number and its unit and scales by the unit's factor.
-fn quantity(text: &str, units: &[(&[&str], f64)], taken: &'static str) -> Result<f64, ParseError> {
-    let error = || ParseError { given: text.to_string(), taken };
+fn quantity(text: &str, units: &[(&[&str], f64)], expected: &'static str) -> Result<f64, ParseError> {
+    let error = || ParseError { got: text.to_string(), expected };
     let trimmed = text.trim();
     let end = trimmed
         .char_indices()
@@ -64,7 +64,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
         (&["Gbit/s", "Gbps", "Gb/s"], 1e9),
     ];
     let bps = quantity(text, units, RATE)?;
-    Rate::from_bps(libm::round(bps) as u64).ok_or_else(|| ParseError { given: text.to_string(), taken: RATE })
+    Rate::from_bps(libm::round(bps) as u64).ok_or_else(|| ParseError { got: text.to_string(), expected: RATE })
 }
 
 /// Reads a size such as `"1500 B"`: B (or `bytes`), kB, MB, GB of 1000 and KiB, MiB of 1024; zero or more.
@@ -81,17 +81,17 @@ mod impls {
     use crate::{Amount, Time};
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, de::Visitor};
 
-    /// Takes text only, and says of anything else what is taken instead.
+    /// Takes text only, and says of anything else what is expected instead.
     struct Text<T> {
         parse: fn(&str) -> Result<T, ParseError>,
-        taken: &'static str,
+        expected: &'static str,
     }
 
     impl<T> Visitor<'_> for Text<T> {
         type Value = T;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(self.taken)
+            f.write_str(self.expected)
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
@@ -100,10 +100,10 @@ mod impls {
     }
 
     macro_rules! text {
-        ($type:ty, $parse:path, $taken:ident, $show:expr) => {
+        ($type:ty, $parse:path, $expected:ident, $show:expr) => {
             impl<'de> Deserialize<'de> for $type {
                 fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    deserializer.deserialize_str(Text { parse: $parse, taken: $taken })
+                    deserializer.deserialize_str(Text { parse: $parse, expected: $expected })
                 }
             }
             impl Serialize for $type {
@@ -120,7 +120,7 @@ mod impls {
     text!(Amount, amount, AMOUNT, |a| format!("{a}"));
 
     fn amount(text: &str) -> Result<Amount, ParseError> {
-        Amount::parse(text).ok_or_else(|| ParseError { given: text.to_string(), taken: AMOUNT })
+        Amount::parse(text).ok_or_else(|| ParseError { got: text.to_string(), expected: AMOUNT })
     }
 
     /// An instant is written as the time since the start of the run.
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_what_is_taken() {
+    fn nonsense_is_refused_with_what_is_expected() {
         for bad in ["", "ms", "-1 ms", "nan s", "inf s", "1 parsec", "1 1 ms", "1e400 s"] {
             assert!(parse_duration(bad).unwrap_err().to_string().contains("50 ms"), "{bad}");
         }

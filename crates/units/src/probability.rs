@@ -33,8 +33,8 @@ mod tests {
 
     #[test]
     fn every_float_becomes_a_probability() {
-        for (given, taken) in [(f64::NAN, 0.0), (-1.0, 0.0), (0.25, 0.25), (f64::INFINITY, 1.0), (-0.0, 0.0)] {
-            assert_eq!(Probability::clamped(given).get(), taken);
+        for (raw, clamped) in [(f64::NAN, 0.0), (-1.0, 0.0), (0.25, 0.25), (f64::INFINITY, 1.0), (-0.0, 0.0)] {
+            assert_eq!(Probability::clamped(raw).get(), clamped);
         }
     }
 }

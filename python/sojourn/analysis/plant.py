@@ -23,8 +23,6 @@ from sojourn.scenario import Scenario, Source, load
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
 
-_DELAY_ACKS = ("rfc", "linux", "freebsd")  # profiles with delayed ACKs by default (docs/tcp.md)
-
 
 @dataclass(frozen=True)
 class Flows:
@@ -171,7 +169,7 @@ def managed(source: Source, link: str | None = None) -> Managed:
     queue = {key: value for key, value in chosen["queue"].items() if key not in _NOT_OF_THE_LAW}
     held = str(chosen["queue"]["limit"])
     limit = float(held.removesuffix(" packets")) if held.endswith(" packets") else octets(held) / packet
-    ecn = bool(chosen["queue"]["ecn"]) and all(g["tcp"]["options"].get("ecn") for g in bulk)
+    ecn = bool(chosen["queue"]["ecn"]) and all(g["tcp"]["ecn"] for g in bulk)
     plant = Plant(
         classes, (rate - constant) / (8 * packet), limit, packet, not ecn, float(tree["packet"]),
         seconds(chosen["delay"]), tuple(notes),
@@ -197,19 +195,14 @@ def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:
 
 
 def _wire(group: Mapping[str, Any]) -> float:
-    options = group["tcp"]["options"]
-    usual = "1000 B" if options.get("profile") in ("ns2", "ns2-linux") else "1460 B"
-    return octets(options.get("mss", usual)) + octets(options.get("header", "40 B"))
+    return octets(group["tcp"]["mss"]) + octets(group["tcp"]["header"])
 
 
 def _moves(group: Mapping[str, Any], notes: list[str]) -> tuple[float, float]:
     """Packets that a group's windows gain per round trip, and the fraction that they lose for a drop or mark."""
-    options = group["tcp"]["options"]
-    profile = options.get("profile") or "rfc"
-    delays = options.get("delayed_ack", profile in _DELAY_ACKS)
-    counts_bytes = options.get("abc", int(profile == "ns2-linux"))
-    acks = options.get("ack_every", 2) if delays and not counts_bytes else 1
-    control = group["tcp"]["control"] or {"cc": "reno"}
+    options = group["tcp"]
+    acks = options["ack_every"] if options["delayed_ack"] and not options["abc"] else 1
+    control = options["control"]
     if control["cc"] == "reno":
         return control.get("increase", 1.0) / acks, 1 - control.get("decrease", 0.5)
     note = f"{group['name']}: the model treats {control['cc']} as Reno"
@@ -255,7 +248,7 @@ def _values(value: Any, count: int, read: Callable[[str], float]) -> Array:
 
 def _round_trips(tree: Mapping[str, Any], group: Mapping[str, Any], packet: float) -> list[tuple[float, float]]:
     """Classes of a group, at most 8: counts and round-trip times, with serialization of packet and ACK."""
-    header = octets(group["tcp"]["options"].get("header", "40 B"))
+    header = octets(group["tcp"]["header"])
     fixed = 0.0
     for links, size in ((group["forward"], packet), (group["back"], header)):
         for i in links:

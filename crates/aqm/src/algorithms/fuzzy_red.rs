@@ -10,7 +10,6 @@ use crate::law::Meter;
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::ToString;
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, FuzzyError, Membership, Method, Output, Variable};
 use sojourn_units::{Duration, Probability, Time};
 
@@ -170,11 +169,7 @@ impl Params {
     pub fn controller(&self) -> Result<Controller, ParamError> {
         let sets = self.sets()?;
         // The checks above should be enough for the fuzzy engine; if not, this is its message.
-        design(&sets, self.inference).map_err(|error: FuzzyError| ParamError {
-            field: "preset",
-            given: error.to_string(),
-            taken: "numbers that make fuzzy sets",
-        })
+        design(&sets, self.inference).map_err(|error: FuzzyError| ParamError::new("preset", &error, "numbers that make fuzzy sets"))
     }
 
     fn sets(&self) -> Result<Sets, ParamError> {

@@ -34,7 +34,7 @@ pub(super) fn label(link: &written::Link) -> String {
 /// Checks all links and names their nodes; a way back comes right after its way there.
 pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Error> {
     if links.is_empty() {
-        return Err(Error::given("links", "none", "at least one link"));
+        return Err(Error::got("links", "none", "at least one link"));
     }
     let mut network = Network { nodes: Vec::new(), links: Vec::new() };
     let (mut nodes, mut names) = (HashMap::new(), HashSet::new());
@@ -46,7 +46,7 @@ pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Err
         }
         name(format!("links[{i}].name"), "link", &label)?;
         if link.from == link.to {
-            return Err(Error::given(format!("{field}.to"), format_args!("\"{}\", where it starts", link.to), "another node"));
+            return Err(Error::got(format!("{field}.to"), format_args!("\"{}\", where it starts", link.to), "another node"));
         }
         let mut node = |name: &String| {
             *nodes.entry(name.clone()).or_insert_with(|| {
@@ -57,8 +57,8 @@ pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Err
         let ends = (node(&link.from), node(&link.to));
         for made in directed(link, label, ends, &Place { field: &field, packet })? {
             if !names.insert(made.name.clone()) {
-                let problem = format!("given \"{}\", taken is a name that no other link has", made.name);
-                return Err(Error::new(format!("links[{i}].name"), problem));
+                let got = format!("\"{}\"", made.name);
+                return Err(Error::got(format!("links[{i}].name"), got, "a name that no other link has"));
             }
             network.links.push(made);
         }
@@ -90,7 +90,7 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
     let Place { field, packet } = *place;
     let one = |back: &Back, field: &str, name: String, (from, to)| -> Result<Link, Error> {
         let delay = within(format!("{field}.delay"), back.delay.unwrap_or_default())?;
-        let sends = back.rate.map(|given| rate(format!("{field}.rate"), given)).transpose()?;
+        let sends = back.rate.map(|value| rate(format!("{field}.rate"), value)).transpose()?;
         let queue = queue(back.queue.as_ref(), &Place { field, packet }, sends, delay)?;
         changes(&back.changes, field, sends)?;
         let at = |change: &Change| Time::ZERO + change.at;
@@ -102,7 +102,9 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
     let mut made = vec![one(&there, field, label.clone(), (from, to))?];
     let back_name = if link.name.is_some() { format!("{label}:back") } else { format!("{}->{}", link.to, link.from) };
     match (&link.back, link.duplex) {
-        (Some(_), false) => return Err(Error::new(format!("{field}.back"), "given for a link one way, taken is beside duplex = true")),
+        (Some(_), false) => {
+            return Err(Error::got(format!("{field}.back"), "a table for a link in one direction", "duplex = true with it"));
+        }
         (None, true) => {
             made.push(one(&Back { rate: link.rate, delay: Some(link.delay), ..Back::default() }, field, back_name, (to, from))?)
         }
@@ -116,42 +118,36 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
 }
 
 /// The queue of a link that sends at a rate; none without.
-fn queue(given: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: Duration) -> Result<Option<Arc<Queue>>, Error> {
+fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: Duration) -> Result<Option<Arc<Queue>>, Error> {
     let Place { field, packet } = *place;
     let Some(rate) = rate else {
-        return match given {
-            Some(_) => {
-                Err(Error::new(format!("{field}.queue"), "given for a link without rate, where nothing waits; taken is beside a rate"))
-            }
+        return match written {
+            Some(_) => Err(Error::got(format!("{field}.queue"), "a queue on a link without rate, where nothing waits", "a rate with it")),
             None => Ok(None),
         };
     };
-    let queue = given.cloned().unwrap_or_default();
+    let queue = written.cloned().unwrap_or_default();
     match queue.build(rate, delay, packet) {
         Ok(_) => Ok(Some(Arc::new(queue))),
-        Err(error) => Err(Error::given(format!("{field}.queue.{}", error.field), error.given, error.taken)),
+        Err(error) => Err(Error::parameter(&format!("{field}.queue"), error)),
     }
 }
 
 /// Changes of the rate and of the delay, in order of time.
-fn changes(given: &[Change], field: &str, before: Option<Rate>) -> Result<(), Error> {
-    if before.is_none() && !given.is_empty() {
-        return Err(Error::new(format!("{field}.changes"), "given for a link without rate, taken is beside a rate"));
+fn changes(changes: &[Change], field: &str, before: Option<Rate>) -> Result<(), Error> {
+    if before.is_none() && !changes.is_empty() {
+        return Err(Error::got(format!("{field}.changes"), "changes of a link without rate", "a rate with them"));
     }
     let mut last: Option<Duration> = None;
-    for (i, change) in given.iter().enumerate() {
+    for (i, change) in changes.iter().enumerate() {
         within(format!("{field}.changes[{i}].at"), change.at)?;
         if change.rate.is_none() && change.delay.is_none() {
-            return Err(Error::given(format!("{field}.changes[{i}]"), "neither", "a rate, a delay, or both"));
+            return Err(Error::got(format!("{field}.changes[{i}]"), "neither", "a rate, a delay, or both"));
         }
-        change.rate.map(|given| rate(format!("{field}.changes[{i}].rate"), given)).transpose()?;
-        change.delay.map(|given| within(format!("{field}.changes[{i}].delay"), given)).transpose()?;
+        change.rate.map(|value| rate(format!("{field}.changes[{i}].rate"), value)).transpose()?;
+        change.delay.map(|value| within(format!("{field}.changes[{i}].delay"), value)).transpose()?;
         if let Some(last) = last.filter(|last| *last >= change.at) {
-            return Err(Error::given(
-                format!("{field}.changes[{i}].at"),
-                change.at,
-                format_args!("a time after {last}, the change before"),
-            ));
+            return Err(Error::got(format!("{field}.changes[{i}].at"), change.at, format_args!("a time after {last}, the change before")));
         }
         last = Some(change.at);
     }

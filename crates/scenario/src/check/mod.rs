@@ -7,13 +7,12 @@ mod trace;
 
 use crate::error::Error;
 use crate::quantity::{LONGEST, Varying, packet_size};
-use crate::written::{self, Access, Scenario};
+use crate::written::{Access, Scenario};
 use serde::Serialize;
-use sojourn_cc::CcConfig;
 use sojourn_spec::link::Link;
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Bytes, Duration, Rate};
-use std::fmt::Display;
 
 /// A scenario that can be run: names are resolved, defaults filled in, every parameter in its range.
 ///
@@ -65,19 +64,8 @@ pub struct Group {
     pub stop: Option<Varying<Duration>>,
     /// What they send.
     pub traffic: Traffic,
-    /// TCP options; `None` for a flow over UDP.
-    pub tcp: Option<Tcp>,
-}
-
-/// What a TCP flow is made with: a flow's own options over those of the scenario. What neither says is the profile's.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Tcp {
-    /// Where absent options get their values.
-    pub profile: written::Profile,
-    /// The window law; `None`: the profile's.
-    pub control: Option<CcConfig>,
-    /// All other options; its `profile` and `control` are those above.
-    pub options: written::Tcp,
+    /// TCP options, every one with its value; `None` for a flow over UDP.
+    pub tcp: Option<TcpOptions>,
 }
 
 /// What is traced. Links are positions in [`Checked::links`]; flows count through all groups in order.
@@ -115,10 +103,10 @@ pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
     let duration = above_zero("duration", scenario.duration)?;
     let warmup = within("warmup", scenario.warmup)?;
     if warmup >= duration {
-        return Err(Error::given("warmup", warmup, format_args!("a time before the end of the run ({duration})")));
+        return Err(Error::got("warmup", warmup, format_args!("a time before the end of the run ({duration})")));
     }
     if scenario.seed > i64::MAX as u64 {
-        return Err(Error::given("seed", scenario.seed, format_args!("a whole number, 0 to {}", i64::MAX)));
+        return Err(Error::got("seed", scenario.seed, format_args!("a whole number, 0 to {}", i64::MAX)));
     }
     let packet = packet("packet", scenario.packet)?;
     let network = links::check(&scenario.links, packet)?;
@@ -126,7 +114,7 @@ pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
     let trace = trace::check(&scenario.trace, &network.links, &groups, duration)?;
     let name = scenario.name.clone().unwrap_or_else(|| name.to_string());
     if name.trim().is_empty() || name.chars().any(char::is_control) {
-        return Err(Error::given("name", format_args!("{name:?}"), "a name in one line"));
+        return Err(Error::got("name", format_args!("{name:?}"), "a name in one line"));
     }
     let links::Network { nodes, links } = network;
     Ok(Checked { name, seed: scenario.seed, duration, warmup, packet, nodes, links, groups, trace })
@@ -134,39 +122,34 @@ pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
 
 /// A time that is not beyond all measure.
 fn within(field: impl Into<String>, time: Duration) -> Result<Duration, Error> {
-    if time <= LONGEST { Ok(time) } else { Err(Error::given(field, time, format_args!("a time of at most {LONGEST}"))) }
+    if time <= LONGEST { Ok(time) } else { Err(Error::got(field, time, format_args!("a time of at most {LONGEST}"))) }
 }
 
 /// A time above zero that is not beyond all measure.
 fn above_zero(field: impl Into<String>, time: Duration) -> Result<Duration, Error> {
-    if time == Duration::ZERO { Err(Error::given(field, time, "a time above zero")) } else { within(field, time) }
+    if time == Duration::ZERO { Err(Error::got(field, time, "a time above zero")) } else { within(field, time) }
 }
 
 /// A size that one packet may have.
 fn packet(field: impl Into<String>, size: Bytes) -> Result<u32, Error> {
-    packet_size(size).ok_or_else(|| Error::given(field, format_args!("{} B", size.0), "a size of 1 B to 65535 B"))
+    packet_size(size).ok_or_else(|| Error::got(field, format_args!("{} B", size.0), "a size of 1 B to 65535 B"))
 }
 
 /// A rate that is not beyond all measure.
 fn rate(field: impl Into<String>, rate: Rate) -> Result<Rate, Error> {
     use crate::quantity::Quantity;
-    if rate <= Rate::LARGEST { Ok(rate) } else { Err(Error::given(field, rate, Rate::TAKEN)) }
+    if rate <= Rate::LARGEST { Ok(rate) } else { Err(Error::got(field, rate, Rate::EXPECTED)) }
 }
 
 /// A name that can be part of a path and of `group/0`.
 fn name(field: impl Into<String>, what: &str, name: &str) -> Result<(), Error> {
     let bad = |c: char| c.is_control() || c.is_whitespace() || "/*\"'[]".contains(c);
     if name.is_empty() || name.chars().any(bad) {
-        return Err(Error::given(
+        return Err(Error::got(
             field,
             format_args!("{name:?}"),
             format_args!("a {what}'s name, without spaces, quotes, brackets, / and *"),
         ));
     }
     Ok(())
-}
-
-/// A number in a range; NaN is in none.
-fn number(field: impl Into<String>, number: f64, taken: std::ops::RangeInclusive<f64>, words: impl Display) -> Result<f64, Error> {
-    if taken.contains(&number) { Ok(number) } else { Err(Error::given(field, number, words)) }
 }

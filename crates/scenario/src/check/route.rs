@@ -46,7 +46,7 @@ impl<'a> Ways<'a> {
         Some(way)
     }
 
-    /// The way along these nodes, or which step has no link. Of parallel links the first in the file is taken.
+    /// The way along these nodes, or which step has no link. Of parallel links it is the first in the file.
     pub fn along(&self, field: &str, nodes: &[u32]) -> Result<Vec<u32>, Error> {
         let step = |pair: &[u32]| {
             let link = self.leaving[pair[0] as usize].iter().find(|&&link| self.link(link).to == pair[1]);

@@ -15,40 +15,40 @@ pub(super) fn check(trace: &written::Trace, links: &[Link], groups: &[Group], du
         above_zero(field, every)?;
         match duration.as_nanos() / every.as_nanos() {
             0..=MOST_SAMPLES => Ok(every),
-            _ => Err(Error::given(field, every, format_args!("a span of which at most {MOST_SAMPLES} make the run"))),
+            _ => Err(Error::got(field, every, format_args!("a span of which at most {MOST_SAMPLES} make the run"))),
         }
     };
     let mut made = Trace::default();
-    if let Some(given) = &trace.queue {
-        let every = every("trace.queue.every", given.every)?;
-        made.queue = Some(Sampled { links: find_links("trace.queue.links", &given.links, links, true)?, flows: Vec::new(), every });
+    if let Some(asked) = &trace.queue {
+        let every = every("trace.queue.every", asked.every)?;
+        made.queue = Some(Sampled { links: find_links("trace.queue.links", &asked.links, links, true)?, flows: Vec::new(), every });
     }
-    if let Some(given) = &trace.cwnd {
-        let every = every("trace.cwnd.every", given.every)?;
+    if let Some(asked) = &trace.cwnd {
+        let every = every("trace.cwnd.every", asked.every)?;
         made.cwnd = Some(Sampled {
             links: Vec::new(),
             flows: find_flows(
                 "trace.cwnd.flows",
-                &given.flows,
+                &asked.flows,
                 groups,
                 &Kind { fits: |traffic| traffic.is_tcp(), named: "flows over TCP" },
             )?,
             every,
         });
     }
-    if let Some(given) = &trace.throughput {
-        let every = every("trace.throughput.every", given.every)?;
-        let links = find_links("trace.throughput.links", &given.links, links, false)?;
+    if let Some(asked) = &trace.throughput {
+        let every = every("trace.throughput.every", asked.every)?;
+        let links = find_links("trace.throughput.links", &asked.links, links, false)?;
         made.throughput = Some(Sampled {
             links,
-            flows: find_flows("trace.throughput.flows", &given.flows, groups, &Kind { fits: |_| true, named: "flows" })?,
+            flows: find_flows("trace.throughput.flows", &asked.flows, groups, &Kind { fits: |_| true, named: "flows" })?,
             every,
         });
     }
-    if let Some(given) = &trace.rtt {
+    if let Some(asked) = &trace.rtt {
         made.rtt = find_flows(
             "trace.rtt.flows",
-            &given.flows,
+            &asked.flows,
             groups,
             &Kind { fits: Traffic::uses_reverse_path, named: "flows over TCP, or ping" },
         )?;
@@ -68,7 +68,7 @@ fn find_links(field: &str, patterns: &[String], links: &[Link], queues: bool) ->
         match links.iter().position(|link| link.name == *pattern) {
             Some(link) if fits(&links[link]) => found.push(link as u32),
             Some(_) => {
-                return Err(Error::given(format!("{field}[{i}]"), format_args!("\"{pattern}\""), "a link with a rate, where packets wait"));
+                return Err(Error::got(format!("{field}[{i}]"), format_args!("\"{pattern}\""), "a link with a rate, where packets wait"));
             }
             None => {
                 let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).chain(["*"]).collect();
@@ -98,10 +98,10 @@ fn find_flows(field: &str, patterns: &[String], groups: &[Group], kind: &Kind) -
             match which.parse::<u32>() {
                 _ if pattern == "*" && fits => found.extend(flows),
                 _ if group.name != name || pattern == "*" => {}
-                _ if !fits => return Err(Error::given(at, format_args!("\"{pattern}\""), kind.named)),
+                _ if !fits => return Err(Error::got(at, format_args!("\"{pattern}\""), kind.named)),
                 _ if which == "*" => found.extend(flows),
                 Ok(i) if i < group.count => found.push(flows.start + i),
-                _ => return Err(Error::given(at, format_args!("\"{pattern}\""), format_args!("{name}/0 to {name}/{}", group.count - 1))),
+                _ => return Err(Error::got(at, format_args!("\"{pattern}\""), format_args!("{name}/0 to {name}/{}", group.count - 1))),
             }
         }
         if found.len() == before && pattern != "*" {

@@ -1,12 +1,9 @@
 //! The scenario as written: one struct per table of the file, unknown keys refused.
 
-mod chosen;
-mod tcp;
 mod traffic;
 
-pub use chosen::Control;
 pub use sojourn_spec::queue::{Hints, Queue, QueueOptions};
-pub use tcp::{Handshake, Profile, Recovery, Switched, Tcp};
+pub use sojourn_spec::tcp::{Control, Profile, TcpOverrides};
 pub use traffic::Traffic;
 
 use crate::quantity::Varying;
@@ -36,7 +33,7 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Defaults of every TCP flow.
     #[serde(default)]
-    pub tcp: Tcp,
+    pub tcp: TcpOverrides,
     /// The groups of flows.
     #[serde(default)]
     pub flows: Vec<Flows>,
@@ -144,7 +141,7 @@ pub struct Flows {
     pub traffic: Traffic,
     /// Where they differ from the scenario's `[tcp]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<Tcp>,
+    pub tcp: Option<TcpOverrides>,
 }
 
 /// A flow's own duplex link to or from the network.
@@ -207,7 +204,7 @@ pub struct TraceThroughput {
     /// The links; default none.
     #[serde(default)]
     pub links: Vec<String>,
-    /// The span over which each rate is taken.
+    /// The span over which each rate is averaged.
     pub every: Duration,
 }
 

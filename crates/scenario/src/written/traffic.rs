@@ -1,9 +1,8 @@
 //! What a flow sends. The table's `kind` chooses which keys it has.
 
-use super::chosen::{Chosen, chosen, unless_named};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::json;
+use sojourn_spec::tagged::{Tagged, schema};
 use sojourn_traffic::REGISTRY;
 use std::borrow::Cow;
 
@@ -19,17 +18,16 @@ impl JsonSchema for Traffic {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = sojourn_traffic::Traffic::json_schema(generator);
-        unless_named(&mut schema, "kind", REGISTRY[0].name);
-        schema.insert("description".to_string(), json!("What a flow sends."));
+        schema::optional_tag(&mut schema, "kind", REGISTRY[0].name);
+        schema::describe(&mut schema, "What a flow sends.");
         schema
     }
 }
 
 impl<'de> Deserialize<'de> for Traffic {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Chosen { name, mut rest } = chosen(deserializer, "kind", Some(REGISTRY[0].name))?;
-        let traffic = rest.tracked(&["kind"], |input| sojourn_traffic::Traffic::deserialize(&name, input).transpose());
-        let names: Vec<&str> = REGISTRY.iter().map(|entry| entry.name).collect();
-        Ok(Traffic(traffic?.ok_or_else(|| rest.unknown(&name, &names))?))
+        let mut table = Tagged::read(deserializer, "kind", Some(REGISTRY[0].name))?;
+        let traffic = table.choose(|name, input| sojourn_traffic::Traffic::deserialize(name, input).transpose())?;
+        traffic.map(Traffic).ok_or_else(|| table.unknown(REGISTRY.iter().map(|entry| entry.name)))
     }
 }

@@ -1,3 +1,4 @@
+use alloc::string::ToString;
 use super::*;
 use crate::algorithms::test_link;
 use crate::{Aqm, Backlog};

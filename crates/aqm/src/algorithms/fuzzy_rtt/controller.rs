@@ -3,7 +3,6 @@
 
 use crate::{Link, ParamError};
 use alloc::boxed::Box;
-use alloc::string::ToString;
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, Method, Output, Variable};
 use sojourn_units::{Bytes, Duration};
 
@@ -91,7 +90,7 @@ pub(crate) fn table_i(reading: Reading, inference: Inference, inputs: Inputs) ->
         .build()
     };
     // The values above are consistent; if not, this is the engine's message.
-    build().map(Box::new).map_err(|error| ParamError { field: "output", given: error.to_string(), taken: "numbers that make fuzzy sets" })
+    build().map(Box::new).map_err(|error| ParamError::new("output", &error, "numbers that make fuzzy sets"))
 }
 
 /// Scales a queue in packets to the inputs of the controller.

@@ -193,11 +193,7 @@ impl Params {
 
     fn resolve_weight(&self, ptc: f64, delay: Duration, min: f64) -> Result<f64, ParamError> {
         if let Some(burst) = self.burst {
-            return tc_weight(f64::from(burst), min).ok_or_else(|| ParamError {
-                field: "burst",
-                given: alloc::format!("{burst}"),
-                taken: TC_BURST,
-            });
+            return tc_weight(f64::from(burst), min).ok_or_else(|| ParamError::new("burst", &burst, TC_BURST));
         }
         let automatic = |packets: f64| -libm::expm1(-1.0 / packets);
         Ok(match self.weight {

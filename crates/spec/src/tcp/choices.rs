@@ -1,0 +1,187 @@
+//! The values of options that are one of a few names, or of more than one type.
+
+use super::stored::Kind;
+use core::fmt;
+use sojourn_cc::CcConfig;
+use sojourn_units::Duration;
+
+/// An enum whose variants have names in scenario files.
+macro_rules! choice {
+    ($(#[doc = $doc:literal])* $Name:ident { $($(#[doc = $sentence:literal])* $Variant:ident $name:literal,)* }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum $Name {
+            $($(#[doc = $sentence])* #[cfg_attr(feature = "serde", serde(rename = $name))] $Variant,)*
+        }
+
+        impl fmt::Display for $Name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $($Name::$Variant => $name,)* })
+            }
+        }
+
+        impl Kind for $Name {
+            const KIND: &'static str = concat!("one of" $(, " ", $name)*);
+        }
+    };
+}
+
+choice! {
+    /// How losses are found and repaired.
+    Recovery {
+        /// Fast retransmit, and fast recovery that ends with the first new ACK (rfc5681#3.2).
+        Reno "reno",
+        /// Fast recovery that lasts through partial ACKs (rfc6582#3.2).
+        NewReno "newreno",
+        /// Selective acknowledgments; [`SackAlgorithm`] says which.
+        Sack "sack",
+    }
+}
+
+choice! {
+    /// How a sender with selective acknowledgments finds and repairs losses.
+    SackAlgorithm {
+        /// Pipe and `NextSeg` computed from the scoreboard (rfc6675#4).
+        Rfc6675 "rfc6675",
+        /// A counter of segments in flight, as in ns-2's Sack1 agent (ns-2 tcp-sack1.cc).
+        Ns2Sack1 "ns2-sack1",
+        /// Forward acknowledgments and rate halving, as in ns-2's TCP-Linux agent: what lies four segments below the highest
+        /// SACKed byte is lost, retransmissions too; in recovery the window shrinks by one segment on every second ACK; a
+        /// timeout keeps the scoreboard (ns-2 tcp-linux.cc, scoreboard1.cc).
+        RateHalving "rate-halving",
+    }
+}
+
+choice! {
+    /// What comes before the first data.
+    Handshake {
+        /// Nothing: data at once.
+        None "none",
+        /// A header-sized SYN and its ACK, as in ns-2's one-way agents (ns-2 `syn_`).
+        OneWay "oneway",
+        /// SYN, SYN-ACK, ACK, and FIN at the end (rfc9293#3.5).
+        ThreeWay "threeway",
+    }
+}
+
+choice! {
+    /// Which window is halved on congestion.
+    WindowBasis {
+        /// The congestion window, limited by the receive window (ns-2, Linux).
+        Cwnd "cwnd",
+        /// The flight size (rfc5681#eq4).
+        FlightSize "flight-size",
+    }
+}
+
+/// What a sender writes into its data packets about its round-trip time, for queues that use it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RttHint {
+    /// Nothing.
+    Off,
+    /// Its smoothed RTT in milliseconds; 0 before the first sample.
+    Smoothed,
+    /// This many milliseconds, whatever the truth: a sender that lies.
+    Claimed(u16),
+}
+
+/// Something that is off (`false`), on (`true`), or on with a time of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Switch {
+    /// `false`.
+    Off,
+    /// `true`.
+    On,
+    /// On with this time.
+    Time(Duration),
+}
+
+impl fmt::Display for Switch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Switch::Off => f.write_str("false"),
+            Switch::On => f.write_str("true"),
+            Switch::Time(time) => time.fmt(f),
+        }
+    }
+}
+
+/// A congestion controller and its parameters, as a table with the key `cc`.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Control(pub CcConfig);
+
+impl fmt::Display for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
+#[cfg(feature = "serde")]
+mod reading {
+    use super::{Control, Switch};
+    use crate::tagged::Tagged;
+    use core::fmt;
+    use serde::de::{Error, Visitor};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use sojourn_cc::{CcConfig, REGISTRY};
+    use sojourn_units::parse_duration;
+
+    impl<'de> Deserialize<'de> for Control {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let mut table = Tagged::read(deserializer, "cc", None)?;
+            let control = table.choose(|name, input| CcConfig::deserialize(name, input).transpose())?;
+            control.map(Control).ok_or_else(|| table.unknown(REGISTRY.iter().map(|entry| entry.name)))
+        }
+    }
+
+    impl Serialize for Switch {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            match self {
+                Switch::Off => serializer.serialize_bool(false),
+                Switch::On => serializer.serialize_bool(true),
+                Switch::Time(time) => time.serialize(serializer),
+            }
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Switch {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct FlagOrTime;
+            impl Visitor<'_> for FlagOrTime {
+                type Value = Switch;
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("true, false or a time such as \"100 ms\"")
+                }
+                fn visit_bool<E: Error>(self, on: bool) -> Result<Switch, E> {
+                    Ok(if on { Switch::On } else { Switch::Off })
+                }
+                fn visit_str<E: Error>(self, text: &str) -> Result<Switch, E> {
+                    parse_duration(text).map(Switch::Time).map_err(E::custom)
+                }
+            }
+            deserializer.deserialize_any(FlagOrTime)
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+mod schema {
+    use super::Switch;
+    use alloc::borrow::Cow;
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+    use sojourn_units::Duration;
+
+    impl JsonSchema for Switch {
+        fn schema_name() -> Cow<'static, str> {
+            Cow::Borrowed("Switch")
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            json_schema!({ "anyOf": [{ "type": "boolean" }, generator.subschema_for::<Duration>()] })
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The options and their values in each profile, as a table for docs/tcp.md.
+
+use super::{OPTIONS, PROFILES};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A Markdown table: an option a row, with its value in each profile, its sentence and its sources.
+pub fn markdown() -> String {
+    let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+    let mut text = format!("| option | {} | what it does | sources |\n|---|{}---|---|\n", names.join(" | "), "---|".repeat(names.len()));
+    for option in OPTIONS {
+        let values: Vec<String> = PROFILES.iter().map(|profile| (option.show)(&(profile.options)())).collect();
+        let mut sources = String::from(option.source);
+        for profile in PROFILES {
+            if let Some((_, source)) = profile.sources.iter().find(|(name, _)| *name == option.name) {
+                sources += &format!("; {}: {source}", profile.name);
+            }
+        }
+        text += &format!("| `{}` | {} | {} | {sources} |\n", option.name, values.join(" | "), option.sentence);
+    }
+    text
+}

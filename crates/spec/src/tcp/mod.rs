@@ -1,0 +1,19 @@
+//! The options of TCP endpoints and the profiles that set them.
+//!
+//! An option is one entry of the table in `options.rs`: from it come the form in which a scenario overrides it
+//! ([`TcpOverrides`]), the form that the endpoints run ([`TcpOptions`]), the merge, the check, the schema, `sojourn list tcp`
+//! and the table in docs/tcp.md. A profile is one file in `profiles/` and one line of the registry there.
+
+mod choices;
+mod listing;
+mod options;
+pub mod profiles;
+mod ranges;
+mod stored;
+mod table;
+
+pub use choices::{Control, Handshake, Recovery, RttHint, SackAlgorithm, Switch, WindowBasis};
+pub use listing::markdown;
+pub use options::{OPTIONS, TcpOptions, TcpOverrides};
+pub use profiles::{PROFILES, Profile};
+pub use table::OptionEntry;

@@ -1,0 +1,230 @@
+//! The table of TCP options: one entry each.
+
+use super::choices::{Control, Handshake, Recovery, RttHint, SackAlgorithm, Switch, WindowBasis};
+use super::stored::{Kind, Stored};
+use super::table::{OptionEntry, tcp_options};
+use super::{Profile, ranges};
+use alloc::string::ToString;
+use sojourn_cc::{CcConfig, ParamError};
+use sojourn_units::{Amount, Bytes, Duration, Rate};
+
+tcp_options! {
+    mss: u32 as Bytes, ranges::packet,
+        "Payload of a full segment",
+        1460, "rfc9293#3.7.1: 1500 B on Ethernet less 40 B of headers";
+    header: u32 as Bytes, ranges::packet,
+        "Header bytes of every packet; an ACK is a header, and a SACK option if it carries one",
+        40, "rfc791#3.1, rfc9293#3.1";
+    sack_option: u32 as Bytes, ranges::sack_option,
+        "Bytes that a SACK option adds to an ACK, not counting its blocks of 8 B",
+        4, "rfc2018#3, with padding";
+    window: u32 as Amount, ranges::amount,
+        "Receive window, in full segments or bytes of payload; also the initial ssthresh if that is not given",
+        1 << 20, "so large that it never limits";
+    reader: Option<Rate> as Rate, ranges::rate,
+        "Rate at which the receiving application reads, so that the window shrinks by what it has not read; absent: at once",
+        None, "rfc9293#3.8.6";
+    control: CcConfig as Control, ranges::control,
+        "The congestion controller and its parameters",
+        CcConfig::Reno(Default::default()), "rfc5681#3";
+    recovery: Recovery as Recovery, ranges::any,
+        "How losses are found and repaired",
+        Recovery::NewReno, "rfc6582";
+    sack_algorithm: SackAlgorithm as SackAlgorithm, ranges::any,
+        "Which SACK recovery is used, if recovery is \"sack\"",
+        SackAlgorithm::Rfc6675, "rfc6675#4";
+    handshake: Handshake as Handshake, ranges::any,
+        "What comes before the first data",
+        Handshake::ThreeWay, "rfc9293#3.5";
+    initial_window: f64 as u32, ranges::count,
+        "cwnd at the start, in segments",
+        10.0, "rfc6928#2";
+    initial_ssthresh: f64 as Amount, ranges::amount,
+        "ssthresh at the start, in segments or bytes of payload",
+        f64::from(1 << 20), "rfc5681#3.1: arbitrarily high";
+    initial_rto: Duration as Duration, ranges::positive_time,
+        "The retransmission timeout before the first RTT sample",
+        Duration::from_secs(1), "rfc6298#2.1";
+    min_rto: Duration as Duration, ranges::positive_time,
+        "The shortest retransmission timeout",
+        Duration::from_secs(1), "rfc6298#2.4";
+    max_rto: Duration as Duration, ranges::positive_time,
+        "The longest retransmission timeout, backed off or not",
+        Duration::from_secs(60), "rfc6298#2.5";
+    rto_slop: Duration as Duration, ranges::time,
+        "Time added to every retransmission timeout, backed off or not",
+        Duration::ZERO, "rfc6298#2 adds nothing";
+    tick: Duration as Duration, ranges::time,
+        "The clock granularity G of RTT samples and timeouts; \"0 s\" is an exact clock",
+        Duration::from_millis(1), "rfc6298#2";
+    tick_arithmetic: bool as bool, ranges::any,
+        "Whether round-trip times are counted in whole ticks, in integers; off if the clock is exact",
+        false, "rfc6298#2";
+    timestamps: bool as bool, ranges::any,
+        "Whether every ACK gives an RTT sample by its timestamp; else one segment per round trip is timed",
+        true, "rfc7323#4";
+    dupack_threshold: u32 as u32, ranges::count,
+        "Duplicate ACKs that indicate a loss",
+        3, "rfc5681#3.2";
+    limited_transmit: bool as bool, ranges::any,
+        "Whether the first two duplicate ACKs send new data",
+        true, "rfc3042#2";
+    delayed_ack: Option<Duration> as Switch, ranges::delayed_ack,
+        "Whether ACKs are delayed: false, a time, or true for the time of the profile (100 ms if it has none)",
+        Some(Duration::from_millis(200)), "rfc9293#3.8.6.3: less than 0.5 s";
+    ack_every: u32 as u32, ranges::count,
+        "Full segments per ACK, if ACKs are delayed",
+        2, "rfc5681#4.2";
+    ecn: bool as bool, ranges::any,
+        "Whether data packets can carry congestion marks",
+        false, "rfc3168#6.1";
+    ecn_on_retransmit: bool as bool, ranges::any,
+        "Whether retransmissions can carry congestion marks too",
+        false, "rfc3168#6.1.5 forbids it";
+    basis: WindowBasis as WindowBasis, ranges::any,
+        "Which window is halved on congestion",
+        WindowBasis::FlightSize, "rfc5681#eq4";
+    recovery_burst: u32 as u32, ranges::number,
+        "The most segments sent on one ACK during NewReno recovery; 0: no limit",
+        0, "rfc6582#3.2 has no limit";
+    deflate_on_exit: bool as bool, ranges::any,
+        "Whether the end of recovery sets cwnd to min(ssthresh, flight size + 1 segment); else it stays as reduced",
+        true, "rfc6582#3.2";
+    ecn_backoff: bool as bool, ranges::any,
+        "Whether a mark at a window of one segment backs the retransmission timer off",
+        true, "rfc3168#6.1.2";
+    avoid_multiple_fast_retransmits: bool as bool, ranges::any,
+        "Whether there is at most one fast retransmit for a window of data",
+        true, "rfc6582#3.2";
+    hold_ssthresh_on_repeated_rto: bool as bool, ranges::any,
+        "Whether a timeout of a segment that timed out before leaves ssthresh as it is",
+        true, "rfc5681#3.1";
+    loss_cwnd_floor: bool as bool, ranges::any,
+        "Whether a loss leaves a window of two segments or more",
+        true, "rfc5681#eq4";
+    ecn_cwnd_floor: bool as bool, ranges::any,
+        "Whether an ECN echo leaves a window of one segment or more, and at one segment the sender waits for the timeout; else any window is halved, and the sender waits if less than a segment is left",
+        true, "rfc3168#6.1.2";
+    ignore_ece_after_timeout: bool as bool, ranges::any,
+        "Whether ECN echoes for data sent before a timeout are ignored after it",
+        true, "rfc3168#6.1.2";
+    update_recover_after_ecn: bool as bool, ranges::any,
+        "Whether a fast retransmit in a window that was already reduced for ECN sets `recover` to the highest byte sent",
+        true, "rfc6582#3.2";
+    limited_transmit_new_data_only: bool as bool, ranges::any,
+        "Whether limited transmit sends new data only; else it sends from snd_nxt, which may be below snd_max after a timeout",
+        true, "rfc3042#2";
+    rto_3s_after_lost_syn: bool as bool, ranges::any,
+        "Whether data starts with a retransmission timeout of 3 s after a lost SYN",
+        true, "rfc6298#5.7";
+    immediate_ack_of_duplicates: bool as bool, ranges::any,
+        "Whether a receiver with delayed ACKs acknowledges a duplicate segment at once",
+        true, "rfc9293#3.10.7.4";
+    linux_variation: bool as bool, ranges::any,
+        "Whether, in ticks, a fall of the RTT raises its variation by an eighth of what a rise does",
+        false, "rfc6298#2 treats both alike";
+    whole_windows: bool as bool, ranges::any,
+        "Whether windows are whole numbers of segments",
+        false, "rfc5681#3.1 counts bytes";
+    growth_needs_limit: bool as bool, ranges::any,
+        "Whether cwnd grows only while it limits the sender",
+        true, "rfc7661#4";
+    abc: u32 as u32, ranges::segments,
+        "Appropriate byte counting: cwnd grows with the bytes acknowledged, in slow start by at most this many segments per ACK; 0 counts ACKs",
+        0, "rfc3465#2.2";
+    inflight_limit: bool as bool, ranges::any,
+        "Whether the window is limited by the measured bandwidth-delay product",
+        false, "no RFC has it";
+    restart_after_idle: bool as bool, ranges::any,
+        "Whether cwnd falls back to the initial window after an idle time of one retransmission timeout",
+        true, "rfc5681#4.1";
+    rtt_hint: RttHint as Switch, ranges::rtt_hint,
+        "What data packets tell queues of the round-trip time: the smoothed RTT (true), nothing (false), or this time whatever the truth",
+        RttHint::Smoothed, "our own";
+    clock_offset: i64 as Duration, ranges::time,
+        "How far the receiver's clock is ahead of the sender's, which one-way delays show",
+        0, "our own";
+    clock_skew_ppm: f64 as f64, ranges::skew,
+        "How much faster the receiver's clock runs than the sender's, in parts per million, -1000 to 1000",
+        0.0, "our own";
+}
+
+impl TcpOverrides {
+    /// Every option with its value: what is given here, else what the profile says.
+    pub fn resolve(&self) -> TcpOptions {
+        let mut options = self.profile.unwrap_or_default().options();
+        self.apply(&mut options);
+        if self.window.is_some() && self.initial_ssthresh.is_none() {
+            // A sender cannot use more than its receiver offers (ns-2 starts with the receive window too).
+            options.initial_ssthresh = f64::from(options.window);
+        }
+        // An exact clock has no ticks to count in.
+        options.tick_arithmetic &= options.tick > Duration::ZERO;
+        options
+    }
+}
+
+/// What three blocks and their option add to an ACK at most (rfc2018#3).
+const LARGEST_SACK_OPTION: u32 = 28;
+
+impl TcpOptions {
+    /// Whether the options fit together. Each of them by itself is in its range.
+    ///
+    /// # Errors
+    /// The first option that contradicts another.
+    pub fn check(&self) -> Result<(), ParamError> {
+        let full = self.mss.max(LARGEST_SACK_OPTION) + self.header;
+        let packet = alloc::format!("a packet of {full} B with its header");
+        ParamError::unless(full <= 65_535, "mss", &packet, "at most 65535 B")?;
+        ParamError::unless(self.window > 0, "window", &self.window, "at least one full segment")?;
+        let least = alloc::format!("at least min_rto ({})", self.min_rto);
+        ParamError::unless(self.max_rto >= self.min_rto, "max_rto", &self.max_rto, least)?;
+        let stamps = self.timestamps || !matches!(self.control, CcConfig::RLedbat(_));
+        ParamError::unless(stamps, "timestamps", &false, "true, because rledbat's receiver measures by timestamps")
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for TcpOptions {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.written().serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flows_own_options_come_before_the_scenarios_and_those_before_the_profiles() {
+        let common = TcpOverrides { mss: Some(Bytes(1000)), ecn: Some(false), ..TcpOverrides::default() };
+        let own = TcpOverrides { ecn: Some(true), profile: Some(Profile::Linux), ..TcpOverrides::default() };
+        let options = own.over(&common).resolve();
+        assert_eq!(options, TcpOptions { mss: 1000, ecn: true, ..TcpOptions::linux() });
+    }
+
+    #[test]
+    fn a_window_is_the_initial_threshold_too_unless_that_is_given() {
+        let window = TcpOverrides { window: Some(Amount::Bytes(29_200)), ..TcpOverrides::default() };
+        assert_eq!((window.resolve().window, window.resolve().initial_ssthresh), (20, 20.0));
+        let both = TcpOverrides { initial_ssthresh: Some(Amount::Packets(7)), ..window };
+        assert_eq!((both.resolve().window, both.resolve().initial_ssthresh), (20, 7.0));
+    }
+
+    #[test]
+    fn delayed_acks_switched_on_take_the_profiles_time() {
+        let on = |profile| TcpOverrides { profile: Some(profile), delayed_ack: Some(Switch::On), ..TcpOverrides::default() };
+        assert_eq!(on(Profile::Linux).resolve().delayed_ack, Some(Duration::from_millis(40)));
+        assert_eq!(on(Profile::Ns2).resolve().delayed_ack, Some(Duration::from_millis(100)));
+    }
+
+    #[test]
+    fn what_every_profile_writes_is_in_range_and_reads_as_the_profile() {
+        for profile in crate::tcp::PROFILES {
+            let options = (profile.options)();
+            options.check().unwrap();
+            options.written().check().unwrap();
+            assert_eq!(options.written().resolve(), options, "{}", profile.name);
+        }
+    }
+}

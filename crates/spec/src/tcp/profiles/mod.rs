@@ -1,0 +1,83 @@
+//! The TCP profiles: one file and one line each. A file says what differs from another profile, with sources.
+
+use super::TcpOptions;
+
+/// One profile, as it is listed.
+#[derive(Clone, Copy, Debug)]
+pub struct ProfileEntry {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// One sentence on whose behavior it is.
+    pub summary: &'static str,
+    /// Its options.
+    pub options: fn() -> TcpOptions,
+    /// The options that it sets, each with its source.
+    pub sources: &'static [(&'static str, &'static str)],
+}
+
+/// The content of a profile's file: the profile that it starts from, and an option a line with its value and source.
+macro_rules! profile {
+    (from $base:ident; $($option:ident = $value:expr, $source:literal;)*) => {
+        /// Its options.
+        pub fn options() -> crate::tcp::TcpOptions {
+            crate::tcp::TcpOptions { $($option: $value,)* ..crate::tcp::TcpOptions::$base() }
+        }
+
+        /// The options that it sets, each with its source.
+        pub const SOURCES: &[(&str, &str)] = &[$((stringify!($option), $source),)*];
+    };
+}
+use profile;
+
+macro_rules! registry {
+    ($default:ident $default_name:literal $Default:ident: $default_summary:literal, $($file:ident $name:literal $Variant:ident: $summary:literal,)*) => {
+        $(mod $file;)*
+
+        /// A set of values of all TCP options: the behavior of one stack.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum Profile {
+            #[doc = $default_summary]
+            #[default]
+            #[cfg_attr(feature = "serde", serde(rename = $default_name))]
+            $Default,
+            $(#[doc = $summary] #[cfg_attr(feature = "serde", serde(rename = $name))] $Variant,)*
+        }
+
+        /// Every profile, in the order of the registry.
+        pub const PROFILES: &[ProfileEntry] = &[
+            ProfileEntry { name: $default_name, summary: $default_summary, options: TcpOptions::$default, sources: &[] },
+            $(ProfileEntry { name: $name, summary: $summary, options: $file::options, sources: $file::SOURCES },)*
+        ];
+
+        impl Profile {
+            /// Its options.
+            pub fn options(self) -> TcpOptions {
+                (PROFILES[self as usize].options)()
+            }
+        }
+
+        impl TcpOptions {
+            #[doc = $default_summary]
+            pub fn $default() -> Self {
+                TcpOptions::default()
+            }
+            $(
+                #[doc = $summary]
+                pub fn $file() -> Self {
+                    $file::options()
+                }
+            )*
+        }
+    };
+}
+
+// The first line is the profile whose values stand in the table of options; it has no file.
+registry! {
+    rfc "rfc" Rfc: "what the RFCs say: 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323",
+    ns2 "ns2" Ns2: "ns-2.35's one-way agents with its defaults (`tcl/lib/ns-default.tcl`, `tcp/tcp.cc`)",
+    ns2_linux "ns2-linux" Ns2Linux: "ns-2.35's TCP-Linux agent: SACK, timestamps, the rate halved in recovery",
+    linux "linux" Linux: "Linux: SACK, timestamps, initial window 10, timeouts of 200 ms or more",
+    freebsd "freebsd" Freebsd: "FreeBSD 5.3: SACK, initial window 3, timeouts of 30 ms or more with 200 ms added, ACKs delayed by 100 ms",
+}
