@@ -54,8 +54,13 @@ pub enum NoForm {
     #[error("{0}")]
     Param(ParamError),
     /// It acts on events that do not exist in a fluid.
-    #[error("{0} has no fluid form: {1}")]
-    Events(&'static str, &'static str),
+    #[error("{name} has no fluid form: {reason}")]
+    Events {
+        /// The algorithm.
+        name: &'static str,
+        /// Why not.
+        reason: &'static str,
+    },
 }
 
 impl Control {
@@ -69,7 +74,7 @@ impl Control {
             (AqmConfig::DropTail(_), _) => Ok(Control::DropTail),
             (AqmConfig::Red(params), AnyAqm::Red(red)) => {
                 if params.adaptive || params.cautious != 0 {
-                    return Err(NoForm::Events("this RED", "`adaptive` and `cautious` change it while it runs"));
+                    return Err(NoForm::Events { name: "this RED", reason: "`adaptive` and `cautious` change it while it runs" });
                 }
                 let resolved = red.resolved().clone();
                 let unit = if params.queue_in_bytes { f64::from(resolved.mean_packet) } else { 1.0 };
@@ -83,7 +88,7 @@ impl Control {
             }
             (_, mut aqm) => match aqm.law() {
                 Some(_) => Ok(Control::Law(Box::new(aqm))),
-                None => Err(NoForm::Events(config.name(), reason(&aqm))),
+                None => Err(NoForm::Events { name: config.name(), reason: reason(&aqm) }),
             },
         }
     }

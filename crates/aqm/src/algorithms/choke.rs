@@ -190,7 +190,7 @@ mod tests {
         let choke = |min, burst| Params { min, max: 3.0 * min, burst, ..Params::default() }.build(&test_link());
         // tc-red(8)'s own example, 55 packets behind a min of 30: 26 <= (1 - (1 - W)^55) / W first holds for 1/32.
         assert_eq!(choke(30.0, 55).unwrap().weight, 1.0 / 32.0);
-        // Such a burst ends below min whatever the weight; such a one above it.
+        // A burst of 20 packets ends below min with any weight; the other one ends above it.
         for (min, burst) in [(30.0, 20), (2.0, 1_000_000_000)] {
             assert_eq!(choke(min, burst).unwrap_err().field, "burst", "{min} {burst}");
         }

@@ -26,7 +26,7 @@ pub fn written(config: &AqmConfig) -> Value {
     value
 }
 
-/// The configuration of the algorithm `name` from what was written.
+/// Reads the configuration of the algorithm `name`.
 pub fn read(name: &str, value: Value) -> Result<AqmConfig, String> {
     AqmConfig::deserialize(name, value).expect("registered").map_err(|error| error.to_string())
 }

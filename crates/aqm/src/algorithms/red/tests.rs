@@ -16,7 +16,7 @@ fn near(value: f64, expected: f64, tolerance: f64) {
     assert!((value - expected).abs() <= tolerance, "{value} is not {expected} +- {tolerance}");
 }
 
-/// RED under a hand-held queue: every `offer` is one arrival that finds so much.
+/// RED without a queue: every `offer` is one arrival at a backlog that the test sets.
 struct Bench {
     red: Red,
     random: Stream,
