@@ -119,12 +119,14 @@ impl Spread {
     }
 
     /// Starts the count again, with this packet as the first.
+    #[inline]
     pub fn restart(&mut self, size: u32) {
         self.packets = 1;
         self.bytes = u64::from(size);
     }
 
     /// Starts the count again, with no packet.
+    #[inline]
     pub fn clear(&mut self) {
         self.packets = 0;
         self.bytes = 0;

@@ -142,6 +142,7 @@ pub struct LedGate {
 }
 
 impl Gate for LedGate {
+    #[inline]
     fn signals(&mut self, candidate: &Candidate<'_>, random: &mut Stream) -> bool {
         let (p, size) = (candidate.probability.get(), candidate.packet.size);
         let draw = random.unit();
