@@ -184,17 +184,17 @@ fn series(plan: &Plan, world: &World<Recorder>) -> Series {
         }
     }
     let name = |flow: u32| plan.flows[flow as usize].name.clone();
-    for (&flow, window) in &world.observer.windows {
+    for (&flow, window) in &world.observer().windows {
         let (t, packets, ssthresh) = (window.t.clone(), window.packets.clone(), window.ssthresh.clone());
         series.insert(format!("cwnd/{}", name(flow)), columns(vec![("t", t), ("packets", packets), ("ssthresh", ssthresh)]));
     }
-    for (&flow, bytes) in &world.observer.delivered {
+    for (&flow, bytes) in &world.observer().delivered {
         let every = plan.trace.throughput.as_ref().map_or(1.0, |trace| trace.every.as_secs_f64());
         let t = (0..bytes.len()).map(|bin| bin as f64 * every).collect();
         let bps = bytes.iter().map(|bytes| bytes * 8.0 / every).collect();
         series.insert(format!("throughput/{}", name(flow)), columns(vec![("t", t), ("bps", bps)]));
     }
-    for (&flow, (t, seconds)) in &world.observer.rtts {
+    for (&flow, (t, seconds)) in &world.observer().rtts {
         series.insert(format!("rtt/{}", name(flow)), columns(vec![("t", t.clone()), ("seconds", seconds.clone())]));
     }
     series

@@ -49,7 +49,7 @@ pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -
         }
     }
     let audit = world.finish().map_err(Error::Audit)?;
-    world.observer.finish();
+    world.observer_mut().finish();
     let (record, series) = report(&plan, &world, audit);
     Ok(Outcome { record, series })
 }

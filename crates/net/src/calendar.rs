@@ -86,7 +86,9 @@ pub(crate) struct Due {
     pub time: Time,
     pub rank: Rank,
     pub entity: u32,
-    /// Where [`Calendar::take`] finds what came with it, until the next event is added.
+    /// Where its packet stands on its route, or the number that came with a timer.
+    pub hop: u32,
+    /// Where [`Calendar::take`] finds its packet, until the next event is added.
     node: u32,
 }
 
@@ -153,12 +155,12 @@ impl<P: Packet> Calendar<P> {
         self.nodes.capacity() * size_of::<Node<P>>() + self.heads.capacity() * 4 + self.far.capacity() * 32
     }
 
-    /// Adds an event. Its time must not lie before that of the last event removed.
+    /// Adds an event; `packet` is moved out of its place. Its time must not lie before that of the last event removed.
     #[inline]
-    pub fn push(&mut self, time: Time, rank: Rank, entity: u32, item: InFlight<P>) {
+    pub fn push(&mut self, time: Time, rank: Rank, entity: u32, hop: u32, packet: &mut P) {
         self.count = self.count.wrapping_add(1);
         let key = Key::new(time, rank, entity, self.count);
-        let node = Node { key, item };
+        let node = Node { key, item: InFlight { packet: packet.take(), hop, next: NONE } };
         let index = self.free;
         if let Some(place) = self.nodes.get_mut(index as usize) {
             self.free = replace(place, node).item.next;
@@ -210,7 +212,7 @@ impl<P: Packet> Calendar<P> {
             None => self.fill()?,
         };
         let node = &mut self.nodes[index as usize];
-        let (key, time) = (node.key, Time::from_nanos(node.key.time));
+        let (key, hop, time) = (node.key, node.item.hop, Time::from_nanos(node.key.time));
         if time > end {
             self.current.push((key, index));
             return None;
@@ -220,19 +222,13 @@ impl<P: Packet> Calendar<P> {
         if self.pace.pops == FIT_EVERY {
             self.fit(key.time);
         }
-        Some(Due { time, rank: key.rank(), entity: key.entity(), node: index })
+        Some(Due { time, rank: key.rank(), entity: key.entity(), hop, node: index })
     }
 
-    /// What came with an event that has just been removed.
+    /// The packet that came with an event which has just been removed.
     #[inline]
-    pub fn take(&mut self, due: &Due) -> InFlight<P> {
-        self.nodes[due.node as usize].item.take()
-    }
-
-    /// The number that came with a timer that has just been removed.
-    #[inline]
-    pub fn tag(&self, due: &Due) -> u32 {
-        self.nodes[due.node as usize].item.hop
+    pub fn take(&mut self, due: &Due) -> P {
+        self.nodes[due.node as usize].item.packet.take()
     }
 
     /// Packets on their way to a link or to the end of their route.
@@ -378,7 +374,7 @@ mod tests {
             for (count, (ahead, entity, spread, pops)) in steps.into_iter().enumerate() {
                 // Most events lie close by, some far: shift by 0, 7, 14 or 21 bits.
                 let time = Time::from_nanos(now + (ahead >> (7 * spread)));
-                calendar.push(time, Rank::ARRIVAL, entity, InFlight::new(Numbered(count as u32), 0));
+                calendar.push(time, Rank::ARRIVAL, entity, 0, &mut Numbered(count as u32));
                 reference.insert(Key::new(time, Rank::ARRIVAL, entity, count as u32 + 1));
                 if count % 2 == 0 {
                     for _ in 0..pops {
@@ -386,7 +382,7 @@ mod tests {
                         let expected = reference.pop_first().unwrap();
                         prop_assert_eq!(event.time.as_nanos(), expected.time);
                         prop_assert_eq!(event.entity, expected.entity());
-                        prop_assert_eq!(calendar.take(&event).packet, Numbered(expected.order as u32 - 1));
+                        prop_assert_eq!(calendar.take(&event), Numbered(expected.order as u32 - 1));
                         now = event.time.as_nanos();
                     }
                 }
@@ -404,7 +400,7 @@ mod tests {
     fn the_calendar_refits_itself_to_the_traffic_without_losing_an_event() {
         let mut calendar = Calendar::new();
         for count in 0..50_000u32 {
-            calendar.push(Time::from_nanos(u64::from(count) * 100), Rank::ARRIVAL, 0, InFlight::new(Numbered(count), 0));
+            calendar.push(Time::from_nanos(u64::from(count) * 100), Rank::ARRIVAL, 0, 0, &mut Numbered(count));
         }
         let mut last = Time::ZERO;
         let mut popped = 0;
@@ -418,7 +414,7 @@ mod tests {
     #[test]
     fn nothing_is_due_after_the_end() {
         let mut calendar = Calendar::new();
-        calendar.push(Time::from_nanos(10), Rank::timer(2), 0, InFlight::new(Numbered(0), 0));
+        calendar.push(Time::from_nanos(10), Rank::timer(2), 0, 0, &mut Numbered(0));
         assert_eq!(calendar.peek(), Some(Time::from_nanos(10)));
         assert!(calendar.pop(Time::from_nanos(9)).is_none());
         assert!(calendar.pop(Time::from_nanos(10)).is_some());

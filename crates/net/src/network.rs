@@ -4,13 +4,13 @@ use crate::calendar::{Calendar, Rank};
 use crate::hop::{Hop, HopTarget};
 use crate::link::access::{AccessLinks, AccessOffer};
 use crate::link::tie_break::TransitTimes;
-use crate::link::{Departed, Link, Offer, Report};
+use crate::link::{Link, Offer, Report};
 use crate::observer::{LinkObserver, Sink};
-use crate::packet::{InFlight, Packet};
+use crate::packet::Packet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use sojourn_aqm::{DropReason, Packet as _};
+use sojourn_aqm::DropReason;
 use sojourn_units::{Duration, Time};
 
 /// The time within which statistics are taken.
@@ -137,47 +137,55 @@ impl<P: Packet> Network<P> {
     #[inline(always)]
     pub fn send(&mut self, now: Time, route: RouteId, packet: P, observer: &mut impl LinkObserver<P>) -> Option<Delivered<P>> {
         self.audit.sent += 1;
-        let mut packet = InFlight::new(packet, route.0);
-        let at = self.travel(now, &mut packet, false, observer)?;
-        Some(Delivered { at, packet: packet.packet })
+        let mut packet = packet;
+        let at = self.travel(now, route.0, false, &mut packet, observer)?;
+        Some(Delivered { at, packet })
     }
 
     /// Plans a timer of a host: [`Event::Timer`] comes at `at`, not before the network's time. `entity` is below 2^29.
     #[inline]
     pub fn set_timer(&mut self, at: Time, class: TimerClass, entity: u32, tag: u32) {
         debug_assert!(at >= self.now, "timer {class:?} of {entity} is set for {at:?} at {:?}", self.now);
-        self.calendar.push(at, Rank::timer(class.0), entity, InFlight::new(P::default(), tag));
+        self.calendar.push(at, Rank::timer(class.0), entity, tag, &mut P::default());
     }
 
     /// Runs events that are due by `until`, up to the first that concerns a host.
-    #[inline(always)]
     pub fn next(&mut self, until: Time, observer: &mut impl LinkObserver<P>) -> Option<Event<P>> {
+        let mut packet = P::default();
+        Some(match self.next_in_place(until, &mut packet, observer)? {
+            Event::Delivery(Delivered { at, .. }) => Event::Delivery(Delivered { at, packet }),
+            Event::Timer { at, class, entity, tag } => Event::Timer { at, class, entity, tag },
+        })
+    }
+
+    /// The same without moving a delivered packet once more: it is left in `packet`. For hosts to which every instruction counts.
+    #[inline(always)]
+    pub fn next_in_place(&mut self, until: Time, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Event<()>> {
         let until = until.min(self.window.until);
         loop {
             let due = self.calendar.pop(until)?;
             self.now = due.time;
-            match due.rank {
+            let delivered = match due.rank {
                 Rank::ARRIVAL | Rank::DELIVERY => {
-                    let mut packet = self.calendar.take(&due);
+                    *packet = self.calendar.take(&due);
                     if !self.ack_listeners.is_empty() {
-                        self.observe_ack(due.time, &packet);
+                        self.observe_ack(due.time, due.hop, packet);
                     }
-                    if let Some(at) = self.travel(due.time, &mut packet, true, observer) {
-                        return Some(Event::Delivery(Delivered { at, packet: packet.packet }));
-                    }
+                    self.travel(due.time, due.hop, true, packet, observer)
                 }
                 Rank::DEPARTURE => {
-                    let Departed { mut packet, arrival, next } = self.links[due.entity as usize].depart(due.time);
-                    self.after_buffering(due.time, due.entity as usize, next, observer);
-                    packet.hop += 1;
-                    if let Some(at) = self.travel(arrival, &mut packet, false, observer) {
-                        return Some(Event::Delivery(Delivered { at, packet: packet.packet }));
-                    }
+                    let departed = self.links[due.entity as usize].depart(due.time);
+                    self.after_buffering(due.time, due.entity as usize, departed.next, observer);
+                    *packet = departed.packet.packet;
+                    self.travel(departed.arrival, departed.packet.hop + 1, false, packet, observer)
                 }
                 timer => {
-                    let (class, tag) = (TimerClass(timer.timer_class()), self.calendar.tag(&due));
-                    return Some(Event::Timer { at: due.time, class, entity: due.entity, tag });
+                    let class = TimerClass(timer.timer_class());
+                    return Some(Event::Timer { at: due.time, class, entity: due.entity, tag: due.hop });
                 }
+            };
+            if let Some(at) = delivered {
+                return Some(Event::Delivery(Delivered { at, packet: () }));
             }
         }
     }
@@ -191,37 +199,37 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Takes a packet from `time` on over every hop that needs no event; gives the time if it reaches the end of its route.
-    /// `by_event` says that the event of its first hop is this one.
+    /// Takes a packet from `time` on over every hop from `at` on that needs no event; gives the time if it reaches the end of its
+    /// route. `by_event` says that the event of the first hop is this one.
     #[inline(always)]
-    fn travel(&mut self, mut time: Time, packet: &mut InFlight<P>, by_event: bool, observer: &mut impl LinkObserver<P>) -> Option<Time> {
-        let mut hop = self.hops[packet.hop as usize];
+    fn travel(&mut self, mut time: Time, mut at: u32, by_event: bool, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
+        let mut hop = self.hops[at as usize];
         if by_event {
             hop = hop.immediate();
         }
         loop {
             if hop.needs_event() {
-                return self.wait(time, hop, packet);
+                return self.wait(time, at, hop, packet);
             }
             time = match hop.target() {
-                HopTarget::AccessLink(link) => match self.offer_to_access_link(link, time, packet) {
+                HopTarget::AccessLink(link) => match self.offer_to_access_link(link, time, at, packet) {
                     Some(arrival) => arrival,
-                    None => return self.lose(time, hop, DropReason::Tail, packet, observer),
+                    None => return self.lose(time, at, DropReason::Tail, packet, observer),
                 },
                 // What would happen after the end has not happened: the packet is still in flight. An access link keeps no
                 // statistics that could show it.
-                _ if time > self.window.until => return self.wait(time, hop, packet),
+                _ if time > self.window.until => return self.wait(time, at, hop, packet),
                 HopTarget::End => {
                     self.audit.delivered += 1;
                     return Some(time);
                 }
-                HopTarget::Link(link) => match self.offer(link, time, packet) {
+                HopTarget::Link(link) => match self.offer(link, time, at, packet) {
                     Offer::Arrives(arrival) => arrival,
                     Offer::ArrivesMarked(arrival) => {
                         observer.on_mark(time, self.ids.links[link], packet.flow());
                         arrival
                     }
-                    Offer::Dropped(reason) => return self.lose(time, hop, reason, packet, observer),
+                    Offer::Dropped(reason) => return self.lose(time, at, reason, packet, observer),
                     Offer::Buffered => {
                         self.after_buffering(time, link, None, observer);
                         return None;
@@ -233,17 +241,17 @@ impl<P: Packet> Network<P> {
                     Offer::NeedsTieBreak => unreachable!("a link that knows the transit time decides"),
                 },
             };
-            packet.hop += 1;
-            hop = self.hops[packet.hop as usize];
+            at += 1;
+            hop = self.hops[at as usize];
         }
     }
 
     #[inline(always)]
-    fn offer(&mut self, link: usize, time: Time, packet: &mut InFlight<P>) -> Offer {
-        match self.links[link].offer(time, packet) {
+    fn offer(&mut self, link: usize, time: Time, at: u32, packet: &mut P) -> Offer {
+        match self.links[link].offer(time, at, packet) {
             Offer::NeedsTieBreak => {
-                let transit_time = self.transit_time(time, packet);
-                self.links[link].offer_with_transit_time(time, packet, transit_time)
+                let transit_time = self.transit_time(time, at, packet);
+                self.links[link].offer_with_transit_time(time, at, packet, transit_time)
             }
             other => other,
         }
@@ -251,48 +259,46 @@ impl<P: Packet> Network<P> {
 
     /// Offers a packet to an access link: when it arrives at the other end, `None` if there is no room.
     #[inline(always)]
-    fn offer_to_access_link(&mut self, link: usize, time: Time, packet: &InFlight<P>) -> Option<Time> {
+    fn offer_to_access_link(&mut self, link: usize, time: Time, at: u32, packet: &P) -> Option<Time> {
         let size = packet.size();
         let offer = match self.access_links.offer(link, time, size) {
-            AccessOffer::NeedsTieBreak => self.access_links.offer_with_transit_time(link, time, size, self.transit_time(time, packet)),
+            AccessOffer::NeedsTieBreak => self.access_links.offer_with_transit_time(link, time, size, self.transit_time(time, at, packet)),
             other => other,
         };
         if let AccessOffer::Arrives(arrival) = offer { Some(arrival) } else { None }
     }
 
-    /// The transit time of a packet that arrives at `now` over the hop before its present one.
+    /// Where the hop before `at` leads: the link over which a packet came, or the end of another route if it starts at `at`.
+    fn upstream(&self, at: u32) -> HopTarget {
+        at.checked_sub(1).map_or(HopTarget::End, |before| self.hops[before as usize].target())
+    }
+
+    /// The transit time of a packet that arrives at `now` over the hop before `at`.
     #[cold]
-    fn transit_time(&self, now: Time, packet: &InFlight<P>) -> Duration {
-        let size = packet.size();
-        match packet.hop.checked_sub(1).map(|before| self.hops[before as usize].target()) {
-            Some(HopTarget::AccessLink(link)) => self.access_links.transit_time(link, size, now),
-            Some(HopTarget::Link(link)) => self.transit_times[link].of(size, now),
+    fn transit_time(&self, now: Time, at: u32, packet: &P) -> Duration {
+        match self.upstream(at) {
+            HopTarget::AccessLink(link) => self.access_links.transit_time(link, packet.size(), now),
+            HopTarget::Link(link) => self.transit_times[link].of(packet.size(), now),
             // Its host has just sent it, because of a timer or of a packet that started long before.
-            Some(HopTarget::End) | None => Duration::MAX,
+            HopTarget::End => Duration::MAX,
         }
     }
 
-    /// Plans the event of a packet that waits before `hop`.
+    /// Plans the event of a packet that waits before `hop`, which is at `at`.
     #[inline]
-    fn wait(&mut self, time: Time, hop: Hop, packet: &mut InFlight<P>) -> Option<Time> {
+    fn wait(&mut self, time: Time, at: u32, hop: Hop, packet: &mut P) -> Option<Time> {
         debug_assert!(time >= self.now, "an arrival is planned for {time:?} at {:?}", self.now);
         let rank = if hop.target() == HopTarget::End { Rank::DELIVERY } else { Rank::ARRIVAL };
-        self.calendar.push(time, rank, packet.flow(), packet.take());
+        self.calendar.push(time, rank, packet.flow(), at, packet);
         None
     }
 
-    /// A packet is dropped at `hop`, if that is not after the end.
+    /// A packet is dropped at the hop `at`, if that is not after the end.
     #[cold]
-    fn lose(
-        &mut self,
-        time: Time,
-        hop: Hop,
-        reason: DropReason,
-        packet: &mut InFlight<P>,
-        observer: &mut impl LinkObserver<P>,
-    ) -> Option<Time> {
+    fn lose(&mut self, time: Time, at: u32, reason: DropReason, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
+        let hop = self.hops[at as usize];
         if time > self.window.until {
-            return self.wait(time, hop, packet);
+            return self.wait(time, at, hop, packet);
         }
         self.audit.dropped += 1;
         let link = match hop.target() {
@@ -300,7 +306,7 @@ impl<P: Packet> Network<P> {
             HopTarget::AccessLink(link) => self.ids.access_links[link],
             HopTarget::End => unreachable!("the end of a route drops nothing"),
         };
-        observer.on_drop(time, link, reason, packet.packet.take());
+        observer.on_drop(time, link, reason, packet.take());
         None
     }
 
@@ -317,16 +323,16 @@ impl<P: Packet> Network<P> {
             }
         }
         if let Some(end) = end {
-            self.calendar.push(end, Rank::DEPARTURE, link as u32, InFlight::new(P::default(), 0));
+            self.calendar.push(end, Rank::DEPARTURE, link as u32, 0, &mut P::default());
         }
     }
 
     /// Shows a packet to the routers that read what comes over the link that it came over. Such links end in events, and so do the
     /// ways to the links of these routers: a router sees both directions in the order of time.
-    fn observe_ack(&mut self, time: Time, packet: &InFlight<P>) {
-        if let Some(HopTarget::Link(link)) = packet.hop.checked_sub(1).map(|hop| self.hops[hop as usize].target()) {
+    fn observe_ack(&mut self, time: Time, at: u32, packet: &P) {
+        if let HopTarget::Link(link) = self.upstream(at) {
             for &listener in &self.ack_listeners[link] {
-                self.links[listener as usize].observe_ack(time, &packet.packet);
+                self.links[listener as usize].observe_ack(time, packet);
             }
         }
     }
@@ -335,9 +341,8 @@ impl<P: Packet> Network<P> {
     /// the router listens.
     pub(crate) fn is_read(&self, at: usize) -> bool {
         let serves = matches!(self.hops[at].target(), HopTarget::Link(link) if self.links[link].reads_headers());
-        let came = at.checked_sub(1).map(|before| self.hops[before].target());
         let listens = |link: usize| self.ack_listeners.get(link).is_some_and(|listeners| !listeners.is_empty());
-        serves || matches!(came, Some(HopTarget::Link(link)) if listens(link))
+        serves || matches!(self.upstream(at as u32), HopTarget::Link(link) if listens(link))
     }
 
     pub(crate) fn is_pure_delay(&self, target: HopTarget) -> bool {

@@ -48,27 +48,14 @@ pub struct Headers {
     pub timestamps: Option<Timestamps>,
 }
 
-/// A packet in the network: the host's packet, and what belongs to the network.
+/// A packet where it waits in the network, and what belongs to the network.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight<P> {
     pub packet: P,
-    /// Where it stands on its route: a place in the table of hops. For an event that is no packet's a number of the host's choice.
+    /// Where it stands on its route: a place in the table of hops. For a timer a number of the host's choice.
     pub hop: u32,
     /// The next in the list in which it waits; only the calendar uses this.
     pub next: u32,
-}
-
-impl<P: Packet> InFlight<P> {
-    #[inline]
-    pub fn new(packet: P, hop: u32) -> Self {
-        InFlight { packet, hop, next: u32::MAX }
-    }
-
-    /// Moves it out of a place that will not be read again.
-    #[inline]
-    pub fn take(&mut self) -> Self {
-        InFlight { packet: self.packet.take(), hop: self.hop, next: self.next }
-    }
 }
 
 impl<P: Packet> sojourn_aqm::Packet for InFlight<P> {

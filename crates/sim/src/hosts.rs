@@ -4,7 +4,7 @@ use crate::flow::{Endpoint, Flow};
 use crate::observer::Observer;
 use crate::packet::{Packet, flag};
 use crate::tcp::sender::{Call, Outlet, Progress};
-use crate::world::{DropAccounts, RECEIVER_TIMER, SENDER_TIMER, World, drop_accounts};
+use crate::world::{DropAccounts, RECEIVER_TIMER, SENDER_TIMER, World};
 use sojourn_net::{Network, RouteId};
 use sojourn_traffic::{Action, Write};
 use sojourn_units::Time;
@@ -12,7 +12,7 @@ use sojourn_units::Time;
 /// Sends the segments of a sender on its route. They wait for an event somewhere, so nothing else happens in the meantime.
 pub(crate) struct RouteSink<'a, O> {
     network: &'a mut Network<Packet>,
-    accounts: DropAccounts<'a, O>,
+    accounts: &'a mut DropAccounts<O>,
     route: RouteId,
 }
 
@@ -20,7 +20,7 @@ impl<O: Observer> Outlet for RouteSink<'_, O> {
     #[inline(always)]
     fn send(&mut self, now: Time, packet: Packet) {
         self.accounts.observer.on_send(now, &packet);
-        let delivered = self.network.send(now, self.route, packet, &mut self.accounts);
+        let delivered = self.network.send(now, self.route, packet, self.accounts);
         debug_assert!(delivered.is_none(), "every route from a sender to its receiver has an event");
     }
 }
@@ -31,7 +31,7 @@ macro_rules! call {
         Call {
             now: $now,
             params: &$world.stacks[$flow.stack as usize],
-            out: RouteSink { network: &mut $world.network, accounts: drop_accounts!($world), route: $flow.routes.forward },
+            out: RouteSink { network: &mut $world.network, accounts: &mut $world.accounts, route: $flow.routes.forward },
         }
     };
 }
@@ -73,7 +73,7 @@ impl<O: Observer> World<O> {
             Endpoint::Udp { echo, .. } => {
                 let comes_back = echo.is_some();
                 flow.stats.delivered += if counts { u64::from(packet.size) } else { 0 };
-                self.observer.on_deliver(now, packet, u64::from(packet.size));
+                self.accounts.observer.on_deliver(now, packet, u64::from(packet.size));
                 if comes_back {
                     self.send(now, Packet { flags: flag::BACK, extra: 0, ..*packet });
                 }
@@ -82,17 +82,17 @@ impl<O: Observer> World<O> {
             Endpoint::Tcp(sender) => sender,
         };
         if packet.incarnation != sender.incarnation() {
-            return self.observer.on_deliver(now, packet, 0);
+            return self.accounts.observer.on_deliver(now, packet, 0);
         }
         if flow.receiver.deadline() < now {
             self.receiver_until(now, packet.flow);
         }
         let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
-        let (bytes, ack) = flow.receiver.on_segment(now, packet, params, &mut self.pool);
+        let (bytes, ack) = flow.receiver.on_segment(now, packet, params, &mut self.accounts.pool);
         flow.stats.delivered += if counts { bytes } else { 0 };
         let has_timer = flow.receiver.deadline() != Time::NEVER;
-        self.observer.on_deliver(now, packet, bytes);
+        self.accounts.observer.on_deliver(now, packet, bytes);
         if let Some(ack) = ack {
             self.send(now, ack);
         }
@@ -114,7 +114,7 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[index as usize];
         let (due, Endpoint::Tcp(sender)) = (flow.receiver.deadline(), &flow.endpoint) else { return };
         let params = &self.stacks[flow.stack as usize];
-        if let Some(ack) = flow.receiver.on_timer(due, index, sender.incarnation(), params, &mut self.pool) {
+        if let Some(ack) = flow.receiver.on_timer(due, index, sender.incarnation(), params, &mut self.accounts.pool) {
             self.send(due, ack);
         }
     }
@@ -124,20 +124,20 @@ impl<O: Observer> World<O> {
     fn send(&mut self, at: Time, packet: Packet) {
         let routes = &self.flows[packet.flow as usize].routes;
         let route = if packet.has(flag::BACK) { routes.back } else { routes.forward };
-        self.observer.on_send(at, &packet);
-        if let Some(delivered) = self.network.send(at, route, packet, &mut drop_accounts!(self)) {
+        self.accounts.observer.on_send(at, &packet);
+        if let Some(delivered) = self.network.send(at, route, packet, &mut self.accounts) {
             self.on_delivery(delivered.at, &delivered.packet);
         }
     }
 
     #[inline]
     fn at_sender(&mut self, now: Time, ack: &Packet) {
-        let blocks = self.pool.take(ack.extra);
+        let blocks = self.accounts.pool.take(ack.extra);
         let index = ack.flow as usize;
         if self.flows[index].sender_due() < now {
             self.sender_until(now, ack.flow, false);
         }
-        self.observer.on_deliver(now, ack, 0);
+        self.accounts.observer.on_deliver(now, ack, 0);
         let flow = &mut self.flows[index];
         let sender = match &mut flow.endpoint {
             Endpoint::Tcp(sender) => sender,
@@ -147,16 +147,16 @@ impl<O: Observer> World<O> {
                     echo.add(rtt.as_secs_f64());
                     self.rtts[flow.group as usize].add(rtt.as_nanos());
                 }
-                return self.observer.on_rtt(now, ack.flow, rtt.as_nanos());
+                return self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
             }
         };
         if ack.incarnation != sender.incarnation() {
             return;
         }
         let progress = sender.on_ack(ack, blocks, &mut call!(self, flow, now));
-        self.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
+        self.accounts.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
         if let Some(rtt) = sender.fresh_rtt.take() {
-            self.observer.on_rtt(now, ack.flow, rtt.as_nanos());
+            self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
             if now >= self.warmup {
                 self.rtts[flow.group as usize].add(rtt.as_nanos());
             }
@@ -243,7 +243,7 @@ impl<O: Observer> World<O> {
                     if let Some(Action::Write(Write { bytes: Some(bytes), last: true, .. })) = action {
                         flow.size = bytes;
                     }
-                    self.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
+                    self.accounts.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
                     if self.counts_flows {
                         self.count_flow(due, index);
                     }

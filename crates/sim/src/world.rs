@@ -43,10 +43,7 @@ pub struct World<O: Observer = NoopObserver> {
     pub(crate) flows: Vec<Flow>,
     pub(crate) stacks: Vec<TcpParams>,
     pub(crate) sessions: Vec<SessionState>,
-    /// SACK blocks of ACKs in the network.
-    pub(crate) pool: SackPool,
-    /// Packets of each flow dropped in the window of statistics, data and ACKs.
-    pub(crate) drops: Vec<u64>,
+    pub(crate) accounts: DropAccounts<O>,
     pub(crate) warmup: Time,
     end: Time,
     pub(crate) seed: u64,
@@ -58,32 +55,20 @@ pub struct World<O: Observer = NoopObserver> {
     pub(crate) fingerprint: u64,
     /// Packets that arrived earlier than their route's propagation delay allows.
     pub(crate) early: u64,
-    /// Is told what happens.
+}
+
+/// What the world does with what links do to packets, and who else is told.
+#[derive(Clone, Debug)]
+pub(crate) struct DropAccounts<O> {
     pub observer: O,
+    /// SACK blocks of ACKs in the network.
+    pub pool: SackPool,
+    /// Packets of each flow dropped in the window of statistics, data and ACKs.
+    pub drops: Vec<u64>,
+    warmup: Time,
 }
 
-/// What the world does with what links do to packets.
-pub(crate) struct DropAccounts<'a, O> {
-    pub observer: &'a mut O,
-    pub pool: &'a mut SackPool,
-    pub drops: &'a mut [u64],
-    pub warmup: Time,
-}
-
-/// The [`DropAccounts`] of a world, of which other fields are in use.
-macro_rules! drop_accounts {
-    ($world:ident) => {
-        $crate::world::DropAccounts {
-            observer: &mut $world.observer,
-            pool: &mut $world.pool,
-            drops: &mut $world.drops,
-            warmup: $world.warmup,
-        }
-    };
-}
-pub(crate) use drop_accounts;
-
-impl<O: Observer> LinkObserver<Packet> for DropAccounts<'_, O> {
+impl<O: Observer> LinkObserver<Packet> for DropAccounts<O> {
     fn on_drop(&mut self, now: Time, link: u32, _: DropReason, packet: Packet) {
         self.drops[packet.flow as usize] += u64::from(now >= self.warmup);
         if packet.has(flag::BACK) {
@@ -149,8 +134,7 @@ impl<O: Observer> World<O> {
             flows: Vec::with_capacity(entries.len()),
             stacks: std::mem::take(&mut config.stacks),
             sessions: Vec::new(),
-            pool: SackPool::default(),
-            drops: Vec::new(),
+            accounts: DropAccounts { observer, pool: SackPool::default(), drops: Vec::new(), warmup: config.warmup },
             warmup: config.warmup,
             end: config.end,
             seed: config.seed,
@@ -158,7 +142,6 @@ impl<O: Observer> World<O> {
             rtts: Vec::new(),
             fingerprint: 0,
             early: 0,
-            observer,
         };
         for (entry, routes) in entries.iter().zip(routes) {
             match (entry.traffic.model(), routes) {
@@ -228,7 +211,7 @@ impl<O: Observer> World<O> {
         if self.rtts.len() <= group as usize {
             self.rtts.resize(group as usize + 1, Quantiles::default());
         }
-        self.drops.push(0);
+        self.accounts.drops.push(0);
         self.flows.push(Flow {
             routes,
             group,
@@ -250,9 +233,10 @@ impl<O: Observer> World<O> {
 
     /// Runs to the end, or to `until` if that comes first.
     pub fn run(&mut self, until: Time) {
-        while let Some(event) = self.network.next(until, &mut drop_accounts!(self)) {
+        let mut arrived = Packet::EMPTY;
+        while let Some(event) = self.network.next_in_place(until, &mut arrived, &mut self.accounts) {
             match event {
-                Event::Delivery(Delivered { at, packet }) => self.on_delivery(at, &packet),
+                Event::Delivery(Delivered { at, .. }) => self.on_delivery(at, &arrived),
                 Event::Timer { at, class: SENDER_TIMER, entity, .. } => self.sender_timer(at, entity),
                 Event::Timer { at, class: RECEIVER_TIMER, entity, .. } => self.receiver_timer(at, entity),
                 Event::Timer { at, entity, tag, .. } => self.session_timer(at, entity, tag),
@@ -271,6 +255,16 @@ impl<O: Observer> World<O> {
             return Err(format!("{} packets arrived before their route's propagation delay was over", self.early));
         }
         Ok(audit)
+    }
+
+    /// The observer.
+    pub fn observer(&self) -> &O {
+        &self.accounts.observer
+    }
+
+    /// The observer, to finish what it records.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.accounts.observer
     }
 
     /// A number that two runs share only if the same packets were delivered at the same times. It is a commutative sum over all

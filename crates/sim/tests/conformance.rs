@@ -274,8 +274,8 @@ fn play(script: Script) -> String {
     };
     let mut world = World::watched(config, timeline).unwrap();
     world.finish().unwrap();
-    let [sender, receiver] = world.observer.lines;
-    let mut lines: Vec<Line> = sender.into_iter().chain(receiver.into_iter().filter(|_| world.observer.show_receiver)).collect();
+    let [sender, receiver] = std::mem::take(&mut world.observer_mut().lines);
+    let mut lines: Vec<Line> = sender.into_iter().chain(receiver.into_iter().filter(|_| world.observer().show_receiver)).collect();
     lines.retain(|line| line.time <= script.end && !(line.event == "timer" && line.sends.is_empty()));
     lines.sort_by_key(|line| line.time);
     let text = lines.iter().map(|line| {

@@ -379,7 +379,7 @@ fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
     config.flows[0].traffic = cbr::Params { rate: Rate::from_bps(1_000_000).unwrap(), size: Bytes(1250), jitter: 0.0 }.into();
     let mut world = World::watched(config, Arrivals::default()).unwrap();
     world.finish().unwrap();
-    let arrivals = &world.observer.0;
+    let arrivals = &world.observer().0;
     assert!(arrivals.windows(2).all(|pair| pair[0].1 < pair[1].1), "in order, no two at once");
     let took = |from: f64, to: f64| {
         let inside = arrivals.iter().filter(move |&&(sent, _)| sent + 2.1 >= from && sent + 2.1 < to);

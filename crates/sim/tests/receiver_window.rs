@@ -92,15 +92,15 @@ fn beside_an_ordinary_flow_it_shrinks_to_its_least_window() {
     let world = run(at_the_receiver(), 100, true);
     let received: Vec<u64> = world.flows().map(|flow| flow.stats.received).collect();
     assert!(received[0] * 10 < received[1], "{received:?}");
-    assert!(world.observer.windows.iter().all(|&window| window >= 2), "never closed");
+    assert!(world.observer().windows.iter().all(|&window| window >= 2), "never closed");
 }
 
 #[test]
 fn the_right_edge_never_moves_back_whatever_is_lost_or_delayed() {
     for (delayed_ack, limit) in [(None, 100), (None, 8), (Some(Duration::from_millis(40)), 100), (Some(Duration::from_millis(40)), 8)] {
         let world = run(TcpParams { delayed_ack, ack_every: 4, ..at_the_receiver() }, limit, true);
-        assert_eq!(world.observer.moved_back, 0);
-        let (least, most) = (world.observer.windows.iter().min().unwrap(), world.observer.windows.iter().max().unwrap());
+        assert_eq!(world.observer().moved_back, 0);
+        let (least, most) = (world.observer().windows.iter().min().unwrap(), world.observer().windows.iter().max().unwrap());
         assert!(*least < *most / 3, "the window moved: {least} to {most}");
     }
 }

@@ -100,7 +100,7 @@ fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
     };
     let mut world = World::watched(config, sent).unwrap();
     world.finish().unwrap();
-    world.observer.packets
+    std::mem::take(&mut world.observer_mut().packets)
 }
 
 /// What a queue drops: flow and packet, as ns-2 numbers them.
@@ -174,7 +174,7 @@ impl Crowd {
         };
         let mut world = World::watched(config, dropped).unwrap();
         world.finish().unwrap();
-        world.observer.packets
+        std::mem::take(&mut world.observer_mut().packets)
     }
 }
 

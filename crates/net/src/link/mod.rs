@@ -31,7 +31,7 @@ use config::Volume;
 use meter::Meter;
 use precomputed::{Accepted, Precomputed};
 use router::Router;
-use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason, Packet as _};
+use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason};
 use sojourn_units::{Duration, Rate, Time};
 use transmitter::Transmitter;
 use updates::Updates;
@@ -217,16 +217,16 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Offers a packet at `now`, not earlier than the one before; marks it if the discipline says so.
+    /// Offers a packet that stands at `hop` at `now`, not earlier than the one before; marks it if the discipline says so.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, now: Time, packet: &mut InFlight<P>) -> Offer {
+    pub(crate) fn offer(&mut self, now: Time, hop: u32, packet: &mut P) -> Offer {
         let size = packet.size();
         let Some(serializer) = &mut self.transmitter.serializer else {
             self.passed.add(size);
             return Offer::Arrives(now + self.transmitter.delay);
         };
         if !self.undecided {
-            return self.decide(now, packet, None);
+            return self.decide(now, hop, packet, None);
         }
         if self.transmitter.free_at > now || self.due <= now {
             return self.find_room(now, size, None);
@@ -242,8 +242,12 @@ impl<P: Packet> Link<P> {
 
     /// Offers a packet again after [`Offer::NeedsTieBreak`], now with its transit time over the link before.
     #[cold]
-    pub(crate) fn offer_with_transit_time(&mut self, now: Time, packet: &mut InFlight<P>, transit_time: Duration) -> Offer {
-        if self.undecided { self.find_room(now, packet.size(), Some(transit_time)) } else { self.decide(now, packet, Some(transit_time)) }
+    pub(crate) fn offer_with_transit_time(&mut self, now: Time, hop: u32, packet: &mut P, transit_time: Duration) -> Offer {
+        if self.undecided {
+            self.find_room(now, packet.size(), Some(transit_time))
+        } else {
+            self.decide(now, hop, packet, Some(transit_time))
+        }
     }
 
     /// Offers a packet where nothing is decided but whether there is room, to a link that is busy or has something to catch up with.
@@ -270,7 +274,7 @@ impl<P: Packet> Link<P> {
 
     /// Offers a packet to a link whose discipline decides.
     #[inline(never)]
-    fn decide(&mut self, now: Time, packet: &mut InFlight<P>, transit_time: Option<Duration>) -> Offer {
+    fn decide(&mut self, now: Time, hop: u32, packet: &mut P, transit_time: Option<Duration>) -> Offer {
         debug_assert!(now >= self.last_offer, "link {}: offered at {now:?}, after {:?}", self.name, self.last_offer);
         self.last_offer = now;
         self.advance(now);
@@ -284,12 +288,18 @@ impl<P: Packet> Link<P> {
         let simultaneous =
             transit_time.and_then(|transit_time| last_departure.still_counted(transit_time, self.transmitter.time_for(packet.size())));
         match &mut self.queue {
-            Queue::Buffered(queue) => match queue.offer(now, packet.take(), simultaneous, &mut self.transmitter, &mut self.meter) {
+            Queue::Buffered(queue) => match queue.offer(
+                now,
+                InFlight { packet: packet.take(), hop, next: 0 },
+                simultaneous,
+                &mut self.transmitter,
+                &mut self.meter,
+            ) {
                 None => Offer::Buffered,
                 Some(end) => Offer::Transmitting(end),
             },
             Queue::Precomputed(queue) => {
-                let accepted = queue.offer(now, &mut packet.packet, simultaneous, &mut self.transmitter, &mut self.meter);
+                let accepted = queue.offer(now, packet, simultaneous, &mut self.transmitter, &mut self.meter);
                 let Accepted { service, marked } = match accepted {
                     Ok(accepted) => accepted,
                     Err(reason) => return Offer::Dropped(reason),
@@ -307,14 +317,14 @@ impl<P: Packet> Link<P> {
     }
 
     /// Shows a packet to the router, which knows how much waits ahead of it.
-    fn read_headers(&mut self, now: Time, packet: &mut InFlight<P>) {
+    fn read_headers(&mut self, now: Time, packet: &mut P) {
         let buffered = match (&self.queue, self.rate()) {
             (Queue::Buffered(queue), Some(rate)) => rate.time_for(queue.qdisc.bytes()),
             _ => Duration::ZERO,
         };
         let ahead = self.transmitter.free_at.since(now) + buffered;
         if let Some(router) = &mut self.updates.router {
-            router.forward(now, ahead, &mut packet.packet);
+            router.forward(now, ahead, packet);
         }
     }
 

@@ -56,23 +56,28 @@ impl Precomputed {
     /// Lets the packets leave whose transmission starts by `now`; gives when the next one's starts.
     #[inline]
     pub fn release_until(&mut self, now: Time, meter: &mut Meter) -> Time {
-        while let Some(head) = self.waiting.front() {
-            let (start, size) = (head.start, head.size);
+        while let Some(&Waiting { start, .. }) = self.waiting.front() {
             if start > now {
                 return start;
             }
-            let seen = if self.sees_departures { Some(*head) } else { None };
-            self.waiting.pop_front();
-            self.last_departure = LastDeparture { at: start, size };
-            self.bytes -= u64::from(size);
-            meter.tx_started_bytes += u64::from(size);
-            meter.queue_shrinks(start, self.waiting.len() as u64, self.bytes);
-            if let Some(Waiting { arrived, flow, rtt_hint_ms, has_data, .. }) = seen {
-                let departure = PacketView { now: start, size, flow, rtt_hint_ms, has_data };
-                self.controller.decide_departure(&departure, start.since(arrived), false, &self.backlog(None, None));
-            }
+            self.release_first(meter);
         }
         Time::NEVER
+    }
+
+    /// The first packet leaves the queue. Most often one packet leaves at a time: a call of its own keeps the loop from preparing for many.
+    #[inline(never)]
+    fn release_first(&mut self, meter: &mut Meter) {
+        let Some(&Waiting { start, arrived, size, flow, rtt_hint_ms, has_data }) = self.waiting.front() else { return };
+        self.waiting.pop_front();
+        self.last_departure = LastDeparture { at: start, size };
+        self.bytes -= u64::from(size);
+        meter.tx_started_bytes += u64::from(size);
+        meter.queue_shrinks(start, self.waiting.len() as u64, self.bytes);
+        if self.sees_departures {
+            let departure = PacketView { now: start, size, flow, rtt_hint_ms, has_data };
+            self.controller.decide_departure(&departure, start.since(arrived), false, &self.backlog(None, None));
+        }
     }
 
     /// Offers a packet that arrives at `now` to the discipline.
