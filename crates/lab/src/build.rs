@@ -104,6 +104,7 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
         controller,
         changes: link.rate_changes.iter().map(|change| (change.at, change.rate)).collect(),
         hints: hints(link),
+        impairments: Default::default(),
         delays: link.delay_changes.iter().map(|change| (change.at, change.delay)).collect(),
         measure: match link.measure {
             spec::Measure::Counts => Measure::Counts,

@@ -39,6 +39,8 @@ pub struct NetworkBuilder {
 #[derive(Clone, Debug)]
 struct Route {
     links: Vec<u32>,
+    /// Its hops without the end.
+    hops: usize,
     delivery: Delivery,
     shared: bool,
 }
@@ -70,8 +72,9 @@ impl NetworkBuilder {
             return Err(UnknownLink(unknown));
         }
         let id = RouteId(self.hops as u32);
-        self.hops += links.len() + 1;
-        self.routes.push(Route { links: links.to_vec(), delivery, shared });
+        let hops = links.iter().map(|&link| if self.links[link as usize].impairments.is_empty() { 1 } else { 3 }).sum();
+        self.hops += hops + 1;
+        self.routes.push(Route { links: links.to_vec(), hops, delivery, shared });
         Ok(id)
     }
 
@@ -111,17 +114,26 @@ impl NetworkBuilder {
         }
         let mut network = Network::new(links, access_links, transit_times, ids, self.window);
         network.ack_listeners = ack_listeners(&network.links, &hints, &targets);
-        network.hops = hops(&self.routes, &targets);
+        network.hops = hops(&self.routes, &targets, &network.links);
         defer(&mut network, &self.routes, self.all_events);
         network
     }
 }
 
-/// The table of hops, none of them deferred yet.
-fn hops(routes: &[Route], targets: &[HopTarget]) -> Vec<Hop> {
-    let mut hops = Vec::with_capacity(routes.iter().map(|route| route.links.len() + 1).sum());
+/// The table of hops, none of them deferred yet. The impairments of a link are hops before and after it.
+fn hops<P: Packet>(routes: &[Route], targets: &[HopTarget], links: &[Link<P>]) -> Vec<Hop> {
+    let mut hops = Vec::with_capacity(routes.iter().map(|route| route.hops + 1).sum());
     for route in routes {
-        hops.extend(route.links.iter().map(|&link| Hop::new(targets[link as usize])));
+        for target in route.links.iter().map(|&link| targets[link as usize]) {
+            match target {
+                HopTarget::Link(link) if links[link].is_impaired() => {
+                    hops.push(Hop::new(HopTarget::Impairments { link, after_queue: false }));
+                    hops.push(Hop::new(target));
+                    hops.push(Hop::new(HopTarget::Impairments { link, after_queue: true }));
+                }
+                _ => hops.push(Hop::new(target)),
+            }
+        }
         hops.push(Hop::new(HopTarget::End));
     }
     hops
@@ -148,7 +160,7 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
     let mut begin = 0;
     for route in routes {
         contention.add_route(&network.hops, begin, route.shared, |target| network.is_pure_delay(target));
-        begin += route.links.len() + 1;
+        begin += route.hops + 1;
     }
     for at in 0..network.hops.len() {
         let target = network.hops[at].target();
@@ -160,7 +172,7 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
     }
     let mut begin = 0;
     for route in routes {
-        let end = begin + route.links.len();
+        let end = begin + route.hops;
         let waits = network.hops[begin..end].iter().any(|hop| hop.needs_event());
         if route.delivery == Delivery::Deferred || (route.delivery == Delivery::AfterEvent && !waits) {
             network.hops[end] = network.hops[end].deferred();

@@ -9,6 +9,11 @@ pub(crate) struct Hop(u32);
 pub(crate) enum HopTarget {
     Link(usize),
     AccessLink(usize),
+    /// The impairments of a link, those before its queue or those after it.
+    Impairments {
+        link: usize,
+        after_queue: bool,
+    },
     /// The end of the route.
     End,
 }
@@ -17,12 +22,15 @@ impl Hop {
     const DEFERRED: u32 = 1 << 31;
     const ACCESS: u32 = 1 << 30;
     const END: u32 = Self::ACCESS - 1;
+    /// Numbers from here on to the end are impairments: twice the link's number, and 1 for those after its queue.
+    const IMPAIRMENTS: u32 = 1 << 29;
 
     /// A hop that needs no event.
     pub fn new(target: HopTarget) -> Self {
         match target {
             HopTarget::Link(link) => Hop(link as u32),
             HopTarget::AccessLink(link) => Hop(link as u32 | Self::ACCESS),
+            HopTarget::Impairments { link, after_queue } => Hop(Self::IMPAIRMENTS | (link as u32) << 1 | u32::from(after_queue)),
             HopTarget::End => Hop(Self::END),
         }
     }
@@ -33,9 +41,13 @@ impl Hop {
         if self.0 & Self::ACCESS != 0 {
             return HopTarget::AccessLink((self.0 & Self::END) as usize);
         }
-        match self.0 & Self::END {
+        let number = self.0 & Self::END;
+        if number < Self::IMPAIRMENTS {
+            return HopTarget::Link(number as usize);
+        }
+        match number {
             Self::END => HopTarget::End,
-            link => HopTarget::Link(link as usize),
+            _ => HopTarget::Impairments { link: ((number - Self::IMPAIRMENTS) >> 1) as usize, after_queue: number & 1 == 1 },
         }
     }
 
@@ -65,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_hop_remembers_its_target_and_its_event() {
-        for target in [HopTarget::Link(7), HopTarget::AccessLink(7), HopTarget::End] {
+        let impairments = [false, true].map(|after_queue| HopTarget::Impairments { link: 7, after_queue });
+        for target in [HopTarget::Link(7), HopTarget::AccessLink(7), HopTarget::End].into_iter().chain(impairments) {
             let hop = Hop::new(target);
             assert_eq!((hop.target(), hop.needs_event()), (target, false));
             assert_eq!((hop.deferred().target(), hop.deferred().needs_event()), (target, true));

@@ -36,7 +36,7 @@ mod trace;
 pub use builder::{Delivery, NetworkBuilder, UnknownLink};
 pub use link::{Hints, Link, LinkConfig, LinkStats, Measure};
 pub use network::{Audit, Delivered, Event, Network, RouteId, TimerClass, Window};
-pub use observer::{LinkObserver, Sink};
+pub use observer::{DropCause, LinkObserver, Sink};
 pub use packet::{Direction, Headers, Packet};
 pub use sojourn_aqm::Timestamps;
 pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};

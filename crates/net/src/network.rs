@@ -5,7 +5,7 @@ use crate::hop::{Hop, HopTarget};
 use crate::link::access::{AccessLinks, AccessOffer};
 use crate::link::tie_break::TransitTimes;
 use crate::link::{Link, Offer, Report};
-use crate::observer::{LinkObserver, Sink};
+use crate::observer::{DropCause, LinkObserver, Sink};
 use crate::packet::Packet;
 use alloc::format;
 use alloc::string::String;
@@ -134,12 +134,17 @@ impl<P: Packet> Network<P> {
 
     /// A host sends a packet on a route, not before the network's time. It travels as far as no event is needed. A packet that
     /// reaches the end of its route on the way is delivered at once ([`Delivery`](crate::Delivery)).
-    #[inline(always)]
-    pub fn send(&mut self, now: Time, route: RouteId, packet: P, observer: &mut impl LinkObserver<P>) -> Option<Delivered<P>> {
-        self.audit.sent += 1;
-        let mut packet = packet;
-        let at = self.travel(now, route.0, false, &mut packet, observer)?;
+    pub fn send(&mut self, now: Time, route: RouteId, mut packet: P, observer: &mut impl LinkObserver<P>) -> Option<Delivered<P>> {
+        let at = self.send_in_place(now, route, &mut packet, observer)?;
         Some(Delivered { at, packet })
+    }
+
+    /// The same without moving the packet: gives the time if the packet is delivered at once, and takes it otherwise. For hosts to
+    /// which every instruction counts.
+    #[inline(always)]
+    pub fn send_in_place(&mut self, now: Time, route: RouteId, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
+        self.audit.sent += 1;
+        self.travel(now, route.0, false, packet, observer)
     }
 
     /// Plans a timer of a host: [`Event::Timer`] comes at `at`, not before the network's time. `entity` is below 2^29.
@@ -214,7 +219,7 @@ impl<P: Packet> Network<P> {
             time = match hop.target() {
                 HopTarget::AccessLink(link) => match self.offer_to_access_link(link, time, at, packet) {
                     Some(arrival) => arrival,
-                    None => return self.lose(time, at, DropReason::Tail, packet, observer),
+                    None => return self.lose(time, at, DropCause::Queue(DropReason::Tail), packet, observer),
                 },
                 // What would happen after the end has not happened: the packet is still in flight. An access link keeps no
                 // statistics that could show it.
@@ -229,7 +234,7 @@ impl<P: Packet> Network<P> {
                         observer.on_mark(time, self.ids.links[link], packet.flow());
                         arrival
                     }
-                    Offer::Dropped(reason) => return self.lose(time, at, reason, packet, observer),
+                    Offer::Dropped(reason) => return self.lose(time, at, DropCause::Queue(reason), packet, observer),
                     Offer::Buffered => {
                         self.after_buffering(time, link, None, observer);
                         return None;
@@ -240,6 +245,12 @@ impl<P: Packet> Network<P> {
                     }
                     Offer::NeedsTieBreak => unreachable!("a link that knows the transit time decides"),
                 },
+                HopTarget::Impairments { link, after_queue } => {
+                    if self.links[link].impairment_drops(time, after_queue, packet.size()) {
+                        return self.lose(time, at, DropCause::Impairment, packet, observer);
+                    }
+                    time
+                }
             };
             at += 1;
             hop = self.hops[at as usize];
@@ -268,9 +279,20 @@ impl<P: Packet> Network<P> {
         if let AccessOffer::Arrives(arrival) = offer { Some(arrival) } else { None }
     }
 
-    /// Where the hop before `at` leads: the link over which a packet came, or the end of another route if it starts at `at`.
+    /// The link over which a packet that stands at `at` came, or the end of another route if its route starts there.
     fn upstream(&self, at: u32) -> HopTarget {
-        at.checked_sub(1).map_or(HopTarget::End, |before| self.hops[before as usize].target())
+        let before = self.hops[..at as usize].iter().rev().map(|hop| hop.target());
+        before.into_iter().find(|target| !matches!(target, HopTarget::Impairments { .. })).unwrap_or(HopTarget::End)
+    }
+
+    /// The link at whose end the hop `at` is, after the link's impairments. Access links don't count.
+    fn link_ending_at(&self, at: u32) -> Option<usize> {
+        let before = self.hops[at.checked_sub(1)? as usize].target();
+        match (before, self.hops[at as usize].target()) {
+            (_, HopTarget::Impairments { after_queue: true, .. }) => None,
+            (HopTarget::Link(link) | HopTarget::Impairments { link, after_queue: true }, _) => Some(link),
+            _ => None,
+        }
     }
 
     /// The transit time of a packet that arrives at `now` over the hop before `at`.
@@ -280,7 +302,7 @@ impl<P: Packet> Network<P> {
             HopTarget::AccessLink(link) => self.access_links.transit_time(link, packet.size(), now),
             HopTarget::Link(link) => self.transit_times[link].of(packet.size(), now),
             // Its host has just sent it, because of a timer or of a packet that started long before.
-            HopTarget::End => Duration::MAX,
+            HopTarget::End | HopTarget::Impairments { .. } => Duration::MAX,
         }
     }
 
@@ -295,18 +317,18 @@ impl<P: Packet> Network<P> {
 
     /// A packet is dropped at the hop `at`, if that is not after the end.
     #[cold]
-    fn lose(&mut self, time: Time, at: u32, reason: DropReason, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
+    fn lose(&mut self, time: Time, at: u32, cause: DropCause, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
         let hop = self.hops[at as usize];
         if time > self.window.until {
             return self.wait(time, at, hop, packet);
         }
         self.audit.dropped += 1;
         let link = match hop.target() {
-            HopTarget::Link(link) => self.ids.links[link],
+            HopTarget::Link(link) | HopTarget::Impairments { link, .. } => self.ids.links[link],
             HopTarget::AccessLink(link) => self.ids.access_links[link],
             HopTarget::End => unreachable!("the end of a route drops nothing"),
         };
-        observer.on_drop(time, link, reason, packet.take());
+        observer.on_drop(time, link, cause, packet.take());
         None
     }
 
@@ -317,7 +339,7 @@ impl<P: Packet> Network<P> {
             match report {
                 Report::Dropped(packet, reason) => {
                     self.audit.dropped += 1;
-                    observer.on_drop(time, id, reason, packet);
+                    observer.on_drop(time, id, DropCause::Queue(reason), packet);
                 }
                 Report::Marked(flow) => observer.on_mark(time, id, flow),
             }
@@ -330,7 +352,7 @@ impl<P: Packet> Network<P> {
     /// Shows a packet to the routers that read what comes over the link that it came over. Such links end in events, and so do the
     /// ways to the links of these routers: a router sees both directions in the order of time.
     fn observe_ack(&mut self, time: Time, at: u32, packet: &P) {
-        if let HopTarget::Link(link) = self.upstream(at) {
+        if let Some(link) = self.link_ending_at(at) {
             for &listener in &self.ack_listeners[link] {
                 self.links[listener as usize].observe_ack(time, packet);
             }
@@ -342,14 +364,14 @@ impl<P: Packet> Network<P> {
     pub(crate) fn is_read(&self, at: usize) -> bool {
         let serves = matches!(self.hops[at].target(), HopTarget::Link(link) if self.links[link].reads_headers());
         let listens = |link: usize| self.ack_listeners.get(link).is_some_and(|listeners| !listeners.is_empty());
-        serves || matches!(self.upstream(at as u32), HopTarget::Link(link) if listens(link))
+        serves || self.link_ending_at(at as u32).is_some_and(listens)
     }
 
     pub(crate) fn is_pure_delay(&self, target: HopTarget) -> bool {
         match target {
             HopTarget::Link(link) => self.links[link].is_pure_delay(),
             HopTarget::AccessLink(link) => self.access_links.is_pure_delay(link),
-            HopTarget::End => false,
+            HopTarget::Impairments { .. } | HopTarget::End => false,
         }
     }
 

@@ -3,13 +3,22 @@
 use sojourn_aqm::DropReason;
 use sojourn_units::Time;
 
+/// Why a link dropped a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DropCause {
+    /// Its queue dropped it.
+    Queue(DropReason),
+    /// An impairment, such as random loss, dropped it.
+    Impairment,
+}
+
 /// Is told what links do to packets. The calls of one link come in the order of time; those of different links may not where packets
 /// travel ahead of the network's time ([`crate::Delivery`]). Links are numbered in the order in which they were added.
 pub trait LinkObserver<P> {
     /// A link drops a packet, which is handed back.
     #[inline]
-    fn on_drop(&mut self, now: Time, link: u32, reason: DropReason, packet: P) {
-        let _ = (now, link, reason, packet);
+    fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: P) {
+        let _ = (now, link, cause, packet);
     }
     /// A link marks a packet of this flow.
     #[inline]

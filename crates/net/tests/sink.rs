@@ -1,7 +1,9 @@
 //! A host that is only told what happens: every packet comes back, delivered or dropped, and deliveries are in the order of time.
 
-use sojourn_aqm::{AqmConfig, DropReason, Link, QueueController, REGISTRY};
-use sojourn_net::{Audit, Delivery, Hints, LinkConfig, LinkObserver, Measure, Network, NetworkBuilder, RouteId, Sink, UnknownLink, Window};
+use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
+use sojourn_net::{
+    Audit, Delivery, DropCause, Hints, LinkConfig, LinkObserver, Measure, Network, NetworkBuilder, RouteId, Sink, UnknownLink, Window,
+};
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 
 /// A packet as a host of bytes would have it.
@@ -38,7 +40,7 @@ struct Told {
 }
 
 impl LinkObserver<Frame> for Told {
-    fn on_drop(&mut self, now: Time, link: u32, _: DropReason, packet: Frame) {
+    fn on_drop(&mut self, now: Time, link: u32, _: DropCause, packet: Frame) {
         self.dropped.push((now, link, packet));
     }
     fn on_mark(&mut self, _: Time, link: u32, flow: u32) {
@@ -73,6 +75,7 @@ fn link(name: &str, aqm: &str, rate: u64, limit: u32) -> LinkConfig {
         delays: Vec::new(),
         measure: if name == "shared" { Measure::All } else { Measure::Counts },
         hints: Hints::Senders,
+        impairments: Default::default(),
     }
 }
 

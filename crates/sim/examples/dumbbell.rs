@@ -38,6 +38,7 @@ fn main() {
             (true, true) => Measure::All,
         },
         hints: if name == "forward" && has("router") { Hints::Router { back: Some(1) } } else { Hints::Senders },
+        impairments: Default::default(),
     };
     let mut links = vec![link("forward", rate, rtt * 1e-3 * 0.3, aqm, limit), link("back", rate, rtt * 1e-3 * 0.3, "droptail", 100_000)];
     let mut config_flows = vec![];

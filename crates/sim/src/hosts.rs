@@ -18,9 +18,9 @@ pub(crate) struct RouteSink<'a, O> {
 
 impl<O: Observer> Outlet for RouteSink<'_, O> {
     #[inline(always)]
-    fn send(&mut self, now: Time, packet: Packet) {
+    fn send(&mut self, now: Time, mut packet: Packet) {
         self.accounts.observer.on_send(now, &packet);
-        let delivered = self.network.send(now, self.route, packet, self.accounts);
+        let delivered = self.network.send_in_place(now, self.route, &mut packet, self.accounts);
         debug_assert!(delivered.is_none(), "every route from a sender to its receiver has an event");
     }
 }
@@ -121,12 +121,12 @@ impl<O: Observer> World<O> {
 
     /// A host sends a packet at `at`.
     #[inline(always)]
-    fn send(&mut self, at: Time, packet: Packet) {
+    fn send(&mut self, at: Time, mut packet: Packet) {
         let routes = &self.flows[packet.flow as usize].routes;
         let route = if packet.has(flag::BACK) { routes.back } else { routes.forward };
         self.accounts.observer.on_send(at, &packet);
-        if let Some(delivered) = self.network.send(at, route, packet, &mut self.accounts) {
-            self.on_delivery(delivered.at, &delivered.packet);
+        if let Some(delivered) = self.network.send_in_place(at, route, &mut packet, &mut self.accounts) {
+            self.on_delivery(delivered, &packet);
         }
     }
 

@@ -11,9 +11,9 @@ use crate::observer::{NoopObserver, Observer};
 use crate::packet::{Packet, flag};
 use crate::session::{Connections, SessionMessage, SessionState};
 use crate::tcp::{Receiver, SackPool, Sender, TcpParams};
-use sojourn_aqm::DropReason;
+
 use sojourn_net::{
-    Audit, Delivered, Delivery, Event, Link, LinkObserver, Network, NetworkBuilder, Quantiles, TimerClass, UnknownLink, Window,
+    Audit, Delivered, Delivery, DropCause, Event, Link, LinkObserver, Network, NetworkBuilder, Quantiles, TimerClass, UnknownLink, Window,
 };
 use sojourn_traffic::{Application, Model, Session};
 use sojourn_units::{Duration, Stream, Time};
@@ -69,7 +69,7 @@ pub(crate) struct DropAccounts<O> {
 }
 
 impl<O: Observer> LinkObserver<Packet> for DropAccounts<O> {
-    fn on_drop(&mut self, now: Time, link: u32, _: DropReason, packet: Packet) {
+    fn on_drop(&mut self, now: Time, link: u32, _: DropCause, packet: Packet) {
         self.drops[packet.flow as usize] += u64::from(now >= self.warmup);
         if packet.has(flag::BACK) {
             self.pool.take(packet.extra);

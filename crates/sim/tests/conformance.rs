@@ -241,6 +241,7 @@ fn link(name: &str, delay: Duration, fate: &Arc<Mutex<Fate>>) -> LinkConfig {
         delays: Vec::new(),
         measure: Measure::Moments,
         hints: Hints::Senders,
+        impairments: Default::default(),
     }
 }
 

@@ -80,6 +80,7 @@ fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> Link
         delays: Vec::new(),
         measure: Measure::All,
         hints: Hints::Senders,
+        impairments: Default::default(),
     }
 }
 

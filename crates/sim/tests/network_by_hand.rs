@@ -36,7 +36,17 @@ fn link(name: String, aqm: &str, rate: u64, limit: u32, measure: Measure) -> Lin
     let config: AqmConfig = (REGISTRY.iter().find(|entry| entry.name == aqm).unwrap().default)();
     let aqm = config.build(&Link { rate, delay, mean_packet: 1000, limit_packets: limit }).unwrap();
     let controller = QueueController::new(aqm, Amount::Packets(limit), false, Stream::named(1, &name));
-    LinkConfig { name, rate: Some(rate), delay, controller, changes: Vec::new(), delays: Vec::new(), measure, hints: Hints::Senders }
+    LinkConfig {
+        name,
+        rate: Some(rate),
+        delay,
+        controller,
+        changes: Vec::new(),
+        delays: Vec::new(),
+        measure,
+        hints: Hints::Senders,
+        impairments: Default::default(),
+    }
 }
 
 /// A shared link, and an access link of each source, some with so little room that they drop too.

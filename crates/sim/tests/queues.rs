@@ -59,7 +59,17 @@ fn ms(ms: u64) -> Duration {
 fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Limit) -> LinkConfig {
     let controller = QueueController::new(aqm, limit, true, Stream::named(1, name));
     let rate = Rate::from_bps(if name.starts_with("access") { 10 * RATE } else { RATE });
-    LinkConfig { name: name.into(), rate, delay, controller, changes: vec![], delays: vec![], measure: Measure::All, hints: Hints::Senders }
+    LinkConfig {
+        name: name.into(),
+        rate,
+        delay,
+        controller,
+        changes: vec![],
+        delays: vec![],
+        measure: Measure::All,
+        hints: Hints::Senders,
+        impairments: Default::default(),
+    }
 }
 
 fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConfig {

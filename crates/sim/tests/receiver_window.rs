@@ -46,6 +46,7 @@ fn run(params: TcpParams, limit: u32, both: bool) -> World<Edges> {
         delays: vec![],
         measure: Measure::All,
         hints: sojourn_sim::Hints::Senders,
+        impairments: Default::default(),
     };
     let flow = |i: u32| FlowConfig {
         name: format!("f/{i}"),

@@ -74,6 +74,7 @@ fn link(name: &str, megabits: u64, lost: Vec<u64>) -> LinkConfig {
         delays: Vec::new(),
         measure: Measure::Moments,
         hints: Hints::Senders,
+        impairments: Default::default(),
     }
 }
 
@@ -129,7 +130,17 @@ impl Crowd {
         let aqm = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
         let controller = QueueController::new(aqm, Limit::Packets(limit), false, Stream::named(1, &name));
         let (rate, delay) = (Rate::from_bps(rate), Duration::from_micros(microseconds));
-        LinkConfig { name, rate, delay, controller, changes: vec![], delays: vec![], measure: Measure::Counts, hints: Hints::Senders }
+        LinkConfig {
+            name,
+            rate,
+            delay,
+            controller,
+            changes: vec![],
+            delays: vec![],
+            measure: Measure::Counts,
+            hints: Hints::Senders,
+            impairments: Default::default(),
+        }
     }
 
     fn drops(&self, name: &str, seconds: f64) -> Vec<(u32, u64)> {

@@ -5,6 +5,7 @@ use crate::stats::{Quantiles, QueueStats, Sums};
 use alloc::string::String;
 use alloc::vec::Vec;
 use sojourn_aqm::{AnyAqm, Counters, QueueController};
+use sojourn_link::Impairments;
 use sojourn_units::{Duration, Rate, Time};
 
 /// What a link is made from.
@@ -27,13 +28,15 @@ pub struct LinkConfig {
     pub measure: Measure,
     /// Where its queue gets round-trip times and the number of flows from, if it asks for them.
     pub hints: Hints,
+    /// What happens to packets before and after its queue, such as random loss.
+    pub impairments: Impairments,
 }
 
 impl LinkConfig {
     /// Whether nothing is decided or measured on it but whether a packet finds room: then it is an access link.
     pub(crate) fn is_access_link(&self) -> bool {
         let steady = self.changes.is_empty() && self.delays.is_empty();
-        self.measure == Measure::Counts && steady && matches!(self.controller.aqm, AnyAqm::DropTail(_))
+        self.measure == Measure::Counts && steady && self.impairments.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_))
     }
 
     /// The least of its propagation delay at first and later.
@@ -75,6 +78,8 @@ pub enum Measure {
 pub struct LinkStats {
     /// The queue's counters within the window.
     pub counters: Counters,
+    /// Packets that impairments dropped within the window; the queue's counters don't count them.
+    pub impaired: u64,
     /// The queue over time.
     pub queue: QueueStats,
     /// Waits (sojourn times) of the packets that arrived and started to be sent in the window, in seconds.

@@ -105,6 +105,11 @@ impl Meter {
         self.stats.probability.add(probability.get());
     }
 
+    /// An impairment drops a packet at `now`.
+    pub fn impaired(&mut self, now: Time) {
+        self.stats.impaired += u64::from(now >= self.window.from);
+    }
+
     /// Takes the samples that are due at `now`.
     pub fn sample(&mut self, now: Time, sample: &Sample) {
         for trace in self.traces.iter_mut().filter(|trace| trace.next == now) {

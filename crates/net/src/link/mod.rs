@@ -32,6 +32,7 @@ use meter::Meter;
 use precomputed::{Accepted, Precomputed};
 use router::Router;
 use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason};
+use sojourn_link::{Effect, Impairments, Transit};
 use sojourn_units::{Duration, Rate, Time};
 use transmitter::Transmitter;
 use updates::Updates;
@@ -52,6 +53,7 @@ pub struct Link<P> {
     meter: Meter,
     name: String,
     last_offer: Time,
+    impairments: Impairments,
 }
 
 #[derive(Clone, Debug)]
@@ -111,6 +113,7 @@ impl<P: Packet> Link<P> {
             meter,
             name: config.name,
             last_offer: Time::ZERO,
+            impairments: config.impairments,
         }
     }
 
@@ -177,6 +180,22 @@ impl<P: Packet> Link<P> {
     pub(crate) fn flow_changes(&mut self, at: Time, active: bool) {
         self.updates.flow_changes(at, active);
         self.due = self.due.min(at);
+    }
+
+    /// Whether it has impairments: these have hops of their own, so a link without any pays nothing.
+    pub(crate) fn is_impaired(&self) -> bool {
+        !self.impairments.is_empty()
+    }
+
+    /// Whether an impairment before or after the queue drops a packet of `size` bytes at `now`.
+    pub(crate) fn impairment_drops(&mut self, now: Time, after_queue: bool, size: u32) -> bool {
+        let packet = Transit { now, size };
+        let effect = if after_queue { self.impairments.after_queue(&packet) } else { self.impairments.before_queue(&packet) };
+        let drops = effect == Effect::Drop;
+        if drops {
+            self.meter.impaired(now);
+        }
+        drops
     }
 
     /// Whether it only delays: without a rate there is no queue, and no order among those that use it.

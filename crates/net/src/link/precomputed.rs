@@ -56,17 +56,32 @@ impl Precomputed {
     /// Lets the packets leave whose transmission starts by `now`; gives when the next one's starts.
     #[inline]
     pub fn release_until(&mut self, now: Time, meter: &mut Meter) -> Time {
-        while let Some(&Waiting { start, .. }) = self.waiting.front() {
-            if start > now {
-                return start;
-            }
-            self.release_first(meter);
+        let next = self.next_start();
+        if next > now {
+            return next;
         }
-        Time::NEVER
+        self.release_first(meter);
+        // Mostly one packet leaves at a time: a loop of its own for more keeps the usual path short.
+        let next = self.next_start();
+        if next > now { next } else { self.release_more(now, meter) }
     }
 
-    /// The first packet leaves the queue. Most often one packet leaves at a time: a call of its own keeps the loop from preparing for many.
     #[inline(never)]
+    fn release_more(&mut self, now: Time, meter: &mut Meter) -> Time {
+        while self.next_start() <= now && !self.waiting.is_empty() {
+            self.release_first(meter);
+        }
+        self.next_start()
+    }
+
+    /// When the transmission of the first packet starts.
+    #[inline]
+    fn next_start(&self) -> Time {
+        self.waiting.front().map_or(Time::NEVER, |packet| packet.start)
+    }
+
+    /// The first packet leaves the queue.
+    #[inline]
     fn release_first(&mut self, meter: &mut Meter) {
         let Some(&Waiting { start, arrived, size, flow, rtt_hint_ms, has_data }) = self.waiting.front() else { return };
         self.waiting.pop_front();
