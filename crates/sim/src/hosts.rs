@@ -3,7 +3,7 @@
 use crate::flow::{Endpoint, Flow};
 use crate::observer::Observer;
 use crate::packet::{Packet, flag};
-use crate::tcp::sender::{Call, Outlet, Progress};
+use crate::tcp::{Call, Progress, Received, SegmentSink};
 use crate::world::{DropAccounts, RECEIVER_TIMER, SENDER_TIMER, World};
 use sojourn_net::{Network, RouteId};
 use sojourn_traffic::{Action, Write};
@@ -16,7 +16,7 @@ pub(crate) struct RouteSink<'a, O> {
     route: RouteId,
 }
 
-impl<O: Observer> Outlet for RouteSink<'_, O> {
+impl<O: Observer> SegmentSink for RouteSink<'_, O> {
     #[inline(always)]
     fn send(&mut self, now: Time, mut packet: Packet) {
         self.accounts.observer.on_send(now, &packet);
@@ -89,10 +89,10 @@ impl<O: Observer> World<O> {
         }
         let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
-        let (bytes, ack) = flow.receiver.on_segment(now, packet, params, &mut self.accounts.pool);
-        flow.stats.delivered += if counts { bytes } else { 0 };
+        let Received { readable, ack } = flow.receiver.on_segment(now, packet, params, &mut self.accounts.pool);
+        flow.stats.delivered += if counts { readable } else { 0 };
         let has_timer = flow.receiver.deadline() != Time::NEVER;
-        self.accounts.observer.on_deliver(now, packet, bytes);
+        self.accounts.observer.on_deliver(now, packet, readable);
         if let Some(ack) = ack {
             self.send(now, ack);
         }
@@ -155,7 +155,7 @@ impl<O: Observer> World<O> {
         }
         let progress = sender.on_ack(ack, blocks, &mut call!(self, flow, now));
         self.accounts.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
-        if let Some(rtt) = sender.fresh_rtt.take() {
+        if let Some(rtt) = sender.take_rtt_sample() {
             self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
             if now >= self.warmup {
                 self.rtts[flow.group as usize].add(rtt.as_nanos());

@@ -34,7 +34,7 @@ impl<O: Observer> World<O> {
     pub fn flows(&self) -> impl Iterator<Item = FlowReport> + '_ {
         self.flows.iter().zip(&self.accounts.drops).map(|(flow, &dropped)| {
             let (sender, tcp, cwnd, delay_source) = match &flow.endpoint {
-                Endpoint::Tcp(sender) => (sender.stats, true, sender.cwnd(), sender.delay_source()),
+                Endpoint::Tcp(sender) => (*sender.stats(), true, sender.cwnd(), sender.delay_source()),
                 Endpoint::Udp { echo, .. } => {
                     let rtt = echo.as_deref().copied().unwrap_or_default();
                     (SenderStats { sent: flow.stats.sent, rtt, ..Default::default() }, false, 0.0, None)

@@ -2,7 +2,7 @@
 
 use crate::flow::{Endpoint, FlowRoutes};
 use crate::observer::Observer;
-use crate::tcp::{Receiver, Sender};
+use crate::tcp::Receiver;
 use crate::world::{AddFlow, Completion, SESSION_TIMER, World};
 use sojourn_traffic::Session;
 use sojourn_units::{Duration, Stream, Time};
@@ -174,11 +174,8 @@ impl<O: Observer> World<O> {
         let params = &self.stacks[flow.stack as usize];
         let mut phase = Stream::named(self.seed ^ now.as_nanos(), "slot/clock");
         let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
-        let incarnation = sender.incarnation().wrapping_add(1);
-        if let Ok(mut fresh) = Sender::new(index, incarnation, phase, self.warmup, params) {
-            fresh.stats = sender.stats;
-            fresh.armed = sender.armed;
-            **sender = fresh;
+        if let Ok(next) = sender.reopened(phase, params) {
+            **sender = next;
         }
         let armed = flow.receiver.armed;
         flow.receiver = Receiver::new(params).unwrap_or_default();

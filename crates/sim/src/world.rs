@@ -10,7 +10,7 @@ use crate::needs;
 use crate::observer::{NoopObserver, Observer};
 use crate::packet::{Packet, flag};
 use crate::session::{Connections, SessionMessage, SessionState};
-use crate::tcp::{Receiver, SackPool, Sender, TcpParams};
+use crate::tcp::{Origin, Receiver, SackPool, Sender, TcpParams};
 
 use sojourn_net::{
     Audit, Delivered, Delivery, DropCause, Event, Link, LinkObserver, Network, NetworkBuilder, Quantiles, TimerClass, UnknownLink, Window,
@@ -205,7 +205,10 @@ impl<O: Observer> World<O> {
                 receiver = Receiver::new(params).map_err(BuildError::Control)?;
                 let mut phase = Stream::named(self.seed, &format!("flow/{name}/clock"));
                 let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
-                Endpoint::Tcp(Box::new(Sender::new(index, 0, phase, self.warmup, params).map_err(BuildError::Control)?))
+                Endpoint::Tcp(Box::new(
+                    Sender::new(Origin { flow: index, incarnation: 0, clock_phase: phase, count_from: self.warmup }, params)
+                        .map_err(BuildError::Control)?,
+                ))
             }
         };
         if self.rtts.len() <= group as usize {

@@ -1,54 +1,63 @@
-//! `FreeBSD`'s limit of what is in flight (`net.inet.tcp.inflight`, in 5.x and 6.x): the bandwidth-delay product as the
-//! sender measures it, and two segments, bound the window from above (`tcp_subr.c`, `tcp_xmit_bandwidth_limit`).
+//! `FreeBSD`'s limit on the data in flight (`net.inet.tcp.inflight`, in 5.x and 6.x): the bandwidth-delay product that the
+//! sender measures, plus two segments, limits the window (`FreeBSD` `tcp_subr.c`, `tcp_xmit_bandwidth_limit`).
 
+use super::params::TcpParams;
+use super::rto::RttEstimator;
 use sojourn_units::{Duration, Time};
 
-/// The product is at least this many bytes (`inflight_min`).
-const LEAST: f64 = 6144.0;
-/// Segments on top of the product (`inflight_stab` 20, in tenths).
-const ON_TOP: f64 = 2.0;
-/// The product is at least this many segments.
-const LEAST_SEGMENTS: f64 = 2.0;
+/// The smallest limit in bytes (`inflight_min`).
+const MIN_BYTES: f64 = 6144.0;
+/// The smallest limit in segments.
+const MIN_SEGMENTS: f64 = 2.0;
+/// Segments added to the bandwidth-delay product (`inflight_stab` 20, in tenths).
+const EXTRA_SEGMENTS: f64 = 2.0;
+
+/// The bytes acknowledged at a tick of the sender's clock.
+#[derive(Clone, Copy, Debug)]
+struct Measurement {
+    tick: u64,
+    snd_una: u64,
+}
 
 /// What is measured of one connection.
 #[derive(Clone, Debug, Default)]
-pub struct Inflight {
-    /// The clock's tick and the byte at the last measurement.
-    last: Option<(u64, u64)>,
-    /// Smoothed bandwidth in bytes a second.
+pub struct InflightLimit {
+    last: Option<Measurement>,
+    /// Smoothed bandwidth in bytes per second.
     bandwidth: f64,
-    /// Least sum of smoothed round trip and variation seen, in seconds.
-    best: f64,
-    /// The limit in bytes, none before the first measurement.
+    /// The smallest sum of smoothed RTT and RTT variation seen, in seconds; 0 before the first one.
+    best_rtt: f64,
+    /// The limit in bytes; `None` before the first measurement.
     limit: Option<f64>,
 }
 
-impl Inflight {
-    /// Everything before byte `una` is acknowledged at `now`, by a clock that ticks every `tick`.
-    pub fn on_ack(&mut self, now: Time, una: u64, (srtt, variation): (Duration, Duration), tick: Duration, mss: u32) {
-        if srtt == Duration::ZERO {
+impl InflightLimit {
+    /// Everything below `snd_una` is acknowledged at `now`. Does nothing before the first RTT sample.
+    pub fn on_ack(&mut self, now: Time, snd_una: u64, rtt: &RttEstimator, params: &TcpParams) {
+        let srtt = rtt.srtt().as_secs_f64();
+        if rtt.srtt() == Duration::ZERO {
             return;
         }
-        let sum = srtt.as_secs_f64() + variation.as_secs_f64();
-        self.best = if self.best == 0.0 { sum } else { self.best.min(sum) };
-        let tick = tick.max(Duration::from_millis(1));
-        let ticks = now.as_nanos() / tick.as_nanos();
-        let Some((then, byte)) = self.last else {
-            self.last = Some((ticks, una));
+        let sum = srtt + rtt.variation(params).as_secs_f64();
+        self.best_rtt = if self.best_rtt == 0.0 { sum } else { self.best_rtt.min(sum) };
+        let tick_length = params.tick.max(Duration::from_millis(1));
+        let tick = now.as_nanos() / tick_length.as_nanos();
+        let Some(last) = self.last else {
+            self.last = Some(Measurement { tick, snd_una });
             return;
         };
-        if ticks <= then {
+        if tick <= last.tick {
             return;
         }
-        self.last = Some((ticks, una));
-        let measured = una.saturating_sub(byte) as f64 / ((ticks - then) as f64 * tick.as_secs_f64());
+        self.last = Some(Measurement { tick, snd_una });
+        let measured = snd_una.saturating_sub(last.snd_una) as f64 / ((tick - last.tick) as f64 * tick_length.as_secs_f64());
         self.bandwidth += (measured - self.bandwidth) / 16.0;
-        let mss = f64::from(mss);
-        let product = self.bandwidth * (srtt.as_secs_f64() + self.best) / 2.0 + ON_TOP * mss;
-        self.limit = Some(product.max(LEAST).max(LEAST_SEGMENTS * mss));
+        let mss = f64::from(params.mss);
+        let limit = self.bandwidth * (srtt + self.best_rtt) / 2.0 + EXTRA_SEGMENTS * mss;
+        self.limit = Some(limit.max(MIN_BYTES).max(MIN_SEGMENTS * mss));
     }
 
-    /// The most whole segments that may be in flight.
+    /// The most whole segments that may be in flight; `u32::MAX` before the first measurement.
     pub fn segments(&self, mss: u32) -> u32 {
         self.limit.map_or(u32::MAX, |limit| (limit / f64::from(mss)) as u32)
     }
@@ -60,46 +69,51 @@ mod tests {
 
     const MSS: u32 = 1448;
 
-    /// One segment acknowledged every 6 ms for `secs`, with this round trip.
-    fn fed(inflight: &mut Inflight, from: f64, secs: f64, rtt: u64) {
+    fn params() -> TcpParams {
+        TcpParams { mss: MSS, tick: Duration::from_millis(10), tick_arithmetic: false, ..TcpParams::freebsd() }
+    }
+
+    /// An estimator that has seen this RTT alone for so long that its variation is zero.
+    fn rtt_of(millis: u64) -> RttEstimator {
+        let mut rtt = RttEstimator::new(&params());
+        (0..200).for_each(|_| rtt.sample(Duration::from_millis(millis), Time::ZERO, Duration::ZERO, &params()));
+        rtt
+    }
+
+    /// One segment acknowledged every 6 ms for `secs`, with this RTT.
+    fn feed(limit: &mut InflightLimit, from: f64, secs: f64, rtt: u64) {
+        let rtt = rtt_of(rtt);
         let (mut t, mut una) = (from, (from / 0.006) as u64 * u64::from(MSS));
         while t < from + secs {
             una += u64::from(MSS);
-            inflight.on_ack(Time::from_secs_f64(t), una, (Duration::from_millis(rtt), Duration::ZERO), Duration::from_millis(10), MSS);
+            limit.on_ack(Time::from_secs_f64(t), una, &rtt, &params());
             t += 0.006;
         }
     }
 
     #[test]
     fn a_steady_flow_is_held_to_its_bandwidth_delay_product_and_two_segments() {
-        let mut inflight = Inflight::default();
-        assert_eq!(inflight.segments(MSS), u32::MAX);
-        fed(&mut inflight, 0.0, 20.0, 120);
+        let mut limit = InflightLimit::default();
+        assert_eq!(limit.segments(MSS), u32::MAX);
+        feed(&mut limit, 0.0, 20.0, 120);
         // 20 segments in 120 ms.
-        assert!((21..=23).contains(&inflight.segments(MSS)), "{}", inflight.segments(MSS));
+        assert!((21..=23).contains(&limit.segments(MSS)), "{}", limit.segments(MSS));
     }
 
     #[test]
-    fn a_round_trip_that_grew_counts_half() {
-        let mut inflight = Inflight::default();
-        fed(&mut inflight, 0.0, 10.0, 60);
-        fed(&mut inflight, 10.0, 10.0, 300);
+    fn an_rtt_that_grew_counts_half() {
+        let mut limit = InflightLimit::default();
+        feed(&mut limit, 0.0, 10.0, 60);
+        feed(&mut limit, 10.0, 10.0, 300);
         // Half of 50 and half of 10 segments, and two.
-        assert!((31..=33).contains(&inflight.segments(MSS)), "{}", inflight.segments(MSS));
+        assert!((31..=33).contains(&limit.segments(MSS)), "{}", limit.segments(MSS));
     }
 
     #[test]
     fn the_limit_is_never_below_six_kilobytes() {
-        let mut inflight = Inflight::default();
-        (1..100).for_each(|i| {
-            inflight.on_ack(
-                Time::from_secs_f64(f64::from(i)),
-                u64::from(MSS),
-                (Duration::from_millis(1), Duration::ZERO),
-                Duration::from_millis(10),
-                MSS,
-            )
-        });
-        assert_eq!(inflight.segments(MSS), 4);
+        let mut limit = InflightLimit::default();
+        let rtt = rtt_of(1);
+        (1..100).for_each(|i| limit.on_ack(Time::from_secs_f64(f64::from(i)), u64::from(MSS), &rtt, &params()));
+        assert_eq!(limit.segments(MSS), 4);
     }
 }

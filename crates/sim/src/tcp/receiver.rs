@@ -1,4 +1,4 @@
-//! The receiving endpoint: reassembly, ACKs, delayed ACKs, SACK blocks, ECN echo.
+//! The receiving endpoint: reassembly, ACKs, delayed ACKs, SACK blocks, ECN echoes, the receive window.
 
 use super::params::{Handshake, Recovery, TcpParams};
 use super::ranges::Ranges;
@@ -7,21 +7,24 @@ use sojourn_cc::algorithms::rledbat;
 use sojourn_cc::{ParamError, Start};
 use sojourn_units::{Duration, Rate, Time};
 
-/// Up to three SACK blocks, the newest first (RFC 2018 section 4).
+/// SACK blocks in an ACK at most (rfc2018#3, with timestamps).
+const MAX_SACK_BLOCKS: usize = 3;
+
+/// The SACK blocks of an ACK, the most recent first (rfc2018#4).
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SackBlocks {
-    blocks: [(u64, u64); 3],
+    blocks: [(u64, u64); MAX_SACK_BLOCKS],
     count: u8,
 }
 
 impl SackBlocks {
-    /// The blocks.
+    /// The blocks: the first byte of each, and one past its last.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.blocks[..self.count as usize].iter().copied()
     }
 }
 
-/// SACK blocks of ACKs in flight, by handle; handle 0 is "none".
+/// The SACK blocks of ACKs in flight. A packet carries a handle to its blocks; handle 0 is "none".
 #[derive(Clone, Debug, Default)]
 pub struct SackPool {
     blocks: Vec<SackBlocks>,
@@ -29,7 +32,7 @@ pub struct SackPool {
 }
 
 impl SackPool {
-    fn keep(&mut self, blocks: SackBlocks) -> u32 {
+    fn store(&mut self, blocks: SackBlocks) -> u32 {
         match self.free.pop() {
             Some(handle) => {
                 self.blocks[handle as usize - 1] = blocks;
@@ -42,7 +45,7 @@ impl SackPool {
         }
     }
 
-    /// Takes the blocks of a handle out; none for handle 0.
+    /// Takes the blocks of a handle out; `None` for handle 0.
     #[inline]
     pub fn take(&mut self, handle: u32) -> Option<SackBlocks> {
         if handle == 0 {
@@ -53,147 +56,181 @@ impl SackPool {
     }
 }
 
+/// What the application had read at a time since which it has been reading without a pause.
+#[derive(Clone, Copy, Debug)]
+struct ReadProgress {
+    bytes: u64,
+    since: Time,
+}
+
+/// The SACK option of an ACK.
+#[derive(Clone, Copy, Debug)]
+struct SackOption {
+    /// The handle of its blocks.
+    handle: u32,
+    /// How many blocks it has.
+    count: u32,
+}
+
+impl SackOption {
+    const NONE: SackOption = SackOption { handle: 0, count: 0 };
+}
+
+/// What a receiver does with a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Received {
+    /// Bytes that became readable.
+    pub readable: u64,
+    /// The ACK to send at once; `None` if it is delayed, or if the segment needs none.
+    pub ack: Option<Packet>,
+}
+
 /// The receiving endpoint of one connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    next: u64,
-    beyond: Ranges,
-    /// A byte of each block lately reported, newest first.
-    recent: Vec<u64>,
-    echo: bool,
-    held: u32,
-    /// The stamp that the next ACK echoes, and how far the last one reached (RFC 7323 section 4.3: TS.Recent, Last.ACK.sent).
-    stamp: Time,
-    acked: u64,
-    /// When an ACK that is held back must go.
-    deadline: Time,
-    /// What the application had read at a time since which it has been reading without a pause.
-    read: (u64, Time),
-    /// One past the last byte that the sender was told it may send.
-    edge: u64,
-    /// When the window will have opened so far that the sender must hear of it.
-    update: Time,
-    /// What bounds the sender beside the buffer, where the controller acts at the receiver.
-    law: Option<Box<rledbat::Receiver>>,
+    /// The next byte expected (rfc9293#3.3.1 RCV.NXT).
+    rcv_nxt: u64,
+    /// What arrived above `rcv_nxt`.
+    out_of_order: Ranges,
+    /// A byte of each block that was reported lately, the most recent first.
+    recent_blocks: Vec<u64>,
+    /// ACKs carry ECE until the sender answers with CWR (rfc3168#6.1.3).
+    send_ece: bool,
+    /// Segments that arrived since the last ACK.
+    unacked_segments: u32,
+    /// The timestamp that the next ACK echoes (rfc7323#4.3 TS.Recent).
+    ts_recent: Time,
+    /// The last acknowledgment number sent (rfc7323#4.3 Last.ACK.sent).
+    last_ack_sent: u64,
+    /// When a delayed ACK is due.
+    delayed_ack_due: Time,
+    read: ReadProgress,
+    /// One past the last byte that the window has allowed.
+    right_edge: u64,
+    /// When the window will be so much wider than advertised that an ACK says so.
+    window_update_due: Time,
+    /// The congestion controller's part at the receiver, where it has one: it limits the window too.
+    controller: Option<Box<rledbat::Receiver>>,
     /// The time of this receiver's pending timer event.
     pub armed: Option<Time>,
 }
 
 impl Default for Receiver {
-    /// A receiver before the first segment, without a law of its own.
+    /// A receiver before the first segment, without a controller of its own.
     fn default() -> Self {
         Receiver {
-            next: 0,
-            beyond: Ranges::default(),
-            recent: Vec::new(),
-            echo: false,
-            held: 0,
-            stamp: Time::ZERO,
-            acked: 0,
-            deadline: Time::NEVER,
-            read: (0, Time::ZERO),
-            edge: 0,
-            update: Time::NEVER,
-            law: None,
+            rcv_nxt: 0,
+            out_of_order: Ranges::default(),
+            recent_blocks: Vec::new(),
+            send_ece: false,
+            unacked_segments: 0,
+            ts_recent: Time::ZERO,
+            last_ack_sent: 0,
+            delayed_ack_due: Time::NEVER,
+            read: ReadProgress { bytes: 0, since: Time::ZERO },
+            right_edge: 0,
+            window_update_due: Time::NEVER,
+            controller: None,
             armed: None,
         }
     }
 }
 
 impl Receiver {
-    /// The receiver of a connection with these habits.
+    /// The receiver of a new connection.
     ///
     /// # Errors
-    /// A parameter of the controller is out of range.
+    /// A parameter of the congestion controller is out of range.
     pub fn new(params: &TcpParams) -> Result<Self, ParamError> {
         let start = Start { window: params.initial_window, ssthresh: params.initial_ssthresh };
-        let law = params.control.build_receiver(start, params.mss)?.map(Box::new);
-        Ok(Receiver { law, ..Receiver::default() })
+        let controller = params.control.build_receiver(start, params.mss)?.map(Box::new);
+        Ok(Receiver { controller, ..Receiver::default() })
     }
 
-    /// The next byte expected.
-    pub fn next(&self) -> u64 {
-        self.next
-    }
-
-    /// When its timer is due.
+    /// When its timer expires: a delayed ACK or a window update is due.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.deadline.min(self.update)
+        self.delayed_ack_due.min(self.window_update_due)
     }
 
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
-        self.beyond.memory() + self.recent.capacity() * 8 + self.law.as_ref().map_or(0, |_| size_of::<rledbat::Receiver>())
+        let controller = self.controller.as_ref().map_or(0, |_| size_of::<rledbat::Receiver>());
+        self.out_of_order.memory() + self.recent_blocks.capacity() * 8 + controller
     }
 
-    /// Takes a segment that arrives at `now`; gives how many bytes became readable and the ACK to send at once, if any.
-    /// A timer due before `now` must have been run.
+    /// Takes a segment that arrives at `now`. A timer that was due before `now` must have been run.
     #[inline]
-    pub fn on_segment(&mut self, now: Time, segment: &Packet, params: &TcpParams, pool: &mut SackPool) -> (u64, Option<Packet>) {
+    pub fn on_segment(&mut self, now: Time, segment: &Packet, params: &TcpParams, pool: &mut SackPool) -> Received {
         if segment.has(flag::CWR) {
-            self.echo = false;
+            self.send_ece = false;
         }
         if segment.has(flag::CE) {
-            self.echo = true;
+            self.send_ece = true;
         }
         if segment.has(flag::SYN) {
-            self.stamp = segment.stamp;
-            return (0, Some(self.ack(now, segment, flag::SYN, params, pool)));
+            self.ts_recent = segment.stamp;
+            return Received { readable: 0, ack: Some(self.ack(now, segment, flag::SYN, params, pool)) };
         }
         if segment.has(flag::ACK) {
-            return (0, None);
+            return Received { readable: 0, ack: None };
         }
         let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
-        let was = self.next;
+        let rcv_nxt_before = self.rcv_nxt;
         if let Some(rate) = params.reader
-            && self.read_by(now, rate) == was
+            && self.read_by(now, rate) == rcv_nxt_before
         {
-            self.read = (was, now);
+            self.read = ReadProgress { bytes: rcv_nxt_before, since: now };
         }
-        let in_order = segment.seq <= was && end > was;
-        if in_order {
-            self.next = end;
-            while !self.beyond.is_empty() {
-                let next = self.beyond.absorb(self.next);
-                if next == self.next {
-                    break;
-                }
-                self.next = next;
-            }
-        } else if segment.seq > was {
-            self.beyond.insert(segment.seq, end);
-            if params.recovery == Recovery::Sack {
-                self.recent.insert(0, segment.seq);
-            }
+        let in_order = self.reassemble(segment.seq, end, params);
+        if let Some(controller) = &mut self.controller {
+            let (sent, gap) = (segment.stamp, !self.out_of_order.is_empty());
+            controller.on_segment(&rledbat::Segment { now: clock(now, params), sent, echoed: segment.peer, start: segment.seq, end, gap });
         }
-        if let Some(law) = &mut self.law {
-            let (sent, gap) = (segment.stamp, !self.beyond.is_empty());
-            law.on_segment(&rledbat::Segment { now: clock(now, params), sent, echoed: segment.peer, start: segment.seq, end, gap });
+        self.unacked_segments += 1;
+        // A segment above a gap is not echoed: an ACK that advances echoes the segment that made it advance, or the earliest
+        // that waited for it (rfc7323#4.3).
+        if segment.seq <= self.last_ack_sent && segment.stamp >= self.ts_recent {
+            self.ts_recent = segment.stamp;
         }
-        self.held += 1;
-        // What comes beyond a gap is not echoed: an ACK that advances tells of the segment that made it advance, or of the
-        // earliest that waited for it.
-        if segment.seq <= self.acked && segment.stamp >= self.stamp {
-            self.stamp = segment.stamp;
-        }
-        let readable = self.next - was;
-        let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.next >= end;
+        let readable = self.rcv_nxt - rcv_nxt_before;
+        let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.rcv_nxt >= end;
         if let Some(delay) = params.delayed_ack {
-            let fills = self.next > end || !self.beyond.is_empty();
-            // ns-2 takes a second copy of the segment that came last for a new one.
-            let waits = in_order || (!params.immediate_ack_of_duplicates && end == was);
-            if waits && !fills && !fin && self.held < params.ack_every {
-                self.deadline = if self.deadline == Time::NEVER { now + delay } else { self.deadline };
-                self.plan_update(now, params);
-                return (readable, None);
+            let fills_gap = self.rcv_nxt > end || !self.out_of_order.is_empty();
+            let may_wait = in_order || (!params.immediate_ack_of_duplicates && end == rcv_nxt_before);
+            if may_wait && !fills_gap && !fin && self.unacked_segments < params.ack_every {
+                self.delayed_ack_due = if self.delayed_ack_due == Time::NEVER { now + delay } else { self.delayed_ack_due };
+                self.plan_window_update(now, params);
+                return Received { readable, ack: None };
             }
         }
         let flags = if fin { flag::FIN } else { 0 };
-        (readable, Some(self.ack(now, segment, flags, params, pool)))
+        Received { readable, ack: Some(self.ack(now, segment, flags, params, pool)) }
     }
 
-    /// The timer fires at `now`: an ACK that was delayed or tells of a wider window.
+    /// Takes the bytes from `seq` to `end`; says whether they were the next expected.
+    #[inline(always)]
+    fn reassemble(&mut self, seq: u64, end: u64, params: &TcpParams) -> bool {
+        let in_order = seq <= self.rcv_nxt && end > self.rcv_nxt;
+        if in_order {
+            self.rcv_nxt = end;
+            while !self.out_of_order.is_empty() {
+                let next = self.out_of_order.absorb(self.rcv_nxt);
+                if next == self.rcv_nxt {
+                    break;
+                }
+                self.rcv_nxt = next;
+            }
+        } else if seq > self.rcv_nxt {
+            self.out_of_order.insert(seq, end);
+            if params.recovery == Recovery::Sack {
+                self.recent_blocks.insert(0, seq);
+            }
+        }
+        in_order
+    }
+
+    /// The timer expires at `now`: gives the delayed ACK or the window update.
     pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpParams, pool: &mut SackPool) -> Option<Packet> {
         if self.deadline() == Time::NEVER {
             return None;
@@ -202,46 +239,46 @@ impl Receiver {
         Some(self.ack(now, &like, 0, params, pool))
     }
 
-    /// What the application has read by `now`.
+    /// Bytes that the application has read by `now`.
     fn read_by(&self, now: Time, rate: Rate) -> u64 {
-        let (read, since) = self.read;
-        (read + rate.bytes_in(now.since(since))).min(self.next)
+        (self.read.bytes + rate.bytes_in(now.since(self.read.since))).min(self.rcv_nxt)
     }
 
-    /// The window at `now` in whole segments, for an ACK: what is left of the buffer, or less where a law says so.
+    /// The window to advertise at `now` in whole segments; `u16::MAX` is unlimited.
     #[inline]
     fn advertise(&mut self, now: Time, params: &TcpParams) -> u16 {
-        if params.reader.is_none() && self.law.is_none() { u16::MAX } else { self.bounded(now, params) }
+        if params.reader.is_none() && self.controller.is_none() { u16::MAX } else { self.limited_window(now, params) }
     }
 
+    /// What is left of the buffer, or less where the controller says so.
     #[inline(never)]
-    fn bounded(&mut self, now: Time, params: &TcpParams) -> u16 {
-        let left = self.room(now, params);
-        self.law.as_mut().map_or(left, |law| law.advertise(self.next).min(u64::from(left)) as u16)
+    fn limited_window(&mut self, now: Time, params: &TcpParams) -> u16 {
+        let left = self.buffer_left(now, params);
+        self.controller.as_mut().map_or(left, |controller| controller.advertise(self.rcv_nxt).min(u64::from(left)) as u16)
     }
 
     /// What is left of the buffer at `now` in whole segments.
-    fn room(&mut self, now: Time, params: &TcpParams) -> u16 {
+    fn buffer_left(&mut self, now: Time, params: &TcpParams) -> u16 {
         let Some(rate) = params.reader else { return u16::MAX };
         let mss = u64::from(params.mss);
-        let unread = self.next - self.read_by(now, rate);
+        let unread = self.rcv_nxt - self.read_by(now, rate);
         let segments = ((u64::from(params.window) * mss).saturating_sub(unread) / mss).min(u64::from(u16::MAX - 1));
-        self.edge = self.next + segments * mss;
-        self.plan_update(now, params);
+        self.right_edge = self.rcv_nxt + segments * mss;
+        self.plan_window_update(now, params);
         segments as u16
     }
 
-    /// Finds when the window will be wider than advertised by two segments or half the buffer, whichever is less
-    /// (RFC 9293 section 3.8.6.2.2), if the application goes on reading what has arrived.
-    fn plan_update(&mut self, now: Time, params: &TcpParams) {
+    /// Finds when the window will be wider than advertised by two segments or half the buffer, whichever is less, if the
+    /// application goes on reading (rfc9293#3.8.6.2.2).
+    fn plan_window_update(&mut self, now: Time, params: &TcpParams) {
         let Some(rate) = params.reader else { return };
         let (mss, window) = (u64::from(params.mss), u64::from(params.window));
-        let wider = self.edge.saturating_sub(self.next) / mss + window.div_ceil(2).min(2);
-        let (read, since) = self.read;
+        let wider = self.right_edge.saturating_sub(self.rcv_nxt) / mss + window.div_ceil(2).min(2);
         let unread = window.saturating_sub(wider) * mss;
-        self.update = if wider <= window && self.next > read + unread {
-            let bits = u128::from(self.next - read - unread) * 8_000_000_000;
-            (since + Duration::from_nanos(bits.div_ceil(u128::from(rate.as_bps())) as u64)).max(now)
+        let readable_from = self.read.bytes + unread;
+        self.window_update_due = if wider <= window && self.rcv_nxt > readable_from {
+            let bits = u128::from(self.rcv_nxt - readable_from) * 8_000_000_000;
+            (self.read.since + Duration::from_nanos(bits.div_ceil(u128::from(rate.as_bps())) as u64)).max(now)
         } else {
             Time::NEVER
         };
@@ -249,46 +286,46 @@ impl Receiver {
 
     #[inline]
     fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpParams, pool: &mut SackPool) -> Packet {
-        self.held = 0;
-        self.acked = self.next;
-        self.deadline = Time::NEVER;
-        let plain = self.beyond.is_empty() || params.recovery != Recovery::Sack;
-        let (extra, blocks) = if plain { (0, 0) } else { self.sack(pool) };
-        let option = if blocks > 0 { params.sack_option + 8 * blocks } else { 0 };
-        let echo = if self.echo { flag::ECE } else { 0 };
+        self.unacked_segments = 0;
+        self.last_ack_sent = self.rcv_nxt;
+        self.delayed_ack_due = Time::NEVER;
+        let plain = self.out_of_order.is_empty() || params.recovery != Recovery::Sack;
+        let sack = if plain { SackOption::NONE } else { self.sack_option(pool) };
+        let option = if sack.count > 0 { params.sack_option + 8 * sack.count } else { 0 };
+        let ece = if self.send_ece { flag::ECE } else { 0 };
         Packet {
-            seq: self.next,
-            stamp: self.stamp,
+            seq: self.rcv_nxt,
+            stamp: self.ts_recent,
             peer: clock(now, params),
             flow: segment.flow,
-            extra,
+            extra: sack.handle,
             size: (params.header + option) as u16,
-            flags: flag::ACK | flag::BACK | flags | echo,
+            flags: flag::ACK | flag::BACK | flags | ece,
             window: self.advertise(now, params),
             incarnation: segment.incarnation,
         }
     }
 
-    /// What arrived beyond the gap: a handle of the blocks, and how many.
-    fn sack(&mut self, pool: &mut SackPool) -> (u32, u32) {
-        let mut blocks = SackBlocks::default();
-        let (beyond, mut kept) = (&self.beyond, 0usize);
-        self.recent.retain(|&point| {
-            let Some(block) = beyond.around(point) else { return false };
-            let known = blocks.blocks[..kept.min(3)].contains(&block);
-            if known || kept >= 3 {
+    /// The blocks of what arrived out of order, the most recently reported first.
+    #[inline(never)]
+    fn sack_option(&mut self, pool: &mut SackPool) -> SackOption {
+        let mut sack = SackBlocks::default();
+        let (out_of_order, mut count) = (&self.out_of_order, 0);
+        self.recent_blocks.retain(|&byte| {
+            let Some(block) = out_of_order.around(byte) else { return false };
+            if count == MAX_SACK_BLOCKS || sack.blocks[..count].contains(&block) {
                 return false;
             }
-            blocks.blocks[kept] = block;
-            kept += 1;
+            sack.blocks[count] = block;
+            count += 1;
             true
         });
-        blocks.count = kept as u8;
-        (pool.keep(blocks), kept as u32)
+        sack.count = count as u8;
+        SackOption { handle: pool.store(sack), count: count as u32 }
     }
 }
 
-/// What the receiver's clock shows at `now`: offset and skewed, but never before 0.
+/// What the receiver's clock shows at `now`: with an offset and a drift, but never before 0.
 #[inline]
 fn clock(now: Time, params: &TcpParams) -> Time {
     if params.clock_offset == 0 && params.clock_skew_ppm == 0.0 {

@@ -1,0 +1,29 @@
+//! What the host gives to a TCP endpoint with every call.
+
+use super::params::TcpParams;
+use crate::packet::Packet;
+use sojourn_units::Time;
+
+/// Where a sender's segments go.
+pub trait SegmentSink {
+    /// Sends a packet at `now`.
+    fn send(&mut self, now: Time, packet: Packet);
+}
+
+/// What every call of a sender needs.
+pub struct Call<'a, O> {
+    /// The current time.
+    pub now: Time,
+    /// The options of this sender's stack.
+    pub params: &'a TcpParams,
+    /// Where segments go.
+    pub out: O,
+}
+
+impl<O: SegmentSink> Call<'_, O> {
+    /// Sends a packet now.
+    #[inline]
+    pub fn send(&mut self, packet: Packet) {
+        self.out.send(self.now, packet);
+    }
+}

@@ -1,0 +1,115 @@
+//! Loss recovery: which segments are lost, and when they are sent again.
+//!
+//! A strategy owns what it remembers of losses and acts on the sender through the methods of [`SenderCore`]. It is chosen once,
+//! when a sender is made. To add one: a file here that implements [`LossRecovery`], a variant of [`AnyRecovery`], and its
+//! option in `params.rs`. RACK-TLP (rfc8985) belongs here; its timers belong in `sender_core/timing.rs`.
+
+mod newreno;
+mod ns2_sack;
+mod rate_halving;
+mod reno;
+mod sack;
+mod scoreboard;
+
+use super::call::{Call, SegmentSink};
+use super::params::{Recovery, SackAlgorithm, TcpParams};
+use super::sender_core::{IncomingAck, SendLimits, SenderCore};
+use newreno::NewReno;
+use ns2_sack::Ns2Sack;
+use rate_halving::RateHalving;
+use reno::Reno;
+use sack::Sack;
+
+/// What a sender asks of its recovery strategy.
+pub trait LossRecovery {
+    /// An ACK arrives: takes what it acknowledges, finds losses, and sends what is to be sent.
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>);
+
+    /// The retransmission timer expired and the window was reduced: retransmits.
+    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
+
+    /// Sends what the windows allow, outside recovery: after a handshake, a write or a window update.
+    fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
+
+    /// Whether duplicate ACKs arrived since new data was acknowledged.
+    fn has_dupacks(&self) -> bool;
+
+    /// Segments that inflate the congestion window (rfc5681#3.2).
+    fn inflation(&self) -> u32 {
+        0
+    }
+
+    /// Bytes of memory beyond its place in [`AnyRecovery`].
+    fn memory(&self) -> usize {
+        0
+    }
+}
+
+/// Any recovery strategy. Those with a scoreboard are boxed, so that senders without one stay small.
+#[derive(Clone, Debug)]
+pub enum AnyRecovery {
+    Reno(Reno),
+    NewReno(NewReno),
+    Sack(Box<Sack>),
+    Ns2Sack(Box<Ns2Sack>),
+    RateHalving(Box<RateHalving>),
+}
+
+impl AnyRecovery {
+    /// The strategy that a stack's options ask for, at the start of a connection.
+    pub fn new(params: &TcpParams) -> Self {
+        match (params.recovery, params.sack_algorithm) {
+            (Recovery::Reno, _) => AnyRecovery::Reno(Reno::default()),
+            (Recovery::NewReno, _) => AnyRecovery::NewReno(NewReno::default()),
+            (Recovery::Sack, SackAlgorithm::Rfc6675) => AnyRecovery::Sack(Box::default()),
+            (Recovery::Sack, SackAlgorithm::Ns2Sack1) => AnyRecovery::Ns2Sack(Box::default()),
+            (Recovery::Sack, SackAlgorithm::RateHalving) => AnyRecovery::RateHalving(Box::default()),
+        }
+    }
+}
+
+/// The same call of whichever strategy it is.
+macro_rules! of_any {
+    ($any:expr, $strategy:ident => $call:expr) => {
+        match $any {
+            AnyRecovery::Reno($strategy) => $call,
+            AnyRecovery::NewReno($strategy) => $call,
+            AnyRecovery::Sack($strategy) => $call,
+            AnyRecovery::Ns2Sack($strategy) => $call,
+            AnyRecovery::RateHalving($strategy) => $call,
+        }
+    };
+}
+
+impl LossRecovery for AnyRecovery {
+    #[inline]
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+        of_any!(self, strategy => strategy.on_ack(sender, ack, call))
+    }
+
+    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        of_any!(self, strategy => strategy.on_timeout(sender, call))
+    }
+
+    fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        of_any!(self, strategy => strategy.send_window(sender, call))
+    }
+
+    fn has_dupacks(&self) -> bool {
+        of_any!(self, strategy => strategy.has_dupacks())
+    }
+
+    fn inflation(&self) -> u32 {
+        of_any!(self, strategy => strategy.inflation())
+    }
+
+    fn memory(&self) -> usize {
+        of_any!(self, strategy => strategy.memory())
+    }
+}
+
+/// Sends what the windows allow, where nothing above `snd_nxt` is known to have arrived.
+#[inline]
+fn send_all<O: SegmentSink>(sender: &mut SenderCore, limits: SendLimits, call: &mut Call<O>) {
+    sender.send_window(limits, |seq| seq, call);
+}

@@ -1,0 +1,79 @@
+//! NewReno: Reno that stays in recovery until everything sent before it is acknowledged, and retransmits one segment on each
+//! partial ACK (rfc6582).
+
+use super::LossRecovery;
+use super::reno::Reno;
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SenderCore};
+
+/// What NewReno remembers.
+#[derive(Clone, Default, Debug)]
+pub struct NewReno {
+    reno: Reno,
+    /// A partial ACK arrived in this recovery: later ones do not restart the timer (rfc6582#4, the impatient variant).
+    partial_ack_seen: bool,
+}
+
+impl NewReno {
+    /// An ACK of new data within recovery that does not reach `recover` (rfc6582#3.2 step 3).
+    fn partial_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+        let mss = u64::from(call.params.mss);
+        let snd_una_before = sender.snd_una();
+        // Deflate by what was acknowledged and add one segment back.
+        let acked = (ack.packet.seq - snd_una_before).div_ceil(mss) as u32;
+        if self.reno.inflation > acked {
+            self.reno.inflation -= acked - 1;
+        } else {
+            sender.set_cwnd((sender.cwnd() - f64::from(acked - self.reno.inflation)).max(1.0));
+            self.reno.inflation = 1;
+        }
+        sender.accept_partial_ack(ack);
+        sender.grow(&IncomingAck { ece: false, ..*ack }, snd_una_before, call);
+        if !self.partial_ack_seen {
+            sender.restart_timer(call);
+        }
+        self.partial_ack_seen = true;
+        sender.drop_timed_segment(call.params);
+        sender.transmit(sender.snd_una(), call);
+        sender.advance_snd_nxt(sender.snd_una() + mss);
+    }
+}
+
+impl LossRecovery for NewReno {
+    #[inline]
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+        if ack.packet.seq > sender.snd_una() {
+            if sender.in_recovery() && ack.packet.seq < sender.recover() {
+                self.partial_ack(sender, ack, call);
+            } else {
+                self.reno.full_ack(sender, ack, call);
+            }
+        } else if sender.is_duplicate(ack) {
+            let entry = self.reno.duplicate_ack(sender, call);
+            let recover_moved = entry == RecoveryEntry::ReducedForEcn && call.params.update_recover_after_ecn;
+            if entry == RecoveryEntry::Reduced || recover_moved {
+                self.partial_ack_seen = false;
+            }
+        } else {
+            return;
+        }
+        let burst = if self.reno.dupacks > 0 { call.params.recovery_burst } else { 0 };
+        self.reno.send_inflated(sender, burst, call);
+    }
+
+    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.reno.on_timeout(sender, call);
+    }
+
+    fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.reno.send_window(sender, call);
+    }
+
+    fn has_dupacks(&self) -> bool {
+        self.reno.has_dupacks()
+    }
+
+    fn inflation(&self) -> u32 {
+        self.reno.inflation
+    }
+}

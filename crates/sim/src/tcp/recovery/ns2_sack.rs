@@ -1,0 +1,126 @@
+//! SACK recovery as ns-2's Sack1 agent does it: a counter of segments in flight instead of a pipe computed from the
+//! scoreboard (`ns-2 tcp-sack1.cc`).
+
+use super::scoreboard::Scoreboard;
+use super::{LossRecovery, send_all};
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SendLimits, SenderCore};
+
+/// What Sack1 remembers.
+#[derive(Clone, Default, Debug)]
+pub struct Ns2Sack {
+    scoreboard: Scoreboard,
+    /// Duplicate ACKs since new data was acknowledged.
+    dupacks: u32,
+    /// One past the highest byte sent again in this recovery.
+    high_rxt: u64,
+    /// Segments in flight, counted up and down (`pipe_`).
+    pipe: i64,
+}
+
+impl Ns2Sack {
+    fn forget(&mut self) {
+        self.scoreboard.clear();
+        self.dupacks = 0;
+        self.high_rxt = 0;
+    }
+
+    fn enter<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        let new_window = sender.is_above_recover() || !call.params.avoid_multiple_fast_retransmits;
+        if sender.enter_recovery(new_window, call) == RecoveryEntry::Refused {
+            return;
+        }
+        let mss = u64::from(call.params.mss);
+        let outstanding = (sender.snd_max() - sender.snd_una()).div_ceil(mss) as i64;
+        self.pipe = outstanding - i64::from(call.params.dupack_threshold);
+        sender.fast_retransmit(call);
+        self.high_rxt = sender.snd_una() + mss;
+    }
+
+    fn on_ack_in_recovery<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+        let snd_una_before = sender.snd_una();
+        self.pipe -= 1;
+        if ack.packet.seq >= sender.recover() {
+            sender.forget_recover();
+            sender.exit_recovery();
+            sender.accept_ack(ack, call);
+            self.forget();
+        } else if ack.packet.seq > snd_una_before {
+            sender.accept_partial_ack(ack);
+            sender.grow(ack, snd_una_before, call);
+            self.scoreboard.update(sender.snd_una(), ack.sack);
+            self.pipe -= 1;
+            sender.restart_timer(call);
+            sender.end_backoff(call.params);
+            self.dupacks = call.params.dupack_threshold + 1;
+        } else if ack.packet.seq == snd_una_before {
+            self.scoreboard.update(snd_una_before, ack.sack);
+            self.dupacks += 1;
+        }
+    }
+
+    /// Sends holes, then new data, while the pipe leaves room.
+    fn fill_pipe<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        let mss = u64::from(call.params.mss);
+        while self.pipe < sender.cwnd() as i64 {
+            let hole = self.scoreboard.hole_from(self.high_rxt.max(sender.snd_una()));
+            let seq = hole.unwrap_or(sender.snd_nxt());
+            if seq + mss > sender.window_end(call.params) || (hole.is_none() && !sender.has_data()) {
+                return;
+            }
+            self.pipe += 1;
+            if hole.is_some() {
+                self.high_rxt = seq + mss;
+            }
+            sender.transmit(seq, call);
+            sender.advance_snd_nxt(seq + mss);
+        }
+    }
+}
+
+impl LossRecovery for Ns2Sack {
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+        let threshold = call.params.dupack_threshold;
+        if sender.in_recovery() {
+            self.on_ack_in_recovery(sender, ack, call);
+        } else if ack.packet.seq > sender.snd_una() {
+            let snd_una_before = sender.snd_una();
+            sender.accept_ack(ack, call);
+            sender.grow(ack, snd_una_before, call);
+            self.forget();
+        } else if sender.is_duplicate(ack) && !sender.after_timeout() && self.scoreboard.update(sender.snd_una(), ack.sack) > 0 {
+            self.dupacks += 1;
+            if self.dupacks == threshold {
+                self.enter(sender, call);
+            } else if self.dupacks < threshold && call.params.limited_transmit {
+                sender.limited_transmit(self.dupacks, call);
+            }
+        }
+        if sender.in_recovery() {
+            if self.dupacks != threshold {
+                self.fill_pipe(sender, call);
+            }
+        } else if self.dupacks == 0 {
+            self.send_window(sender, call);
+        }
+    }
+
+    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.forget();
+        sender.go_back();
+        self.send_window(sender, call);
+    }
+
+    #[inline]
+    fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        send_all(sender, SendLimits::default(), call);
+    }
+
+    fn has_dupacks(&self) -> bool {
+        self.dupacks > 0
+    }
+
+    fn memory(&self) -> usize {
+        self.scoreboard.memory() + size_of::<Self>()
+    }
+}

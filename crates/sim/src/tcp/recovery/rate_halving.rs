@@ -1,0 +1,200 @@
+//! SACK recovery as ns-2.35's TCP-Linux agent does it: forward acknowledgments find losses, retransmissions that were lost
+//! are sent again, and the window is halved over a round trip instead of at once (`ns-2 tcp-linux.cc`, `scoreboard1.cc`).
+
+use super::LossRecovery;
+use super::scoreboard::Scoreboard;
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sender_core::{IncomingAck, SendLimits, SenderCore};
+
+/// A segment is lost that lies this many segments below the highest SACKed byte: DupThresh 3, and one.
+const LOST_BELOW_SEGMENTS: u64 = 4;
+
+/// Segments beyond those in flight that the window holds at most when recovery ends (`tcp_max_burst`).
+const MAX_BURST: f64 = 3.0;
+
+/// A segment that was sent again.
+#[derive(Clone, Debug)]
+struct Retransmission {
+    seq: u64,
+    /// `snd_max` when it was sent.
+    snd_max: u64,
+    /// Its number in the order of retransmissions.
+    number: u64,
+}
+
+/// What rate halving remembers.
+#[derive(Clone, Default, Debug)]
+pub struct RateHalving {
+    scoreboard: Scoreboard,
+    /// One past the highest byte sent again in this recovery.
+    high_rxt: u64,
+    /// Everything below is lost or SACKed: after a timeout, or because of what arrived above it.
+    lost_below: u64,
+    /// Segments sent again that are not known to have arrived, by sequence number.
+    retransmissions: Vec<Retransmission>,
+    /// The number of the last retransmission.
+    last_number: u64,
+    /// The number of the retransmission last found to have arrived.
+    arrived_number: u64,
+    /// First bytes of the retransmissions that are lost, rising.
+    lost_retransmissions: Vec<u64>,
+    /// Segments that may be in flight while the window shrinks to its reduced size.
+    shrinking_window: u64,
+    /// After a timeout, until everything sent before it is acknowledged.
+    repairing_timeout: bool,
+}
+
+impl RateHalving {
+    /// Everything below `end` that is not SACKed is lost, retransmissions too.
+    fn lose_below(&mut self, end: u64) {
+        self.high_rxt = 0;
+        self.lost_below = end;
+        self.retransmissions.clear();
+        self.last_number = 0;
+        self.arrived_number = 0;
+        self.lost_retransmissions.clear();
+        self.shrinking_window = 0;
+    }
+
+    /// Whether this ACK shows losses that were not known.
+    fn find_losses(&mut self, snd_una: u64, mss: u64) -> bool {
+        let lost_again = self.find_lost_retransmissions(snd_una);
+        let lost_below = self.scoreboard.end().saturating_sub(LOST_BELOW_SEGMENTS * mss);
+        let hole = self.scoreboard.gap_from(self.lost_below.max(snd_una));
+        self.lost_below = self.lost_below.max(lost_below);
+        lost_again || hole < lost_below
+    }
+
+    /// A retransmission is lost if data arrived that was first sent after it, or another retransmission that was sent more than
+    /// four later. Says whether any is. As in ns-2 one pass from below does it, so that a retransmission that arrived higher up
+    /// in the window counts from the next ACK on.
+    fn find_lost_retransmissions(&mut self, snd_una: u64) -> bool {
+        self.lost_retransmissions.retain(|&seq| seq >= snd_una);
+        if self.retransmissions.is_empty() {
+            return false;
+        }
+        let (scoreboard, arrived_number) = (&self.scoreboard, &mut self.arrived_number);
+        let lost_before = self.lost_retransmissions.len();
+        let lost_retransmissions = &mut self.lost_retransmissions;
+        self.retransmissions.retain(|sent| {
+            if sent.seq < snd_una {
+                *arrived_number = sent.number.max(*arrived_number);
+                return false;
+            }
+            if scoreboard.has(sent.seq) {
+                *arrived_number = sent.number;
+                return false;
+            }
+            let lost = sent.snd_max < scoreboard.end() || sent.number + LOST_BELOW_SEGMENTS < *arrived_number;
+            if lost {
+                lost_retransmissions.push(sent.seq);
+            }
+            !lost
+        });
+        self.lost_retransmissions.sort_unstable();
+        self.lost_retransmissions.len() > lost_before
+    }
+
+    /// Everything sent before recovery or before the timeout is acknowledged.
+    fn end_recovery<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
+        self.scoreboard.clear();
+        self.lose_below(0);
+        self.repairing_timeout = false;
+        sender.exit_recovery();
+        if sender.cwnd() < sender.ssthresh() {
+            let in_flight = (sender.snd_max() - sender.snd_una()) as f64 / f64::from(call.params.mss);
+            sender.set_cwnd(sender.ssthresh().min(in_flight + MAX_BURST));
+        }
+    }
+
+    /// Reduces ssthresh, and lets the window shrink segment by segment as ACKs arrive.
+    fn enter_recovery<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
+        self.shrinking_window = sender.cwnd() as u64;
+        sender.enter_recovery(true, call);
+        sender.set_cwnd(sender.min_cwnd());
+        sender.stop_timing();
+    }
+
+    /// Bytes in flight: sent, not SACKed, and not lost.
+    fn pipe(&self, sender: &SenderCore, mss: u64) -> u64 {
+        let outstanding = sender.snd_una()..sender.snd_max();
+        let pipe = self.scoreboard.pipe(outstanding, self.lost_below.max(sender.snd_una()), self.high_rxt);
+        pipe.saturating_sub(self.lost_retransmissions.len() as u64 * mss)
+    }
+
+    /// Sends lost retransmissions, then holes, then new data, while the window has room.
+    fn fill_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        let mss = u64::from(call.params.mss);
+        let mut in_flight = self.pipe(sender, mss).div_ceil(mss);
+        self.shrinking_window = self.shrinking_window.min(in_flight + 1);
+        while in_flight < (sender.cwnd() as u64).max(self.shrinking_window) {
+            let hole = self.scoreboard.gap_from(self.high_rxt.max(sender.snd_una()));
+            if !self.lost_retransmissions.is_empty() {
+                let seq = self.lost_retransmissions.remove(0);
+                self.retransmit(sender, seq, call);
+            } else if hole < self.lost_below {
+                self.high_rxt = hole + mss;
+                self.retransmit(sender, hole, call);
+            } else if sender.can_send_next(call.params) {
+                sender.transmit(sender.snd_nxt(), call);
+                sender.advance_snd_nxt(u64::MAX);
+            } else {
+                return;
+            }
+            in_flight += 1;
+            self.shrinking_window = self.shrinking_window.min((in_flight - 1).max(1));
+        }
+    }
+
+    fn retransmit<O: SegmentSink>(&mut self, sender: &mut SenderCore, seq: u64, call: &mut Call<O>) {
+        self.last_number += 1;
+        let place = self.retransmissions.partition_point(|sent| sent.seq < seq);
+        self.retransmissions.insert(place, Retransmission { seq, snd_max: sender.snd_max(), number: self.last_number });
+        sender.transmit(seq, call);
+    }
+}
+
+impl LossRecovery for RateHalving {
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+        let snd_una_before = sender.snd_una();
+        let advances = ack.packet.seq > snd_una_before;
+        let sacked = self.scoreboard.update(ack.packet.seq.max(snd_una_before), ack.sack);
+        if advances {
+            sender.accept_ack(ack, call);
+        } else {
+            sender.sample_rtt(ack.packet.stamp, call);
+            sender.end_backoff(call.params);
+            sender.restart_timer(call);
+        }
+        let lost = self.find_losses(sender.snd_una(), u64::from(call.params.mss));
+        if advances || (sender.in_recovery() && sacked > 0) {
+            sender.grow(ack, snd_una_before, call);
+        }
+        let repairing = sender.in_recovery() || self.repairing_timeout;
+        if repairing && sender.snd_una() >= sender.recover() {
+            self.end_recovery(sender, call);
+        } else if lost && !sender.in_recovery() {
+            self.enter_recovery(sender, call);
+        }
+        self.fill_window(sender, call);
+    }
+
+    /// Everything that is not SACKed is lost.
+    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.repairing_timeout = true;
+        self.lose_below(sender.snd_max());
+        self.fill_window(sender, call);
+    }
+
+    fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        sender.send_window(SendLimits::default(), |seq| self.scoreboard.gap_from(seq), call);
+    }
+
+    fn has_dupacks(&self) -> bool {
+        false
+    }
+
+    fn memory(&self) -> usize {
+        self.scoreboard.memory() + size_of::<Self>()
+    }
+}

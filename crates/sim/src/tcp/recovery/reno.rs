@@ -1,0 +1,94 @@
+//! Reno: one fast retransmit on the third duplicate ACK, and recovery until the next ACK of new data (rfc5681#3.2).
+
+use super::{LossRecovery, send_all};
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SendLimits, SenderCore};
+
+/// What Reno remembers.
+#[derive(Clone, Default, Debug)]
+pub struct Reno {
+    /// Duplicate ACKs since new data was acknowledged.
+    pub(super) dupacks: u32,
+    /// Segments that inflate the congestion window in recovery: one for each duplicate ACK.
+    pub(super) inflation: u32,
+}
+
+impl Reno {
+    /// An ACK of new data outside recovery, or one that ends it.
+    #[inline]
+    pub(super) fn full_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+        let snd_una_before = sender.snd_una();
+        let recovered = sender.in_recovery();
+        *self = Reno::default();
+        sender.exit_recovery();
+        sender.accept_ack(ack, call);
+        if recovered && call.params.deflate_on_exit {
+            // rfc6582#3.2 step 3: min(ssthresh, max(FlightSize, SMSS) + SMSS).
+            let flight_size = ((sender.snd_max() - sender.snd_una()) / u64::from(call.params.mss)) as f64;
+            sender.set_cwnd(sender.ssthresh().min(flight_size.max(1.0) + 1.0));
+        } else {
+            sender.grow(ack, snd_una_before, call);
+        }
+    }
+
+    /// A duplicate ACK: limited transmit, fast retransmit, or one segment more of inflation. Says whether recovery began.
+    pub(super) fn duplicate_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> RecoveryEntry {
+        self.dupacks += 1;
+        let threshold = call.params.dupack_threshold;
+        if self.dupacks == threshold {
+            let new_window = sender.is_above_recover() || !call.params.avoid_multiple_fast_retransmits;
+            let entry = sender.enter_recovery(new_window, call);
+            if entry != RecoveryEntry::Refused {
+                sender.fast_retransmit(call);
+                self.inflation = threshold;
+            }
+            return entry;
+        }
+        if self.dupacks < threshold && call.params.limited_transmit {
+            sender.limited_transmit(self.dupacks, call);
+        } else if self.dupacks > threshold && sender.in_recovery() {
+            self.inflation += 1;
+        }
+        RecoveryEntry::Refused
+    }
+
+    /// Sends what the inflated window allows, at most `burst` segments unless 0, except below the threshold of duplicate ACKs.
+    #[inline]
+    pub(super) fn send_inflated<O: SegmentSink>(&self, sender: &mut SenderCore, burst: u32, call: &mut Call<O>) {
+        if self.dupacks == 0 || self.dupacks >= call.params.dupack_threshold {
+            send_all(sender, SendLimits { inflation: self.inflation, burst }, call);
+        }
+    }
+}
+
+impl LossRecovery for Reno {
+    #[inline]
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+        if ack.packet.seq > sender.snd_una() {
+            self.full_ack(sender, ack, call);
+        } else if sender.is_duplicate(ack) {
+            self.duplicate_ack(sender, call);
+        } else {
+            return;
+        }
+        self.send_inflated(sender, 0, call);
+    }
+
+    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        *self = Reno::default();
+        sender.go_back();
+        self.send_window(sender, call);
+    }
+
+    fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        send_all(sender, SendLimits { inflation: self.inflation, burst: 0 }, call);
+    }
+
+    fn has_dupacks(&self) -> bool {
+        self.dupacks > 0
+    }
+
+    fn inflation(&self) -> u32 {
+        self.inflation
+    }
+}

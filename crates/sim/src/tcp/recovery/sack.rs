@@ -1,0 +1,143 @@
+//! SACK recovery with a scoreboard and a computed pipe (rfc6675).
+
+use super::LossRecovery;
+use super::scoreboard::Scoreboard;
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SendLimits, SenderCore};
+
+/// What SACK recovery remembers.
+#[derive(Clone, Default, Debug)]
+pub struct Sack {
+    scoreboard: Scoreboard,
+    /// Duplicate ACKs since new data was acknowledged.
+    dupacks: u32,
+    /// HighRxt: one past the highest byte sent again in this recovery (rfc6675#2).
+    high_rxt: u64,
+    /// RescueRxt: whether this recovery sent its rescue retransmission (rfc6675#4 NextSeg rule 4).
+    rescue_rxt: bool,
+}
+
+impl Sack {
+    /// Takes what an ACK acknowledges. `sacked` bytes are newly known to have arrived.
+    fn accept<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, sacked: u64, call: &mut Call<O>) {
+        let snd_una_before = sender.snd_una();
+        let advances = ack.packet.seq > snd_una_before;
+        if !sender.in_recovery() {
+            if advances {
+                self.dupacks = 0;
+                sender.accept_ack(ack, call);
+                sender.grow(ack, snd_una_before, call);
+            }
+        } else if ack.packet.seq >= sender.recover() {
+            self.dupacks = 0;
+            self.high_rxt = 0;
+            self.rescue_rxt = false;
+            sender.exit_recovery();
+            sender.accept_ack(ack, call);
+        } else if advances {
+            sender.accept_partial_ack(ack);
+            sender.restart_timer(call);
+            if call.params.timestamps {
+                sender.end_backoff(call.params);
+            }
+            sender.grow(ack, snd_una_before, call);
+        } else if sacked > 0 {
+            sender.grow(ack, snd_una_before, call);
+        }
+    }
+
+    /// Begins recovery with a retransmission of the first segment, unless this window was reduced before (rfc6675#5.1).
+    fn enter<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        if sender.enter_recovery(sender.snd_una() >= sender.recover(), call) == RecoveryEntry::Refused {
+            return;
+        }
+        sender.fast_retransmit(call);
+        self.high_rxt = sender.snd_una() + u64::from(call.params.mss);
+        self.rescue_rxt = false;
+    }
+
+    /// While the pipe leaves room for a segment, sends what NextSeg gives (rfc6675#5 step C). Bytes below `lost_below` are lost.
+    fn fill_pipe<O: SegmentSink>(&mut self, sender: &mut SenderCore, lost_below: u64, call: &mut Call<O>) {
+        let mss = u64::from(call.params.mss);
+        let cwnd = (sender.cwnd() * mss as f64) as u64;
+        let lost_below = lost_below.max(sender.snd_una());
+        while self.scoreboard.pipe(sender.snd_una()..sender.snd_max(), lost_below, self.high_rxt) + mss <= cwnd {
+            let hole = self.scoreboard.hole_from(self.high_rxt.max(sender.snd_una()));
+            if let Some(seq) = hole.filter(|&seq| seq < lost_below) {
+                self.retransmit(sender, seq, call);
+            } else if sender.can_send_next(call.params) {
+                sender.transmit(sender.snd_nxt(), call);
+                sender.advance_snd_nxt(u64::MAX);
+            } else if let Some(seq) = hole {
+                self.retransmit(sender, seq, call);
+            } else if let Some(seq) = self.rescue_segment(sender, mss) {
+                // Once in a recovery; HighRxt stays where it is.
+                self.rescue_rxt = true;
+                sender.transmit(seq, call);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn retransmit<O: SegmentSink>(&mut self, sender: &mut SenderCore, seq: u64, call: &mut Call<O>) {
+        sender.transmit(seq, call);
+        self.high_rxt = self.high_rxt.max(seq + u64::from(call.params.mss));
+    }
+
+    /// The last segment sent before recovery, if no SACK block lies above it and it was not sent again (rfc6675#4 NextSeg
+    /// rule 4). Data sent since is too recent to be taken for lost.
+    fn rescue_segment(&self, sender: &SenderCore, mss: u64) -> Option<u64> {
+        let recover = sender.recover();
+        let seq = recover.saturating_sub(mss).max(self.scoreboard.end()).max(sender.snd_una());
+        (!self.rescue_rxt && seq < recover && seq >= self.high_rxt).then_some(seq)
+    }
+}
+
+impl LossRecovery for Sack {
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+        let params = call.params;
+        let advances = ack.packet.seq > sender.snd_una();
+        let sacked = self.scoreboard.update(ack.packet.seq.max(sender.snd_una()), ack.sack);
+        self.accept(sender, ack, sacked, call);
+        // An ACK with new SACK information counts as a duplicate, also where it acknowledges new data (rfc6675#5).
+        let duplicate = !sender.in_recovery() && sacked > 0 && ack.packet.seq == sender.snd_una();
+        self.dupacks += u32::from(duplicate);
+        let lost_below = self.scoreboard.lost_below(params.dupack_threshold, params.mss);
+        let duplicate = !sender.in_recovery() && self.dupacks > 0 && sacked > 0;
+        if duplicate && (self.dupacks >= params.dupack_threshold || lost_below > sender.snd_una()) {
+            self.enter(sender, call);
+        }
+        if sender.in_recovery() {
+            self.fill_pipe(sender, lost_below, call);
+            return;
+        }
+        if advances || self.dupacks == 0 {
+            self.send_window(sender, call);
+        }
+        if duplicate && self.dupacks < params.dupack_threshold && params.limited_transmit {
+            sender.limited_transmit(self.dupacks, call);
+        }
+    }
+
+    /// The scoreboard is kept: what it has is not sent again.
+    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.dupacks = 0;
+        self.high_rxt = 0;
+        sender.go_back();
+        self.send_window(sender, call);
+    }
+
+    #[inline]
+    fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        sender.send_window(SendLimits::default(), |seq| self.scoreboard.gap_from(seq), call);
+    }
+
+    fn has_dupacks(&self) -> bool {
+        self.dupacks > 0
+    }
+
+    fn memory(&self) -> usize {
+        self.scoreboard.memory() + size_of::<Self>()
+    }
+}

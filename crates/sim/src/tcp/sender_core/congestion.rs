@@ -1,0 +1,199 @@
+//! How a sender and its congestion controller talk: windows, what an ACK brings, and reductions.
+//!
+//! Delivery-rate samples will be one more field of `sojourn_cc::Ack`, filled in [`SenderCore::grow`].
+
+use super::{IncomingAck, LastReduction, SenderCore, State};
+use crate::tcp::call::Call;
+use crate::tcp::params::{TcpParams, WindowBasis};
+use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal};
+
+/// How recovery began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecoveryEntry {
+    /// It did not: the loss belongs to a window that was reduced before.
+    Refused,
+    /// The window was reduced.
+    Reduced,
+    /// The window had been reduced for an ECN echo: recovery began without a second reduction.
+    ReducedForEcn,
+}
+
+impl SenderCore {
+    /// The congestion window in segments.
+    #[inline]
+    pub fn cwnd(&self) -> f64 {
+        self.cc.cwnd()
+    }
+
+    /// The slow-start threshold in segments.
+    pub fn ssthresh(&self) -> f64 {
+        self.cc.ssthresh()
+    }
+
+    /// The smallest window that rate halving may reach, in segments.
+    pub fn min_cwnd(&self) -> f64 {
+        self.cc.min_cwnd()
+    }
+
+    /// Sets the congestion window, in segments.
+    pub fn set_cwnd(&mut self, cwnd: f64) {
+        self.cc.set_cwnd(cwnd);
+    }
+
+    /// The window that a reduction starts from, in segments; `inflation` is that of fast recovery.
+    fn window_in_use(&self, inflation: u32, params: &TcpParams) -> f64 {
+        match params.basis {
+            WindowBasis::Cwnd => (self.cc.cwnd() + f64::from(inflation)).min(f64::from(self.receive_window(params))),
+            WindowBasis::FlightSize => {
+                (self.snd_max - self.snd_una).saturating_sub(self.limited_transmit_bytes) as f64 / f64::from(params.mss)
+            }
+        }
+    }
+
+    fn receive_window(&self, params: &TcpParams) -> u32 {
+        if self.rwnd == u16::MAX { params.window } else { params.window.min(u32::from(self.rwnd)) }
+    }
+
+    /// The receive window, or the stack's own limit where that is less, in segments.
+    #[inline]
+    pub(super) fn send_limit(&self, params: &TcpParams) -> u32 {
+        let window = self.receive_window(params);
+        self.inflight_limit.as_ref().map_or(window, |limit| window.min(limit.segments(params.mss)))
+    }
+
+    /// Reports an ACK to the controller; `snd_una_before` is `snd_una` before the ACK. An ACK with an ECN echo does not open
+    /// the window (rfc3168#6.1.2).
+    #[inline]
+    pub fn grow<O>(&mut self, ack: &IncomingAck, snd_una_before: u64, call: &Call<O>) {
+        if !ack.ece {
+            self.ecn_at_one_segment = false;
+            self.wait_for_rto = false;
+        }
+        let (params, packet) = (call.params, ack.packet);
+        let mss = f64::from(params.mss);
+        let in_flight = (self.snd_max - snd_una_before) as i64 as f64 / mss;
+        // An ACK of no new data echoes a timestamp that was echoed before (rfc7323#4.1).
+        let advances = self.snd_una > snd_una_before;
+        let after_timeout = self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
+        let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd();
+        self.cc.on_ack(&Ack {
+            now: call.now,
+            acked: (self.snd_una - snd_una_before) as i64 as f64 / mss,
+            rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { self.rtt_sample },
+            srtt: self.rtt.srtt(),
+            rtt_min: self.rtt.min(),
+            one_way_delay: (params.timestamps && advances).then(|| packet.peer.as_nanos() as i64 - packet.stamp.as_nanos() as i64),
+            in_flight,
+            cwnd_limited: cwnd_limited && !ack.ece,
+            in_recovery: self.state == State::Recovery,
+            after_timeout,
+            abc_limit: abc_limit(params, after_timeout),
+            snd_una: self.snd_una,
+            snd_max: self.snd_max,
+        });
+    }
+
+    /// Whether a loss lies above `recover`, so that it was sent after the last reduction (rfc6582#3.2 step 1, ns-2 `bugFix_`).
+    pub fn is_above_recover(&self) -> bool {
+        self.snd_una > self.recover || self.recover == 0 || self.snd_una == 0
+    }
+
+    /// Duplicate ACKs or SACK blocks tell of a loss: begins recovery. With `new_window` the lost data was sent after the last
+    /// reduction, so the window is reduced.
+    pub fn enter_recovery<O>(&mut self, new_window: bool, call: &Call<O>) -> RecoveryEntry {
+        if new_window {
+            self.reduce_for_loss(call);
+            RecoveryEntry::Reduced
+        } else if self.last_reduction == LastReduction::Ecn {
+            self.last_reduction = LastReduction::FastRetransmit;
+            self.state = State::Recovery;
+            if call.params.update_recover_after_ecn {
+                self.recover = self.snd_max;
+            }
+            RecoveryEntry::ReducedForEcn
+        } else {
+            RecoveryEntry::Refused
+        }
+    }
+
+    /// Reduces the window for a loss and begins recovery (rfc5681#3.2 step 2).
+    fn reduce_for_loss<O>(&mut self, call: &Call<O>) {
+        self.recover = self.snd_max;
+        self.last_reduction = LastReduction::FastRetransmit;
+        self.state = State::Recovery;
+        let window = self.window_in_use(0, call.params);
+        self.cc.on_congestion(&CongestionEvent { now: call.now, window, signal: Signal::Loss });
+        if call.params.loss_cwnd_floor {
+            self.cc.set_cwnd(self.cc.cwnd().max(2.0));
+        }
+        self.limited_transmit_bytes = 0;
+        self.cwr_pending = true;
+        if call.now >= self.count_from {
+            self.stats.fast_retransmits += 1;
+        }
+    }
+
+    /// Ends recovery.
+    #[inline]
+    pub fn exit_recovery(&mut self) {
+        self.state = State::Established;
+    }
+
+    /// Forgets the last reduction's recovery point, so that any later loss reduces the window (ns-2 `tcp-sack1.cc`).
+    pub fn forget_recover(&mut self) {
+        self.recover = 0;
+    }
+
+    /// An ECN echo arrives in an ACK of everything before `ack`: reduces the window, at most once a window (rfc3168#6.1.2).
+    pub fn on_ece<O>(&mut self, ack: u64, inflation: u32, call: &Call<O>) {
+        let params = call.params;
+        let counts_timeout = params.ignore_ece_after_timeout || self.last_reduction != LastReduction::Timeout;
+        if ack <= self.recover && self.recover != 0 && counts_timeout {
+            return;
+        }
+        self.recover = self.snd_max;
+        self.last_reduction = LastReduction::Ecn;
+        let at_one_segment = self.cc.cwnd() <= 1.0;
+        let backs_off = at_one_segment && params.ecn_backoff;
+        if backs_off && self.ecn_at_one_segment {
+            self.rtt.back_off(params);
+        }
+        self.ecn_at_one_segment = backs_off;
+        let window = self.window_in_use(inflation, params);
+        self.wait_for_rto = if params.ecn_cwnd_floor { at_one_segment } else { window < 2.0 };
+        self.cc.on_congestion(&CongestionEvent { now: call.now, window, signal: Signal::Mark });
+        if self.wait_for_rto && !params.ecn_cwnd_floor {
+            self.cc.set_cwnd(window / 2.0);
+        }
+        self.cwr_pending = true;
+        if call.now >= self.count_from {
+            self.stats.mark_cuts += 1;
+        }
+    }
+
+    /// The retransmission timer expired: reduces the window (rfc5681#3.1 eq. 4).
+    pub(super) fn reduce_for_timeout<O>(&mut self, call: &Call<O>) {
+        let reduced_for_ecn = self.last_reduction == LastReduction::Ecn && self.snd_una < self.recover;
+        if reduced_for_ecn || (call.params.hold_ssthresh_on_repeated_rto && self.after_timeout) {
+            // Reduced in this window before: ssthresh stays.
+            self.cc.set_cwnd(1.0);
+        } else {
+            let window = self.window_in_use(0, call.params);
+            self.cc.on_rto(call.now, window);
+        }
+        if call.now >= self.count_from {
+            self.stats.timeouts += 1;
+        }
+        self.recover = self.snd_max;
+        self.last_reduction = LastReduction::Timeout;
+        self.state = State::Established;
+        self.after_timeout = true;
+        self.cwr_pending = true;
+    }
+}
+
+/// L of appropriate byte counting: the segments that an ACK may count for in slow start; at most one after a timeout, until
+/// what was sent before it is acknowledged (rfc3465#2.3).
+fn abc_limit(params: &TcpParams, after_timeout: bool) -> f64 {
+    if after_timeout { f64::from(params.abc.min(1)) } else { f64::from(params.abc) }
+}

@@ -1,0 +1,157 @@
+//! A connection's life: the handshake, what the application writes, a closed receive window, and the timer.
+
+use super::{LastReduction, SenderCore, State, TimedSegment};
+use crate::packet::{Packet, flag};
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::params::Handshake;
+use sojourn_cc::CongestionController;
+use sojourn_units::Time;
+
+/// What the expiry of the timer asks of the sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expiry {
+    /// Nothing more.
+    Handled,
+    /// To send again: the wait after an ECN echo is over.
+    EndsWait,
+    /// To retransmit: the window was reduced and the timer backed off.
+    Retransmission,
+}
+
+impl SenderCore {
+    /// The application writes `bytes` more, `None` for data without end; with `last`, these are its last. Opens the connection
+    /// if it is closed. Says whether data may be sent now.
+    pub fn write<O: SegmentSink>(&mut self, bytes: Option<u64>, last: bool, call: &mut Call<O>) -> bool {
+        self.write_end = bytes.map_or(u64::MAX, |bytes| self.write_end.saturating_add(bytes));
+        self.write_closed |= last;
+        match self.state {
+            State::Closed if call.params.handshake == Handshake::None => self.state = State::Established,
+            State::Closed => {
+                self.state = State::SynSent;
+                self.send_syn(call);
+            }
+            State::Established => self.restart_after_idle(call),
+            State::SynSent | State::Recovery | State::Finished => {}
+        }
+        self.state == State::Established
+    }
+
+    /// The application stops; what was sent is still delivered.
+    pub fn stop(&mut self) {
+        self.write_end = self.write_end.min(self.snd_max);
+    }
+
+    /// The SYN-ACK arrives; says whether it opened the connection.
+    pub fn on_syn_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> bool {
+        if self.state != State::SynSent {
+            return false;
+        }
+        let (params, syn_lost) = (call.params, self.syns_sent > 1);
+        if !syn_lost || params.timestamps {
+            self.sample_rtt(ack.stamp, call);
+            self.rtt.end_backoff(params);
+        } else if params.rto_3s_after_lost_syn {
+            self.rtt.after_lost_syn(params);
+        }
+        self.timed = TimedSegment { end: 0, sent: call.now };
+        // After a lost SYN the window is one segment (rfc5681#3.1).
+        self.cc.set_cwnd(if syn_lost { 1.0 } else { params.initial_window });
+        self.state = State::Established;
+        self.timer = Time::NEVER;
+        if params.handshake == Handshake::ThreeWay {
+            self.send_header(0, flag::ACK, call);
+        }
+        true
+    }
+
+    /// The timer expires at `call.now`; a timer that was restarted since does nothing.
+    pub fn on_timer<O: SegmentSink>(&mut self, call: &mut Call<O>) -> Expiry {
+        if call.now < self.timer {
+            return Expiry::Handled;
+        }
+        if self.state == State::SynSent {
+            self.on_syn_timeout(call);
+            return Expiry::Handled;
+        }
+        self.timer = Time::NEVER;
+        let waited = std::mem::take(&mut self.wait_for_rto);
+        if self.snd_una < self.snd_max {
+            // rfc6298#5.4 to rfc6298#5.6.
+            self.reduce_for_timeout(call);
+            self.rtt.back_off(call.params);
+            self.stop_timing();
+            self.start_timer(call);
+            return Expiry::Retransmission;
+        }
+        if waited {
+            self.cc.set_cwnd(1.0);
+            self.recover = self.snd_max;
+            self.last_reduction = LastReduction::Timeout;
+            self.cwr_pending = true;
+            return Expiry::EndsWait;
+        }
+        if self.has_data() && self.state == State::Established {
+            self.send_window_probe(call);
+        }
+        Expiry::Handled
+    }
+
+    /// After an idle time longer than the RTO the window falls back to the initial window (rfc5681#4.1).
+    fn restart_after_idle<O>(&mut self, call: &Call<O>) {
+        let idle = self.idle_time(call.now) > self.rtt.rto();
+        if call.params.restart_after_idle && self.snd_una == self.snd_max && idle {
+            self.cc.set_cwnd(self.cc.cwnd().min(call.params.initial_window));
+        }
+    }
+
+    fn send_syn<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+        self.syns_sent += 1;
+        if self.timed.end == 0 && self.syns_sent == 1 {
+            self.timed = TimedSegment { end: 1, sent: call.now };
+        }
+        self.start_timer(call);
+        self.send_header(0, flag::SYN, call);
+    }
+
+    fn on_syn_timeout<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+        self.rtt.back_off(call.params);
+        if call.params.handshake == Handshake::OneWay {
+            // ns-2's agents count the SYN as data: its loss leaves the smallest ssthresh.
+            self.cc.on_rto(call.now, 1.0);
+        }
+        self.send_syn(call);
+    }
+
+    /// Everything is acknowledged and the application has closed.
+    pub fn finish<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+        self.state = State::Finished;
+        self.timer = Time::NEVER;
+        if call.params.handshake == Handshake::ThreeWay {
+            self.send_header(self.snd_max, flag::ACK, call);
+        }
+    }
+
+    /// Starts the persist timer if the receive window is closed and nothing is in flight: the ACK that opens the window may
+    /// be lost (rfc9293#3.8.6.1).
+    #[inline]
+    pub fn start_persist_timer<O>(&mut self, call: &Call<O>) {
+        if self.snd_una == self.snd_max && self.timer == Time::NEVER && self.has_data() && self.state == State::Established {
+            self.start_timer(call);
+        }
+    }
+
+    /// The receive window changed while nothing is in flight: the persist timer stops.
+    pub fn stop_persist_timer<O>(&mut self, call: &Call<O>) {
+        if self.snd_una == self.snd_max && !self.wait_for_rto {
+            self.rtt.end_backoff(call.params);
+            self.timer = Time::NEVER;
+        }
+    }
+
+    /// Sends an empty segment, which the receiver must acknowledge, and doubles the time to the next one (rfc9293#3.8.6.1).
+    fn send_window_probe<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+        self.rtt.back_off(call.params);
+        self.start_timer(call);
+        self.send_header(self.snd_una, 0, call);
+    }
+}

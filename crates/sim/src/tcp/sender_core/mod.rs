@@ -1,0 +1,322 @@
+//! What every sender has, whatever its recovery strategy: sequence numbers, windows, the timer, the congestion controller.
+//!
+//! The fields are private to this folder. Each file below adds the methods of one concern: `connection.rs` (the handshake,
+//! what the application writes, the timer), `output.rs` (sending), `congestion.rs` (windows and reductions), `timing.rs` (RTT
+//! samples). Recovery strategies and [`Sender`](super::Sender) use these methods alone.
+
+mod congestion;
+mod connection;
+mod output;
+mod timing;
+
+use super::call::{Call, SegmentSink};
+use super::inflight::InflightLimit;
+use super::params::{Handshake, TcpParams};
+use super::receiver::SackBlocks;
+use super::rto::RttEstimator;
+use crate::packet::Packet;
+use sojourn_cc::{AnyController, CongestionController, ParamError, Source, Start};
+use sojourn_net::Moments;
+use sojourn_units::{Duration, Time};
+
+pub use congestion::RecoveryEntry;
+pub use connection::Expiry;
+pub use output::SendLimits;
+
+/// An ACK of an established connection.
+#[derive(Clone, Copy, Debug)]
+pub struct IncomingAck<'a> {
+    /// The ACK itself.
+    pub packet: &'a Packet,
+    /// Its SACK blocks.
+    pub sack: Option<&'a SackBlocks>,
+    /// Whether it echoes a congestion mark, and the sender uses ECN.
+    pub ece: bool,
+}
+
+/// Where a connection stands (rfc9293#3.3.2; recovery is a state of its own here).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Closed,
+    SynSent,
+    Established,
+    /// Established, and losses are being repaired.
+    Recovery,
+    /// Everything that the application wrote is acknowledged.
+    Finished,
+}
+
+/// What last reduced the congestion window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum LastReduction {
+    None,
+    FastRetransmit,
+    Timeout,
+    Ecn,
+}
+
+/// One segment per round trip whose RTT is measured without timestamps (rfc6298#3).
+#[derive(Clone, Copy, Debug)]
+struct TimedSegment {
+    /// One past its last byte; 0 if none is being timed.
+    end: u64,
+    sent: Time,
+}
+
+impl TimedSegment {
+    const NONE: TimedSegment = TimedSegment { end: 0, sent: Time::ZERO };
+}
+
+/// Counters of a sender, after the warm-up.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SenderStats {
+    /// Data segments sent, retransmissions too.
+    pub sent: u64,
+    /// Retransmissions.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// Window reductions for ECN echoes.
+    pub mark_cuts: u64,
+    /// RTT samples in seconds.
+    pub rtt: Moments,
+}
+
+/// What every sender has, whatever its recovery strategy. Sequence numbers count bytes (rfc9293#3.3.1).
+#[derive(Clone, Debug)]
+pub struct SenderCore {
+    /// The first unacknowledged byte.
+    snd_una: u64,
+    /// The next byte to send; below `snd_max` after a timeout.
+    snd_nxt: u64,
+    /// One past the highest byte sent.
+    snd_max: u64,
+    /// One past the last byte that the application has written.
+    write_end: u64,
+    /// The receive window in segments as last advertised; `u16::MAX` is unlimited.
+    rwnd: u16,
+    /// Whether the application has written its last byte.
+    write_closed: bool,
+    state: State,
+    last_reduction: LastReduction,
+    /// `snd_max` at the last reduction: what lies below was sent before it (rfc6582#3.2).
+    recover: u64,
+    cc: AnyController,
+    rtt: RttEstimator,
+    /// Where the stack limits the data in flight by a measured bandwidth-delay product.
+    inflight_limit: Option<Box<InflightLimit>>,
+    /// Bytes sent by limited transmit since new data was acknowledged; they do not count as in flight (rfc5681#3.2).
+    limited_transmit_bytes: u64,
+    /// No new data was acknowledged since the last timeout.
+    after_timeout: bool,
+    /// The next data segment carries CWR (rfc3168#6.1.2).
+    cwr_pending: bool,
+    /// The last ECN echo arrived at a window of one segment.
+    ecn_at_one_segment: bool,
+    /// An ECN echo arrived at a window too small to halve: nothing is sent until the timer expires (rfc3168#6.1.2).
+    wait_for_rto: bool,
+    /// The segment whose RTT is being measured, where timestamps are off.
+    timed: TimedSegment,
+    /// When the retransmission or persist timer expires.
+    timer: Time,
+    last_sent: Time,
+    /// The receiver's latest timestamp, which data segments echo (rfc7323#4.3 TS.Recent); 0 without timestamps.
+    ts_recent: Time,
+    /// Where in its tick the sender's clock stands at time 0.
+    clock_phase: Duration,
+    syns_sent: u32,
+    flow: u32,
+    incarnation: u16,
+    stats: SenderStats,
+    /// The RTT sample of the current call.
+    rtt_sample: Option<Duration>,
+    /// Statistics count from here.
+    count_from: Time,
+}
+
+/// What a new sender is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// Its flow.
+    pub flow: u32,
+    /// Which connection of its flow it is.
+    pub incarnation: u16,
+    /// Where in its tick its clock stands at time 0.
+    pub clock_phase: Duration,
+    /// Statistics count from here.
+    pub count_from: Time,
+}
+
+impl SenderCore {
+    /// A closed connection.
+    ///
+    /// # Errors
+    /// A parameter of the congestion controller is out of range.
+    pub fn new(origin: Origin, params: &TcpParams) -> Result<Self, ParamError> {
+        let window = if params.handshake == Handshake::None { params.initial_window } else { 1.0 };
+        let mut cc = params.control.build(Start { window, ssthresh: params.initial_ssthresh })?;
+        if params.whole_windows {
+            cc.use_whole_segments();
+        }
+        Ok(SenderCore {
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
+            write_end: 0,
+            rwnd: u16::MAX,
+            write_closed: false,
+            state: State::Closed,
+            last_reduction: LastReduction::None,
+            recover: 0,
+            cc,
+            rtt: RttEstimator::new(params),
+            inflight_limit: params.inflight_limit.then(Box::default),
+            limited_transmit_bytes: 0,
+            after_timeout: false,
+            cwr_pending: false,
+            ecn_at_one_segment: false,
+            wait_for_rto: false,
+            timed: TimedSegment::NONE,
+            timer: Time::NEVER,
+            last_sent: Time::ZERO,
+            ts_recent: Time::ZERO,
+            clock_phase: origin.clock_phase,
+            syns_sent: 0,
+            flow: origin.flow,
+            incarnation: origin.incarnation,
+            stats: SenderStats::default(),
+            rtt_sample: None,
+            count_from: origin.count_from,
+        })
+    }
+
+    /// The core of the next connection of the same flow, which keeps the counters.
+    ///
+    /// # Errors
+    /// A parameter of the congestion controller is out of range.
+    pub fn reopened(&self, clock_phase: Duration, params: &TcpParams) -> Result<Self, ParamError> {
+        let incarnation = self.incarnation.wrapping_add(1);
+        let origin = Origin { flow: self.flow, incarnation, clock_phase, count_from: self.count_from };
+        Ok(SenderCore { stats: self.stats, ..SenderCore::new(origin, params)? })
+    }
+
+    /// When its timer expires.
+    #[inline]
+    pub fn timer(&self) -> Time {
+        self.timer
+    }
+
+    /// Which connection of its flow this is.
+    #[inline]
+    pub fn incarnation(&self) -> u16 {
+        self.incarnation
+    }
+
+    /// Its counters.
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// What the congestion controller measures delays from now; `None` if it measures none.
+    pub fn delay_source(&self) -> Option<Source> {
+        self.cc.delay_source()
+    }
+
+    /// Bytes of memory beyond its own size.
+    pub fn memory(&self) -> usize {
+        self.cc.memory()
+    }
+
+    /// Whether it has data to send or data that is not acknowledged.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        self.snd_una < self.write_end && self.state != State::Finished
+    }
+
+    /// The first unacknowledged byte.
+    #[inline]
+    pub fn snd_una(&self) -> u64 {
+        self.snd_una
+    }
+
+    /// The next byte to send.
+    #[inline]
+    pub fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
+    }
+
+    /// One past the highest byte sent.
+    #[inline]
+    pub fn snd_max(&self) -> u64 {
+        self.snd_max
+    }
+
+    /// The recovery point: `snd_max` at the last reduction; 0 if there was none.
+    #[inline]
+    pub fn recover(&self) -> u64 {
+        self.recover
+    }
+
+    /// Whether losses are being repaired.
+    #[inline]
+    pub fn in_recovery(&self) -> bool {
+        self.state == State::Recovery
+    }
+
+    /// Whether no new data was acknowledged since the last timeout.
+    #[inline]
+    pub fn after_timeout(&self) -> bool {
+        self.after_timeout
+    }
+
+    /// Whether an ACK acknowledges nothing new while data is outstanding (rfc5681#2).
+    #[inline]
+    pub fn is_duplicate(&self, ack: &IncomingAck) -> bool {
+        ack.packet.seq == self.snd_una && self.snd_una < self.snd_max
+    }
+
+    /// Takes the receiver's timestamp of an ACK (rfc7323#4.3).
+    #[inline]
+    pub fn read_timestamp(&mut self, ack: &Packet, params: &TcpParams) {
+        if params.timestamps {
+            self.ts_recent = self.ts_recent.max(ack.peer);
+        }
+    }
+
+    /// Takes the receive window of an ACK that is not old; says whether it changed (rfc9293#3.10.7.4).
+    #[inline]
+    pub fn read_window(&mut self, ack: &Packet) -> bool {
+        ack.seq >= self.snd_una && std::mem::replace(&mut self.rwnd, ack.window) != ack.window
+    }
+
+    /// Whether the connection is established and the ACK acknowledges nothing that was not sent (rfc9293#3.10.7.4).
+    #[inline]
+    pub fn is_acceptable(&self, ack: &Packet) -> bool {
+        matches!(self.state, State::Established | State::Recovery) && ack.seq <= self.snd_max
+    }
+
+    /// Whether the application has closed and everything it wrote is acknowledged.
+    #[inline]
+    pub fn is_complete(&self) -> bool {
+        self.write_closed && self.snd_una >= self.write_end
+    }
+
+    /// Takes an ACK of new data outside recovery: samples the RTT and restarts the timer.
+    #[inline]
+    pub fn accept_ack<O: SegmentSink>(&mut self, ack: &IncomingAck, call: &mut Call<O>) {
+        self.limited_transmit_bytes = 0;
+        self.after_timeout = false;
+        self.accept_partial_ack(ack);
+        self.sample_rtt_of_new_data(ack, call);
+        self.restart_timer(call);
+    }
+
+    /// Takes an ACK of new data within recovery: moves `snd_una` alone.
+    #[inline]
+    pub fn accept_partial_ack(&mut self, ack: &IncomingAck) {
+        self.snd_una = ack.packet.seq;
+        self.snd_nxt = self.snd_nxt.max(self.snd_una);
+    }
+}

@@ -1,0 +1,173 @@
+//! What a sender puts on the wire: segments, and how many of them the windows allow.
+//!
+//! Pacing will act in [`SenderCore::send_window`], the loop that sends a window: before each segment it asks whether the
+//! pacing rate allows one now, and if not sets the time at which the loop goes on. Delivery-rate samples will record in
+//! `transmit_inline` what was delivered when a segment left, and read it in `SenderCore::grow` (`congestion.rs`).
+
+use super::{SenderCore, TimedSegment};
+use crate::packet::{Packet, flag};
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::params::{RttHint, TcpParams};
+use sojourn_cc::CongestionController;
+use sojourn_units::Time;
+
+/// How much [`SenderCore::send_window`] may send beyond or below the congestion window.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SendLimits {
+    /// Segments that inflate the congestion window in fast recovery (rfc5681#3.2).
+    pub inflation: u32,
+    /// Segments sent at most; 0 is unlimited.
+    pub burst: u32,
+}
+
+impl SenderCore {
+    /// A packet of this connection at `now`, without payload.
+    pub(super) fn packet(&self, seq: u64, now: Time) -> Packet {
+        Packet {
+            seq,
+            stamp: now,
+            peer: self.ts_recent,
+            flow: self.flow,
+            extra: 0,
+            size: 0,
+            flags: 0,
+            window: 0,
+            incarnation: self.incarnation,
+        }
+    }
+
+    /// Sends a header without data.
+    pub(super) fn send_header<O: SegmentSink>(&mut self, seq: u64, flags: u16, call: &mut Call<O>) {
+        call.send(Packet { size: call.params.header as u16, flags, ..self.packet(seq, call.now) });
+    }
+
+    /// Sends the segment that starts at `seq`: a full one, or what the application has written. It is a retransmission if
+    /// it starts below `snd_max`.
+    #[inline(never)]
+    pub fn transmit<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) {
+        self.transmit_inline(seq, call);
+    }
+
+    /// [`SenderCore::transmit`] within the loop that sends a window.
+    #[inline(always)]
+    fn transmit_inline<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) {
+        let params = call.params;
+        let length = self.segment_length(seq, params);
+        let retransmission = seq < self.snd_max;
+        if self.snd_una == self.snd_max || self.timer == Time::NEVER {
+            self.start_timer(call);
+        }
+        let end = seq + length;
+        let mut flags = 0;
+        if params.ecn && (!retransmission || params.ecn_on_retransmit) {
+            flags |= flag::ECT;
+            if self.cwr_pending {
+                flags |= flag::CWR;
+                self.cwr_pending = false;
+            }
+        }
+        if self.write_closed && end >= self.write_end {
+            flags |= flag::FIN;
+        }
+        let counts = call.now >= self.count_from;
+        self.stats.sent += u64::from(counts);
+        if retransmission {
+            flags |= flag::RETRANSMIT;
+            self.stats.retransmitted += u64::from(counts);
+        } else if self.timed.end == 0 {
+            self.timed = TimedSegment { end, sent: call.now };
+        }
+        // A retransmission can end above snd_max: a short segment is sent again with data written since.
+        self.snd_max = self.snd_max.max(end);
+        self.last_sent = call.now;
+        let hint = match params.rtt_hint {
+            RttHint::Off => 0,
+            RttHint::Smoothed => self.rtt.hint_ms(),
+            RttHint::Claimed(ms) => ms,
+        };
+        let size = (params.header as u64 + length) as u16;
+        call.send(Packet { size, flags, extra: u32::from(hint), ..self.packet(seq, call.now) });
+    }
+
+    /// Sends the first unacknowledged segment again and restarts the timer (rfc5681#3.2 step 3).
+    pub fn fast_retransmit<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+        self.stop_timing();
+        self.start_timer(call);
+        self.transmit(self.snd_una, call);
+    }
+
+    /// Bytes of the segment that starts at `seq`, which lies below `write_end`.
+    #[inline]
+    fn segment_length(&self, seq: u64, params: &TcpParams) -> u64 {
+        u64::from(params.mss).min(self.write_end - seq)
+    }
+
+    /// Whether there is data to send from `snd_nxt` on.
+    #[inline]
+    pub fn has_data(&self) -> bool {
+        self.snd_nxt < self.write_end
+    }
+
+    /// Whether there is data to send from `snd_nxt` on and the receive window takes the next segment.
+    pub fn can_send_next(&self, params: &TcpParams) -> bool {
+        self.has_data() && self.snd_nxt + self.segment_length(self.snd_nxt, params) <= self.window_end(params)
+    }
+
+    /// One past the last byte that the receive window (or the stack's own limit) allows.
+    pub fn window_end(&self, params: &TcpParams) -> u64 {
+        self.snd_una + u64::from(self.send_limit(params)) * u64::from(params.mss)
+    }
+
+    /// Moves `snd_nxt` up to `to`, but not beyond what was sent.
+    pub fn advance_snd_nxt(&mut self, to: u64) {
+        self.snd_nxt = self.snd_nxt.max(to.min(self.snd_max));
+    }
+
+    /// After a timeout: sends from `snd_una` on again.
+    pub fn go_back(&mut self) {
+        self.snd_nxt = self.snd_una;
+    }
+
+    /// Sends from `snd_nxt` on what the congestion window and the receive window allow. `next_gap` gives the first byte at
+    /// or after a byte that the receiver is not known to have.
+    #[inline]
+    pub fn send_window<O: SegmentSink>(&mut self, limits: SendLimits, next_gap: impl Fn(u64) -> u64, call: &mut Call<O>) {
+        if self.wait_for_rto {
+            return;
+        }
+        let mss = u64::from(call.params.mss);
+        let cwnd = u64::from(self.cc.cwnd() as u32) + u64::from(limits.inflation);
+        let window = cwnd.min(u64::from(self.send_limit(call.params)));
+        let end = self.snd_una.saturating_add(window.saturating_mul(mss));
+        let mut sent = 0;
+        while self.has_data() {
+            self.snd_nxt = next_gap(self.snd_nxt);
+            if !self.has_data() || self.snd_nxt + self.segment_length(self.snd_nxt, call.params) > end {
+                break;
+            }
+            self.transmit_inline(self.snd_nxt, call);
+            self.snd_nxt += self.segment_length(self.snd_nxt, call.params);
+            sent += 1;
+            if sent == limits.burst {
+                break;
+            }
+        }
+    }
+
+    /// Sends one segment on a duplicate ACK below the threshold (rfc3042#2); `dupacks` is the number of duplicate ACKs.
+    pub fn limited_transmit<O: SegmentSink>(&mut self, dupacks: u32, call: &mut Call<O>) {
+        if self.wait_for_rto || (call.params.limited_transmit_new_data_only && self.snd_nxt < self.snd_max) {
+            return;
+        }
+        let mss = u64::from(call.params.mss);
+        let allowed = (self.cc.cwnd() + f64::from(dupacks)) * mss as f64;
+        let length = mss.min(self.write_end.saturating_sub(self.snd_nxt));
+        let outstanding = self.snd_nxt + length - self.snd_una;
+        let fits = outstanding <= u64::from(self.send_limit(call.params)) * mss && outstanding as f64 <= allowed;
+        if length > 0 && fits {
+            self.transmit(self.snd_nxt, call);
+            self.snd_nxt += length;
+            self.limited_transmit_bytes += length;
+        }
+    }
+}

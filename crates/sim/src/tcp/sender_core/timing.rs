@@ -1,0 +1,90 @@
+//! RTT samples and the retransmission timer of a sender.
+//!
+//! RACK-TLP will need a reordering timer and a probe timer (rfc8985#6.2, rfc8985#7.2): their deadlines belong here, and
+//! `on_timer` in `connection.rs` asks which of them expired.
+
+use super::{IncomingAck, SenderCore};
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::params::TcpParams;
+use sojourn_units::{Duration, Time};
+
+impl SenderCore {
+    /// Samples the RTT where an ACK of new data allows it, and ends the backoff of the timer.
+    #[inline]
+    pub(super) fn sample_rtt_of_new_data<O: SegmentSink>(&mut self, ack: &IncomingAck, call: &mut Call<O>) {
+        let params = call.params;
+        if params.timestamps {
+            self.sample_rtt(ack.packet.stamp, call);
+            self.end_backoff_unless_ecn(ack.ece, params);
+        } else if self.timed.end != 0 && self.snd_una >= self.timed.end {
+            let sent = self.timed.sent;
+            self.timed.end = 0;
+            self.end_backoff_unless_ecn(ack.ece, params);
+            self.sample_rtt(sent, call);
+        }
+        if let Some(limit) = &mut self.inflight_limit {
+            limit.on_ack(call.now, self.snd_una, &self.rtt, params);
+        }
+    }
+
+    /// ECN echoes that arrive one after another at a window of one segment keep the timer backed off (rfc3168#6.1.2).
+    #[inline]
+    fn end_backoff_unless_ecn(&mut self, ece: bool, params: &TcpParams) {
+        if !(self.ecn_at_one_segment && ece) {
+            self.rtt.end_backoff(params);
+            self.ecn_at_one_segment = false;
+        }
+    }
+
+    /// Takes an RTT sample of a segment that was sent at `sent`.
+    pub fn sample_rtt<O>(&mut self, sent: Time, call: &Call<O>) {
+        let rtt = call.now.since(sent);
+        self.rtt.sample(rtt, sent, self.clock_phase, call.params);
+        self.rtt_sample = Some(rtt);
+        if call.now >= self.count_from {
+            self.stats.rtt.add(rtt.as_secs_f64());
+        }
+    }
+
+    /// Takes the RTT sample of the current call, if there was one.
+    #[inline]
+    pub fn take_rtt_sample(&mut self) -> Option<Duration> {
+        self.rtt_sample.take()
+    }
+
+    /// Ends the timing of a segment: an ACK of data that was sent twice gives no RTT sample (rfc6298#3, Karn's algorithm).
+    pub fn stop_timing(&mut self) {
+        self.timed.end = 0;
+    }
+
+    /// A partial ACK that covers the timed segment gives no sample, but ends the backoff of the timer (ns-2 `tcp-newreno.cc`).
+    pub fn drop_timed_segment(&mut self, params: &TcpParams) {
+        if self.timed.end != 0 && self.snd_una >= self.timed.end {
+            self.timed.end = 0;
+            self.rtt.end_backoff(params);
+        }
+    }
+
+    /// Ends the exponential backoff of the timer.
+    pub fn end_backoff(&mut self, params: &TcpParams) {
+        self.rtt.end_backoff(params);
+    }
+
+    /// Restarts the retransmission timer if data is outstanding, else stops it (rfc6298#5.2, rfc6298#5.3).
+    #[inline]
+    pub fn restart_timer<O>(&mut self, call: &Call<O>) {
+        let outstanding = self.snd_nxt > self.snd_una || self.snd_una < self.snd_max || self.wait_for_rto;
+        self.timer = if outstanding { call.now + self.rtt.rto() } else { Time::NEVER };
+    }
+
+    /// Starts the timer, whatever is outstanding.
+    #[inline]
+    pub fn start_timer<O>(&mut self, call: &Call<O>) {
+        self.timer = call.now + self.rtt.rto();
+    }
+
+    /// The time since the last segment was sent.
+    pub(super) fn idle_time(&self, now: Time) -> Duration {
+        now.since(self.last_sent)
+    }
+}
