@@ -1,40 +1,40 @@
-//! Slow start below a threshold, a law above it: the frame of NewReno, CUBIC and their kin.
+//! Controllers with slow start below a threshold and a window law above it, such as Reno and CUBIC.
 
 use crate::{Ack, CongestionController, CongestionEvent, HyStart, Start, Window};
 use sojourn_units::Time;
 
-/// What distinguishes one classic controller from another: growth above the threshold and the cut.
+/// What differs between classic controllers: growth in congestion avoidance, and the reduction after congestion.
 pub trait WindowLaw {
-    /// The window after this acknowledgement in congestion avoidance.
+    /// The window in segments after an acknowledgment in congestion avoidance.
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64;
 
     /// The window and threshold after congestion.
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window;
 
-    /// The new threshold after a timeout with this window in use.
+    /// The slow-start threshold in segments after a timeout, with this window in use.
     fn ssthresh_after_rto(&mut self, now: Time, window: f64) -> f64;
 
-    /// The window that recovery may shrink to where it halves the rate, for this threshold.
+    /// The smallest window that rate halving may reach, for this slow-start threshold.
     fn min_cwnd(&self, ssthresh: f64) -> f64 {
         ssthresh
     }
 
-    /// Sees every acknowledgement first, whether the window may grow or not.
+    /// Sees every acknowledgment before anything else, whether the window may grow or not.
     #[inline]
     fn observe(&mut self, _ack: &Ack) {}
 }
 
-/// What sums of parts of a segment may lack of a whole one.
+/// Sums of fractions of a segment may fall short of a whole one by this much.
 const ROUNDING: f64 = 1e-9;
 
-/// Slow start (RFC 5681 section 3.1) and a [`WindowLaw`].
+/// Slow start (rfc5681#3.1) and a [`WindowLaw`].
 #[derive(Clone, Debug)]
 pub struct Classic<L> {
     cwnd: f64,
     ssthresh: f64,
-    /// Ends the first slow start early, where asked for.
+    /// Ends the first slow start early, if asked for.
     hystart: Option<HyStart>,
-    /// Where windows are whole: what was cwnd_cnt of the next segment.
+    /// Where the window is whole: the fraction of the next segment that was gained (Linux `snd_cwnd_cnt`).
     cwnd_cnt: Option<f64>,
     law: L,
 }
@@ -45,7 +45,7 @@ impl<L: WindowLaw> Classic<L> {
         Classic { cwnd: start.window, ssthresh: start.ssthresh, hystart: None, cwnd_cnt: None, law }
     }
 
-    /// The same controller with another first slow start.
+    /// The same controller with this first slow start; `None` is the standard one.
     #[must_use]
     pub fn with_hystart(self, hystart: Option<HyStart>) -> Self {
         Classic { hystart, ..self }

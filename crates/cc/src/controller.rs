@@ -1,46 +1,49 @@
-//! What a controller sees and what it answers.
+//! What a congestion controller is told and what it answers.
 
 use crate::Source;
 use sojourn_units::{Duration, Time};
 
-/// An acknowledgement: of new data, or of data beyond a hole while losses are repaired.
+/// An acknowledgment of new data, or of data above a hole while losses are repaired.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// When it arrived.
     pub now: Time,
     /// Segments it acknowledges for the first time.
     pub acked: f64,
-    /// A round-trip sample if it carries one.
+    /// The round-trip time of the newest acknowledged segment, if the acknowledgment gives a sample.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, zero before the first sample.
     pub srtt: Duration,
-    /// The least round-trip time seen.
+    /// The smallest round-trip time seen, zero before the first sample.
     pub rtt_min: Duration,
-    /// The delay from sender to receiver by their two clocks, in nanoseconds (only differences mean something).
+    /// The delay from sender to receiver in nanoseconds, by their two clocks: it contains the offset between them, so only
+    /// differences have a meaning.
     pub one_way_delay: Option<i64>,
-    /// Segments in flight before this acknowledgement.
+    /// Segments in flight before this acknowledgment.
     pub in_flight: f64,
-    /// Whether the window, and not the application or the receiver, held the sender back.
+    /// Whether the congestion window limited the sender, and not the application or the receive window (rfc7661#4.1).
     pub cwnd_limited: bool,
-    /// Whether losses are being repaired: samples count, the window must not grow.
+    /// Whether losses are being repaired: samples count, but the window must not grow.
     pub in_recovery: bool,
-    /// Whether something sent before the last timeout is not acknowledged yet (Linux's state Loss).
+    /// Whether data sent before the last timeout is not acknowledged yet (Linux's state `Loss`).
     pub after_timeout: bool,
-    /// Segments that it may count for in slow start where bytes are counted (RFC 3465's L); 0 counts acknowledgements.
+    /// L of appropriate byte counting: segments that it counts for at most in slow start (rfc3465#2.2); 0 counts
+    /// acknowledgments instead of bytes.
     pub abc_limit: f64,
-    /// The first byte not yet acknowledged, after this acknowledgement.
+    /// The first unacknowledged byte, after this acknowledgment.
     pub snd_una: u64,
-    /// The byte after the last one sent.
+    /// One past the highest byte sent.
     pub snd_max: u64,
 }
 
 impl Ack {
-    /// Segments by which slow start grows on it (RFC 5681 section 3.1, RFC 3465 section 2.2).
+    /// Segments by which slow start opens the window (rfc5681#3.1 eq. 2, rfc3465#2.2).
     pub fn slow_start_growth(&self) -> f64 {
         self.acked.min(if self.abc_limit > 0.0 { self.abc_limit } else { 1.0 })
     }
 
-    /// Segments that it counts for in congestion avoidance: those acknowledged where bytes are counted, else one.
+    /// Segments that it counts for in congestion avoidance: the acknowledged ones where bytes are counted, else one
+    /// (rfc3465#2.1).
     pub fn avoidance_count(&self) -> f64 {
         if self.abc_limit > 0.0 { self.acked } else { 1.0 }
     }
@@ -48,7 +51,7 @@ impl Ack {
 
 #[cfg(test)]
 impl Ack {
-    /// One segment acknowledged at time 0 within a full window: where tests start from.
+    /// One segment acknowledged at time 0 within a full window. Tests change what they need.
     pub(crate) const ONE: Ack = Ack {
         now: Time::ZERO,
         acked: 1.0,
@@ -66,24 +69,24 @@ impl Ack {
     };
 }
 
-/// What told of congestion.
+/// How the network signaled congestion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
-    /// Segments were lost (three duplicate acknowledgements or the like).
+    /// A segment was lost.
     Loss,
-    /// A congestion mark was echoed (RFC 3168).
+    /// A congestion mark was echoed (rfc3168#6.1.2).
     Mark,
 }
 
 /// Congestion, reported at most once a window of data.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
-    /// When.
+    /// The current time.
     pub now: Time,
-    /// The window in use, in segments: what the endpoint's profile takes for it (cwnd bounded by the
-    /// receive window, or what is in flight, RFC 5681 eq. 4).
+    /// The window in use, in segments. Depending on the endpoint's options this is the congestion window, limited by the
+    /// receive window, or the data in flight (rfc5681#3.1 eq. 4).
     pub window: f64,
-    /// What told of it.
+    /// How it was signaled.
     pub signal: Signal,
 }
 
@@ -105,32 +108,33 @@ pub struct Start {
     pub ssthresh: f64,
 }
 
-/// A congestion controller. `clone` copies all state; nothing may panic.
+/// A congestion controller: a state machine without clock, randomness or I/O. `clone` copies all of its state, and no input may
+/// make it panic.
 pub trait CongestionController {
-    /// Data was acknowledged; while `in_recovery` or not `cwnd_limited` the window must not grow.
+    /// Data was acknowledged. The window must not grow while `in_recovery`, nor while not `cwnd_limited`.
     fn on_ack(&mut self, ack: &Ack);
 
     /// Congestion was signaled.
     fn on_congestion(&mut self, event: &CongestionEvent);
 
-    /// The retransmission timer expired; `window` as in [`CongestionEvent`].
+    /// The retransmission timer expired; `window` is the window in use, as in [`CongestionEvent`].
     fn on_rto(&mut self, now: Time, window: f64);
 
-    /// The window in segments; the endpoint sends whole segments within it.
+    /// The congestion window in segments; the endpoint sends whole segments within it.
     fn cwnd(&self) -> f64;
 
-    /// Sets the window: the endpoint does so after a handshake, an idle time or the end of recovery.
+    /// Sets the congestion window: the endpoint does so after a handshake, after an idle time and at the end of recovery.
     fn set_cwnd(&mut self, cwnd: f64);
 
     /// The slow start threshold in segments.
     fn ssthresh(&self) -> f64;
 
-    /// What it reads delays from now, if it reads any: what it was told to, or the round trip where that can't be believed.
+    /// What it measures delays from; `None` if it measures none.
     fn delay_source(&self) -> Option<Source> {
         None
     }
 
-    /// The window that recovery may shrink to where it halves the rate instead of the window (Linux 2.6's `min_cwnd`).
+    /// The smallest window that rate halving may reach in recovery (Linux 2.6 `min_cwnd`).
     fn min_cwnd(&self) -> f64 {
         self.cwnd()
     }
@@ -140,6 +144,7 @@ pub trait CongestionController {
         0
     }
 
-    /// From now on the window is a whole number of segments, as in Linux; laws that are whole anyway do nothing.
+    /// Makes the window a whole number of segments from now on, as in Linux. Controllers whose window is whole anyway do
+    /// nothing.
     fn use_whole_segments(&mut self) {}
 }

@@ -1,52 +1,72 @@
-//! `HyStart++` (RFC 9406): leave the first slow start when the round trip grows, not when packets are lost.
+//! `HyStart++` (rfc9406): slow start ends when the round-trip time grows, not when packets are lost.
 
 use crate::Ack;
 use sojourn_units::Duration;
 
-/// The least and the most growth of the round trip that counts (RFC 9406 section 4.3).
-const THRESHOLD: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(16));
-/// Between these bounds the part of the round trip that counts is one in so many.
-const DIVISOR: u64 = 8;
-/// Samples of a round before it is judged.
-const SAMPLES: u32 = 8;
-/// In conservative slow start the window grows by one in so many.
-const SLOWER: f64 = 4.0;
-/// Rounds of conservative slow start before it ends for good.
-const ROUNDS: u32 = 5;
-/// Segments that one acknowledgement may add without pacing.
-const MOST: f64 = 8.0;
+/// The smallest growth of the round-trip time that counts (rfc9406#4.3).
+const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
+/// The growth that always counts (rfc9406#4.3).
+const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
+/// Between these bounds the growth that counts is the last round's RTT divided by this (rfc9406#4.3).
+const MIN_RTT_DIVISOR: u64 = 8;
+/// RTT samples that a round needs (rfc9406#4.3).
+const N_RTT_SAMPLE: u32 = 8;
+/// In conservative slow start the window grows by this factor less (rfc9406#4.3).
+const CSS_GROWTH_DIVISOR: f64 = 4.0;
+/// Rounds of conservative slow start, after which slow start ends (rfc9406#4.3).
+const CSS_ROUNDS: u32 = 5;
+/// Segments that one acknowledgment adds at most without pacing (rfc9406#4.3 L).
+const L: f64 = 8.0;
 
-/// Slow start that watches the round trip.
+/// Conservative slow start (rfc9406#4.2).
+#[derive(Clone, Copy, Debug)]
+struct ConservativeSlowStart {
+    /// The smallest RTT of the round in which it began (cssBaselineMinRtt).
+    baseline_min_rtt: Duration,
+    /// Rounds since.
+    rounds: u32,
+}
+
+/// Slow start that watches the round-trip time.
 #[derive(Clone, Debug)]
 pub struct HyStart {
-    /// The round ends when this byte is acknowledged.
-    end: u64,
-    samples: u32,
-    now: Duration,
-    last: Duration,
-    /// In conservative slow start: the least round trip on entering it, and rounds seen.
-    cautious: Option<(Duration, u32)>,
+    /// The round ends when this byte is acknowledged (windowEnd).
+    window_end: u64,
+    /// RTT samples of this round (rttSampleCount).
+    rtt_samples: u32,
+    /// The smallest RTT of this round (currentRoundMinRTT).
+    current_round_min_rtt: Duration,
+    /// The smallest RTT of the round before (lastRoundMinRTT).
+    last_round_min_rtt: Duration,
+    conservative: Option<ConservativeSlowStart>,
     done: bool,
 }
 
 impl Default for HyStart {
     fn default() -> Self {
-        HyStart { end: 0, samples: 0, now: Duration::MAX, last: Duration::MAX, cautious: None, done: false }
+        HyStart {
+            window_end: 0,
+            rtt_samples: 0,
+            current_round_min_rtt: Duration::MAX,
+            last_round_min_rtt: Duration::MAX,
+            conservative: None,
+            done: false,
+        }
     }
 }
 
 impl HyStart {
-    /// Segments to add to the window for this acknowledgement.
+    /// Segments that an acknowledgment adds to the window.
     pub fn growth(&mut self, ack: &Ack) -> f64 {
-        if ack.snd_una > self.end {
+        if ack.snd_una > self.window_end {
             self.next_round(ack.snd_max);
         }
         if let Some(rtt) = ack.rtt {
-            self.now = self.now.min(rtt);
-            self.samples += 1;
+            self.current_round_min_rtt = self.current_round_min_rtt.min(rtt);
+            self.rtt_samples += 1;
         }
-        self.judge();
-        ack.acked.min(MOST) / if self.cautious.is_some() { SLOWER } else { 1.0 }
+        self.check_rtt();
+        ack.acked.min(L) / if self.conservative.is_some() { CSS_GROWTH_DIVISOR } else { 1.0 }
     }
 
     /// Whether slow start is over.
@@ -54,26 +74,29 @@ impl HyStart {
         self.done
     }
 
-    fn next_round(&mut self, end: u64) {
-        self.end = end;
-        (self.last, self.now, self.samples) = (self.now, Duration::MAX, 0);
-        if let Some((_, rounds)) = &mut self.cautious {
-            *rounds += 1;
-            self.done = *rounds >= ROUNDS;
+    fn next_round(&mut self, window_end: u64) {
+        self.window_end = window_end;
+        self.last_round_min_rtt = self.current_round_min_rtt;
+        self.current_round_min_rtt = Duration::MAX;
+        self.rtt_samples = 0;
+        if let Some(conservative) = &mut self.conservative {
+            conservative.rounds += 1;
+            self.done = conservative.rounds >= CSS_ROUNDS;
         }
     }
 
-    fn judge(&mut self) {
-        if self.samples < SAMPLES || self.now == Duration::MAX {
+    /// Enters conservative slow start if the round-trip time grew, and leaves it if that did not last.
+    fn check_rtt(&mut self) {
+        let (current, last) = (self.current_round_min_rtt, self.last_round_min_rtt);
+        if self.rtt_samples < N_RTT_SAMPLE || current == Duration::MAX {
             return;
         }
-        match self.cautious {
-            // The delay was a blip: back to slow start.
-            Some((entered, _)) if self.now < entered => self.cautious = None,
-            None if self.last != Duration::MAX => {
-                let growth = Duration::from_nanos(self.last.as_nanos() / DIVISOR).clamp(THRESHOLD.0, THRESHOLD.1);
-                if self.now >= self.last + growth {
-                    self.cautious = Some((self.now, 0));
+        match self.conservative {
+            Some(conservative) if current < conservative.baseline_min_rtt => self.conservative = None,
+            None if last != Duration::MAX => {
+                let threshold = Duration::from_nanos(last.as_nanos() / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
+                if current >= last + threshold {
+                    self.conservative = Some(ConservativeSlowStart { baseline_min_rtt: current, rounds: 0 });
                 }
             }
             _ => {}
@@ -85,9 +108,9 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    /// Rounds of ten segments, with these round trips in milliseconds; gives the growth of each round.
+    /// Rounds of ten segments with these RTTs in milliseconds; gives the growth of each round.
     fn rounds(hystart: &mut HyStart, rtts: &[u64]) -> std::vec::Vec<f64> {
-        let mut una = hystart.end;
+        let mut una = hystart.window_end;
         let mut round = |rtt: &u64| -> f64 {
             let next = una + 10;
             (0..10)
@@ -101,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_growing_round_trip_slows_the_growth_to_a_quarter_and_ends_it_five_rounds_later() {
+    fn a_growing_rtt_slows_growth_to_a_quarter_and_ends_slow_start_five_rounds_later() {
         let mut hystart = HyStart::default();
         let growth = rounds(&mut hystart, &[100, 100, 115, 116, 117, 118, 119]);
         assert_eq!(growth[1], 10.0);
@@ -113,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_that_falls_again_resumes_slow_start() {
+    fn an_rtt_that_falls_again_resumes_slow_start() {
         let mut hystart = HyStart::default();
         let growth = rounds(&mut hystart, &[100, 100, 115, 114, 100, 100]);
         assert_eq!(growth[5], 10.0);

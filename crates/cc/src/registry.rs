@@ -1,22 +1,16 @@
-//! The macro that turns the list of controllers in `algorithms/mod.rs` into modules, types and a table.
+//! The macro that makes the closed set of controllers from one line each; the lines are in `algorithms/mod.rs`.
 
-use crate::CcConfig;
-
-/// A registered controller, as `sojourn list cc` shows it.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Its name in scenario files.
-    pub name: &'static str,
-    /// One sentence that says what it is.
-    pub summary: &'static str,
-    /// Its parameters with their defaults.
-    pub default: fn() -> CcConfig,
-}
-
-/// One line for each controller: `module "name" Variant(Controller): "summary"`. The file `module.rs` has `Params`, with
-/// `Default` and `build(&self, Start) -> Result<impl Into<Controller>, ParamError>`.
+/// Makes the modules, the enums `CcConfig` and `AnyController`, and `REGISTRY` from lines of the form
+///
+/// ```text
+/// "name" => module::Controller: "summary",
+/// ```
+///
+/// `name` stands in scenario files, and `module` is a file of `algorithms/` with two items: the type `Controller`
+/// (which implements [`CongestionController`](crate::CongestionController) and `Clone`, boxed if it has much state) and
+/// `Params` (with `Default`, serde behind its feature, and `build(&self, Start) -> Result<impl Into<Controller>, ParamError>`).
 macro_rules! registry {
-    ($($module:ident $name:literal $variant:ident($controller:ty): $summary:literal,)*) => {
+    ($($name:literal => $module:ident::$controller:ident: $summary:literal,)*) => {
         $(pub mod $module;)*
 
         /// The parameters of any registered controller.
@@ -24,24 +18,24 @@ macro_rules! registry {
         #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "cc"))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum CcConfig {
-            $(#[doc = $summary] #[cfg_attr(feature = "serde", serde(rename = $name))] $variant($module::Params),)*
+            $(#[doc = $summary] #[cfg_attr(feature = "serde", serde(rename = $name))] $controller($module::Params),)*
         }
 
         /// Any registered controller. Controllers with much state are boxed, so that flows with the others stay small.
         #[derive(Clone, Debug)]
         pub enum AnyController {
-            $(#[doc = $summary] $variant($controller),)*
+            $(#[doc = $summary] $controller($module::$controller),)*
         }
 
         /// Every registered controller, in the order of the registry.
         pub const REGISTRY: &[Entry] = &[
-            $(Entry { name: $name, summary: $summary, default: || CcConfig::$variant($module::Params::default()) },)*
+            $(Entry { name: $name, summary: $summary, default: || CcConfig::$controller($module::Params::default()) },)*
         ];
 
         impl CcConfig {
             /// The name in scenario files.
             pub fn name(&self) -> &'static str {
-                match self { $(CcConfig::$variant(_) => $name,)* }
+                match self { $(CcConfig::$controller(_) => $name,)* }
             }
 
             /// Makes the controller of a new connection.
@@ -49,14 +43,14 @@ macro_rules! registry {
             /// # Errors
             /// A parameter is out of range.
             pub fn build(&self, start: Start) -> Result<AnyController, ParamError> {
-                match self { $(CcConfig::$variant(params) => params.build(start).map(|controller| AnyController::$variant(controller.into())),)* }
+                match self { $(CcConfig::$controller(params) => params.build(start).map(|made| AnyController::$controller(made.into())),)* }
             }
 
             /// Reads the parameters of the controller called `name`; `None` if there is none of that name.
             #[cfg(feature = "serde")]
             pub fn deserialize<'de, D: serde::Deserializer<'de>>(name: &str, input: D) -> Option<Result<Self, D::Error>> {
                 match name {
-                    $($name => Some(<$module::Params as serde::Deserialize>::deserialize(input).map(CcConfig::$variant)),)*
+                    $($name => Some(<$module::Params as serde::Deserialize>::deserialize(input).map(CcConfig::$controller)),)*
                     _ => None,
                 }
             }
@@ -65,35 +59,35 @@ macro_rules! registry {
         impl CongestionController for AnyController {
             #[inline]
             fn on_ack(&mut self, ack: &Ack) {
-                match self { $(AnyController::$variant(controller) => controller.on_ack(ack),)* }
+                match self { $(AnyController::$controller(c) => c.on_ack(ack),)* }
             }
             fn on_congestion(&mut self, event: &CongestionEvent) {
-                match self { $(AnyController::$variant(controller) => controller.on_congestion(event),)* }
+                match self { $(AnyController::$controller(c) => c.on_congestion(event),)* }
             }
             fn on_rto(&mut self, now: Time, window: f64) {
-                match self { $(AnyController::$variant(controller) => controller.on_rto(now, window),)* }
+                match self { $(AnyController::$controller(c) => c.on_rto(now, window),)* }
             }
             #[inline]
             fn cwnd(&self) -> f64 {
-                match self { $(AnyController::$variant(controller) => controller.cwnd(),)* }
+                match self { $(AnyController::$controller(c) => c.cwnd(),)* }
             }
             fn set_cwnd(&mut self, cwnd: f64) {
-                match self { $(AnyController::$variant(controller) => controller.set_cwnd(cwnd),)* }
+                match self { $(AnyController::$controller(c) => c.set_cwnd(cwnd),)* }
             }
             fn ssthresh(&self) -> f64 {
-                match self { $(AnyController::$variant(controller) => controller.ssthresh(),)* }
+                match self { $(AnyController::$controller(c) => c.ssthresh(),)* }
             }
             fn delay_source(&self) -> Option<Source> {
-                match self { $(AnyController::$variant(controller) => controller.delay_source(),)* }
+                match self { $(AnyController::$controller(c) => c.delay_source(),)* }
             }
             fn min_cwnd(&self) -> f64 {
-                match self { $(AnyController::$variant(controller) => controller.min_cwnd(),)* }
+                match self { $(AnyController::$controller(c) => c.min_cwnd(),)* }
             }
             fn memory(&self) -> usize {
-                match self { $(AnyController::$variant(controller) => controller.memory(),)* }
+                match self { $(AnyController::$controller(c) => c.memory(),)* }
             }
             fn use_whole_segments(&mut self) {
-                match self { $(AnyController::$variant(controller) => controller.use_whole_segments(),)* }
+                match self { $(AnyController::$controller(c) => c.use_whole_segments(),)* }
             }
         }
     };

@@ -1,4 +1,4 @@
-//! What must hold for every registered controller, whatever delays, stamps and losses it is told of.
+//! What must hold for every registered controller, whatever delays, timestamps and losses it sees.
 
 use proptest::prelude::*;
 use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, REGISTRY, Signal, Source, Start};
@@ -30,7 +30,7 @@ fn ack(at: u64, number: u64) -> Ack {
     }
 }
 
-/// Which controllers read delays one way by default, and what each reads once it has seen these acknowledgements.
+/// Which controllers measure one-way delays by default, and what each measures after these acknowledgments.
 fn sources(acks: impl Iterator<Item = Ack> + Clone) -> Vec<(&'static str, Source)> {
     let one_way = registered().filter(|(_, cc)| cc.delay_source() == Some(Source::OneWay));
     one_way
@@ -73,9 +73,9 @@ fn where_the_peer_counts_in_another_tick_the_round_trip_is_read() {
 }
 
 /// One call: its kind, the stamps' difference, the round trip in ns, the time since the last, segments, whether the window was used.
-type Told = (u8, Option<i64>, Option<u64>, u64, u64, bool);
+type Step = (u8, Option<i64>, Option<u64>, u64, u64, bool);
 
-fn told() -> impl Strategy<Value = Told> {
+fn step() -> impl Strategy<Value = Step> {
     let delays = prop_oneof![Just(None), Just(Some(0)), (0..10_000_000_000i64).prop_map(Some), any::<i64>().prop_map(Some)];
     // Round trips of nothing and of hours.
     let rtts = prop_oneof![Just(None), Just(Some(0)), (0..10_000_000_000u64).prop_map(Some), (0..20_000_000_000_000u64).prop_map(Some)];
@@ -85,7 +85,7 @@ fn told() -> impl Strategy<Value = Told> {
 proptest! {
     #[test]
     fn any_delays_marks_losses_and_timeouts_leave_a_finite_window_of_a_segment_or_more(
-        calls in prop::collection::vec(told(), 1..300)
+        calls in prop::collection::vec(step(), 1..300)
     ) {
         for (name, mut cc) in registered() {
             let (mut now, mut number) = (0, 0);

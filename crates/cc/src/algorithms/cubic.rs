@@ -1,45 +1,48 @@
-//! CUBIC: the window is a cubic of the time since the last loss, flat around the window of that loss.
+//! CUBIC: the window is a cubic function of the time since the last reduction, flat around the window before it.
 //!
-//! Two rule sets: RFC 9438, and v2.1 as Linux 2.6.22 and ns-2.35's TCP-Linux have it, with its whole
-//! numbers, its clock of a millisecond and its estimate of delayed acknowledgements, which settles at
-//! 31/16 where every segment is acknowledged and so nearly doubles the growth.
+//! There are two versions: RFC 9438, and v2.1 as in Linux 2.6.22 and in ns-2.35's TCP-Linux. Version 2.1 calculates in whole
+//! numbers with a clock of 1 ms. Its estimate of delayed acknowledgments settles at 31/16 where every segment is acknowledged,
+//! which nearly doubles the growth.
 
 use crate::{Ack, Classic, CongestionEvent, HyStart, ParamError, Start, Window, WindowLaw};
 extern crate alloc;
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
-/// Which rules.
+/// Which version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Version {
-    /// RFC 9438.
+    /// That of rfc9438.
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "rfc9438"))]
     Rfc9438,
-    /// v2.1 of Linux 2.6.22, in ns-2.35.
+    /// v2.1 of Linux 2.6.22 (`ns-2 linux/tcp_cubic.c`).
     #[cfg_attr(feature = "serde", serde(rename = "2.1"))]
     V21,
 }
 
-/// Parameters of the law.
+/// CUBIC.
+pub type Cubic = Classic<CubicLaw>;
+
+/// Parameters of CUBIC.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Which rules; default RFC 9438.
+    /// Which version; default that of RFC 9438.
     pub version: Version,
-    /// The part of the window kept after congestion, above 0 and below 1; default 0.7 (RFC 9438 section 4.6), 819/1024 in v2.1.
+    /// The fraction of the window kept after congestion, 0.001 to 0.999; default 0.7 (rfc9438#4.6), 819/1024 in v2.1.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub beta: Option<f64>,
-    /// How steep the cubic is, in segments per cubic second; default 0.4 (RFC 9438 section 5), 410/1024 in v2.1.
+    /// C, the steepness of the cubic in segments per cubic second, 0.01 to 100; default 0.4 (rfc9438#5.1), 410/1024 in v2.1.
     pub c: f64,
-    /// Leave room for newcomers where a loss comes below the last one's window; default true (RFC 9438 section 4.7).
+    /// Release more of the window if congestion comes at a smaller window than the last time; default true (rfc9438#4.7).
     pub fast_convergence: bool,
-    /// Be at least as fast as Reno would be; default true (RFC 9438 section 4.3).
+    /// Grow at least as fast as Reno would; default true (rfc9438#4.3).
     pub reno_friendly: bool,
-    /// End the first slow start when the round trip grows (`HyStart++`, RFC 9406); default false.
+    /// End the first slow start when the round-trip time grows (`HyStart++`, rfc9406#4.2); default false.
     pub hystart: bool,
 }
 
@@ -50,44 +53,48 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The controller, or which parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<Classic<Cubic>, ParamError> {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Cubic, ParamError> {
         let beta = self.beta.unwrap_or(if self.version == Version::V21 { 0.8 } else { 0.7 });
         // v2.1 counts in 1024ths: from 1/1024 to 1023/1024.
         ParamError::unless((0.001..=0.999).contains(&beta), "beta", &beta, "a fraction, 0.001 to 0.999")?;
         ParamError::unless((0.01..=100.0).contains(&self.c), "c", &self.c, "segments per cubic second, 0.01 to 100")?;
-        let rules = match self.version {
-            Version::Rfc9438 => Rules::Rfc(Rfc { c: self.c, beta, ..Rfc::default() }),
-            Version::V21 => Rules::Linux(Box::new(Linux::new(libm::round(beta * 1024.0) as u64, libm::round(self.c * 102.4) as u64))),
+        let version = match self.version {
+            Version::Rfc9438 => AnyVersion::Rfc9438(Rfc9438 { c: self.c, beta, ..Rfc9438::default() }),
+            Version::V21 => AnyVersion::V21(Box::new(V21::new(libm::round(beta * 1024.0) as u64, libm::round(self.c * 102.4) as u64))),
         };
-        let law = Cubic { rules, fast_convergence: self.fast_convergence, reno_friendly: self.reno_friendly };
+        let law = CubicLaw { version, fast_convergence: self.fast_convergence, reno_friendly: self.reno_friendly };
         Ok(Classic::new(start, law).with_hystart(self.hystart.then(HyStart::default)))
     }
 }
 
-/// The law.
+/// The window law.
 #[derive(Clone, Debug)]
-pub struct Cubic {
-    rules: Rules,
+pub struct CubicLaw {
+    version: AnyVersion,
     fast_convergence: bool,
     reno_friendly: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Rules {
-    Rfc(Rfc),
-    Linux(Box<Linux>),
+enum AnyVersion {
+    Rfc9438(Rfc9438),
+    V21(Box<V21>),
 }
 
-/// RFC 9438. Windows in segments, times in seconds.
+/// The version of RFC 9438, with its names. Windows are in segments, times in seconds.
 #[derive(Clone, Debug, Default)]
-struct Rfc {
+struct Rfc9438 {
     c: f64,
     beta: f64,
-    /// The window that the cubic is flat around.
+    /// The window around which the cubic is flat.
     w_max: f64,
+    /// The time that the cubic takes to reach `w_max` (rfc9438#4.2 eq. 2).
     k: f64,
-    /// What Reno would have.
+    /// The window that Reno would have (rfc9438#4.3 eq. 4).
     w_est: f64,
     /// The window before the last reduction.
     cwnd_prior: f64,
@@ -97,7 +104,8 @@ struct Rfc {
     last_ack: Time,
 }
 
-impl Rfc {
+impl Rfc9438 {
+    /// Time in which the sender was not limited by cwnd does not count (rfc9438#5.8).
     fn observe(&mut self, ack: &Ack) {
         if let Some(epoch_start) = &mut self.epoch_start
             && !ack.cwnd_limited
@@ -113,6 +121,7 @@ impl Rfc {
         self.c * (t - self.k) * (t - self.k) * (t - self.k) + self.w_max
     }
 
+    /// The window after an acknowledgment (rfc9438#4.2 to rfc9438#4.5).
     fn grow(&mut self, cwnd: f64, ack: &Ack, friendly: bool) -> f64 {
         let epoch_start = *self.epoch_start.get_or_insert_with(|| {
             self.w_max = self.w_max.max(cwnd);
@@ -122,12 +131,13 @@ impl Rfc {
         });
         let t = ack.now.since(epoch_start).as_secs_f64();
         let target = self.w_cubic(t + ack.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
-        // RFC 9438 section 4.3: as fast as Reno once the window of the last cut is reached again.
+        // rfc9438#4.3: as fast as Reno once the window before the last reduction is reached again.
         let alpha = if self.w_est >= self.cwnd_prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) };
         self.w_est += alpha * ack.acked / cwnd;
         if friendly && self.w_cubic(t) < self.w_est { self.w_est.max(cwnd) } else { cwnd + (target - cwnd) / cwnd * ack.acked }
     }
 
+    /// The window after congestion at this window (rfc9438#4.6, rfc9438#4.7).
     fn reduce(&mut self, window: f64, converge: bool) -> f64 {
         self.cwnd_prior = window;
         self.w_max = if converge && window < self.w_max { window * (1.0 + self.beta) / 2.0 } else { window };
@@ -136,9 +146,9 @@ impl Rfc {
     }
 }
 
-/// v2.1 of Linux 2.6.22: whole segments and milliseconds, names as in `tcp_cubic.c`.
+/// Version 2.1, with the names of Linux's `tcp_cubic.c`. Windows are in segments, times in milliseconds.
 #[derive(Clone, Debug)]
-struct Linux {
+struct V21 {
     beta: u64,
     cube_rtt_scale: u64,
     cube_factor: u64,
@@ -157,7 +167,7 @@ struct Linux {
     epoch_start: u64,
     ack_cnt: u64,
     tcp_cwnd: u64,
-    /// Segments per acknowledgement, times 16.
+    /// Segments per acknowledgment, times 16.
     delayed_ack: u64,
 }
 
@@ -168,14 +178,14 @@ fn millis(time: Time) -> u64 {
     time.as_nanos() / 1_000_000
 }
 
-/// Milliseconds since a segment was sent, as TCP-Linux rounds the stamp that is echoed and cuts off the clock.
+/// Milliseconds since a segment was sent. Like TCP-Linux it rounds the echoed timestamp and truncates the clock.
 fn delay(now: Time, rtt: Duration) -> u64 {
     millis(now).saturating_sub((now.as_nanos().saturating_sub(rtt.as_nanos()) + 500_000) / 1_000_000)
 }
 
-impl Linux {
-    fn new(beta: u64, scale: u64) -> Linux {
-        Linux {
+impl V21 {
+    fn new(beta: u64, scale: u64) -> V21 {
+        V21 {
             beta,
             cube_rtt_scale: scale * 10,
             cube_factor: (1 << 40) / (scale * 10),
@@ -199,8 +209,8 @@ impl Linux {
 
     /// `bictcp_reset`: all but the parameters.
     fn reset(&mut self) {
-        let fresh = Linux::new(self.beta, self.cube_rtt_scale / 10);
-        *self = Linux { ssthresh: self.ssthresh, ..fresh };
+        let fresh = V21::new(self.beta, self.cube_rtt_scale / 10);
+        *self = V21 { ssthresh: self.ssthresh, ..fresh };
     }
 
     /// `bictcp_acked` and `measure_delay`.
@@ -231,7 +241,7 @@ impl Linux {
         }
     }
 
-    /// `bictcp_update`: how many acknowledgements add a segment.
+    /// `bictcp_update`: finds `cnt`, the number of acknowledgments that add a segment.
     fn update(&mut self, cwnd: u64, now: u64, friendly: bool) {
         self.ack_cnt += 1;
         if self.last_cwnd == cwnd && now - self.last_time <= HZ / 32 {
@@ -292,41 +302,41 @@ impl Linux {
     }
 }
 
-impl WindowLaw for Cubic {
+impl WindowLaw for CubicLaw {
     fn observe(&mut self, ack: &Ack) {
-        match &mut self.rules {
-            Rules::Rfc(rules) => rules.observe(ack),
-            Rules::Linux(rules) => rules.observe(ack),
+        match &mut self.version {
+            AnyVersion::Rfc9438(cubic) => cubic.observe(ack),
+            AnyVersion::V21(cubic) => cubic.observe(ack),
         }
     }
 
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        match &mut self.rules {
-            Rules::Rfc(rules) => rules.grow(cwnd, ack, self.reno_friendly),
-            Rules::Linux(rules) => rules.grow(cwnd, ack, self.reno_friendly),
+        match &mut self.version {
+            AnyVersion::Rfc9438(cubic) => cubic.grow(cwnd, ack, self.reno_friendly),
+            AnyVersion::V21(cubic) => cubic.grow(cwnd, ack, self.reno_friendly),
         }
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        let kept = match &mut self.rules {
-            Rules::Rfc(rules) => rules.reduce(event.window, self.fast_convergence),
-            Rules::Linux(rules) => rules.recalc_ssthresh(event.window, self.fast_convergence),
+        let kept = match &mut self.version {
+            AnyVersion::Rfc9438(cubic) => cubic.reduce(event.window, self.fast_convergence),
+            AnyVersion::V21(cubic) => cubic.recalc_ssthresh(event.window, self.fast_convergence),
         };
-        // RFC 9438 section 4.6: at least two segments.
+        // rfc9438#4.6: at least two segments.
         Window { cwnd: kept.max(2.0), ssthresh: kept.max(2.0) }
     }
 
     fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
-        match &mut self.rules {
-            Rules::Rfc(rules) => {
-                let kept = rules.reduce(window, self.fast_convergence);
-                // RFC 9438 section 4.8: the cubic begins anew at the window that slow start reaches.
-                rules.w_max = 0.0;
+        match &mut self.version {
+            AnyVersion::Rfc9438(cubic) => {
+                let kept = cubic.reduce(window, self.fast_convergence);
+                // rfc9438#4.8: the next epoch starts from the window that slow start reaches.
+                cubic.w_max = 0.0;
                 kept.max(2.0)
             }
-            Rules::Linux(rules) => {
-                let kept = rules.recalc_ssthresh(window, self.fast_convergence);
-                rules.reset();
+            AnyVersion::V21(cubic) => {
+                let kept = cubic.recalc_ssthresh(window, self.fast_convergence);
+                cubic.reset();
                 kept
             }
         }
@@ -345,7 +355,7 @@ mod tests {
     }
 
     /// Round trips of full windows from `from` on; gives the window after each.
-    fn rounds(cc: &mut Classic<Cubic>, from: Time, count: u64) -> std::vec::Vec<f64> {
+    fn rounds(cc: &mut Cubic, from: Time, count: u64) -> std::vec::Vec<f64> {
         let round = |i| {
             let now = from + RTT * i;
             let window = cc.cwnd() as u64;
@@ -379,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_second_loss_below_the_first_leaves_room_for_newcomers() {
-        let mut law = Rfc { c: 0.4, beta: 0.7, ..Rfc::default() };
+        let mut law = Rfc9438 { c: 0.4, beta: 0.7, ..Rfc9438::default() };
         law.reduce(100.0, true);
         assert_eq!(law.w_max, 100.0);
         law.reduce(80.0, true);
@@ -388,7 +398,7 @@ mod tests {
 
     #[test]
     fn the_constants_of_v2_1_are_those_of_the_kernel() {
-        let law = Linux::new(819, 41);
+        let law = V21::new(819, 41);
         assert_eq!((law.beta_scale, law.cube_rtt_scale, law.cube_factor), (23, 410, 2_681_735_677));
         let mut law = law;
         assert_eq!(law.recalc_ssthresh(100.0, true), 79.0);
@@ -398,7 +408,7 @@ mod tests {
 
     #[test]
     fn v2_1_takes_a_sink_that_acknowledges_every_segment_for_one_that_delays() {
-        let mut law = Linux::new(819, 41);
+        let mut law = V21::new(819, 41);
         (0..100).for_each(|_| law.observe(&Ack::ONE));
         assert_eq!(law.delayed_ack, 31);
     }

@@ -1,21 +1,26 @@
-//! fLEDBAT: LEDBAT with an increase that never stops and a decrease in proportion to the window, so that latecomers
-//! get their share (Carofiglio, Muscariello, Rossi, Testa, Valenti: Rethinking the low extra delay background
-//! transport protocol, Computer Networks 57, 2013).
+//! fLEDBAT: LEDBAT with a constant increase and a decrease in proportion to the window, so that flows that start later get a
+//! fair share (Carofiglio, Muscariello, Rossi, Testa, Valenti: Rethinking the low extra delay background transport
+//! protocol, Computer Networks 57, 2013).
 
+extern crate alloc;
 use super::ledbat::target;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
-/// Parameters of the law.
+/// fLEDBAT.
+pub type Fledbat = Box<DelayBased<FledbatLaw>>;
+
+/// Parameters of fLEDBAT.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// How long packets are to wait; default 100 ms.
+    /// The target queuing delay, 1 ms to 10 s; default 100 ms.
     pub target: Duration,
-    /// Segments added per round trip, above 0; default 1.
+    /// Segments added per round trip, above 0 and at most 100; default 1.
     pub increase: f64,
-    /// Windows taken per round trip for a delay of twice the target, above 0; default 5.
+    /// The part of the window removed on each acknowledged segment at twice the target, above 0 and at most 100; default 5.
     pub decrease: f64,
     /// How the queuing delay is estimated.
     pub delay: EstimatorParams,
@@ -28,47 +33,50 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The controller, or which parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<DelayBased<Fledbat>, ParamError> {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<DelayBased<FledbatLaw>, ParamError> {
         let target = target(self.target)?;
         for (field, given) in [("increase", self.increase), ("decrease", self.decrease)] {
             ParamError::unless(given > 0.0 && given <= 100.0, field, &given, "a number above 0 and at most 100")?;
         }
-        let law = Fledbat { target, increase: self.increase, decrease: self.decrease };
+        let law = FledbatLaw { target, increase: self.increase, decrease: self.decrease };
         Ok(DelayBased::new(start, self.delay.build()?, law))
     }
 }
 
-/// The least window in segments.
-const LEAST: f64 = 2.0;
+/// The smallest window in segments.
+const MIN_CWND: f64 = 2.0;
 
-/// The law.
+/// The delay law.
 #[derive(Clone, Debug)]
-pub struct Fledbat {
+pub struct FledbatLaw {
     target: f64,
     increase: f64,
     decrease: f64,
 }
 
-impl DelayLaw for Fledbat {
+impl DelayLaw for FledbatLaw {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
         let Some(sample) = sample else { return };
         if ack.in_recovery || !ack.cwnd_limited || ack.acked <= 0.0 {
             return;
         }
         let above = (sample.queuing / self.target - 1.0).max(0.0);
-        // Never more than half the window in a round trip.
+        // At most half a segment on each acknowledged segment: half the window in a round trip.
         let step = self.increase / window.cwnd - (self.decrease * above).min(0.5);
-        window.cwnd = (window.cwnd + step * ack.acked).max(LEAST);
+        window.cwnd = (window.cwnd + step * ack.acked).max(MIN_CWND);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
-        window.ssthresh = (event.window / 2.0).max(LEAST);
+        window.ssthresh = (event.window / 2.0).max(MIN_CWND);
         window.cwnd = window.ssthresh;
     }
 
     fn on_rto(&mut self, window: &mut Window, _now: Time, in_use: f64) {
-        window.ssthresh = (in_use / 2.0).max(LEAST);
+        window.ssthresh = (in_use / 2.0).max(MIN_CWND);
         window.cwnd = 1.0;
     }
 }

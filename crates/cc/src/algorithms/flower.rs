@@ -1,27 +1,31 @@
-//! FLOWER: LEDBAT's estimator under a fuzzy law (Trang and Lochin, Computer Networks 110, 2016).
+//! FLOWER: a fuzzy law over LEDBAT's queuing delay (trang-lochin-2016: Trang and Lochin, Computer Networks 110, 2016).
 //!
-//! Once a round trip the window changes by what a table says of the normalized distance from the target and the
-//! trend of the queuing delay, by a segment at most; a delay that falls faster than it usually does means that
-//! somebody else was cut, and leaves one segment.
+//! Once per round trip the window changes by at most one segment. A rule table gives the change from two inputs: the error (the
+//! distance from the target in percent) and the trend (the change of the queuing delay). A trend beyond the usual changes
+//! resets the window to one segment.
 
 extern crate alloc;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_fuzzy::Partition;
 use sojourn_units::{Duration, Time};
 
-/// Parameters of the law.
+/// FLOWER.
+pub type Flower = Box<DelayBased<FlowerLaw>>;
+
+/// Parameters of FLOWER.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// How long packets are to wait; default 100 ms (flower-2016 section 3.1).
+    /// The target queuing delay, 1 ms to 10 s; default 100 ms (trang-lochin-2016#3.1).
     pub target: Duration,
-    /// Newer round trips that a peak must rise above, 1 to 32; default 5 (flower-2016 section 3.3).
+    /// Later round trips above which a peak must lie, 1 to 32; default 5 (trang-lochin-2016#3.3).
     pub neighbors: u32,
-    /// Weight of a new peak in the threshold for peaks, above 0 and at most 1; default 1/8 (flower-2016 section 3.3).
+    /// Weight of a new peak in the threshold for peaks, above 0 and at most 1; default 1/8 (trang-lochin-2016#3.3).
     pub peak_weight: f64,
-    /// Weight of a new change in the usual change of the delay, above 0 and at most 1; default 1/8, as of srtt (the paper gives none).
+    /// Weight of a new trend in the usual trend, above 0 and at most 1; default 1/8 as for srtt, since the paper gives none.
     pub trend_weight: f64,
     /// How the queuing delay is estimated.
     pub delay: EstimatorParams,
@@ -40,20 +44,23 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The controller, or which parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<DelayBased<Flower>, ParamError> {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<DelayBased<FlowerLaw>, ParamError> {
         let target = super::ledbat::target(self.target)?;
         for (field, weight) in [("peak_weight", self.peak_weight), ("trend_weight", self.trend_weight)] {
             ParamError::unless(weight > 0.0 && weight <= 1.0, field, &weight, "a number above 0 and at most 1")?;
         }
         ParamError::unless((1..=32).contains(&self.neighbors), "neighbors", &self.neighbors, "a whole number, 1 to 32")?;
-        let law = Flower {
+        let law = FlowerLaw {
             target,
-            fuzzy: false,
-            mark: 0,
-            least: f64::INFINITY,
-            full: false,
-            previous: None,
+            slow_start_over: false,
+            round_end: 0,
+            min_delay: f64::INFINITY,
+            cwnd_limited: false,
+            last_delay: None,
             grid: Grid::new(self.trend_weight),
             peaks: Peaks::new(self.neighbors as usize, self.peak_weight),
         };
@@ -61,66 +68,75 @@ impl Params {
     }
 }
 
-/// flower-2016#fig4 and #fig5: terms of the distance from the target in percent.
+/// trang-lochin-2016#fig4 and trang-lochin-2016#fig5: terms of the distance from the target in percent.
 const ERROR: [f64; 11] = [-100.0, -80.0, -60.0, -40.0, -20.0, 0.0, 20.0, 40.0, 60.0, 80.0, 100.0];
-/// The smallest that the outer breakpoints of the trend become, in ms (flower-2016 section 4.3.2).
-const USUAL: f64 = 4.0;
-const PEAK: f64 = 5.0;
-const APART: f64 = 1e-6;
+/// The smallest half-width of the outer breakpoints of the trend, in milliseconds (trang-lochin-2016#4.3.2).
+const MIN_TREND: f64 = 4.0;
+/// The peak before the first one is known, and the smallest peak, in milliseconds.
+const MIN_PEAK: f64 = 5.0;
+/// Breakpoints must be at least this far apart, in milliseconds.
+const MIN_DISTANCE: f64 = 1e-6;
 
-/// What the rules say.
+/// What the rules give for a round trip.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Answer {
-    /// Change the window by so many segments.
+    /// Change the window by this many segments.
     Change(f64),
-    /// Leave one segment.
+    /// Reset the window to one segment.
     Reset,
 }
 
-/// The rule table (flower-2016#fig4): the consequent of two terms, each -5 to 5.
+/// A round trip after which the window may change.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RoundTrip {
+    /// What the rules give for it.
+    pub answer: Answer,
+    /// Its smallest queuing delay in milliseconds.
+    pub queuing: f64,
+}
+
+/// The rule table (trang-lochin-2016#fig4): the consequent of two terms, each -5 to 5.
 fn rule(error: i32, trend: i32) -> i32 {
     (error + trend).clamp(-5, 5)
 }
 
-/// The terms of the trend, which follow how the delay usually changes (flower-2016 section 4.3.2).
+/// The terms of error and trend; those of the trend adapt to the usual changes of the delay (trang-lochin-2016#4.3.2).
 #[derive(Clone, Debug)]
 struct Grid {
     errors: Partition,
     trends: Partition,
     weight: f64,
+    /// The average of positive trends, in milliseconds.
     rising: f64,
+    /// The average of negative trends, in milliseconds.
     falling: f64,
 }
 
 impl Grid {
     fn new(weight: f64) -> Grid {
-        let mut grid = Grid { errors: terms(&ERROR), trends: terms(&ERROR), weight, rising: USUAL, falling: -USUAL };
-        grid.place(PEAK);
+        let mut grid = Grid { errors: terms(&ERROR), trends: terms(&ERROR), weight, rising: MIN_TREND, falling: -MIN_TREND };
+        grid.set_trends(MIN_PEAK);
         grid
     }
 
-    /// Half-widths that the breakpoints have now: usual fall and rise, floored at where they begin.
-    fn usual(&self) -> (f64, f64) {
-        (self.falling.min(-USUAL), self.rising.max(USUAL))
+    /// Sets the breakpoints of the trend from the usual trends and the peak.
+    fn set_trends(&mut self, peak: f64) {
+        let (low, high) = (self.falling.min(-MIN_TREND), self.rising.max(MIN_TREND));
+        let (lowest, highest) = (-peak.max(-low + MIN_DISTANCE), peak.max(high + MIN_DISTANCE));
+        // Strictly increasing, as the outer points are finite and lie beyond 3: never refused.
+        let _ = self.trends.set_centers(&[lowest, low, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, high, highest]);
     }
 
-    fn place(&mut self, peak: f64) {
-        let (low, high) = self.usual();
-        let (least, most) = (-peak.max(-low + APART), peak.max(high + APART));
-        // Strictly increasing as both outer points lie beyond 3 and are finite: never refused.
-        let _ = self.trends.set_centers(&[least, low, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, high, most]);
-    }
-
-    /// flower-2016#eq8 and #eq9: an average of its own for rises and for falls.
+    /// trang-lochin-2016#eq8 and trang-lochin-2016#eq9: positive and negative trends have an average each.
     fn learn(&mut self, trend: f64, peak: f64) {
         let average = if trend > 0.0 { &mut self.rising } else { &mut self.falling };
         if trend != 0.0 {
             *average += self.weight * (trend - *average);
         }
-        self.place(peak);
+        self.set_trends(peak);
     }
 
-    /// flower-2016#eq11: the mean of the consequents, weighted with how strongly their rules fire.
+    /// The mean of the consequents, weighted with the strengths of their rules (trang-lochin-2016#eq11).
     fn infer(&self, error: f64, trend: f64) -> Answer {
         let (Some(e), Some(t)) = (self.errors.locate(error), self.trends.locate(trend)) else { return Answer::Change(0.0) };
         if t.term == 10 || (t.term == 9 && t.next > 0.0) {
@@ -138,7 +154,7 @@ impl Grid {
     }
 }
 
-/// A partition whose centers are known to be fine.
+/// A partition whose centers are known to be valid.
 fn terms(centers: &[f64]) -> Partition {
     match Partition::new(centers) {
         Ok(partition) => partition,
@@ -146,21 +162,25 @@ fn terms(centers: &[f64]) -> Partition {
     }
 }
 
-/// Peaks and valleys of the queuing delay (flower-2016#fig3).
+/// Peaks and valleys of the queuing delay (trang-lochin-2016#fig3).
 #[derive(Clone, Debug)]
 struct Peaks {
+    /// The latest queuing delays, in milliseconds.
     recent: Vec<f64>,
     size: usize,
     weight: f64,
-    finding: bool,
+    /// Looking for a peak, else for a valley.
+    finding_peak: bool,
+    /// The average of peaks, above which a peak counts.
     threshold: f64,
+    /// The last peak that counted.
     peak: f64,
 }
 
 impl Peaks {
     fn new(neighbors: usize, weight: f64) -> Peaks {
         let size = neighbors + 1;
-        Peaks { recent: Vec::with_capacity(size + 1), size, weight, finding: true, threshold: 0.0, peak: PEAK }
+        Peaks { recent: Vec::with_capacity(size + 1), size, weight, finding_peak: true, threshold: 0.0, peak: MIN_PEAK }
     }
 
     fn push(&mut self, queuing: f64) {
@@ -172,37 +192,39 @@ impl Peaks {
             return;
         }
         let (oldest, newer) = (self.recent[0], &self.recent[1..]);
-        if self.finding && newer.iter().all(|&q| oldest > q) {
-            self.finding = false;
+        if self.finding_peak && newer.iter().all(|&q| oldest > q) {
+            self.finding_peak = false;
             self.threshold += self.weight * (oldest - self.threshold);
             if oldest > self.threshold {
-                self.peak = oldest.max(PEAK);
+                self.peak = oldest.max(MIN_PEAK);
             }
-        } else if !self.finding && newer.iter().all(|&q| oldest < q) {
-            self.finding = true;
+        } else if !self.finding_peak && newer.iter().all(|&q| oldest < q) {
+            self.finding_peak = true;
         }
     }
 }
 
-/// The law.
+/// The delay law.
 #[derive(Clone, Debug)]
-pub struct Flower {
+pub struct FlowerLaw {
+    /// In milliseconds.
     pub(super) target: f64,
     /// Whether the first slow start is over.
-    pub(super) fuzzy: bool,
-    /// The round trip ends when more than this is acknowledged.
-    mark: u64,
-    /// The least queuing delay of this round trip.
-    least: f64,
-    /// Whether the window was used in this round trip.
-    full: bool,
-    previous: Option<f64>,
+    pub(super) slow_start_over: bool,
+    /// The round trip ends when more than this byte is acknowledged.
+    round_end: u64,
+    /// The smallest queuing delay of this round trip, in milliseconds.
+    min_delay: f64,
+    /// Whether the window limited the sender in this round trip.
+    cwnd_limited: bool,
+    /// The smallest queuing delay of the round trip before.
+    last_delay: Option<f64>,
     grid: Grid,
     peaks: Peaks,
 }
 
-impl Flower {
-    /// The distance from the target in percent (flower-2016#eq3 and #eq7), where no peak is known the whole.
+impl FlowerLaw {
+    /// The distance from the target in percent (trang-lochin-2016#eq3 and trang-lochin-2016#eq7); -100 above the target before a peak above it is known.
     fn error(&self, queuing: f64) -> f64 {
         if queuing <= self.target {
             100.0 * (self.target - queuing) / self.target
@@ -213,59 +235,58 @@ impl Flower {
         }
     }
 
-    /// Doubles the window in the first slow start.
+    /// The first slow start.
     #[inline]
-    pub(super) fn start_slowly(&self, window: &mut Window, ack: &Ack) {
-        if !self.fuzzy && ack.cwnd_limited && !ack.in_recovery {
+    pub(super) fn slow_start(&self, window: &mut Window, ack: &Ack) {
+        if !self.slow_start_over && ack.cwnd_limited && !ack.in_recovery {
             window.cwnd += ack.acked;
         }
     }
 
-    /// Takes an acknowledgement; where it ends a round trip after which the window may change, gives what the rules say
-    /// of it and its least queuing delay.
+    /// Takes an acknowledgment. If it ends a round trip after which the window may change, gives what the rules give for it.
     #[inline]
-    pub(super) fn observe(&mut self, ack: &Ack, sample: Option<DelaySample>) -> Option<(Answer, f64)> {
+    pub(super) fn observe(&mut self, ack: &Ack, sample: Option<DelaySample>) -> Option<RoundTrip> {
         if let Some(sample) = sample {
-            self.least = self.least.min(sample.queuing);
+            self.min_delay = self.min_delay.min(sample.queuing);
         }
-        self.full |= ack.cwnd_limited;
-        if ack.snd_una <= self.mark {
+        self.cwnd_limited |= ack.cwnd_limited;
+        if ack.snd_una <= self.round_end {
             return None;
         }
-        self.mark = ack.snd_max;
-        let may_change = core::mem::take(&mut self.full) && !ack.in_recovery;
-        let queuing = core::mem::replace(&mut self.least, f64::INFINITY);
-        if queuing.is_finite() { Some((self.end_of_round(queuing, may_change)?, queuing)) } else { None }
+        self.round_end = ack.snd_max;
+        let may_change = core::mem::take(&mut self.cwnd_limited) && !ack.in_recovery;
+        let queuing = core::mem::replace(&mut self.min_delay, f64::INFINITY);
+        if queuing.is_finite() { Some(RoundTrip { answer: self.end_of_round(queuing, may_change)?, queuing }) } else { None }
     }
 
-    /// A round trip is over whose least queuing delay was `queuing`.
+    /// A round trip is over; `queuing` was its smallest queuing delay.
     fn end_of_round(&mut self, queuing: f64, may_change: bool) -> Option<Answer> {
-        let trend = self.previous.replace(queuing)? - queuing;
-        let answer = (self.fuzzy && may_change).then(|| self.grid.infer(self.error(queuing), trend));
+        let trend = self.last_delay.replace(queuing)? - queuing;
+        let answer = (self.slow_start_over && may_change).then(|| self.grid.infer(self.error(queuing), trend));
         self.peaks.push(queuing);
         self.grid.learn(trend, self.peaks.peak);
         answer
     }
 }
 
-impl DelayLaw for Flower {
+impl DelayLaw for FlowerLaw {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
-        self.start_slowly(window, ack);
-        match self.observe(ack, sample) {
-            Some((Answer::Change(change), _)) => window.cwnd = (window.cwnd + change).max(1.0),
-            Some((Answer::Reset, _)) => window.cwnd = 1.0,
+        self.slow_start(window, ack);
+        match self.observe(ack, sample).map(|round_trip| round_trip.answer) {
+            Some(Answer::Change(change)) => window.cwnd = (window.cwnd + change).max(1.0),
+            Some(Answer::Reset) => window.cwnd = 1.0,
             None => {}
         }
     }
 
     fn on_congestion(&mut self, window: &mut Window, _event: &CongestionEvent) {
-        self.fuzzy = true;
+        self.slow_start_over = true;
         *window = Window { cwnd: 1.0, ssthresh: 1.0 };
     }
 
     fn on_rto(&mut self, window: &mut Window, _now: Time, _in_use: f64) {
-        self.fuzzy = true;
+        self.slow_start_over = true;
         *window = Window { cwnd: 1.0, ssthresh: 1.0 };
     }
 }

@@ -1,24 +1,29 @@
-//! FLOWER+: FLOWER with what the background bench showed to be better (`docs/background.md` has the numbers of each part).
+//! FLOWER+: FLOWER with changes that did better in the background bench (`docs/background.md` has the numbers of each change).
 //!
-//! - The target is 60 ms, and the least window two segments.
-//! - Above the target the window shrinks at least as that of LEDBAT++ does, in proportion to itself.
-//! - A delay that falls faster than it usually does halves the window; FLOWER leaves one segment.
-//! - A loss on its own halves, too, and only a second one soon after leaves the least.
+//! - The target is 60 ms, and the smallest window is two segments.
+//! - Above the target the window shrinks at least as fast as with LEDBAT++, in proportion to the window.
+//! - Where FLOWER resets the window to one segment, FLOWER+ halves it.
+//! - A single loss halves the window too; a second one soon after leaves the smallest window.
 //! - The first slow start ends at three quarters of the target.
-//! - Now and then the window steps back, as LEDBAT++ does, so that all flows see the empty queue.
+//! - Periodic slowdowns, as with LEDBAT++, let all flows see the empty queue.
 
-use super::flower::{Answer, Flower, Params as FlowerParams};
+extern crate alloc;
+use super::flower::{Answer, FlowerLaw, Params as FlowerParams};
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
-/// Parameters of the law.
+/// FLOWER+.
+pub type FlowerPlus = Box<DelayBased<FlowerPlusLaw>>;
+
+/// Parameters of FLOWER+.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// How long packets are to wait; default 60 ms (as LEDBAT++).
+    /// The target queuing delay, 1 ms to 10 s; default 60 ms, as LEDBAT++.
     pub target: Duration,
-    /// Whether to step back periodically; default true.
+    /// Whether to slow down periodically; default true.
     pub slowdown: bool,
     /// How the queuing delay is estimated.
     pub delay: EstimatorParams,
@@ -31,23 +36,28 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The controller, or which parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<DelayBased<FlowerPlus>, ParamError> {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<DelayBased<FlowerPlusLaw>, ParamError> {
         let plain = FlowerParams { target: self.target, delay: self.delay.clone(), ..FlowerParams::default() };
         let flower = plain.build(start)?.law().clone();
-        let law = FlowerPlus { flower, slowdown: self.slowdown, pause: Pause::Never, srtt: Duration::ZERO, lost: None };
+        let law = FlowerPlusLaw { flower, slowdown: self.slowdown, state: Slowdown::FirstSlowStart, srtt: Duration::ZERO, last_loss: None };
         Ok(DelayBased::new(start, self.delay.build()?, law))
     }
 }
 
-const LEAST: f64 = 2.0;
-/// Round trips within which a second loss is more than chance.
-const SOON: u64 = 30;
-/// How many times as long as a slowdown the time to the next one is.
-const APART: u64 = 9;
+/// The smallest window in segments.
+const MIN_CWND: f64 = 2.0;
+/// A second loss within this many round trips is taken for congestion.
+const LOSS_MEMORY: u64 = 30;
+/// The time from one slowdown to the next, as a multiple of its duration.
+const INTERVAL: u64 = 9;
 
-/// Segments that a round trip adds or takes whose delay was `above` the target by this part of it: what the rules say,
-/// above the target at least what LEDBAT++ takes (section 4.2 of its draft), and never more than half the window.
+/// Segments that a round trip adds or, if negative, removes. Its delay was `above` the target by this fraction of it: the
+/// rules give the change, and above the target the window shrinks at least as with LEDBAT++
+/// (draft-irtf-iccrg-ledbat-plus-plus#4.2), but by at most half.
 fn step(window: f64, answer: Answer, above: f64) -> f64 {
     match answer {
         Answer::Reset => -window / 2.0,
@@ -56,90 +66,90 @@ fn step(window: f64, answer: Answer, above: f64) -> f64 {
     }
 }
 
-/// Where the slowdown stands.
+/// The state of the periodic slowdown.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Pause {
-    /// Slow start has not ended yet.
-    Never,
-    /// The next one begins then.
-    Next(Time),
-    /// At the least since then, until the second time.
-    Holding(Time, Time),
-    /// Growing back since then.
-    Growing(Time),
+enum Slowdown {
+    /// The first slow start has not ended.
+    FirstSlowStart,
+    /// The next slowdown starts at this time.
+    Next { at: Time },
+    /// The window is the smallest.
+    Holding { since: Time, until: Time },
+    /// The window grows back after a slowdown that started at `since`.
+    Growing { since: Time },
 }
 
-/// The law.
+/// The delay law.
 #[derive(Clone, Debug)]
-pub struct FlowerPlus {
-    flower: Flower,
+pub struct FlowerPlusLaw {
+    flower: FlowerLaw,
     slowdown: bool,
-    pause: Pause,
+    state: Slowdown,
     srtt: Duration,
-    lost: Option<Time>,
+    last_loss: Option<Time>,
 }
 
-impl FlowerPlus {
+impl FlowerPlusLaw {
     /// The slow start of a connection or of a slowdown is over.
-    fn settle(&mut self, now: Time) {
-        self.flower.fuzzy = true;
-        self.pause = match self.pause {
-            Pause::Never => Pause::Next(now + self.srtt * 2),
-            Pause::Holding(since, _) | Pause::Growing(since) => Pause::Next(now + now.since(since) * APART),
-            next @ Pause::Next(_) => next,
+    fn end_slow_start(&mut self, now: Time) {
+        self.flower.slow_start_over = true;
+        self.state = match self.state {
+            Slowdown::FirstSlowStart => Slowdown::Next { at: now + self.srtt * 2 },
+            Slowdown::Holding { since, .. } | Slowdown::Growing { since } => Slowdown::Next { at: now + now.since(since) * INTERVAL },
+            next @ Slowdown::Next { .. } => next,
         };
     }
 
-    /// The slowdown, moved on; says whether it has the window.
-    fn stepping_back(&mut self, window: &mut Window, ack: &Ack) -> bool {
-        match self.pause {
-            Pause::Next(at) if self.slowdown && ack.now >= at && window.cwnd > LEAST => {
-                *window = Window { cwnd: LEAST, ssthresh: window.cwnd };
-                self.pause = Pause::Holding(ack.now, ack.now + self.srtt * 2);
+    /// Advances the slowdown; says whether it holds the window.
+    fn slow_down(&mut self, window: &mut Window, ack: &Ack) -> bool {
+        match self.state {
+            Slowdown::Next { at } if self.slowdown && ack.now >= at && window.cwnd > MIN_CWND => {
+                *window = Window { cwnd: MIN_CWND, ssthresh: window.cwnd };
+                self.state = Slowdown::Holding { since: ack.now, until: ack.now + self.srtt * 2 };
             }
-            Pause::Holding(since, until) if ack.now >= until => self.pause = Pause::Growing(since),
-            Pause::Growing(_) if ack.cwnd_limited && !ack.in_recovery => {
+            Slowdown::Holding { since, until } if ack.now >= until => self.state = Slowdown::Growing { since },
+            Slowdown::Growing { .. } if ack.cwnd_limited && !ack.in_recovery => {
                 window.cwnd += ack.acked;
                 if window.cwnd >= window.ssthresh {
                     window.cwnd = window.ssthresh;
-                    self.settle(ack.now);
+                    self.end_slow_start(ack.now);
                 }
             }
             _ => {}
         }
-        matches!(self.pause, Pause::Holding(..) | Pause::Growing(_))
+        matches!(self.state, Slowdown::Holding { .. } | Slowdown::Growing { .. })
     }
 }
 
-impl DelayLaw for FlowerPlus {
+impl DelayLaw for FlowerPlusLaw {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
         self.srtt = ack.srtt;
-        let stepping = self.flower.fuzzy && self.stepping_back(window, ack);
-        // While stepping back the law learns, but leaves the window.
-        let seen = Ack { in_recovery: ack.in_recovery || stepping, ..*ack };
-        self.flower.start_slowly(window, &seen);
-        if let Some((answer, queuing)) = self.flower.observe(&seen, sample) {
-            window.cwnd += step(window.cwnd, answer, queuing / self.flower.target - 1.0);
+        let slowing_down = self.flower.slow_start_over && self.slow_down(window, ack);
+        // In a slowdown the law learns, but does not change the window.
+        let seen = Ack { in_recovery: ack.in_recovery || slowing_down, ..*ack };
+        self.flower.slow_start(window, &seen);
+        if let Some(round_trip) = self.flower.observe(&seen, sample) {
+            window.cwnd += step(window.cwnd, round_trip.answer, round_trip.queuing / self.flower.target - 1.0);
         }
-        window.cwnd = window.cwnd.max(LEAST);
-        if !self.flower.fuzzy && sample.is_some_and(|sample| sample.queuing > 0.75 * self.flower.target) {
+        window.cwnd = window.cwnd.max(MIN_CWND);
+        if !self.flower.slow_start_over && sample.is_some_and(|sample| sample.queuing > 0.75 * self.flower.target) {
             window.ssthresh = window.cwnd;
-            self.settle(ack.now);
+            self.end_slow_start(ack.now);
         }
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
-        let chance = self.lost.is_none_or(|then| event.now.since(then) > self.srtt * SOON);
-        self.lost = Some(event.now);
-        let cwnd = if chance { (event.window / 2.0).max(LEAST) } else { LEAST };
+        let single = self.last_loss.is_none_or(|then| event.now.since(then) > self.srtt * LOSS_MEMORY);
+        self.last_loss = Some(event.now);
+        let cwnd = if single { (event.window / 2.0).max(MIN_CWND) } else { MIN_CWND };
         *window = Window { cwnd, ssthresh: cwnd };
-        self.settle(event.now);
+        self.end_slow_start(event.now);
     }
 
     fn on_rto(&mut self, window: &mut Window, now: Time, _in_use: f64) {
-        self.lost = Some(now);
-        *window = Window { cwnd: 1.0, ssthresh: LEAST };
-        self.settle(now);
+        self.last_loss = Some(now);
+        *window = Window { cwnd: 1.0, ssthresh: MIN_CWND };
+        self.end_slow_start(now);
     }
 }
 
@@ -156,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_on_its_own_halves_and_a_second_one_soon_after_leaves_the_least() {
+    fn a_single_loss_halves_and_a_second_one_soon_after_leaves_the_smallest_window() {
         let mut cc = Params::default().build(START).unwrap();
         let srtt = Duration::from_millis(100);
         cc.on_ack(&Ack { srtt, ..Ack::ONE });
@@ -169,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn above_the_target_the_window_shrinks_in_proportion_by_half_at_most_and_below_it_as_the_rules_say() {
+    fn above_the_target_the_window_shrinks_in_proportion_by_at_most_half_and_below_it_as_the_rules_say() {
         let change = |window, change, above| step(window, Answer::Change(change), above);
         assert_eq!((change(40.0, 0.7, -0.5), change(40.0, -0.3, 0.0)), (0.7, -0.3));
         // Half above the target: half of the window; a hundredth: the rules, which take more.
@@ -178,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_steps_back_for_a_tenth_of_the_time_at_most() {
+    fn slowdowns_take_a_tenth_of_the_time_at_most() {
         let mut cc = Params::default().build(START).unwrap();
         let (mut una, mut least, rounds) = (0, 0, 3000);
         for round in 0..rounds {
@@ -189,7 +199,7 @@ mod tests {
                 let srtt = Duration::from_millis(100);
                 cc.on_ack(&Ack { now, srtt, rtt: Some(srtt), one_way_delay: Some(delay), snd_una: una, snd_max: una + window, ..Ack::ONE });
             }
-            least += u64::from(cc.cwnd() <= LEAST);
+            least += u64::from(cc.cwnd() <= MIN_CWND);
         }
         assert!(least > 10 && least < rounds / 5, "{least}");
     }

@@ -1,35 +1,42 @@
-//! LEDBAT: a window that settles where packets wait for the target, no longer (RFC 6817), and the integer form of
-//! the ns-2 module by Rossi, Testa, Valenti and others, which the figures of the papers on it were made with.
+//! LEDBAT: the window settles where the queuing delay is the target (rfc6817), so that it yields to other flows.
+//!
+//! There are two variants: RFC 6817, and the ns-2 module by Rossi, Testa, Valenti and others, which calculates in whole numbers.
+//! The figures of the papers on LEDBAT were made with the module.
 
+extern crate alloc;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
-/// Which rules.
+/// Which variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Variant {
-    /// RFC 6817.
+    /// That of rfc6817.
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "rfc6817"))]
     Rfc6817,
-    /// The module for ns-2: whole segments, a counter, at least one segment.
+    /// The ns-2 module: whole segments, a counter, and a window of one segment or more.
     #[cfg_attr(feature = "serde", serde(rename = "ns2"))]
     Ns2,
 }
 
-/// Parameters of the law.
+/// LEDBAT.
+pub type Ledbat = Box<DelayBased<LedbatLaw>>;
+
+/// Parameters of LEDBAT.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Which rules; default RFC 6817.
+    /// Which variant; default that of RFC 6817.
     pub variant: Variant,
-    /// How long packets are to wait; default 100 ms, the most that RFC 6817 allows (section 2.5).
+    /// The target queuing delay, 1 ms to 10 s; default 100 ms, the largest that is allowed (rfc6817#2.5 TARGET).
     pub target: Duration,
-    /// Segments added per round trip on an empty queue, above 0 and at most 1; default 1 (RFC 6817 section 2.5).
+    /// Segments added per round trip on an empty queue, above 0 and at most 1; default 1 (rfc6817#2.5 GAIN).
     pub gain: f64,
-    /// How the queuing delay is estimated; the ns-2 module: `{ history = 5, filter = 2, tick = "1 ms" }`.
+    /// How the queuing delay is estimated; the ns-2 module has `{ history = 5, filter = 2, tick = "1 ms" }`.
     pub delay: EstimatorParams,
 }
 
@@ -40,42 +47,50 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The controller, or which parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<DelayBased<Ledbat>, ParamError> {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<DelayBased<LedbatLaw>, ParamError> {
         let target = target(self.target)?;
         ParamError::unless(self.gain > 0.0 && self.gain <= 1.0, "gain", &self.gain, "a number above 0 and at most 1")?;
-        let law = Ledbat { variant: self.variant, target, gain: self.gain, counter: 0.0 };
+        let law = LedbatLaw { variant: self.variant, target, gain: self.gain, counter: 0.0 };
         Ok(DelayBased::new(start, self.delay.build()?, law))
     }
 }
 
-/// A target in milliseconds, checked.
+/// Checks a target; gives it in milliseconds.
+///
+/// # Errors
+/// The target is below 1 ms or above 10 s.
 pub(super) fn target(target: Duration) -> Result<f64, ParamError> {
     let fine = (Duration::from_millis(1)..=Duration::from_secs(10)).contains(&target);
     ParamError::unless(fine, "target", &target, "1 ms to 10 s")?;
     Ok(target.as_nanos() as f64 * 1e-6)
 }
 
-/// The law.
+/// The delay law.
 #[derive(Clone, Debug)]
-pub struct Ledbat {
+pub struct LedbatLaw {
     variant: Variant,
+    /// In milliseconds.
     target: f64,
     gain: f64,
-    /// ns-2: distances from the target since the window last changed, in ms.
+    /// ns-2 module: the sum of the distances from the target since the window last changed, in milliseconds.
     counter: f64,
 }
 
-impl Ledbat {
-    /// rfc6817#2.4.2: additive in the distance from the target.
-    fn steer(&self, window: &mut Window, ack: &Ack, queuing: f64) {
+impl LedbatLaw {
+    /// The window changes in proportion to the distance from the target (rfc6817#2.4.2).
+    fn on_ack_rfc6817(&self, window: &mut Window, ack: &Ack, queuing: f64) {
         let off = (self.target - queuing) / self.target;
         let next = window.cwnd + self.gain * off * ack.acked / window.cwnd;
-        // Never more than was in flight and one segment.
+        // At most one segment more than was in flight (rfc6817#2.4.2 ALLOWED_INCREASE).
         window.cwnd = next.min((ack.in_flight + 1.0).max(window.cwnd)).max(2.0);
     }
 
-    fn count(&mut self, window: &mut Window, queuing: f64) {
+    /// The window changes by one segment when the counter reaches a window of targets, or falls below zero.
+    fn on_ack_ns2(&mut self, window: &mut Window, queuing: f64) {
         self.counter += self.gain * (self.target - queuing).min(self.target);
         let cwnd = libm::floor(window.cwnd).max(1.0);
         if self.counter >= cwnd * self.target {
@@ -88,7 +103,7 @@ impl Ledbat {
     }
 }
 
-impl DelayLaw for Ledbat {
+impl DelayLaw for LedbatLaw {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
         let Some(sample) = sample else { return };
@@ -96,8 +111,8 @@ impl DelayLaw for Ledbat {
             return;
         }
         match self.variant {
-            Variant::Rfc6817 => self.steer(window, ack, sample.queuing),
-            Variant::Ns2 => self.count(window, sample.queuing),
+            Variant::Rfc6817 => self.on_ack_rfc6817(window, ack, sample.queuing),
+            Variant::Ns2 => self.on_ack_ns2(window, sample.queuing),
         }
     }
 
@@ -126,10 +141,10 @@ mod tests {
         Ack { one_way_delay: Some(delay as i64 * 1_000_000), in_flight, ..Ack::ONE }
     }
 
-    fn at(cwnd: f64, variant: Variant) -> DelayBased<Ledbat> {
+    fn at(cwnd: f64, variant: Variant) -> DelayBased<LedbatLaw> {
         let mut cc = Params { variant, ..Params::default() }.build(Start { window: cwnd, ssthresh: 1e9 }).unwrap();
         cc.on_ack(&Ack { cwnd_limited: false, ..ack(0, cwnd) });
-        // Four delays, so that the least of them is the one that the test means.
+        // Four delays, so that the smallest of them is the one that the test means.
         (0..4).for_each(|_| cc.on_ack(&Ack { cwnd_limited: false, ..ack(50, cwnd) }));
         cc
     }
@@ -151,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_in_flight_earns_no_window() {
+    fn data_that_was_not_in_flight_does_not_open_the_window() {
         let mut cc = at(20.0, Variant::Rfc6817);
         (0..1000).for_each(|_| cc.on_ack(&ack(50, 5.0)));
         assert_eq!(cc.cwnd(), 20.0);
@@ -170,13 +185,13 @@ mod tests {
 
     #[test]
     fn the_counter_of_the_ns2_module_adds_a_segment_after_a_window_of_empty_queues_and_takes_one_below_zero() {
-        let mut law = Ledbat { variant: Variant::Ns2, target: 100.0, gain: 1.0, counter: 0.0 };
+        let mut law = LedbatLaw { variant: Variant::Ns2, target: 100.0, gain: 1.0, counter: 0.0 };
         let mut window = Window { cwnd: 4.0, ssthresh: 1e9 };
-        (0..4).for_each(|_| law.count(&mut window, 0.0));
+        (0..4).for_each(|_| law.on_ack_ns2(&mut window, 0.0));
         assert_eq!((window.cwnd, law.counter), (5.0, 0.0));
-        law.count(&mut window, 101.0);
+        law.on_ack_ns2(&mut window, 101.0);
         assert_eq!((window.cwnd, law.counter), (4.0, 300.0));
-        (0..2000).for_each(|_| law.count(&mut window, 300.0));
+        (0..2000).for_each(|_| law.on_ack_ns2(&mut window, 300.0));
         assert_eq!(window.cwnd, 1.0);
     }
 }

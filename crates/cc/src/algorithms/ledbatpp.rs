@@ -1,22 +1,28 @@
-//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT that shrinks in proportion to its window, reads the round
-//! trip, starts slowly on short paths, and steps back now and then so that all see the empty queue.
+//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT with a multiplicative decrease, round-trip delays, a slower start on
+//! short paths, and periodic slowdowns in which all flows see the empty queue.
 
+extern crate alloc;
 use super::ledbat::target;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Source, Start, Window};
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
-/// Parameters of the law.
+/// LEDBAT++.
+pub type LedbatPp = Box<DelayBased<LedbatPpLaw>>;
+
+/// Parameters of LEDBAT++.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// How long packets are to wait; default 60 ms (section 4.4 of the draft).
+    /// The target queuing delay, 1 ms to 10 s; default 60 ms (draft-irtf-iccrg-ledbat-plus-plus#4.4).
     pub target: Duration,
-    /// Segments taken per round trip and window for a delay of twice the target, above 0; default 1 (section 4.2).
+    /// The part of the window removed per round trip at twice the target, above 0 and at most 10; default 1
+    /// (draft-irtf-iccrg-ledbat-plus-plus#4.2).
     pub decrease: f64,
-    /// Whether to step back periodically; default true (section 4.4).
+    /// Whether to slow down periodically; default true (draft-irtf-iccrg-ledbat-plus-plus#4.4).
     pub slowdown: bool,
-    /// How the queuing delay is estimated; default from the round trip (section 4.1).
+    /// How the queuing delay is estimated; default from the round-trip time (draft-irtf-iccrg-ledbat-plus-plus#4.1).
     pub delay: EstimatorParams,
 }
 
@@ -32,49 +38,62 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The controller, or which parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<DelayBased<LedbatPp>, ParamError> {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<DelayBased<LedbatPpLaw>, ParamError> {
         let target = target(self.target)?;
         let decrease = self.decrease > 0.0 && self.decrease <= 10.0;
         ParamError::unless(decrease, "decrease", &self.decrease, "a number above 0 and at most 10")?;
-        let law = LedbatPp { target, decrease: self.decrease, slowdown: self.slowdown, first: true, pause: Pause::Before };
+        let law = LedbatPpLaw {
+            target,
+            decrease: self.decrease,
+            slowdown: self.slowdown,
+            first_slow_start: true,
+            state: Slowdown::FirstSlowStart,
+        };
         Ok(DelayBased::new(start, self.delay.build()?, law))
     }
 }
 
-/// The least window in segments.
-const LEAST: f64 = 2.0;
+/// The time from one slowdown to the next, as a multiple of its duration (draft-irtf-iccrg-ledbat-plus-plus#4.4).
+const INTERVAL: u64 = 9;
+/// The smallest window in segments.
+const MIN_CWND: f64 = 2.0;
 
-/// Where the periodic slowdown stands.
+/// The state of the periodic slowdown.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Pause {
-    /// The first slow start lasts.
-    Before,
-    /// The next one begins then.
-    Next(Time),
-    /// At two segments since then, until the second time.
-    Holding(Time, Time),
-    /// Growing back since then.
-    Growing(Time),
+enum Slowdown {
+    /// The first slow start has not ended.
+    FirstSlowStart,
+    /// The next slowdown starts at this time.
+    Next { at: Time },
+    /// The window is two segments.
+    Holding { since: Time, until: Time },
+    /// Slow start back to the window before a slowdown that started at `since`.
+    Growing { since: Time },
 }
 
-/// The law.
+/// The delay law.
 #[derive(Clone, Debug)]
-pub struct LedbatPp {
+pub struct LedbatPpLaw {
+    /// In milliseconds.
     target: f64,
     decrease: f64,
     slowdown: bool,
-    first: bool,
-    pause: Pause,
+    /// In the first slow start.
+    first_slow_start: bool,
+    state: Slowdown,
 }
 
-/// The part of standard growth on a path with this base delay (section 4.3): 1 over at most 16.
+/// GAIN on a path with this base delay in milliseconds: 1/16 to 1 (draft-irtf-iccrg-ledbat-plus-plus#4.3).
 fn gain(target: f64, base: f64) -> f64 {
     1.0 / libm::ceil(2.0 * target / base.max(1e-3)).clamp(1.0, 16.0)
 }
 
-/// Segments that a round trip adds or takes (section 4.2), never more than half the window.
-fn step(law: &LedbatPp, window: f64, sample: DelaySample) -> f64 {
+/// Segments that a round trip adds or, if negative, removes: at most half the window (draft-irtf-iccrg-ledbat-plus-plus#4.2).
+fn step(law: &LedbatPpLaw, window: f64, sample: DelaySample) -> f64 {
     let gain = gain(law.target, sample.base);
     if sample.queuing <= law.target {
         return gain;
@@ -82,72 +101,72 @@ fn step(law: &LedbatPp, window: f64, sample: DelaySample) -> f64 {
     (gain - law.decrease * window * (sample.queuing / law.target - 1.0)).max(-window / 2.0)
 }
 
-impl LedbatPp {
+impl LedbatPpLaw {
     fn end_slow_start(&mut self, window: &mut Window, ack: &Ack) {
-        self.first = false;
+        self.first_slow_start = false;
         window.ssthresh = window.ssthresh.min(window.cwnd);
-        self.pause = match self.pause {
-            // Two round trips after the first slow start; later ones nine times as far apart as they last.
-            Pause::Before => Pause::Next(ack.now + ack.srtt * 2),
-            Pause::Growing(since) => Pause::Next(ack.now + ack.now.since(since) * 9),
+        self.state = match self.state {
+            // The first slowdown comes two round trips after the first slow start (draft-irtf-iccrg-ledbat-plus-plus#4.4).
+            Slowdown::FirstSlowStart => Slowdown::Next { at: ack.now + ack.srtt * 2 },
+            Slowdown::Growing { since } => Slowdown::Next { at: ack.now + ack.now.since(since) * INTERVAL },
             other => other,
         };
     }
 
-    /// Moves the slowdown on; says whether the window is held.
-    fn held(&mut self, window: &mut Window, ack: &Ack) -> bool {
-        match self.pause {
-            Pause::Next(at) if self.slowdown && ack.now >= at => {
+    /// Advances the slowdown; says whether it holds the window.
+    fn hold(&mut self, window: &mut Window, ack: &Ack) -> bool {
+        match self.state {
+            Slowdown::Next { at } if self.slowdown && ack.now >= at => {
                 window.ssthresh = window.cwnd.max(2.0);
                 window.cwnd = 2.0;
-                self.pause = Pause::Holding(ack.now, ack.now + ack.srtt * 2);
+                self.state = Slowdown::Holding { since: ack.now, until: ack.now + ack.srtt * 2 };
                 true
             }
-            Pause::Holding(since, until) if ack.now >= until => {
-                self.pause = Pause::Growing(since);
+            Slowdown::Holding { since, until } if ack.now >= until => {
+                self.state = Slowdown::Growing { since };
                 false
             }
-            Pause::Holding(..) => true,
+            Slowdown::Holding { .. } => true,
             _ => false,
         }
     }
 }
 
-impl DelayLaw for LedbatPp {
+impl DelayLaw for LedbatPpLaw {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
         let Some(sample) = sample else { return };
-        if ack.in_recovery || ack.acked <= 0.0 || self.held(window, ack) || !ack.cwnd_limited {
+        if ack.in_recovery || ack.acked <= 0.0 || self.hold(window, ack) || !ack.cwnd_limited {
             return;
         }
         if window.cwnd < window.ssthresh {
             window.cwnd += gain(self.target, sample.base) * ack.acked;
-            if (self.first && sample.queuing > 0.75 * self.target) || window.cwnd >= window.ssthresh {
+            if (self.first_slow_start && sample.queuing > 0.75 * self.target) || window.cwnd >= window.ssthresh {
                 self.end_slow_start(window, ack);
             }
             return;
         }
-        window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(LEAST);
-        // What the delay took, slow start must not give back.
+        window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(MIN_CWND);
+        // Slow start must not undo what the delay removed.
         window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
-        window.ssthresh = (event.window / 2.0).max(LEAST);
+        window.ssthresh = (event.window / 2.0).max(MIN_CWND);
         window.cwnd = window.ssthresh;
-        if self.first {
-            self.first = false;
-            self.pause = Pause::Next(event.now);
-        } else if let Pause::Holding(since, _) | Pause::Growing(since) = self.pause {
-            self.pause = Pause::Next(event.now + event.now.since(since) * 9);
+        if self.first_slow_start {
+            self.first_slow_start = false;
+            self.state = Slowdown::Next { at: event.now };
+        } else if let Slowdown::Holding { since, .. } | Slowdown::Growing { since } = self.state {
+            self.state = Slowdown::Next { at: event.now + event.now.since(since) * INTERVAL };
         }
     }
 
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64) {
-        window.ssthresh = (in_use / 2.0).max(LEAST);
+        window.ssthresh = (in_use / 2.0).max(MIN_CWND);
         window.cwnd = 1.0;
-        self.first = false;
-        if self.pause == Pause::Before {
-            self.pause = Pause::Next(now);
+        self.first_slow_start = false;
+        if self.state == Slowdown::FirstSlowStart {
+            self.state = Slowdown::Next { at: now };
         }
     }
 }
@@ -157,7 +176,7 @@ mod tests {
     use super::*;
     use crate::{CongestionController, Signal};
 
-    fn law() -> LedbatPp {
+    fn law() -> LedbatPpLaw {
         Params::default().build(Start { window: 2.0, ssthresh: 1e9 }).unwrap().law().clone()
     }
 
@@ -174,8 +193,8 @@ mod tests {
         assert_eq!((at(60.0), at(90.0), at(120.0)), (0.5, -9.5, -10.0));
     }
 
-    /// Acknowledges a window a round trip of `rtt` milliseconds for `rounds`; the windows after each.
-    fn rounds(cc: &mut DelayBased<LedbatPp>, from: u64, rtt: u64, rounds: u64) -> std::vec::Vec<f64> {
+    /// Acknowledges a window per round trip of `rtt` milliseconds, for `rounds`; gives the windows after each.
+    fn rounds(cc: &mut DelayBased<LedbatPpLaw>, from: u64, rtt: u64, rounds: u64) -> std::vec::Vec<f64> {
         let rtt = Duration::from_millis(rtt);
         (0..rounds)
             .map(|i| {
@@ -200,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_delay_took_is_not_given_back_by_slow_start() {
+    fn slow_start_does_not_undo_what_the_delay_removed() {
         let mut cc = Params { slowdown: false, ..Params::default() }.build(Start { window: 40.0, ssthresh: 40.0 }).unwrap();
         rounds(&mut cc, 0, 100, 2);
         let windows = rounds(&mut cc, 2, 200, 5);

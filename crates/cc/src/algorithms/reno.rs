@@ -1,22 +1,27 @@
-//! Reno's window law: one segment more per round trip, half after congestion (RFC 5681 section 3.1).
-//! Reno, NewReno and SACK differ in recovery, which is the endpoint's, not in this.
+//! Reno's window law: one segment more per round trip, half the window after congestion (rfc5681#3.1).
+//!
+//! Reno, NewReno and SACK have the same window law. They differ in loss recovery, which belongs to the endpoint.
 
 use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
 use sojourn_units::Time;
 
-/// Parameters of the law.
+/// Reno.
+pub type Reno = Classic<RenoLaw>;
+
+/// Parameters of Reno.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Segments added per round trip in congestion avoidance; default 1 (RFC 5681 eq. 3).
+    /// Segments added per round trip in congestion avoidance, above 0; default 1 (rfc5681#3.1 eq. 3).
     pub increase: f64,
-    /// The part of the window kept after congestion, above 0 and below 1; default 0.5 (RFC 5681 eq. 4).
+    /// The fraction of the window kept after congestion, above 0 and below 1; default 0.5 (rfc5681#3.1 eq. 4).
     pub decrease: f64,
-    /// The least window after congestion in segments, 1 to 2; default 1 (ns-2). RFC 5681 section 3.1 has 2, with which marks
-    /// no longer slow down a flow that is there.
+    /// The smallest window after congestion in segments, 1 to 2; default 1 (ns-2). With the 2 of rfc5681#3.1 eq. 4, ECN
+    /// marks no longer slow down a flow whose window is 2.
     pub floor: f64,
-    /// Whether what is kept is cut to whole segments, default false; true as in ns-2 until 2006 (`precisionReduce_`).
+    /// Whether the kept window is rounded down to whole segments; default false. True as in ns-2 until 2006
+    /// (`precisionReduce_`).
     pub whole: bool,
 }
 
@@ -27,24 +32,27 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The controller, or which parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<Classic<Reno>, ParamError> {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Reno, ParamError> {
         let increase = self.increase > 0.0 && self.increase.is_finite();
         ParamError::unless(increase, "increase", &self.increase, "a number of segments above 0")?;
         let decrease = self.decrease > 0.0 && self.decrease < 1.0;
         ParamError::unless(decrease, "decrease", &self.decrease, "a fraction above 0 and below 1")?;
         ParamError::unless((1.0..=2.0).contains(&self.floor), "floor", &self.floor, "1 to 2 segments")?;
-        Ok(Classic::new(start, Reno { params: self.clone() }))
+        Ok(Classic::new(start, RenoLaw { params: self.clone() }))
     }
 }
 
-/// The law.
+/// The window law.
 #[derive(Clone, Debug)]
-pub struct Reno {
+pub struct RenoLaw {
     params: Params,
 }
 
-impl WindowLaw for Reno {
+impl WindowLaw for RenoLaw {
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
         cwnd + self.params.increase * ack.avoidance_count() / cwnd
@@ -90,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_cut_to_whole_segments_where_asked_for() {
+    fn the_kept_window_is_rounded_down_where_asked_for() {
         for (window, kept) in [(21.5, 10.0), (3.9, 1.0), (1.9, 1.0), (8.0, 4.0)] {
             let mut reno = Params { whole: true, ..Params::default() }.build(Start { window, ssthresh: 100.0 }).unwrap();
             reno.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: Signal::Mark });
@@ -99,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn in_whole_segments_a_window_of_acknowledgements_adds_one_and_slow_start_takes_in_the_threshold() {
+    fn in_whole_segments_a_window_of_acks_adds_one_and_slow_start_includes_the_threshold() {
         let mut reno = Params::default().build(Start { window: 4.0, ssthresh: 5.0 }).unwrap();
         reno.use_whole_segments();
         let mut windows = || {

@@ -1,28 +1,29 @@
-//! rLEDBAT (RFC 9840): LEDBAT++ where data arrive. The sender is an ordinary one, CUBIC of RFC 9438; the receiver measures
-//! the delay from its own stamps, sees what was sent again, and bounds the sender by the window that it advertises.
+//! rLEDBAT (rfc9840): LEDBAT++ at the receiver. The sender is an ordinary one, CUBIC of RFC 9438. The receiver measures the
+//! delay from its own timestamps, detects retransmissions, and limits the sender by the receive window that it advertises.
 //!
-//! The law is that of `ledbat++`, the very code, fed with what a receiver knows. Against the RFC: windows are whole
-//! segments, so no scale of the window rounds them (section 4.1.2), and while something is missing the edge stays, so that
-//! duplicate acknowledgements are known by their equal window.
+//! The law is the code of `ledbat++`, fed with what a receiver knows. Differences from the RFC: windows are whole segments, so
+//! window scaling rounds nothing (rfc9840#4.1.2), and while data is missing the right edge stays, so that duplicate ACKs can be
+//! recognized by their equal window.
 
 use super::{cubic, ledbatpp};
-use crate::{
-    Ack, CcConfig, Classic, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Source, Start,
-};
+use crate::{Ack, CcConfig, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Source, Start};
 use sojourn_units::{Duration, Time};
 
-/// Parameters of the law.
+/// The sender of rLEDBAT.
+pub type RLedbat = cubic::Cubic;
+
+/// Parameters of rLEDBAT.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// How long packets are to wait; default 60 ms, as LEDBAT++.
+    /// The target queuing delay, 1 ms to 10 s; default 60 ms, as LEDBAT++.
     pub target: Duration,
-    /// Segments taken per round trip and window for a delay of twice the target, above 0; default 1, as LEDBAT++.
+    /// The part of the window removed per round trip at twice the target, above 0 and at most 10; default 1, as LEDBAT++.
     pub decrease: f64,
-    /// Whether to step back periodically; default true, as LEDBAT++.
+    /// Whether to slow down periodically; default true, as LEDBAT++.
     pub slowdown: bool,
-    /// How the queuing delay is estimated; default from the round trip as the receiver sees it (section 4.2.1).
+    /// How the queuing delay is estimated; default from the round-trip time as the receiver sees it (rfc9840#4.2.1).
     pub delay: EstimatorParams,
 }
 
@@ -35,31 +36,37 @@ impl Default for Params {
 }
 
 impl Params {
-    fn law(&self, start: Start) -> Result<DelayBased<ledbatpp::LedbatPp>, ParamError> {
+    fn law(&self, start: Start) -> Result<DelayBased<ledbatpp::LedbatPpLaw>, ParamError> {
         let Params { target, decrease, slowdown, delay } = self.clone();
         ledbatpp::Params { target, decrease, slowdown, delay }.build(start)
     }
 
-    /// The sender's controller, or which parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<Classic<cubic::Cubic>, ParamError> {
+    /// Makes the sender's controller.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<RLedbat, ParamError> {
         self.law(start)?;
         cubic::Params::default().build(start)
     }
 
-    /// What the receiver runs, where a full segment has `mss` bytes; or which parameter is out of range.
+    /// Makes what the receiver runs, where a full segment has `mss` bytes.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
     pub fn receiver(&self, start: Start, mss: u32) -> Result<Receiver, ParamError> {
         Ok(Receiver {
             law: self.law(start)?,
             mss: u64::from(mss.max(1)),
             edge: 0,
-            highest: (0, Time::ZERO),
+            highest: Highest { end: 0, sent: Time::ZERO },
             echoed: Time::ZERO,
             srtt: Duration::ZERO,
             round: Round { since: Time::ZERO, received: 0, window: start.window },
             received: 0,
             limited: true,
             fresh: 0,
-            patient_until: Time::ZERO,
+            next_reduction: Time::ZERO,
         })
     }
 }
@@ -83,53 +90,62 @@ impl CcConfig {
 pub struct Segment {
     /// When it arrived, by the receiver's clock.
     pub now: Time,
-    /// When it was sent, by the sender's clock: its TSval.
+    /// When it was sent, by the sender's clock: its TSval (rfc7323#3.2).
     pub sent: Time,
-    /// What it echoes of the receiver's stamps: its TSecr; time 0 where it echoes none.
+    /// The receiver's timestamp that it echoes: its TSecr; 0 if it echoes none.
     pub echoed: Time,
     /// Its first byte.
     pub start: u64,
     /// The byte after its last.
     pub end: u64,
-    /// Whether something is missing ahead of what has arrived.
+    /// Whether data is missing below what has arrived.
     pub gap: bool,
 }
 
-/// A round trip as the receiver sees it: from an acknowledgement to the first segment that was sent after it came.
+/// A round trip as the receiver sees it: from an ACK to the first segment that was sent after the ACK arrived.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     since: Time,
-    /// Bytes received when it began.
+    /// Bytes received when it started.
     received: u64,
-    /// The window at its beginning, in segments.
+    /// The window when it started, in segments.
     window: f64,
+}
+
+/// The highest data that arrived (rfc9840#4.3).
+#[derive(Clone, Copy, Debug)]
+struct Highest {
+    /// One past its last byte (RCV.HGH).
+    end: u64,
+    /// The timestamp of its segment (TSV.HGH).
+    sent: Time,
 }
 
 /// The receiver's side of one connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    law: DelayBased<ledbatpp::LedbatPp>,
+    law: DelayBased<ledbatpp::LedbatPpLaw>,
     mss: u64,
-    /// One past the last byte that the sender was ever told it may send.
+    /// One past the last byte that the advertised window has ever allowed.
     edge: u64,
-    /// The end of the highest data that arrived, and when its segment was sent: RCV.HGH and TSV.HGH of section 4.3.
-    highest: (u64, Time),
-    /// The latest of its own stamps that came back.
+    /// The highest data that arrived.
+    highest: Highest,
+    /// The latest of its own timestamps that came back.
     echoed: Time,
     srtt: Duration,
     round: Round,
-    /// Bytes that arrived, again or not.
+    /// Bytes that arrived, retransmissions too.
     received: u64,
-    /// Whether the window bounded the sender in the last round.
+    /// Whether the window limited the sender in the last round trip.
     limited: bool,
     /// Bytes that arrived for the first time since the last sample.
     fresh: u64,
-    /// A loss before then belongs to the round trip that was answered already.
-    patient_until: Time,
+    /// A loss before this time belongs to a round trip whose loss already reduced the window.
+    next_reduction: Time,
 }
 
 impl Receiver {
-    /// The window that the law allows, in segments.
+    /// The window of the law, in segments.
     pub fn window(&self) -> f64 {
         self.law.cwnd()
     }
@@ -137,38 +153,37 @@ impl Receiver {
     /// A segment with data arrived.
     pub fn on_segment(&mut self, segment: &Segment) {
         self.received += segment.end - segment.start;
-        let (highest, sent) = self.highest;
-        if segment.end > highest {
-            self.fresh += segment.end - segment.start.max(highest);
-            self.highest = (segment.end, segment.sent);
-        } else if segment.sent > sent {
-            // rfc9840#4.3: sent after what lies beyond it, so sent again.
+        if segment.end > self.highest.end {
+            self.fresh += segment.end - segment.start.max(self.highest.end);
+            self.highest = Highest { end: segment.end, sent: segment.sent };
+        } else if segment.sent > self.highest.sent {
+            // rfc9840#4.3: it was sent after data above it, so it is a retransmission.
             self.on_retransmission(segment.now);
         }
-        // rfc9840#4.2.1: of the segments that echo one stamp, the first tells of the round trip.
+        // rfc9840#4.2.1: of the segments that echo one timestamp, the first gives an RTT sample.
         if segment.echoed > self.echoed {
             self.echoed = segment.echoed;
             self.sample(segment);
         }
     }
 
-    /// At most once a round trip (section 4.3).
+    /// Data was lost: reduces the window, at most once per round trip (rfc9840#4.3).
     fn on_retransmission(&mut self, now: Time) {
-        if now < self.patient_until {
+        if now < self.next_reduction {
             return;
         }
-        self.patient_until = now + self.srtt;
+        self.next_reduction = now + self.srtt;
         self.law.on_congestion(&CongestionEvent { now, window: self.law.cwnd(), signal: Signal::Loss });
     }
 
     fn sample(&mut self, segment: &Segment) {
         let Segment { now, sent, echoed, gap, .. } = *segment;
         let rtt = now.since(echoed);
-        // RFC 6298 rules 2.2 and 2.3.
+        // rfc6298#2.2 and rfc6298#2.3.
         let seven = self.srtt * 7;
         self.srtt = if self.srtt == Duration::ZERO { rtt } else { Duration::from_nanos((seven + rtt).as_nanos() / 8) };
         if echoed >= self.round.since {
-            // rfc7661#4.3: a sender that uses less than half of its window is not held back by it.
+            // A sender that uses less than half of its window is not limited by it (rfc7661#4.3).
             self.limited = (self.received - self.round.received) as f64 >= 0.5 * self.round.window * self.mss as f64;
             self.round = Round { since: now, received: self.received, window: self.law.cwnd() };
         }
@@ -185,13 +200,13 @@ impl Receiver {
             in_recovery: gap,
             after_timeout: false,
             abc_limit: 0.0,
-            snd_una: self.highest.0,
+            snd_una: self.highest.end,
             snd_max: self.edge,
         });
     }
 
-    /// The window to advertise beside the acknowledgement number `next`, in segments. The right edge never moves back
-    /// (section 4.1.1): a window that shrank is shown as data arrive.
+    /// The window to advertise with the acknowledgment number `next`, in segments. The right edge never moves back: a window
+    /// that shrank shows as data arrives (rfc9840#4.1.1).
     pub fn advertise(&mut self, next: u64) -> u64 {
         let wanted = next + self.law.cwnd() as u64 * self.mss;
         let segments = self.edge.max(wanted).saturating_sub(next).div_ceil(self.mss);
@@ -225,9 +240,10 @@ mod tests {
         Segment { now: at(now), sent: at(3_600_000 + now - rtt / 2), echoed: at(now - rtt), start, end, gap: false }
     }
 
-    /// Rounds of full windows whose segments each echo a stamp of their own; the windows advertised after each.
-    fn rounds(receiver: &mut Receiver, (from, number): (u64, u64), rtt: u64, rounds: u64) -> Vec<u64> {
-        let mut number = number;
+    /// Rounds of full windows from segment 0 on whose segments each echo a timestamp of their own; gives the windows advertised
+    /// after each.
+    fn rounds(receiver: &mut Receiver, from: u64, rtt: u64, rounds: u64) -> Vec<u64> {
+        let mut number = 0;
         (0..rounds)
             .map(|round| {
                 let count = receiver.window() as u64;
@@ -241,17 +257,17 @@ mod tests {
     }
 
     #[test]
-    fn the_window_grows_by_the_gain_of_the_base_delay_while_nobody_waits() {
+    fn the_window_grows_by_the_gain_of_the_base_delay_while_the_queue_is_empty() {
         // 100 ms: half a segment a round trip.
-        let windows = rounds(&mut receiver(20.0), (1000, 0), 100, 20);
+        let windows = rounds(&mut receiver(20.0), 1000, 100, 20);
         assert!((29..=30).contains(&windows[19]), "{windows:?}");
     }
 
     #[test]
-    fn a_window_that_shrinks_takes_back_nothing_that_was_offered() {
+    fn a_window_that_shrinks_does_not_move_the_right_edge_back() {
         let mut receiver = receiver(40.0);
-        rounds(&mut receiver, (1000, 0), 100, 2);
-        let (mut next, mut edge) = (receiver.highest.0 / MSS, receiver.edge);
+        rounds(&mut receiver, 1000, 100, 2);
+        let (mut next, mut edge) = (receiver.highest.end / MSS, receiver.edge);
         let mut seen = Vec::new();
         for i in 0..200 {
             receiver.on_segment(&segment(2000 + i, 220, next));
@@ -266,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_segment_that_echoes_a_stamp_tells_of_the_round_trip_and_the_others_do_not() {
+    fn only_the_first_segment_that_echoes_a_timestamp_gives_an_rtt_sample() {
         let mut receiver = receiver(20.0);
         receiver.on_segment(&segment(1000, 100, 0));
         // The same echo, much later: the sender had nothing to send in between.
@@ -276,15 +292,15 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_again_halves_once_a_round_trip_and_what_was_only_overtaken_does_not() {
+    fn a_retransmission_halves_the_window_once_a_round_trip_and_reordering_does_not() {
         let mut receiver = receiver(32.0);
-        rounds(&mut receiver, (1000, 0), 100, 1);
-        let next = receiver.highest.0 / MSS;
-        // Segment `next` is overtaken by the one after it: sent earlier, arrived later.
+        rounds(&mut receiver, 1000, 100, 1);
+        let next = receiver.highest.end / MSS;
+        // Segment `next` was sent earlier than the one after it and arrives later.
         receiver.on_segment(&segment(2000, 100, next + 1));
         receiver.on_segment(&Segment { sent: at(3_601_900), ..segment(2001, 100, next) });
         assert!(receiver.window() > 31.0);
-        // Sent again: below the highest, stamped after it.
+        // A retransmission: below the highest data, with a later timestamp.
         let before = receiver.window();
         receiver.on_segment(&segment(2100, 100, next - 3));
         assert!((receiver.window() - before / 2.0).abs() < 0.1, "{before} {}", receiver.window());
@@ -305,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn it_steps_back_for_a_tenth_of_the_time_at_most() {
+    fn slowdowns_take_a_tenth_of_the_time_at_most() {
         let mut receiver = Params::default().receiver(Start { window: 10.0, ssthresh: 32.0 }, MSS as u32).unwrap();
         let (mut number, mut least) = (0, 0);
         for round in 0..2000 {

@@ -1,41 +1,48 @@
-//! TCP-LP: Reno that takes a one-way delay above a part of the range seen for congestion, and yields
-//! (Kuzmanovic and Knightly: TCP-LP, low-priority service via end-point congestion control, ToN 14, 2006).
+//! TCP-LP: Reno that takes a one-way delay above a threshold for an early congestion indication, and yields (Kuzmanovic and
+//! Knightly: TCP-LP, low-priority service via end-point congestion control, IEEE/ACM Transactions on Networking 14, 2006).
 //!
-//! Two rule sets: the paper's, and those of Linux's module, which ns-2.35 has too. The module forgets the range of delays at
-//! every sign, slow start goes on after one, a sign within the inference phase leaves one segment and begins the phase
-//! anew, and the receiver's clock is estimated from whole milliseconds.
+//! There are two variants: the paper's, and that of Linux's module, which is also in ns-2.35. The module forgets the range of
+//! delays at every indication and stays in slow start; an indication within the inference phase leaves one segment and starts
+//! the phase again; the receiver's clock rate is estimated from whole milliseconds.
 
+extern crate alloc;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
-/// Which rules.
+/// Which variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Variant {
-    /// Kuzmanovic and Knightly 2006.
+    /// That of the paper, kuzmanovic-2006.
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "paper"))]
     Paper,
-    /// `tcp_lp.c` of Linux 2.6, `lp` in ns-2.35.
+    /// `tcp_lp.c` of Linux 2.6 (`ns-2 linux/tcp_lp.c`).
     #[cfg_attr(feature = "serde", serde(rename = "linux"))]
     Linux,
 }
 
-/// Parameters of the law.
+/// TCP-LP.
+pub type TcpLp = Box<DelayBased<TcpLpLaw>>;
+
+/// Parameters of TCP-LP.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Which rules; default the paper's. The module has no parameters: with it the others must be as they are by default.
+    /// Which variant; default that of the paper. The module has no parameters, so with it the others must have their defaults.
     pub variant: Variant,
-    /// The part of the range of delays above which there is congestion, above 0 and below 1; default 0.15 (section III-B).
+    /// The delay threshold as a fraction of the range of delays, above 0 and at most 0.999; default 0.15
+    /// (kuzmanovic-2006#III-B).
     pub threshold: f64,
-    /// Weight of a new delay in the smoothed one, above 0 and at most 1; default 1/8 (section III-B).
+    /// Weight of a new delay in the smoothed delay, above 0 and at most 1; default 1/8 (kuzmanovic-2006#III-B).
     pub weight: f64,
-    /// Round trips in which a second sign leaves one segment, above 0; default 3 (section III-C).
+    /// The length of the inference phase in round trips, above 0 and at most 100: a second indication within it leaves one
+    /// segment; default 3 (kuzmanovic-2006#III-C).
     pub inference: f64,
-    /// How the queuing delay is estimated; default of single delays.
+    /// How the queuing delay is estimated; default from single delays.
     pub delay: EstimatorParams,
 }
 
@@ -47,8 +54,11 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The controller, or which parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<DelayBased<TcpLp>, ParamError> {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<DelayBased<TcpLpLaw>, ParamError> {
         let upto = |given: f64, most: f64| given > 0.0 && given <= most;
         ParamError::unless(upto(self.threshold, 0.999), "threshold", &self.threshold, "a number above 0 and at most 0.999")?;
         ParamError::unless(upto(self.weight, 1.0), "weight", &self.weight, "a number above 0 and at most 1")?;
@@ -56,97 +66,120 @@ impl Params {
         let linux = self.variant == Variant::Linux;
         let alone = !linux || *self == Params { variant: Variant::Linux, ..Params::default() };
         ParamError::unless(alone, "variant", &"linux with others", "linux with no other parameter")?;
-        let law = TcpLp { params: self.clone(), smoothed: None, most: 0.0, until: Time::ZERO, module: linux.then(Module::default) };
+        let law = TcpLpLaw {
+            params: self.clone(),
+            smoothed_delay: None,
+            max_delay: 0.0,
+            inference_end: Time::ZERO,
+            module: linux.then(Module::default),
+        };
         Ok(DelayBased::new(start, self.delay.build()?, law))
     }
 }
 
-/// The law. Delays are in milliseconds above the least seen.
+/// The delay law. Delays are queuing delays in milliseconds.
 #[derive(Clone, Debug)]
-pub struct TcpLp {
+pub struct TcpLpLaw {
     params: Params,
-    smoothed: Option<f64>,
-    most: f64,
-    /// The inference phase ends then.
-    until: Time,
-    /// Linux's rules, where they are asked for.
+    smoothed_delay: Option<f64>,
+    max_delay: f64,
+    /// When the inference phase ends.
+    inference_end: Time,
+    /// The state of Linux's module, if that is the variant.
     module: Option<Module>,
 }
 
-/// Linux's module: names as in `tcp_lp.c`, times in milliseconds of 32 bits.
+/// Linux's module, with the names of `tcp_lp.c`. Times are milliseconds of 32 bits.
 #[derive(Clone, Debug, Default)]
 struct Module {
     /// Eight times the smoothed delay.
     sowd: i64,
-    /// The least and the largest delay since the last sign, none before the first one.
-    range: Option<(i64, i64)>,
+    /// The range of delays since the last indication; none before the first delay.
+    range: Option<DelayRange>,
     owd_max_rsv: i64,
     remote_hz: u32,
-    /// The stamps of the receiver and of the sender on the last acknowledgement.
-    reference: (u32, u32),
+    /// The timestamps of the last acknowledgment.
+    reference: Timestamps,
     last_drop: u32,
     inference: u32,
     /// Within the inference phase.
     inferring: bool,
-    /// Segments acknowledged that the window has not grown for (`bytes_acked`).
+    /// Acknowledged segments for which the window has not grown yet (`bytes_acked`).
     acked: f64,
+}
+
+/// The smallest and the largest delay.
+#[derive(Clone, Copy, Debug)]
+struct DelayRange {
+    owd_min: i64,
+    owd_max: i64,
+}
+
+/// The timestamps of an acknowledgment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Timestamps {
+    /// The receiver's.
+    value: u32,
+    /// The sender's, which it echoes.
+    echo: u32,
 }
 
 const HZ: u32 = 1000;
 
-/// ns-2.35 rounds stamps to milliseconds.
+/// A timestamp as ns-2.35 rounds it to milliseconds.
 fn stamp(nanos: u64) -> u32 {
     ((nanos + 500_000) / 1_000_000) as u32
 }
 
 impl Module {
-    fn remote_hz(&mut self, value: u32, echo: u32) -> u32 {
-        let (then, sent) = core::mem::replace(&mut self.reference, (value, echo));
-        if then == 0 || sent == 0 || value == then || echo == sent {
+    /// `tcp_lp_remote_hz_estimator`: the rate of the receiver's clock in ticks per second.
+    fn remote_hz(&mut self, now: Timestamps) -> u32 {
+        let last = core::mem::replace(&mut self.reference, now);
+        if last.value == 0 || last.echo == 0 || now.value == last.value || now.echo == last.echo {
             return self.remote_hz;
         }
-        let m = i64::from(HZ.wrapping_mul(value.wrapping_sub(then)) / echo.wrapping_sub(sent));
+        let m = i64::from(HZ.wrapping_mul(now.value.wrapping_sub(last.value)) / now.echo.wrapping_sub(last.echo));
         match i64::from(self.remote_hz) << 6 {
             0 => m as u32,
             rhz => ((rhz + m - (rhz >> 6)) >> 6) as u32,
         }
     }
 
-    /// `tcp_lp_rtt_sample`.
-    fn sample(&mut self, value: u32, echo: u32) {
-        self.remote_hz = self.remote_hz(value, echo);
+    /// `tcp_lp_rtt_sample`: takes a delay.
+    fn sample(&mut self, now: Timestamps) {
+        self.remote_hz = self.remote_hz(now);
         if self.remote_hz == 0 {
             return;
         }
-        let owd = (i64::from(value.wrapping_mul(HZ / self.remote_hz)) - i64::from(echo)).abs();
+        let owd = (i64::from(now.value.wrapping_mul(HZ / self.remote_hz)) - i64::from(now.echo)).abs();
         if owd == 0 {
             return;
         }
-        let (min, max) = self.range.unwrap_or((owd, 0));
+        let DelayRange { owd_min, owd_max } = self.range.unwrap_or(DelayRange { owd_min: owd, owd_max: 0 });
         let largest = match owd {
-            _ if owd <= max => max,
-            // The largest of all is forgotten: the one below it counts.
+            _ if owd <= owd_max => owd_max,
+            // The largest delay of all is left out: the one below it counts.
             _ if owd > self.owd_max_rsv => match core::mem::replace(&mut self.owd_max_rsv, owd) {
                 0 => owd,
                 below => below,
             },
             _ => owd,
         };
-        self.range = Some((min.min(owd), largest));
+        self.range = Some(DelayRange { owd_min: owd_min.min(owd), owd_max: largest });
         self.sowd += if self.sowd == 0 { owd << 3 } else { owd - (self.sowd >> 3) };
     }
 
-    /// `tcp_lp_pkts_acked`.
-    fn judge(&mut self, window: &mut Window, now: u32, echo: u32) {
+    /// `tcp_lp_pkts_acked`: reduces the window at an early congestion indication.
+    fn check_delay(&mut self, window: &mut Window, now: u32, echo: u32) {
         if now > echo {
             self.inference = 3 * (now - echo);
         }
         self.inferring = self.last_drop != 0 && now.wrapping_sub(self.last_drop) < self.inference;
         let smoothed = self.sowd >> 3;
-        if self.range.is_none_or(|(min, max)| smoothed < min + 15 * (max - min) / 100) {
+        if self.range.is_none_or(|range| smoothed < range.owd_min + 15 * (range.owd_max - range.owd_min) / 100) {
             return;
         }
-        self.range = Some((smoothed, self.sowd >> 2));
+        self.range = Some(DelayRange { owd_min: smoothed, owd_max: self.sowd >> 2 });
         self.owd_max_rsv = self.sowd >> 2;
         window.cwnd = if self.inferring { 1.0 } else { libm::floor(window.cwnd / 2.0).max(1.0) };
         self.last_drop = now;
@@ -157,16 +190,16 @@ impl Module {
         let (Some(rtt), Some(delay)) = (ack.rtt, ack.one_way_delay) else { return };
         let sent = ack.now.as_nanos().saturating_sub(rtt.as_nanos());
         let echo = stamp(sent);
-        // ns-2.35 takes no sample where a segment that was sent again is acknowledged.
+        // ns-2.35 takes no sample while retransmissions are acknowledged.
         if !(ack.in_recovery || ack.after_timeout) {
-            self.sample(stamp(sent.saturating_add_signed(delay)), echo);
+            self.sample(Timestamps { value: stamp(sent.saturating_add_signed(delay)), echo });
         }
-        self.judge(window, (ack.now.as_nanos() / 1_000_000) as u32, echo);
+        self.check_delay(window, (ack.now.as_nanos() / 1_000_000) as u32, echo);
         if self.inferring || ack.in_recovery || !ack.cwnd_limited {
             return;
         }
         let cwnd = libm::floor(window.cwnd).max(1.0);
-        // Bytes are counted (RFC 3465), also while the window must not grow.
+        // Bytes are counted, also while the window must not grow (rfc3465#2.1).
         if cwnd <= window.ssthresh && self.acked >= 1.0 {
             (window.cwnd, self.acked) = (cwnd + 1.0, 0.0);
         } else if cwnd > window.ssthresh && self.acked >= cwnd {
@@ -175,7 +208,7 @@ impl Module {
     }
 }
 
-impl DelayLaw for TcpLp {
+impl DelayLaw for TcpLpLaw {
     fn min_cwnd(&self, window: &Window) -> f64 {
         if self.module.is_some() { libm::floor(window.ssthresh / 2.0) } else { window.cwnd }
     }
@@ -186,19 +219,19 @@ impl DelayLaw for TcpLp {
             return;
         }
         if let Some(sample) = sample {
-            let smoothed = self.smoothed.map_or(sample.queuing, |old| old + self.params.weight * (sample.queuing - old));
-            self.smoothed = Some(smoothed);
-            self.most = self.most.max(sample.queuing);
-            if smoothed > self.params.threshold * self.most && !ack.in_recovery && ack.now >= self.until {
-                // The first sign halves, a second right after the inference phase leaves one segment.
-                let again = ack.now < self.until + ack.srtt.mul_f64(self.params.inference) && self.until > Time::ZERO;
-                window.cwnd = if again { 1.0 } else { (window.cwnd / 2.0).max(1.0) };
+            let smoothed = self.smoothed_delay.map_or(sample.queuing, |old| old + self.params.weight * (sample.queuing - old));
+            self.smoothed_delay = Some(smoothed);
+            self.max_delay = self.max_delay.max(sample.queuing);
+            if smoothed > self.params.threshold * self.max_delay && !ack.in_recovery && ack.now >= self.inference_end {
+                // The first indication halves the window, a second right after the inference phase leaves one segment.
+                let second = ack.now < self.inference_end + ack.srtt.mul_f64(self.params.inference) && self.inference_end > Time::ZERO;
+                window.cwnd = if second { 1.0 } else { (window.cwnd / 2.0).max(1.0) };
                 window.ssthresh = window.cwnd;
-                self.until = ack.now + ack.srtt.mul_f64(self.params.inference);
+                self.inference_end = ack.now + ack.srtt.mul_f64(self.params.inference);
                 return;
             }
         }
-        if ack.in_recovery || !ack.cwnd_limited || ack.now < self.until {
+        if ack.in_recovery || !ack.cwnd_limited || ack.now < self.inference_end {
             return;
         }
         window.cwnd += if window.cwnd < window.ssthresh { ack.acked.min(1.0) } else { 1.0 / window.cwnd };
@@ -233,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_sign_halves_and_stops_growth_and_a_second_one_leaves_one_segment() {
+    fn a_first_indication_halves_and_stops_growth_and_a_second_one_leaves_one_segment() {
         let mut cc = Params { weight: 1.0, ..Params::default() }.build(Start { window: 16.0, ssthresh: 16.0 }).unwrap();
         cc.on_ack(&ack(0, 0));
         cc.on_ack(&ack(1, 100));
@@ -245,29 +278,29 @@ mod tests {
         assert_eq!(cc.cwnd(), 1.0);
     }
 
-    /// An acknowledgement at `at` of a segment that took `delay` to arrive, and as long as 20 ms for its acknowledgement.
+    /// An acknowledgment at `at` of a segment that took `delay` to arrive, and 20 ms for its acknowledgment.
     fn of(at: u64, delay: u64) -> Ack {
         let rtt = Duration::from_millis(delay + 20);
         Ack { now: Time::ZERO + Duration::from_millis(at), one_way_delay: Some(delay as i64 * 1_000_000), rtt: Some(rtt), ..Ack::ONE }
     }
 
     #[test]
-    fn linux_takes_its_first_delay_for_a_sign_and_one_within_the_inference_phase_leaves_one_segment() {
+    fn in_linux_the_first_delay_is_an_indication_and_one_within_the_inference_phase_leaves_one_segment() {
         let params = Params { variant: Variant::Linux, ..Params::default() };
         let mut cc = params.build(Start { window: 6.0, ssthresh: 1000.0 }).unwrap();
-        // The first acknowledgement sets the reference for the receiver's clock and grows the window.
+        // The first acknowledgment sets the reference for the receiver's clock and opens the window.
         cc.on_ack(&of(1000, 30));
         assert_eq!(cc.cwnd(), 7.0);
-        // ns-2.35: the range is one point then, which is no less than itself; the same acknowledgement still grows by one.
+        // ns-2.35: the range is one point, which is at its own threshold; the same acknowledgment still adds one segment.
         cc.on_ack(&of(1010, 30));
         assert_eq!(cc.cwnd(), 4.0);
-        // From 30 to 60 ms is the range after it: 34 ms are the threshold. Nothing grows for three round trips.
+        // The range is now 30 to 60 ms, so the threshold is 34 ms. Nothing grows for three round trips.
         (1..14).for_each(|i| cc.on_ack(&of(1010 + 10 * i, 30)));
         assert_eq!(cc.cwnd(), 4.0);
         (14..60).for_each(|i| cc.on_ack(&of(1010 + 10 * i, 30)));
         let grown = cc.cwnd();
         assert!(grown > 30.0, "{grown}");
-        // Two signs in a row.
+        // Two indications in a row.
         (0..20).for_each(|i| cc.on_ack(&of(1610 + 10 * i, 50)));
         assert_eq!(cc.cwnd(), 1.0);
     }

@@ -1,18 +1,18 @@
-//! The queuing delay: the least of the last few delays over the least of the last minutes (RFC 6817 section 3.4.2).
+//! The queuing delay: the smallest of the last few delays minus the smallest delay of the last minutes (rfc6817#3.4.2).
 
 use super::DelaySample;
 use crate::{Ack, ParamError};
 use sojourn_units::{Duration, Time};
 
-/// What delays are read from.
+/// What delays are measured from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Source {
-    /// From sender to receiver, by their two clocks; the round trip where those can't be believed.
+    /// The one-way delay from sender to receiver, by their two clocks; the round-trip time once these are implausible.
     #[default]
     OneWay,
-    /// There and back, by the sender's clock.
+    /// The round-trip time, by the sender's clock.
     RoundTrip,
 }
 
@@ -21,13 +21,13 @@ pub enum Source {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EstimatorParams {
-    /// Minutes for which the least delay is remembered, 1 to 16; default 10 (RFC 6817 section 2.5).
+    /// Minutes for which the base delay is remembered, 1 to 16; default 10 (rfc6817#2.5 BASE_HISTORY).
     pub history: u32,
-    /// Delays of which the least is the present one, 1 to 16; default 4 (RFC 6817 section 2.5).
+    /// Delays of which the smallest is the current one, 1 to 16; default 4 (rfc6817#2.5 CURRENT_FILTER).
     pub filter: u32,
-    /// Every delay is rounded to this; default 0 s, not at all (ns-2's TCP-Linux: 1 ms).
+    /// Every delay is rounded to a multiple of this, at most 1 s; default 0 s, no rounding (ns-2 TCP-Linux: 1 ms).
     pub tick: Duration,
-    /// What delays are read from; default the one-way delay.
+    /// What delays are measured from; default the one-way delay.
     pub source: Source,
 }
 
@@ -37,21 +37,24 @@ impl Default for EstimatorParams {
     }
 }
 
-const MOST: usize = 16;
+const MAX_LENGTH: usize = 16;
 const NEVER: i64 = i64::MAX;
 const MINUTE: u64 = 60_000_000_000;
-/// A receiver's clock that runs more than a hundredth fast or slow over this long counts in another tick.
-const WATCH: Duration = Duration::from_secs(5);
-/// Stamps that go back by less than this were overtaken by others on the way.
-const OVERTAKEN: i64 = 1_000_000_000;
-/// Delays beyond an hour are no delays: 2^42 ns.
-const LONGEST: i64 = 1 << 42;
+/// A receiver's clock that runs more than 1 % fast or slow over this time counts in another tick.
+const CLOCK_CHECK: Duration = Duration::from_secs(5);
+/// Timestamps that go back by less than this are reordering, in nanoseconds.
+const REORDERING: i64 = 1_000_000_000;
+/// Longer delays are ignored: 2^42 ns, more than an hour.
+const MAX_DELAY: i64 = 1 << 42;
 
 impl EstimatorParams {
-    /// The estimator, or which parameter is out of range.
+    /// Makes the estimator.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
     pub fn build(&self) -> Result<Estimator, ParamError> {
         for (field, given) in [("history", self.history), ("filter", self.filter)] {
-            ParamError::unless((1..=MOST as u32).contains(&given), field, &given, "a whole number, 1 to 16")?;
+            ParamError::unless((1..=MAX_LENGTH as u32).contains(&given), field, &given, "a whole number, 1 to 16")?;
         }
         ParamError::unless(self.tick <= Duration::from_secs(1), "tick", &self.tick, "at most 1 s")?;
         Ok(Estimator {
@@ -59,70 +62,80 @@ impl EstimatorParams {
             filter: self.filter as usize,
             tick: self.tick.as_nanos() as i64,
             source: self.source,
-            base: [NEVER; MOST],
+            base: [NEVER; MAX_LENGTH],
             minute: 0,
             least: NEVER,
-            recent: [NEVER; MOST],
+            recent: [NEVER; MAX_LENGTH],
             next: 0,
-            watch: None,
+            peer_clock: None,
         })
     }
 }
 
-/// The estimator. Delays are nanoseconds; the one-way delay has the offset of two clocks in it, so only differences count.
+/// The receiver's clock as the sender sees it, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct PeerClock {
+    /// When it was first seen.
+    since: Time,
+    /// What it showed then.
+    first: i64,
+    /// The latest that it showed.
+    last: i64,
+}
+
+/// The estimator. Delays are in nanoseconds; the one-way delay contains the offset of two clocks, so only differences count.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     history: usize,
     filter: usize,
     tick: i64,
     source: Source,
-    /// The least delay of each minute, a ring.
-    base: [i64; MOST],
+    /// The smallest delay of each minute, a ring.
+    base: [i64; MAX_LENGTH],
     minute: u64,
     least: i64,
-    recent: [i64; MOST],
+    recent: [i64; MAX_LENGTH],
     next: usize,
-    /// When the receiver's clock was first seen, what it showed then, and what it showed last.
-    watch: Option<(Time, i64, i64)>,
+    peer_clock: Option<PeerClock>,
 }
 
 impl Estimator {
-    /// What delays are read from now: [`Source::RoundTrip`] once the one-way delay could not be believed.
+    /// What delays are measured from: [`Source::RoundTrip`] once the receiver's clock was implausible.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// Takes the delay that an acknowledgement tells of; `None` if it tells of none.
+    /// Takes the delay that an acknowledgment shows; `None` if it shows none.
     #[inline]
     pub fn sample(&mut self, ack: &Ack) -> Option<DelaySample> {
         if ack.one_way_delay.is_none() && ack.rtt.is_none() {
-            // An ACK of nothing new: it echoes what was echoed before (RFC 7323 section 4.1).
+            // An ACK of no new data echoes a timestamp that was echoed before (rfc7323#4.1).
             return None;
         }
-        if self.source == Source::OneWay && !self.believable(ack) {
+        if self.source == Source::OneWay && !self.is_plausible(ack) {
             self.source = Source::RoundTrip;
-            self.base = [NEVER; MOST];
+            self.base = [NEVER; MAX_LENGTH];
             self.least = NEVER;
-            self.recent = [NEVER; MOST];
+            self.recent = [NEVER; MAX_LENGTH];
         }
         let delay = match self.source {
             Source::OneWay => ack.one_way_delay?,
-            Source::RoundTrip => i64::try_from(ack.rtt?.as_nanos()).unwrap_or(LONGEST),
+            Source::RoundTrip => i64::try_from(ack.rtt?.as_nanos()).unwrap_or(MAX_DELAY),
         };
-        if self.source == Source::RoundTrip && delay > LONGEST {
+        if self.source == Source::RoundTrip && delay > MAX_DELAY {
             return None;
         }
         let delay = if self.tick > 0 { (delay + self.tick / 2).div_euclid(self.tick) * self.tick } else { delay };
-        self.remember(ack.now, delay);
+        self.update_base(ack.now, delay);
         self.recent[self.next] = delay;
         self.next = if self.next + 1 == self.filter { 0 } else { self.next + 1 };
         let present = self.recent[..self.filter].iter().copied().fold(NEVER, i64::min);
-        let queuing = present.saturating_sub(self.least).clamp(0, LONGEST);
+        let queuing = present.saturating_sub(self.least).clamp(0, MAX_DELAY);
         Some(DelaySample { queuing: queuing as f64 * 1e-6, base: self.least as f64 * 1e-6 })
     }
 
-    /// The least delay of each minute; minutes without a delay count, too.
-    fn remember(&mut self, now: Time, delay: i64) {
+    /// Keeps the smallest delay of each minute. Minutes without a delay count too.
+    fn update_base(&mut self, now: Time, delay: i64) {
         let minute = now.as_nanos() / MINUTE;
         if minute == self.minute {
             let place = &mut self.base[(minute % self.history as u64) as usize];
@@ -138,24 +151,24 @@ impl Estimator {
         self.least = self.base[..self.history].iter().copied().fold(NEVER, i64::min);
     }
 
-    /// Whether both clocks run forward and at one pace.
-    fn believable(&mut self, ack: &Ack) -> bool {
+    /// Whether the receiver's clock runs forward and as fast as the sender's.
+    fn is_plausible(&mut self, ack: &Ack) -> bool {
         let Some(delay) = ack.one_way_delay.filter(|delay| delay.unsigned_abs() < i64::MAX as u64 / 4) else { return false };
         let Some(rtt) = ack.rtt else { return true };
         let (Ok(now), Ok(rtt)) = (i64::try_from(ack.now.as_nanos()), i64::try_from(rtt.as_nanos())) else { return false };
         let peer = now.saturating_sub(rtt).saturating_add(delay);
-        let Some((since, first, last)) = &mut self.watch else {
-            self.watch = Some((ack.now, peer, peer));
+        let Some(clock) = &mut self.peer_clock else {
+            self.peer_clock = Some(PeerClock { since: ack.now, first: peer, last: peer });
             return true;
         };
-        let forward = peer.saturating_sub(*last) > -OVERTAKEN;
-        *last = peer.max(*last);
-        let elapsed = ack.now.since(*since);
-        if elapsed < WATCH {
+        let forward = peer.saturating_sub(clock.last) > -REORDERING;
+        clock.last = peer.max(clock.last);
+        let elapsed = ack.now.since(clock.since);
+        if elapsed < CLOCK_CHECK {
             return forward;
         }
-        // Queues on the way stretch or shrink this by no more than the round trip.
-        let (ours, theirs) = (elapsed.as_nanos() as f64, peer.saturating_sub(*first) as f64);
+        // Queues on the path change this by no more than the round-trip time.
+        let (ours, theirs) = (elapsed.as_nanos() as f64, peer.saturating_sub(clock.first) as f64);
         forward && libm::fabs(theirs - ours) <= 0.01 * ours + 2.0 * rtt as f64 + 1e9
     }
 }
@@ -198,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_in_another_tick_is_not_believed_and_the_round_trip_is_read() {
+    fn a_clock_in_another_tick_is_implausible_and_the_round_trip_time_is_used() {
         for pace in [0.1, 0.5, 1.5, 10.0] {
             let mut estimator = estimator();
             for i in 1..200 {
@@ -210,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_drifts_a_little_is_believed() {
+    fn a_clock_that_drifts_a_little_is_plausible() {
         let mut estimator = estimator();
         for i in 1..6000 {
             estimator.sample(&ack(i * 100, 50 + i % 40, 0, 1.0002));
@@ -219,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_that_go_back_or_are_missing_are_not_believed() {
+    fn timestamps_that_go_back_or_are_missing_are_implausible() {
         let mut back = estimator();
         back.sample(&ack(10_000, 50, 0, 1.0));
         back.sample(&ack(10_100, 50, -5_000, 1.0));
@@ -232,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_that_carries_no_sample_tells_nothing_of_the_clocks() {
+    fn an_acknowledgment_without_a_sample_says_nothing_about_the_clocks() {
         let mut estimator = estimator();
         estimator.sample(&ack(1000, 50, 0, 1.0));
         assert_eq!(estimator.sample(&Ack { one_way_delay: None, rtt: None, ..ack(1050, 50, 0, 1.0) }), None);

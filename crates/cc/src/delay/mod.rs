@@ -1,4 +1,4 @@
-//! Controllers that read the delay: an estimator of the queuing delay that all share, and a law each.
+//! Delay-based controllers: an estimator of the queuing delay that all share, and a law each.
 
 mod estimator;
 
@@ -7,29 +7,29 @@ pub use estimator::{Estimator, EstimatorParams, Source};
 use crate::{Ack, CongestionController, CongestionEvent, Start, Window};
 use sojourn_units::Time;
 
-/// What one acknowledgement tells of the delay, in milliseconds.
+/// The delays that an acknowledgment shows, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DelaySample {
-    /// How long packets wait in queues.
+    /// The queuing delay.
     pub queuing: f64,
-    /// The least delay known: only of use where it is a round trip, see [`Estimator::source`].
+    /// The base delay: the smallest delay known. It is absolute only where it is a round trip (see [`Estimator::source`]).
     pub base: f64,
 }
 
-/// What distinguishes one delay-based controller from another.
+/// What differs between delay-based controllers.
 pub trait DelayLaw {
-    /// Data was acknowledged. Without a `sample` nothing is known of the delay.
+    /// Data was acknowledged. `sample` is `None` if the acknowledgment shows no delay.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>);
 
     /// Congestion was signaled.
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent);
 
-    /// The window that recovery may shrink to where it halves the rate.
+    /// The smallest window that rate halving may reach, in segments.
     fn min_cwnd(&self, window: &Window) -> f64 {
         window.cwnd
     }
 
-    /// The retransmission timer expired with `in_use` segments as the window.
+    /// The retransmission timer expired, with a window of `in_use` segments.
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64);
 }
 

@@ -1,4 +1,4 @@
-//! The vectors of flower-2016, and what must hold for any sequence of delays.
+//! The worked example of trang-lochin-2016, vectors calculated by hand, and what must hold for any sequence of delays.
 
 use super::*;
 use crate::{CongestionController, Signal};
@@ -14,7 +14,7 @@ fn change(answer: Answer) -> f64 {
 }
 
 #[test]
-fn the_worked_example_and_its_kin_give_what_the_rules_give_by_hand() {
+fn the_worked_example_and_others_give_what_the_rules_give_by_hand() {
     let grid = Grid::new(0.125);
     let vectors = [
         (35.0, 1.0, 0.55),
@@ -43,7 +43,7 @@ fn the_worked_example_and_its_kin_give_what_the_rules_give_by_hand() {
 fn an_adapted_grid_gives_what_it_gives_by_hand() {
     let mut grid = Grid::new(0.125);
     (grid.falling, grid.rising) = (-6.5, 18.63);
-    grid.place(100.0);
+    grid.set_trends(100.0);
     let vectors = [
         (0.0, 10.0, 0.689_571_337_2),
         (50.0, -5.0, -0.207_692_307_7),
@@ -59,7 +59,7 @@ fn an_adapted_grid_gives_what_it_gives_by_hand() {
 
 #[test]
 fn the_rules_are_those_printed() {
-    // flower-2016#fig4 without its last column, which resets.
+    // trang-lochin-2016#fig4 without its last column, which resets.
     let printed = [
         [-5, -5, -5, -5, -5, -5, -4, -3, -2, -1],
         [-5, -5, -5, -5, -5, -4, -3, -2, -1, 0],
@@ -86,17 +86,17 @@ fn a_peak_is_known_six_round_trips_after_it() {
     let mut peaks = Peaks::new(5, 0.125);
     let mut seen = std::vec::Vec::new();
     for (k, &delay) in delays.iter().enumerate() {
-        let before = peaks.finding;
+        let before = peaks.finding_peak;
         peaks.push(f64::from(delay));
-        if peaks.finding != before {
-            seen.push((k, peaks.finding, peaks.threshold, peaks.peak));
+        if peaks.finding_peak != before {
+            seen.push((k, peaks.finding_peak, peaks.threshold, peaks.peak));
         }
     }
     assert_eq!(seen, [(11, false, 11.0, 88.0), (14, true, 11.0, 88.0), (24, false, 21.875, 98.0), (26, true, 21.875, 98.0)]);
 }
 
 #[test]
-fn the_error_above_the_target_is_measured_by_the_peak_and_whole_where_none_is_known() {
+fn the_error_above_the_target_is_relative_to_the_peak_and_100_percent_before_one_is_known() {
     let mut law = Params::default().build(START).unwrap().law().clone();
     assert_eq!((law.error(0.0), law.error(100.0), law.error(101.0)), (100.0, 0.0, -100.0));
     law.peaks.peak = 102.0;
