@@ -1,6 +1,5 @@
 //! What a congestion controller is told and what it answers.
 
-use crate::Source;
 use sojourn_units::{Duration, Time};
 
 /// An acknowledgment of new data, or of data above a hole while losses are repaired.
@@ -106,6 +105,18 @@ pub struct Start {
     pub window: f64,
     /// The initial slow start threshold in segments.
     pub ssthresh: f64,
+}
+
+/// What delays are measured from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Source {
+    /// The one-way delay from sender to receiver, by their two clocks; the round-trip time once these are implausible.
+    #[default]
+    OneWay,
+    /// The round-trip time, by the sender's clock.
+    RoundTrip,
 }
 
 /// A congestion controller: a state machine without clock, randomness or I/O. `clone` copies all of its state, and no input may

@@ -15,7 +15,7 @@ mod registry;
 
 pub use algorithms::{AnyController, CcConfig, Entry, REGISTRY};
 pub use classic::{Classic, WindowLaw};
-pub use controller::{Ack, CongestionController, CongestionEvent, Signal, Start, Window};
-pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, Source};
+pub use controller::{Ack, CongestionController, CongestionEvent, Signal, Source, Start, Window};
+pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams};
 pub use hystart::HyStart;
 pub use sojourn_units::ParamError;

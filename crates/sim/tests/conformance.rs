@@ -4,7 +4,7 @@
 //! line; below it the timeline, one line for each time the sender acts:
 //!
 //! ```text
-//! tcp recovery=newreno iw=4         habits that differ from the rfc profile's (see `habits` below)
+//! tcp recovery=newreno iw=4         options that differ from the rfc profile's (see `options` below)
 //! delay 50 ms                       one way; links are so fast that sending takes no time worth showing
 //! writes 20 segments                or: writes 5 segments every 2 s
 //! lose 3                            the first sending of segment 3; `3#2` the second, `syn`, `ack 9`, `ack 9#2`
@@ -18,7 +18,7 @@
 //!
 //! Times are in ms. Segments are numbered from 1 and `ack 4` asks for segment 4 next; `r` is a retransmission, `C` carries
 //! CWR, `(lost)` and `(marked)` are what the script does to it. The window is the one after the line's event, in segments.
-//! `SOJOURN_BLESS=1` writes the timelines anew; read what changed against the RFC that the script names.
+//! `SOJOURN_BLESS=1` writes the timelines anew; compare what changed with the RFC that the script names.
 
 use sojourn_aqm::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Limit, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
@@ -28,7 +28,7 @@ use sojourn_units::{Bytes, Duration, Rate, Stream, Time, parse_duration, parse_r
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// What the links are to do with the packet that is being sent, and how often each was sent.
+/// What the links do with the packet that is being sent, and how often each was sent.
 #[derive(Default, Debug)]
 struct Fate {
     lose: Vec<String>,
@@ -134,7 +134,7 @@ impl Observer for Timeline {
     fn on_window(&mut self, now: Time, _: u32, cwnd: f64, ssthresh: f64) {
         let threshold = if ssthresh >= 1e6 { "-".into() } else { format!("{ssthresh}") };
         let window = format!("cwnd {cwnd:5.2}  ssthresh {threshold:>3}");
-        // What the sender did comes first, then the window that it left.
+        // The window belongs to the line of what the sender did.
         if let Some(line) = self.lines[0].last_mut().filter(|line| line.time == now && line.window.is_empty()) {
             line.window = window;
         }
@@ -152,10 +152,10 @@ struct Script {
     fate: Fate,
 }
 
-/// The habits of `tcp` lines.
-fn habits(tcp: &mut TcpParams, words: &[&str]) {
+/// The options of `tcp` lines.
+fn options(tcp: &mut TcpParams, words: &[&str]) {
     for word in words {
-        let (key, value) = word.split_once('=').unwrap_or_else(|| panic!("{word}: a habit is key=value"));
+        let (key, value) = word.split_once('=').unwrap_or_else(|| panic!("{word}: an option is key=value"));
         let number = || value.parse::<f64>().unwrap_or_else(|_| panic!("{word}: a number"));
         let time = || parse_duration(&spaced(value)).unwrap();
         match key {
@@ -181,7 +181,7 @@ fn habits(tcp: &mut TcpParams, words: &[&str]) {
             "timestamps" => tcp.timestamps = value == "on",
             "ecn" => tcp.ecn = value == "on",
             "reader" => tcp.reader = Some(parse_rate(&spaced(value)).unwrap()),
-            _ => panic!("{word}: not a habit"),
+            _ => panic!("{word}: not an option"),
         }
     }
 }
@@ -207,7 +207,7 @@ fn read(head: &str) -> Script {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
             [] => {}
-            ["tcp", habit @ ..] => habits(&mut script.tcp, habit),
+            ["tcp", words @ ..] => options(&mut script.tcp, words),
             ["delay", value @ ..] => script.delay = parse_duration(&value.join(" ")).unwrap(),
             ["end", value @ ..] => script.end = Time::ZERO + parse_duration(&value.join(" ")).unwrap(),
             ["lose", what @ ..] => script.fate.lose.push(what.join(" ")),

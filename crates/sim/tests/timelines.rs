@@ -118,14 +118,14 @@ impl Observer for Dropped {
 }
 
 /// Flows that start at given times in us and share a link, each with links of its own at either end.
-struct Crowd {
+struct SharedQueue {
     starts: Vec<u64>,
     rate: u64,
     access: u64,
     limit: u32,
 }
 
-impl Crowd {
+impl SharedQueue {
     fn link(&self, name: String, rate: u64, microseconds: u64, limit: u32) -> LinkConfig {
         let aqm = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
         let controller = QueueController::new(aqm, Limit::Packets(limit), false, Stream::named(1, &name));
@@ -162,8 +162,8 @@ impl Crowd {
         let mut flows = Vec::new();
         for (i, &start) in self.starts.iter().enumerate() {
             let own = links.len() as u32;
-            let lane = |part, delay| self.link(format!("{part}/{i}"), self.access, delay, 1_000_000);
-            links.extend([lane("in", 2370), lane("out", 4000), lane("in-back", 4000), lane("out-back", 2370)]);
+            let access_link = |part, delay| self.link(format!("{part}/{i}"), self.access, delay, 1_000_000);
+            links.extend([access_link("in", 2370), access_link("out", 4000), access_link("in-back", 4000), access_link("out-back", 2370)]);
             flows.push(FlowConfig {
                 name: format!("flow/{i}"),
                 group: 0,
@@ -218,7 +218,7 @@ fn flows_that_share_a_buffer_lose_what_they_lose_in_ns2() {
     let mut wrong = Vec::new();
     for field in cases {
         let number = |name: &str| field(name).parse().unwrap();
-        let crowd = Crowd {
+        let shared = SharedQueue {
             starts: field("starts").split(' ').map(|start| start.parse().unwrap()).collect(),
             rate: number("rate"),
             access: number("access"),
@@ -226,16 +226,16 @@ fn flows_that_share_a_buffer_lose_what_they_lose_in_ns2() {
         };
         let pair = |word: &str| word.split_once(':').map(|(flow, packet)| (flow.parse().unwrap(), packet.parse().unwrap())).unwrap();
         let theirs: Vec<(u32, u64)> = field("lost").split(' ').map(pair).collect();
-        let ours = crowd.drops(&field("agent"), number("seconds") as f64);
+        let ours = shared.drops(&field("agent"), number("seconds") as f64);
         let same = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
         assert!(theirs.len() > 80, "{} losses say little", theirs.len());
         if same + 1 < theirs.len() || ours.len().abs_diff(theirs.len()) > 1 {
             wrong.push(format!(
                 "{} {} flows at {} bit/s, {} packets: {} lost, in ns-2 {}, of which the first {same} are the same",
                 field("agent"),
-                crowd.starts.len(),
-                crowd.rate,
-                crowd.limit,
+                shared.starts.len(),
+                shared.rate,
+                shared.limit,
                 ours.len(),
                 theirs.len()
             ));

@@ -1,20 +1,8 @@
 //! The queuing delay: the smallest of the last few delays minus the smallest delay of the last minutes (rfc6817#3.4.2).
 
 use super::DelaySample;
-use crate::{Ack, ParamError};
+use crate::{Ack, ParamError, Source};
 use sojourn_units::{Duration, Time};
-
-/// What delays are measured from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Source {
-    /// The one-way delay from sender to receiver, by their two clocks; the round-trip time once these are implausible.
-    #[default]
-    OneWay,
-    /// The round-trip time, by the sender's clock.
-    RoundTrip,
-}
 
 /// How the queuing delay is estimated.
 #[derive(Clone, PartialEq, Debug)]

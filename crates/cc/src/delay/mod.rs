@@ -2,9 +2,9 @@
 
 mod estimator;
 
-pub use estimator::{Estimator, EstimatorParams, Source};
+pub use estimator::{Estimator, EstimatorParams};
 
-use crate::{Ack, CongestionController, CongestionEvent, Start, Window};
+use crate::{Ack, CongestionController, CongestionEvent, Source, Start, Window};
 use sojourn_units::Time;
 
 /// The delays that an acknowledgment shows, in milliseconds.

@@ -1,4 +1,4 @@
-//! Sets of byte ranges: what a receiver holds out of order, what a sender knows to have arrived.
+//! Sets of byte ranges: what a receiver holds out of order, and what a sender knows to have arrived.
 
 /// Disjoint half-open ranges in rising order.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl Ranges {
         }
     }
 
-    /// The end of the range that begins at or before `point` and reaches it, or `point`; that range is taken out.
+    /// Removes the range that begins at or before `point` and reaches it; gives its end, or `point` if there is none.
     pub fn absorb(&mut self, point: u64) -> u64 {
         match self.0.first() {
             Some(&(start, end)) if start <= point => {

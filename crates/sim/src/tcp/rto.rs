@@ -1,28 +1,31 @@
-//! The retransmission timeout (RFC 6298), and its integer form in clock ticks.
+//! The smoothed RTT and the retransmission timeout (rfc6298#2), also in the integer form of BSD and ns-2 in clock ticks.
 
 use super::params::TcpParams;
 use sojourn_units::{Duration, Time};
 
-/// Smoothed RTT, its variation and the timeout.
+/// The smoothed RTT, its variation, and the retransmission timeout.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// Seconds; in tick arithmetic 8 times the smoothed RTT in ticks.
+    /// The smoothed RTT in seconds; in tick arithmetic 8 times the smoothed RTT in ticks. 0 before the first sample.
     srtt: f64,
-    /// Seconds; in tick arithmetic 4 times the variation in ticks.
+    /// The RTT variation in seconds; in tick arithmetic 4 times the variation in ticks.
     rttvar: f64,
+    /// The timeout before backoff and limits.
     base: Duration,
+    /// The factor of the exponential backoff.
     backoff: u32,
-    /// The timeout now, backed off and bounded.
+    /// The timeout, backed off and limited.
     rto: Duration,
+    /// The smallest sample; `Duration::MAX` before the first one.
     min: Duration,
-    /// The smoothed RTT as others read it.
+    /// The smoothed RTT as a duration.
     smoothed: Duration,
-    /// The same in whole milliseconds, 0 before the first sample.
+    /// The smoothed RTT in whole milliseconds, 0 before the first sample.
     hint: u16,
 }
 
 impl RttEstimator {
-    /// Before the first sample.
+    /// An estimator before the first sample (rfc6298#2.1).
     pub fn new(params: &TcpParams) -> Self {
         let mut new = RttEstimator {
             srtt: 0.0,
@@ -34,11 +37,11 @@ impl RttEstimator {
             smoothed: Duration::ZERO,
             hint: 0,
         };
-        new.bound(params);
+        new.update_rto(params);
         new
     }
 
-    /// Takes a sample. `phase` is where in its tick the sender's clock stood at time 0.
+    /// Takes a sample of a segment sent at `sent`. `phase` is where in its tick the sender's clock stands at time 0.
     pub fn sample(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpParams) {
         self.min = self.min.min(rtt);
         if params.tick_arithmetic {
@@ -46,9 +49,10 @@ impl RttEstimator {
         } else {
             self.sample_seconds(rtt, params);
         }
-        self.bound(params);
+        self.update_rto(params);
     }
 
+    /// rfc6298#2.2 and rfc6298#2.3.
     fn sample_seconds(&mut self, rtt: Duration, params: &TcpParams) {
         let r = rtt.as_secs_f64();
         if self.srtt == 0.0 {
@@ -58,15 +62,15 @@ impl RttEstimator {
             self.srtt = 0.875 * self.srtt + 0.125 * r;
         }
         self.base = Duration::from_secs_f64(self.srtt + (4.0 * self.rttvar).max(params.tick.as_secs_f64()));
-        self.smooth(Duration::from_secs_f64(self.srtt));
+        self.set_smoothed(Duration::from_secs_f64(self.srtt));
     }
 
-    fn smooth(&mut self, srtt: Duration) {
+    fn set_smoothed(&mut self, srtt: Duration) {
         self.smoothed = srtt;
         self.hint = ((srtt.as_nanos() + 500_000) / 1_000_000).clamp(1, 0xffff) as u16;
     }
 
-    /// Jacobson's integer form: the RTT is the number of ticks of a coarse clock that it spans.
+    /// Jacobson's integer form: the RTT is the number of ticks of a coarse clock within it (`ns-2 tcp.cc`, `rtt_update`).
     fn sample_ticks(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpParams) {
         let tick = params.tick.as_nanos();
         let rest = if params.timestamps { tick / 2 } else { (sent.as_nanos() + phase.as_nanos()) % tick };
@@ -82,60 +86,59 @@ impl RttEstimator {
         } else {
             (self.srtt, self.rttvar) = (ticks * 8.0, ticks * 2.0);
         }
-        // rttvar holds 4 variations in quarter ticks, srtt 8 times the mean: both scaled by 8 before the shift.
+        // rttvar is 4 times the variation and srtt is 8 times the mean: both are scaled by 8 before the shift.
         let ticks = ((self.rttvar * 8.0 + self.srtt) / 8.0).floor();
         self.base = Duration::from_nanos(ticks as u64 * tick);
-        self.smooth(Duration::from_nanos((self.srtt / 8.0 * tick as f64) as u64));
+        self.set_smoothed(Duration::from_nanos((self.srtt / 8.0 * tick as f64) as u64));
     }
 
-    /// The timeout now, backed off and bounded.
+    /// The retransmission timeout, backed off and limited.
     #[inline]
     pub fn rto(&self) -> Duration {
         self.rto
     }
 
-    /// Finds the timeout anew, after a change of what it is made of.
-    fn bound(&mut self, params: &TcpParams) {
+    /// Calculates the timeout from its parts (rfc6298#2.4, rfc6298#2.5).
+    fn update_rto(&mut self, params: &TcpParams) {
         let backed_off = self.base.max(params.min_rto) * u64::from(self.backoff) + params.rto_slop;
         self.rto = backed_off.min(params.max_rto).max(params.tick * 2);
     }
 
-    /// The timer expired: twice as long the next time (RFC 6298 rule 5.5).
+    /// The timer expired: the timeout doubles (rfc6298#5.5).
     pub fn back_off(&mut self, params: &TcpParams) {
         if self.backoff < 64 || self.rto < params.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if params.tick_arithmetic && self.backoff > 8 {
-            // So far off that the mean is worth nothing: keep it in the variation only.
+            // The mean says nothing any more: it is kept in the variation alone (`ns-2 tcp.cc`, `rtt_backoff`).
             self.rttvar += (self.srtt / 8.0).floor();
             self.srtt = 0.0;
         }
-        self.bound(params);
+        self.update_rto(params);
     }
 
-    /// New data sent once was acknowledged: the backoff ends (Karn).
+    /// Data that was sent once was acknowledged: the backoff ends (rfc6298#5, Karn's algorithm).
     #[inline]
     pub fn end_backoff(&mut self, params: &TcpParams) {
         if self.backoff != 1 {
             self.backoff = 1;
-            self.bound(params);
+            self.update_rto(params);
         }
     }
 
-    /// The smoothed RTT in milliseconds as packets carry it: 0 before the first sample, which the handshake gives where
-    /// there is one, and at least 1 from then on.
+    /// The smoothed RTT in milliseconds as packets carry it: 0 before the first sample, at least 1 from then on.
     #[inline]
     pub fn hint_ms(&self) -> u16 {
         self.hint
     }
 
-    /// Data begins after a SYN was lost and no sample could be taken (RFC 6298 rule 5.7).
+    /// Data starts after a SYN was lost and no sample could be taken (rfc6298#5.7).
     pub fn after_lost_syn(&mut self, params: &TcpParams) {
         (self.base, self.backoff) = (self.base.max(Duration::from_secs(3)), 1);
-        self.bound(params);
+        self.update_rto(params);
     }
 
-    /// The variation of the RTT, zero before the first sample.
+    /// The RTT variation, zero before the first sample.
     pub fn variation(&self, params: &TcpParams) -> Duration {
         match params.tick_arithmetic {
             true => Duration::from_nanos((self.rttvar / 4.0 * params.tick.as_nanos() as f64) as u64),
@@ -149,7 +152,7 @@ impl RttEstimator {
         self.smoothed
     }
 
-    /// The least RTT seen, zero before the first sample.
+    /// The smallest RTT seen, zero before the first sample.
     pub fn min(&self) -> Duration {
         if self.min == Duration::MAX { Duration::ZERO } else { self.min }
     }
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sample_sets_mean_and_variation_as_rfc_6298_rule_2_2_says() {
+    fn the_first_sample_sets_srtt_and_rttvar_by_rfc_6298_2_2() {
         let params = TcpParams { min_rto: Duration::ZERO, ..TcpParams::rfc() };
         let mut rtt = RttEstimator::new(&params);
         assert_eq!(rtt.rto(), Duration::from_secs(1));
@@ -173,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn later_samples_follow_rule_2_3() {
+    fn later_samples_follow_rfc_6298_2_3() {
         let params = TcpParams { min_rto: Duration::ZERO, ..TcpParams::rfc() };
         let mut rtt = RttEstimator::new(&params);
         rtt.sample(ms(100), Time::ZERO, Duration::ZERO, &params);
@@ -184,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_doubles_the_rto_up_to_its_bound_and_new_data_ends_that() {
+    fn a_timeout_doubles_the_rto_up_to_its_limit_and_new_data_ends_the_backoff() {
         let params = TcpParams::rfc();
         let mut rtt = RttEstimator::new(&params);
         rtt.sample(ms(100), Time::ZERO, Duration::ZERO, &params);

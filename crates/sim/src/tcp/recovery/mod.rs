@@ -4,6 +4,7 @@
 //! when a sender is made. To add one: a file here that implements [`LossRecovery`], a variant of [`AnyRecovery`], and its
 //! option in `params.rs`. RACK-TLP (rfc8985) belongs here; its timers belong in `sender_core/timing.rs`.
 
+mod loss_recovery;
 mod newreno;
 mod ns2_sack;
 mod rate_halving;
@@ -13,37 +14,14 @@ mod scoreboard;
 
 use super::call::{Call, SegmentSink};
 use super::params::{Recovery, SackAlgorithm, TcpParams};
-use super::sender_core::{IncomingAck, SendLimits, SenderCore};
+use super::sender_core::{IncomingAck, SenderCore};
 use newreno::NewReno;
 use ns2_sack::Ns2Sack;
 use rate_halving::RateHalving;
 use reno::Reno;
 use sack::Sack;
 
-/// What a sender asks of its recovery strategy.
-pub trait LossRecovery {
-    /// An ACK arrives: takes what it acknowledges, finds losses, and sends what is to be sent.
-    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>);
-
-    /// The retransmission timer expired and the window was reduced: retransmits.
-    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
-
-    /// Sends what the windows allow, outside recovery: after a handshake, a write or a window update.
-    fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
-
-    /// Whether duplicate ACKs arrived since new data was acknowledged.
-    fn has_dupacks(&self) -> bool;
-
-    /// Segments that inflate the congestion window (rfc5681#3.2).
-    fn inflation(&self) -> u32 {
-        0
-    }
-
-    /// Bytes of memory beyond its place in [`AnyRecovery`].
-    fn memory(&self) -> usize {
-        0
-    }
-}
+pub use loss_recovery::LossRecovery;
 
 /// Any recovery strategy. Those with a scoreboard are boxed, so that senders without one stay small.
 #[derive(Clone, Debug)]
@@ -106,10 +84,4 @@ impl LossRecovery for AnyRecovery {
     fn memory(&self) -> usize {
         of_any!(self, strategy => strategy.memory())
     }
-}
-
-/// Sends what the windows allow, where nothing above `snd_nxt` is known to have arrived.
-#[inline]
-fn send_all<O: SegmentSink>(sender: &mut SenderCore, limits: SendLimits, call: &mut Call<O>) {
-    sender.send_window(limits, |seq| seq, call);
 }

@@ -1,7 +1,7 @@
 //! NewReno: Reno that stays in recovery until everything sent before it is acknowledged, and retransmits one segment on each
 //! partial ACK (rfc6582).
 
-use super::LossRecovery;
+use super::loss_recovery::LossRecovery;
 use super::reno::Reno;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SenderCore};

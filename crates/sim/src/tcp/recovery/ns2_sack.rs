@@ -1,8 +1,8 @@
 //! SACK recovery as ns-2's Sack1 agent does it: a counter of segments in flight instead of a pipe computed from the
 //! scoreboard (`ns-2 tcp-sack1.cc`).
 
+use super::loss_recovery::{LossRecovery, send_all};
 use super::scoreboard::Scoreboard;
-use super::{LossRecovery, send_all};
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SendLimits, SenderCore};
 

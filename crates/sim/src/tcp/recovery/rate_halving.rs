@@ -1,7 +1,7 @@
 //! SACK recovery as ns-2.35's TCP-Linux agent does it: forward acknowledgments find losses, retransmissions that were lost
 //! are sent again, and the window is halved over a round trip instead of at once (`ns-2 tcp-linux.cc`, `scoreboard1.cc`).
 
-use super::LossRecovery;
+use super::loss_recovery::LossRecovery;
 use super::scoreboard::Scoreboard;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender_core::{IncomingAck, SendLimits, SenderCore};

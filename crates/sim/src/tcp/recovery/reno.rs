@@ -1,6 +1,6 @@
 //! Reno: one fast retransmit on the third duplicate ACK, and recovery until the next ACK of new data (rfc5681#3.2).
 
-use super::{LossRecovery, send_all};
+use super::loss_recovery::{LossRecovery, send_all};
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SendLimits, SenderCore};
 

@@ -1,6 +1,6 @@
 //! SACK recovery with a scoreboard and a computed pipe (rfc6675).
 
-use super::LossRecovery;
+use super::loss_recovery::LossRecovery;
 use super::scoreboard::Scoreboard;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender_core::{IncomingAck, RecoveryEntry, SendLimits, SenderCore};

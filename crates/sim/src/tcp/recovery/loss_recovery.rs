@@ -1,0 +1,35 @@
+//! What every recovery strategy does.
+
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sender_core::{IncomingAck, SendLimits, SenderCore};
+
+/// What a sender asks of its recovery strategy.
+pub trait LossRecovery {
+    /// An ACK arrives: takes what it acknowledges, finds losses, and sends what is to be sent.
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>);
+
+    /// The retransmission timer expired and the window was reduced: retransmits.
+    fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
+
+    /// Sends what the windows allow, outside recovery: after a handshake, a write or a window update.
+    fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
+
+    /// Whether duplicate ACKs arrived since new data was acknowledged.
+    fn has_dupacks(&self) -> bool;
+
+    /// Segments that inflate the congestion window (rfc5681#3.2).
+    fn inflation(&self) -> u32 {
+        0
+    }
+
+    /// Bytes of memory beyond its place in [`AnyRecovery`].
+    fn memory(&self) -> usize {
+        0
+    }
+}
+
+/// Sends what the windows allow, where nothing above `snd_nxt` is known to have arrived.
+#[inline]
+pub fn send_all<O: SegmentSink>(sender: &mut SenderCore, limits: SendLimits, call: &mut Call<O>) {
+    sender.send_window(limits, |seq| seq, call);
+}
