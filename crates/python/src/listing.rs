@@ -3,31 +3,37 @@
 use serde_json::{Map, Value, json};
 use sojourn_aqm::{Aqm, AqmConfig, Backlog, Link};
 use sojourn_scenario::Document;
+use sojourn_spec::tcp::{OPTIONS, OptionEntry, PROFILES};
 use sojourn_units::{Duration, Rate, Time};
 use sojourn_units::{parse_bytes, parse_duration, parse_rate};
 
-/// `aqm`, `cc`, `traffic` and `profile`: name, summary, parameters with defaults.
+/// `aqm`, `cc`, `traffic`, `impairment`, `profile` and `tcp`, each from its own registry: name, summary, parameters with
+/// defaults. The parameters of a profile are its options; those of a TCP option are its defaults in each profile.
 pub fn registry() -> Result<String, serde_json::Error> {
-    let aqm = sojourn_aqm::REGISTRY.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.default)())));
-    let cc = sojourn_cc::REGISTRY.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.default)())));
-    let traffic = sojourn_traffic::REGISTRY.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.example)())));
-    let plain = |list: &[(&str, &str)]| {
-        list.iter().map(|(name, summary)| json!({ "name": name, "summary": summary, "parameters": {} })).collect::<Vec<_>>()
-    };
-    let profiles = [
-        ("rfc", "RFC 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323"),
-        ("ns2", "ns-2.35's one-way agents with its defaults"),
-        ("ns2-linux", "ns-2.35's TCP-Linux agent: SACK, timestamps, the rate halved in recovery"),
-        ("linux", "Linux: SACK, timestamps, initial window 10, RTO at least 200 ms"),
-        ("freebsd", "FreeBSD 5.3: SACK, initial window 3, RTO at least 30 ms and 200 ms on top, delayed ACKs of 100 ms"),
-    ];
+    macro_rules! entries {
+        ($registry:path, $config:ident) => {
+            $registry.iter().map(|e| listed(e.name, e.summary, serde_json::to_value((e.$config)()))).collect::<Result<Vec<_>, _>>()?
+        };
+    }
     Ok(json!({
-        "aqm": aqm.collect::<Result<Vec<_>, _>>()?,
-        "cc": cc.collect::<Result<Vec<_>, _>>()?,
-        "traffic": traffic.collect::<Result<Vec<_>, _>>()?,
-        "profile": plain(&profiles),
+        "aqm": entries!(sojourn_aqm::REGISTRY, default),
+        "cc": entries!(sojourn_cc::REGISTRY, default),
+        "traffic": entries!(sojourn_traffic::REGISTRY, example),
+        "impairment": entries!(sojourn_link::REGISTRY, example),
+        "profile": entries!(sojourn_spec::tcp::PROFILES, options),
+        "tcp": tcp_options(),
     })
     .to_string())
+}
+
+/// Every TCP option: its sentence, its kind of value and its source, and its default in each profile.
+fn tcp_options() -> Vec<Value> {
+    let entry = |option: &OptionEntry| {
+        let defaults: Map<String, Value> =
+            PROFILES.iter().map(|profile| (profile.name.to_string(), (option.show)(&(profile.options)()).into())).collect();
+        json!({ "name": option.name, "summary": option.sentence, "kind": option.kind, "source": option.source, "parameters": defaults })
+    };
+    OPTIONS.iter().map(entry).collect()
 }
 
 fn listed(name: &str, summary: &str, config: Result<Value, serde_json::Error>) -> Result<Value, serde_json::Error> {

@@ -23,6 +23,7 @@ KINDS = {
     "cc": "congestion control, in `tcp.control.cc`",
     "traffic": "traffic, in a group's `traffic.kind`",
     "profile": "behavior of a TCP stack, in `tcp.profile`",
+    "tcp": "TCP options with their default in each profile, in `tcp`",
     "papers": "papers to reproduce",
 }
 
@@ -38,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(
-    kind: Annotated[str | None, typer.Argument(help="aqm, cc, traffic, profile or papers.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="aqm, cc, traffic, profile, tcp or papers.")] = None,
     name: Annotated[str | None, typer.Argument(help="One of them, with its parameters.")] = None,
 ) -> None:
     """Lists algorithms, traffic, TCP profiles and papers, or the parameters of one."""
@@ -73,6 +74,9 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         described = json.loads(_sojourn.schema()).get("$defs", {}).get(definition, {})
         for entry in entries:
             entry["parameters"] = _parameters(described, tag, entry["name"])
+    else:
+        for entry in entries:
+            entry["parameters"] = [{"name": key, "default": value} for key, value in entry["parameters"].items()]
     return entries
 
 
