@@ -17,6 +17,8 @@ pub mod range;
 mod rate;
 #[cfg(feature = "schema")]
 mod schema;
+#[cfg(feature = "serde")]
+mod serde_text;
 mod time;
 
 pub use amount::Amount;
