@@ -32,7 +32,7 @@ PHRASES = {
     "swing|swings|swinging|swung": "limit cycle, oscillation",
     "lenient": "bypass",
     "judges? (?:of|is|are)|its judges": "reference simulator",
-    "what is told|is told": "receives",
+    "what is told": "receives",
     "kept queues?|keeps its packets|kept packets": "buffered",
     "whoever": "say who",
 }

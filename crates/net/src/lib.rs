@@ -32,12 +32,14 @@ mod observer;
 mod packet;
 mod stats;
 mod trace;
+mod window;
 
 pub use builder::{Delivery, NetworkBuilder, UnknownLink};
 pub use link::{Hints, Link, LinkConfig, LinkStats, Measure};
-pub use network::{Audit, Delivered, Event, Network, RouteId, TimerClass, Window};
+pub use network::{Audit, Delivered, Event, Network, RouteId, TimerClass};
 pub use observer::{DropCause, LinkObserver, Sink};
 pub use packet::{Direction, Headers, Packet};
 pub use sojourn_aqm::Timestamps;
 pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
 pub use trace::LinkTrace;
+pub use window::Window;

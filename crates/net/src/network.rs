@@ -7,20 +7,12 @@ use crate::link::tie_break::TransitTimes;
 use crate::link::{Link, Offer, Report};
 use crate::observer::{DropCause, LinkObserver, Sink};
 use crate::packet::Packet;
+use crate::window::Window;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use sojourn_aqm::DropReason;
 use sojourn_units::{Duration, Time};
-
-/// The time within which statistics are taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Window {
-    /// When it opens: the end of the warm-up.
-    pub from: Time,
-    /// When it closes: the end of the run, after which nothing happens.
-    pub until: Time,
-}
 
 /// The accounts of all packets: sent = delivered + dropped + in flight.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -205,11 +197,11 @@ impl<P: Packet> Network<P> {
     }
 
     /// Takes a packet from `time` on over every hop from `at` on that needs no event; gives the time if it reaches the end of its
-    /// route. `by_event` says that the event of the first hop is this one.
+    /// route. `from_event` says that the event of the first hop is this one.
     #[inline(always)]
-    fn travel(&mut self, mut time: Time, mut at: u32, by_event: bool, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
+    fn travel(&mut self, mut time: Time, mut at: u32, from_event: bool, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
         let mut hop = self.hops[at as usize];
-        if by_event {
+        if from_event {
             hop = hop.immediate();
         }
         loop {

@@ -1,8 +1,8 @@
 //! What is measured on a link: its queue, waits and transmissions within a window, and traces.
 
 use super::config::{LinkStats, Measure};
-use crate::network::Window;
 use crate::trace::{LinkTrace, Sample};
+use crate::window::Window;
 use alloc::vec::Vec;
 use sojourn_aqm::Counters;
 use sojourn_units::{Duration, Probability, Time};

@@ -20,9 +20,9 @@ mod updates;
 
 pub use config::{Hints, LinkConfig, LinkStats, Measure};
 
-use crate::network::Window;
 use crate::packet::{InFlight, Packet};
 use crate::trace::{LinkTrace, Sample};
+use crate::window::Window;
 use alloc::format;
 use alloc::string::String;
 use buffered::Buffered;
