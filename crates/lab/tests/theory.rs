@@ -71,7 +71,7 @@ fn queues_of_poisson_arrivals_are_as_long_as_pollaczek_and_khinchine_say() {
     }
 }
 
-fn lossy(p: f64, habits: &str, seconds: u32) -> String {
+fn lossy(p: f64, stack: &str, seconds: u32) -> String {
     format!(
         r#"
 duration = "{seconds} s"
@@ -85,7 +85,7 @@ delay = "50 ms"
 duplex = true
 queue = {{ aqm = "loss", p = {p}, limit = "100000 packets" }}
 [tcp]
-{habits}
+{stack}
 mss = "1000 B"
 window = "10000 packets"
 delayed_ack = false

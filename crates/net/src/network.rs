@@ -199,7 +199,14 @@ impl<P: Packet> Network<P> {
     /// Takes a packet from `time` on over every hop from `at` on that needs no event; gives the time if it reaches the end of its
     /// route. `from_event` says that the event of the first hop is this one.
     #[inline(always)]
-    fn travel(&mut self, mut time: Time, mut at: u32, from_event: bool, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
+    fn travel(
+        &mut self,
+        mut time: Time,
+        mut at: u32,
+        from_event: bool,
+        packet: &mut P,
+        observer: &mut impl LinkObserver<P>,
+    ) -> Option<Time> {
         let mut hop = self.hops[at as usize];
         if from_event {
             hop = hop.immediate();

@@ -112,8 +112,8 @@ fn interrupted(trouble: &laws::Trouble) -> bool {
     })
 }
 
-/// Runs side by side on `threads` threads (0: one a core); `on_done(index, record, series)` is told of each as it finishes.
-/// Ctrl-C, or an error in `on_done`, ends the runs under way and is raised.
+/// Runs many jobs on `threads` threads (0: one per core); `on_done(index, record, series)` is called for each as it finishes.
+/// Ctrl-C, or an error in `on_done`, stops the runs and is raised.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, on_done=None))]
 fn run_many(py: Python<'_>, jobs: Vec<(String, String, Option<u64>)>, threads: usize, on_done: Option<Py<PyAny>>) -> PyResult<()> {

@@ -1,6 +1,7 @@
-//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [linux] [AQM] [CONTROLLER]`, AQM
-//! and controller by their names in the registry; `router` lets the router find out what an AQM asks for, `linux` is the
-//! profile of ns-2's TCP-Linux.
+//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [linux] [router] [AQM] [CONTROLLER]`.
+//! AQM and controller are names of the registries. With `router` the router reads headers for the hints that an AQM needs, and
+//! `linux` is the profile of ns-2's TCP-Linux.
+
 use sojourn_aqm::{AqmConfig, Limit, QueueController, REGISTRY};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
@@ -12,69 +13,112 @@ fn controller(name: &str, link: &sojourn_aqm::Link, limit: u32, label: &str) -> 
     QueueController::new(config.build(link).unwrap(), Limit::Packets(limit), std::env::args().any(|a| a == "ecn"), Stream::named(1, label))
 }
 
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let num = |i: usize| args[i].parse::<f64>().unwrap();
-    let (flows, mbit, secs, rtt, limit) = (num(1) as u32, num(2), num(3), num(4), num(5) as u32);
-    let has = |w: &str| args.iter().any(|a| a == w);
-    let aqm = args.iter().skip(1).find(|a| REGISTRY.iter().any(|entry| entry.name == *a)).map_or("droptail", String::as_str);
-    let rate = Rate::from_bps((mbit * 1e6) as u64).unwrap();
-    let fast = Rate::from_bps(rate.as_bps().max(10_000_000) * 10).unwrap();
-    let link = |name: &str, rate: Rate, delay: f64, aqm: &str, limit: u32| LinkConfig {
+/// What the command line asks for.
+struct Asked {
+    words: Vec<String>,
+}
+
+impl Asked {
+    fn number(&self, position: usize) -> f64 {
+        self.words[position].parse().unwrap()
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|each| each == word)
+    }
+
+    fn flows(&self) -> u32 {
+        self.number(1) as u32
+    }
+
+    fn rate(&self) -> Rate {
+        Rate::from_bps((self.number(2) * 1e6) as u64).unwrap()
+    }
+
+    /// A share of the round-trip time.
+    fn delay(&self, share: f64) -> Duration {
+        Duration::from_secs_f64(self.number(4) * 1e-3 * share)
+    }
+
+    fn aqm(&self) -> &str {
+        let named = self.words.iter().skip(1).find(|word| REGISTRY.iter().any(|entry| entry.name == *word));
+        named.map_or("droptail", String::as_str)
+    }
+}
+
+fn link(asked: &Asked, name: &str, rate: Rate, delay: Duration, queue: (&str, u32)) -> LinkConfig {
+    let (aqm, limit) = queue;
+    let served = sojourn_aqm::Link { rate, delay, mean_packet: 1040, limit_packets: limit };
+    LinkConfig {
         name: name.into(),
         rate: Some(rate),
-        delay: Duration::from_secs_f64(delay),
-        controller: controller(
-            aqm,
-            &sojourn_aqm::Link { rate, delay: Duration::from_secs_f64(delay), mean_packet: 1040, limit_packets: limit },
-            limit,
-            name,
-        ),
+        delay,
+        controller: controller(aqm, &served, limit, name),
         changes: vec![],
         delays: vec![],
-        measure: match (name.len() > 3 && (name == "forward" || name == "back"), has("full")) {
+        measure: match (name == "forward" || name == "back", asked.has("full")) {
             (false, _) => Measure::Counts,
             (true, false) => Measure::Moments,
             (true, true) => Measure::All,
         },
-        hints: if name == "forward" && has("router") { Hints::Router { back: Some(1) } } else { Hints::Senders },
+        hints: if name == "forward" && asked.has("router") { Hints::Router { back: Some(1) } } else { Hints::Senders },
         impairments: Default::default(),
-    };
-    let mut links = vec![link("forward", rate, rtt * 1e-3 * 0.3, aqm, limit), link("back", rate, rtt * 1e-3 * 0.3, "droptail", 100_000)];
-    let mut config_flows = vec![];
-    for i in 0..flows {
-        let base = links.len() as u32;
-        for name in ["a", "b", "c", "d"] {
-            links.push(link(&format!("{name}{i}"), fast, rtt * 1e-3 * 0.1, "droptail", 100_000));
-        }
-        config_flows.push(FlowConfig {
-            name: format!("f{i}"),
-            group: 0,
-            forward: vec![base, 0, base + 1],
-            back: vec![base + 2, 1, base + 3],
-            stack: Some(0),
-            traffic: Traffic::default(),
-            start: Time::from_secs_f64(f64::from(i) / f64::from(flows)),
-            stop: Time::NEVER,
-        });
     }
-    let stack = TcpParams {
-        recovery: if has("sack") { Recovery::Sack } else { Recovery::NewReno },
-        window: 10_000,
-        initial_ssthresh: 10_000.0,
-        ecn: has("ecn"),
-        ..TcpParams::ns2()
+}
+
+/// The bottleneck and its reverse link, then four access links for each flow.
+fn links(asked: &Asked) -> Vec<LinkConfig> {
+    let rate = asked.rate();
+    let fast = Rate::from_bps(rate.as_bps().max(10_000_000) * 10).unwrap();
+    let mut links = vec![
+        link(asked, "forward", rate, asked.delay(0.3), (asked.aqm(), asked.number(5) as u32)),
+        link(asked, "back", rate, asked.delay(0.3), ("droptail", 100_000)),
+    ];
+    for flow in 0..asked.flows() {
+        for name in ["a", "b", "c", "d"] {
+            links.push(link(asked, &format!("{name}{flow}"), fast, asked.delay(0.1), ("droptail", 100_000)));
+        }
+    }
+    links
+}
+
+fn flow(asked: &Asked, index: u32) -> FlowConfig {
+    let base = 2 + 4 * index;
+    FlowConfig {
+        name: format!("f{index}"),
+        group: 0,
+        forward: vec![base, 0, base + 1],
+        back: vec![base + 2, 1, base + 3],
+        stack: Some(0),
+        traffic: Traffic::default(),
+        start: Time::from_secs_f64(f64::from(index) / f64::from(asked.flows())),
+        stop: Time::NEVER,
+    }
+}
+
+fn stack(asked: &Asked) -> TcpParams {
+    let (window, initial_ssthresh) = (10_000, 10_000.0);
+    let recovery = if asked.has("sack") { Recovery::Sack } else { Recovery::NewReno };
+    let stack = if asked.has("linux") {
+        TcpParams { window, initial_ssthresh, ..TcpParams::ns2_linux() }
+    } else {
+        TcpParams { recovery, window, initial_ssthresh, ecn: asked.has("ecn"), ..TcpParams::ns2() }
     };
-    let stack = if has("linux") { TcpParams { window: 10_000, initial_ssthresh: 10_000.0, ..TcpParams::ns2_linux() } } else { stack };
-    let control = sojourn_cc::REGISTRY.iter().find(|entry| has(entry.name)).map_or(stack.control.clone(), |entry| (entry.default)());
-    let stack = TcpParams { control, ..stack };
+    let named = sojourn_cc::REGISTRY.iter().find(|entry| asked.has(entry.name));
+    let control = named.map_or(stack.control.clone(), |entry| (entry.default)());
+    TcpParams { control, ..stack }
+}
+
+fn main() {
+    let asked = Asked { words: std::env::args().collect() };
+    let seconds = asked.number(3);
     let config = WorldConfig {
         seed: 1,
-        end: Time::from_secs_f64(secs),
-        warmup: Time::from_secs_f64(secs * 0.1),
-        links,
-        stacks: vec![stack],
-        flows: config_flows,
+        end: Time::from_secs_f64(seconds),
+        warmup: Time::from_secs_f64(seconds * 0.1),
+        links: links(&asked),
+        stacks: vec![stack(&asked)],
+        flows: (0..asked.flows()).map(|index| flow(&asked, index)).collect(),
         all_events: false,
     };
     let mut world = World::new(config).unwrap();
@@ -88,12 +132,12 @@ fn main() {
     println!(
         "{total} bottleneck packets, {:.2} M/s, {wall:.3} s; util {:.4} q {:.2} sd {:.2} drops {} ; {} B/flow then {} ; fp {:x} {audit:?}",
         total as f64 / wall / 1e6,
-        b.stats().busy.as_secs_f64() / (secs * 0.9),
+        b.stats().busy.as_secs_f64() / (seconds * 0.9),
         b.stats().queue.packets.mean(),
         b.stats().queue.packets.sd(),
         b.stats().counters.dropped(),
-        memory / flows as usize,
-        world.memory() / flows as usize,
+        memory / asked.flows() as usize,
+        world.memory() / asked.flows() as usize,
         world.fingerprint()
     );
 }

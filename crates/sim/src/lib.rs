@@ -10,7 +10,6 @@ mod needs;
 mod observer;
 mod packet;
 mod report;
-mod session;
 pub mod tcp;
 mod world;
 

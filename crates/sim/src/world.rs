@@ -4,14 +4,15 @@
 //! its time is known, and the endpoint acts at that time. Timers of the endpoint that fall in between are run first, in order. See
 //! `sojourn_net` for what is an event at all and for the order of simultaneous ones.
 
+mod session;
+
 use crate::config::{BuildError, FlowConfig, WorldConfig};
 use crate::flow::{Endpoint, Flow, FlowRoutes};
 use crate::needs;
 use crate::observer::{NoopObserver, Observer};
 use crate::packet::{Packet, flag};
-use crate::session::{Connections, SessionMessage, SessionState};
 use crate::tcp::{Origin, Receiver, SackPool, Sender, TcpParams};
-
+use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
     Audit, Delivered, Delivery, DropCause, Event, Link, LinkObserver, Network, NetworkBuilder, Quantiles, TimerClass, UnknownLink, Window,
 };

@@ -46,12 +46,21 @@ struct Made {
     access: u8,
     delay: u64,
     start: u64,
-    habits: u8,
+    stack_choice: u8,
 }
 
 fn made() -> impl Strategy<Value = Made> {
     (0u8..8, 0usize..3, 1usize..4, any::<bool>(), 0u8..4, 0u64..30_000, 0u64..2_000_000, 0u8..6).prop_map(
-        |(kind, from, hops, backward, access, delay, start, habits)| Made { kind, from, hops, backward, access, delay, start, habits },
+        |(kind, from, hops, backward, access, delay, start, stack_choice)| Made {
+            kind,
+            from,
+            hops,
+            backward,
+            access,
+            delay,
+            start,
+            stack_choice,
+        },
     )
 }
 
@@ -84,19 +93,19 @@ fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> Link
     }
 }
 
-fn stack(habits: u8) -> TcpParams {
-    let base = match habits {
+fn stack(stack_choice: u8) -> TcpParams {
+    let base = match stack_choice {
         0 | 1 => TcpParams::ns2(),
         2 => TcpParams::linux(),
         _ => TcpParams { window: 64, ..TcpParams::rfc() },
     };
     TcpParams {
         mss: 1000,
-        recovery: [Recovery::Reno, Recovery::NewReno, Recovery::Sack][usize::from(habits) % 3],
-        handshake: if habits == 5 { Handshake::None } else { base.handshake },
-        reader: (habits == 4).then(|| Rate::from_bps(800_000).unwrap()),
-        ecn: habits.is_multiple_of(2),
-        control: if habits == 3 { CcConfig::RLedbat(Default::default()) } else { base.control.clone() },
+        recovery: [Recovery::Reno, Recovery::NewReno, Recovery::Sack][usize::from(stack_choice) % 3],
+        handshake: if stack_choice == 5 { Handshake::None } else { base.handshake },
+        reader: (stack_choice == 4).then(|| Rate::from_bps(800_000).unwrap()),
+        ecn: stack_choice.is_multiple_of(2),
+        control: if stack_choice == 3 { CcConfig::RLedbat(Default::default()) } else { base.control.clone() },
         ..base
     }
 }
@@ -138,7 +147,7 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
             let rate = [None, None, Some(3_000_000), Some(400_000)][usize::from(flow.access)];
             for (way, side) in [(&mut forward, "there"), (&mut back, "back")] {
                 let mut access = link(format!("access{number}{side}"), rate, flow.delay, 0, seed);
-                // Every other flow's are lanes.
+                // Every other flow has access links.
                 access.measure = if number % 2 == 1 { Measure::Counts } else { Measure::All };
                 links.push(access);
                 way.insert(if side == "there" { 0 } else { way.len() }, links.len() as u32 - 1);
@@ -147,7 +156,7 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
         let start = Time::ZERO + Duration::from_micros(flow.start);
         let rate = Rate::from_bps(300_000).unwrap();
         let (name, group, stop) = (format!("flow{number}"), number as u32, Time::ZERO + Duration::from_secs(7));
-        let stack = (!matches!(flow.kind, 3 | 5)).then_some(u32::from(flow.habits));
+        let stack = (!matches!(flow.kind, 3 | 5)).then_some(u32::from(flow.stack_choice));
         let traffic = traffic(flow, rate);
         config.flows.push(FlowConfig { name, group, forward, back, stack, traffic, start, stop });
     }
@@ -157,7 +166,7 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
 
 fn traffic(flow: &Made, rate: Rate) -> Traffic {
     let ms = Duration::from_millis;
-    match (flow.kind, flow.habits) {
+    match (flow.kind, flow.stack_choice) {
         (0 | 1, _) => Traffic::default(),
         (2, _) => bulk::Params { size: Some(Bytes(150_000)) }.into(),
         (3 | 4, _) => cbr::Params { rate, size: Bytes(700), jitter: 0.5 }.into(),
@@ -166,15 +175,15 @@ fn traffic(flow: &Made, rate: Rate) -> Traffic {
             onoff::Params { rate, size, on: ms(300), off: ms(300), shape, transport: Default::default() }.into()
         }
         (_, 0 | 2) => transfers::Params { every: ms(300), size_mean: Bytes(9_000), size_shape: Some(1.5) }.into(),
-        (_, habits) => web::Params {
+        (_, stack_choice) => web::Params {
             page_gap: ms(500),
             objects: 3,
             object_gap: ms(50),
             object_mean: 6.0,
             object_shape: 1.4,
             pages: None,
-            r#loop: if habits == 1 { web::Loop::Open } else { web::Loop::Closed },
-            request: Bytes(if habits == 3 { 1000 } else { 0 }),
+            r#loop: if stack_choice == 1 { web::Loop::Open } else { web::Loop::Closed },
+            request: Bytes(if stack_choice == 3 { 1000 } else { 0 }),
         }
         .into(),
     }
@@ -216,7 +225,7 @@ proptest! {
     }
 
     #[test]
-    fn lanes_do_what_links_do(
+    fn access_links_do_what_links_do(
         flows in prop::collection::vec(made(), 2..10),
         half in prop::collection::vec(0u8..4, 1..4),
         seed in 0u64..1_000,
@@ -227,7 +236,7 @@ proptest! {
             let cores = aqms.len();
             config.links[cores..].iter_mut().for_each(|access| access.measure = measure);
             let mut said = measured(World::new(config).unwrap()).unwrap();
-            // A lane is not among the links that tell.
+            // An access link is not among the links that report.
             said.retain(|line| !line.starts_with("access"));
             said
         };

@@ -1,5 +1,5 @@
-//! Links that keep their packets against links whose departures are foretold, and what queues are told by senders or find
-//! out from headers.
+//! Links with buffered queues against links with precomputed queues, and the hints that queues get from senders or
+//! read from headers.
 
 use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Limit, Link, Needs, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
@@ -112,7 +112,7 @@ fn outcome(config: WorldConfig) -> String {
 }
 
 #[test]
-fn a_link_that_keeps_its_packets_does_what_one_with_foretold_departures_does() {
+fn a_buffered_queue_does_what_a_precomputed_queue_does() {
     let limits = [Limit::Packets(5), Limit::Packets(50), Limit::Bytes(40_000)];
     for (limit, flows) in limits.into_iter().flat_map(|limit| [1, 3, 20].map(|flows| (limit, flows))) {
         let run = |needs| {
@@ -122,27 +122,27 @@ fn a_link_that_keeps_its_packets_does_what_one_with_foretold_departures_does() {
             (text, Arc::try_unwrap(seen).map_or_else(|seen| seen.lock().unwrap().clone(), |seen| seen.into_inner().unwrap()))
         };
         let plain = Needs { departures: true, ..Needs::default() };
-        let (foretold, before) = run(plain);
+        let (precomputed, before) = run(plain);
         for kept in [Needs { head_drop: true, ..plain }, Needs { waiting_packets: true, ..plain }] {
             let (text, seen) = run(kept);
-            assert_eq!(text, foretold, "{limit:?} {flows} flows {kept:?}");
+            assert_eq!(text, precomputed, "{limit:?} {flows} flows {kept:?}");
             assert_eq!(seen.updates, before.updates, "the timer saw other queues");
             assert_eq!(seen.departed, before.departed);
             assert_eq!(seen.hints, before.hints);
         }
         let drop_tail = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
-        assert_eq!(outcome(config(drop_tail, limit, flows, TcpParams::rfc())), foretold, "DropTail");
+        assert_eq!(outcome(config(drop_tail, limit, flows, TcpParams::rfc())), precomputed, "DropTail");
     }
 }
 
 #[test]
-fn a_full_lane_loses_what_a_full_link_loses() {
+fn a_full_access_link_loses_what_a_full_link_loses() {
     let drop_tail = || AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
     for (access, limit) in [(RATE, 1), (RATE, 20), (RATE / 2, 20)] {
         let run = |measure: Measure| {
             let mut config = config(drop_tail(), Limit::Packets(100), 1, TcpParams::rfc());
-            let lane = link("lane", ms(1), drop_tail(), Limit::Packets(limit));
-            config.links[2] = LinkConfig { rate: Rate::from_bps(access), measure, ..lane };
+            let access_link = link("access", ms(1), drop_tail(), Limit::Packets(limit));
+            config.links[2] = LinkConfig { rate: Rate::from_bps(access), measure, ..access_link };
             let mut world = World::new(config).unwrap();
             (world.finish().unwrap().dropped, world.fingerprint())
         };
@@ -207,7 +207,7 @@ fn a_sender_may_be_silent_or_lie() {
 }
 
 #[test]
-fn a_queue_that_counts_flows_hears_of_every_start_and_end() {
+fn a_queue_that_counts_flows_learns_of_every_start_and_end() {
     let idle = Idle { needs: Needs { flow_count: true, ..Needs::default() }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
     World::new(config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(50), 20, TcpParams::rfc())).unwrap().finish().unwrap();
@@ -317,16 +317,16 @@ fn a_router_believes_no_sender_and_needs_none_to_speak() {
 }
 
 #[test]
-fn a_routers_hints_are_the_same_on_a_link_that_keeps_its_packets_and_with_an_event_at_every_hop() {
-    let (foretold, _) = told(ROUTER, Needs { departures: true, ..Needs::default() }, 20, &TcpParams::rfc());
+fn a_routers_hints_are_the_same_with_a_buffered_queue_and_with_an_event_at_every_hop() {
+    let (precomputed, _) = told(ROUTER, Needs { departures: true, ..Needs::default() }, 20, &TcpParams::rfc());
     let (kept, _) = told(ROUTER, Needs { departures: true, head_drop: true, ..Needs::default() }, 20, &TcpParams::rfc());
-    assert_eq!((&kept.hints, &kept.flows), (&foretold.hints, &foretold.flows));
+    assert_eq!((&kept.hints, &kept.flows), (&precomputed.hints, &precomputed.flows));
     let idle = Idle { needs: Needs { rtt_hints: true, departures: true, ..Needs::default() }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
     let mut config = config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(10), 20, TcpParams::rfc());
     (config.links[0].hints, config.all_events) = (ROUTER, true);
     World::new(config).unwrap().finish().unwrap();
-    assert_eq!(seen.lock().unwrap().hints, foretold.hints);
+    assert_eq!(seen.lock().unwrap().hints, precomputed.hints);
 }
 
 #[test]
@@ -399,7 +399,7 @@ fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
         let took = took(from, to);
         assert!(took.len() > 400 && took.iter().all(|&ms| (ms - delay).abs() < 1e-3), "{from} ms: {took:?}");
     }
-    // For 30 ms what is sent is held up by what is still under way.
+    // For 30 ms what is sent waits for what is still in transit.
     let held = took(10e3, 10.03e3);
     assert!(held.len() == 3 && held[0] > 40.0 && held.is_sorted_by(|a, b| a > b) && held[2] > 20.0, "{held:?}");
 }

@@ -1,4 +1,4 @@
-//! FLOWER: a fuzzy law over LEDBAT's queuing delay (trang-lochin-2016: Trang and Lochin, Computer Networks 110, 2016).
+//! FLOWER: a fuzzy law over LEDBAT's queuing delay (flower-2016: Trang and Lochin, Computer Networks 110, 2016).
 //!
 //! Once per round trip the window changes by at most one segment. A rule table gives the change from two inputs: the error (the
 //! distance from the target in percent) and the trend (the change of the queuing delay). A trend beyond the usual changes
@@ -19,11 +19,11 @@ pub type Flower = Box<DelayBased<FlowerLaw>>;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// The target queuing delay, 1 ms to 10 s; default 100 ms (trang-lochin-2016#3.1).
+    /// The target queuing delay, 1 ms to 10 s; default 100 ms (flower-2016#3.1).
     pub target: Duration,
-    /// Later round trips above which a peak must lie, 1 to 32; default 5 (trang-lochin-2016#3.3).
+    /// Later round trips above which a peak must lie, 1 to 32; default 5 (flower-2016#3.3).
     pub neighbors: u32,
-    /// Weight of a new peak in the threshold for peaks, above 0 and at most 1; default 1/8 (trang-lochin-2016#3.3).
+    /// Weight of a new peak in the threshold for peaks, above 0 and at most 1; default 1/8 (flower-2016#3.3).
     pub peak_weight: f64,
     /// Weight of a new trend in the usual trend, above 0 and at most 1; default 1/8 as for srtt, since the paper gives none.
     pub trend_weight: f64,
@@ -68,9 +68,9 @@ impl Params {
     }
 }
 
-/// trang-lochin-2016#fig4 and trang-lochin-2016#fig5: terms of the distance from the target in percent.
+/// flower-2016#fig4 and flower-2016#fig5: terms of the distance from the target in percent.
 const ERROR: [f64; 11] = [-100.0, -80.0, -60.0, -40.0, -20.0, 0.0, 20.0, 40.0, 60.0, 80.0, 100.0];
-/// The smallest half-width of the outer breakpoints of the trend, in milliseconds (trang-lochin-2016#4.3.2).
+/// The smallest half-width of the outer breakpoints of the trend, in milliseconds (flower-2016#4.3.2).
 const MIN_TREND: f64 = 4.0;
 /// The peak before the first one is known, and the smallest peak, in milliseconds.
 const MIN_PEAK: f64 = 5.0;
@@ -95,12 +95,12 @@ pub(super) struct RoundTrip {
     pub queuing: f64,
 }
 
-/// The rule table (trang-lochin-2016#fig4): the consequent of two terms, each -5 to 5.
+/// The rule table (flower-2016#fig4): the consequent of two terms, each -5 to 5.
 fn rule(error: i32, trend: i32) -> i32 {
     (error + trend).clamp(-5, 5)
 }
 
-/// The terms of error and trend; those of the trend adapt to the usual changes of the delay (trang-lochin-2016#4.3.2).
+/// The terms of error and trend; those of the trend adapt to the usual changes of the delay (flower-2016#4.3.2).
 #[derive(Clone, Debug)]
 struct Grid {
     errors: Partition,
@@ -127,7 +127,7 @@ impl Grid {
         let _ = self.trends.set_centers(&[lowest, low, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, high, highest]);
     }
 
-    /// trang-lochin-2016#eq8 and trang-lochin-2016#eq9: positive and negative trends have an average each.
+    /// flower-2016#eq8 and flower-2016#eq9: positive and negative trends have an average each.
     fn learn(&mut self, trend: f64, peak: f64) {
         let average = if trend > 0.0 { &mut self.rising } else { &mut self.falling };
         if trend != 0.0 {
@@ -136,7 +136,7 @@ impl Grid {
         self.set_trends(peak);
     }
 
-    /// The mean of the consequents, weighted with the strengths of their rules (trang-lochin-2016#eq11).
+    /// The mean of the consequents, weighted with the strengths of their rules (flower-2016#eq11).
     fn infer(&self, error: f64, trend: f64) -> Answer {
         let (Some(e), Some(t)) = (self.errors.locate(error), self.trends.locate(trend)) else { return Answer::Change(0.0) };
         if t.term == 10 || (t.term == 9 && t.next > 0.0) {
@@ -162,7 +162,7 @@ fn terms(centers: &[f64]) -> Partition {
     }
 }
 
-/// Peaks and valleys of the queuing delay (trang-lochin-2016#fig3).
+/// Peaks and valleys of the queuing delay (flower-2016#fig3).
 #[derive(Clone, Debug)]
 struct Peaks {
     /// The latest queuing delays, in milliseconds.
@@ -224,7 +224,7 @@ pub struct FlowerLaw {
 }
 
 impl FlowerLaw {
-    /// The distance from the target in percent (trang-lochin-2016#eq3 and trang-lochin-2016#eq7); -100 above the target before a peak above it is known.
+    /// The distance from the target in percent (flower-2016#eq3 and flower-2016#eq7); -100 above the target before a peak above it is known.
     fn error(&self, queuing: f64) -> f64 {
         if queuing <= self.target {
             100.0 * (self.target - queuing) / self.target

@@ -1,4 +1,4 @@
-//! The worked example of trang-lochin-2016, vectors calculated by hand, and what must hold for any sequence of delays.
+//! The worked example of flower-2016, vectors calculated by hand, and what must hold for any sequence of delays.
 
 use super::*;
 use crate::{CongestionController, Signal};
@@ -59,7 +59,7 @@ fn an_adapted_grid_gives_what_it_gives_by_hand() {
 
 #[test]
 fn the_rules_are_those_printed() {
-    // trang-lochin-2016#fig4 without its last column, which resets.
+    // flower-2016#fig4 without its last column, which resets.
     let printed = [
         [-5, -5, -5, -5, -5, -5, -4, -3, -2, -1],
         [-5, -5, -5, -5, -5, -4, -3, -2, -1, 0],

@@ -1,9 +1,9 @@
 //! Sessions: hosts that open one connection after another.
 
+use super::{AddFlow, Completion, SESSION_TIMER, World};
 use crate::flow::{Endpoint, FlowRoutes};
 use crate::observer::Observer;
 use crate::tcp::Receiver;
-use crate::world::{AddFlow, Completion, SESSION_TIMER, World};
 use sojourn_traffic::Session;
 use sojourn_units::{Duration, Stream, Time};
 use std::collections::{BTreeMap, BTreeSet};
