@@ -58,8 +58,9 @@ struct Key {
 impl Key {
     #[inline]
     fn new(time: Time, rank: Rank, entity: u32, count: u32) -> Self {
-        let entity = u64::from(entity & ENTITY_MASK);
-        Key { time: time.as_nanos(), order: (u64::from(rank.0) << (32 + ENTITY_BITS)) | (entity << 32) | u64::from(count) }
+        debug_assert!(entity <= ENTITY_MASK, "entity {entity} has more than {ENTITY_BITS} bits");
+        let order = (u64::from(rank.0) << (32 + ENTITY_BITS)) | (u64::from(entity) << 32) | u64::from(count);
+        Key { time: time.as_nanos(), order }
     }
 
     #[inline]
@@ -156,19 +157,39 @@ impl<P: Packet> Calendar<P> {
     }
 
     /// Adds an event; `packet` is moved out of its place. Its time must not lie before that of the last event removed.
-    #[inline]
+    #[inline(never)]
     pub fn push(&mut self, time: Time, rank: Rank, entity: u32, hop: u32, packet: &mut P) {
         self.count = self.count.wrapping_add(1);
         let key = Key::new(time, rank, entity, self.count);
-        let node = Node { key, item: InFlight { packet: packet.take(), hop, next: NONE } };
         let index = self.free;
-        if let Some(place) = self.nodes.get_mut(index as usize) {
-            self.free = replace(place, node).item.next;
-            self.file(key, index);
-        } else {
-            self.nodes.push(node);
-            self.file(key, (self.nodes.len() - 1) as u32);
-        }
+        let Some(node) = self.nodes.get_mut(index as usize) else { return self.push_new(key, hop, packet) };
+        self.free = node.item.next;
+        node.key = key;
+        node.item.packet = packet.take();
+        node.item.hop = hop;
+        self.file(key, index);
+    }
+
+    /// Adds an event without a packet, with a number in its place.
+    #[inline]
+    pub fn push_number(&mut self, time: Time, rank: Rank, entity: u32, number: u32) {
+        self.count = self.count.wrapping_add(1);
+        let key = Key::new(time, rank, entity, self.count);
+        let index = self.free;
+        let Some(node) = self.nodes.get_mut(index as usize) else { return self.push_new(key, number, &mut P::default()) };
+        self.free = node.item.next;
+        node.key = key;
+        node.item.hop = number;
+        self.file(key, index);
+    }
+
+    /// Adds an event where no node is free. It stands apart because growing the array needs registers that the usual path
+    /// would have to save.
+    #[cold]
+    #[inline(never)]
+    fn push_new(&mut self, key: Key, hop: u32, packet: &mut P) {
+        self.nodes.push(Node { key, item: InFlight { packet: packet.take(), hop, next: NONE } });
+        self.file(key, (self.nodes.len() - 1) as u32);
     }
 
     #[inline]
@@ -413,8 +434,8 @@ mod tests {
 
     #[test]
     fn nothing_is_due_after_the_end() {
-        let mut calendar = Calendar::new();
-        calendar.push(Time::from_nanos(10), Rank::timer(2), 0, 0, &mut Numbered(0));
+        let mut calendar = Calendar::<Numbered>::new();
+        calendar.push_number(Time::from_nanos(10), Rank::timer(2), 0, 0);
         assert_eq!(calendar.peek(), Some(Time::from_nanos(10)));
         assert!(calendar.pop(Time::from_nanos(9)).is_none());
         assert!(calendar.pop(Time::from_nanos(10)).is_some());

@@ -143,7 +143,7 @@ impl<P: Packet> Network<P> {
     #[inline]
     pub fn set_timer(&mut self, at: Time, class: TimerClass, entity: u32, tag: u32) {
         debug_assert!(at >= self.now, "timer {class:?} of {entity} is set for {at:?} at {:?}", self.now);
-        self.calendar.push(at, Rank::timer(class.0), entity, tag, &mut P::default());
+        self.calendar.push_number(at, Rank::timer(class.0), entity, tag);
     }
 
     /// Runs events that are due by `until`, up to the first that concerns a host.
@@ -171,10 +171,10 @@ impl<P: Packet> Network<P> {
                     self.travel(due.time, due.hop, true, packet, observer)
                 }
                 Rank::DEPARTURE => {
-                    let departed = self.links[due.entity as usize].depart(due.time);
-                    self.after_buffering(due.time, due.entity as usize, departed.next, observer);
-                    *packet = departed.packet.packet;
-                    self.travel(departed.arrival, departed.packet.hop + 1, false, packet, observer)
+                    let link = due.entity as usize;
+                    let departed = self.links[link].depart(due.time, packet);
+                    self.after_buffering(due.time, link, departed.next, observer);
+                    self.travel(departed.arrival, departed.hop + 1, false, packet, observer)
                 }
                 timer => {
                     let class = TimerClass(timer.timer_class());
@@ -306,7 +306,7 @@ impl<P: Packet> Network<P> {
     }
 
     /// Plans the event of a packet that waits before `hop`, which is at `at`.
-    #[inline]
+    #[inline(always)]
     fn wait(&mut self, time: Time, at: u32, hop: Hop, packet: &mut P) -> Option<Time> {
         debug_assert!(time >= self.now, "an arrival is planned for {time:?} at {:?}", self.now);
         let rank = if hop.target() == HopTarget::End { Rank::DELIVERY } else { Rank::ARRIVAL };
@@ -332,7 +332,19 @@ impl<P: Packet> Network<P> {
     }
 
     /// Reports what a buffered link did to packets and plans the end of its transmission.
+    #[inline]
     fn after_buffering(&mut self, time: Time, link: usize, end: Option<Time>, observer: &mut impl LinkObserver<P>) {
+        if self.links[link].has_reports() {
+            self.report(time, link, observer);
+        }
+        if let Some(end) = end {
+            self.calendar.push_number(end, Rank::DEPARTURE, link as u32, 0);
+        }
+    }
+
+    /// Reports what a buffered link did to packets.
+    #[inline(never)]
+    fn report(&mut self, time: Time, link: usize, observer: &mut impl LinkObserver<P>) {
         let id = self.ids.links[link];
         while let Some(report) = self.links[link].next_report() {
             match report {
@@ -342,9 +354,6 @@ impl<P: Packet> Network<P> {
                 }
                 Report::Marked(flow) => observer.on_mark(time, id, flow),
             }
-        }
-        if let Some(end) = end {
-            self.calendar.push(end, Rank::DEPARTURE, link as u32, 0, &mut P::default());
         }
     }
 

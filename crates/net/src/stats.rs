@@ -119,6 +119,12 @@ impl Sums {
         self.max = if sample > self.max { sample } else { self.max };
     }
 
+    /// Adds a sample of zero.
+    #[inline]
+    pub fn add_zero(&mut self) {
+        self.count += 1;
+    }
+
     /// Number of samples.
     pub fn count(&self) -> u64 {
         self.count

@@ -45,6 +45,12 @@ impl<P: Packet> Buffered<P> {
         self.transmitting.is_none().then_some(transmitter.free_at)
     }
 
+    /// Whether something happened to a packet that has not been reported yet.
+    #[inline]
+    pub fn has_reports(&self) -> bool {
+        !self.reports.is_empty()
+    }
+
     /// What happened to a packet and has not been reported yet.
     #[inline]
     pub fn next_report(&mut self) -> Option<Report<P>> {
@@ -62,17 +68,17 @@ impl<P: Packet> Buffered<P> {
         meter: &mut Meter,
     ) -> Option<Time> {
         let idle_since = self.idle_since(transmitter);
-        let before = *self.qdisc.counters();
+        let marked = self.qdisc.counters().marked;
         let flow = packet.flow();
         let reports = &mut self.reports;
         self.qdisc.set_simultaneous_departure(simultaneous);
         self.qdisc.enqueue(now, packet, idle_since, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
-        let after = self.qdisc.counters();
-        if after.marked > before.marked {
-            reports.push_back(Report::Marked(flow));
-        }
-        if after.dropped() == before.dropped() && meter.wants_probability(now) {
+        // Earlier events have been reported: the only ones are those of this arrival.
+        if meter.wants_probability(now) && reports.is_empty() {
             meter.probability(self.qdisc.aqm().probability());
+        }
+        if self.qdisc.counters().marked > marked {
+            reports.push_back(Report::Marked(flow));
         }
         if idle_since.is_some() {
             return self.start_next(now, true, transmitter, meter);
@@ -82,11 +88,11 @@ impl<P: Packet> Buffered<P> {
     }
 
     /// Starts to send the next packet at `now`, on a link that was `idle` or has just sent another; gives the end of the transmission.
-    fn start_next(&mut self, now: Time, idle: bool, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Time> {
+    pub fn start_next(&mut self, now: Time, idle: bool, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Time> {
         let marked = self.qdisc.counters().marked;
         let reports = &mut self.reports;
         let next = self.qdisc.dequeue(now, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
-        meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
+        meter.queue_shrinks(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
         let Some((packet, wait)) = next else {
             // If the packet that found the link idle was dropped at the head, the link has been idle since before.
             if !idle {
@@ -109,11 +115,12 @@ impl<P: Packet> Buffered<P> {
         Some(end)
     }
 
-    /// The transmission of a packet ends at `now`: gives the packet and the end of the next transmission.
-    pub fn depart(&mut self, now: Time, transmitter: &mut Transmitter, meter: &mut Meter) -> (InFlight<P>, Option<Time>) {
-        let Some(packet) = self.transmitting.take() else { unreachable!("a departure belongs to a packet that is being sent") };
-        let next = self.start_next(now, false, transmitter, meter);
-        (packet, next)
+    /// Moves the packet that has been transmitted to `packet`; gives where it stands on its route.
+    #[inline]
+    pub fn take_transmitted(&mut self, packet: &mut P) -> u32 {
+        let Some(departed) = self.transmitting.take() else { unreachable!("a departure belongs to a packet that is being sent") };
+        *packet = departed.packet;
+        departed.hop
     }
 
     pub fn memory(&self) -> usize {

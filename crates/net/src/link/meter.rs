@@ -122,7 +122,14 @@ impl Meter {
     #[inline(never)]
     pub fn account_unqueued(&mut self, start: Time, end: Time, size: u32) {
         self.tx_started_bytes += u64::from(size);
-        self.account(&Service { arrived: start, start, end, size });
+        if start < self.window.from || end > self.window.until {
+            return self.account_in_part(start, start, end, size);
+        }
+        self.stats.wait.add_zero();
+        if self.measure == Measure::All {
+            self.stats.waits.add(0);
+        }
+        self.stats.account_transmission(start, end, size);
     }
 
     /// Accounts for a packet that is sent.
@@ -130,22 +137,20 @@ impl Meter {
     pub fn account(&mut self, service: &Service) {
         let &Service { arrived, start, end, size } = service;
         if arrived < self.window.from || end > self.window.until {
-            return self.account_in_part(service);
+            return self.account_in_part(arrived, start, end, size);
         }
         let (stats, wait) = (&mut self.stats, start.since(arrived));
         stats.wait.add(wait.as_secs_f64());
         if self.measure == Measure::All {
             stats.waits.add(wait.as_nanos());
         }
-        stats.busy = stats.busy + end.since(start);
-        stats.sent += 1;
-        stats.sent_bytes += u64::from(size);
+        stats.account_transmission(start, end, size);
     }
 
-    /// The same for a packet that arrives before the window opens or is still being sent when it closes.
+    /// The same for a packet that arrives before the window opens or is still being sent when it closes. Its arguments
+    /// are plain values so that the usual path need not write a [`Service`] to memory.
     #[cold]
-    fn account_in_part(&mut self, service: &Service) {
-        let &Service { arrived, start, end, size } = service;
+    fn account_in_part(&mut self, arrived: Time, start: Time, end: Time, size: u32) {
         let Window { from, until } = self.window;
         if end <= from {
             return;
@@ -163,6 +168,16 @@ impl Meter {
             stats.sent += 1;
             stats.sent_bytes += u64::from(size);
         }
+    }
+}
+
+impl LinkStats {
+    /// Accounts for a transmission that lies in the window.
+    #[inline(always)]
+    fn account_transmission(&mut self, start: Time, end: Time, size: u32) {
+        self.busy = self.busy + end.since(start);
+        self.sent += 1;
+        self.sent_bytes += u64::from(size);
     }
 }
 

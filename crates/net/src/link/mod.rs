@@ -80,8 +80,9 @@ pub(crate) enum Offer {
 }
 
 /// A packet whose transmission has ended.
-pub(crate) struct Departed<P> {
-    pub packet: InFlight<P>,
+pub(crate) struct Departed {
+    /// Where it stands on its route.
+    pub hop: u32,
     /// When it arrives at the other end.
     pub arrival: Time,
     /// When the next packet's transmission ends.
@@ -147,6 +148,12 @@ impl<P: Packet> Link<P> {
         self.meter.traces.push(LinkTrace::new(every));
         self.meter.next_sample = Time::ZERO;
         self.due = Time::ZERO;
+    }
+
+    /// Whether something happened to a buffered packet that has not been reported yet.
+    #[inline]
+    pub(crate) fn has_reports(&self) -> bool {
+        matches!(&self.queue, Queue::Buffered(queue) if queue.has_reports())
     }
 
     /// What happened to a buffered packet and has not been reported yet.
@@ -397,13 +404,14 @@ impl<P: Packet> Link<P> {
         self.meter.sample(now, &Sample { packets, bytes, probability, tx_started_bytes });
     }
 
-    /// The transmission of a buffered packet ends at `now`.
-    pub(crate) fn depart(&mut self, now: Time) -> Departed<P> {
+    /// The transmission of a buffered packet ends at `now`; the packet is moved to `packet`.
+    pub(crate) fn depart(&mut self, now: Time, packet: &mut P) -> Departed {
         // A departure comes before a timer that is due at the same time, as where departures are precomputed.
         self.advance(Time::from_nanos(now.as_nanos() - 1));
         let Queue::Buffered(queue) = &mut self.queue else { unreachable!("only buffered links have departures") };
-        let (packet, next) = queue.depart(now, &mut self.transmitter, &mut self.meter);
-        Departed { packet, arrival: self.transmitter.arrival(now), next }
+        let hop = queue.take_transmitted(packet);
+        let next = queue.start_next(now, false, &mut self.transmitter, &mut self.meter);
+        Departed { hop, arrival: self.transmitter.arrival(now), next }
     }
 
     /// Brings the statistics to the end of the run.

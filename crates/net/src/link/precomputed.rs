@@ -83,16 +83,24 @@ impl Precomputed {
     /// The first packet leaves the queue.
     #[inline]
     fn release_first(&mut self, meter: &mut Meter) {
-        let Some(&Waiting { start, arrived, size, flow, rtt_hint_ms, has_data }) = self.waiting.front() else { return };
+        let Some(&Waiting { start, size, .. }) = self.waiting.front() else { return };
+        self.bytes -= u64::from(size);
+        if self.sees_departures {
+            self.show_departure();
+        }
         self.waiting.pop_front();
         self.last_departure = LastDeparture { at: start, size };
-        self.bytes -= u64::from(size);
         meter.tx_started_bytes += u64::from(size);
         meter.queue_shrinks(start, self.waiting.len() as u64, self.bytes);
-        if self.sees_departures {
-            let departure = PacketView { now: start, size, flow, rtt_hint_ms, has_data };
-            self.controller.decide_departure(&departure, start.since(arrived), false, &self.backlog(None, None));
-        }
+    }
+
+    /// Shows the discipline the departure of the first packet, whose bytes are no longer counted.
+    #[inline(never)]
+    fn show_departure(&mut self) {
+        let Some(&Waiting { start, arrived, size, flow, rtt_hint_ms, has_data }) = self.waiting.front() else { return };
+        let departure = PacketView { now: start, size, flow, rtt_hint_ms, has_data };
+        let backlog = Backlog { packets: self.waiting.len() as u32 - 1, bytes: self.bytes, idle_since: None };
+        self.controller.decide_departure(&departure, start.since(arrived), false, &backlog);
     }
 
     /// Offers a packet that arrives at `now` to the discipline.
@@ -166,7 +174,7 @@ impl Precomputed {
         } else {
             self.join(Waiting { start, arrived: now, size, flow: 0, rtt_hint_ms: 0, has_data: true }, meter);
         }
-        let end = transmitter.send(start, idle, size);
+        let end = transmitter.send_at_rate(start, idle, size);
         Some(Service { arrived: now, start, end, size })
     }
 

@@ -72,6 +72,12 @@ impl Transmitter {
         if !self.rate_changes.is_empty() {
             self.change_rate(start);
         }
+        self.send_at_rate(start, idle, size)
+    }
+
+    /// The same at the present rate.
+    #[inline]
+    pub fn send_at_rate(&mut self, start: Time, idle: bool, size: u32) -> Time {
         self.free_at = start
             + match &mut self.serializer {
                 None => Duration::ZERO,
