@@ -4,6 +4,7 @@ use crate::recorder::Recorder;
 use crate::run::Series;
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::record::{Audit, Completion, Distribution, Dropped, Flow, Group, Level, Link, Record, Spread, Total, Wait};
+use sojourn_scenario::record::{CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT};
 use sojourn_sim::{Audit as Counted, FlowReport, TimeWeighted, World};
 
 /// The record of a finished world and its series.
@@ -160,42 +161,44 @@ fn jain(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (n * squares))
 }
 
+/// The series that the scenario asks for.
 fn series(plan: &Plan, world: &World<Recorder>) -> Series {
     let mut series = Series::new();
-    let columns = |columns: Vec<(&str, Vec<f64>)>| columns.into_iter().map(|(name, values)| (name.to_string(), values)).collect();
-    for (place, trace) in [&plan.trace.queue, &plan.trace.throughput].into_iter().enumerate() {
-        let Some(trace) = trace else { continue };
-        for &index in &trace.links {
-            let link = &world.links()[index as usize];
-            // A link that is in both has its queue's trace first.
-            let second = place == 1 && plan.trace.queue.as_ref().is_some_and(|queue| queue.links.contains(&index));
-            let Some(samples) = link.traces().get(usize::from(second)) else { continue };
-            if place == 0 {
-                let (t, packets) = (samples.t.clone(), samples.packets.clone());
-                let (bytes, probability) = (samples.bytes.clone(), samples.probability.clone());
-                let table = columns(vec![("t", t), ("packets", packets), ("bytes", bytes), ("probability", probability)]);
-                series.insert(format!("queue/{}", link.name()), table);
-            } else {
-                let every = trace.every.as_secs_f64();
-                let bps = samples.tx_started_bytes.windows(2).map(|pair| (pair[1] - pair[0]) * 8.0 / every).collect();
-                let t = samples.t[..samples.t.len().saturating_sub(1)].to_vec();
-                series.insert(format!("throughput/{}", link.name()), columns(vec![("t", t), ("bps", bps)]));
-            }
-        }
-    }
-    let name = |flow: u32| plan.flows[flow as usize].name.clone();
+    link_series(plan, world, &mut series);
+    let name = |flow: u32| plan.flows[flow as usize].name.as_str();
     for (&flow, window) in &world.observer().windows {
-        let (t, packets, ssthresh) = (window.t.clone(), window.packets.clone(), window.ssthresh.clone());
-        series.insert(format!("cwnd/{}", name(flow)), columns(vec![("t", t), ("packets", packets), ("ssthresh", ssthresh)]));
+        let columns = vec![window.packets.clone(), window.ssthresh.clone()];
+        series.insert(CWND.name(name(flow)), CWND.table(window.t.clone(), columns));
     }
     for (&flow, bytes) in &world.observer().delivered {
         let every = plan.trace.throughput.as_ref().map_or(1.0, |trace| trace.every.as_secs_f64());
         let t = (0..bytes.len()).map(|bin| bin as f64 * every).collect();
         let bps = bytes.iter().map(|bytes| bytes * 8.0 / every).collect();
-        series.insert(format!("throughput/{}", name(flow)), columns(vec![("t", t), ("bps", bps)]));
+        series.insert(FLOW_THROUGHPUT.name(name(flow)), FLOW_THROUGHPUT.table(t, vec![bps]));
     }
     for (&flow, (t, seconds)) in &world.observer().rtts {
-        series.insert(format!("rtt/{}", name(flow)), columns(vec![("t", t.clone()), ("seconds", seconds.clone())]));
+        series.insert(RTT.name(name(flow)), RTT.table(t.clone(), vec![seconds.clone()]));
     }
     series
+}
+
+/// The series of links. A link that is traced for both has the samples of its queue first.
+fn link_series(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
+    let queue = plan.trace.queue.as_ref();
+    for &index in queue.iter().flat_map(|trace| &trace.links) {
+        let link = &world.links()[index as usize];
+        let Some(samples) = link.traces().first() else { continue };
+        let columns = vec![samples.packets.clone(), samples.bytes.clone(), samples.probability.clone()];
+        series.insert(QUEUE.name(link.name()), QUEUE.table(samples.t.clone(), columns));
+    }
+    let Some(trace) = &plan.trace.throughput else { return };
+    for &index in &trace.links {
+        let link = &world.links()[index as usize];
+        let second = queue.is_some_and(|queue| queue.links.contains(&index));
+        let Some(samples) = link.traces().get(usize::from(second)) else { continue };
+        let every = trace.every.as_secs_f64();
+        let bps = samples.tx_started_bytes.windows(2).map(|pair| (pair[1] - pair[0]) * 8.0 / every).collect();
+        let t = samples.t[..samples.t.len().saturating_sub(1)].to_vec();
+        series.insert(LINK_THROUGHPUT.name(link.name()), LINK_THROUGHPUT.table(t, vec![bps]));
+    }
 }

@@ -7,6 +7,8 @@
 pub mod check;
 mod document;
 mod error;
+mod field_order;
+mod measures;
 mod path;
 pub mod plan;
 mod quantity;
@@ -18,6 +20,7 @@ pub mod written;
 pub use check::{Checked, check};
 pub use document::Document;
 pub use error::Error;
+pub use measures::{measures, record_schema};
 pub use path::{path_element, set_path, split_path, value};
 pub use plan::Plan;
 pub use quantity::{FASTEST, LONGEST, Quantity, Varying};

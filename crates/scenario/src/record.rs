@@ -1,34 +1,45 @@
-//! The record of a run. Statistics count from the warm-up's end; what was never seen is null.
+//! The record of a run: every measure with its name, its unit and one sentence. `report.rs` of `sojourn-lab` computes them; the
+//! JSON Schema, `sojourn list measures`, the tables of `docs/measurements.md` and the labels of tables and plots come from here.
+//!
+//! Statistics count from the end of the warm-up to the end of the run: the window. What was never seen is null. On a field,
+//! `unit` is its unit, and `label` is what tables and plots call it if not its name.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// All that a run says.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+/// All that one run gives.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// What the scenario is called.
+    /// The scenario's name.
     pub scenario: String,
-    /// The run's seed.
+    /// The seed of all named random streams.
     pub seed: u64,
-    /// How long the run was, in seconds.
+    /// Length of the run.
+    #[schemars(extend("unit" = "s"))]
     pub duration_s: f64,
-    /// Where statistics begin, in seconds.
+    /// Start of the window.
+    #[schemars(extend("unit" = "s"))]
     pub warmup_s: f64,
-    /// The run's fingerprint, in hexadecimal: the same for the same scenario, seed and engine.
+    /// A sum of hashes, one for each packet delivered (time, flow, sequence number, flags), so it does not depend on the order of
+    /// the packets: equal for the same scenario, seed and engine, on any machine.
+    #[schemars(extend("unit" = "hexadecimal"))]
     pub fingerprint: String,
-    /// The scenario's links in its order; flows' own links are left out.
+    /// Every link of the scenario. The flows' own links (`access`, `egress`) are left out.
     pub links: Vec<Link>,
-    /// The flows in order.
+    /// Every flow, in the order of the file. A session (`web`, `transfers`) is one flow: the sum of its connections.
     pub flows: Vec<Flow>,
-    /// The groups in order.
+    /// Every group of flows.
     pub groups: Vec<Group>,
-    /// Over all flows.
+    /// All flows together.
     pub total: Total,
-    /// Where every packet went, over the whole run.
+    /// What became of every packet, from time 0 and over every link. A run where a packet is missing is an error and gives no
+    /// record.
     pub audit: Audit,
-    /// Traces by name: `queue/<link>`, `cwnd/<flow>`, `throughput/<flow or link>`, `rtt/<flow>`.
+    /// The traces that the scenario asks for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(skip)]
     pub series: BTreeMap<String, Series>,
 }
 
@@ -36,65 +47,81 @@ pub struct Record {
 pub type Series = BTreeMap<String, Vec<f64>>;
 
 /// What happened at a link.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// What it is called.
+    /// `name` of the file, or else `from->to`; the reverse link of a duplex link is `<name>:back`.
     pub name: String,
-    /// Its rate at the start in bit/s; null without one.
+    /// Its rate at time 0; null for a link that only delays.
+    #[schemars(extend("unit" = "bit/s"))]
     pub rate_bps: Option<u64>,
-    /// The part of its time that it was sending, 0 to 1; null without a rate.
+    /// Time spent sending over the window's length. A packet that is being sent at either end of the window counts in part. Null
+    /// without a rate.
+    #[schemars(extend("unit" = "0..1"))]
     pub utilization: Option<f64>,
-    /// Bits that left, a second.
+    /// Bytes on the wire of the packets in `departed`, times 8, over the window's length.
+    #[schemars(extend("unit" = "bit/s"))]
     pub throughput_bps: f64,
-    /// Packets offered.
+    /// Packets that came to the link in the window, dropped ones included.
+    #[schemars(extend("unit" = "packets"))]
     pub arrived: u64,
-    /// Packets that left.
+    /// Packets whose transmission ended in the window.
+    #[schemars(extend("unit" = "packets"))]
     pub departed: u64,
-    /// Packets marked.
+    /// Packets that got a congestion mark (CE) here in the window.
+    #[schemars(extend("unit" = "packets"))]
     pub marked: u64,
-    /// Packets dropped, by reason.
+    /// Packets dropped in the window, by cause.
+    #[schemars(extend("unit" = "packets"))]
     pub dropped: Dropped,
-    /// Packets dropped for any reason.
+    /// Packets dropped in the window: the sum over all causes.
+    #[schemars(extend("unit" = "packets", "label" = "dropped"))]
     pub dropped_total: u64,
-    /// Packets dropped per packet offered; null if none was.
+    /// `dropped_total` over `arrived`; null if nothing arrived.
+    #[schemars(extend("unit" = "0..1"))]
     pub loss_ratio: Option<f64>,
-    /// Packets waiting, weighted by time.
+    /// Packets waiting, over time. The packet being sent has left the queue.
+    #[schemars(extend("unit" = "packets"))]
     pub queue: Level,
-    /// Bytes waiting, weighted by time.
+    /// Bytes waiting, over time.
+    #[schemars(extend("unit" = "bytes", "label" = "queue"))]
     pub queue_bytes: Level,
-    /// How long packets that left had waited, in milliseconds; null if none left.
+    /// Time from arrival to the start of transmission (sojourn time in the queue), over packets that arrived in the window and were
+    /// sent. A packet that finds the link idle waited 0. Null if there was none.
+    #[schemars(extend("unit" = "ms"))]
     pub wait_ms: Option<Wait>,
-    /// The algorithm's probability as the packets it let in met it; null if none was let in.
+    /// Mean of the discipline's probability, over the packets that it let in (not over time), as each met it; 0 for DropTail. Null
+    /// if none was let in.
+    #[schemars(extend("unit" = "0..1", "label" = "mean probability"))]
     pub probability_mean: Option<f64>,
 }
 
-/// Packets dropped, by reason.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+/// Packets dropped, by cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dropped {
-    /// To signal congestion.
+    /// By the discipline, to signal congestion where a mark was not possible.
     pub early: u64,
-    /// By force of the algorithm.
+    /// By the discipline, whatever the packet could carry (RED above its upper threshold).
     pub forced: u64,
-    /// The queue was full.
+    /// Because the queue was full.
     pub tail: u64,
 }
 
-/// A level weighted by time.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize)]
+/// A quantity over time: integrals in whole numbers, so they are exact.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    /// Mean.
+    /// Mean over time.
     pub mean: f64,
-    /// Standard deviation.
+    /// Standard deviation over time.
     pub sd: f64,
-    /// Highest.
+    /// Most at once.
     pub max: f64,
 }
 
-/// The distribution of waits, in milliseconds.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize)]
+/// The distribution of waits. Quantiles come from a histogram with 32 steps an octave: off by at most 1/64 of their value.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wait {
     /// Mean.
@@ -103,142 +130,247 @@ pub struct Wait {
     pub sd: f64,
     /// Median.
     pub p50: f64,
-    /// 90 % waited less.
+    /// 90 % quantile.
     pub p90: f64,
-    /// 95 % waited less.
+    /// 95 % quantile.
     pub p95: f64,
-    /// 99 % waited less.
+    /// 99 % quantile.
     pub p99: f64,
-    /// Longest.
+    /// Longest, exact.
     pub max: f64,
 }
 
 /// What a flow did.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// What it is called: `group/0`.
+    /// `group/0`, `group/1`, ...
     pub name: String,
-    /// Its group's name.
+    /// Its group.
     pub group: String,
-    /// Bits that arrived at the receiver, headers and repeats included, a second.
+    /// Bytes on the wire that reached the receiver, headers and retransmissions included, times 8, over the window's length.
+    #[schemars(extend("unit" = "bit/s"))]
     pub throughput_bps: f64,
-    /// Bits of payload that arrived for the first time and in order, a second.
+    /// Bytes of payload that the receiver could read, in order and once (over UDP: all that arrived), times 8, over the window's
+    /// length.
+    #[schemars(extend("unit" = "bit/s"))]
     pub goodput_bps: f64,
-    /// Data packets sent, repeats included.
+    /// Data packets sent, retransmissions included.
+    #[schemars(extend("unit" = "packets"))]
     pub sent: u64,
     /// Data packets sent again.
+    #[schemars(extend("unit" = "packets"))]
     pub retransmitted: u64,
-    /// Packets dropped on the way, data and ACKs.
+    /// Packets of the flow that were dropped on any link, its own included; data and ACKs.
+    #[schemars(extend("unit" = "packets"))]
     pub dropped: u64,
-    /// Data packets marked on the way.
+    /// Data packets that arrived with a congestion mark.
+    #[schemars(extend("unit" = "packets"))]
     pub marked: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts after the connection was open.
     pub timeouts: u64,
-    /// Fast retransmits.
+    /// Entries into fast recovery.
     pub fast_retransmits: u64,
-    /// Round-trip times in milliseconds; null without a sample.
+    /// Round-trip samples as the sender takes them (one an ACK with timestamps, else one segment a round trip); null without a
+    /// sample.
+    #[schemars(extend("unit" = "ms", "label" = "RTT"))]
     pub rtt_ms: Option<Spread>,
-    /// Connections that sent all they had.
+    /// Connections whose last byte was acknowledged in the window.
+    #[schemars(extend("unit" = "connections"))]
     pub completed: u64,
-    /// What the controller read delays from at the end; null where it reads none. Of a session: of the first that reads any.
+    /// What the controller read delays from at the end: `one-way`, or `round-trip` where it was told so or could not use the time
+    /// stamps. Null where it reads none. Of a session: of the first connection that reads any.
     pub delay_source: Option<sojourn_cc::Source>,
 }
 
-/// Mean and extent of samples.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize)]
+/// Mean, standard deviation and range of samples.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spread {
     /// Mean.
     pub mean: f64,
     /// Standard deviation.
     pub sd: f64,
-    /// Least.
+    /// Smallest sample.
     pub min: f64,
-    /// Greatest.
+    /// Largest sample.
     pub max: f64,
 }
 
-/// What a group did.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+/// What a group of flows did.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// How many flows it has.
     pub flows: u32,
-    /// Its flows' throughput together, bit/s.
+    /// Sum over its flows.
+    #[schemars(extend("unit" = "bit/s"))]
     pub throughput_bps: f64,
-    /// Its flows' goodput together, bit/s.
+    /// Sum over its flows.
+    #[schemars(extend("unit" = "bit/s"))]
     pub goodput_bps: f64,
-    /// Jain's index of its flows' goodput; null if nothing arrived.
+    /// Jain's index of its flows' goodput, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has everything. Null if nothing
+    /// arrived.
+    #[schemars(extend("label" = "Jain's index"))]
     pub jain: Option<f64>,
-    /// Round-trip times of all its flows in milliseconds; null without a sample.
+    /// Round-trip times of all its flows; null without a sample.
+    #[schemars(extend("unit" = "ms", "label" = "RTT"))]
     pub rtt_ms: Option<Distribution>,
-    /// How long its connections took, in seconds; null if none was completed.
+    /// Time from the opening of a connection (of its request, where there is one) to the acknowledgment of its last byte, over the
+    /// connections completed in the window. Null if there was none.
+    #[schemars(extend("unit" = "s"))]
     pub completion_s: Option<Completion>,
 }
 
-/// The distribution of samples.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize)]
+/// The distribution of round-trip times of a group.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Distribution {
-    /// Mean.
+    /// Mean of its flows' means: every flow has the same weight.
     pub mean: f64,
-    /// Standard deviation.
+    /// Standard deviation of the mixture of its flows, each with the same weight.
     pub sd: f64,
-    /// Median.
+    /// Median over all samples: a flow with more samples has more weight. Quantiles as those of waits.
     pub p50: f64,
-    /// 90 % are less.
+    /// 90 % quantile over all samples.
     pub p90: f64,
-    /// 99 % are less.
+    /// 99 % quantile over all samples.
     pub p99: f64,
 }
 
-/// How long connections took, in seconds.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize)]
+/// The distribution of the times that connections took. Quantiles are exact.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Completion {
-    /// How many were completed.
+    /// How many connections were completed.
+    #[schemars(extend("unit" = "connections"))]
     pub count: u64,
     /// Mean.
     pub mean: f64,
     /// Median.
     pub p50: f64,
-    /// 90 % took less.
+    /// 90 % quantile.
     pub p90: f64,
-    /// 99 % took less.
+    /// 99 % quantile.
     pub p99: f64,
 }
 
-/// Over all flows.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize)]
+/// What all flows did together.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Total {
-    /// Goodput of all flows together, bit/s.
+    /// Sum over all flows.
+    #[schemars(extend("unit" = "bit/s"))]
     pub goodput_bps: f64,
-    /// Throughput of all flows together, bit/s.
+    /// Sum over all flows.
+    #[schemars(extend("unit" = "bit/s"))]
     pub throughput_bps: f64,
     /// Jain's index of all flows' goodput; null if nothing arrived.
+    #[schemars(extend("label" = "Jain's index"))]
     pub jain: Option<f64>,
-    /// Packets of all flows dropped on the way.
+    /// Sum of the flows' `dropped`.
+    #[schemars(extend("unit" = "packets"))]
     pub dropped: u64,
-    /// Packets marked at all links.
+    /// Sum of the links' `marked`.
+    #[schemars(extend("unit" = "packets"))]
     pub marked: u64,
 }
 
-/// Where every packet went: sent = delivered + dropped + in flight.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+/// What became of every packet: sent = delivered + dropped + in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Audit {
-    /// Packets that hosts sent.
+    /// Packets that hosts sent, ACKs included.
+    #[schemars(extend("unit" = "packets"))]
     pub sent: u64,
-    /// Packets that reached their host.
+    /// Packets that reached the end of their route.
+    #[schemars(extend("unit" = "packets"))]
     pub delivered: u64,
-    /// Packets dropped.
+    /// Packets that links dropped.
+    #[schemars(extend("unit" = "packets"))]
     pub dropped: u64,
-    /// Packets under way at the end.
+    /// Packets waiting or in flight at the end.
+    #[schemars(extend("unit" = "packets"))]
     pub in_flight: u64,
+}
+
+/// A kind of series: its columns after `t`, the time in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesKind {
+    /// The first part of a series' name.
+    pub kind: &'static str,
+    /// What the second part names: a link or a flow.
+    pub of: &'static str,
+    /// The columns after `t`.
+    pub columns: &'static [Column],
+}
+
+/// A column of a series.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+}
+
+const fn column(name: &'static str, unit: &'static str, summary: &'static str) -> Column {
+    Column { name, unit, summary }
+}
+
+/// Queues of links.
+pub const QUEUE: SeriesKind = SeriesKind {
+    kind: "queue",
+    of: "link",
+    columns: &[
+        column("packets", "packets", "packets waiting, after everything that happens at that instant"),
+        column("bytes", "bytes", "bytes waiting"),
+        column("probability", "0..1", "the discipline's probability"),
+    ],
+};
+
+/// Congestion windows of flows.
+pub const CWND: SeriesKind = SeriesKind {
+    kind: "cwnd",
+    of: "flow",
+    columns: &[column("packets", "segments", "the congestion window"), column("ssthresh", "segments", "the slow-start threshold")],
+};
+
+/// Throughput of links.
+pub const LINK_THROUGHPUT: SeriesKind = SeriesKind {
+    kind: "throughput",
+    of: "link",
+    columns: &[column("bps", "bit/s", "bytes whose transmission began in the step that starts at `t`")],
+};
+
+/// Goodput of flows.
+pub const FLOW_THROUGHPUT: SeriesKind = SeriesKind {
+    kind: "throughput",
+    of: "flow",
+    columns: &[column("bps", "bit/s", "bytes that the receiver could read, in the step that starts at `t`")],
+};
+
+/// Round-trip times of flows.
+pub const RTT: SeriesKind = SeriesKind { kind: "rtt", of: "flow", columns: &[column("seconds", "s", "every sample")] };
+
+/// Every kind of series.
+pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT];
+
+impl SeriesKind {
+    /// The name of the series of a link or flow.
+    pub fn name(&self, of: &str) -> String {
+        format!("{}/{of}", self.kind)
+    }
+
+    /// A series from the times and one list for each column.
+    pub fn table(&self, t: Vec<f64>, columns: Vec<Vec<f64>>) -> Series {
+        let names = std::iter::once("t").chain(self.columns.iter().map(|column| column.name));
+        names.map(str::to_string).zip(std::iter::once(t).chain(columns)).collect()
+    }
 }
 
 impl Audit {

@@ -1,0 +1,140 @@
+//! The measures of a record as a list, read from the record's own JSON Schema.
+
+use crate::field_order::field_order;
+use crate::record::{Column, Record, SERIES};
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The JSON Schema (draft 2020-12) of a record. On a field, `unit` is its unit and `label` what tables and plots call it.
+pub fn record_schema() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Record>().to_value()
+}
+
+/// Every measure of a record, part by part, and every kind of series, as JSON:
+/// `{"parts": [{"part", "summary", "fields": [{"path", "unit", "label", "summary", "number"}]}], "series": [{"kind", "of",
+/// "columns": [{"name", "unit", "summary"}]}]}`. The part of the run's own fields is `""`, the name of a list ends in `[]`.
+pub fn measures() -> Value {
+    let schema = RecordSchema { root: record_schema(), order: field_order::<Record>() };
+    let run = schema.root["description"].clone();
+    let (mut own, mut parts) = (Vec::new(), Vec::new());
+    for (name, field) in schema.properties(&schema.root, "Record") {
+        let (is_list, inner) = match schema.target(&field["items"]) {
+            Some(items) => (true, Some(items)),
+            None => (false, schema.target(field)),
+        };
+        let Some(inner) = inner else {
+            own.push(measure(name, field, &Measure::default()));
+            continue;
+        };
+        let part = if is_list { format!("{name}[]") } else { name.to_string() };
+        let mut fields = Vec::new();
+        schema.collect(inner, &Measure::default(), &mut fields);
+        parts.push(json!({ "part": part, "summary": one_line(field), "fields": fields }));
+    }
+    parts.insert(0, json!({ "part": "", "summary": run, "fields": own }));
+    let column = |column: &Column| json!({ "name": column.name, "unit": column.unit, "summary": column.summary });
+    let series = SERIES.iter().map(|series| {
+        let columns: Vec<Value> = series.columns.iter().map(column).collect();
+        json!({ "kind": series.kind, "of": series.of, "columns": columns })
+    });
+    json!({ "parts": parts, "series": series.collect::<Vec<_>>() })
+}
+
+/// The schema of a record and the order of its fields.
+struct RecordSchema {
+    root: Value,
+    order: BTreeMap<&'static str, &'static [&'static str]>,
+}
+
+/// What a nested field takes over from the field that holds it.
+#[derive(Default)]
+struct Measure {
+    path: String,
+    unit: String,
+    label: String,
+}
+
+impl RecordSchema {
+    /// The properties of a struct, in the order of its fields.
+    fn properties<'a>(&'a self, schema: &'a Value, name: &str) -> impl Iterator<Item = (&'static str, &'a Value)> {
+        let fields = self.order.get(name).copied().unwrap_or_default();
+        fields.iter().filter_map(|field| Some((*field, schema["properties"].get(*field)?)))
+    }
+
+    /// The name of the struct that a field holds, perhaps as an option.
+    fn target(&self, field: &Value) -> Option<String> {
+        let name = |field: &Value| field["$ref"].as_str()?.strip_prefix("#/$defs/").map(str::to_string);
+        let optional = || field["anyOf"].as_array()?.iter().find_map(name);
+        name(field).or_else(optional).filter(|name| self.order.contains_key(name.as_str()))
+    }
+
+    /// Adds the fields of a struct, those of nested structs after the field that holds them.
+    fn collect(&self, name: String, above: &Measure, into: &mut Vec<Value>) {
+        for (field_name, field) in self.properties(&self.root["$defs"][&name], &name) {
+            let own = measure(field_name, field, above);
+            let text = |key: &str| own[key].as_str().unwrap_or_default().to_string();
+            let held = Measure { path: text("path"), unit: text("unit"), label: text("label") };
+            into.push(own);
+            if let Some(inner) = self.target(field) {
+                self.collect(inner, &held, into);
+            }
+        }
+    }
+}
+
+/// One measure. Its label is its name without the suffix of its unit, unless it has a label of its own.
+fn measure(name: &str, field: &Value, above: &Measure) -> Value {
+    let plain = ["_bps", "_ms", "_s"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name).replace('_', " ");
+    let label = field["label"].as_str().unwrap_or(&plain);
+    let joined = |above: &str, between: &str, own: &str| if above.is_empty() { own.to_string() } else { format!("{above}{between}{own}") };
+    json!({
+        "path": joined(&above.path, ".", name),
+        "unit": field["unit"].as_str().unwrap_or(&above.unit),
+        "label": joined(&above.label, " ", label),
+        "summary": one_line(field),
+        "number": is_number(field),
+    })
+}
+
+/// The description of a field in one line.
+fn one_line(field: &Value) -> String {
+    field["description"].as_str().unwrap_or_default().replace('\n', " ")
+}
+
+/// Whether a field holds a number.
+fn is_number(field: &Value) -> bool {
+    let number = |kind: &Value| kind == "number" || kind == "integer";
+    field["type"].as_array().map_or_else(|| number(&field["type"]), |kinds| kinds.iter().any(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(part: &str, path: &str) -> Value {
+        let measures = measures();
+        let part = measures["parts"].as_array().unwrap().iter().find(|each| each["part"] == part).unwrap();
+        part["fields"].as_array().unwrap().iter().find(|field| field["path"] == path).unwrap().clone()
+    }
+
+    #[test]
+    fn a_nested_measure_has_the_unit_and_the_label_of_the_one_that_holds_it() {
+        let wait = find("links[]", "wait_ms.p95");
+        assert_eq!((wait["unit"].as_str(), wait["label"].as_str()), (Some("ms"), Some("wait p95")));
+        assert_eq!(find("groups[]", "completion_s.count")["unit"], "connections");
+        assert_eq!(find("total", "jain")["label"], "Jain's index");
+    }
+
+    #[test]
+    fn every_measure_says_what_it_is() {
+        for part in measures()["parts"].as_array().unwrap() {
+            assert!(part["fields"].as_array().unwrap().iter().all(|field| field["summary"] != ""), "{part}");
+        }
+        assert_eq!(find("", "duration_s")["unit"], "s");
+        assert_eq!(
+            (find("links[]", "queue.mean")["number"].clone(), find("links[]", "queue")["number"].clone()),
+            (true.into(), false.into())
+        );
+    }
+}
