@@ -48,6 +48,12 @@ def run_many(
 def schema() -> str:
     """The JSON Schema of a scenario file."""
 
+def measures() -> str:
+    """Every measure of a record and every kind of series, as JSON: `parts` and `series`."""
+
+def record_schema() -> str:
+    """The JSON Schema of a record."""
+
 def registry() -> str:
     """All registries as JSON: a list of entries for each kind."""
 

@@ -90,6 +90,10 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
 }
 
 fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
+    if !link.impairments.is_empty() {
+        // Until the network asks them.
+        return Err(Error::Build(format!("links.{}.impairments: expected none, got {}", link.name, link.impairments.len())));
+    }
     let random = Stream::named(plan.seed, &format!("link/{}/aqm", link.name));
     let controller = match (&link.queue, link.rate) {
         (Some(queue), Some(rate)) => {

@@ -175,7 +175,19 @@ fn schema() -> String {
     sojourn_scenario::schema()
 }
 
-/// What there is to choose from, as JSON: `aqm`, `cc`, `traffic` and `profile`, lists of entries.
+/// Every measure of a record and every kind of series, as JSON.
+#[pyfunction]
+fn measures() -> String {
+    sojourn_scenario::measures().to_string()
+}
+
+/// The JSON Schema of a record.
+#[pyfunction]
+fn record_schema() -> String {
+    sojourn_scenario::record_schema().to_string()
+}
+
+/// What there is to choose from, as JSON: `aqm`, `cc`, `impairment`, `traffic` and `profile`, lists of entries.
 #[pyfunction]
 fn registry() -> PyResult<String> {
     listing::registry().map_err(|error| PyRuntimeError::new_err(error.to_string()))
@@ -210,6 +222,8 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(measures, module)?)?;
+    module.add_function(wrap_pyfunction!(record_schema, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(surface, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;

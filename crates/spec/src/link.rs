@@ -4,6 +4,7 @@ use crate::queue::Queue;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use sojourn_link::ImpairmentConfig;
 use sojourn_units::{Duration, Rate, Time};
 
 /// A directed link.
@@ -27,6 +28,9 @@ pub struct Link {
     /// Later propagation delays, in order of time. A packet takes the delay in force when its transmission ends; if the
     /// delay has become shorter, the packet still follows the one ahead of it.
     pub delay_changes: Vec<DelayChange>,
+    /// What it does to packets besides queuing them, in order.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub impairments: Vec<ImpairmentConfig>,
     /// The nearest link in the opposite direction. A router that reads headers (`Hints::Router`) sees its packets too.
     pub reverse: Option<u32>,
     /// What is measured on it.

@@ -22,13 +22,14 @@ KINDS = {
     "aqm": "queue management, in a queue's `aqm`",
     "cc": "congestion control, in `tcp.control.cc`",
     "traffic": "traffic, in a group's `traffic.kind`",
+    "impairment": "what a link does to packets besides queuing them, in `links.impairments`",
     "profile": "behavior of a TCP stack, in `tcp.profile`",
     "tcp": "TCP options with their default in each profile, in `tcp`",
     "papers": "papers to reproduce",
 }
 
 # Where the schema describes the parameters of a kind, and the field that names the algorithm.
-TAGS = {"aqm": ("Queue", "aqm"), "cc": ("CcConfig", "cc"), "traffic": ("Traffic", "kind")}
+TAGS = {"aqm": ("Queue", "aqm"), "cc": ("CcConfig", "cc"), "traffic": ("Traffic", "kind"), "impairment": ("Impairment", "kind")}
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(
-    kind: Annotated[str | None, typer.Argument(help="aqm, cc, traffic, profile, tcp or papers.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="aqm, cc, traffic, impairment, profile, tcp or papers.")] = None,
     name: Annotated[str | None, typer.Argument(help="One of them, with its parameters.")] = None,
 ) -> None:
     """Lists algorithms, traffic, TCP profiles and papers, or the parameters of one."""

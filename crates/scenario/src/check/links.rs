@@ -3,8 +3,9 @@
 use super::{name, rate, within};
 use crate::error::Error;
 use crate::path::element;
-use crate::written::{self, Back, Change};
-use sojourn_spec::link::{DelayChange, Link, Measure, RateChange};
+use crate::written::{self, Back, Change, Impairment};
+use sojourn_link::ImpairmentConfig;
+use sojourn_spec::link::{DelayChange, Link, RateChange};
 use sojourn_spec::queue::Queue;
 use sojourn_units::{Duration, Rate, Time};
 use std::collections::{HashMap, HashSet};
@@ -96,9 +97,16 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
         let at = |change: &Change| Time::ZERO + change.at;
         let rate_changes = back.changes.iter().filter_map(|change| Some(RateChange { at: at(change), rate: change.rate? })).collect();
         let delay_changes = back.changes.iter().filter_map(|change| Some(DelayChange { at: at(change), delay: change.delay? })).collect();
-        Ok(Link { name, from, to, rate: sends, delay, queue, rate_changes, delay_changes, reverse: None, measure: Measure::All })
+        let impairments = impairments(&back.impairments, field)?;
+        Ok(Link { name, from, to, rate: sends, delay, queue, rate_changes, delay_changes, impairments, ..Link::default() })
     };
-    let there = Back { rate: link.rate, delay: Some(link.delay), queue: link.queue.clone(), changes: link.changes.clone() };
+    let there = Back {
+        rate: link.rate,
+        delay: Some(link.delay),
+        queue: link.queue.clone(),
+        changes: link.changes.clone(),
+        impairments: link.impairments.clone(),
+    };
     let mut made = vec![one(&there, field, label.clone(), (from, to))?];
     let back_name = if link.name.is_some() { format!("{label}:back") } else { format!("{}->{}", link.to, link.from) };
     match (&link.back, link.duplex) {
@@ -131,6 +139,16 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
         Ok(_) => Ok(Some(Arc::new(queue))),
         Err(error) => Err(Error::parameter(&format!("{field}.queue"), error)),
     }
+}
+
+/// The impairments, each with parameters in their ranges.
+fn impairments(given: &[Impairment], field: &str) -> Result<Vec<ImpairmentConfig>, Error> {
+    let check = |(i, Impairment(config)): (usize, &Impairment)| {
+        let at = |name: &str| format!("{field}.impairments[{i}].{name}");
+        config.kind.check().map_err(|error| Error::given(at(error.field), error.given, error.taken))?;
+        Ok(config.clone())
+    };
+    given.iter().enumerate().map(check).collect()
 }
 
 /// Changes of the rate and of the delay, in order of time.

@@ -1,7 +1,9 @@
 //! The scenario as written: one struct per table of the file, unknown keys refused.
 
+mod impairment;
 mod traffic;
 
+pub use impairment::Impairment;
 pub use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 pub use sojourn_spec::tcp::{Control, Profile, TcpOverrides};
 pub use traffic::Traffic;
@@ -71,6 +73,9 @@ pub struct Link {
     /// How its rate and its delay change, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// What it does to packets besides queuing them, in order; default: nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub impairments: Vec<Impairment>,
 }
 
 /// Where the way back of a duplex link differs from the way there.
@@ -89,6 +94,9 @@ pub struct Back {
     /// How its rate and its delay change, in order of time; default: they don't.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// What it does to packets besides queuing them, in order; default: nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub impairments: Vec<Impairment>,
 }
 
 /// A change of a link: of its rate, of its delay, or of both.

@@ -1,0 +1,44 @@
+//! What a link does to packets besides queuing them. The table's `kind` chooses which keys it has.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize};
+use sojourn_link::{ImpairmentConfig, ImpairmentKind, Place, REGISTRY};
+use sojourn_spec::tagged::Tagged;
+use sojourn_spec::tagged::schema::{add_properties, describe};
+use std::borrow::Cow;
+
+/// An impairment: its kind with parameters, and its place.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Impairment(pub ImpairmentConfig);
+
+/// What every impairment has, whatever its kind.
+#[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+struct Common {
+    /// Where a packet meets it: when it arrives at the link, or when its transmission has ended; default "after-queue".
+    place: Place,
+}
+
+impl JsonSchema for Impairment {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Impairment")
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = ImpairmentKind::json_schema(generator);
+        add_properties(&mut schema, &Common::json_schema(generator));
+        describe(&mut schema, "What a link does to packets besides queuing them.");
+        schema
+    }
+}
+
+impl<'de> Deserialize<'de> for Impairment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut table = Tagged::read(deserializer, "kind", None)?;
+        let Common { place } = table.split_off(&["place"])?;
+        let kind = table.choose(|name, input| ImpairmentKind::deserialize(name, input).transpose())?;
+        let names = REGISTRY.iter().map(|entry| entry.name);
+        Ok(Impairment(ImpairmentConfig { kind: kind.ok_or_else(|| table.unknown(names))?, place }))
+    }
+}
