@@ -1,11 +1,14 @@
-"""What docs/measurements.md says of a record is what a record has."""
+"""The tables of docs/measurements.md and the fields of a record are those that the engine defines."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import sojourn as sj
+from sojourn.measures import measure, parts, tables, with_tables
 
 PAGE = Path(__file__).parent.parent / "docs" / "measurements.md"
 
@@ -44,18 +47,6 @@ rtt = { flows = ["bulk/0"] }
 """
 
 
-def documented() -> dict[str, set[str]]:
-    """The fields of every section of the page that has a table of fields."""
-    found: dict[str, set[str]] = {}
-    section = ""
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            section = re.sub(r"[`\[\]]", "", line[3:].split(":")[0]).strip()
-        elif field := re.match(r"\| `([^`]+)` \|", line):
-            found.setdefault(section, set()).add(field[1])
-    return found
-
-
 def leaves(tree: dict[str, Any], path: str = "") -> Iterator[str]:
     for key, value in tree.items():
         if isinstance(value, dict):
@@ -64,25 +55,47 @@ def leaves(tree: dict[str, Any], path: str = "") -> Iterator[str]:
             yield f"{path}{key}"
 
 
-def test_the_page_defines_every_field_of_a_record_and_no_other() -> None:
+def defined(part: str) -> set[str]:
+    """The fields of a part that hold no others."""
+    paths = set(parts()[part].fields)
+    return {path for path in paths if not any(other.startswith(f"{path}.") for other in paths)}
+
+
+def test_the_tables_of_the_page_are_those_that_the_definitions_give() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert set(re.findall(r"<!-- measures: (\w+) -->", page)) == set(tables())
+    assert with_tables(page) == page, "run: python scripts/measurements.py"
+
+
+def test_every_field_of_a_record_is_defined_and_no_other() -> None:
     record = sj.run(sj.Scenario.from_toml(SCENARIO)).to_dict()
     record.pop("series", None)
-    page = documented()
-    for section in ("links", "flows", "groups"):
+    for part in ("links", "flows", "groups"):
         seen: set[str] = set()
-        for each in record.pop(section):
+        for each in record.pop(part):
             seen |= set(leaves({key: value for key, value in each.items() if value is not None}))
-        assert seen == page[section], f"{section}: {seen ^ page[section]}"
-    for section in ("total", "audit"):
-        assert set(leaves(record.pop(section))) == page[section]
-    assert set(leaves(record)) == page["The run"]
+        assert seen == defined(part), f"{part}: {seen ^ defined(part)}"
+    for part in ("total", "audit"):
+        assert set(leaves(record.pop(part))) == defined(part)
+    assert set(leaves(record)) == defined("run")
 
 
-def test_the_page_defines_every_series_and_its_columns() -> None:
+def test_every_series_has_the_columns_that_are_defined() -> None:
     series = sj.run(sj.Scenario.from_toml(SCENARIO)).series
-    kinds = {name.split("/")[0] for name in documented()["Series"]}
+    page = tables()["series"]
+    kinds = {name.split("/")[0] for name in re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)}
     assert {name.split("/")[0] for name in series} == kinds
-    text = PAGE.read_text(encoding="utf-8")
     for name, columns in series.items():
-        lines = [line for line in text.splitlines() if line.startswith(f"| `{name.split('/')[0]}/")]
-        assert all(any(f"`{column}`" in line for line in lines) for column in columns if column != "t"), name
+        rows = [line for line in page.splitlines() if line.startswith(f"| `{name.split('/')[0]}/")]
+        assert all(any(f"| `{column}` |" in row for row in rows) for column in columns if column != "t"), name
+
+
+def test_a_measure_is_shown_in_the_unit_of_tables_and_plots() -> None:
+    record = sj.run(sj.Scenario.from_toml(SCENARIO))
+    utilization = measure("links", "utilization", "bottleneck")
+    assert (utilization.label, utilization.unit) == ("utilization", "%")
+    assert utilization.of(record) == 100 * record.value("links.bottleneck.utilization")
+    assert measure("links", "wait_ms.p95", "bottleneck").label == "wait p95"
+    assert measure("total", "goodput_bps").of(record) == record.value("total.goodput_bps") * 1e-6
+    with pytest.raises(KeyError):
+        measure("links", "wait_ms.p42", "bottleneck")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sojourn import paths
 from sojourn.errors import UserError
 from sojourn.extras import require
+from sojourn.measures import Measure
+from sojourn.measures import measure as defined
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, first_seed, run_jobs, seeds_of
 from sojourn.scenario import Scenario, Source, load, parse_value
@@ -20,35 +22,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class Measure:
-    """One number of a record: its label, its path in the record, its unit, and the factor to that unit."""
-
-    label: str
-    path: str
-    unit: str = ""
-    scale: float = 1.0
-
-    def of(self, record: Record) -> float:
-        """Its value in a record, in its unit; NaN where the record has null."""
-        value = record.value(self.path)
-        return float("nan") if value is None else float(value) * self.scale
+# The measures of a link that are compared by default.
+OF_A_LINK = ("utilization", "queue.mean", "queue.sd", "wait_ms.mean", "wait_ms.p95", "dropped_total", "loss_ratio")
 
 
 def link_measures(link: str) -> list[Measure]:
-    """The measures of a link that are compared by default."""
-    at = f'links."{link}"'
-    return [
-        Measure("utilization", f"{at}.utilization", "%", 100),
-        Measure("queue mean", f"{at}.queue.mean", "packets"),
-        Measure("queue sd", f"{at}.queue.sd", "packets"),
-        Measure("wait mean", f"{at}.wait_ms.mean", "ms"),
-        Measure("wait p95", f"{at}.wait_ms.p95", "ms"),
-        Measure("dropped", f"{at}.dropped_total", "packets"),
-        Measure("loss ratio", f"{at}.loss_ratio", "%", 100),
-        Measure("goodput", "total.goodput_bps", "Mbit/s", 1e-6),
-        Measure("Jain's index", "total.jain"),
-    ]
+    """The measures of a link, and of all flows together, that are compared by default."""
+    own = [defined("links", path, link) for path in OF_A_LINK]
+    return [*own, defined("total", "goodput_bps"), defined("total", "jain")]
 
 
 @dataclass

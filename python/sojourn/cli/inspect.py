@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from sojourn import _sojourn
+from sojourn import _sojourn, measures
 from sojourn.cli.output import out
 from sojourn.errors import UserError
 from sojourn.extras import MissingExtraError, require
@@ -25,11 +25,17 @@ KINDS = {
     "impairment": "what a link does to packets besides queuing them, in `links.impairments`",
     "profile": "behavior of a TCP stack, in `tcp.profile`",
     "tcp": "TCP options with their default in each profile, in `tcp`",
+    "measures": "measures, by their part of a record",
     "papers": "papers to reproduce",
 }
 
 # Where the schema describes the parameters of a kind, and the field that names the algorithm.
-TAGS = {"aqm": ("Queue", "aqm"), "cc": ("CcConfig", "cc"), "traffic": ("Traffic", "kind"), "impairment": ("Impairment", "kind")}
+TAGS = {
+    "aqm": ("Queue", "aqm"),
+    "cc": ("CcConfig", "cc"),
+    "traffic": ("Traffic", "kind"),
+    "impairment": ("Impairment", "kind"),
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -40,10 +46,12 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(
-    kind: Annotated[str | None, typer.Argument(help="aqm, cc, traffic, impairment, profile, tcp or papers.")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(help="aqm, cc, traffic, impairment, profile, tcp, measures or papers.")
+    ] = None,
     name: Annotated[str | None, typer.Argument(help="One of them, with its parameters.")] = None,
 ) -> None:
-    """Lists algorithms, traffic, TCP profiles and papers, or the parameters of one."""
+    """Lists algorithms, traffic, TCP profiles, measures and papers, or the parameters of one."""
     if kind is not None and kind not in KINDS:
         raise UserError.expected("list", f"one of {', '.join(KINDS)}", kind)
     if kind is None or name is None:
@@ -69,6 +77,8 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         from sojourn.papers import find_papers
 
         return [_paper_entry(paper) for paper in find_papers()]
+    if kind == "measures":
+        return measures.entries()
     entries: list[dict[str, Any]] = json.loads(_sojourn.registry())[kind]
     if kind in TAGS:
         definition, tag = TAGS[kind]
@@ -121,7 +131,7 @@ def _show_entry(entry: dict[str, Any]) -> None:
         out.print("no parameters")
         return
     table = Table(box=None, pad_edge=False)
-    for column in ("name", "default", "what it is"):
+    for column in entry.get("columns", ("name", "default", "what it is")):
         table.add_column(column)
     for parameter in parameters:
         default = parameter.get("default")

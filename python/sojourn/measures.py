@@ -1,0 +1,123 @@
+"""The measures of a record: path, unit, label and one sentence each, as the engine defines them.
+
+`scripts/measurements.py` writes the tables of docs/measurements.md from here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sojourn import _sojourn
+
+if TYPE_CHECKING:
+    from sojourn.record import Record
+
+# How tables and plots show a unit: the unit shown, and the factor to it.
+SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number of a record: label, path in the record, unit in which it is shown, and factor to that unit."""
+
+    label: str
+    path: str
+    unit: str = ""
+    scale: float = 1.0
+
+    def of(self, record: Record) -> float:
+        """Its value in a record, in its unit; NaN where the record has null."""
+        value = record.value(self.path)
+        return float("nan") if value is None else float(value) * self.scale
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A field of a record: its path within its part, its unit, its label, one sentence, and whether it is a number."""
+
+    path: str
+    unit: str
+    label: str
+    summary: str
+    number: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a record (`links`, `total`, ...; `run` for the run's own fields), its sentence and its fields."""
+
+    name: str
+    summary: str
+    fields: dict[str, Definition]
+
+
+@cache
+def _engine() -> dict[str, Any]:
+    """The engine's list."""
+    found: dict[str, Any] = json.loads(_sojourn.measures())
+    return found
+
+
+@cache
+def parts() -> dict[str, Part]:
+    """The parts of a record by name, in the record's order."""
+    made = {}
+    for each in _engine()["parts"]:
+        name = each["part"].removesuffix("[]") or "run"
+        made[name] = Part(name, each["summary"], {f["path"]: Definition(**f) for f in each["fields"]})
+    return made
+
+
+def measure(part: str, path: str, of: str = "") -> Measure:
+    """The measure at `path` of a part, such as `measure("links", "queue.mean", "bottleneck")`.
+
+    `of` names the link, flow or group. Raises KeyError where the record has no such field.
+    """
+    found = parts()[part].fields[path]
+    unit, scale = SHOWN.get(found.unit, (found.unit, 1.0))
+    at = f'{part}."{of}"' if of else part
+    return Measure(found.label, f"{at}.{path}", unit, scale)
+
+
+def entries() -> list[dict[str, Any]]:
+    """Every part with its fields, as `sojourn list` shows them."""
+    return [
+        {
+            "name": part.name,
+            "summary": part.summary,
+            "columns": ("name", "unit", "what it is"),
+            "parameters": [{"name": f.path, "default": f.unit, "summary": f.summary} for f in part.fields.values()],
+        }
+        for part in parts().values()
+    ]
+
+
+def _row(*cells: str) -> str:
+    """A row of a table in Markdown."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def tables() -> dict[str, str]:
+    """The tables of docs/measurements.md in Markdown: one for each part of a record, and `series`."""
+    made = {}
+    for part in parts().values():
+        rows = [_row(f"`{f.path}`", f.unit, f.summary) for f in part.fields.values()]
+        made[part.name] = "\n".join([_row("field", "unit", "what it is"), "|---|---|---|", *rows])
+    rows = []
+    for kind in _engine()["series"]:
+        rows += [
+            _row(f"`{kind['kind']}/<{kind['of']}>`", f"`{c['name']}`", c["unit"], c["summary"]) for c in kind["columns"]
+        ]
+    made["series"] = "\n".join([_row("series", "column", "unit", "what it is"), "|---|---|---|---|", *rows])
+    return made
+
+
+def with_tables(page: str) -> str:
+    """A page with the table of every part between `<!-- measures: PART -->` and `<!-- end -->`."""
+    made = tables()
+    pattern = re.compile(r"(<!-- measures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+    return pattern.sub(lambda found: f"{found[1]}\n{made[found[2]]}\n\n{found[3]}", page)
