@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::recorder::Recorder;
 use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, QueueController, Sampled};
+use sojourn_link::Impairments;
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, World, WorldConfig};
 use sojourn_spec::link::{self as spec, Link};
@@ -90,10 +91,6 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
 }
 
 fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
-    if !link.impairments.is_empty() {
-        // Until the network asks them.
-        return Err(Error::Build(format!("links.{}.impairments: expected none, got {}", link.name, link.impairments.len())));
-    }
     let random = Stream::named(plan.seed, &format!("link/{}/aqm", link.name));
     let controller = match (&link.queue, link.rate) {
         (Some(queue), Some(rate)) => {
@@ -108,7 +105,7 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
         controller,
         changes: link.rate_changes.iter().map(|change| (change.at, change.rate)).collect(),
         hints: hints(link),
-        impairments: Default::default(),
+        impairments: Impairments::new(&link.impairments, plan.seed, &link.name),
         delays: link.delay_changes.iter().map(|change| (change.at, change.delay)).collect(),
         measure: match link.measure {
             spec::Measure::Counts => Measure::Counts,

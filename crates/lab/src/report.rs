@@ -10,7 +10,8 @@ use sojourn_sim::{Audit as Counted, FlowReport, TimeWeighted, World};
 /// The record of a finished world and its series.
 pub fn report(plan: &Plan, world: &World<Recorder>, audit: Counted) -> (Record, Series) {
     let span = plan.duration.since(plan.warmup).as_secs_f64();
-    let links: Vec<Link> = world.links()[..plan.shared_links as usize].iter().map(|link| one_link(link, span)).collect();
+    let links: Vec<Link> =
+        world.links().iter().zip(&plan.links[..plan.shared_links as usize]).map(|(link, planned)| one_link(link, planned, span)).collect();
     let flows = all_flows(plan, world, span);
     let groups = (0..plan.groups.len()).map(|index| one_group(plan, world, &flows, index as u32)).collect();
     let sum = |value: fn(&Flow) -> f64| flows.iter().map(value).sum();
@@ -41,22 +42,30 @@ fn level(weighted: &TimeWeighted) -> Level {
     Level { mean: weighted.mean(), sd: weighted.sd(), max: weighted.max() as f64 }
 }
 
-fn one_link(link: &sojourn_sim::Link, span: f64) -> Link {
+fn one_link(link: &sojourn_sim::Link, planned: &sojourn_spec::link::Link, span: f64) -> Link {
     let stats = link.stats();
     let counters = &stats.counters;
     let queued = link.rate().is_some();
+    let arrived = counters.arrived + stats.impaired_before_queue;
+    let dropped = Dropped {
+        early: counters.dropped_early,
+        forced: counters.dropped_forced,
+        tail: counters.dropped_tail,
+        impaired: (!planned.impairments.is_empty()).then_some(stats.impaired),
+    };
+    let dropped_total = counters.dropped() + stats.impaired;
     let ms = |nanos: f64| nanos * 1e-6;
     Link {
         name: link.name().into(),
         rate_bps: link.first_rate().map(|rate| rate.as_bps()),
         utilization: queued.then(|| stats.busy.as_secs_f64() / span),
         throughput_bps: if queued { stats.sent_bytes as f64 * 8.0 / span } else { counters.arrived_bytes as f64 * 8.0 / span },
-        arrived: counters.arrived,
+        arrived,
         departed: if queued { stats.sent } else { counters.arrived },
         marked: counters.marked,
-        dropped: Dropped { early: counters.dropped_early, forced: counters.dropped_forced, tail: counters.dropped_tail },
-        dropped_total: counters.dropped(),
-        loss_ratio: (counters.arrived > 0).then(|| counters.dropped() as f64 / counters.arrived as f64),
+        dropped,
+        dropped_total,
+        loss_ratio: (arrived > 0).then(|| dropped_total as f64 / arrived as f64),
         queue: level(&stats.queue.packets),
         queue_bytes: level(&stats.queue.bytes),
         wait_ms: (stats.wait.count() > 0).then(|| Wait {

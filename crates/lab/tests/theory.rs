@@ -198,3 +198,21 @@ fn a_seed_gives_the_same_record_again_and_another_seed_another() {
     assert_eq!(again(5), again(5));
     assert_ne!(again(5).fingerprint, again(6).fingerprint);
 }
+
+/// A link that loses packets at random can have any queue, and says what was lost by which cause.
+#[test]
+fn a_lossy_link_counts_what_it_loses_apart_from_what_its_queue_drops() {
+    for place in ["before-queue", "after-queue"] {
+        let text = queue(0.5, "constant").replace(
+            "queue = { limit = \"100000 packets\" }",
+            &format!("queue = {{ aqm = \"red\" }}\nimpairments = [{{ kind = \"loss\", probability = 0.02, place = \"{place}\" }}]"),
+        );
+        let record = records(&text, 1, 1).remove(0);
+        let link = &record.links[0];
+        let lost = link.dropped.impaired.unwrap();
+        assert_eq!(link.dropped_total, lost + link.dropped.early + link.dropped.forced + link.dropped.tail);
+        assert!((lost as f64 / link.arrived as f64 - 0.02).abs() < 0.002, "{place}: {lost} of {}", link.arrived);
+        assert_eq!(record.audit.sent, record.audit.delivered + record.audit.dropped + record.audit.in_flight);
+        assert!(record.audit.dropped >= link.dropped_total);
+    }
+}

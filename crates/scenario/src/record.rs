@@ -106,6 +106,9 @@ pub struct Dropped {
     pub forced: u64,
     /// Because the queue was full.
     pub tail: u64,
+    /// By an impairment of the link, such as random loss; only links with impairments have this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impaired: Option<u64>,
 }
 
 /// A quantity over time: integrals in whole numbers, so they are exact.

@@ -80,6 +80,8 @@ pub struct LinkStats {
     pub counters: Counters,
     /// Packets that impairments dropped within the window; the queue's counters don't count them.
     pub impaired: u64,
+    /// Those of them that impairments dropped before the queue.
+    pub impaired_before_queue: u64,
     /// The queue over time.
     pub queue: QueueStats,
     /// Waits (sojourn times) of the packets that arrived and started to be sent in the window, in seconds.

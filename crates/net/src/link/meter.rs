@@ -105,9 +105,11 @@ impl Meter {
         self.stats.probability.add(probability.get());
     }
 
-    /// An impairment drops a packet at `now`.
-    pub fn impaired(&mut self, now: Time) {
-        self.stats.impaired += u64::from(now >= self.window.from);
+    /// An impairment before or after the queue drops a packet at `now`.
+    pub fn impaired(&mut self, now: Time, after_queue: bool) {
+        let counts = now >= self.window.from;
+        self.stats.impaired += u64::from(counts);
+        self.stats.impaired_before_queue += u64::from(counts && !after_queue);
     }
 
     /// Takes the samples that are due at `now`.

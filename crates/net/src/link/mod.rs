@@ -200,7 +200,7 @@ impl<P: Packet> Link<P> {
         let effect = if after_queue { self.impairments.after_queue(&packet) } else { self.impairments.before_queue(&packet) };
         let drops = effect == Effect::Drop;
         if drops {
-            self.meter.impaired(now);
+            self.meter.impaired(now, after_queue);
         }
         drops
     }

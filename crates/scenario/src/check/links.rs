@@ -144,8 +144,7 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
 /// The impairments, each with parameters in their ranges.
 fn impairments(given: &[Impairment], field: &str) -> Result<Vec<ImpairmentConfig>, Error> {
     let check = |(i, Impairment(config)): (usize, &Impairment)| {
-        let at = |name: &str| format!("{field}.impairments[{i}].{name}");
-        config.kind.check().map_err(|error| Error::given(at(error.field), error.given, error.taken))?;
+        config.kind.check().map_err(|error| Error::parameter(&format!("{field}.impairments[{i}]"), error))?;
         Ok(config.clone())
     };
     given.iter().enumerate().map(check).collect()
