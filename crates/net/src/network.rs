@@ -358,7 +358,7 @@ impl<P: Packet> Network<P> {
     }
 
     /// Shows a packet to the routers that read what comes over the link that it came over. Such links end in events, and so do the
-    /// ways to the links of these routers: a router sees both directions in the order of time.
+    /// hops to the links of these routers: a router sees both directions in the order of time.
     fn observe_ack(&mut self, time: Time, at: u32, packet: &P) {
         if let Some(link) = self.link_ending_at(at) {
             for &listener in &self.ack_listeners[link] {

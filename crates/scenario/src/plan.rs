@@ -128,7 +128,7 @@ impl Layout<'_> {
             forward.push(data);
             first = Some(acks);
         }
-        // The way back begins at the receiver's link and ends at the sender's.
+        // The reverse path begins at the receiver's link and ends at the sender's.
         let back = match group.traffic.uses_reverse_path() {
             true => first.into_iter().chain(group.back.iter().copied()).chain(last).collect(),
             false => Vec::new(),
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn acknowledgements_take_whatever_links_of_its_own_a_flow_has() {
-        let way_back = |own: &str| {
+        let reverse_path = |own: &str| {
             let text = format!(
                 "duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nduplex = true\n\
                  [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = {{ kind = \"bulk\" }}\n{own}"
@@ -188,8 +188,8 @@ mod tests {
             plan.flows[0].back.iter().map(|&link| plan.links[link as usize].name.clone()).collect::<Vec<_>>()
         };
         let (access, egress) = ("access = { delay = \"1 ms\" }\n", "egress = { delay = \"1 ms\" }\n");
-        assert_eq!(way_back(access), ["b->a", "f/0:access:back"]);
-        assert_eq!(way_back(egress), ["f/0:egress:back", "b->a"]);
-        assert_eq!(way_back(&format!("{access}{egress}")), ["f/0:egress:back", "b->a", "f/0:access:back"]);
+        assert_eq!(reverse_path(access), ["b->a", "f/0:access:back"]);
+        assert_eq!(reverse_path(egress), ["f/0:egress:back", "b->a"]);
+        assert_eq!(reverse_path(&format!("{access}{egress}")), ["f/0:egress:back", "b->a", "f/0:access:back"]);
     }
 }

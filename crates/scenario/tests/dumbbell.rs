@@ -76,7 +76,7 @@ fn every_flow_has_its_links_and_its_ways() {
 }
 
 #[test]
-fn the_way_back_takes_its_own_values_where_it_has_some() {
+fn the_reverse_link_takes_its_own_values_where_it_has_some() {
     let plan = plan(1);
     let (there, back) = (&plan.links[0], &plan.links[1]);
     assert_eq!(there.rate_changes, [RateChange { at: Time::from_secs_f64(20.0), rate: Rate::from_bps(5_000_000).unwrap() }]);
@@ -87,7 +87,7 @@ fn the_way_back_takes_its_own_values_where_it_has_some() {
 }
 
 #[test]
-fn udp_needs_no_way_back_and_has_no_window() {
+fn udp_needs_no_reverse_path_and_has_no_window() {
     let plan = plan(1);
     let noise = &plan.flows[3];
     assert!(noise.back.is_empty() && noise.tcp.is_none());

@@ -131,8 +131,8 @@ fn topologies_that_cannot_be() {
     says("to = \"B\"\naccess", "to = \"Z\"\naccess", "\"Z\"", "flows.ftp.to: expected one of A, B, C, got node \"Z\"");
     says("to = \"B\"\naccess", "to = \"A\"\naccess", "\"A\"", "flows.ftp.to: expected another node, got \"A\", where it starts");
     let old = "from = \"A\"\nto = \"B\"\naccess";
-    says(old, "from = \"C\"\nto = \"B\"\naccess", "[[flows]]", "flows.ftp: there is no way there from C to B");
-    says("to = \"B\"\naccess", "to = \"C\"\naccess", "[[flows]]", "flows.ftp: there is no way back from C to A");
+    says(old, "from = \"C\"\nto = \"B\"\naccess", "[[flows]]", "flows.ftp: there is no forward path from C to B");
+    says("to = \"B\"\naccess", "to = \"C\"\naccess", "[[flows]]", "flows.ftp: there is no reverse path from C to A");
     let old = "start = \"0 s\"";
     says(old, "via = [\"A\", \"C\", \"B\"]", "[\"A\"", "flows.ftp.via: there is no link from A to C");
     says(old, "via = [\"A\"]", "[\"A\"", "flows.ftp.via: expected the nodes from the group's `from` to its `to`, got [A]");

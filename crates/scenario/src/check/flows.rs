@@ -1,7 +1,7 @@
-//! Groups of flows: names, ways, times and TCP options.
+//! Groups of flows: names, paths, times and TCP options.
 
 use super::links::Network;
-use super::route::Ways;
+use super::route::PathFinder;
 use super::{Group, MOST_FLOWS, name};
 use crate::error::Error;
 use crate::path::element;
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network) -> Result<Vec<Group>, Error> {
     common.check().map_err(|error| Error::parameter("tcp", error))?;
     let (mut names, mut total) = (HashSet::new(), 0u64);
-    let ways = Ways::new(network);
+    let paths = PathFinder::new(network);
     let mut groups = Vec::with_capacity(flows.len());
     for (i, group) in flows.iter().enumerate() {
         name(format!("flows[{i}].name"), "group", &group.name)?;
@@ -27,14 +27,14 @@ pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network) -
             let expected = format!("a whole number above zero, so that all groups together have at most {MOST_FLOWS} flows");
             return Err(Error::got(format!("{field}.count"), group.count, expected));
         }
-        groups.push(one(group, &field, common, &Place { network, ways: &ways })?);
+        groups.push(one(group, &field, common, &Place { network, paths: &paths })?);
     }
     Ok(groups)
 }
 
 struct Place<'a> {
     network: &'a Network,
-    ways: &'a Ways<'a>,
+    paths: &'a PathFinder<'a>,
 }
 
 /// Checks one group.
@@ -97,15 +97,15 @@ fn tcp(own: Option<&TcpOverrides>, common: &TcpOverrides, field: &str) -> Result
     Ok(options)
 }
 
-/// The most links a way may have, two short of what fits a byte: access and egress come on top.
+/// The most links a path may have, two less than fits a byte: access and egress links are added.
 const LONGEST_PATH: usize = 253;
 
-/// The ways there and back. Over UDP nothing goes back.
+/// The forward path and the reverse path. Over UDP there is no reverse path.
 fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>) -> Result<(Vec<u32>, Vec<u32>), Error> {
     let shortest = |from: u32, to: u32, what: &str| {
-        let way = place.ways.shortest(from, to);
+        let path = place.paths.shortest(from, to);
         let name = |node: u32| &place.network.nodes[node as usize];
-        way.ok_or_else(|| Error::new(field, format!("there is no way {what} from {} to {}", name(from), name(to))))
+        path.ok_or_else(|| Error::new(field, format!("there is no {what} path from {} to {}", name(from), name(to))))
     };
     let nodes = |key: &str, names: &[String], ends: (u32, u32)| -> Result<Vec<u32>, Error> {
         let at = format!("{field}.{key}");
@@ -125,21 +125,21 @@ fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>)
     };
     let via = group.via.as_ref().map(|via| nodes("via", via, (from, to))).transpose()?;
     let forward = match &via {
-        Some(via) => place.ways.along(&format!("{field}.via"), via)?,
-        None => shortest(from, to, "there")?,
+        Some(via) => place.paths.along(&format!("{field}.via"), via)?,
+        None => shortest(from, to, "forward")?,
     };
     let back = match (&group.via_back, via) {
         (Some(_), _) if !group.traffic.0.uses_reverse_path() => {
             return Err(Error::got(format!("{field}.via_back"), "a list for traffic over UDP", "no return path, because nothing returns"));
         }
         _ if !group.traffic.0.uses_reverse_path() => Vec::new(),
-        (Some(back), _) => place.ways.along(&format!("{field}.via_back"), &nodes("via_back", back, (to, from))?)?,
+        (Some(back), _) => place.paths.along(&format!("{field}.via_back"), &nodes("via_back", back, (to, from))?)?,
         (None, Some(mut via)) => {
             via.reverse();
-            let way = place.ways.along(&format!("{field}.via"), &via);
-            way.map_err(|error| Error { problem: format!("{}; give `via_back` where the way back is another", error.problem), ..error })?
+            let path = place.paths.along(&format!("{field}.via"), &via);
+            path.map_err(|error| Error { problem: format!("{}; give `via_back` if the reverse path is another", error.problem), ..error })?
         }
-        (None, None) => shortest(to, from, "back")?,
+        (None, None) => shortest(to, from, "reverse")?,
     };
     if forward.len().max(back.len()) > LONGEST_PATH {
         let got = format!("a path of {} links", forward.len().max(back.len()));

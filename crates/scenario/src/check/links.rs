@@ -32,7 +32,7 @@ pub(super) fn label(link: &written::Link) -> String {
     link.name.clone().unwrap_or_else(|| format!("{}->{}", link.from, link.to))
 }
 
-/// Checks all links and names their nodes; a way back comes right after its way there.
+/// Checks all links and names their nodes; a reverse link comes directly after its forward link.
 pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Error> {
     if links.is_empty() {
         return Err(Error::got("links", "none", "at least one link"));
@@ -86,7 +86,7 @@ struct Place<'a> {
     packet: u32,
 }
 
-/// The way there, and the way back of a duplex link.
+/// The forward link, and the reverse link of a duplex link.
 fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: &Place<'_>) -> Result<Vec<Link>, Error> {
     let Place { field, packet } = *place;
     let one = |back: &Back, field: &str, name: String, (from, to)| -> Result<Link, Error> {

@@ -31,7 +31,7 @@ pub struct Checked {
     pub packet: u32,
     /// The nodes by name, in the order in which links name them.
     pub nodes: Vec<String>,
-    /// The links, each way back right after its way there.
+    /// The links, each reverse link directly after its forward link.
     pub links: Vec<Link>,
     /// The groups of flows.
     pub groups: Vec<Group>,
@@ -50,9 +50,9 @@ pub struct Group {
     pub from: u32,
     /// The node where their data leaves.
     pub to: u32,
-    /// The links of the way there, without access links.
+    /// The links of the forward path, without access links.
     pub forward: Vec<u32>,
-    /// The links of the way back, without access links; empty for a flow over UDP.
+    /// The links of the reverse path, without access links; empty for a flow over UDP.
     pub back: Vec<u32>,
     /// Each flow's own link at the sender's side.
     pub access: Option<Access>,

@@ -1,4 +1,4 @@
-//! Ways through the network.
+//! Paths through the network.
 
 use super::Link;
 use super::links::Network;
@@ -6,21 +6,21 @@ use crate::error::Error;
 use std::collections::VecDeque;
 
 /// The links that leave each node, in the order of the file.
-pub(super) struct Ways<'a> {
+pub(super) struct PathFinder<'a> {
     network: &'a Network,
     leaving: Vec<Vec<u32>>,
 }
 
-impl<'a> Ways<'a> {
+impl<'a> PathFinder<'a> {
     pub fn new(network: &'a Network) -> Self {
         let mut leaving = vec![Vec::new(); network.nodes.len()];
         for (i, link) in network.links.iter().enumerate() {
             leaving[link.from as usize].push(i as u32);
         }
-        Ways { network, leaving }
+        PathFinder { network, leaving }
     }
 
-    /// The way with the fewest links; of several, the one whose first differing link is earlier in the file.
+    /// The path with the fewest links; of several, the one whose first different link is earlier in the file.
     pub fn shortest(&self, from: u32, to: u32) -> Option<Vec<u32>> {
         let mut reached_by: Vec<Option<u32>> = vec![None; self.leaving.len()];
         let mut next = VecDeque::from([from]);
@@ -36,17 +36,17 @@ impl<'a> Ways<'a> {
                 }
             }
         }
-        let (mut way, mut here) = (Vec::new(), to);
+        let (mut path, mut here) = (Vec::new(), to);
         while here != from {
             let link = reached_by[here as usize]?;
-            way.push(link);
+            path.push(link);
             here = self.link(link).from;
         }
-        way.reverse();
-        Some(way)
+        path.reverse();
+        Some(path)
     }
 
-    /// The way along these nodes, or which step has no link. Of parallel links it is the first in the file.
+    /// The path along these nodes, or which step has no link. Of parallel links it is the first in the file.
     pub fn along(&self, field: &str, nodes: &[u32]) -> Result<Vec<u32>, Error> {
         let step = |pair: &[u32]| {
             let link = self.leaving[pair[0] as usize].iter().find(|&&link| self.link(link).to == pair[1]);
