@@ -3,7 +3,6 @@
 import ast
 import re
 import subprocess
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -33,18 +32,6 @@ def sources(suffix: str) -> tuple[Path, ...]:
 def text(path: Path) -> str:
     """What a file holds."""
     return (ROOT / path).read_text(encoding="utf-8")
-
-
-@cache
-def allowances() -> dict[str, dict[str, str]]:
-    """Known violations by test: the start of a path, and why it is still allowed. Meant to stay empty."""
-    path = Path(__file__).parent / "known_violations.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-
-def allowed(test: str, path: Path) -> bool:
-    """Whether the list of known violations names this file, or a folder that holds it."""
-    return any(path.as_posix().startswith(start) for start in allowances().get(test, {}))
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,13 @@ def test_list_names_everything(capsys):
 
 @pytest.mark.parametrize(
     ("kind", "definition", "key"),
-    [("aqm", "Queue", "aqm"), ("cc", "CcConfig", "cc"), ("traffic", "Traffic", "kind"), ("impairment", "Impairment", "kind"), ("profile", "Profile", None)],
+    [
+        ("aqm", "Queue", "aqm"),
+        ("cc", "CcConfig", "cc"),
+        ("traffic", "Traffic", "kind"),
+        ("impairment", "Impairment", "kind"),
+        ("profile", "Profile", None),
+    ],
 )
 def test_list_names_what_scenario_files_take_and_nothing_else(kind, definition, key):
     _sojourn = pytest.importorskip("sojourn._sojourn")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from source_tree import ROOT, allowed, files, text
+from source_tree import ROOT, files, text
 
 HISTORY = re.compile(r"<!-- old words: begin -->.*?<!-- old words: end -->", re.DOTALL)
 # Lists the old words, as the history does.
@@ -108,7 +108,7 @@ def test_no_old_word_is_left() -> None:
     left = [
         f"{path}:{number}: {word!r}: say {instead!r}"
         for path in files()
-        if path.as_posix() not in EXCEPT and not allowed("words", path)
+        if path.as_posix() not in EXCEPT
         for number, line in lines(path)
         for word, instead in found_in(line)
     ]
@@ -116,11 +116,7 @@ def test_no_old_word_is_left() -> None:
 
 
 def test_no_file_is_named_by_an_old_word() -> None:
-    left = [
-        str(path)
-        for path in files()
-        if not allowed("words", path) and list(found_in(path.as_posix().replace("/", " ")))
-    ]
+    left = [str(path) for path in files() if list(found_in(path.as_posix().replace("/", " ")))]
     assert not left, "\n".join(left)
 
 

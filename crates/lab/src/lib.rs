@@ -11,4 +11,5 @@ mod run;
 
 pub use build::{ExternalLaw, LawFactory, Laws, external};
 pub use error::Error;
-pub use run::{Job, Outcome, Series, run, run_many};
+pub use report::Series;
+pub use run::{Job, Outcome, run, run_many};

@@ -1,11 +1,14 @@
 //! From a finished world to the record.
 
 use crate::recorder::Recorder;
-use crate::run::Series;
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::record::{Audit, Completion, Distribution, Dropped, Flow, Group, Level, Link, Record, Spread, Total, Wait};
 use sojourn_scenario::record::{CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT};
 use sojourn_sim::{Audit as Counted, FlowReport, TimeWeighted, World};
+use std::collections::BTreeMap;
+
+/// Series by name, each a table of columns.
+pub type Series = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
 
 /// The record of a finished world and its series.
 pub fn report(plan: &Plan, world: &World<Recorder>, audit: Counted) -> (Record, Series) {

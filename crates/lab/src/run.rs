@@ -2,16 +2,12 @@
 
 use crate::Error;
 use crate::build::{Laws, build};
-use crate::report::report;
+use crate::report::{Series, report};
 use rayon::prelude::*;
 use sojourn_scenario::Checked;
 use sojourn_scenario::record::Record;
 use sojourn_units::{Duration, Time};
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Series by name, each a table of columns.
-pub type Series = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
 
 /// What a run gives.
 #[derive(Clone, Debug)]

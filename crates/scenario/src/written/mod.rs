@@ -64,10 +64,10 @@ pub struct Link {
     /// Its queue; default: droptail with 1000 packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// Whether there is a way back too; default false.
+    /// Whether there is a reverse link too; default false.
     #[serde(default)]
     pub duplex: bool,
-    /// Where the way back differs.
+    /// What differs on the reverse link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Back>,
     /// How its rate and its delay change, in order of time.
@@ -78,14 +78,14 @@ pub struct Link {
     pub impairments: Vec<Impairment>,
 }
 
-/// Where the way back of a duplex link differs from the way there.
+/// What differs on the reverse link of a duplex link.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Back {
-    /// How fast it sends; default: as the way there.
+    /// How fast it sends; default: as the forward link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Its propagation delay; default: as the way there.
+    /// Its propagation delay; default: as the forward link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
     /// Its queue; default: droptail with 1000 packets.
@@ -108,7 +108,7 @@ pub struct Change {
     /// The rate from then on; default: as before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The propagation delay from then on: the way takes another route; default: as before.
+    /// The propagation delay from then on, as on another route; default: as before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
 }
@@ -132,14 +132,14 @@ pub struct Flows {
     /// Each flow's own duplex link at the receiver's side; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub egress: Option<Access>,
-    /// The nodes of the way, first and last included, where the shortest is not meant.
+    /// The nodes of the forward path, first and last included, if it is not the shortest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Vec<String>>,
-    /// The nodes of the way back; default: `via` backward where there is one, else the shortest way.
+    /// The nodes of the reverse path; default: `via` backward if it is given, else the shortest path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via_back: Option<Vec<String>>,
     /// When each starts; default "0 s".
-    #[serde(default = "at_once")]
+    #[serde(default = "immediately")]
     pub start: Varying<Duration>,
     /// When each stops sending; default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,11 +156,11 @@ pub struct Flows {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
-    /// How fast it sends, both ways; absent: no serialization, only delay.
+    /// How fast it sends, in both directions; absent: no serialization, only delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Varying<Rate>>,
-    /// Its propagation delay, each way; default "0 s".
-    #[serde(default = "at_once")]
+    /// Its propagation delay, in each direction; default "0 s".
+    #[serde(default = "immediately")]
     pub delay: Varying<Duration>,
 }
 
@@ -236,6 +236,6 @@ fn packet() -> Bytes {
     Bytes(1500)
 }
 
-fn at_once() -> Varying<Duration> {
+fn immediately() -> Varying<Duration> {
     Varying::One(Duration::ZERO)
 }
