@@ -82,6 +82,7 @@ def _shift(at: int) -> Table:
     return {"uniform": [f"{at} s", f"{at}.1 s"]}
 
 
+_LOSSY = {"impairments": [{"kind": "loss", "probability": 0.001}]}
 _ROUTE = {
     "delay": "100 ms",
     "changes": [{"at": "60 s", "delay": "20 ms"}, {"at": "120 s", "delay": "100 ms"}],
@@ -112,7 +113,7 @@ def scenarios(control: Control) -> dict[str, Scenario]:
         "skew": _scenario("skew", [skewed], 300),
         "thin": _scenario("thin", [thinned], 120),
         "route": _scenario("route", [lbe], 240, link=_ROUTE),
-        "losses": _scenario("losses", [lbe], 120, queue={**DROPTAIL, "aqm": "loss", "p": 0.001}),
+        "losses": _scenario("losses", [lbe], 120, link=_LOSSY),
         "offered": _scenario("offered", [{**lbe, "traffic": onoff}], 60),
         "many": _scenario("many", many, 80, warmup="20 s"),
     }

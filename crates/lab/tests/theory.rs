@@ -83,7 +83,8 @@ to = "B"
 rate = "1 Gbit/s"
 delay = "50 ms"
 duplex = true
-queue = {{ aqm = "loss", p = {p}, limit = "100000 packets" }}
+queue = {{ limit = "100000 packets" }}
+impairments = [{{ kind = "loss", probability = {p} }}]
 [tcp]
 {stack}
 mss = "1000 B"

@@ -15,7 +15,6 @@ registry! {
     "blue" => blue::Blue: "one probability moved by losses and idleness, Feng et al. 1999",
     "pd" => pd::Pd: "linear proportional-derivative control of the queue, Lehto et al. 2005",
     "cpc" => cpc::Cpc: "cascade of a window loop and a queue loop, To, Thi and Hwang 2015",
-    "loss" => loss::Loss: "random loss, each packet by itself, as a radio link has it",
     "external" => external::External: "a law that the caller supplies, such as one written in Python",
     "fuzzy-red" => fuzzy_red::FuzzyRed: "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
     "codel" => codel::Codel: "controlled delay: drops by how long packets waited, RFC 8289",

@@ -17,7 +17,7 @@ pub struct Entry {
 /// Reads `"name" module::Impairment: "summary"`: the file `module.rs` has the parameters as `Params` and the state machine
 /// under the name given.
 macro_rules! registry {
-    ($($name:literal $file:ident :: $Impairment:ident : $summary:literal,)*) => {
+    ($($name:literal => $file:ident :: $Impairment:ident : $summary:literal,)*) => {
         $(pub mod $file;)*
 
         /// The parameters of any impairment.
@@ -84,7 +84,7 @@ macro_rules! registry {
 }
 
 registry! {
-    "loss" loss::Loss: "random loss, each packet independently of the others",
+    "loss" => loss::Loss: "random loss, each packet independently of the others",
 }
 
 #[cfg(test)]

@@ -27,8 +27,8 @@ pub enum Model {
 /// `Model`.
 macro_rules! registry {
     (
-        flows { $($flow:literal $flow_file:ident :: $Flow:ident : $flow_summary:literal,)* }
-        sessions { $($session:literal $session_file:ident :: $Session:ident : $session_summary:literal,)* }
+        flows { $($flow:literal => $flow_file:ident :: $Flow:ident : $flow_summary:literal,)* }
+        sessions { $($session:literal => $session_file:ident :: $Session:ident : $session_summary:literal,)* }
     ) => {
         $(pub mod $flow_file;)*
         $(pub mod $session_file;)*
@@ -155,15 +155,15 @@ macro_rules! registry {
 
 registry! {
     flows {
-        "bulk" bulk::Bulk: "one TCP connection with all its data at the start: a size, or without end",
-        "cbr" cbr::Cbr: "UDP packets at a constant rate",
-        "poisson" poisson::Poisson: "UDP packets at exponential gaps: a Poisson process",
-        "onoff" onoff::OnOff: "bursts at a constant rate and silences, exponential or Pareto, over UDP or TCP",
-        "ping" ping::Ping: "UDP packets that the receiver returns, each a sample of the round-trip time",
+        "bulk" => bulk::Bulk: "one TCP connection with all its data at the start: a size, or without end",
+        "cbr" => cbr::Cbr: "UDP packets at a constant rate",
+        "poisson" => poisson::Poisson: "UDP packets at exponential gaps: a Poisson process",
+        "onoff" => onoff::OnOff: "bursts at a constant rate and silences, exponential or Pareto, over UDP or TCP",
+        "ping" => ping::Ping: "UDP packets that the receiver returns, each a sample of the round-trip time",
     }
     sessions {
-        "web" web::Web: "pages of objects, one TCP connection an object, as ns-2's WebTraf",
-        "transfers" transfers::Transfers: "TCP transfers that arrive as a Poisson process",
+        "web" => web::Web: "pages of objects, one TCP connection an object, as ns-2's WebTraf",
+        "transfers" => transfers::Transfers: "TCP transfers that arrive as a Poisson process",
     }
 }
 

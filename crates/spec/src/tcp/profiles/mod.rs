@@ -30,7 +30,7 @@ macro_rules! profile {
 use profile;
 
 macro_rules! registry {
-    ($default:ident $default_name:literal $Default:ident: $default_summary:literal, $($file:ident $name:literal $Variant:ident: $summary:literal,)*) => {
+    ($default_name:literal => $default:ident::$Default:ident: $default_summary:literal, $($name:literal => $file:ident::$Variant:ident: $summary:literal,)*) => {
         $(mod $file;)*
 
         /// A set of values of all TCP options: the behavior of one stack.
@@ -75,9 +75,9 @@ macro_rules! registry {
 
 // The first line is the profile whose values stand in the table of options; it has no file.
 registry! {
-    rfc "rfc" Rfc: "what the RFCs say: 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323",
-    ns2 "ns2" Ns2: "ns-2.35's one-way agents with its defaults (`tcl/lib/ns-default.tcl`, `tcp/tcp.cc`)",
-    ns2_linux "ns2-linux" Ns2Linux: "ns-2.35's TCP-Linux agent: SACK, timestamps, the rate halved in recovery",
-    linux "linux" Linux: "Linux: SACK, timestamps, initial window 10, timeouts of 200 ms or more",
-    freebsd "freebsd" Freebsd: "FreeBSD 5.3: SACK, initial window 3, timeouts of 30 ms or more with 200 ms added, ACKs delayed by 100 ms",
+    "rfc" => rfc::Rfc: "what the RFCs say: 9293, 5681, 6582, 6675, 6298, 3042, 6928, 7323",
+    "ns2" => ns2::Ns2: "ns-2.35's one-way agents with its defaults (`tcl/lib/ns-default.tcl`, `tcp/tcp.cc`)",
+    "ns2-linux" => ns2_linux::Ns2Linux: "ns-2.35's TCP-Linux agent: SACK, timestamps, the rate halved in recovery",
+    "linux" => linux::Linux: "Linux: SACK, timestamps, initial window 10, timeouts of 200 ms or more",
+    "freebsd" => freebsd::Freebsd: "FreeBSD 5.3: SACK, initial window 3, timeouts of 30 ms or more with 200 ms added, ACKs delayed by 100 ms",
 }
