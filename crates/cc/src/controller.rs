@@ -1,4 +1,4 @@
-//! What a congestion controller is told and what it answers.
+//! What a congestion controller receives and what it answers.
 
 use sojourn_units::{Duration, Time};
 

@@ -1,6 +1,6 @@
 //! Congestion control: how wide the congestion window may be, and nothing else.
 //!
-//! A [`CongestionController`] is told about acknowledgments, congestion and timeouts, and says how many segments may be in
+//! A [`CongestionController`] receives acknowledgments, congestion events and timeouts, and says how many segments may be in
 //! flight. The endpoint finds losses, sends segments again and keeps the timer. Windows are counted in segments.
 #![no_std]
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! From a plan to a world.
+//! Builds the world of a plan.
 
 use crate::Error;
 use crate::recorder::Recorder;
@@ -13,13 +13,13 @@ use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Makes a law that the caller supplies, fresh for each queue.
+/// Makes a new law for a queue, whose timer has the given interval.
 pub type LawFactory = Arc<dyn Fn(Duration) -> Box<dyn ExternalLaw> + Send + Sync>;
 
-/// Laws that the caller supplies, by the name that queues use (`aqm = "external", law = "..."`).
+/// Laws of the caller, by the name that queues use (`aqm = "external", law = "..."`).
 pub type Laws = BTreeMap<String, LawFactory>;
 
-/// A law from outside that can be branched like any other.
+/// A law of the caller, which can be copied with its state.
 pub trait ExternalLaw: Law + Send + Sync {
     /// A copy with all its state.
     fn boxed_clone(&self) -> Box<dyn ExternalLaw>;
@@ -48,7 +48,7 @@ impl Law for Boxed {
     }
 }
 
-/// A law from outside as an algorithm.
+/// A law of the caller as a queue discipline.
 pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
     AnyAqm::Custom(Box::new(Sampled::new(Boxed(law), Bernoulli)))
 }
@@ -56,7 +56,7 @@ pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
 /// Builds the world of a plan.
 ///
 /// # Errors
-/// A queue names a law that `laws` does not have; a parameter is out of range for its link.
+/// A queue names a law that `laws` lacks, or a parameter is out of range for its link.
 pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
     let mut stacks = Stacks::default();
     let mut flows = Vec::new();
@@ -136,7 +136,7 @@ fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Resu
     queue.build(rate, link.delay, plan.packet).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
 }
 
-/// The different stacks of a plan; flows of a group share one.
+/// The TCP options of a plan, each once. Flows of a group share theirs.
 #[derive(Default)]
 struct Stacks {
     params: Vec<TcpOptions>,

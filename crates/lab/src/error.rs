@@ -1,15 +1,15 @@
-//! What can go wrong between a checked scenario and its record.
+//! Why a checked scenario has no record.
 
 /// Why there is no record.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Error {
-    /// The scenario can't be run as it stands.
+    /// The scenario cannot be run.
     #[error("{0}")]
     Build(String),
-    /// The run's books don't balance: a defect of the simulator.
+    /// Packets sent, delivered, dropped and in flight do not add up: a defect of the simulator.
     #[error("the audit failed: {0}")]
     Audit(String),
-    /// The caller wants no more.
+    /// The caller stopped the run.
     #[error("stopped")]
     Stopped,
 }

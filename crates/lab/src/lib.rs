@@ -1,7 +1,7 @@
 //! From a scenario to its record.
 //!
-//! [`run`] lays a checked scenario out for one seed, builds the world, runs it and reads the record
-//! off it; [`run_many`] does that for many on all cores. Parallelism is across runs, never inside one.
+//! [`run`] plans a checked scenario for one seed, builds the world, runs it and makes the record. [`run_many`] does that for
+//! many scenarios on all cores. Runs are parallel to each other; each run has one thread.
 
 mod build;
 mod error;

@@ -1,11 +1,11 @@
-//! Series of flows, as a scenario's trace asks for them.
+//! Traces of flows.
 
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::{Observer, Packet, flag};
 use sojourn_units::{Duration, Time};
 use std::collections::HashMap;
 
-/// A flow's window at equal steps.
+/// A flow's congestion window at equal intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     next: Time,
@@ -15,21 +15,21 @@ pub struct Window {
     pub ssthresh: Vec<f64>,
 }
 
-/// Records what the trace asks for; flows that nobody asks for cost one look-up in an empty map.
+/// Records the traces that a scenario asks for. If there are none, it costs one test per packet.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     window_every: Duration,
     bin: Duration,
     end: Time,
     pub windows: HashMap<u32, Window>,
-    /// Bytes delivered in each bin.
+    /// Bytes delivered in each interval.
     pub delivered: HashMap<u32, Vec<f64>>,
-    /// RTT samples: times and values in seconds.
+    /// RTT samples: times and values, in seconds.
     pub rtts: HashMap<u32, (Vec<f64>, Vec<f64>)>,
 }
 
 impl Recorder {
-    /// A recorder for the trace of a plan.
+    /// A recorder of the traces of a plan.
     pub fn new(plan: &Plan) -> Self {
         let trace = &plan.trace;
         let flows = |sampled: &Option<sojourn_scenario::check::Sampled>| sampled.iter().flat_map(|s| s.flows.clone()).collect::<Vec<_>>();
@@ -43,7 +43,7 @@ impl Recorder {
         }
     }
 
-    /// Carries every window to the end of the run.
+    /// Completes every trace up to the end of the run.
     pub fn finish(&mut self) {
         let (every, end) = (self.window_every, self.end);
         self.windows.values_mut().for_each(|window| window.sample_to(end, every));
@@ -87,7 +87,7 @@ impl Observer for Recorder {
         }
         let every = self.window_every;
         if let Some(window) = self.windows.get_mut(&flow) {
-            // The value held until now is what samples before now see.
+            // Samples before this time have the value from before.
             if now > Time::ZERO {
                 window.sample_to(Time::from_nanos(now.as_nanos() - 1), every);
             }

@@ -1,4 +1,4 @@
-//! From a finished world to the record.
+//! Makes the record of a finished world.
 
 use crate::recorder::Recorder;
 use sojourn_scenario::plan::Plan;
@@ -7,7 +7,7 @@ use sojourn_scenario::record::{CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RT
 use sojourn_sim::{Audit as Counted, FlowReport, TimeWeighted, World};
 use std::collections::BTreeMap;
 
-/// Series by name, each a table of columns.
+/// Traces by name, each a table of columns.
 pub type Series = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
 
 /// The record of a finished world and its series.
@@ -84,7 +84,7 @@ fn one_link(link: &sojourn_sim::Link, planned: &sojourn_spec::link::Link, span: 
     }
 }
 
-/// The plan's flows in order; a session is the sum of its connections.
+/// The plan's flows in order. The measures of a session are the sums over its connections.
 fn all_flows(plan: &Plan, world: &World<Recorder>, span: f64) -> Vec<Flow> {
     let reports: Vec<FlowReport> = world.flows().collect();
     let mut plain = reports.iter().filter(|report| report.session.is_none());
@@ -167,7 +167,7 @@ fn completions(world: &World<Recorder>, group: u32) -> Option<Completion> {
     })
 }
 
-/// Jain's index of fairness (Jain, Chiu and Hawe 1984): 1 when all are equal, 1/n when one has everything.
+/// Jain's index of fairness (jain-1984): 1 if all are equal, 1/n if one of n has everything.
 fn jain(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let (n, sum, squares) = values.fold((0.0, 0.0, 0.0), |(n, sum, squares), x| (n + 1.0, sum + x, squares + x * x));
     (squares > 0.0).then(|| sum * sum / (n * squares))

@@ -1,4 +1,4 @@
-//! One run, and many on all cores.
+//! Runs a scenario, or many in parallel.
 
 use crate::Error;
 use crate::build::{Laws, build};
@@ -9,28 +9,28 @@ use sojourn_scenario::record::Record;
 use sojourn_units::{Duration, Time};
 use std::sync::Arc;
 
-/// What a run gives.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The record, without series.
     pub record: Record,
-    /// The traces asked for.
+    /// The traces that the scenario asks for.
     pub series: Series,
 }
 
-/// A run to do.
+/// A run that is to be done.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The scenario.
     pub scenario: Arc<Checked>,
-    /// The seed; the scenario's own if `None`.
+    /// The seed; `None`: the scenario's own.
     pub seed: Option<u64>,
 }
 
-/// Runs a scenario with a seed; `stop` is asked now and then whether to give up.
+/// Runs a scenario with a seed. `stop` is called now and then; if it returns true, the run ends.
 ///
 /// # Errors
-/// A queue that can't be built on its link, a law that is not there, an audit that fails, a stop.
+/// A queue that does not fit its link, a law that is missing, an audit that fails, or a stop.
 pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let plan = scenario.plan(seed.unwrap_or(scenario.seed));
     let mut world = build(&plan, laws)?;
@@ -50,11 +50,11 @@ pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -
     Ok(Outcome { record, series })
 }
 
-/// Does all jobs on `threads` threads (0: all cores); tells `done` of each as it finishes, in no
-/// particular order. What each run gives does not depend on the number of threads.
+/// Runs all jobs on `threads` threads (0: one per core) and calls `done` after each, in no particular order. The result of a
+/// run does not depend on the number of threads.
 ///
 /// # Panics
-/// If the system gives no threads.
+/// If the operating system gives no threads.
 pub fn run_many(
     jobs: &[Job],
     threads: usize,

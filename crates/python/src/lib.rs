@@ -1,4 +1,4 @@
-//! The extension module: scenarios in, records and arrays out. No logic of its own.
+//! The extension module `_sojourn`: it takes scenarios and returns records and arrays. It has no logic of its own.
 
 mod fluid;
 mod fuzzy;
@@ -40,13 +40,13 @@ fn failed(filename: &str, error: Error) -> PyErr {
     }
 }
 
-/// The canonical resolved scenario as JSON.
+/// The checked scenario as JSON.
 #[pyfunction]
 fn check(text: &str, filename: &str) -> PyResult<String> {
     serde_json::to_string(&checked(text, filename)?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// The key of a run in a cache: the same exactly where scenario, seed and engine are.
+/// The key of a run in the cache. Two runs have the same key exactly if scenario, seed and engine are the same.
 #[pyfunction]
 fn key(text: &str, filename: &str, seed: u64, engine: &str) -> PyResult<String> {
     Ok(checked(text, filename)?.key(seed, engine))
@@ -85,7 +85,7 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
     Ok(all.unbind())
 }
 
-/// One run: the record as JSON, and its series. The interpreter is free meanwhile.
+/// Runs a scenario: the record as JSON, and its series. The interpreter's lock is released meanwhile.
 #[pyfunction]
 #[pyo3(signature = (text, filename, seed=None, laws=None))]
 fn run(py: Python<'_>, text: &str, filename: &str, seed: Option<u64>, laws: Option<&Bound<'_, PyDict>>) -> PyResult<(String, Py<PyDict>)> {
@@ -101,7 +101,7 @@ fn run(py: Python<'_>, text: &str, filename: &str, seed: Option<u64>, laws: Opti
     }
 }
 
-/// Whether the user pressed Ctrl-C: kept as trouble to raise.
+/// Whether the user pressed Ctrl-C. If so, the error is stored, to be raised after the run.
 fn interrupted(trouble: &laws::Trouble) -> bool {
     Python::attach(|py| match py.check_signals() {
         Ok(()) => false,
@@ -139,14 +139,14 @@ fn run_many(py: Python<'_>, jobs: Vec<(String, String, Option<u64>)>, threads: u
         }
         Ok(done) => Python::attach(|py| {
             let Some(on_done) = &on_done else { return };
-            let told = outcome(py, done).and_then(|(record, series)| on_done.call1(py, (index, record, series)));
-            if let Err(error) = told {
+            let called = outcome(py, done).and_then(|(record, series)| on_done.call1(py, (index, record, series)));
+            if let Err(error) = called {
                 trouble.set(error);
                 halt();
             }
         }),
     };
-    // Signals reach only the main thread, which waits here: it looks for them while the others work.
+    // Only the main thread can handle signals. It waits here and looks for them while the others work.
     py.detach(|| {
         std::thread::scope(|scope| {
             let stop = || stopped.load(Ordering::Relaxed);
@@ -193,8 +193,8 @@ fn registry() -> PyResult<String> {
     listing::registry().map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// Drop probability of a sampled queue law, from a JSON queue table: one row a backlog, one column a change since
-/// the tick before, both in packets. NaN where the backlog before would have been negative.
+/// The drop probability of a queue law with a timer, from a JSON queue table: a row for each backlog and a column for each
+/// change since the timer's last expiry, both in packets. NaN where the backlog before would have been negative.
 #[pyfunction]
 fn surface<'py>(
     py: Python<'py>,
@@ -206,7 +206,7 @@ fn surface<'py>(
     PyArray2::from_vec2(py, &rows).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// A quantity as scenarios write it, in seconds, bits a second or bytes by its kind: `time`, `rate` or `size`.
+/// Reads a quantity as scenarios write it. `kind` is `time` (seconds), `rate` (bit/s) or `size` (bytes).
 #[pyfunction]
 fn quantity(kind: &str, text: &str) -> PyResult<f64> {
     listing::quantity(kind, text).map_err(refused)

@@ -1,4 +1,4 @@
-//! What there is to choose from, and control surfaces of queue laws.
+//! The registries as JSON, and control surfaces of queue laws.
 
 use serde_json::{Map, Value, json};
 use sojourn_aqm::{Aqm, AqmConfig, Backlog, Link};
@@ -47,7 +47,7 @@ fn listed(name: &str, summary: &str, config: Result<Value, serde_json::Error>) -
     Ok(json!({ "name": name, "summary": summary, "parameters": parameters }))
 }
 
-/// The algorithm of a queue from the JSON of a scenario's queue table.
+/// The discipline of a queue, from a scenario's queue table as JSON.
 pub fn aqm_of(queue: &str) -> Result<AqmConfig, String> {
     let read = Document::from_json("queue", queue).and_then(|table| table.queue());
     read.map(|queue| queue.aqm).map_err(|error| error.to_string())
@@ -76,7 +76,7 @@ pub fn surface(queue: &str, backlog: &[f64], change: &[f64]) -> Result<Vec<Vec<f
     Ok(backlog.iter().map(|&now| change.iter().map(|&step| point(now, step)).collect()).collect())
 }
 
-/// A quantity in seconds, bits a second or bytes.
+/// A quantity in seconds, bit/s or bytes. See `_sojourn.quantity`.
 pub fn quantity(kind: &str, text: &str) -> Result<f64, String> {
     let value = match kind {
         "time" => parse_duration(text).map(|time| time.as_secs_f64()),

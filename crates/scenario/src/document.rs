@@ -1,4 +1,4 @@
-//! A scenario file as text and as a table, and the way from there to what it means.
+//! A scenario file: its text, its table, and the scenario that is read from it.
 
 use crate::check::{self, Checked};
 use crate::error::{Error, humanize};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-/// A scenario file: its text where there is one, and the table that was read and may be changed by path.
+/// A scenario file: its text if there is one, and the table, whose fields can be set by path.
 #[derive(Clone, Debug)]
 pub struct Document {
     file: String,
@@ -19,24 +19,24 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads TOML; `file` is what messages call it, and its stem is the scenario's default name.
+    /// Reads TOML. `file` is its name in messages; without its suffix it is the default name of the scenario.
     ///
     /// # Errors
-    /// Text that is not TOML, with line and column.
+    /// Text that is not TOML; the error has line and column.
     pub fn from_toml(file: &str, text: &str) -> Result<Document, Error> {
         let table = text.parse::<Table>().map_err(|error| syntax(text, &error).in_file(file))?;
         Ok(Document { file: file.to_string(), text: Some(Arc::from(text)), table, changed: Vec::new() })
     }
 
-    /// Takes a table that was made in a program.
+    /// Takes a table that a program made.
     pub fn from_table(file: &str, table: Table) -> Document {
         Document { file: file.to_string(), text: None, table, changed: Vec::new() }
     }
 
-    /// Reads the same structure as JSON; a key that is null counts as absent.
+    /// Reads the same structure as JSON. A key that is null counts as absent.
     ///
     /// # Errors
-    /// Text that is not a JSON object, or that holds a null in a list.
+    /// Text that is not a JSON object, or a null in a list.
     pub fn from_json(file: &str, text: &str) -> Result<Document, Error> {
         let wrong = |error: serde_json::Error| {
             let position = (error.line() > 0).then(|| (error.line(), error.column()));
@@ -47,12 +47,12 @@ impl Document {
         Ok(Document::from_table(file, serde_json::from_value(json).map_err(wrong)?))
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The table as it is now.
+    /// The table, with the fields that were set.
     pub fn table(&self) -> &Table {
         &self.table
     }
@@ -60,40 +60,40 @@ impl Document {
     /// Sets the field at `path`, as [`crate::set_path`] does.
     ///
     /// # Errors
-    /// A path that leads nowhere.
+    /// A path of nothing.
     pub fn set(&mut self, path: &str, value: Value) -> Result<(), Error> {
         path::set_path(&mut self.table, path, value).map_err(|error| error.in_file(&self.file))?;
         self.changed.push(path::parse(path)?);
         Ok(())
     }
 
-    /// The scenario as written: every key is known and every value is of its kind.
+    /// The scenario as written. Every key is known, and every value has the right type.
     ///
     /// # Errors
-    /// The first key or value that is not.
+    /// The first unknown key or wrong type.
     pub fn written(&self) -> Result<Scenario, Error> {
         read(&self.table).map_err(|error| self.locate(error))
     }
 
-    /// The whole table as one queue, as a link of a scenario has it: algorithm, parameters, limit and marking.
+    /// The whole table as the queue of a link: discipline, parameters, limit and marking.
     ///
     /// # Errors
-    /// The first key or value that is not.
+    /// The first unknown key or wrong type.
     pub fn queue(&self) -> Result<Queue, Error> {
         read(&self.table).map_err(|error| self.locate(error))
     }
 
-    /// The scenario as checked.
+    /// The checked scenario.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first thing that is wrong.
     pub fn check(&self) -> Result<Checked, Error> {
         let stem = std::path::Path::new(&self.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let stem = stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string());
         check::check(&self.written()?, &stem).map_err(|error| self.locate(error))
     }
 
-    /// Adds the file and, where the field still is as it was in the text, its line and column.
+    /// Adds the file. If the field was not set since the text was read, it adds line and column too.
     fn locate(&self, error: Error) -> Error {
         let mut error = error.in_file(&self.file);
         let steps = path::parse(&error.field).unwrap_or_default();
@@ -106,7 +106,7 @@ impl Document {
     }
 }
 
-/// Takes out keys that are null.
+/// Removes keys that are null.
 fn without_null(json: &mut serde_json::Value) {
     match json {
         serde_json::Value::Array(list) => list.iter_mut().for_each(without_null),
@@ -118,13 +118,13 @@ fn without_null(json: &mut serde_json::Value) {
     }
 }
 
-/// Reads a typed structure from a table; the error's field is the path by names.
+/// Reads a value of type `T` from a table. The field of an error is a path with names.
 pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
     serde_path_to_error::deserialize(table.clone()).map_err(|error| {
         let (inner, message) = split(error.inner().message());
         let mut steps: Vec<Step> = error.path().iter().filter_map(step).collect();
         steps.extend(inner);
-        // A key that is not known is named by the message; the field is the table that holds it.
+        // The message has the unknown key already. The field is the table that has the key.
         if message.starts_with("unknown field") && path::concrete(table, &steps).is_some_and(|_| ends_with_key(&steps, &message)) {
             steps.pop();
         }
@@ -132,12 +132,12 @@ pub(crate) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, Error> {
     })
 }
 
-/// Whether the last step is the key that the message calls unknown.
+/// Whether the last step is the unknown key of the message.
 fn ends_with_key(steps: &[Step], message: &str) -> bool {
     matches!(steps.last(), Some(Step::Key(key)) if message.starts_with(&format!("unknown field `{key}`")))
 }
 
-/// serde's step as ours.
+/// A step of serde's path as a step of ours.
 fn step(segment: &serde_path_to_error::Segment) -> Option<Step> {
     match segment {
         serde_path_to_error::Segment::Seq { index } => Some(Step::Index(*index)),
@@ -146,7 +146,7 @@ fn step(segment: &serde_path_to_error::Segment) -> Option<Step> {
     }
 }
 
-/// The message of an error inside a table whose kind is chosen by one of its keys: "in `path`: message".
+/// Path and message of an error inside a table of which one key chooses the others (see `sojourn_spec::tagged`): "in `path`: message".
 fn split(message: &str) -> (Vec<Step>, String) {
     let mut steps = Vec::new();
     let mut rest = message;
@@ -160,7 +160,7 @@ fn split(message: &str) -> (Vec<Step>, String) {
     (steps, rest.to_string())
 }
 
-/// Where TOML can't be read, and why.
+/// The error of text that is not TOML, with its position.
 pub(crate) fn syntax(text: &str, error: &toml::de::Error) -> Error {
     let position = error.span().map(|span| line_and_column(text, span.start));
     Error { position, ..Error::new("", error.message().replace('\n', ", ")) }
@@ -174,7 +174,7 @@ fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Where in the text the value at these steps begins.
+/// Line and column where the value at these steps begins.
 fn position_of(text: &str, steps: &[Step]) -> Option<(usize, usize)> {
     let root = DeTable::parse(text).ok()?;
     let (first, rest) = steps.split_first()?;

@@ -1,28 +1,28 @@
-//! The one shape of every message: `FILE:LINE:COL: FIELD: expected WHAT, got VALUE`.
+//! Errors of scenarios and sweeps. Every message has the form `FILE:LINE:COL: FIELD: expected WHAT, got VALUE`.
 
 use sojourn_units::ParamError;
 use std::fmt;
 
-/// What is wrong with a scenario, a sweep or a change to one.
+/// What is wrong with a scenario, a sweep or a change of a scenario.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct Error {
-    /// The file as it was named; empty if the text came from elsewhere.
+    /// The file as the user named it; empty if the text is not from a file.
     pub file: String,
-    /// Line and column in that file, counted from 1, where they are known.
+    /// Line and column in the file, counted from 1, if they are known.
     pub position: Option<(usize, usize)>,
     /// The field's path, such as `links.bottleneck.queue.min`; empty for the file as a whole.
     pub field: String,
-    /// What is expected, and what it got.
+    /// What was expected, and what was found.
     pub problem: String,
 }
 
 impl Error {
-    /// A problem with a field, in words of its own.
+    /// A problem with a field, in a sentence of its own.
     pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Error {
         Error { file: String::new(), position: None, field: field.into(), problem: problem.into() }
     }
 
-    /// The usual problem: the field got another value than it expects; `expected` is a noun phrase.
+    /// The usual problem: a field got another value than is expected. `expected` is a noun phrase.
     pub fn got(field: impl Into<String>, got: impl fmt::Display, expected: impl fmt::Display) -> Error {
         Error::new(field, format!("expected {expected}, got {got}"))
     }
@@ -32,17 +32,23 @@ impl Error {
         Error::got(format!("{table}.{}", error.field), error.got, error.expected)
     }
 
-    /// From what serde says of a field.
+    /// The same for a message of serde.
     pub(crate) fn from_serde(field: impl Into<String>, message: &str) -> Error {
         Error::new(field, humanize(message))
     }
 
-    /// The same, said of this file.
+    /// The same error, in this file.
     pub fn in_file(mut self, file: &str) -> Error {
         if self.file.is_empty() {
             self.file = file.to_string();
         }
         self
+    }
+}
+
+impl From<ParamError> for Error {
+    fn from(error: ParamError) -> Error {
+        Error::got(error.field, error.got, error.expected)
     }
 }
 
@@ -64,7 +70,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// serde's words for a wrong value in this project's words: "expected ..., got ...".
+/// Changes serde's message for a wrong value into the form "expected ..., got ...".
 pub(crate) fn humanize(message: &str) -> String {
     let message = message.trim();
     if let Some(rest) = message.strip_prefix("missing field `") {
@@ -92,7 +98,7 @@ pub(crate) fn humanize(message: &str) -> String {
     message.replace('\n', " ")
 }
 
-/// Says that a name is none of those known, and which it may have been meant to be.
+/// The message for a name that is not known. If a known name is similar, it is suggested.
 pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let list = match names.len() {
@@ -111,7 +117,7 @@ fn backticked(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_string).collect()
 }
 
-/// A value as serde names it, as a user wrote it.
+/// A value of a serde message, as the user wrote it.
 fn value_in_words(got: &str) -> String {
     for kind in ["integer `", "floating point `", "boolean `", "character `"] {
         if let Some(value) = got.strip_prefix(kind) {
@@ -125,7 +131,7 @@ fn value_in_words(got: &str) -> String {
     }
 }
 
-/// A type as serde names it, in words.
+/// A type of a serde message, in words.
 fn kind_in_words(expected: &str) -> String {
     match expected {
         "u64" | "usize" => "a whole number, zero or more".to_string(),
@@ -144,7 +150,7 @@ fn kind_in_words(expected: &str) -> String {
     }
 }
 
-/// The name most like `got`, if one is close enough to have been meant: at most one edit for three letters.
+/// The name most similar to `got`, if they differ by at most one edit for every three letters.
 fn nearest<'a>(got: &str, names: &[&'a str]) -> Option<&'a str> {
     let got = got.to_lowercase();
     let length = got.chars().count();
@@ -161,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_understood() {
+    fn a_similar_name_is_found() {
         assert_eq!(nearest("rat", &["rate", "delay"]), Some("rate"));
         assert_eq!(nearest("dealy", &["rate", "delay"]), Some("delay"));
         assert_eq!(nearest("bandwidth", &["rate", "delay"]), None);
@@ -169,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_serde_says_becomes_expected_and_got() {
+    fn messages_of_serde_become_expected_and_got() {
         assert_eq!(humanize("invalid type: integer `10`, expected a rate"), "expected a rate, got 10");
         assert_eq!(humanize("invalid value: integer `-1`, expected u32"), "expected a whole number, 0 to 4294967295, got -1");
         assert_eq!(humanize("invalid type: string \"x, expected y\", expected f64"), "expected a number, got \"x, expected y\"");

@@ -1,7 +1,7 @@
-//! The data contract: the scenario as written, as checked, sweeps over it, and the record of a run.
+//! Scenarios, sweeps and records: the data that goes into a run and comes out of it.
 //!
-//! A [`Document`] is a scenario file; [`Document::check`] turns it into a [`Checked`] scenario in which nothing
-//! is left to be interpreted; [`Checked::plan`] lays out every link and flow for one seed. A run gives a
+//! A [`Document`] is a scenario file. [`Document::check`] makes a [`Checked`] scenario of it, with names resolved and defaults
+//! filled in. [`Checked::plan`] makes a [`Plan`] of it: every link and every flow of one run with its values. A run gives a
 //! [`record::Record`].
 
 pub mod check;
@@ -23,8 +23,7 @@ pub use error::Error;
 pub use measures::{measures, record_schema};
 pub use path::{path_element, set_path, split_path, value};
 pub use plan::Plan;
-pub use quantity::{FASTEST, LONGEST, Quantity, Varying};
+pub use quantity::{Quantity, Varying};
 pub use record::Record;
 pub use schema::schema;
-pub use sojourn_units::Amount;
 pub use sweep::Sweep;

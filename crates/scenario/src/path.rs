@@ -1,15 +1,15 @@
-//! Fields by their path: `links.bottleneck.queue.min`, `flows[0].access.delay`.
+//! Paths of fields: `links.bottleneck.queue.min`, `flows[0].access.delay`.
 //!
-//! An element of a list is addressed by its name (`links.bottleneck`, for an unnamed link
-//! `links.R0->R1`) or by its position (`links[0]`). A name that holds a dot is put in quotes.
+//! An element of a list is addressed by its name (`links.bottleneck`, or `links.R0->R1` for a link without a name) or by its
+//! position (`links[0]`). A name that has a dot is put in quotes.
 
 use crate::error::{Error, unknown};
 use toml::{Table, Value};
 
-/// The most elements a path may have.
+/// The most elements of a path.
 const DEEPEST: usize = 32;
 
-/// One step from a table or a list to what it holds.
+/// One step of a path, into a table or a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// Into a table by its key, or into a list by an element's name.
@@ -18,7 +18,10 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// The steps of a path, or what is wrong with it.
+/// The steps of a path.
+///
+/// # Errors
+/// Text that is not a path, with the reason.
 pub(crate) fn parse(path: &str) -> Result<Vec<Step>, Error> {
     let bad = |why: &str| Error::new("", format!("expected a path such as links.bottleneck.queue.min, got \"{path}\": {why}"));
     let mut steps = Vec::new();
@@ -49,12 +52,12 @@ pub(crate) fn parse(path: &str) -> Result<Vec<Step>, Error> {
     }
 }
 
-/// A name as an element of a path: in quotes where a dot or a bracket would mislead.
+/// A name as an element of a path: in quotes if it has a dot, a bracket or a quote.
 pub(crate) fn element(name: &str) -> String {
     if name.is_empty() || name.contains(['.', '[', ']', '"', '\'']) { format!("\"{name}\"") } else { name.to_string() }
 }
 
-/// The name of an element of `links` or `flows`: the one it has, or the default name of a link.
+/// The name of an element of `links` or `flows`: the name that is given, or the default name of a link.
 fn name_of(value: &Value) -> Option<String> {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     match text("name") {
@@ -63,7 +66,7 @@ fn name_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Turns names of list elements into positions; `None` if the path leads nowhere in `table`.
+/// Turns names of list elements into positions; `None` if `table` has nothing at that path.
 pub(crate) fn concrete(table: &Table, steps: &[Step]) -> Option<Vec<Step>> {
     let mut found = Vec::with_capacity(steps.len());
     let mut here: Option<&Value> = None;
@@ -89,7 +92,7 @@ fn find(list: &[Value], name: &str) -> Option<usize> {
     list.iter().position(|value| name_of(value).as_deref() == Some(name))
 }
 
-/// A path as a reader knows it: elements of lists by name where they have one.
+/// A path as a user writes it: elements of lists by name, if they have one.
 pub(crate) fn by_name(table: &Table, steps: &[Step]) -> String {
     let mut text = String::new();
     let root = Value::Table(table.clone());
@@ -118,23 +121,21 @@ pub(crate) fn by_name(table: &Table, steps: &[Step]) -> String {
     text
 }
 
-/// Sets the field at `path` to `value`. Tables on the way are made where they are absent; elements of lists
-/// must be there.
+/// Sets the field at `path` to `value`. Tables of the path that are missing are added. Elements of lists must exist.
 ///
 /// # Errors
-/// A path that can't be read, that goes through something that is neither table nor list, or that names an
-/// element which is not there.
+/// Text that is not a path, a path through something that is neither a table nor a list, or an element that does not exist.
 pub fn set_path(table: &mut Table, path: &str, value: Value) -> Result<(), Error> {
     let steps = parse(path)?;
-    let (Some((last, way)), Some(Step::Key(first))) = (steps.split_last(), steps.first()) else {
+    let (Some((last, parents)), Some(Step::Key(first))) = (steps.split_last(), steps.first()) else {
         return Err(Error::new(path, "expected a path that begins with a key, got a position"));
     };
-    if way.is_empty() {
+    if parents.is_empty() {
         table.insert(first.clone(), value);
         return Ok(());
     }
     let mut here = table.entry(first.clone()).or_insert_with(|| Value::Table(Table::new()));
-    for step in &way[1..] {
+    for step in &parents[1..] {
         here = enter(here, step, path)?;
     }
     match (here, last) {
@@ -146,7 +147,7 @@ pub fn set_path(table: &mut Table, path: &str, value: Value) -> Result<(), Error
     Ok(())
 }
 
-/// What a step leads to, made as a table if a table lacks it.
+/// The value at a step. If a table lacks the key, an empty table is added.
 fn enter<'a>(here: &'a mut Value, step: &Step, path: &str) -> Result<&'a mut Value, Error> {
     match (here, step) {
         (Value::Table(inner), Step::Key(key)) => Ok(inner.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()))),
@@ -169,7 +170,7 @@ fn enter<'a>(here: &'a mut Value, step: &Step, path: &str) -> Result<&'a mut Val
     }
 }
 
-/// A value from a command line: TOML where it reads as TOML, else text.
+/// A value of a command line: TOML if it can be read as TOML, else text.
 pub fn value(text: &str) -> Value {
     let read = format!("value = {text}").parse::<Table>().ok();
     match read {
@@ -181,7 +182,7 @@ pub fn value(text: &str) -> Value {
 /// The steps of a path as text, positions as digits.
 ///
 /// # Errors
-/// A text that is no path.
+/// Text that is not a path.
 pub fn split_path(path: &str) -> Result<Vec<String>, Error> {
     let text = |step| match step {
         Step::Key(key) => key,
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_set_by_name_by_position_and_where_no_table_was() {
+    fn a_field_is_set_by_name_by_position_and_in_a_table_that_was_missing() {
         let mut table = sample();
         set_path(&mut table, "seed", Value::Integer(7)).unwrap();
         set_path(&mut table, "links.up.queue.min", Value::Integer(5)).unwrap();
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leads_nowhere_says_why() {
+    fn a_path_of_nothing_gives_an_error_with_the_reason() {
         let mut table = sample();
         let mut problem = |path: &str| set_path(&mut table, path, Value::Integer(1)).unwrap_err().to_string();
         assert!(problem("links.upp.rate").contains("did you mean \"up\"?"));
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn names_take_the_place_of_positions_and_back() {
+    fn names_replace_positions_and_positions_names() {
         let table = sample();
         let steps = [Step::Key("links".into()), Step::Index(0), Step::Key("rate".into())];
         assert_eq!(by_name(&table, &steps), "links.up.rate");

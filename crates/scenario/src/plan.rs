@@ -1,4 +1,4 @@
-//! Every link and every flow of one run, laid out: what a simulator is built from.
+//! The plan of one run: every link and every flow with its values. The simulator is built from it.
 
 use crate::check::{Checked, Trace};
 use crate::quantity::{Quantity, Varying};
@@ -10,20 +10,20 @@ use sojourn_traffic::Traffic;
 use sojourn_units::{Amount, Stream, Time};
 use std::sync::Arc;
 
-/// A run: links and flows with nothing left to be drawn or looked up. A function of scenario and seed.
+/// One run: links and flows, with every random value drawn. It follows from the scenario and the seed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
-    /// What the scenario is called.
+    /// The scenario's name.
     pub name: String,
-    /// The run's seed; random streams are named under it.
+    /// The seed of every random stream.
     pub seed: u64,
-    /// How long the run is.
+    /// When the run ends.
     pub duration: Time,
-    /// Statistics count from here on.
+    /// When statistics begin.
     pub warmup: Time,
     /// Mean packet size in bytes.
     pub packet: u32,
-    /// The nodes by name; hosts of access links come after them and are counted only.
+    /// The names of the nodes. The hosts of access links come after them and have no names.
     pub nodes: Vec<String>,
     /// How many hosts there are beyond [`Plan::nodes`].
     pub hosts: u32,
@@ -43,7 +43,7 @@ pub struct Plan {
 /// A group of flows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its flows, as positions in [`Plan::flows`].
     pub flows: std::ops::Range<u32>,
@@ -62,7 +62,7 @@ pub struct Flow {
     pub stop: Time,
     /// The links its data takes, access links included.
     pub forward: Vec<u32>,
-    /// The links its acknowledgements take; empty over UDP.
+    /// The links its acknowledgments take; empty over UDP.
     pub back: Vec<u32>,
     /// What it sends.
     pub traffic: Traffic,
@@ -70,11 +70,11 @@ pub struct Flow {
     pub tcp: Option<Arc<TcpOptions>>,
 }
 
-/// What may wait at a flow's own links: more than any window.
+/// The limit of the queues of access links: more packets than any window has.
 const ACCESS_LIMIT: Amount = Amount::Packets(1_000_000);
 
 impl Checked {
-    /// Lays out the run with this seed.
+    /// Makes the plan of the run with this seed.
     pub fn plan(&self, seed: u64) -> Plan {
         let mut plan = Plan {
             name: self.name.clone(),
@@ -95,7 +95,7 @@ impl Checked {
             let first = plan.flows.len() as u32;
             let tcp = group.tcp.clone().map(Arc::new);
             for i in 0..group.count {
-                let flow = Layout { seed, group, i, queue: &queue }.flow(&mut plan, tcp.clone());
+                let flow = FlowLayout { seed, group, i, queue: &queue }.flow(&mut plan, tcp.clone());
                 plan.flows.push(flow);
             }
             plan.groups.push(Group { name: group.name.clone(), flows: first..first + group.count });
@@ -104,15 +104,15 @@ impl Checked {
     }
 }
 
-/// One flow of a group, about to be laid out.
-struct Layout<'a> {
+/// What one flow of a group is made from.
+struct FlowLayout<'a> {
     seed: u64,
     group: &'a crate::check::Group,
     i: u32,
     queue: &'a Arc<Queue>,
 }
 
-impl Layout<'_> {
+impl FlowLayout<'_> {
     fn flow(&self, plan: &mut Plan, tcp: Option<Arc<TcpOptions>>) -> Flow {
         let group = self.group;
         let mut forward = Vec::new();
@@ -128,7 +128,7 @@ impl Layout<'_> {
             forward.push(data);
             first = Some(acks);
         }
-        // The reverse path begins at the receiver's link and ends at the sender's.
+        // The reverse path begins at the receiver's own link and ends at the sender's.
         let back = match group.traffic.uses_reverse_path() {
             true => first.into_iter().chain(group.back.iter().copied()).chain(last).collect(),
             false => Vec::new(),
@@ -151,12 +151,12 @@ impl Layout<'_> {
         format!("{}/{}", self.group.name, self.i)
     }
 
-    /// This flow's value, drawn if need be from the stream of its role.
+    /// This flow's value. If it is random, it is drawn from the flow's stream for `role`.
     fn value<T: Quantity>(&self, varying: &Varying<T>, role: &str) -> T {
         varying.at(self.i, self.group.count, || Stream::named(self.seed, &format!("flow/{}/{role}", self.name())))
     }
 
-    /// Makes the flow's own pair of links between a host and `node`: the one its data takes, the one acknowledgements take.
+    /// Makes the flow's own links between a host and `node`: one for its data, one for its acknowledgments.
     fn duplex(&self, plan: &mut Plan, side: &str, access: &Access, node: u32) -> (u32, u32) {
         let host = plan.nodes.len() as u32 + plan.hosts;
         plan.hosts += 1;
@@ -178,7 +178,7 @@ mod tests {
     use crate::Document;
 
     #[test]
-    fn acknowledgements_take_whatever_links_of_its_own_a_flow_has() {
+    fn acknowledgments_take_the_access_and_egress_links_that_a_flow_has() {
         let reverse_path = |own: &str| {
             let text = format!(
                 "duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nduplex = true\n\

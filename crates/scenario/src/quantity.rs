@@ -4,52 +4,48 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Error as _, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
-use sojourn_units::{Bytes, Duration, Rate, Stream};
+use sojourn_units::range::{HIGHEST_RATE_BPS, LONGEST_TIME, RATE, TIME};
+use sojourn_units::{Duration, Rate, Stream};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The longest time a scenario may name: a million seconds.
-pub const LONGEST: Duration = sojourn_units::range::LONGEST_TIME;
-/// The highest rate a scenario may name: 10 Tbit/s.
-pub const FASTEST: u64 = sojourn_units::range::HIGHEST_RATE_BPS;
-
 /// A quantity that may differ from flow to flow: a time or a rate.
 pub trait Quantity: Copy + PartialOrd + fmt::Debug + fmt::Display + Serialize + DeserializeOwned + JsonSchema {
-    /// What is expected, as a noun phrase.
+    /// What is expected where it is read, as a noun phrase.
     const EXPECTED: &'static str;
-    /// Whether a lognormal draw of it makes sense.
+    /// Whether it may have a lognormal distribution.
     const LOGNORMAL: bool;
-    /// The first value of `{ step = ... }` where there is none.
+    /// The first value of `{ step = ... }` if none is given; `None`: it must be given.
     const FIRST: Option<Self>;
     /// The largest value allowed.
     const LARGEST: Self;
-    /// As a number of its smallest unit.
+    /// Its value as a number of its smallest unit.
     fn number(self) -> f64;
-    /// The nearest value that is allowed.
+    /// The allowed value nearest to a number of its smallest unit.
     fn nearest(number: f64) -> Self;
 }
 
 impl Quantity for Duration {
-    const EXPECTED: &'static str = "a time such as \"50 ms\", at most 1000000 s";
+    const EXPECTED: &'static str = TIME;
     const LOGNORMAL: bool = true;
     const FIRST: Option<Self> = Some(Duration::ZERO);
-    const LARGEST: Self = LONGEST;
+    const LARGEST: Self = LONGEST_TIME;
 
     fn number(self) -> f64 {
         self.as_nanos() as f64
     }
 
     fn nearest(number: f64) -> Self {
-        Duration::from_nanos(libm::round(number.min(LONGEST.number())) as u64)
+        Duration::from_nanos(libm::round(number.min(LONGEST_TIME.number())) as u64)
     }
 }
 
 impl Quantity for Rate {
-    const EXPECTED: &'static str = "a rate such as \"10 Mbit/s\", at most 10000 Gbit/s";
+    const EXPECTED: &'static str = RATE;
     const LOGNORMAL: bool = false;
     const FIRST: Option<Self> = None;
-    const LARGEST: Self = match Rate::from_bps(FASTEST) {
+    const LARGEST: Self = match Rate::from_bps(HIGHEST_RATE_BPS) {
         Some(rate) => rate,
         None => unreachable!(),
     };
@@ -59,7 +55,7 @@ impl Quantity for Rate {
     }
 
     fn nearest(number: f64) -> Self {
-        let bps = libm::round(number.min(FASTEST as f64)) as u64;
+        let bps = libm::round(number.min(HIGHEST_RATE_BPS as f64)) as u64;
         Rate::from_bps(bps.max(1)).unwrap_or(Self::LARGEST)
     }
 }
@@ -69,30 +65,30 @@ impl Quantity for Rate {
 pub enum Varying<T> {
     /// The same for all: `"5 ms"`.
     One(T),
-    /// Taken in turn: `["5 ms", "10 ms"]`.
+    /// Used in turn: `["5 ms", "10 ms"]`.
     List(Vec<T>),
-    /// Drawn once per flow: `{ uniform = [low, high] }`.
+    /// Drawn for each flow: `{ uniform = [low, high] }`.
     Uniform([T; 2]),
     /// Evenly spaced from the first flow to the last: `{ spread = [low, high] }`.
     Spread([T; 2]),
     /// `first + i * step`: `{ step = "10 s", first = "0 s" }`.
     Step {
-        /// From one flow to the next.
+        /// The difference between one flow and the next.
         step: T,
-        /// Of flow 0.
+        /// The value of flow 0.
         first: T,
     },
-    /// Drawn once per flow: `{ lognormal = { median = "149 ms", sigma = 0.405 } }`.
+    /// Drawn for each flow: `{ lognormal = { median = "149 ms", sigma = 0.405 } }`.
     Lognormal {
-        /// Half the flows are below.
+        /// The median of the distribution.
         median: T,
-        /// Standard deviation of the logarithm.
+        /// The standard deviation of the logarithm.
         sigma: f64,
     },
 }
 
 impl<T: Quantity> Varying<T> {
-    /// The value of flow `i` of `count`; `stream` is asked for only where a value is drawn.
+    /// The value of flow `i` of `count`. `stream` is called only if a value is drawn.
     pub fn at(&self, i: u32, count: u32, stream: impl FnOnce() -> Stream) -> T {
         match self {
             Varying::One(value) => *value,
@@ -105,7 +101,7 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
-    /// What is wrong with it for a group of `count`, if anything: the part of the field, and the problem.
+    /// What is wrong with it for a group of `count` flows, if anything: the part of the field, and the problem.
     pub(crate) fn problem(&self, count: u32) -> Option<(&'static str, String)> {
         let over = |value: &T| *value > T::LARGEST;
         let too_large = |part, value: &T| over(value).then(|| (part, format!("expected {}, got {value}", T::EXPECTED)));
@@ -133,7 +129,7 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
-    /// The one value, where all flows have the same.
+    /// The value, if all flows have the same.
     pub fn one(&self) -> Option<T> {
         if let Varying::One(value) = self { Some(*value) } else { None }
     }
@@ -258,11 +254,6 @@ impl<T: Quantity> Serialize for Varying<T> {
     }
 }
 
-/// Bytes of one packet: at least 1, at most 65535.
-pub(crate) fn packet_size(bytes: Bytes) -> Option<u32> {
-    u32::try_from(bytes.0).ok().filter(|size| (1..=65_535).contains(size))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,7 +279,7 @@ mod tests {
             let stream = || Stream::named(7, &format!("flow/x/{i}/start"));
             let start = Varying::Uniform([ms(10), ms(20)]).at(i, 1000, stream);
             assert!((ms(10)..=ms(20)).contains(&start));
-            assert!(Varying::Lognormal { median: LONGEST, sigma: 10.0 }.at(i, 1000, stream) <= LONGEST);
+            assert!(Varying::Lognormal { median: LONGEST_TIME, sigma: 10.0 }.at(i, 1000, stream) <= LONGEST_TIME);
         }
     }
 

@@ -1,10 +1,10 @@
-//! The scenario file's JSON Schema, made from the same types that read it.
+//! The JSON Schema of scenario files. It is made from the types that read them.
 
 use crate::written::Scenario;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-/// The JSON Schema (draft 2020-12) of a scenario file, every algorithm's parameters included.
+/// The JSON Schema (draft 2020-12) of a scenario file, with the parameters of every algorithm.
 pub fn schema() -> String {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<Scenario>().to_value();
@@ -12,7 +12,7 @@ pub fn schema() -> String {
     format!("{schema:#}\n")
 }
 
-/// Takes out null, which TOML does not have: what is optional is left out.
+/// Removes null, which TOML does not have: an optional key is left out.
 fn without_null(schema: &mut Value) {
     match schema {
         Value::Array(list) => list.iter_mut().for_each(without_null),

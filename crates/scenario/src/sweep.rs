@@ -1,4 +1,4 @@
-//! Sweeps: one scenario, several values for some of its fields, several seeds.
+//! Sweeps: runs of one scenario with several values for some of its fields and with several seeds.
 
 use crate::check::Checked;
 use crate::document::{Document, read, syntax};
@@ -10,17 +10,17 @@ use std::fmt::Write;
 use std::sync::Arc;
 use toml::{Table, Value};
 
-/// The most runs one sweep may have.
+/// The most runs of one sweep.
 pub const MOST_RUNS: usize = 100_000;
 
 /// A sweep file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sweep {
-    /// The file as messages call it.
+    /// The file's name in messages.
     pub file: String,
-    /// The scenario file, as named from the sweep file's folder.
+    /// The scenario file, relative to the folder of the sweep file.
     pub scenario: String,
-    /// How many seeds each point of the grid is run with: seed, seed + 1, ...
+    /// The number of runs of each point of the grid, with seed, seed + 1, ...
     pub replications: u32,
     /// The axes of the grid; the last varies fastest.
     pub axes: Vec<Axis>,
@@ -31,27 +31,27 @@ pub struct Sweep {
 pub struct Axis {
     /// A field's path, or the name of a set of variants.
     pub name: String,
-    /// What it takes, in turn.
+    /// Its values, in order.
     pub points: Vec<Point>,
 }
 
-/// One place on an axis.
+/// One value of an axis.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// What it is called in results: the field's value, or the variant's name.
+    /// Its label in results: the field's value, or the variant's name.
     pub label: Value,
-    /// The fields it sets.
+    /// The fields that it sets, by path.
     pub sets: Vec<(String, Value)>,
 }
 
 /// One run of a sweep.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Which point of the grid it belongs to, counted from 0.
+    /// The point of the grid, counted from 0.
     pub point: usize,
-    /// Each axis and where on it the point lies.
+    /// Each axis and the label of the point on it.
     pub values: Vec<(String, Value)>,
-    /// Which replication it is, counted from 0.
+    /// The replication, counted from 0.
     pub replication: u32,
     /// Its seed.
     pub seed: u64,
@@ -79,7 +79,7 @@ fn once() -> u32 {
 }
 
 impl Sweep {
-    /// Reads a sweep file; `file` is what messages call it.
+    /// Reads a sweep file. `file` is its name in messages.
     ///
     /// # Errors
     /// Text that is not TOML, unknown keys, axes that are not lists, no replication.
@@ -103,10 +103,10 @@ impl Sweep {
         Ok(Sweep { file: file.to_string(), scenario, replications, axes })
     }
 
-    /// Every run of the grid on this scenario, in order: the last axis varies fastest, replications faster still.
+    /// Every run of the grid on this scenario. Replications vary fastest, then the last axis.
     ///
     /// # Errors
-    /// A path that leads nowhere, or a point at which the scenario is wrong: the message says which.
+    /// A path of nothing, or a point at which the scenario is wrong; the message says which point.
     pub fn expand(&self, base: &Document) -> Result<Vec<Run>, Error> {
         let points = self.axes.iter().map(|axis| axis.points.len()).product();
         let mut runs = Vec::with_capacity(points * self.replications as usize);
@@ -135,7 +135,7 @@ impl Sweep {
     }
 }
 
-/// Refuses axes of which one would undo what the other set.
+/// Checks that no two axes set the same field.
 fn apart(axes: &[Axis]) -> Result<(), Error> {
     let mut seen: Vec<(&str, Vec<path::Step>, usize)> = Vec::new();
     for (i, axis) in axes.iter().enumerate() {
@@ -153,7 +153,7 @@ fn apart(axes: &[Axis]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A wrong scenario at one point of a grid.
+/// The error of a scenario that is wrong at one point of the grid.
 fn at_point(mut error: Error, values: &[(String, Value)]) -> Error {
     if !values.is_empty() {
         let list: Vec<String> = values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
@@ -193,9 +193,10 @@ fn variant_axis(name: String, variants: Value) -> Result<Axis, Error> {
 }
 
 impl Checked {
-    /// A run's key in a cache: the same exactly where scenario, seed and engine are. 64 hexadecimal digits.
+    /// The key of a run in a cache, of 64 hexadecimal digits. Two runs have the same key exactly if scenario, seed and engine
+    /// are the same.
     ///
-    /// The scenario counts as checked: with defaults filled in, and however its quantities were written.
+    /// The key is that of the checked scenario: it does not depend on how quantities are written or on defaults that are given.
     pub fn key(&self, seed: u64, engine: &str) -> String {
         let mut scenario = serde_json::to_value(self).expect("every map in a checked scenario has text for its keys");
         if let Some(object) = scenario.as_object_mut() {

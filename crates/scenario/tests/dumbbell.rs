@@ -76,18 +76,18 @@ fn every_flow_has_its_links_and_its_ways() {
 }
 
 #[test]
-fn the_reverse_link_takes_its_own_values_where_it_has_some() {
+fn the_reverse_link_has_its_own_values_where_the_scenario_gives_some() {
     let plan = plan(1);
-    let (there, back) = (&plan.links[0], &plan.links[1]);
-    assert_eq!(there.rate_changes, [RateChange { at: Time::from_secs_f64(20.0), rate: Rate::from_bps(5_000_000).unwrap() }]);
+    let (forward, reverse) = (&plan.links[0], &plan.links[1]);
+    assert_eq!(forward.rate_changes, [RateChange { at: Time::from_secs_f64(20.0), rate: Rate::from_bps(5_000_000).unwrap() }]);
     let delays = [(30.0, 41), (40.0, 11)].map(|(at, ms)| DelayChange { at: Time::from_secs_f64(at), delay: Duration::from_millis(ms) });
-    assert_eq!(there.delay_changes, delays);
-    assert_eq!((back.rate.unwrap().as_bps(), back.delay, back.rate_changes.len()), (20_000_000, Duration::from_millis(11), 0));
-    assert_eq!(back.queue.as_ref().unwrap().options.limit.to_string(), "52200 B");
+    assert_eq!(forward.delay_changes, delays);
+    assert_eq!((reverse.rate.unwrap().as_bps(), reverse.delay, reverse.rate_changes.len()), (20_000_000, Duration::from_millis(11), 0));
+    assert_eq!(reverse.queue.as_ref().unwrap().options.limit.to_string(), "52200 B");
 }
 
 #[test]
-fn udp_needs_no_reverse_path_and_has_no_window() {
+fn udp_has_no_reverse_path_and_no_window() {
     let plan = plan(1);
     let noise = &plan.flows[3];
     assert!(noise.back.is_empty() && noise.tcp.is_none());

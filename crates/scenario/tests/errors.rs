@@ -131,10 +131,15 @@ fn topologies_that_cannot_be() {
     says("to = \"B\"\naccess", "to = \"Z\"\naccess", "\"Z\"", "flows.ftp.to: expected one of A, B, C, got node \"Z\"");
     says("to = \"B\"\naccess", "to = \"A\"\naccess", "\"A\"", "flows.ftp.to: expected another node, got \"A\", where it starts");
     let old = "from = \"A\"\nto = \"B\"\naccess";
-    says(old, "from = \"C\"\nto = \"B\"\naccess", "[[flows]]", "flows.ftp: there is no forward path from C to B");
-    says("to = \"B\"\naccess", "to = \"C\"\naccess", "[[flows]]", "flows.ftp: there is no reverse path from C to A");
+    says(old, "from = \"C\"\nto = \"B\"\naccess", "[[flows]]", "flows.ftp: expected links that make a forward path from C to B, got none");
+    says(
+        "to = \"B\"\naccess",
+        "to = \"C\"\naccess",
+        "[[flows]]",
+        "flows.ftp: expected links that make a reverse path from C to A, got none",
+    );
     let old = "start = \"0 s\"";
-    says(old, "via = [\"A\", \"C\", \"B\"]", "[\"A\"", "flows.ftp.via: there is no link from A to C");
+    says(old, "via = [\"A\", \"C\", \"B\"]", "[\"A\"", "flows.ftp.via: expected a link from A to C, got none");
     says(old, "via = [\"A\"]", "[\"A\"", "flows.ftp.via: expected the nodes from the group's `from` to its `to`, got [A]");
     says(old, "via = [\"A\", \"Q\", \"B\"]", "\"Q\"", "flows.ftp.via[1]: expected one of A, B, C, got node \"Q\"");
     says(old, "via = [\"A\", \"B\", \"A\", \"B\"]", "[\"A\"", "flows.ftp.via: expected every node once, got [A, B, A, B]");
@@ -232,7 +237,11 @@ fn traces_of_what_is_not_there() {
         let expected = format!("trace.{}.flows[0]: expected {expected}, got \"ftp/0\"", &kind[..kind.find(' ').unwrap()]);
         says(bulk, &format!("{cbr}{kind}"), "\"ftp/0\"", &expected);
     }
-    trace("cwnd = { flows = [\"*\"], every = \"1 ns\" }", "\"1 ns\"", "trace.cwnd.every: expected a span of which at most, got 1 ns");
+    trace(
+        "cwnd = { flows = [\"*\"], every = \"1 ns\" }",
+        "\"1 ns\"",
+        "trace.cwnd.every: expected a time so long that the run has at most, got 1 ns",
+    );
 }
 
 #[test]

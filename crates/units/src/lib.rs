@@ -1,8 +1,8 @@
 //! Time, size, rate, probability and named random streams.
 //!
-//! Nothing in Sojourn that is a time or a number of bytes is a float: [`Time`] and [`Duration`]
-//! count nanoseconds, [`Bytes`] counts bytes, [`Rate`] bits a second, and [`Serializer`] carries
-//! the remainder of every division so that a link is exact over any number of packets.
+//! No time and no number of bytes is a float: [`Time`] and [`Duration`] count nanoseconds, [`Bytes`] counts bytes, and
+//! [`Rate`] counts bits per second. [`Serializer`] carries the remainder of every division, so transmission times are exact
+//! over any number of packets.
 #![no_std]
 extern crate alloc;
 #[cfg(test)]

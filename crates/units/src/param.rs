@@ -24,12 +24,12 @@ impl fmt::Display for ParamError {
 impl core::error::Error for ParamError {}
 
 impl ParamError {
-    /// The error that `field` got `got` where `expected` is expected, a noun phrase.
+    /// An error of `field`: it expected `expected`, a noun phrase, and got `got`.
     pub fn new(field: impl Into<Cow<'static, str>>, got: &dyn fmt::Display, expected: impl Into<Cow<'static, str>>) -> ParamError {
         ParamError { field: field.into(), got: got.to_string(), expected: expected.into() }
     }
 
-    /// Refuses `got` for `field` unless it is `fine`; `expected` is a noun phrase.
+    /// An error of `field` unless its value `got` is fine. `expected` is a noun phrase.
     ///
     /// # Errors
     /// The value is not fine.

@@ -1,10 +1,10 @@
-//! Quantities as people write them: `"10 Mbit/s"`, `"50 ms"`, `"100 kB"`.
+//! Reads quantities from text: `"10 Mbit/s"`, `"50 ms"`, `"100 kB"`.
 
 use crate::{Bytes, Duration, Rate};
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// A quantity that could not be read: what is expected and what it got.
+/// Text that is not the quantity that was expected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
     pub(crate) got: String,

@@ -1,13 +1,13 @@
-//! A number that is always a probability.
+//! Probabilities.
 
 /// A probability: at least 0, at most 1, never NaN.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Default, Debug)]
 pub struct Probability(f64);
 
 impl Probability {
-    /// Impossible.
+    /// Probability 0.
     pub const ZERO: Probability = Probability(0.0);
-    /// Certain.
+    /// Probability 1.
     pub const ONE: Probability = Probability(1.0);
 
     /// The nearest probability to `p`; NaN becomes 0.

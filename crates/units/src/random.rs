@@ -1,8 +1,7 @@
-//! Random streams that are named by their role.
+//! Random streams, each with a name that says what it is for.
 //!
-//! A stream is made from the run's seed and a name such as `flow/3/start`. Adding a flow or a link
-//! makes new names and leaves every other stream as it was, so two schemes are compared on
-//! identical traffic.
+//! A stream follows from the run's seed and a name such as `flow/3/start`. An additional flow or link has streams of its own
+//! and does not change any other, so two algorithms can be compared with the same traffic.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -31,7 +30,7 @@ impl Stream {
         low + (high - low) * self.unit()
     }
 
-    /// A uniform integer in `0..n`, without bias worth measuring (Lemire's multiplication); 0 for `n` = 0.
+    /// A uniform integer in `0..n`, by Lemire's multiplication, whose bias is too small to measure; 0 for `n` = 0.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
     }

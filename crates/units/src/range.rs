@@ -1,4 +1,4 @@
-//! The ranges that parameters of more than one kind share, each defined once with its message.
+//! Ranges of parameters of more than one kind, each with its message.
 
 use crate::{Bytes, Duration, ParamError, Rate};
 
@@ -6,8 +6,12 @@ use crate::{Bytes, Duration, ParamError, Rate};
 pub const LONGEST_TIME: Duration = Duration::from_secs(1_000_000);
 /// The highest rate that a parameter may have, in bit/s: 10 Tbit/s.
 pub const HIGHEST_RATE_BPS: u64 = 10_000_000_000_000;
-/// The largest packet, in bytes on the wire: what the length field of an IP header can say.
+/// The largest packet, in bytes on the wire: the most that the length field of an IP header can express.
 pub const LARGEST_PACKET: u64 = 65_535;
+/// What is expected where a time is read.
+pub const TIME: &str = "a time such as \"50 ms\", at most 1000000 s";
+/// What is expected where a rate is read.
+pub const RATE: &str = "a rate such as \"10 Mbit/s\", at most 10000 Gbit/s";
 /// The most bytes of one transfer.
 pub const LARGEST_TRANSFER: u64 = 1_000_000_000_000_000;
 
@@ -33,14 +37,13 @@ pub fn positive_time(field: &'static str, value: Duration) -> Result<(), ParamEr
 /// # Errors
 /// A higher rate.
 pub fn rate(field: &'static str, rate: Rate) -> Result<(), ParamError> {
-    let expected = "a rate such as \"10 Mbit/s\", at most 10000 Gbit/s";
-    ParamError::unless(rate.as_bps() <= HIGHEST_RATE_BPS, field, &rate, expected)
+    ParamError::unless(rate.as_bps() <= HIGHEST_RATE_BPS, field, &rate, RATE)
 }
 
 /// The size of a packet on the wire: 1 B to [`LARGEST_PACKET`].
 ///
 /// # Errors
-/// No bytes, or more than fit.
+/// Zero, or a larger packet.
 pub fn packet_size(field: &'static str, size: Bytes) -> Result<(), ParamError> {
     ParamError::unless((1..=LARGEST_PACKET).contains(&size.0), field, &size, "a size of 1 B to 65535 B")
 }
@@ -48,7 +51,7 @@ pub fn packet_size(field: &'static str, size: Bytes) -> Result<(), ParamError> {
 /// The size of a transfer: 1 B to [`LARGEST_TRANSFER`].
 ///
 /// # Errors
-/// No bytes, or more than that.
+/// Zero, or a larger transfer.
 pub fn transfer_size(field: &'static str, size: Bytes) -> Result<(), ParamError> {
     ParamError::unless((1..=LARGEST_TRANSFER).contains(&size.0), field, &size, "a size of 1 B to 1000000 GB")
 }

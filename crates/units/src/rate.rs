@@ -1,4 +1,4 @@
-//! Sizes and rates, and the exact time a link takes to send.
+//! Sizes and rates, and exact transmission times.
 
 use crate::Duration;
 use core::fmt;
@@ -68,8 +68,8 @@ impl fmt::Display for Rate {
     }
 }
 
-/// Turns packet sizes into sending times for one link without ever losing a fraction of a nanosecond:
-/// what a division leaves over is carried into the next packet of the same busy period.
+/// The transmission times of packets on one link, without rounding errors that add up: the remainder of a division is
+/// carried to the next packet of the same busy period.
 #[derive(Clone, Debug)]
 pub struct Serializer {
     rate: u64,
@@ -85,7 +85,7 @@ impl Serializer {
         Serializer { rate: rate.0, carry: 0, size: 0, quotient: 0, remainder: 0 }
     }
 
-    /// The rate it was made with.
+    /// Its rate.
     pub fn rate(&self) -> Rate {
         Rate(self.rate)
     }
@@ -138,8 +138,8 @@ mod tests {
             }
             assert_eq!(total, exact(packets), "after {packets} packets");
         }
-        // The time spent and the carry are all there is, and the carry takes seven values in turn: from where it is back at
-        // zero, seven packets take 12 ms to the nanosecond, however often.
+        // The state is the remainder, which has seven values in turn. After seven packets it is zero again, and they have taken
+        // exactly 12 ms.
         while link.carry != 0 {
             total += link.send(1500).as_nanos();
             sent += 1;

@@ -1,4 +1,4 @@
-//! JSON Schema of quantities: a string with the same grammar that [`crate::parse_duration`] and its kin read.
+//! JSON Schema of quantities: strings with the grammar of [`crate::parse_duration`] and the like.
 
 use crate::amount::AMOUNT;
 use crate::parse::{BYTES, DURATION, RATE};
@@ -40,6 +40,22 @@ quantity!(Duration, "Duration", "(ns|us|µs|ms|s|sec|min|h)", DURATION, "50 ms")
 quantity!(Rate, "Rate", "([kMG]?bit/s|[kMG]?bps|[kMG]?b/s)", RATE, "10 Mbit/s");
 quantity!(Bytes, "Bytes", "(B|bytes?|kB|MB|GB|KiB|MiB)", BYTES, "1500 B");
 
+impl JsonSchema for Amount {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Amount")
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": AMOUNT,
+            "anyOf": [
+                { "type": "string", "pattern": r"^\s*\+?[0-9_]+\s*packets?\s*$", "examples": ["100 packets"] },
+                generator.subschema_for::<Bytes>(),
+            ],
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,21 +80,5 @@ mod tests {
     fn an_optional_duration_refers_to_the_one_definition() {
         let schema = schemars::schema_for!(Option<Duration>);
         assert!(schema.as_value().to_string().contains("#/$defs/Duration"), "{:?}", schema.as_value());
-    }
-}
-
-impl JsonSchema for Amount {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed("Amount")
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": AMOUNT,
-            "anyOf": [
-                { "type": "string", "pattern": r"^\s*\+?[0-9_]+\s*packets?\s*$", "examples": ["100 packets"] },
-                generator.subschema_for::<Bytes>(),
-            ],
-        })
     }
 }

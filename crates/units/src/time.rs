@@ -1,4 +1,4 @@
-//! Instants and spans, in whole nanoseconds.
+//! Instants and durations, in whole nanoseconds.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -7,14 +7,14 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
-/// A span of time in nanoseconds.
+/// A duration in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 
 impl Time {
     /// The start of a run.
     pub const ZERO: Time = Time(0);
-    /// Later than anything that happens: "never".
+    /// Later than every event: never.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// From nanoseconds since the start of the run.
@@ -37,16 +37,16 @@ impl Time {
         self.0 as i64 as f64 * 1e-9
     }
 
-    /// The span from `earlier` to `self`; zero if `earlier` is later.
+    /// The time from `earlier` to `self`; zero if `earlier` is later.
     pub const fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Duration = Duration(0);
-    /// The longest span.
+    /// The longest duration.
     pub const MAX: Duration = Duration(u64::MAX);
 
     /// From nanoseconds.

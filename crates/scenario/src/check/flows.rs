@@ -1,4 +1,4 @@
-//! Groups of flows: names, paths, times and TCP options.
+//! Checks groups of flows: names, paths, times and TCP options.
 
 use super::links::Network;
 use super::route::PathFinder;
@@ -32,6 +32,7 @@ pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network) -
     Ok(groups)
 }
 
+/// The network that the flows run on, and its paths.
 struct Place<'a> {
     network: &'a Network,
     paths: &'a PathFinder<'a>,
@@ -97,15 +98,15 @@ fn tcp(own: Option<&TcpOverrides>, common: &TcpOverrides, field: &str) -> Result
     Ok(options)
 }
 
-/// The most links a path may have, two less than fits a byte: access and egress links are added.
+/// The most links of a path. A path is counted in a byte, and the links for access and egress are added to it.
 const LONGEST_PATH: usize = 253;
 
-/// The forward path and the reverse path. Over UDP there is no reverse path.
+/// The forward path and the reverse path. The reverse path is empty if nothing returns.
 fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>) -> Result<(Vec<u32>, Vec<u32>), Error> {
     let shortest = |from: u32, to: u32, what: &str| {
-        let path = place.paths.shortest(from, to);
         let name = |node: u32| &place.network.nodes[node as usize];
-        path.ok_or_else(|| Error::new(field, format!("there is no {what} path from {} to {}", name(from), name(to))))
+        let expected = || format!("links that make a {what} path from {} to {}", name(from), name(to));
+        place.paths.shortest(from, to).ok_or_else(|| Error::got(field, "none", expected()))
     };
     let nodes = |key: &str, names: &[String], ends: (u32, u32)| -> Result<Vec<u32>, Error> {
         let at = format!("{field}.{key}");
@@ -130,14 +131,17 @@ fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>)
     };
     let back = match (&group.via_back, via) {
         (Some(_), _) if !group.traffic.0.uses_reverse_path() => {
-            return Err(Error::got(format!("{field}.via_back"), "a list for traffic over UDP", "no return path, because nothing returns"));
+            return Err(Error::got(format!("{field}.via_back"), "a list for traffic over UDP", "no reverse path, because nothing returns"));
         }
         _ if !group.traffic.0.uses_reverse_path() => Vec::new(),
         (Some(back), _) => place.paths.along(&format!("{field}.via_back"), &nodes("via_back", back, (to, from))?)?,
         (None, Some(mut via)) => {
             via.reverse();
             let path = place.paths.along(&format!("{field}.via"), &via);
-            path.map_err(|error| Error { problem: format!("{}; give `via_back` if the reverse path is another", error.problem), ..error })?
+            path.map_err(|error| Error {
+                problem: format!("{}; give `via_back` if the reverse path has other nodes", error.problem),
+                ..error
+            })?
         }
         (None, None) => shortest(to, from, "reverse")?,
     };

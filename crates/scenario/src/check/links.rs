@@ -1,13 +1,13 @@
-//! Links: names, nodes, rates, and queues whose parameters fit.
+//! Checks links: names, nodes, rates, and the parameters of their queues.
 
-use super::{name, rate, within};
+use super::name;
 use crate::error::Error;
 use crate::path::element;
 use crate::written::{self, Back, Change, Impairment};
 use sojourn_link::ImpairmentConfig;
 use sojourn_spec::link::{DelayChange, Link, RateChange};
 use sojourn_spec::queue::Queue;
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{Duration, Rate, Time, range};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -18,7 +18,10 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// The node called `name`, or what is wrong with it as the value of `field`.
+    /// The node called `name`.
+    ///
+    /// # Errors
+    /// `field` names a node that no link has.
     pub fn node(&self, field: String, name: &str) -> Result<u32, Error> {
         match self.nodes.iter().position(|node| node == name) {
             Some(i) => Ok(i as u32),
@@ -32,7 +35,7 @@ pub(super) fn label(link: &written::Link) -> String {
     link.name.clone().unwrap_or_else(|| format!("{}->{}", link.from, link.to))
 }
 
-/// Checks all links and names their nodes; a reverse link comes directly after its forward link.
+/// Checks all links and numbers their nodes. The second link of a duplex link comes right after the first.
 pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Error> {
     if links.is_empty() {
         return Err(Error::got("links", "none", "at least one link"));
@@ -86,12 +89,13 @@ struct Place<'a> {
     packet: u32,
 }
 
-/// The forward link, and the reverse link of a duplex link.
+/// The links that a written link stands for: one, or both directions of a duplex link.
 fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: &Place<'_>) -> Result<Vec<Link>, Error> {
     let Place { field, packet } = *place;
     let one = |back: &Back, field: &str, name: String, (from, to)| -> Result<Link, Error> {
-        let delay = within(format!("{field}.delay"), back.delay.unwrap_or_default())?;
-        let sends = back.rate.map(|value| rate(format!("{field}.rate"), value)).transpose()?;
+        let (delay, sends) = (back.delay.unwrap_or_default(), back.rate);
+        range::time("delay", delay).map_err(|error| Error::parameter(field, error))?;
+        sends.map_or(Ok(()), |rate| range::rate("rate", rate)).map_err(|error| Error::parameter(field, error))?;
         let queue = queue(back.queue.as_ref(), &Place { field, packet }, sends, delay)?;
         changes(&back.changes, field, sends)?;
         let at = |change: &Change| Time::ZERO + change.at;
@@ -100,14 +104,14 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
         let impairments = impairments(&back.impairments, field)?;
         Ok(Link { name, from, to, rate: sends, delay, queue, rate_changes, delay_changes, impairments, ..Link::default() })
     };
-    let there = Back {
+    let forward = Back {
         rate: link.rate,
         delay: Some(link.delay),
         queue: link.queue.clone(),
         changes: link.changes.clone(),
         impairments: link.impairments.clone(),
     };
-    let mut made = vec![one(&there, field, label.clone(), (from, to))?];
+    let mut made = vec![one(&forward, field, label.clone(), (from, to))?];
     let back_name = if link.name.is_some() { format!("{label}:back") } else { format!("{}->{}", link.to, link.from) };
     match (&link.back, link.duplex) {
         (Some(_), false) => {
@@ -125,7 +129,7 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
     Ok(made)
 }
 
-/// The queue of a link that sends at a rate; none without.
+/// The queue of a link with a rate. A link without a rate has none.
 fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: Duration) -> Result<Option<Arc<Queue>>, Error> {
     let Place { field, packet } = *place;
     let Some(rate) = rate else {
@@ -141,7 +145,7 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
     }
 }
 
-/// The impairments, each with parameters in their ranges.
+/// Checks the parameters of the impairments.
 fn impairments(given: &[Impairment], field: &str) -> Result<Vec<ImpairmentConfig>, Error> {
     let check = |(i, Impairment(config)): (usize, &Impairment)| {
         config.kind.check().map_err(|error| Error::parameter(&format!("{field}.impairments[{i}]"), error))?;
@@ -150,21 +154,22 @@ fn impairments(given: &[Impairment], field: &str) -> Result<Vec<ImpairmentConfig
     given.iter().enumerate().map(check).collect()
 }
 
-/// Changes of the rate and of the delay, in order of time.
+/// Checks the changes of the rate and of the delay: they are in order of time.
 fn changes(changes: &[Change], field: &str, before: Option<Rate>) -> Result<(), Error> {
     if before.is_none() && !changes.is_empty() {
         return Err(Error::got(format!("{field}.changes"), "changes of a link without rate", "a rate with them"));
     }
     let mut last: Option<Duration> = None;
     for (i, change) in changes.iter().enumerate() {
-        within(format!("{field}.changes[{i}].at"), change.at)?;
+        let at = format!("{field}.changes[{i}]");
+        range::time("at", change.at).map_err(|error| Error::parameter(&at, error))?;
         if change.rate.is_none() && change.delay.is_none() {
-            return Err(Error::got(format!("{field}.changes[{i}]"), "neither", "a rate, a delay, or both"));
+            return Err(Error::got(at, "neither", "a rate, a delay, or both"));
         }
-        change.rate.map(|value| rate(format!("{field}.changes[{i}].rate"), value)).transpose()?;
-        change.delay.map(|value| within(format!("{field}.changes[{i}].delay"), value)).transpose()?;
+        change.rate.map_or(Ok(()), |rate| range::rate("rate", rate)).map_err(|error| Error::parameter(&at, error))?;
+        change.delay.map_or(Ok(()), |delay| range::time("delay", delay)).map_err(|error| Error::parameter(&at, error))?;
         if let Some(last) = last.filter(|last| *last >= change.at) {
-            return Err(Error::got(format!("{field}.changes[{i}].at"), change.at, format_args!("a time after {last}, the change before")));
+            return Err(Error::got(format!("{at}.at"), change.at, format_args!("a time after {last}, the change before")));
         }
         last = Some(change.at);
     }

@@ -1,4 +1,4 @@
-//! Validation: from what was written to what is meant, with nothing left to be interpreted.
+//! Validation: names become positions, defaults are filled in, and every value is checked against its range.
 
 mod flows;
 mod links;
@@ -6,32 +6,32 @@ mod route;
 mod trace;
 
 use crate::error::Error;
-use crate::quantity::{LONGEST, Varying, packet_size};
+use crate::quantity::Varying;
 use crate::written::{Access, Scenario};
 use serde::Serialize;
 use sojourn_spec::link::Link;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_traffic::Traffic;
-use sojourn_units::{Bytes, Duration, Rate};
+use sojourn_units::{Duration, range};
 
-/// A scenario that can be run: names are resolved, defaults filled in, every parameter in its range.
+/// A scenario that can be run: names are resolved, defaults are filled in, and every parameter is in its range.
 ///
-/// Groups of flows are not laid out yet: [`Checked::plan`] does that for a seed and can't fail.
+/// [`Checked::plan`] makes the single flows of each group, for one seed. That cannot fail.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Checked {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The first replication's seed.
+    /// The seed of the first replication.
     pub seed: u64,
-    /// How long the run is.
+    /// The length of the run.
     pub duration: Duration,
-    /// Statistics count from here on.
+    /// When statistics begin.
     pub warmup: Duration,
     /// Mean packet size in bytes.
     pub packet: u32,
     /// The nodes by name, in the order in which links name them.
     pub nodes: Vec<String>,
-    /// The links, each reverse link directly after its forward link.
+    /// The links. The second link of a duplex link comes right after the first.
     pub links: Vec<Link>,
     /// The groups of flows.
     pub groups: Vec<Group>,
@@ -39,10 +39,10 @@ pub struct Checked {
     pub trace: Trace,
 }
 
-/// A group of like flows.
+/// A group of flows with the same settings.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Group {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// How many flows it has.
     pub count: u32,
@@ -52,7 +52,7 @@ pub struct Group {
     pub to: u32,
     /// The links of the forward path, without access links.
     pub forward: Vec<u32>,
-    /// The links of the reverse path, without access links; empty for a flow over UDP.
+    /// The links of the reverse path, without access links; empty if nothing returns.
     pub back: Vec<u32>,
     /// Each flow's own link at the sender's side.
     pub access: Option<Access>,
@@ -64,51 +64,53 @@ pub struct Group {
     pub stop: Option<Varying<Duration>>,
     /// What they send.
     pub traffic: Traffic,
-    /// TCP options, every one with its value; `None` for a flow over UDP.
+    /// TCP options, each with its value; `None` for a flow over UDP.
     pub tcp: Option<TcpOptions>,
 }
 
 /// What is traced. Links are positions in [`Checked::links`]; flows count through all groups in order.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Trace {
-    /// Queues, and how often.
+    /// Queues, and the interval between samples.
     pub queue: Option<Sampled>,
-    /// Windows, and how often.
+    /// Windows, and the interval between samples.
     pub cwnd: Option<Sampled>,
-    /// Rates, and over which span.
+    /// Rates, and the interval over which each is averaged.
     pub throughput: Option<Sampled>,
-    /// Flows whose every RTT sample is kept.
+    /// Flows of which every RTT sample is stored.
     pub rtt: Vec<u32>,
 }
 
-/// Links and flows that are traced at fixed times.
+/// Links and flows that are sampled at a fixed interval.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Sampled {
     /// The links.
     pub links: Vec<u32>,
     /// The flows.
     pub flows: Vec<u32>,
-    /// The span between samples.
+    /// The interval between samples.
     pub every: Duration,
 }
 
 /// The most flows a scenario may have.
 pub const MOST_FLOWS: u64 = 1_000_000;
 
-/// Checks a scenario; `name` is its name if it gives none.
+/// Checks a scenario. `name` is its name if the scenario gives none.
 ///
 /// # Errors
-/// The first thing that is wrong, by the path of its field.
+/// The first value that is wrong, with the path of its field.
 pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
-    let duration = above_zero("duration", scenario.duration)?;
-    let warmup = within("warmup", scenario.warmup)?;
+    let (duration, warmup) = (scenario.duration, scenario.warmup);
+    range::positive_time("duration", duration)?;
+    range::time("warmup", warmup)?;
     if warmup >= duration {
         return Err(Error::got("warmup", warmup, format_args!("a time before the end of the run ({duration})")));
     }
     if scenario.seed > i64::MAX as u64 {
         return Err(Error::got("seed", scenario.seed, format_args!("a whole number, 0 to {}", i64::MAX)));
     }
-    let packet = packet("packet", scenario.packet)?;
+    range::packet_size("packet", scenario.packet)?;
+    let packet = scenario.packet.0 as u32;
     let network = links::check(&scenario.links, packet)?;
     let groups = flows::check(&scenario.flows, &scenario.tcp, &network)?;
     let trace = trace::check(&scenario.trace, &network.links, &groups, duration)?;
@@ -118,27 +120,6 @@ pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
     }
     let links::Network { nodes, links } = network;
     Ok(Checked { name, seed: scenario.seed, duration, warmup, packet, nodes, links, groups, trace })
-}
-
-/// A time that is not beyond all measure.
-fn within(field: impl Into<String>, time: Duration) -> Result<Duration, Error> {
-    if time <= LONGEST { Ok(time) } else { Err(Error::got(field, time, format_args!("a time of at most {LONGEST}"))) }
-}
-
-/// A time above zero that is not beyond all measure.
-fn above_zero(field: impl Into<String>, time: Duration) -> Result<Duration, Error> {
-    if time == Duration::ZERO { Err(Error::got(field, time, "a time above zero")) } else { within(field, time) }
-}
-
-/// A size that one packet may have.
-fn packet(field: impl Into<String>, size: Bytes) -> Result<u32, Error> {
-    packet_size(size).ok_or_else(|| Error::got(field, format_args!("{} B", size.0), "a size of 1 B to 65535 B"))
-}
-
-/// A rate that is not beyond all measure.
-fn rate(field: impl Into<String>, rate: Rate) -> Result<Rate, Error> {
-    use crate::quantity::Quantity;
-    if rate <= Rate::LARGEST { Ok(rate) } else { Err(Error::got(field, rate, Rate::EXPECTED)) }
 }
 
 /// A name that can be part of a path and of `group/0`.

@@ -5,7 +5,7 @@ use super::links::Network;
 use crate::error::Error;
 use std::collections::VecDeque;
 
-/// The links that leave each node, in the order of the file.
+/// The network, and the links that leave each node in the order of the file.
 pub(super) struct PathFinder<'a> {
     network: &'a Network,
     leaving: Vec<Vec<u32>>,
@@ -20,7 +20,7 @@ impl<'a> PathFinder<'a> {
         PathFinder { network, leaving }
     }
 
-    /// The path with the fewest links; of several, the one whose first different link is earlier in the file.
+    /// The path with the fewest links. Among several, the one whose first link that differs is earlier in the file.
     pub fn shortest(&self, from: u32, to: u32) -> Option<Vec<u32>> {
         let mut reached_by: Vec<Option<u32>> = vec![None; self.leaving.len()];
         let mut next = VecDeque::from([from]);
@@ -46,12 +46,15 @@ impl<'a> PathFinder<'a> {
         Some(path)
     }
 
-    /// The path along these nodes, or which step has no link. Of parallel links it is the first in the file.
+    /// The path along these nodes. Among parallel links it takes the first in the file.
+    ///
+    /// # Errors
+    /// Two nodes in a row without a link between them.
     pub fn along(&self, field: &str, nodes: &[u32]) -> Result<Vec<u32>, Error> {
         let step = |pair: &[u32]| {
             let link = self.leaving[pair[0] as usize].iter().find(|&&link| self.link(link).to == pair[1]);
             let name = |node: u32| &self.network.nodes[node as usize];
-            link.copied().ok_or_else(|| Error::new(field, format!("there is no link from {} to {}", name(pair[0]), name(pair[1]))))
+            link.copied().ok_or_else(|| Error::got(field, "none", format!("a link from {} to {}", name(pair[0]), name(pair[1]))))
         };
         nodes.windows(2).map(step).collect()
     }

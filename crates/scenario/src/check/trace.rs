@@ -1,21 +1,21 @@
 //! Which links and flows are traced.
 
-use super::{Group, Link, Sampled, Trace, above_zero};
+use super::{Group, Link, Sampled, Trace};
 use crate::error::{Error, unknown};
 use crate::written;
 use sojourn_traffic::Traffic;
-use sojourn_units::Duration;
+use sojourn_units::{Duration, range};
 
 /// The most samples one series may have.
 const MOST_SAMPLES: u64 = 10_000_000;
 
-/// Resolves patterns into positions.
+/// Turns the patterns of a trace into positions of links and flows.
 pub(super) fn check(trace: &written::Trace, links: &[Link], groups: &[Group], duration: Duration) -> Result<Trace, Error> {
-    let every = |field: &str, every: Duration| -> Result<Duration, Error> {
-        above_zero(field, every)?;
+    let every = |field: &'static str, every: Duration| -> Result<Duration, Error> {
+        range::positive_time(field, every)?;
         match duration.as_nanos() / every.as_nanos() {
             0..=MOST_SAMPLES => Ok(every),
-            _ => Err(Error::got(field, every, format_args!("a span of which at most {MOST_SAMPLES} make the run"))),
+            _ => Err(Error::got(field, every, format_args!("a time so long that the run has at most {MOST_SAMPLES} samples"))),
         }
     };
     let mut made = Trace::default();
@@ -56,7 +56,7 @@ pub(super) fn check(trace: &written::Trace, links: &[Link], groups: &[Group], du
     Ok(made)
 }
 
-/// The links that the patterns mean; `queues` says that only those with a queue will do.
+/// The links that match the patterns. With `queues`, only links with a queue.
 fn find_links(field: &str, patterns: &[String], links: &[Link], queues: bool) -> Result<Vec<u32>, Error> {
     let mut found = Vec::new();
     for (i, pattern) in patterns.iter().enumerate() {
@@ -79,13 +79,13 @@ fn find_links(field: &str, patterns: &[String], links: &[Link], queues: bool) ->
     Ok(in_order(found))
 }
 
-/// Which flows will do, by what they send.
+/// The kind of flow that a trace is possible for.
 struct Kind {
     fits: fn(&Traffic) -> bool,
     named: &'static str,
 }
 
-/// The flows of this kind that the patterns mean.
+/// The flows of this kind that match the patterns.
 fn find_flows(field: &str, patterns: &[String], groups: &[Group], kind: &Kind) -> Result<Vec<u32>, Error> {
     let mut found = Vec::new();
     for (i, pattern) in patterns.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The scenario as written: one struct per table of the file, unknown keys refused.
+//! The scenario as written: one struct for each table of the file. Unknown keys are errors.
 
 mod impairment;
 mod traffic;
@@ -17,45 +17,45 @@ use sojourn_units::{Bytes, Duration, Rate};
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it is called; default: the file's name.
+    /// Its name; default: the file's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How long the run is, at most 1000000 s.
+    /// The length of the run, at most 1000000 s.
     pub duration: Duration,
-    /// Statistics count from here on; default "0 s".
+    /// When statistics begin; default "0 s".
     #[serde(default)]
     pub warmup: Duration,
-    /// Where random streams start; replications use seed, seed + 1, ...; default 1.
+    /// The seed of every random stream; replications use seed, seed + 1, ...; default 1.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Mean packet size where a parameter in packets must become bytes; default "1500 B".
+    /// The mean packet size, by which parameters in packets are converted to bytes; default "1500 B".
     #[serde(default = "packet")]
     pub packet: Bytes,
-    /// The links; nodes exist by being named in them.
+    /// The links. A node exists if a link names it.
     pub links: Vec<Link>,
-    /// Defaults of every TCP flow.
+    /// TCP options of all flows that do not set them.
     #[serde(default)]
     pub tcp: TcpOverrides,
     /// The groups of flows.
     #[serde(default)]
     pub flows: Vec<Flows>,
-    /// What is traced; nothing unless asked for.
+    /// What is traced; default: nothing.
     #[serde(default)]
     pub trace: Trace,
 }
 
-/// A directed link, or with `duplex` a pair of them.
+/// A link in one direction, or with `duplex` a link in each direction.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// What it is called; default "from->to".
+    /// Its name; default "from->to".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The node it starts at.
     pub from: String,
     /// The node it ends at.
     pub to: String,
-    /// How fast it sends; absent: no serialization, no queue, only delay.
+    /// Its transmission rate; absent: packets take no time to send, and there is no queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Its propagation delay; default "0 s".
@@ -64,13 +64,13 @@ pub struct Link {
     /// Its queue; default: droptail with 1000 packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// Whether there is a reverse link too; default false.
+    /// Whether there is a link in the opposite direction too; default false.
     #[serde(default)]
     pub duplex: bool,
-    /// What differs on the reverse link.
+    /// Where the link in the opposite direction differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Back>,
-    /// How its rate and its delay change, in order of time.
+    /// Changes of its rate and its delay, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
     /// What it does to packets besides queuing them, in order; default: nothing.
@@ -78,20 +78,20 @@ pub struct Link {
     pub impairments: Vec<Impairment>,
 }
 
-/// What differs on the reverse link of a duplex link.
+/// Where the second link of a duplex link differs from the first.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Back {
-    /// How fast it sends; default: as the forward link.
+    /// Its transmission rate; default: that of the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Its propagation delay; default: as the forward link.
+    /// Its propagation delay; default: that of the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
     /// Its queue; default: droptail with 1000 packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// How its rate and its delay change, in order of time; default: they don't.
+    /// Changes of its rate and its delay, in order of time; default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
     /// What it does to packets besides queuing them, in order; default: nothing.
@@ -99,68 +99,68 @@ pub struct Back {
     pub impairments: Vec<Impairment>,
 }
 
-/// A change of a link: of its rate, of its delay, or of both.
+/// A change of a link's rate, of its delay, or of both.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// When, since the start of the run.
+    /// The time of the change, since the start of the run.
     pub at: Duration,
-    /// The rate from then on; default: as before.
+    /// The new rate; default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The propagation delay from then on, as on another route; default: as before.
+    /// The new propagation delay, as after a change of route; default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
 }
 
-/// A group of like flows, called name/0, name/1, ...
+/// A group of flows with the same settings, called name/0, name/1, ...
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flows {
-    /// What the group is called.
+    /// The name of the group.
     pub name: String,
-    /// How many flows it has; default 1.
+    /// The number of flows; default 1.
     #[serde(default = "one_flow")]
     pub count: u32,
     /// The node where their data enters.
     pub from: String,
     /// The node where their data leaves.
     pub to: String,
-    /// Each flow's own duplex link at the sender's side; absent: none.
+    /// A duplex link of each flow's own at the sender's side; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// Each flow's own duplex link at the receiver's side; absent: none.
+    /// A duplex link of each flow's own at the receiver's side; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub egress: Option<Access>,
-    /// The nodes of the forward path, first and last included, if it is not the shortest.
+    /// The nodes of the forward path, from `from` to `to`; default: the path with the fewest links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Vec<String>>,
-    /// The nodes of the reverse path; default: `via` backward if it is given, else the shortest path.
+    /// The nodes of the reverse path; default: `via` in reverse if it is given, else the path with the fewest links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via_back: Option<Vec<String>>,
-    /// When each starts; default "0 s".
-    #[serde(default = "immediately")]
+    /// When each flow starts; default "0 s".
+    #[serde(default = "zero")]
     pub start: Varying<Duration>,
-    /// When each stops sending; default: the end of the run.
+    /// When each flow stops sending; default: at the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Varying<Duration>>,
-    /// What they send; default: bulk without end.
+    /// What the flows send; default: bulk data without end.
     #[serde(default)]
     pub traffic: Traffic,
-    /// Where they differ from the scenario's `[tcp]`.
+    /// TCP options that differ from the scenario's `[tcp]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpOverrides>,
 }
 
-/// A flow's own duplex link to or from the network.
+/// A duplex link of a flow's own, between its host and the network.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
-    /// How fast it sends, in both directions; absent: no serialization, only delay.
+    /// Its transmission rate in both directions; absent: packets take no time to send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Varying<Rate>>,
-    /// Its propagation delay, in each direction; default "0 s".
-    #[serde(default = "immediately")]
+    /// Its propagation delay in each direction; default "0 s".
+    #[serde(default = "zero")]
     pub delay: Varying<Duration>,
 }
 
@@ -168,41 +168,41 @@ pub struct Access {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// Waiting packets and bytes and the probability of these links.
+    /// The queues of these links: packets, bytes, and the discipline's probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<TraceQueue>,
-    /// Window and threshold of these flows.
+    /// The congestion windows and ssthresh of these flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwnd: Option<TraceCwnd>,
-    /// Rates of these flows and links.
+    /// The throughput of these flows and links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<TraceThroughput>,
-    /// Every RTT sample of these flows.
+    /// All RTT samples of these flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<TraceRtt>,
 }
 
-/// Which queues are traced. Links are named, or `"*"` for all.
+/// Which queues are traced. `"*"` stands for all links.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceQueue {
     /// The links.
     pub links: Vec<String>,
-    /// The span between samples.
+    /// The interval between samples.
     pub every: Duration,
 }
 
-/// Whose windows are traced. Flows are `"ftp/0"`, `"ftp/*"` for a group or `"*"` for all.
+/// Which flows' windows are traced. `"ftp/0"` is a flow, `"ftp/*"` a group, `"*"` all flows.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceCwnd {
     /// The flows.
     pub flows: Vec<String>,
-    /// The span between samples.
+    /// The interval between samples.
     pub every: Duration,
 }
 
-/// Whose throughput is traced.
+/// Which flows' and links' throughput is traced.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceThroughput {
@@ -212,11 +212,11 @@ pub struct TraceThroughput {
     /// The links; default none.
     #[serde(default)]
     pub links: Vec<String>,
-    /// The span over which each rate is averaged.
+    /// The interval over which each value is averaged.
     pub every: Duration,
 }
 
-/// Whose RTT is traced.
+/// Which flows' RTT samples are stored.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceRtt {
@@ -236,6 +236,6 @@ fn packet() -> Bytes {
     Bytes(1500)
 }
 
-fn immediately() -> Varying<Duration> {
+fn zero() -> Varying<Duration> {
     Varying::One(Duration::ZERO)
 }
