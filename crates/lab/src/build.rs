@@ -5,9 +5,9 @@ use crate::recorder::Recorder;
 use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, QueueController, Sampled};
 use sojourn_link::Impairments;
 use sojourn_scenario::plan::Plan;
-use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, World, WorldConfig};
-use sojourn_spec::link::{self as spec, Link};
-use sojourn_spec::queue::{Hints as HintSource, Queue};
+use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
+use sojourn_spec::link::Link;
+use sojourn_spec::queue::Queue;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 use std::collections::BTreeMap;
@@ -98,28 +98,8 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
         }
         _ => QueueController::new(AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail), Amount::Packets(u32::MAX), false, random),
     };
-    Ok(LinkConfig {
-        name: link.name.clone(),
-        rate: link.rate,
-        delay: link.delay,
-        controller,
-        changes: link.rate_changes.iter().map(|change| (change.at, change.rate)).collect(),
-        hints: hints(link),
-        impairments: Impairments::new(&link.impairments, plan.seed, &link.name),
-        delays: link.delay_changes.iter().map(|change| (change.at, change.delay)).collect(),
-        measure: match link.measure {
-            spec::Measure::Counts => Measure::Counts,
-            spec::Measure::Moments => Measure::Moments,
-            spec::Measure::All => Measure::All,
-        },
-    })
-}
-
-fn hints(link: &Link) -> Hints {
-    match link.queue.as_ref().map(|queue| queue.options.hints) {
-        Some(HintSource::Router) => Hints::Router { back: link.reverse },
-        _ => Hints::Senders,
-    }
+    let impairments = Impairments::new(&link.impairments, plan.seed, &link.name);
+    Ok(LinkConfig { link: link.clone(), controller, impairments })
 }
 
 fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {

@@ -3,7 +3,7 @@
 use crate::contention::ContentionMap;
 use crate::hop::{Hop, HopTarget};
 use crate::link::access::AccessLinks;
-use crate::link::{Hints, Link, LinkConfig};
+use crate::link::{Link, LinkConfig};
 use crate::network::{LinkIds, Network, RouteId};
 use crate::packet::Packet;
 use crate::window::Window;
@@ -91,12 +91,10 @@ impl NetworkBuilder {
 
     /// The network at time 0.
     pub fn build<P: Packet>(self) -> Network<P> {
-        let hints: Vec<Hints> = self.links.iter().map(|link| link.hints).collect();
+        let reverse_links: Vec<Option<u32>> = self.links.iter().map(LinkConfig::reverse_link).collect();
         let mut listened = vec![false; self.links.len()];
-        for hints in &hints {
-            if let Hints::Router { back: Some(back) } = hints
-                && let Some(listened) = listened.get_mut(*back as usize)
-            {
+        for &reverse in reverse_links.iter().flatten() {
+            if let Some(listened) = listened.get_mut(reverse as usize) {
                 *listened = true;
             }
         }
@@ -114,7 +112,7 @@ impl NetworkBuilder {
             });
         }
         let mut network = Network::new(links, access_links, transit_times, ids, self.window);
-        network.ack_listeners = ack_listeners(&network.links, &hints, &targets);
+        network.ack_listeners = ack_listeners(&network.links, &reverse_links, &targets);
         network.hops = hops(&self.routes, &targets, &network.links);
         defer(&mut network, &self.routes, self.all_events);
         network
@@ -141,15 +139,15 @@ fn hops<P: Packet>(routes: &[Route], targets: &[HopTarget], links: &[Link<P>]) -
 }
 
 /// For each link those whose routers read what comes over it; empty where no router does.
-fn ack_listeners<P: Packet>(links: &[Link<P>], hints: &[Hints], targets: &[HopTarget]) -> Vec<Vec<u32>> {
+fn ack_listeners<P: Packet>(links: &[Link<P>], reverse_links: &[Option<u32>], targets: &[HopTarget]) -> Vec<Vec<u32>> {
     let mut listeners = Vec::new();
-    for (target, hints) in targets.iter().zip(hints) {
-        if let (&HopTarget::Link(link), &Hints::Router { back: Some(back) }) = (target, hints)
-            && let Some(&HopTarget::Link(back)) = targets.get(back as usize)
+    for (target, reverse) in targets.iter().zip(reverse_links) {
+        if let (&HopTarget::Link(link), &Some(reverse)) = (target, reverse)
+            && let Some(&HopTarget::Link(reverse)) = targets.get(reverse as usize)
             && links[link].reads_headers()
         {
             listeners.resize(links.len(), Vec::new());
-            listeners[back].push(link as u32);
+            listeners[reverse].push(link as u32);
         }
     }
     listeners

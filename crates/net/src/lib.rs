@@ -35,7 +35,7 @@ mod trace;
 mod window;
 
 pub use builder::{Delivery, NetworkBuilder, UnknownLink};
-pub use link::{Hints, Link, LinkConfig, LinkStats, Measure};
+pub use link::{Link, LinkConfig, LinkStats};
 pub use network::{Audit, Delivered, Event, Network, RouteId, TimerClass};
 pub use observer::{DropCause, LinkObserver, Sink};
 pub use packet::{Direction, Headers, Packet};

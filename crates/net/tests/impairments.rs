@@ -2,7 +2,8 @@
 
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
 use sojourn_link::{ImpairmentConfig, Impairments, Place, kinds::loss};
-use sojourn_net::{Audit, Delivery, DropCause, Hints, LinkConfig, LinkObserver, Measure, Network, NetworkBuilder, Sink, Window};
+use sojourn_net::{Audit, Delivery, DropCause, LinkConfig, LinkObserver, Network, NetworkBuilder, Sink, Window};
+use sojourn_spec::link::Link as PlannedLink;
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 
 #[derive(Clone, Default, Debug)]
@@ -70,14 +71,8 @@ fn run(aqm: &str, losses: &[(Place, f64)], all_events: bool) -> Found {
     let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until });
     builder.all_events(all_events);
     builder.add_link(LinkConfig {
-        name: "lossy".into(),
-        rate: Some(rate),
-        delay,
+        link: PlannedLink { name: "lossy".into(), rate: Some(rate), delay, ..PlannedLink::default() },
         controller: QueueController::new(aqm, Amount::Packets(20), false, Stream::named(1, "aqm")),
-        changes: Vec::new(),
-        delays: Vec::new(),
-        measure: Measure::All,
-        hints: Hints::Senders,
         impairments: Impairments::new(&losses, 1, "lossy"),
     });
     let routes = [0; 2].map(|link| builder.add_route(&[link], Delivery::Deferred, false).unwrap());

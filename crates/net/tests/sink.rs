@@ -1,9 +1,8 @@
 //! A host that is only told what happens: every packet comes back, delivered or dropped, and deliveries are in the order of time.
 
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
-use sojourn_net::{
-    Audit, Delivery, DropCause, Hints, LinkConfig, LinkObserver, Measure, Network, NetworkBuilder, RouteId, Sink, UnknownLink, Window,
-};
+use sojourn_net::{Audit, Delivery, DropCause, LinkConfig, LinkObserver, Network, NetworkBuilder, RouteId, Sink, UnknownLink, Window};
+use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 
 /// A packet as a host of bytes would have it.
@@ -66,17 +65,16 @@ fn link(name: &str, aqm: &str, rate: u64, limit: u32) -> LinkConfig {
     let rate = Rate::from_bps(rate).unwrap();
     let config: AqmConfig = (REGISTRY.iter().find(|entry| entry.name == aqm).unwrap().default)();
     let aqm = config.build(&Link { rate, delay: ms(5), mean_packet: 1000, limit_packets: limit }).unwrap();
-    LinkConfig {
-        name: name.into(),
-        rate: Some(rate),
-        delay: ms(5),
-        controller: QueueController::new(aqm, Amount::Packets(limit), true, Stream::named(1, name)),
-        changes: Vec::new(),
-        delays: Vec::new(),
-        measure: if name == "shared" { Measure::All } else { Measure::Counts },
-        hints: Hints::Senders,
-        impairments: Default::default(),
-    }
+    LinkConfig::new(
+        PlannedLink {
+            name: name.into(),
+            rate: Some(rate),
+            delay: ms(5),
+            measure: if name == "shared" { Measure::All } else { Measure::Counts },
+            ..PlannedLink::default()
+        },
+        QueueController::new(aqm, Amount::Packets(limit), true, Stream::named(1, name)),
+    )
 }
 
 /// Two flows with access links of their own to a shared link.

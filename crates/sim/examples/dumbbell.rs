@@ -5,8 +5,11 @@
 use sojourn_aqm::{AqmConfig, Limit, QueueController, REGISTRY};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
+use sojourn_spec::link::{Link as PlannedLink, Measure};
+use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 use sojourn_traffic::Traffic;
 use sojourn_units::*;
+use std::sync::Arc;
 
 fn controller(name: &str, link: &sojourn_aqm::Link, limit: u32, label: &str) -> QueueController {
     let config: AqmConfig = (REGISTRY.iter().find(|e| e.name == name).unwrap().default)();
@@ -49,21 +52,22 @@ impl Asked {
 fn link(asked: &Asked, name: &str, rate: Rate, delay: Duration, queue: (&str, u32)) -> LinkConfig {
     let (aqm, limit) = queue;
     let served = sojourn_aqm::Link { rate, delay, mean_packet: 1040, limit_packets: limit };
-    LinkConfig {
+    let hints = if name == "forward" && asked.has("router") { Hints::Router } else { Hints::Senders };
+    let measure = match (name == "forward" || name == "back", asked.has("full")) {
+        (false, _) => Measure::Counts,
+        (true, false) => Measure::Moments,
+        (true, true) => Measure::All,
+    };
+    let planned = PlannedLink {
         name: name.into(),
         rate: Some(rate),
         delay,
-        controller: controller(aqm, &served, limit, name),
-        changes: vec![],
-        delays: vec![],
-        measure: match (name == "forward" || name == "back", asked.has("full")) {
-            (false, _) => Measure::Counts,
-            (true, false) => Measure::Moments,
-            (true, true) => Measure::All,
-        },
-        hints: if name == "forward" && asked.has("router") { Hints::Router { back: Some(1) } } else { Hints::Senders },
-        impairments: Default::default(),
-    }
+        measure,
+        queue: Some(Arc::new(Queue { options: QueueOptions { hints, ..QueueOptions::default() }, ..Queue::default() })),
+        reverse: (hints == Hints::Router).then_some(1),
+        ..PlannedLink::default()
+    };
+    LinkConfig::new(planned, controller(aqm, &served, limit, name))
 }
 
 /// The bottleneck and its reverse link, then four access links for each flow.

@@ -18,7 +18,7 @@ pub use flow::FlowStats;
 pub use observer::{NoopObserver, Observer};
 pub use packet::{Packet, flag};
 pub use report::FlowReport;
-pub use sojourn_net::{Audit, Hints, LinkConfig, LinkStats, LinkTrace, Measure, Moments, Quantiles, QueueStats, Sums, TimeWeighted};
+pub use sojourn_net::{Audit, LinkConfig, LinkStats, LinkTrace, Moments, Quantiles, QueueStats, Sums, TimeWeighted};
 pub use world::{Completion, World};
 
 /// A link of the simulator's network.

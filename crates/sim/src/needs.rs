@@ -3,7 +3,7 @@
 use crate::config::{BuildError, WorldConfig};
 use crate::tcp::{Handshake, RttHint};
 use sojourn_aqm::{Aqm, Needs};
-use sojourn_net::Hints;
+use sojourn_spec::queue::Hints;
 
 /// What the flows over a link can tell its queue.
 #[derive(Clone, Copy, Default)]
@@ -42,7 +42,7 @@ fn supplies(config: &WorldConfig) -> Vec<Supply> {
 
 /// What a queue with these needs expects of the flows over its link and does not get; `None` if it gets everything.
 fn missing(needs: &Needs, hints: Hints, supply: Supply) -> Option<&'static str> {
-    if hints != Hints::Senders {
+    if hints == Hints::Router {
         let lacks_headers = needs.rtt_hints && !supply.headers;
         return lacks_headers.then_some("TCP flows with a handshake or `timestamps = true`, from which its router finds round-trip times");
     }
@@ -55,10 +55,10 @@ fn missing(needs: &Needs, hints: Hints, supply: Supply) -> Option<&'static str> 
 }
 
 /// Refuses links whose queues need what nothing supplies.
-pub(crate) fn check(config: &WorldConfig) -> Result<(), BuildError> {
-    for (link, supply) in config.links.iter().zip(supplies(config)).filter(|(link, _)| link.rate.is_some()) {
-        if let Some(expected) = missing(&link.controller.aqm.needs(), link.hints, supply) {
-            return Err(BuildError::Needs { link: link.name.clone(), expected, got: "none over this link" });
+pub(crate) fn check(world: &WorldConfig) -> Result<(), BuildError> {
+    for (config, supply) in world.links.iter().zip(supplies(world)).filter(|(config, _)| config.link.rate.is_some()) {
+        if let Some(expected) = missing(&config.controller.aqm.needs(), config.hints(), supply) {
+            return Err(BuildError::Needs { link: config.link.name.clone(), expected, got: "none over this link" });
         }
     }
     Ok(())

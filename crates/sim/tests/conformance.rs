@@ -22,7 +22,8 @@
 
 use sojourn_aqm::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Limit, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
-use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, World, WorldConfig, flag};
+use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_traffic::{Traffic, kinds::bulk, kinds::cbr};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time, parse_duration, parse_rate};
 use std::collections::HashMap;
@@ -232,17 +233,16 @@ fn read(head: &str) -> Script {
 
 fn link(name: &str, delay: Duration, fate: &Arc<Mutex<Fate>>) -> LinkConfig {
     let aqm = AnyAqm::Custom(Box::new(Scripted(fate.clone())));
-    LinkConfig {
-        name: name.into(),
-        rate: Rate::from_bps(1_000_000_000_000),
-        delay,
-        controller: QueueController::new(aqm, Limit::Packets(100_000), true, Stream::named(1, name)),
-        changes: Vec::new(),
-        delays: Vec::new(),
-        measure: Measure::Moments,
-        hints: Hints::Senders,
-        impairments: Default::default(),
-    }
+    LinkConfig::new(
+        PlannedLink {
+            name: name.into(),
+            rate: Rate::from_bps(1_000_000_000_000),
+            delay,
+            measure: Measure::Moments,
+            ..PlannedLink::default()
+        },
+        QueueController::new(aqm, Limit::Packets(100_000), true, Stream::named(1, name)),
+    )
 }
 
 /// The timeline of a script's settings.

@@ -5,7 +5,8 @@ use sojourn_aqm::algorithms::{pd, red};
 use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Limit, Needs, PacketView, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
-use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, World, WorldConfig};
+use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
+use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_traffic::{Traffic, kinds::*};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time};
 
@@ -80,17 +81,7 @@ fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> Link
     };
     let random = Stream::named(seed, &name);
     let controller = QueueController::new(aqm, Limit::Packets(30), true, random);
-    LinkConfig {
-        name,
-        rate,
-        delay: Duration::from_micros(delay),
-        controller,
-        changes: Vec::new(),
-        delays: Vec::new(),
-        measure: Measure::All,
-        hints: Hints::Senders,
-        impairments: Default::default(),
-    }
+    LinkConfig::new(PlannedLink { name, rate, delay: Duration::from_micros(delay), ..PlannedLink::default() }, controller)
 }
 
 fn stack(stack_choice: u8) -> TcpParams {
@@ -119,7 +110,8 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
         // A route that gets longer, and shorter than it was: packets behind the change would pass those ahead of it.
         let delays = [(2_000 + 100 * at as u64, 40), (4_000, 1), (5_000, 25)];
         if (seed + at as u64).is_multiple_of(3) {
-            core.delays = delays.map(|(at, delay)| (Time::ZERO + Duration::from_millis(at), Duration::from_millis(delay))).into();
+            let change = |(at, delay)| DelayChange { at: Time::ZERO + Duration::from_millis(at), delay: Duration::from_millis(delay) };
+            core.link.delay_changes = delays.map(change).into();
         }
         links.push(core);
     }
@@ -148,7 +140,7 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
             for (way, side) in [(&mut forward, "there"), (&mut back, "back")] {
                 let mut access = link(format!("access{number}{side}"), rate, flow.delay, 0, seed);
                 // Every other flow has access links.
-                access.measure = if number % 2 == 1 { Measure::Counts } else { Measure::All };
+                access.link.measure = if number % 2 == 1 { Measure::Counts } else { Measure::All };
                 links.push(access);
                 way.insert(if side == "there" { 0 } else { way.len() }, links.len() as u32 - 1);
             }
@@ -234,7 +226,7 @@ proptest! {
         let with = |measure: Measure| {
             let mut config = world(&flows, &aqms, seed, false);
             let cores = aqms.len();
-            config.links[cores..].iter_mut().for_each(|access| access.measure = measure);
+            config.links[cores..].iter_mut().for_each(|access| access.link.measure = measure);
             let mut said = measured(World::new(config).unwrap()).unwrap();
             // An access link is not among the links that report.
             said.retain(|line| !line.starts_with("access"));
@@ -252,11 +244,11 @@ proptest! {
         let aqms: Vec<u8> = half.iter().chain(half.iter().rev()).copied().collect();
         let with = |asks: bool| {
             let mut config = world(&flows, &aqms, seed, false);
-            for (link, _) in config.links.iter_mut().zip(&aqms).filter(|(_, aqm)| **aqm == 0) {
+            for (config, _) in config.links.iter_mut().zip(&aqms).filter(|(_, aqm)| **aqm == 0) {
                 // All but how often a probability was read: one that is always zero is not read at a free link.
-                link.measure = Measure::Moments;
+                config.link.measure = Measure::Moments;
                 if asks {
-                    link.controller.aqm = AnyAqm::Custom(Box::new(PassAll));
+                    config.controller.aqm = AnyAqm::Custom(Box::new(PassAll));
                 }
             }
             measured(World::new(config).unwrap()).unwrap()

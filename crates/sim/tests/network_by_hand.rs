@@ -2,7 +2,8 @@
 
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
 use sojourn_net::{Audit, Delivered, Delivery, Event, Network, NetworkBuilder, TimerClass, Window};
-use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, World, WorldConfig};
+use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
+use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_traffic::{Action, Application, Model, Traffic, Write, kinds};
 use sojourn_units::{Amount, Bytes, Duration, Rate, Stream, Time};
 
@@ -36,17 +37,7 @@ fn link(name: String, aqm: &str, rate: u64, limit: u32, measure: Measure) -> Lin
     let config: AqmConfig = (REGISTRY.iter().find(|entry| entry.name == aqm).unwrap().default)();
     let aqm = config.build(&Link { rate, delay, mean_packet: 1000, limit_packets: limit }).unwrap();
     let controller = QueueController::new(aqm, Amount::Packets(limit), false, Stream::named(1, &name));
-    LinkConfig {
-        name,
-        rate: Some(rate),
-        delay,
-        controller,
-        changes: Vec::new(),
-        delays: Vec::new(),
-        measure,
-        hints: Hints::Senders,
-        impairments: Default::default(),
-    }
+    LinkConfig::new(PlannedLink { name, rate: Some(rate), delay, measure, ..PlannedLink::default() }, controller)
 }
 
 /// A shared link, and an access link of each source, some with so little room that they drop too.

@@ -3,7 +3,9 @@
 
 use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Limit, Link, Needs, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
-use sojourn_sim::{BuildError, FlowConfig, Hints, LinkConfig, LinkStats, Measure, Observer, Packet, World, WorldConfig};
+use sojourn_sim::{BuildError, FlowConfig, LinkConfig, LinkStats, Observer, Packet, World, WorldConfig};
+use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
+use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 use sojourn_traffic::{Traffic, kinds::cbr};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time};
 use std::sync::{Arc, Mutex};
@@ -59,17 +61,7 @@ fn ms(ms: u64) -> Duration {
 fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Limit) -> LinkConfig {
     let controller = QueueController::new(aqm, limit, true, Stream::named(1, name));
     let rate = Rate::from_bps(if name.starts_with("access") { 10 * RATE } else { RATE });
-    LinkConfig {
-        name: name.into(),
-        rate,
-        delay,
-        controller,
-        changes: vec![],
-        delays: vec![],
-        measure: Measure::All,
-        hints: Hints::Senders,
-        impairments: Default::default(),
-    }
+    LinkConfig::new(PlannedLink { name: name.into(), rate, delay, ..PlannedLink::default() }, controller)
 }
 
 fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConfig {
@@ -142,7 +134,8 @@ fn a_full_access_link_loses_what_a_full_link_loses() {
         let run = |measure: Measure| {
             let mut config = config(drop_tail(), Limit::Packets(100), 1, TcpParams::rfc());
             let access_link = link("access", ms(1), drop_tail(), Limit::Packets(limit));
-            config.links[2] = LinkConfig { rate: Rate::from_bps(access), measure, ..access_link };
+            config.links[2] = access_link;
+            config.links[2].link = PlannedLink { rate: Rate::from_bps(access), measure, ..config.links[2].link.clone() };
             let mut world = World::new(config).unwrap();
             (world.finish().unwrap().dropped, world.fingerprint())
         };
@@ -249,18 +242,39 @@ fn a_law_that_needs_what_nobody_tells_is_refused_before_the_run() {
     }
 }
 
-/// What a queue of 10 packets with these needs sees, its hints from `hints`, and what became of the run.
-fn told(hints: Hints, needs: Needs, flows: u32, params: &TcpParams) -> (Seen, String) {
+/// Where a queue's hints come from.
+#[derive(Clone, Copy)]
+enum HintSource {
+    Senders,
+    /// The router before the link, which also reads the packets of this link.
+    Router {
+        reverse: Option<u32>,
+    },
+}
+
+impl HintSource {
+    fn set(self, link: &mut PlannedLink) {
+        let (hints, reverse) = match self {
+            HintSource::Senders => (Hints::Senders, None),
+            HintSource::Router { reverse } => (Hints::Router, reverse),
+        };
+        link.queue = Some(Arc::new(Queue { options: QueueOptions { hints, ..QueueOptions::default() }, ..Queue::default() }));
+        link.reverse = reverse;
+    }
+}
+
+/// What a queue of 10 packets with these needs sees, its hints from `source`, and what became of the run.
+fn told(source: HintSource, needs: Needs, flows: u32, params: &TcpParams) -> (Seen, String) {
     let idle = Idle { needs: Needs { rtt_hints: true, flow_count: true, ..needs }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
     let mut config = config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(10), flows, params.clone());
-    config.links[0].hints = hints;
+    source.set(&mut config.links[0].link);
     let text = outcome(config);
     let seen = seen.lock().unwrap().clone();
     (seen, text)
 }
 
-const ROUTER: Hints = Hints::Router { back: Some(1) };
+const ROUTER: HintSource = HintSource::Router { reverse: Some(1) };
 
 /// Over the second half of a flow's packets, the mean of what the queue was told of the round-trip time and that of what
 /// it was: 21 + 5 i ms of path and sending times of 1.32 ms for a segment and 0.03 ms for an ACK, and 1.2 ms a packet that waits.
@@ -276,7 +290,7 @@ fn means(seen: &Seen, flow: u32) -> (f64, f64) {
 fn with_time_stamps_a_router_finds_the_round_trip_time_within_a_twentieth_and_changes_nothing_by_reading() {
     for (flows, recovery) in [1, 3, 20].into_iter().flat_map(|flows| [(flows, Recovery::NewReno), (flows, Recovery::Sack)]) {
         let params = TcpParams { delayed_ack: None, recovery, ..TcpParams::rfc() };
-        let (_, untouched) = told(Hints::Senders, Needs::default(), flows, &params);
+        let (_, untouched) = told(HintSource::Senders, Needs::default(), flows, &params);
         let (found, text) = told(ROUTER, Needs::default(), flows, &params);
         assert_eq!(text, untouched, "this queue passes everything, so reading must not show");
         for flow in 0..flows {
@@ -290,8 +304,8 @@ fn with_time_stamps_a_router_finds_the_round_trip_time_within_a_twentieth_and_ch
 fn without_time_stamps_a_router_knows_the_round_trip_time_of_the_handshake() {
     for handshake in [Handshake::ThreeWay, Handshake::OneWay] {
         let params = TcpParams { timestamps: false, handshake, ..TcpParams::rfc() };
-        for hints in [ROUTER, Hints::Router { back: None }] {
-            let (found, _) = told(hints, Needs::default(), 20, &params);
+        for source in [ROUTER, HintSource::Router { reverse: None }] {
+            let (found, _) = told(source, Needs::default(), 20, &params);
             for flow in 0..20 {
                 let own: Vec<u16> = found.hints.iter().filter(|hint| hint.0 == flow).map(|hint| hint.1).collect();
                 let path = 21 + 5 * flow as u16;
@@ -324,7 +338,8 @@ fn a_routers_hints_are_the_same_with_a_buffered_queue_and_with_an_event_at_every
     let idle = Idle { needs: Needs { rtt_hints: true, departures: true, ..Needs::default() }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
     let mut config = config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(10), 20, TcpParams::rfc());
-    (config.links[0].hints, config.all_events) = (ROUTER, true);
+    ROUTER.set(&mut config.links[0].link);
+    config.all_events = true;
     World::new(config).unwrap().finish().unwrap();
     assert_eq!(seen.lock().unwrap().hints, precomputed.hints);
 }
@@ -332,7 +347,7 @@ fn a_routers_hints_are_the_same_with_a_buffered_queue_and_with_an_event_at_every
 #[test]
 fn a_router_counts_the_flows_that_sent_in_each_second() {
     for flows in [1, 3, 20] {
-        let (exact, _) = told(Hints::Senders, Needs::default(), flows, &TcpParams::rfc());
+        let (exact, _) = told(HintSource::Senders, Needs::default(), flows, &TcpParams::rfc());
         let (found, _) = told(ROUTER, Needs::default(), flows, &TcpParams::rfc());
         assert_eq!(found.flows.len(), 20, "once a second");
         for (i, &(at, count)) in found.flows.iter().enumerate() {
@@ -354,7 +369,7 @@ fn a_router_that_can_find_out_nothing_is_refused_before_the_run() {
         let params = TcpParams { handshake, timestamps, ..TcpParams::rfc() };
         let aqm = AqmConfig::FuzzyRtt(Default::default()).build(&at).unwrap();
         let mut config = config(aqm, Limit::Packets(50), 2, params);
-        config.links[0].hints = ROUTER;
+        ROUTER.set(&mut config.links[0].link);
         if udp {
             config.flows.iter_mut().for_each(|flow| flow.stack = None);
         }
@@ -382,8 +397,8 @@ impl Observer for Arrivals {
 fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
     let drop_tail = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
     let mut config = config(drop_tail, Limit::Packets(50), 1, TcpParams::rfc());
-    let at = |s: f64| Time::from_secs_f64(s);
-    config.links[0].delays = vec![(at(5.0), ms(50)), (at(10.0), ms(20))];
+    let change = |(seconds, delay)| DelayChange { at: Time::from_secs_f64(seconds), delay: ms(delay) };
+    config.links[0].link.delay_changes = [(5.0, 50), (10.0, 20)].map(change).into();
     config.flows[0].stack = None;
     // A packet every 10 ms, which takes 1 ms to send and at the access link 0.1 ms and 1 ms of delay.
     config.flows[0].traffic = cbr::Params { rate: Rate::from_bps(1_000_000).unwrap(), size: Bytes(1250), jitter: 0.0 }.into();

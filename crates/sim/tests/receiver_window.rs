@@ -3,7 +3,8 @@
 use sojourn_aqm::{AnyAqm, Limit, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::TcpParams;
-use sojourn_sim::{FlowConfig, LinkConfig, Measure, Observer, Packet, World, WorldConfig, flag};
+use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_spec::link::Link as PlannedLink;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Stream, Time};
 
@@ -32,21 +33,16 @@ impl Observer for Edges {
 
 /// Two flows for 60 s over a queue of `limit` packets and 40 ms there and back: the second is CUBIC, from 30 s on.
 fn run(params: TcpParams, limit: u32, both: bool) -> World<Edges> {
-    let link = |name: &str| LinkConfig {
-        name: name.into(),
-        rate: Rate::from_bps(RATE),
-        delay: Duration::from_millis(20),
-        controller: QueueController::new(
-            AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail),
-            Limit::Packets(limit),
-            false,
-            Stream::named(1, name),
-        ),
-        changes: vec![],
-        delays: vec![],
-        measure: Measure::All,
-        hints: sojourn_sim::Hints::Senders,
-        impairments: Default::default(),
+    let link = |name: &str| {
+        LinkConfig::new(
+            PlannedLink { name: name.into(), rate: Rate::from_bps(RATE), delay: Duration::from_millis(20), ..PlannedLink::default() },
+            QueueController::new(
+                AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail),
+                Limit::Packets(limit),
+                false,
+                Stream::named(1, name),
+            ),
+        )
     };
     let flow = |i: u32| FlowConfig {
         name: format!("f/{i}"),

@@ -11,7 +11,8 @@ use sojourn_cc::{
     algorithms::{cubic, tcp_lp},
 };
 use sojourn_sim::tcp::{Handshake, Recovery, SackAlgorithm, TcpParams};
-use sojourn_sim::{FlowConfig, Hints, LinkConfig, Measure, Observer, Packet, World, WorldConfig, flag};
+use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Stream, Time};
 
@@ -65,17 +66,16 @@ fn agent(name: &str) -> TcpParams {
 
 fn link(name: &str, megabits: u64, lost: Vec<u64>) -> LinkConfig {
     let aqm = AnyAqm::Custom(Box::new(Lossy { lost, seen: 0 }));
-    LinkConfig {
-        name: name.into(),
-        rate: Rate::from_bps(megabits * 1_000_000),
-        delay: Duration::from_micros(53_370),
-        controller: QueueController::new(aqm, Limit::Packets(1_000_000), false, Stream::named(1, name)),
-        changes: Vec::new(),
-        delays: Vec::new(),
-        measure: Measure::Moments,
-        hints: Hints::Senders,
-        impairments: Default::default(),
-    }
+    LinkConfig::new(
+        PlannedLink {
+            name: name.into(),
+            rate: Rate::from_bps(megabits * 1_000_000),
+            delay: Duration::from_micros(53_370),
+            measure: Measure::Moments,
+            ..PlannedLink::default()
+        },
+        QueueController::new(aqm, Limit::Packets(1_000_000), false, Stream::named(1, name)),
+    )
 }
 
 fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
@@ -130,17 +130,7 @@ impl SharedQueue {
         let aqm = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
         let controller = QueueController::new(aqm, Limit::Packets(limit), false, Stream::named(1, &name));
         let (rate, delay) = (Rate::from_bps(rate), Duration::from_micros(microseconds));
-        LinkConfig {
-            name,
-            rate,
-            delay,
-            controller,
-            changes: vec![],
-            delays: vec![],
-            measure: Measure::Counts,
-            hints: Hints::Senders,
-            impairments: Default::default(),
-        }
+        LinkConfig::new(PlannedLink { name, rate, delay, measure: Measure::Counts, ..PlannedLink::default() }, controller)
     }
 
     fn drops(&self, name: &str, seconds: f64) -> Vec<(u32, u64)> {
@@ -157,7 +147,11 @@ impl SharedQueue {
         };
         let first = u64::from(tcp.handshake != Handshake::None);
         let dropped = Dropped { mss: u64::from(tcp.mss), first, packets: Vec::new() };
-        let shared = |name: &str, limit| LinkConfig { measure: Measure::Moments, ..self.link(name.into(), self.rate, 20_000, limit) };
+        let shared = |name: &str, limit| {
+            let mut config = self.link(name.into(), self.rate, 20_000, limit);
+            config.link.measure = Measure::Moments;
+            config
+        };
         let mut links = vec![shared("there", self.limit), shared("back", 1000)];
         let mut flows = Vec::new();
         for (i, &start) in self.starts.iter().enumerate() {

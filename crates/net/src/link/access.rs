@@ -135,14 +135,14 @@ impl AccessLinks {
     /// Adds a link; gives its position.
     pub fn add(&mut self, config: &LinkConfig) -> u32 {
         let limit = config.controller.limit;
-        let class = config.rate.map_or(PURE_DELAY, |rate| {
+        let class = config.link.rate.map_or(PURE_DELAY, |rate| {
             let class = Class { rate, limit };
             self.classes.iter().rposition(|&known| known == class).unwrap_or_else(|| {
                 self.classes.push(class);
                 self.classes.len() - 1
             }) as u32
         });
-        let (free_at, delay) = (Time::ZERO, config.delay);
+        let (free_at, delay) = (Time::ZERO, config.link.delay);
         self.links.push(AccessLink { free_at, carry: 0, delay, size: 0, tx_ns: 0, tx_rest: 0, class, queue: None });
         self.links.len() as u32 - 1
     }

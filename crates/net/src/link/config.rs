@@ -2,75 +2,56 @@
 
 use super::tie_break::TransitTimes;
 use crate::stats::{Quantiles, QueueStats, Sums};
-use alloc::string::String;
-use alloc::vec::Vec;
 use sojourn_aqm::{AnyAqm, Counters, QueueController};
 use sojourn_link::Impairments;
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_spec::link::{Link, Measure};
+use sojourn_spec::queue::Hints;
+use sojourn_units::Duration;
 
 /// What a link is made from.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// Its name in messages and records.
-    pub name: String,
-    /// Its rate; `None` sends in no time and never queues.
-    pub rate: Option<Rate>,
-    /// Its propagation delay.
-    pub delay: Duration,
+    /// The link as planned. Its queue and its impairments are those below, built from the plan.
+    pub link: Link,
     /// Its queue: the discipline, its limit, its ECN switch and its random stream.
     pub controller: QueueController,
-    /// New rates from given times on, in order of time. A packet is sent at the rate in force when its transmission starts.
-    pub changes: Vec<(Time, Rate)>,
-    /// New propagation delays from given times on, in order of time, of a link with a rate. A packet takes the delay in
-    /// force when its transmission ends. Where the delay got shorter, it still follows the packet ahead of it.
-    pub delays: Vec<(Time, Duration)>,
-    /// What to measure.
-    pub measure: Measure,
-    /// Where its queue gets round-trip times and the number of flows from, if it asks for them.
-    pub hints: Hints,
     /// What happens to packets before and after its queue, such as random loss.
     pub impairments: Impairments,
 }
 
 impl LinkConfig {
+    /// A link without impairments.
+    pub fn new(link: Link, controller: QueueController) -> Self {
+        LinkConfig { link, controller, impairments: Impairments::default() }
+    }
+
+    /// Where its queue gets round-trip times and the number of flows from, if it asks for them.
+    pub fn hints(&self) -> Hints {
+        self.link.queue.as_ref().map_or(Hints::default(), |queue| queue.options.hints)
+    }
+
+    /// The link whose packets the router before it reads too, as a position among the links in the order in which they were
+    /// added; `None` if there is none or the router reads no headers.
+    pub(crate) fn reverse_link(&self) -> Option<u32> {
+        self.link.reverse.filter(|_| self.hints() == Hints::Router)
+    }
+
     /// Whether nothing is decided or measured on it but whether a packet finds room: then it is an access link.
     pub(crate) fn is_access_link(&self) -> bool {
-        let steady = self.changes.is_empty() && self.delays.is_empty();
-        self.measure == Measure::Counts && steady && self.impairments.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_))
+        let Link { measure, rate_changes, delay_changes, .. } = &self.link;
+        let steady = rate_changes.is_empty() && delay_changes.is_empty();
+        *measure == Measure::Counts && steady && self.impairments.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_))
     }
 
     /// The least of its propagation delay at first and later.
     pub fn least_delay(&self) -> Duration {
-        self.delays.iter().map(|&(_, delay)| delay).fold(self.delay, Duration::min)
+        self.link.delay_changes.iter().map(|change| change.delay).fold(self.link.delay, Duration::min)
     }
 
     pub(crate) fn transit_times(&self) -> TransitTimes {
-        TransitTimes { rate: self.rate, rate_changes: self.changes.clone(), delay: self.delay, delay_changes: self.delays.clone() }
+        let Link { rate, rate_changes, delay, delay_changes, .. } = &self.link;
+        TransitTimes { rate: *rate, rate_changes: rate_changes.clone(), delay: *delay, delay_changes: delay_changes.clone() }
     }
-}
-
-/// Where a link's queue gets round-trip times and the number of flows from.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Hints {
-    /// From the senders: each data packet carries its sender's smoothed RTT, and active flows are counted exactly.
-    #[default]
-    Senders,
-    /// From the router before the link, which reads the headers of what it sends over the link and of what comes back over another.
-    Router {
-        /// The link whose packets come back past the router, as a position among the links in the order in which they were added.
-        back: Option<u32>,
-    },
-}
-
-/// How much a link measures.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Measure {
-    /// Only packets and drops, as the audit needs: for access links.
-    Counts,
-    /// Also the queue over time, waits and the time spent sending.
-    Moments,
-    /// Also the distribution of waits and the discipline's probability.
-    All,
 }
 
 /// What a link measured within the window of statistics.

@@ -1,10 +1,11 @@
 //! What is measured on a link: its queue, waits and transmissions within a window, and traces.
 
-use super::config::{LinkStats, Measure};
+use super::config::LinkStats;
 use crate::trace::{LinkTrace, Sample};
 use crate::window::Window;
 use alloc::vec::Vec;
 use sojourn_aqm::Counters;
+use sojourn_spec::link::Measure;
 use sojourn_units::{Duration, Probability, Time};
 
 /// The times of one packet at a link.

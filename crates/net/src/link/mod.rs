@@ -18,7 +18,7 @@ pub(crate) mod tie_break;
 mod transmitter;
 mod updates;
 
-pub use config::{Hints, LinkConfig, LinkStats, Measure};
+pub use config::{LinkConfig, LinkStats};
 
 use crate::packet::{InFlight, Packet};
 use crate::trace::{LinkTrace, Sample};
@@ -33,6 +33,7 @@ use precomputed::{Accepted, Precomputed};
 use router::Router;
 use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason};
 use sojourn_link::{Effect, Impairments, Transit};
+use sojourn_spec::queue::Hints;
 use sojourn_units::{Duration, Rate, Time};
 use transmitter::Transmitter;
 use updates::Updates;
@@ -93,16 +94,16 @@ impl<P: Packet> Link<P> {
     /// A link at time 0, measured within `window`.
     pub fn new(config: LinkConfig, window: Window) -> Self {
         let needs = config.controller.aqm.needs();
-        let law_due = if config.rate.is_some() { config.controller.aqm.first_update() } else { Time::NEVER };
-        let router = if config.hints == Hints::Senders { None } else { Router::new(&needs) };
-        let transmitter = Transmitter::new(config.rate, config.delay, config.changes.into(), config.delays.into());
+        let law_due = if config.link.rate.is_some() { config.controller.aqm.first_update() } else { Time::NEVER };
+        let router = if config.hints() == Hints::Router { Router::new(&needs) } else { None };
+        let transmitter = Transmitter::new(&config.link);
         let undecided = transmitter.is_steady() && matches!(config.controller.aqm, AnyAqm::DropTail(_));
         let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
             Queue::Buffered(Buffered::new(config.controller))
         } else {
             Queue::Precomputed(Precomputed::new(config.controller))
         };
-        let meter = Meter::new(window, config.measure);
+        let meter = Meter::new(window, config.link.measure);
         Link {
             transmitter,
             due: Time::ZERO,
@@ -112,7 +113,7 @@ impl<P: Packet> Link<P> {
             queue,
             updates: Updates::new(&needs, law_due, router),
             meter,
-            name: config.name,
+            name: config.link.name,
             last_offer: Time::ZERO,
             impairments: config.impairments,
         }

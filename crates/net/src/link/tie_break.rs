@@ -16,6 +16,7 @@
 //! packet again with it. The transmission that ends is taken for that of a packet as large as the arriving one.
 
 use alloc::vec::Vec;
+use sojourn_spec::link::{DelayChange, RateChange};
 use sojourn_units::{Duration, Rate, Time};
 
 /// Events at most so far apart are simultaneous: transmission times are rounded to nanoseconds. ns-2 adds floating-point
@@ -57,22 +58,23 @@ pub(crate) struct TransitTimes {
     /// The rate at first; `None` sends in no time.
     pub rate: Option<Rate>,
     /// Later rates, in order of time.
-    pub rate_changes: Vec<(Time, Rate)>,
+    pub rate_changes: Vec<RateChange>,
     /// The propagation delay at first.
     pub delay: Duration,
     /// Later delays, in order of time.
-    pub delay_changes: Vec<(Time, Duration)>,
+    pub delay_changes: Vec<DelayChange>,
 }
 
 impl TransitTimes {
     /// The transit time of a packet of `size` bytes that arrives at `now`.
     pub fn of(&self, size: u32, now: Time) -> Duration {
         // The delay is the one in force when the transmission ended, the rate the one in force when it started.
-        let delay = self.delay_changes.iter().rev().find(|&&(at, delay)| at + delay <= now).map_or(self.delay, |&(_, delay)| delay);
+        let later = self.delay_changes.iter().rev().find(|change| change.at + change.delay <= now);
+        let delay = later.map_or(self.delay, |change| change.delay);
         let transmission = |rate: Rate| rate.time_for(u64::from(size));
         let ended = Time::ZERO + Duration::from_nanos(now.as_nanos().saturating_sub(delay.as_nanos()));
-        let later = self.rate_changes.iter().rev().find(|&&(at, rate)| at + transmission(rate) <= ended);
-        delay + later.map(|&(_, rate)| rate).or(self.rate).map_or(Duration::ZERO, transmission)
+        let later = self.rate_changes.iter().rev().find(|change| change.at + transmission(change.rate) <= ended);
+        delay + later.map(|change| change.rate).or(self.rate).map_or(Duration::ZERO, transmission)
     }
 }
 
@@ -89,9 +91,9 @@ mod tests {
         let rate = |bps| Rate::from_bps(bps).unwrap();
         let times = TransitTimes {
             rate: Some(rate(1_000_000)),
-            rate_changes: [(Time::ZERO + ms(100), rate(2_000_000))].into(),
+            rate_changes: [RateChange { at: Time::ZERO + ms(100), rate: rate(2_000_000) }].into(),
             delay: ms(10),
-            delay_changes: [(Time::ZERO + ms(200), ms(30))].into(),
+            delay_changes: [DelayChange { at: Time::ZERO + ms(200), delay: ms(30) }].into(),
         };
         // 1000 bytes take 8 ms at first, then 4 ms.
         assert_eq!(times.of(1000, Time::ZERO + ms(50)), ms(18));

@@ -1,6 +1,7 @@
 //! The transmitter of a link: how long a packet takes to be sent, and when it arrives at the other end.
 
 use alloc::collections::VecDeque;
+use sojourn_spec::link::{DelayChange, Link, RateChange};
 use sojourn_units::{Duration, Rate, Serializer, Time};
 
 /// Rate and propagation delay, which may change during the run.
@@ -13,27 +14,22 @@ pub(super) struct Transmitter {
     pub serializer: Option<Serializer>,
     delay_varies: bool,
     first_rate: Option<Rate>,
-    rate_changes: VecDeque<(Time, Rate)>,
-    delay_changes: VecDeque<(Time, Duration)>,
+    rate_changes: VecDeque<RateChange>,
+    delay_changes: VecDeque<DelayChange>,
     /// When the last packet arrives at the other end, where the delay varies.
     last_arrival: Time,
 }
 
 impl Transmitter {
-    pub fn new(
-        rate: Option<Rate>,
-        delay: Duration,
-        rate_changes: VecDeque<(Time, Rate)>,
-        delay_changes: VecDeque<(Time, Duration)>,
-    ) -> Self {
+    pub fn new(link: &Link) -> Self {
         Transmitter {
-            delay,
+            delay: link.delay,
             free_at: Time::ZERO,
-            serializer: rate.map(Serializer::new),
-            delay_varies: !delay_changes.is_empty(),
-            first_rate: rate,
-            rate_changes,
-            delay_changes,
+            serializer: link.rate.map(Serializer::new),
+            delay_varies: !link.delay_changes.is_empty(),
+            first_rate: link.rate,
+            rate_changes: link.rate_changes.iter().copied().collect(),
+            delay_changes: link.delay_changes.iter().copied().collect(),
             last_arrival: Time::ZERO,
         }
     }
@@ -88,7 +84,7 @@ impl Transmitter {
     }
 
     fn change_rate(&mut self, start: Time) {
-        while let Some(&(at, rate)) = self.rate_changes.front()
+        while let Some(&RateChange { at, rate }) = self.rate_changes.front()
             && at <= start
         {
             self.rate_changes.pop_front();
@@ -104,7 +100,7 @@ impl Transmitter {
 
     /// The same where the delay varies. The packet arrives after the packet ahead of it: the order stays and no two arrive together.
     fn arrival_in_order(&mut self, end: Time) -> Time {
-        while let Some(&(at, delay)) = self.delay_changes.front()
+        while let Some(&DelayChange { at, delay }) = self.delay_changes.front()
             && at <= end
         {
             self.delay_changes.pop_front();
