@@ -92,16 +92,17 @@ impl NetworkBuilder {
     /// The network at time 0.
     pub fn build<P: Packet>(self) -> Network<P> {
         let reverse_links: Vec<Option<u32>> = self.links.iter().map(LinkConfig::reverse_link).collect();
-        let mut listened = vec![false; self.links.len()];
+        // A link whose packets a router reads is no access link: those have no place for listeners.
+        let mut is_read = vec![false; self.links.len()];
         for &reverse in reverse_links.iter().flatten() {
-            if let Some(listened) = listened.get_mut(reverse as usize) {
-                *listened = true;
+            if let Some(is_read) = is_read.get_mut(reverse as usize) {
+                *is_read = true;
             }
         }
         let (mut links, mut access_links, mut targets) = (Vec::new(), AccessLinks::default(), Vec::new());
         let (mut ids, mut transit_times) = (LinkIds::default(), Vec::new());
-        for ((id, config), listened) in (0u32..).zip(self.links).zip(listened) {
-            targets.push(if config.is_access_link() && !listened {
+        for ((id, config), is_read) in (0u32..).zip(self.links).zip(is_read) {
+            targets.push(if config.is_access_link() && !is_read {
                 ids.access_links.push(id);
                 HopTarget::AccessLink(access_links.add(&config) as usize)
             } else {

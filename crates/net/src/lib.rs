@@ -1,6 +1,6 @@
 //! A network apart from its endpoints: links with their queues, routes, the calendar of events, statistics and the audit.
 //!
-//! It does no I/O and has no clock (sans-IO): a host says when it sends which packet on which route, and is told what the network
+//! It does no I/O and has no clock (sans-IO): a host says when it sends which packet on which route, and learns what the network
 //! delivers, drops and marks. What a packet carries is the host's: anything that is a [`Packet`].
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //!
 //! - [`NetworkBuilder`] takes links and routes and makes a [`Network`].
 //! - [`Network::send`] takes a packet as far along its route as no event is needed; [`Network::next`] runs events until one concerns
-//!   the host. [`Network::advance`] does that in a loop for a host that only wants to be told.
+//!   the host. [`Network::advance`] does that in a loop and reports to a [`Sink`].
 //! - [`Network::finish`] brings all statistics to the end and checks the accounts.
 #![no_std]
 

@@ -383,7 +383,7 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Whether some link must be told of flows that become active or inactive ([`Network::flow_changes`]).
+    /// Whether some link's discipline uses the number of active flows ([`Network::flow_changes`]).
     pub fn counts_flows(&self) -> bool {
         self.links.iter().any(Link::counts_flows)
     }

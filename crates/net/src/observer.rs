@@ -1,4 +1,4 @@
-//! What a host is told by the network.
+//! What the network reports to a host.
 
 use sojourn_aqm::DropReason;
 use sojourn_units::Time;
@@ -12,10 +12,10 @@ pub enum DropCause {
     Impairment,
 }
 
-/// Is told what links do to packets. The calls of one link come in the order of time; those of different links may not where packets
+/// Gets what links do to packets. The calls of one link come in the order of time; those of different links may not where packets
 /// travel ahead of the network's time ([`crate::Delivery`]). Links are numbered in the order in which they were added.
 pub trait LinkObserver<P> {
-    /// A link drops a packet, which is handed back.
+    /// A link drops this packet.
     #[inline]
     fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: P) {
         let _ = (now, link, cause, packet);
@@ -27,10 +27,10 @@ pub trait LinkObserver<P> {
     }
 }
 
-/// Nobody is told.
+/// Ignores everything.
 impl<P> LinkObserver<P> for () {}
 
-/// Is told everything, for a host that has no timers in the network's calendar and sends nothing in answer.
+/// Gets deliveries too, for a host that has no timers in the network's calendar and sends nothing in answer.
 pub trait Sink<P>: LinkObserver<P> {
     /// A packet reaches the end of its route.
     fn on_deliver(&mut self, now: Time, packet: P);

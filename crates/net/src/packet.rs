@@ -2,7 +2,8 @@
 
 use sojourn_aqm::Timestamps;
 
-/// A packet of the host's own kind. Beside what a queue reads ([`sojourn_aqm::Packet`]) a router may read its headers.
+/// A packet of the host's own kind. A queue reads what [`sojourn_aqm::Packet`] gives, and a router may read its
+/// headers.
 ///
 /// The network copies nothing: it moves the packet. A place that a packet has left holds the default.
 pub trait Packet: sojourn_aqm::Packet + Default {

@@ -16,7 +16,7 @@ struct Supply {
     headers: bool,
 }
 
-/// What each link's queue can be told.
+/// What the flows over each link can tell its queue.
 fn supplies(config: &WorldConfig) -> Vec<Supply> {
     let mut supplies = vec![Supply::default(); config.links.len()];
     let mut add = |links: &[u32], stack: u32| {

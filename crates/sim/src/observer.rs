@@ -3,7 +3,7 @@
 use crate::packet::Packet;
 use sojourn_units::Time;
 
-/// Is told what happens and can change nothing. Every method does nothing unless an observer implements it. The calls of one component
+/// Sees what happens and can change nothing. Every method does nothing unless an observer implements it. The calls of one component
 /// (a link, a sender, a receiver) come in the order of time; those of different components may not, because endpoints run ahead.
 pub trait Observer {
     /// A host sends a packet.

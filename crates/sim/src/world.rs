@@ -48,7 +48,7 @@ pub struct World<O: Observer = NoopObserver> {
     pub(crate) warmup: Time,
     end: Time,
     pub(crate) seed: u64,
-    /// Whether some link is told how many flows are active.
+    /// Whether some link's discipline uses the number of active flows.
     pub(crate) counts_flows: bool,
     pub(crate) completions: Vec<Completion>,
     /// RTT samples of each group.
@@ -58,7 +58,7 @@ pub struct World<O: Observer = NoopObserver> {
     pub(crate) early: u64,
 }
 
-/// What the world does with what links do to packets, and who else is told.
+/// What the world does with what links do to packets, and the observer that sees it too.
 #[derive(Clone, Debug)]
 pub(crate) struct DropAccounts<O> {
     pub observer: O,

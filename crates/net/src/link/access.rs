@@ -61,7 +61,7 @@ pub(crate) enum AccessOffer {
     Arrives(Time),
     /// There is no room.
     Dropped,
-    /// Undecided: another packet leaves the queue at the same time. The link must be told the packet's transit time over the link before.
+    /// Undecided: another packet leaves the queue at the same time. The link needs the packet's transit time over the link before.
     NeedsTieBreak,
 }
 

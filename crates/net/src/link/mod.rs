@@ -3,7 +3,7 @@
 //! There are three kinds, each in its file:
 //!
 //! - [`precomputed`]: the discipline decides at arrival, so a departure is known when the packet is accepted;
-//! - [`buffered`]: the discipline decides at departure too or inspects waiting packets, so they are kept;
+//! - [`buffered`]: the discipline decides at departure too or inspects waiting packets, so the link holds them;
 //! - [`access`]: nothing is decided or measured but whether a packet finds room.
 //!
 //! [`Link`] is one of the first two. [`tie_break`] says what happens first where an arrival and a departure are simultaneous.
@@ -72,7 +72,7 @@ pub(crate) enum Offer {
     ArrivesMarked(Time),
     /// It was dropped.
     Dropped(DropReason),
-    /// Undecided: another packet leaves the queue at the same time. The link must be told the packet's transit time over the link before.
+    /// Undecided: another packet leaves the queue at the same time. The link needs the packet's transit time over the link before.
     NeedsTieBreak,
     /// The queue took it, or dropped it ([`Link::next_report`]).
     Buffered,
@@ -178,13 +178,13 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Whether its discipline must be told of flows that become active or inactive.
+    /// Whether its discipline uses the number of active flows.
     #[inline]
     pub fn counts_flows(&self) -> bool {
         self.updates.counts_flows()
     }
 
-    /// A flow over this link becomes active at `at`, or inactive. The discipline is told at that time.
+    /// A flow over this link becomes active at `at`, or inactive. The discipline gets the new number at that time.
     pub(crate) fn flow_changes(&mut self, at: Time, active: bool) {
         self.updates.flow_changes(at, active);
         self.due = self.due.min(at);

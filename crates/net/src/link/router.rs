@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use sojourn_aqm::{FlowSketch, Header, Needs, RttEstimator};
 use sojourn_units::{Duration, Time};
 
-/// How long flows are counted before the queue is told their number.
+/// How long flows are counted before the queue gets their number.
 const WINDOW: Duration = Duration::from_secs(1);
 /// Bits of the sketch that counts flows: 512 bytes, which count 1,000 flows to within 1 %.
 const BITS: u32 = 4096;

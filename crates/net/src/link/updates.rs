@@ -35,7 +35,7 @@ impl Updates {
         }
     }
 
-    /// Whether the discipline must be told of flows that become active or inactive.
+    /// Whether the discipline uses the number of active flows.
     #[inline]
     pub fn counts_flows(&self) -> bool {
         self.counts_flows
