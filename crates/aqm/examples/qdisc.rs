@@ -3,7 +3,7 @@
 //! A packet arrives in every packet time of a link of 10 Mbit/s, and one leaves if more than 20 wait, so every algorithm
 //! decides about the same arrivals. The parameters are chosen so that about one packet in a hundred is dropped, or none.
 use sojourn_aqm::algorithms::{led, pi, rem};
-use sojourn_aqm::{AqmConfig, Limit, Link, Packet, Qdisc, QueueController, REGISTRY};
+use sojourn_aqm::{Amount, AqmConfig, Link, Packet, Qdisc, QueueController, REGISTRY};
 use sojourn_units::{Duration, Rate, Stream, Time};
 
 #[derive(Clone)]
@@ -37,7 +37,7 @@ fn main() {
     let rate = Rate::from_bps(10_000_000).unwrap();
     let link = Link { rate, delay: Duration::from_millis(20), mean_packet: 1040, limit_packets: 100 };
     let aqm = config(&args[1]).build(&link).unwrap();
-    let mut queue = Qdisc::new(QueueController::new(aqm, Limit::Packets(100), false, Stream::named(1, "qdisc")));
+    let mut queue = Qdisc::new(QueueController::new(aqm, Amount::Packets(100), false, Stream::named(1, "qdisc")));
     for n in 0..packets {
         let now = Time::from_nanos(n * 832_000);
         if queue.next_update() <= now {

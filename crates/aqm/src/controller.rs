@@ -1,6 +1,6 @@
 //! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
 
-use crate::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, Limit, PacketView};
+use crate::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, PacketView};
 use sojourn_units::{Duration, Stream};
 
 /// What happens to an arriving packet.
@@ -36,7 +36,7 @@ pub struct QueueController {
     /// The algorithm.
     pub aqm: AnyAqm,
     /// How much may wait.
-    pub limit: Limit,
+    pub limit: Amount,
     /// Whether packets that can carry a mark are marked instead of dropped.
     pub ecn: bool,
     /// What happened so far.
@@ -47,7 +47,7 @@ pub struct QueueController {
 
 impl QueueController {
     /// A controller that has counted nothing yet; `random` is this queue's own stream.
-    pub fn new(aqm: AnyAqm, limit: Limit, ecn: bool, random: Stream) -> Self {
+    pub fn new(aqm: AnyAqm, limit: Amount, ecn: bool, random: Stream) -> Self {
         let needs = aqm.needs();
         QueueController { aqm, limit, ecn, counters: Counters::default(), random, sees_departures: needs.departures || needs.head_drop }
     }
@@ -98,8 +98,8 @@ impl QueueController {
     fn is_full(&self, size: u32, backlog: &Backlog) -> bool {
         backlog.idle_since.is_none()
             && match self.limit {
-                Limit::Packets(limit) => backlog.packets >= limit,
-                Limit::Bytes(limit) => backlog.bytes + u64::from(size) > limit,
+                Amount::Packets(limit) => backlog.packets >= limit,
+                Amount::Bytes(limit) => backlog.bytes + u64::from(size) > limit,
             }
     }
 

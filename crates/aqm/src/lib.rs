@@ -39,4 +39,4 @@ pub use registry::Plugin;
 pub use rtt_estimator::{Header, RttEstimator, Timestamps};
 pub use sampled::Sampled;
 pub use scheduler::FlowQueuing;
-pub use sojourn_units::{Amount as Limit, ParamError};
+pub use sojourn_units::{Amount, ParamError};

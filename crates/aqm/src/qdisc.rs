@@ -1,7 +1,7 @@
 //! A queue that holds its packets and serves them as its controller decides.
 
 use crate::scheduler::FlowQueues;
-use crate::{AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, Limit, Packet, PacketView, QueueController};
+use crate::{Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, Packet, PacketView, QueueController};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use core::mem::replace;
@@ -26,7 +26,7 @@ enum Waiting<P> {
     /// First in, first out.
     Fifo(VecDeque<(Time, P)>),
     /// A queue for each flow, and the limit of all of them together.
-    Flows(Box<FlowQueues<P>>, Limit),
+    Flows(Box<FlowQueues<P>>, Amount),
 }
 
 /// The shortest interval of a timer: a plug-in that asks for a zero interval must not stop the clock.
@@ -39,7 +39,7 @@ impl<P: Packet> Qdisc<P> {
         let waiting = match controller.aqm.needs().flow_queues {
             None => Waiting::Fifo(VecDeque::new()),
             // An arriving packet is always admitted: room is then made in the longest queue.
-            Some(queuing) => Waiting::Flows(Box::new(FlowQueues::new(queuing)), replace(&mut controller.limit, Limit::Packets(u32::MAX))),
+            Some(queuing) => Waiting::Flows(Box::new(FlowQueues::new(queuing)), replace(&mut controller.limit, Amount::Packets(u32::MAX))),
         };
         Qdisc { controller, waiting, bytes: 0, departed: 0, next_update, simultaneous_departure: None }
     }
@@ -137,8 +137,8 @@ impl<P: Packet> Qdisc<P> {
         let Waiting::Flows(queues, limit) = &mut self.waiting else { return };
         let (one, more) = (u32::from(departure.is_some()), u64::from(departure.unwrap_or(0)));
         let exceeded = |packets: u32, bytes: u64| match *limit {
-            Limit::Packets(limit) => packets > limit,
-            Limit::Bytes(limit) => bytes > limit,
+            Amount::Packets(limit) => packets > limit,
+            Amount::Bytes(limit) => bytes > limit,
         };
         while exceeded(queues.packets() + one, self.bytes + more) {
             let Some(packet) = queues.drop_longest() else { return };

@@ -1,6 +1,6 @@
 //! After some traffic no algorithm allocates memory, neither for a packet nor in its timer.
 
-use sojourn_aqm::{Aqm, ArrivalDecision, Backlog, Limit, Link, PacketView, QueueController, REGISTRY};
+use sojourn_aqm::{Amount, Aqm, ArrivalDecision, Backlog, Link, PacketView, QueueController, REGISTRY};
 use sojourn_units::{Duration, Rate, Stream, Time};
 
 fn link() -> Link {
@@ -37,7 +37,7 @@ fn drive(controller: &mut QueueController, steps: std::ops::Range<u64>) {
 fn no_algorithm_allocates_for_a_packet_or_its_timer() {
     for entry in REGISTRY.iter().filter(|entry| entry.name != "external") {
         let aqm = (entry.default)().build(&link()).unwrap();
-        let mut controller = QueueController::new(aqm, Limit::Packets(100), true, Stream::named(1, entry.name));
+        let mut controller = QueueController::new(aqm, Amount::Packets(100), true, Stream::named(1, entry.name));
         drive(&mut controller, 0..5_000);
         let taken = allocation_counter::measure(|| drive(&mut controller, 5_000..50_000));
         assert_eq!(taken.count_total, 0, "{}", entry.name);

@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 use sojourn_aqm::{Aqm, AqmConfig, Backlog, Link};
 use sojourn_scenario::Document;
-use sojourn_spec::tcp::{OPTIONS, OptionEntry, PROFILES};
+use sojourn_spec::tcp::profiles::ProfileEntry;
+use sojourn_spec::tcp::{OPTIONS, OptionEntry, PROFILES, TcpOptions};
 use sojourn_units::{Duration, Rate, Time};
 use sojourn_units::{parse_bytes, parse_duration, parse_rate};
 
 /// `aqm`, `cc`, `traffic`, `impairment`, `profile` and `tcp`, each from its own registry: name, summary, parameters with
-/// defaults. The parameters of a profile are its options; those of a TCP option are its defaults in each profile.
+/// defaults. The parameters of a profile are the options that it sets; those of a TCP option are its defaults in each profile.
 pub fn registry() -> Result<String, serde_json::Error> {
     macro_rules! entries {
         ($registry:path, $config:ident) => {
@@ -20,10 +21,23 @@ pub fn registry() -> Result<String, serde_json::Error> {
         "cc": entries!(sojourn_cc::REGISTRY, default),
         "traffic": entries!(sojourn_traffic::REGISTRY, example),
         "impairment": entries!(sojourn_link::REGISTRY, example),
-        "profile": entries!(sojourn_spec::tcp::PROFILES, options),
+        "profile": profiles(),
         "tcp": tcp_options(),
     })
     .to_string())
+}
+
+/// Every TCP profile, with the options in which it differs from the `rfc` profile. That profile comes with all options.
+fn profiles() -> Vec<Value> {
+    let rfc = TcpOptions::rfc();
+    let entry = |profile: &ProfileEntry| {
+        let options = (profile.options)();
+        let differs = |option: &&OptionEntry| options == rfc || (option.show)(&options) != (option.show)(&rfc);
+        let values: Map<String, Value> =
+            OPTIONS.iter().filter(differs).map(|option| (option.name.to_string(), (option.show)(&options).into())).collect();
+        json!({ "name": profile.name, "summary": profile.summary, "parameters": values })
+    };
+    PROFILES.iter().map(entry).collect()
 }
 
 /// Every TCP option: its sentence, its kind of value and its source, and its default in each profile.

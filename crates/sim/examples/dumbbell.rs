@@ -2,7 +2,7 @@
 //! AQM and controller are names of the registries. With `router` the router reads headers for the hints that an AQM needs, and
 //! `linux` is the profile of ns-2's TCP-Linux.
 
-use sojourn_aqm::{AqmConfig, Limit, QueueController, REGISTRY};
+use sojourn_aqm::{Amount, AqmConfig, QueueController, REGISTRY};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
 use sojourn_spec::link::{Link as PlannedLink, Measure};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 fn controller(name: &str, link: &sojourn_aqm::Link, limit: u32, label: &str) -> QueueController {
     let config: AqmConfig = (REGISTRY.iter().find(|e| e.name == name).unwrap().default)();
-    QueueController::new(config.build(link).unwrap(), Limit::Packets(limit), std::env::args().any(|a| a == "ecn"), Stream::named(1, label))
+    QueueController::new(config.build(link).unwrap(), Amount::Packets(limit), std::env::args().any(|a| a == "ecn"), Stream::named(1, label))
 }
 
 /// What the command line asks for.

@@ -20,10 +20,11 @@
 //! CWR, `(lost)` and `(marked)` are what the script does to it. The window is the one after the line's event, in segments.
 //! `SOJOURN_BLESS=1` writes the timelines anew; compare what changed with the RFC that the script names.
 
-use sojourn_aqm::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Limit, PacketView, QueueController};
+use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
 use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::link::{Link as PlannedLink, Measure};
+use sojourn_spec::tcp::PROFILES;
 use sojourn_traffic::{Traffic, kinds::bulk, kinds::cbr};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time, parse_duration, parse_rate};
 use std::collections::HashMap;
@@ -160,6 +161,10 @@ fn options(tcp: &mut TcpParams, words: &[&str]) {
         let number = || value.parse::<f64>().unwrap_or_else(|_| panic!("{word}: a number"));
         let time = || parse_duration(&spaced(value)).unwrap();
         match key {
+            "profile" => {
+                let profile = PROFILES.iter().find(|profile| profile.name == value).unwrap_or_else(|| panic!("{word}: a profile"));
+                *tcp = TcpParams { mss: 1000, handshake: Handshake::None, delayed_ack: None, ..(profile.options)() };
+            }
             "recovery" => {
                 tcp.recovery = match value {
                     "reno" => Recovery::Reno,
@@ -241,7 +246,7 @@ fn link(name: &str, delay: Duration, fate: &Arc<Mutex<Fate>>) -> LinkConfig {
             measure: Measure::Moments,
             ..PlannedLink::default()
         },
-        QueueController::new(aqm, Limit::Packets(100_000), true, Stream::named(1, name)),
+        QueueController::new(aqm, Amount::Packets(100_000), true, Stream::named(1, name)),
     )
 }
 

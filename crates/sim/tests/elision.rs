@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sojourn_aqm::algorithms::{pd, red};
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Limit, Needs, PacketView, QueueController};
+use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Needs, PacketView, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
 use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
@@ -80,7 +80,7 @@ fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> Link
         _ => AqmConfig::DropTail(Default::default()).build(&at).unwrap(),
     };
     let random = Stream::named(seed, &name);
-    let controller = QueueController::new(aqm, Limit::Packets(30), true, random);
+    let controller = QueueController::new(aqm, Amount::Packets(30), true, random);
     LinkConfig::new(PlannedLink { name, rate, delay: Duration::from_micros(delay), ..PlannedLink::default() }, controller)
 }
 

@@ -1,7 +1,7 @@
 //! Links with buffered queues against links with precomputed queues, and the hints that queues get from senders or
 //! read from headers.
 
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Limit, Link, Needs, PacketView, QueueController};
+use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
 use sojourn_sim::{BuildError, FlowConfig, LinkConfig, LinkStats, Observer, Packet, World, WorldConfig};
 use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
@@ -58,13 +58,13 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Limit) -> LinkConfig {
+fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Amount) -> LinkConfig {
     let controller = QueueController::new(aqm, limit, true, Stream::named(1, name));
     let rate = Rate::from_bps(if name.starts_with("access") { 10 * RATE } else { RATE });
     LinkConfig::new(PlannedLink { name: name.into(), rate, delay, ..PlannedLink::default() }, controller)
 }
 
-fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConfig {
+fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpParams) -> WorldConfig {
     let at = |s: f64| Time::from_secs_f64(s);
     let drop_tail = || AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
     let flow = |i: u32| FlowConfig {
@@ -77,8 +77,8 @@ fn config(aqm: AnyAqm, limit: Limit, flows: u32, params: TcpParams) -> WorldConf
         start: at(0.1 * f64::from(i)),
         stop: if i % 2 == 1 { at(15.0) } else { Time::NEVER },
     };
-    let mut links = vec![link("forward", ms(10), aqm, limit), link("back", ms(10), drop_tail(), Limit::Packets(1000))];
-    links.extend((0..flows).map(|i| link(&format!("access/{i}"), ms(5 * u64::from(i) + 1), drop_tail(), Limit::Packets(1000))));
+    let mut links = vec![link("forward", ms(10), aqm, limit), link("back", ms(10), drop_tail(), Amount::Packets(1000))];
+    links.extend((0..flows).map(|i| link(&format!("access/{i}"), ms(5 * u64::from(i) + 1), drop_tail(), Amount::Packets(1000))));
     WorldConfig {
         seed: 1,
         end: at(20.0),
@@ -105,7 +105,7 @@ fn outcome(config: WorldConfig) -> String {
 
 #[test]
 fn a_buffered_queue_does_what_a_precomputed_queue_does() {
-    let limits = [Limit::Packets(5), Limit::Packets(50), Limit::Bytes(40_000)];
+    let limits = [Amount::Packets(5), Amount::Packets(50), Amount::Bytes(40_000)];
     for (limit, flows) in limits.into_iter().flat_map(|limit| [1, 3, 20].map(|flows| (limit, flows))) {
         let run = |needs| {
             let idle = Idle { needs, ..Idle::default() };
@@ -132,8 +132,8 @@ fn a_full_access_link_loses_what_a_full_link_loses() {
     let drop_tail = || AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
     for (access, limit) in [(RATE, 1), (RATE, 20), (RATE / 2, 20)] {
         let run = |measure: Measure| {
-            let mut config = config(drop_tail(), Limit::Packets(100), 1, TcpParams::rfc());
-            let access_link = link("access", ms(1), drop_tail(), Limit::Packets(limit));
+            let mut config = config(drop_tail(), Amount::Packets(100), 1, TcpParams::rfc());
+            let access_link = link("access", ms(1), drop_tail(), Amount::Packets(limit));
             config.links[2] = access_link;
             config.links[2].link = PlannedLink { rate: Rate::from_bps(access), measure, ..config.links[2].link.clone() };
             let mut world = World::new(config).unwrap();
@@ -153,7 +153,7 @@ fn every_algorithm_balances_on_a_link_with_tcp_and_its_waits_agree_with_its_queu
             let aqm = (entry.default)().build(&at).unwrap();
             let mut params = TcpParams::rfc();
             params.ecn = ecn;
-            let mut world = World::new(config(aqm, Limit::Packets(100), 20, params)).unwrap();
+            let mut world = World::new(config(aqm, Amount::Packets(100), 20, params)).unwrap();
             let audit = world.finish().unwrap_or_else(|what| panic!("{}: {what}", entry.name));
             assert!(audit.delivered > 10_000, "{}: {audit:?}", entry.name);
             let stats = world.links()[0].stats();
@@ -173,7 +173,7 @@ fn packets_carry_the_handshakes_round_trip_time_at_first_and_the_smoothed_one_th
         let idle = Idle { needs: Needs { rtt_hints: true, ..needs }, ..Idle::default() };
         let seen = Arc::clone(&idle.seen);
         let params = TcpParams { delayed_ack: None, ..TcpParams::rfc() };
-        World::new(config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(50), 2, params)).unwrap().finish().unwrap();
+        World::new(config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(50), 2, params)).unwrap().finish().unwrap();
         let seen = seen.lock().unwrap();
         let of = |flow| seen.hints.iter().filter(move |hint| hint.0 == flow).map(|hint| hint.1);
         // A SYN knows nothing; the ACK of its ACK is no data; then 1 + 10 + 10 ms and sending times.
@@ -193,7 +193,7 @@ fn a_sender_may_be_silent_or_lie() {
         let seen = Arc::clone(&idle.seen);
         let mut params = TcpParams::rfc();
         params.rtt_hint = hint;
-        World::new(config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(50), 1, params)).unwrap().finish().unwrap();
+        World::new(config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(50), 1, params)).unwrap().finish().unwrap();
         let seen = seen.lock().unwrap();
         assert!(seen.hints.iter().skip(2).all(|&(_, ms)| ms == expected));
     }
@@ -203,7 +203,7 @@ fn a_sender_may_be_silent_or_lie() {
 fn a_queue_that_counts_flows_learns_of_every_start_and_end() {
     let idle = Idle { needs: Needs { flow_count: true, ..Needs::default() }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
-    World::new(config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(50), 20, TcpParams::rfc())).unwrap().finish().unwrap();
+    World::new(config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(50), 20, TcpParams::rfc())).unwrap().finish().unwrap();
     let flows = seen.lock().unwrap().flows.clone();
     assert_eq!(flows.len(), 30, "20 starts and 10 ends");
     assert!(flows.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{flows:?}");
@@ -221,7 +221,7 @@ fn a_law_that_needs_what_nobody_tells_is_refused_before_the_run() {
     let build = |aqm: &AqmConfig, hint, udp: bool| {
         let mut params = TcpParams::rfc();
         params.rtt_hint = hint;
-        let mut config = config(aqm.build(&at).unwrap(), Limit::Packets(50), 2, params);
+        let mut config = config(aqm.build(&at).unwrap(), Amount::Packets(50), 2, params);
         if udp {
             config.flows.iter_mut().for_each(|flow| flow.stack = None);
         }
@@ -267,7 +267,7 @@ impl HintSource {
 fn told(source: HintSource, needs: Needs, flows: u32, params: &TcpParams) -> (Seen, String) {
     let idle = Idle { needs: Needs { rtt_hints: true, flow_count: true, ..needs }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
-    let mut config = config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(10), flows, params.clone());
+    let mut config = config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(10), flows, params.clone());
     source.set(&mut config.links[0].link);
     let text = outcome(config);
     let seen = seen.lock().unwrap().clone();
@@ -337,7 +337,7 @@ fn a_routers_hints_are_the_same_with_a_buffered_queue_and_with_an_event_at_every
     assert_eq!((&kept.hints, &kept.flows), (&precomputed.hints, &precomputed.flows));
     let idle = Idle { needs: Needs { rtt_hints: true, departures: true, ..Needs::default() }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
-    let mut config = config(AnyAqm::Custom(Box::new(idle)), Limit::Packets(10), 20, TcpParams::rfc());
+    let mut config = config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(10), 20, TcpParams::rfc());
     ROUTER.set(&mut config.links[0].link);
     config.all_events = true;
     World::new(config).unwrap().finish().unwrap();
@@ -368,7 +368,7 @@ fn a_router_that_can_find_out_nothing_is_refused_before_the_run() {
     let build = |handshake, timestamps, udp: bool| {
         let params = TcpParams { handshake, timestamps, ..TcpParams::rfc() };
         let aqm = AqmConfig::FuzzyRtt(Default::default()).build(&at).unwrap();
-        let mut config = config(aqm, Limit::Packets(50), 2, params);
+        let mut config = config(aqm, Amount::Packets(50), 2, params);
         ROUTER.set(&mut config.links[0].link);
         if udp {
             config.flows.iter_mut().for_each(|flow| flow.stack = None);
@@ -396,7 +396,7 @@ impl Observer for Arrivals {
 #[test]
 fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
     let drop_tail = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
-    let mut config = config(drop_tail, Limit::Packets(50), 1, TcpParams::rfc());
+    let mut config = config(drop_tail, Amount::Packets(50), 1, TcpParams::rfc());
     let change = |(seconds, delay)| DelayChange { at: Time::from_secs_f64(seconds), delay: ms(delay) };
     config.links[0].link.delay_changes = [(5.0, 50), (10.0, 20)].map(change).into();
     config.flows[0].stack = None;

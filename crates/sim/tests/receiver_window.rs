@@ -1,6 +1,6 @@
 //! A receiver that bounds its sender (rLEDBAT, RFC 9840), over real queues.
 
-use sojourn_aqm::{AnyAqm, Limit, QueueController};
+use sojourn_aqm::{Amount, AnyAqm, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::TcpParams;
 use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
@@ -38,7 +38,7 @@ fn run(params: TcpParams, limit: u32, both: bool) -> World<Edges> {
             PlannedLink { name: name.into(), rate: Rate::from_bps(RATE), delay: Duration::from_millis(20), ..PlannedLink::default() },
             QueueController::new(
                 AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail),
-                Limit::Packets(limit),
+                Amount::Packets(limit),
                 false,
                 Stream::named(1, name),
             ),

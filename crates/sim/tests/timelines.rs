@@ -5,7 +5,7 @@
 //! from 0) and which packets were sent in which order; those in `stored/shared-buffer` when flows start, over which links, and which
 //! packets of which flow the queue dropped in which order. `python -m conformance.oracles.ns2.timelines` makes them.
 
-use sojourn_aqm::{AnyAqm, Aqm, ArrivalVerdict, Backlog, Limit, PacketView, QueueController};
+use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
 use sojourn_cc::{
     CcConfig,
     algorithms::{cubic, tcp_lp},
@@ -74,7 +74,7 @@ fn link(name: &str, megabits: u64, lost: Vec<u64>) -> LinkConfig {
             measure: Measure::Moments,
             ..PlannedLink::default()
         },
-        QueueController::new(aqm, Limit::Packets(1_000_000), false, Stream::named(1, name)),
+        QueueController::new(aqm, Amount::Packets(1_000_000), false, Stream::named(1, name)),
     )
 }
 
@@ -128,7 +128,7 @@ struct SharedQueue {
 impl SharedQueue {
     fn link(&self, name: String, rate: u64, microseconds: u64, limit: u32) -> LinkConfig {
         let aqm = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
-        let controller = QueueController::new(aqm, Limit::Packets(limit), false, Stream::named(1, &name));
+        let controller = QueueController::new(aqm, Amount::Packets(limit), false, Stream::named(1, &name));
         let (rate, delay) = (Rate::from_bps(rate), Duration::from_micros(microseconds));
         LinkConfig::new(PlannedLink { name, rate, delay, measure: Measure::Counts, ..PlannedLink::default() }, controller)
     }

@@ -79,15 +79,20 @@ def _entries(kind: str) -> list[dict[str, Any]]:
         return [_paper_entry(paper) for paper in find_papers()]
     if kind == "measures":
         return measures.entries()
-    entries: list[dict[str, Any]] = json.loads(_sojourn.registry())[kind]
+    registry = json.loads(_sojourn.registry())
+    entries: list[dict[str, Any]] = registry[kind]
     if kind in TAGS:
         definition, tag = TAGS[kind]
         described = json.loads(_sojourn.schema()).get("$defs", {}).get(definition, {})
         for entry in entries:
             entry["parameters"] = _parameters(described, tag, entry["name"])
     else:
+        sentences = {option["name"]: option["summary"] for option in registry["tcp"]} if kind == "profile" else {}
         for entry in entries:
-            entry["parameters"] = [{"name": key, "default": value} for key, value in entry["parameters"].items()]
+            entry["parameters"] = [
+                {"name": key, "default": value, "summary": sentences.get(key)}
+                for key, value in entry["parameters"].items()
+            ]
     return entries
 
 
@@ -136,7 +141,7 @@ def _show_entry(entry: dict[str, Any]) -> None:
     for parameter in parameters:
         default = parameter.get("default")
         shown = "" if default is None else default if isinstance(default, str) else json.dumps(default)
-        table.add_row(str(parameter["name"]), shown, str(parameter.get("summary", "")))
+        table.add_row(str(parameter["name"]), shown, str(parameter.get("summary") or ""))
     out.print(table)
 
 

@@ -51,7 +51,7 @@ impl Packet for Parcel {
 const HEAD_DROP: Needs =
     Needs { departures: true, head_drop: true, waiting_packets: false, rtt_hints: false, flow_count: false, flow_queues: None };
 
-fn queue(arrivals: &[ArrivalVerdict], departures: &[DepartureVerdict], needs: Needs, limit: Limit, ecn: bool) -> Qdisc<Parcel> {
+fn queue(arrivals: &[ArrivalVerdict], departures: &[DepartureVerdict], needs: Needs, limit: Amount, ecn: bool) -> Qdisc<Parcel> {
     let scripted = Scripted { arrivals: arrivals.to_vec(), departures: departures.to_vec(), needs };
     Qdisc::new(QueueController::new(AnyAqm::Custom(Box::new(scripted)), limit, ecn, Stream::named(1, "qdisc")))
 }
@@ -68,11 +68,11 @@ fn offer(queue: &mut Qdisc<Parcel>, n: u32, ect: bool) -> Vec<(u32, DropReason)>
 #[test]
 fn a_mark_becomes_an_early_drop_where_ecn_is_off_or_the_packet_cannot_carry_it() {
     for (ecn, ect) in [(false, true), (true, false), (false, false)] {
-        let mut q = queue(&[ArrivalVerdict::Signal], &[], Needs::default(), Limit::Packets(9), ecn);
+        let mut q = queue(&[ArrivalVerdict::Signal], &[], Needs::default(), Amount::Packets(9), ecn);
         assert_eq!(offer(&mut q, 2, ect), [(0, DropReason::Early)]);
         assert_eq!((q.counters().marked, q.packets(), q.bytes()), (0, 1, 101));
     }
-    let mut q = queue(&[ArrivalVerdict::Signal], &[], Needs::default(), Limit::Packets(9), true);
+    let mut q = queue(&[ArrivalVerdict::Signal], &[], Needs::default(), Amount::Packets(9), true);
     assert_eq!(offer(&mut q, 2, true), []);
     assert_eq!(q.counters().marked, 1);
     assert!(q.dequeue(Time::ZERO, |_, _| ()).unwrap().0.ce);
@@ -82,7 +82,7 @@ fn a_mark_becomes_an_early_drop_where_ecn_is_off_or_the_packet_cannot_carry_it()
 fn a_packet_to_be_marked_at_its_departure_is_marked_there_or_dropped_on_arrival() {
     for (ecn, ect, lost, marked) in [(true, true, 0, 1), (true, false, 1, 0), (false, true, 1, 0)] {
         let verdicts = ([ArrivalVerdict::DropUnlessMarkable, ArrivalVerdict::Pass], [DepartureVerdict::MarkOrPass]);
-        let mut q = queue(&verdicts.0, &verdicts.1, HEAD_DROP, Limit::Packets(9), ecn);
+        let mut q = queue(&verdicts.0, &verdicts.1, HEAD_DROP, Amount::Packets(9), ecn);
         assert_eq!(offer(&mut q, 2, ect).len(), lost);
         q.dequeue(Time::ZERO, |_, _| panic!("dropped at the head")).unwrap();
         assert_eq!(q.counters().marked, marked);
@@ -93,7 +93,7 @@ fn a_packet_to_be_marked_at_its_departure_is_marked_there_or_dropped_on_arrival(
 #[test]
 fn a_full_queue_drops_at_the_tail_whatever_the_verdict_but_keeps_a_draw_from_the_queue() {
     let verdicts = [ArrivalVerdict::Pass, ArrivalVerdict::Pass, ArrivalVerdict::Signal, ArrivalVerdict::Pass, ArrivalVerdict::DropBoth(0)];
-    let mut q = queue(&verdicts, &[], Needs::default(), Limit::Packets(2), true);
+    let mut q = queue(&verdicts, &[], Needs::default(), Amount::Packets(2), true);
     let lost = offer(&mut q, 5, true);
     assert_eq!(lost, [(2, DropReason::Tail), (3, DropReason::Tail), (0, DropReason::Early), (4, DropReason::Early)]);
     assert_eq!(q.counters().marked, 0);
@@ -102,7 +102,7 @@ fn a_full_queue_drops_at_the_tail_whatever_the_verdict_but_keeps_a_draw_from_the
 
 #[test]
 fn a_limit_in_bytes_refuses_the_packet_that_would_pass_it() {
-    let mut q = queue(&[], &[], Needs::default(), Limit::Bytes(303), false);
+    let mut q = queue(&[], &[], Needs::default(), Amount::Bytes(303), false);
     assert_eq!(offer(&mut q, 5, false), [(3, DropReason::Tail), (4, DropReason::Tail)]);
     assert_eq!(q.bytes(), 303);
     assert_eq!(q.counters().dropped_bytes, 103 + 104);
@@ -110,7 +110,7 @@ fn a_limit_in_bytes_refuses_the_packet_that_would_pass_it() {
 
 #[test]
 fn a_packet_that_finds_the_link_idle_is_taken_whatever_the_limit() {
-    let mut q = queue(&[], &[], Needs::default(), Limit::Bytes(0), false);
+    let mut q = queue(&[], &[], Needs::default(), Amount::Bytes(0), false);
     q.enqueue(Time::ZERO, Parcel { id: 0, ect: false, ce: false }, Some(Time::ZERO), |_, _| panic!("dropped"));
     assert!(q.dequeue(Time::ZERO, |_, _| ()).is_some());
 }
@@ -118,7 +118,7 @@ fn a_packet_that_finds_the_link_idle_is_taken_whatever_the_limit() {
 #[test]
 fn verdicts_at_the_head_mark_and_drop() {
     let verdicts = [DepartureVerdict::Drop, DepartureVerdict::Drop, DepartureVerdict::Signal];
-    let mut q = queue(&[], &verdicts, HEAD_DROP, Limit::Packets(9), true);
+    let mut q = queue(&[], &verdicts, HEAD_DROP, Amount::Packets(9), true);
     offer(&mut q, 6, true);
     let mut lost = Vec::new();
     let (packet, _) = q.dequeue(Time::ZERO, |p, reason| lost.push((p.id, reason))).unwrap();
@@ -131,7 +131,7 @@ fn verdicts_at_the_head_mark_and_drop() {
 #[test]
 fn a_position_where_no_packet_waits_costs_only_the_arriving_packet() {
     let verdicts = [ArrivalVerdict::DropBoth(7), ArrivalVerdict::DropBoth(u32::MAX)];
-    let mut q = queue(&verdicts, &[], Needs::default(), Limit::Packets(9), true);
+    let mut q = queue(&verdicts, &[], Needs::default(), Amount::Packets(9), true);
     assert_eq!(offer(&mut q, 3, true), [(0, DropReason::Early), (1, DropReason::Early)]);
     assert!(q.dequeue(Time::ZERO, |_, _| ()).is_some());
     assert_eq!(q.counters().dropped_early, 2);
@@ -140,14 +140,14 @@ fn a_position_where_no_packet_waits_costs_only_the_arriving_packet() {
 
 #[test]
 fn an_algorithm_that_does_not_ask_for_departures_is_not_asked_about_them() {
-    let mut q = queue(&[], &[DepartureVerdict::Drop], Needs::default(), Limit::Packets(9), true);
+    let mut q = queue(&[], &[DepartureVerdict::Drop], Needs::default(), Amount::Packets(9), true);
     offer(&mut q, 1, true);
     assert!(q.dequeue(Time::ZERO, |_, _| panic!("dropped")).is_some());
 }
 
 #[test]
 fn a_timer_with_a_zero_interval_still_moves_on() {
-    let mut q = queue(&[], &[], Needs::default(), Limit::Packets(9), true);
+    let mut q = queue(&[], &[], Needs::default(), Amount::Packets(9), true);
     q.update(Time::from_nanos(3), None);
     assert_eq!(q.next_update(), Time::from_nanos(4));
 }

@@ -1,6 +1,6 @@
 //! A queue, the link that it feeds, and a log of what happens to every packet.
 
-use sojourn_aqm::{AnyAqm, Aqm, DropReason, Limit, Link, Packet, Qdisc, QueueController};
+use sojourn_aqm::{Amount, AnyAqm, Aqm, DropReason, Link, Packet, Qdisc, QueueController};
 use sojourn_units::{Duration, Rate, Serializer, Stream, Time};
 use std::collections::HashMap;
 
@@ -58,11 +58,11 @@ pub struct Bench {
     pub fates: Vec<Fate>,
     /// The flow of each packet offered.
     flows: HashMap<u32, u32>,
-    limit: Limit,
+    limit: Amount,
 }
 
 impl Bench {
-    pub fn new(aqm: AnyAqm, limit: Limit, ecn: bool, seed: u64) -> Self {
+    pub fn new(aqm: AnyAqm, limit: Amount, ecn: bool, seed: u64) -> Self {
         let queue = Qdisc::new(QueueController::new(aqm, limit, ecn, Stream::named(seed, "queue")));
         Bench { queue, now: Time::ZERO, idle_since: Some(Time::ZERO), fates: Vec::new(), flows: HashMap::new(), limit }
     }
@@ -106,8 +106,8 @@ impl Bench {
         let p = self.queue.aqm().probability().get();
         let (packets, bytes) = (u64::from(self.queue.packets()), self.queue.bytes());
         let within = match self.limit {
-            Limit::Packets(limit) => packets <= u64::from(limit),
-            Limit::Bytes(limit) => bytes <= limit,
+            Amount::Packets(limit) => packets <= u64::from(limit),
+            Amount::Bytes(limit) => bytes <= limit,
         };
         let check = |fine: bool, what: String| if fine { Ok(()) } else { Err(what) };
         check((0.0..=1.0).contains(&p), format!("probability {p}"))?;
@@ -152,7 +152,7 @@ const HINTS: [u16; 8] = [0, 20, 60, 100, 200, 400, 700, 1000];
 /// Twenty seconds of a 10 Mbit/s link under a load that oscillates between 0.5 and 1.5 of its rate, with bursts, pauses, four
 /// packet sizes and many flows, most of them with ECN: it brings every algorithm into each of its states.
 pub fn workload(aqm: AnyAqm, seed: u64) -> Vec<Fate> {
-    let mut bench = Bench::new(aqm, Limit::Packets(100), true, seed);
+    let mut bench = Bench::new(aqm, Amount::Packets(100), true, seed);
     let (mut traffic, mut wire) = (Stream::named(seed, "traffic"), Serializer::new(link().rate));
     let (mut arrival, mut free, mut id) = (Time::ZERO, Time::NEVER, 0);
     while arrival < Time::from_secs_f64(20.0) {

@@ -5,7 +5,7 @@ use crate::knobs;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Entry, Limit, Needs, PacketView, REGISTRY};
+use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Entry, Needs, PacketView, REGISTRY};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// One thing that happens to a queue, `gap` nanoseconds after the last.
@@ -19,7 +19,7 @@ enum Op {
 #[derive(Clone, Debug)]
 struct Case {
     changed: Vec<(Index, Index)>,
-    limit: Limit,
+    limit: Amount,
     ecn: bool,
     seed: u64,
     ops: Vec<Op>,
@@ -45,7 +45,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 fn case() -> impl Strategy<Value = Case> {
     let changed = prop::collection::vec(any::<(Index, Index)>(), 0..4);
-    let limit = prop_oneof![(1..200u32).prop_map(Limit::Packets), (0..200_000u64).prop_map(Limit::Bytes)];
+    let limit = prop_oneof![(1..200u32).prop_map(Amount::Packets), (0..200_000u64).prop_map(Amount::Bytes)];
     let pause = (any::<Index>(), 0..3_600_000_000_000u64);
     let ops = prop::collection::vec(op(), 1..400);
     (changed, limit, any::<bool>(), any::<u64>(), ops, pause, any::<Index>())
@@ -112,7 +112,7 @@ fn every_algorithm_keeps_its_queue_in_order_under_any_traffic() {
 #[test]
 fn every_algorithm_survives_hours_without_packets_and_bursts_without_a_gap() {
     for entry in REGISTRY {
-        let mut bench = Bench::new((entry.default)().build(&link()).unwrap(), Limit::Packets(50), false, 1);
+        let mut bench = Bench::new((entry.default)().build(&link()).unwrap(), Amount::Packets(50), false, 1);
         let mut offered = Vec::new();
         for hours in 0..5u64 {
             bench.advance(bench.now + Duration::from_secs(3600 * hours));

@@ -8,14 +8,14 @@ use super::tie_break::{LastDeparture, TransitTimes, arrival_is_first};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_aqm::Limit;
+use sojourn_aqm::Amount;
 use sojourn_units::{Duration, Rate, Time};
 
 /// What access links of one class share.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Class {
     rate: Rate,
-    limit: Limit,
+    limit: Amount,
 }
 
 /// The class of links without a rate, which only delay.
@@ -116,10 +116,10 @@ impl AccessQueue {
     }
 
     /// Whether there is no room for so many bytes, if so many more packets than those that wait count.
-    fn is_full(&self, more: usize, bytes: u64, limit: Limit) -> bool {
+    fn is_full(&self, more: usize, bytes: u64, limit: Amount) -> bool {
         match limit {
-            Limit::Packets(limit) => self.waiting.len() + more >= limit as usize,
-            Limit::Bytes(limit) => self.bytes + bytes > limit,
+            Amount::Packets(limit) => self.waiting.len() + more >= limit as usize,
+            Amount::Bytes(limit) => self.bytes + bytes > limit,
         }
     }
 }

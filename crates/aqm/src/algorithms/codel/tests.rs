@@ -1,6 +1,6 @@
 use super::*;
 use crate::algorithms::test_link;
-use crate::{AnyAqm, DropReason, Limit, Packet, Qdisc, QueueController};
+use crate::{AnyAqm, DropReason, Amount, Packet, Qdisc, QueueController};
 use alloc::collections::VecDeque;
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -187,7 +187,7 @@ proptest! {
         phases in prop::collection::vec((10usize..800, 300u64..3000), 2..8),
     ) {
         let params = Params { max_packet: Bytes(SIZE as u64), ..Params::default() };
-        let mut ours = Qdisc::new(QueueController::new(AnyAqm::Codel(params.build(&test_link()).unwrap()), Limit::Packets(u32::MAX), false, Stream::named(1, "x")));
+        let mut ours = Qdisc::new(QueueController::new(AnyAqm::Codel(params.build(&test_link()).unwrap()), Amount::Packets(u32::MAX), false, Stream::named(1, "x")));
         let mut theirs = Pseudocode {
             queue: VecDeque::new(), first_above_time: 0.0, drop_next: 0.0, count: 0, lastcount: 0, dropping: false, dropped: Vec::new(),
         };
