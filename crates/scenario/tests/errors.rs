@@ -95,16 +95,13 @@ fn keys_and_names_that_nobody_knows() {
     let names: Vec<&str> = sojourn_aqm::REGISTRY.iter().map(|entry| entry.name).collect();
     let expected = format!("links.up.queue.aqm: expected one of {}, got \"drptail\"; did you mean \"droptail\"?", names.join(", "));
     says("\"droptail\"", "\"drptail\"", "\"drptail\"", &expected);
-    let expected =
-        "flows.ftp.traffic.kind: expected one of bulk, cbr, poisson, onoff, ping, web, transfers, got \"bulky\"; did you mean \"bulk\"?";
-    says("\"bulk\"", "\"bulky\"", "\"bulky\"", expected);
+    let names: Vec<&str> = sojourn_traffic::REGISTRY.iter().map(|entry| entry.name).collect();
+    let expected = format!("flows.ftp.traffic.kind: expected one of {}, got \"bulky\"; did you mean \"bulk\"?", names.join(", "));
+    says("\"bulk\"", "\"bulky\"", "\"bulky\"", &expected);
     says("{ kind = \"bulk\" }", "{ kind = \"cbr\" }", "{ kind", "flows.ftp.traffic: expected a key `rate`, got none");
-    says(
-        "\"ns2\"",
-        "\"ns3\"",
-        "\"ns3\"",
-        "tcp.profile: expected one of rfc, ns2, ns2-linux, linux, freebsd, got \"ns3\"; did you mean \"ns2\"?",
-    );
+    let names: Vec<&str> = sojourn_spec::tcp::PROFILES.iter().map(|entry| entry.name).collect();
+    let expected = format!("tcp.profile: expected one of {}, got \"ns3\"; did you mean \"ns2\"?", names.join(", "));
+    says("\"ns2\"", "\"ns3\"", "\"ns3\"", &expected);
     says("profile =", "profil =", "[tcp]", "tcp: expected one of profile, mss, header, got key \"profil\"");
     says(
         "kind = \"bulk\"",

@@ -2,7 +2,7 @@
 //!
 //! A strategy owns what it remembers of losses and acts on the sender through the methods of [`SenderCore`]. It is chosen once,
 //! when a sender is made. To add one: a file here that implements [`LossRecovery`], a variant of [`AnyRecovery`], and its
-//! option in `params.rs`. RACK-TLP (rfc8985) belongs here; its timers belong in `sender_core/timing.rs`.
+//! option in `crates/spec/src/tcp/options.rs`. RACK-TLP (rfc8985) belongs here; its timers belong in `sender_core/timing.rs`.
 
 mod loss_recovery;
 mod newreno;
