@@ -9,10 +9,21 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     next: Time,
-    held: (f64, f64),
+    /// The values since the last ACK.
+    cwnd: f64,
+    slow_start_threshold: f64,
     pub t: Vec<f64>,
     pub packets: Vec<f64>,
     pub ssthresh: Vec<f64>,
+}
+
+/// Every RTT sample of a flow.
+#[derive(Clone, Debug, Default)]
+pub struct RttSamples {
+    /// When each was taken, in seconds.
+    pub t: Vec<f64>,
+    /// Each round-trip time, in seconds.
+    pub seconds: Vec<f64>,
 }
 
 /// Records the traces that a scenario asks for. If there are none, it costs one test per packet.
@@ -24,8 +35,7 @@ pub struct Recorder {
     pub windows: HashMap<u32, Window>,
     /// Bytes delivered in each interval.
     pub delivered: HashMap<u32, Vec<f64>>,
-    /// RTT samples: times and values, in seconds.
-    pub rtts: HashMap<u32, (Vec<f64>, Vec<f64>)>,
+    pub rtts: HashMap<u32, RttSamples>,
 }
 
 impl Recorder {
@@ -58,8 +68,8 @@ impl Window {
     fn sample_to(&mut self, now: Time, every: Duration) {
         while self.next <= now {
             self.t.push(self.next.as_secs_f64());
-            self.packets.push(self.held.0);
-            self.ssthresh.push(self.held.1);
+            self.packets.push(self.cwnd);
+            self.ssthresh.push(self.slow_start_threshold);
             self.next += every;
         }
     }
@@ -91,7 +101,7 @@ impl Observer for Recorder {
             if now > Time::ZERO {
                 window.sample_to(Time::from_nanos(now.as_nanos() - 1), every);
             }
-            window.held = (cwnd, ssthresh);
+            (window.cwnd, window.slow_start_threshold) = (cwnd, ssthresh);
         }
     }
 
@@ -100,7 +110,7 @@ impl Observer for Recorder {
         if self.rtts.is_empty() {
             return;
         }
-        if let Some((t, values)) = self.rtts.get_mut(&flow) {
+        if let Some(RttSamples { t, seconds: values }) = self.rtts.get_mut(&flow) {
             t.push(now.as_secs_f64());
             values.push(rtt as f64 * 1e-9);
         }

@@ -1,6 +1,6 @@
 //! Makes the record of a finished world.
 
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, RttSamples};
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::record::{Audit, Completion, Distribution, Dropped, Flow, Group, Level, Link, Record, Spread, Total, Wait};
 use sojourn_scenario::record::{CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT};
@@ -188,7 +188,7 @@ fn series(plan: &Plan, world: &World<Recorder>) -> Series {
         let bps = bytes.iter().map(|bytes| bytes * 8.0 / every).collect();
         series.insert(FLOW_THROUGHPUT.name(name(flow)), FLOW_THROUGHPUT.table(t, vec![bps]));
     }
-    for (&flow, (t, seconds)) in &world.observer().rtts {
+    for (&flow, RttSamples { t, seconds }) in &world.observer().rtts {
         series.insert(RTT.name(name(flow)), RTT.table(t.clone(), vec![seconds.clone()]));
     }
     series
