@@ -1,6 +1,6 @@
 use super::*;
 use crate::algorithms::test_link;
-use crate::{AnyAqm, DropReason, Amount, Packet, Qdisc, QueueController};
+use crate::{Amount, AnyAqm, DropReason, Packet, Qdisc, QueueController};
 use alloc::collections::VecDeque;
 use proptest::prelude::*;
 use std::vec::Vec;

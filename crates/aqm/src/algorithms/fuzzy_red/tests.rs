@@ -1,7 +1,7 @@
-use alloc::string::ToString;
 use super::*;
 use crate::algorithms::test_link;
 use crate::{Aqm, Backlog};
+use alloc::string::ToString;
 use proptest::prelude::*;
 
 const PRESETS: [Preset; 3] = [Preset::Fit, Preset::Exact, Preset::Plane];
