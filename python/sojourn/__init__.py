@@ -11,10 +11,11 @@ record.links.loc["bottleneck", "queue.mean"]
 """
 
 from sojourn._sojourn import Sample
-from sojourn.compare import Comparison, Measure, compare
+from sojourn.compare import Comparison, compare
 from sojourn.congestion import congest
 from sojourn.errors import Interrupted, ScenarioError, UserError
 from sojourn.extras import MissingExtraError
+from sojourn.measures import Measure
 from sojourn.record import Record
 from sojourn.running import run, run_many
 from sojourn.scenario import Scenario, load
