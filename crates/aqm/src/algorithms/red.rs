@@ -1,5 +1,5 @@
 //! RED: random early detection, as in ns-2.35 (floyd-1993: Floyd and Jacobson; gentle, Floyd 2000; adaptive, floyd-2001:
-//! Floyd, Gummadi and Shenker, or feng-1999: Feng et al.).
+//! Floyd, Gummadi and Shenker, or feng-1999b: Feng et al.).
 //!
 //! Every arrival updates the average queue, which gives a probability; early drops are evenly spaced.
 //! Details that ns-2 adds to the papers:
@@ -126,7 +126,7 @@ impl Red {
     }
 
     /// Feng's adaptive RED: max_p is divided by `feng_alpha` when the average falls below `min`, multiplied by
-    /// `feng_beta` when it rises above `max`, once for each crossing (feng-1999#fig4).
+    /// `feng_beta` when it rises above `max`, once for each crossing (feng-1999b#fig4).
     fn adapt_feng(&mut self) {
         let r = &self.resolved;
         if r.min < self.average && self.average < r.max {

@@ -36,7 +36,7 @@ impl LinkConfig {
         self.link.reverse.filter(|_| self.hints() == Hints::Router)
     }
 
-    /// Whether nothing is decided or measured on it but whether a packet finds room: then it is an access link.
+    /// Whether it is an access link: nothing is measured on it, and the only decision is whether a packet finds room.
     pub(crate) fn is_access_link(&self) -> bool {
         let Link { measure, rate_changes, delay_changes, .. } = &self.link;
         let steady = rate_changes.is_empty() && delay_changes.is_empty();

@@ -76,10 +76,10 @@ pub struct Params {
     #[cfg_attr(feature = "serde", serde(alias = "beta_"))]
     pub beta: f64,
     /// With `feng_adaptive`, the divisor of `max_p` when the average falls below `min`, above 1, default 3
-    /// (feng-1999; ns-2 uses `alpha_` for this too).
+    /// (feng-1999b; ns-2 uses `alpha_` for this too).
     pub feng_alpha: f64,
     /// With `feng_adaptive`, the factor on `max_p` when the average rises above `max`, above 1, default 2
-    /// (feng-1999; ns-2 uses `beta_` for this too).
+    /// (feng-1999b; ns-2 uses `beta_` for this too).
     pub feng_beta: f64,
     /// Shortest time between two adaptations, default `"500 ms"` (ns-2 `interval_`, in seconds there).
     #[cfg_attr(feature = "serde", serde(alias = "interval_"))]
