@@ -100,17 +100,17 @@ fn flow(asked: &Asked, index: u32) -> FlowConfig {
     }
 }
 
-fn stack(asked: &Asked) -> TcpParams {
+fn stack(asked: &Asked) -> TcpOptions {
     let (window, initial_ssthresh) = (10_000, 10_000.0);
     let recovery = if asked.has("sack") { Recovery::Sack } else { Recovery::NewReno };
     let stack = if asked.has("linux") {
-        TcpParams { window, initial_ssthresh, ..TcpParams::ns2_linux() }
+        TcpOptions { window, initial_ssthresh, ..TcpOptions::ns2_linux() }
     } else {
-        TcpParams { recovery, window, initial_ssthresh, ecn: asked.has("ecn"), ..TcpParams::ns2() }
+        TcpOptions { recovery, window, initial_ssthresh, ecn: asked.has("ecn"), ..TcpOptions::ns2() }
     };
     let named = sojourn_cc::REGISTRY.iter().find(|entry| asked.has(entry.name));
     let control = named.map_or(stack.control.clone(), |entry| (entry.default)());
-    TcpParams { control, ..stack }
+    TcpOptions { control, ..stack }
 }
 
 fn main() {

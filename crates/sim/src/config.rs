@@ -1,6 +1,6 @@
 //! What a world is made from.
 
-use crate::tcp::TcpParams;
+use crate::tcp::TcpOptions;
 use sojourn_net::LinkConfig;
 use sojourn_traffic::Traffic;
 use sojourn_units::Time;
@@ -17,7 +17,7 @@ pub struct WorldConfig {
     /// The links.
     pub links: Vec<LinkConfig>,
     /// The parameters of TCP stacks; flows refer to them by position.
-    pub stacks: Vec<TcpParams>,
+    pub stacks: Vec<TcpOptions>,
     /// The flows; some of them open connections as they go.
     pub flows: Vec<FlowConfig>,
     /// Makes an event of every hop, so that tests can show that leaving events out changes nothing.

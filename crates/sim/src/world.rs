@@ -11,7 +11,7 @@ use crate::flow::{Endpoint, Flow, FlowRoutes};
 use crate::needs;
 use crate::observer::{NoopObserver, Observer};
 use crate::packet::{Packet, flag};
-use crate::tcp::{Origin, Receiver, SackPool, Sender, TcpParams};
+use crate::tcp::{Origin, Receiver, SackPool, Sender, TcpOptions};
 use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
     Audit, Delivered, Delivery, DropCause, Event, Link, LinkObserver, Network, NetworkBuilder, Quantiles, TimerClass, UnknownLink, Window,
@@ -42,7 +42,7 @@ pub(crate) const SESSION_TIMER: TimerClass = TimerClass(2);
 pub struct World<O: Observer = NoopObserver> {
     pub(crate) network: Network<Packet>,
     pub(crate) flows: Vec<Flow>,
-    pub(crate) stacks: Vec<TcpParams>,
+    pub(crate) stacks: Vec<TcpOptions>,
     pub(crate) sessions: Vec<SessionState>,
     pub(crate) accounts: DropAccounts<O>,
     pub(crate) warmup: Time,

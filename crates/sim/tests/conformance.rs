@@ -21,7 +21,7 @@
 //! `SOJOURN_BLESS=1` writes the timelines anew; compare what changed with the RFC that the script names.
 
 use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
-use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
+use sojourn_sim::tcp::{Handshake, Recovery, TcpOptions};
 use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_spec::tcp::PROFILES;
@@ -145,7 +145,7 @@ impl Observer for Timeline {
 
 /// A script's settings.
 struct Script {
-    tcp: TcpParams,
+    tcp: TcpOptions,
     delay: Duration,
     traffic: Traffic,
     end: Time,
@@ -155,7 +155,7 @@ struct Script {
 }
 
 /// The options of `tcp` lines.
-fn options(tcp: &mut TcpParams, words: &[&str]) {
+fn options(tcp: &mut TcpOptions, words: &[&str]) {
     for word in words {
         let (key, value) = word.split_once('=').unwrap_or_else(|| panic!("{word}: an option is key=value"));
         let number = || value.parse::<f64>().unwrap_or_else(|_| panic!("{word}: a number"));
@@ -163,7 +163,7 @@ fn options(tcp: &mut TcpParams, words: &[&str]) {
         match key {
             "profile" => {
                 let profile = PROFILES.iter().find(|profile| profile.name == value).unwrap_or_else(|| panic!("{word}: a profile"));
-                *tcp = TcpParams { mss: 1000, handshake: Handshake::None, delayed_ack: None, ..(profile.options)() };
+                *tcp = TcpOptions { mss: 1000, handshake: Handshake::None, delayed_ack: None, ..(profile.options)() };
             }
             "recovery" => {
                 tcp.recovery = match value {
@@ -199,7 +199,7 @@ fn spaced(value: &str) -> String {
 }
 
 fn read(head: &str) -> Script {
-    let base = TcpParams { mss: 1000, handshake: Handshake::None, delayed_ack: None, ..TcpParams::rfc() };
+    let base = TcpOptions { mss: 1000, handshake: Handshake::None, delayed_ack: None, ..TcpOptions::rfc() };
     let mut script = Script {
         tcp: base,
         delay: Duration::from_millis(50),

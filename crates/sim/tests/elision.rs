@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sojourn_aqm::algorithms::{pd, red};
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Needs, PacketView, QueueController};
 use sojourn_cc::CcConfig;
-use sojourn_sim::tcp::{Handshake, Recovery, TcpParams};
+use sojourn_sim::tcp::{Handshake, Recovery, TcpOptions};
 use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
 use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_traffic::{Traffic, kinds::*};
@@ -84,13 +84,13 @@ fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> Link
     LinkConfig::new(PlannedLink { name, rate, delay: Duration::from_micros(delay), ..PlannedLink::default() }, controller)
 }
 
-fn stack(stack_choice: u8) -> TcpParams {
+fn stack(stack_choice: u8) -> TcpOptions {
     let base = match stack_choice {
-        0 | 1 => TcpParams::ns2(),
-        2 => TcpParams::linux(),
-        _ => TcpParams { window: 64, ..TcpParams::rfc() },
+        0 | 1 => TcpOptions::ns2(),
+        2 => TcpOptions::linux(),
+        _ => TcpOptions { window: 64, ..TcpOptions::rfc() },
     };
-    TcpParams {
+    TcpOptions {
         mss: 1000,
         recovery: [Recovery::Reno, Recovery::NewReno, Recovery::Sack][usize::from(stack_choice) % 3],
         handshake: if stack_choice == 5 { Handshake::None } else { base.handshake },

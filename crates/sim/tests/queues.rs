@@ -2,7 +2,7 @@
 //! read from headers.
 
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, QueueController};
-use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpParams};
+use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpOptions};
 use sojourn_sim::{BuildError, FlowConfig, LinkConfig, LinkStats, Observer, Packet, World, WorldConfig};
 use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_spec::queue::{Hints, Queue, QueueOptions};
@@ -64,7 +64,7 @@ fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Amount) -> LinkConfig {
     LinkConfig::new(PlannedLink { name: name.into(), rate, delay, ..PlannedLink::default() }, controller)
 }
 
-fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpParams) -> WorldConfig {
+fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpOptions) -> WorldConfig {
     let at = |s: f64| Time::from_secs_f64(s);
     let drop_tail = || AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
     let flow = |i: u32| FlowConfig {
@@ -110,7 +110,7 @@ fn a_buffered_queue_does_what_a_precomputed_queue_does() {
         let run = |needs| {
             let idle = Idle { needs, ..Idle::default() };
             let seen = Arc::clone(&idle.seen);
-            let text = outcome(config(AnyAqm::Custom(Box::new(idle)), limit, flows, TcpParams::rfc()));
+            let text = outcome(config(AnyAqm::Custom(Box::new(idle)), limit, flows, TcpOptions::rfc()));
             (text, Arc::try_unwrap(seen).map_or_else(|seen| seen.lock().unwrap().clone(), |seen| seen.into_inner().unwrap()))
         };
         let plain = Needs { departures: true, ..Needs::default() };
@@ -123,7 +123,7 @@ fn a_buffered_queue_does_what_a_precomputed_queue_does() {
             assert_eq!(seen.hints, before.hints);
         }
         let drop_tail = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
-        assert_eq!(outcome(config(drop_tail, limit, flows, TcpParams::rfc())), precomputed, "DropTail");
+        assert_eq!(outcome(config(drop_tail, limit, flows, TcpOptions::rfc())), precomputed, "DropTail");
     }
 }
 
@@ -132,7 +132,7 @@ fn a_full_access_link_loses_what_a_full_link_loses() {
     let drop_tail = || AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
     for (access, limit) in [(RATE, 1), (RATE, 20), (RATE / 2, 20)] {
         let run = |measure: Measure| {
-            let mut config = config(drop_tail(), Amount::Packets(100), 1, TcpParams::rfc());
+            let mut config = config(drop_tail(), Amount::Packets(100), 1, TcpOptions::rfc());
             let access_link = link("access", ms(1), drop_tail(), Amount::Packets(limit));
             config.links[2] = access_link;
             config.links[2].link = PlannedLink { rate: Rate::from_bps(access), measure, ..config.links[2].link.clone() };
@@ -151,7 +151,7 @@ fn every_algorithm_balances_on_a_link_with_tcp_and_its_waits_agree_with_its_queu
         let at = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1500, limit_packets: 100 };
         for ecn in [false, true] {
             let aqm = (entry.default)().build(&at).unwrap();
-            let mut params = TcpParams::rfc();
+            let mut params = TcpOptions::rfc();
             params.ecn = ecn;
             let mut world = World::new(config(aqm, Amount::Packets(100), 20, params)).unwrap();
             let audit = world.finish().unwrap_or_else(|what| panic!("{}: {what}", entry.name));
@@ -172,7 +172,7 @@ fn packets_carry_the_handshakes_round_trip_time_at_first_and_the_smoothed_one_th
     for needs in [Needs { departures: true, ..Needs::default() }, Needs { departures: true, head_drop: true, ..Needs::default() }] {
         let idle = Idle { needs: Needs { rtt_hints: true, ..needs }, ..Idle::default() };
         let seen = Arc::clone(&idle.seen);
-        let params = TcpParams { delayed_ack: None, ..TcpParams::rfc() };
+        let params = TcpOptions { delayed_ack: None, ..TcpOptions::rfc() };
         World::new(config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(50), 2, params)).unwrap().finish().unwrap();
         let seen = seen.lock().unwrap();
         let of = |flow| seen.hints.iter().filter(move |hint| hint.0 == flow).map(|hint| hint.1);
@@ -191,7 +191,7 @@ fn a_sender_may_be_silent_or_lie() {
     for (hint, expected) in [(RttHint::Off, 0), (RttHint::Claimed(640), 640)] {
         let idle = Idle::default();
         let seen = Arc::clone(&idle.seen);
-        let mut params = TcpParams::rfc();
+        let mut params = TcpOptions::rfc();
         params.rtt_hint = hint;
         World::new(config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(50), 1, params)).unwrap().finish().unwrap();
         let seen = seen.lock().unwrap();
@@ -203,7 +203,7 @@ fn a_sender_may_be_silent_or_lie() {
 fn a_queue_that_counts_flows_learns_of_every_start_and_end() {
     let idle = Idle { needs: Needs { flow_count: true, ..Needs::default() }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
-    World::new(config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(50), 20, TcpParams::rfc())).unwrap().finish().unwrap();
+    World::new(config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(50), 20, TcpOptions::rfc())).unwrap().finish().unwrap();
     let flows = seen.lock().unwrap().flows.clone();
     assert_eq!(flows.len(), 30, "20 starts and 10 ends");
     assert!(flows.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{flows:?}");
@@ -219,7 +219,7 @@ fn a_queue_that_counts_flows_learns_of_every_start_and_end() {
 fn a_law_that_needs_what_nobody_tells_is_refused_before_the_run() {
     let at = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1500, limit_packets: 100 };
     let build = |aqm: &AqmConfig, hint, udp: bool| {
-        let mut params = TcpParams::rfc();
+        let mut params = TcpOptions::rfc();
         params.rtt_hint = hint;
         let mut config = config(aqm.build(&at).unwrap(), Amount::Packets(50), 2, params);
         if udp {
@@ -264,7 +264,7 @@ impl HintSource {
 }
 
 /// What a queue of 10 packets with these needs sees, its hints from `source`, and what became of the run.
-fn told(source: HintSource, needs: Needs, flows: u32, params: &TcpParams) -> (Seen, String) {
+fn told(source: HintSource, needs: Needs, flows: u32, params: &TcpOptions) -> (Seen, String) {
     let idle = Idle { needs: Needs { rtt_hints: true, flow_count: true, ..needs }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
     let mut config = config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(10), flows, params.clone());
@@ -289,7 +289,7 @@ fn means(seen: &Seen, flow: u32) -> (f64, f64) {
 #[test]
 fn with_time_stamps_a_router_finds_the_round_trip_time_within_a_twentieth_and_changes_nothing_by_reading() {
     for (flows, recovery) in [1, 3, 20].into_iter().flat_map(|flows| [(flows, Recovery::NewReno), (flows, Recovery::Sack)]) {
-        let params = TcpParams { delayed_ack: None, recovery, ..TcpParams::rfc() };
+        let params = TcpOptions { delayed_ack: None, recovery, ..TcpOptions::rfc() };
         let (_, untouched) = told(HintSource::Senders, Needs::default(), flows, &params);
         let (found, text) = told(ROUTER, Needs::default(), flows, &params);
         assert_eq!(text, untouched, "this queue passes everything, so reading must not show");
@@ -303,7 +303,7 @@ fn with_time_stamps_a_router_finds_the_round_trip_time_within_a_twentieth_and_ch
 #[test]
 fn without_time_stamps_a_router_knows_the_round_trip_time_of_the_handshake() {
     for handshake in [Handshake::ThreeWay, Handshake::OneWay] {
-        let params = TcpParams { timestamps: false, handshake, ..TcpParams::rfc() };
+        let params = TcpOptions { timestamps: false, handshake, ..TcpOptions::rfc() };
         for source in [ROUTER, HintSource::Router { reverse: None }] {
             let (found, _) = told(source, Needs::default(), 20, &params);
             for flow in 0..20 {
@@ -322,22 +322,22 @@ fn without_time_stamps_a_router_knows_the_round_trip_time_of_the_handshake() {
 
 #[test]
 fn a_router_believes_no_sender_and_needs_none_to_speak() {
-    let params = TcpParams::rfc();
+    let params = TcpOptions::rfc();
     let (found, _) = told(ROUTER, Needs::default(), 3, &params);
     for hint in [RttHint::Off, RttHint::Claimed(640)] {
-        let (same, _) = told(ROUTER, Needs::default(), 3, &TcpParams { rtt_hint: hint, ..params.clone() });
+        let (same, _) = told(ROUTER, Needs::default(), 3, &TcpOptions { rtt_hint: hint, ..params.clone() });
         assert_eq!(same.hints, found.hints);
     }
 }
 
 #[test]
 fn a_routers_hints_are_the_same_with_a_buffered_queue_and_with_an_event_at_every_hop() {
-    let (precomputed, _) = told(ROUTER, Needs { departures: true, ..Needs::default() }, 20, &TcpParams::rfc());
-    let (kept, _) = told(ROUTER, Needs { departures: true, head_drop: true, ..Needs::default() }, 20, &TcpParams::rfc());
+    let (precomputed, _) = told(ROUTER, Needs { departures: true, ..Needs::default() }, 20, &TcpOptions::rfc());
+    let (kept, _) = told(ROUTER, Needs { departures: true, head_drop: true, ..Needs::default() }, 20, &TcpOptions::rfc());
     assert_eq!((&kept.hints, &kept.flows), (&precomputed.hints, &precomputed.flows));
     let idle = Idle { needs: Needs { rtt_hints: true, departures: true, ..Needs::default() }, ..Idle::default() };
     let seen = Arc::clone(&idle.seen);
-    let mut config = config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(10), 20, TcpParams::rfc());
+    let mut config = config(AnyAqm::Custom(Box::new(idle)), Amount::Packets(10), 20, TcpOptions::rfc());
     ROUTER.set(&mut config.links[0].link);
     config.all_events = true;
     World::new(config).unwrap().finish().unwrap();
@@ -347,8 +347,8 @@ fn a_routers_hints_are_the_same_with_a_buffered_queue_and_with_an_event_at_every
 #[test]
 fn a_router_counts_the_flows_that_sent_in_each_second() {
     for flows in [1, 3, 20] {
-        let (exact, _) = told(HintSource::Senders, Needs::default(), flows, &TcpParams::rfc());
-        let (found, _) = told(ROUTER, Needs::default(), flows, &TcpParams::rfc());
+        let (exact, _) = told(HintSource::Senders, Needs::default(), flows, &TcpOptions::rfc());
+        let (found, _) = told(ROUTER, Needs::default(), flows, &TcpOptions::rfc());
         assert_eq!(found.flows.len(), 20, "once a second");
         for (i, &(at, count)) in found.flows.iter().enumerate() {
             let before = Time::from_secs_f64(i as f64);
@@ -366,7 +366,7 @@ fn a_router_counts_the_flows_that_sent_in_each_second() {
 fn a_router_that_can_find_out_nothing_is_refused_before_the_run() {
     let at = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1500, limit_packets: 100 };
     let build = |handshake, timestamps, udp: bool| {
-        let params = TcpParams { handshake, timestamps, ..TcpParams::rfc() };
+        let params = TcpOptions { handshake, timestamps, ..TcpOptions::rfc() };
         let aqm = AqmConfig::FuzzyRtt(Default::default()).build(&at).unwrap();
         let mut config = config(aqm, Amount::Packets(50), 2, params);
         ROUTER.set(&mut config.links[0].link);
@@ -396,7 +396,7 @@ impl Observer for Arrivals {
 #[test]
 fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
     let drop_tail = AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
-    let mut config = config(drop_tail, Amount::Packets(50), 1, TcpParams::rfc());
+    let mut config = config(drop_tail, Amount::Packets(50), 1, TcpOptions::rfc());
     let change = |(seconds, delay)| DelayChange { at: Time::from_secs_f64(seconds), delay: ms(delay) };
     config.links[0].link.delay_changes = [(5.0, 50), (10.0, 20)].map(change).into();
     config.flows[0].stack = None;

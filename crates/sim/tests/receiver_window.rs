@@ -2,7 +2,7 @@
 
 use sojourn_aqm::{Amount, AnyAqm, QueueController};
 use sojourn_cc::CcConfig;
-use sojourn_sim::tcp::TcpParams;
+use sojourn_sim::tcp::TcpOptions;
 use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::link::Link as PlannedLink;
 use sojourn_traffic::Traffic;
@@ -32,7 +32,7 @@ impl Observer for Edges {
 }
 
 /// Two flows for 60 s over a queue of `limit` packets and 40 ms there and back: the second is CUBIC, from 30 s on.
-fn run(params: TcpParams, limit: u32, both: bool) -> World<Edges> {
+fn run(params: TcpOptions, limit: u32, both: bool) -> World<Edges> {
     let link = |name: &str| {
         LinkConfig::new(
             PlannedLink { name: name.into(), rate: Rate::from_bps(RATE), delay: Duration::from_millis(20), ..PlannedLink::default() },
@@ -59,7 +59,7 @@ fn run(params: TcpParams, limit: u32, both: bool) -> World<Edges> {
         end: Time::from_secs_f64(60.0),
         warmup: Time::from_secs_f64(if both { 40.0 } else { 10.0 }),
         links: vec![link("there"), link("back")],
-        stacks: vec![params, TcpParams { control: CcConfig::Cubic(Default::default()), ..TcpParams::linux() }],
+        stacks: vec![params, TcpOptions { control: CcConfig::Cubic(Default::default()), ..TcpOptions::linux() }],
         flows: (0..1 + u32::from(both)).map(flow).collect(),
         ..Default::default()
     };
@@ -68,8 +68,8 @@ fn run(params: TcpParams, limit: u32, both: bool) -> World<Edges> {
     world
 }
 
-fn at_the_receiver() -> TcpParams {
-    TcpParams { control: CcConfig::RLedbat(Default::default()), delayed_ack: None, ..TcpParams::linux() }
+fn at_the_receiver() -> TcpOptions {
+    TcpOptions { control: CcConfig::RLedbat(Default::default()), delayed_ack: None, ..TcpOptions::linux() }
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn beside_an_ordinary_flow_it_shrinks_to_its_least_window() {
 #[test]
 fn the_right_edge_never_moves_back_whatever_is_lost_or_delayed() {
     for (delayed_ack, limit) in [(None, 100), (None, 8), (Some(Duration::from_millis(40)), 100), (Some(Duration::from_millis(40)), 8)] {
-        let world = run(TcpParams { delayed_ack, ack_every: 4, ..at_the_receiver() }, limit, true);
+        let world = run(TcpOptions { delayed_ack, ack_every: 4, ..at_the_receiver() }, limit, true);
         assert_eq!(world.observer().moved_back, 0);
         let (least, most) = (world.observer().windows.iter().min().unwrap(), world.observer().windows.iter().max().unwrap());
         assert!(*least < *most / 3, "the window moved: {least} to {most}");
@@ -104,6 +104,6 @@ fn the_right_edge_never_moves_back_whatever_is_lost_or_delayed() {
 
 #[test]
 fn the_offset_between_the_clocks_changes_nothing_for_round_trips() {
-    let of = |clock_offset| run(TcpParams { clock_offset, ..at_the_receiver() }, 100, true).fingerprint();
+    let of = |clock_offset| run(TcpOptions { clock_offset, ..at_the_receiver() }, 100, true).fingerprint();
     assert_eq!(of(0), of(3_600_000_000_000));
 }

@@ -10,7 +10,7 @@ use sojourn_cc::{
     CcConfig,
     algorithms::{cubic, tcp_lp},
 };
-use sojourn_sim::tcp::{Handshake, Recovery, SackAlgorithm, TcpParams};
+use sojourn_sim::tcp::{Handshake, Recovery, SackAlgorithm, TcpOptions};
 use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_traffic::Traffic;
@@ -46,11 +46,11 @@ impl Observer for Sent {
     }
 }
 
-fn agent(name: &str) -> TcpParams {
+fn agent(name: &str) -> TcpOptions {
     let mut tcp = match name {
-        "linux-reno" | "linux-cubic" | "linux-lp" => TcpParams { handshake: Handshake::None, ..TcpParams::ns2_linux() },
+        "linux-reno" | "linux-cubic" | "linux-lp" => TcpOptions { handshake: Handshake::None, ..TcpOptions::ns2_linux() },
         // A fine clock, since where in its tick ns-2's stands is drawn there.
-        _ => TcpParams { handshake: Handshake::OneWay, tick: Duration::from_micros(100), ..TcpParams::ns2() },
+        _ => TcpOptions { handshake: Handshake::OneWay, tick: Duration::from_micros(100), ..TcpOptions::ns2() },
     };
     match name {
         "reno" => tcp.recovery = Recovery::Reno,
@@ -61,7 +61,7 @@ fn agent(name: &str) -> TcpParams {
         }
         _ => tcp.recovery = Recovery::Sack,
     }
-    TcpParams { mss: 1460, header: 40, window: 100_000, initial_ssthresh: 100_000.0, ..tcp }
+    TcpOptions { mss: 1460, header: 40, window: 100_000, initial_ssthresh: 100_000.0, ..tcp }
 }
 
 fn link(name: &str, megabits: u64, lost: Vec<u64>) -> LinkConfig {
@@ -136,7 +136,7 @@ impl SharedQueue {
     fn drops(&self, name: &str, seconds: f64) -> Vec<(u32, u64)> {
         let tcp = match agent(name) {
             linux if linux.sack_algorithm == SackAlgorithm::RateHalving => linux,
-            classic => TcpParams {
+            classic => TcpOptions {
                 mss: 1000,
                 window: 128,
                 initial_ssthresh: 128.0,

@@ -1,7 +1,7 @@
 //! What the host gives to a TCP endpoint with every call.
 
-use super::params::TcpParams;
 use crate::packet::Packet;
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Time;
 
 /// Where a sender's segments go.
@@ -15,7 +15,7 @@ pub struct Call<'a, O> {
     /// The current time.
     pub now: Time,
     /// The options of this sender's stack.
-    pub params: &'a TcpParams,
+    pub params: &'a TcpOptions,
     /// Where segments go.
     pub out: O,
 }

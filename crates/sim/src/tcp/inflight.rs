@@ -1,8 +1,8 @@
 //! `FreeBSD`'s limit on the data in flight (`net.inet.tcp.inflight`, in 5.x and 6.x): the bandwidth-delay product that the
 //! sender measures, plus two segments, limits the window (`FreeBSD` `tcp_subr.c`, `tcp_xmit_bandwidth_limit`).
 
-use super::params::TcpParams;
 use super::rto::RttEstimator;
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
 /// The smallest limit in bytes (`inflight_min`).
@@ -33,7 +33,7 @@ pub struct InflightLimit {
 
 impl InflightLimit {
     /// Everything below `snd_una` is acknowledged at `now`. Does nothing before the first RTT sample.
-    pub fn on_ack(&mut self, now: Time, snd_una: u64, rtt: &RttEstimator, params: &TcpParams) {
+    pub fn on_ack(&mut self, now: Time, snd_una: u64, rtt: &RttEstimator, params: &TcpOptions) {
         let srtt = rtt.srtt().as_secs_f64();
         if rtt.srtt() == Duration::ZERO {
             return;
@@ -69,8 +69,8 @@ mod tests {
 
     const MSS: u32 = 1448;
 
-    fn params() -> TcpParams {
-        TcpParams { mss: MSS, tick: Duration::from_millis(10), tick_arithmetic: false, ..TcpParams::freebsd() }
+    fn params() -> TcpOptions {
+        TcpOptions { mss: MSS, tick: Duration::from_millis(10), tick_arithmetic: false, ..TcpOptions::freebsd() }
     }
 
     /// An estimator that has seen this RTT alone for so long that its variation is zero.

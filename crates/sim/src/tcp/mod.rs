@@ -2,7 +2,6 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `params.rs` | the options of a stack, and the profiles that set them |
 //! | `sender.rs` | the sending endpoint: a core and a recovery strategy |
 //! | `sender_core/` | what every sender has: sequence numbers, windows, the timer |
 //! | `recovery/` | loss recovery: one file for each strategy |
@@ -11,11 +10,11 @@
 //! | `inflight.rs` | `FreeBSD`'s limit on the data in flight |
 //! | `ranges.rs` | sets of byte ranges |
 //!
+//! The options of a stack and the profiles are defined in `sojourn-spec`.
 //! How wide the congestion window may be is the controller's (`sojourn-cc`).
 
 mod call;
 mod inflight;
-pub mod params;
 mod ranges;
 mod receiver;
 mod recovery;
@@ -24,7 +23,7 @@ mod sender;
 mod sender_core;
 
 pub use call::{Call, SegmentSink};
-pub use params::{Handshake, Recovery, RttHint, SackAlgorithm, TcpParams, WindowBasis};
 pub use receiver::{Received, Receiver, SackBlocks, SackPool};
 pub use sender::{Progress, Sender};
 pub use sender_core::{Origin, SenderStats};
+pub use sojourn_spec::tcp::{Handshake, Recovery, RttHint, SackAlgorithm, TcpOptions, WindowBasis};

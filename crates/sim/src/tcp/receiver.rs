@@ -1,10 +1,10 @@
 //! The receiving endpoint: reassembly, ACKs, delayed ACKs, SACK blocks, ECN echoes, the receive window.
 
-use super::params::{Handshake, Recovery, TcpParams};
 use super::ranges::Ranges;
 use crate::packet::{Packet, flag};
 use sojourn_cc::algorithms::rledbat;
 use sojourn_cc::{ParamError, Start};
+use sojourn_spec::tcp::{Handshake, Recovery, TcpOptions};
 use sojourn_units::{Duration, Rate, Time};
 
 /// SACK blocks in an ACK at most (rfc2018#3, with timestamps).
@@ -141,7 +141,7 @@ impl Receiver {
     ///
     /// # Errors
     /// A parameter of the congestion controller is out of range.
-    pub fn new(params: &TcpParams) -> Result<Self, ParamError> {
+    pub fn new(params: &TcpOptions) -> Result<Self, ParamError> {
         let start = Start { window: params.initial_window, ssthresh: params.initial_ssthresh };
         let controller = params.control.build_receiver(start, params.mss)?.map(Box::new);
         Ok(Receiver { controller, ..Receiver::default() })
@@ -161,7 +161,7 @@ impl Receiver {
 
     /// Takes a segment that arrives at `now`. A timer that was due before `now` must have been run.
     #[inline]
-    pub fn on_segment(&mut self, now: Time, segment: &Packet, params: &TcpParams, pool: &mut SackPool) -> Received {
+    pub fn on_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool) -> Received {
         if segment.has(flag::CWR) {
             self.send_ece = false;
         }
@@ -210,7 +210,7 @@ impl Receiver {
 
     /// Takes the bytes from `seq` to `end`; says whether they were the next expected.
     #[inline(always)]
-    fn reassemble(&mut self, seq: u64, end: u64, params: &TcpParams) -> bool {
+    fn reassemble(&mut self, seq: u64, end: u64, params: &TcpOptions) -> bool {
         let in_order = seq <= self.rcv_nxt && end > self.rcv_nxt;
         if in_order {
             self.rcv_nxt = end;
@@ -231,7 +231,7 @@ impl Receiver {
     }
 
     /// The timer expires at `now`: gives the delayed ACK or the window update.
-    pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpParams, pool: &mut SackPool) -> Option<Packet> {
+    pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpOptions, pool: &mut SackPool) -> Option<Packet> {
         if self.deadline() == Time::NEVER {
             return None;
         }
@@ -246,19 +246,19 @@ impl Receiver {
 
     /// The window to advertise at `now` in whole segments; `u16::MAX` is unlimited.
     #[inline]
-    fn advertise(&mut self, now: Time, params: &TcpParams) -> u16 {
+    fn advertise(&mut self, now: Time, params: &TcpOptions) -> u16 {
         if params.reader.is_none() && self.controller.is_none() { u16::MAX } else { self.limited_window(now, params) }
     }
 
     /// What is left of the buffer, or less where the controller says so.
     #[inline(never)]
-    fn limited_window(&mut self, now: Time, params: &TcpParams) -> u16 {
+    fn limited_window(&mut self, now: Time, params: &TcpOptions) -> u16 {
         let left = self.buffer_left(now, params);
         self.controller.as_mut().map_or(left, |controller| controller.advertise(self.rcv_nxt).min(u64::from(left)) as u16)
     }
 
     /// What is left of the buffer at `now` in whole segments.
-    fn buffer_left(&mut self, now: Time, params: &TcpParams) -> u16 {
+    fn buffer_left(&mut self, now: Time, params: &TcpOptions) -> u16 {
         let Some(rate) = params.reader else { return u16::MAX };
         let mss = u64::from(params.mss);
         let unread = self.rcv_nxt - self.read_by(now, rate);
@@ -270,7 +270,7 @@ impl Receiver {
 
     /// Finds when the window will be wider than advertised by two segments or half the buffer, whichever is less, if the
     /// application goes on reading (rfc9293#3.8.6.2.2).
-    fn plan_window_update(&mut self, now: Time, params: &TcpParams) {
+    fn plan_window_update(&mut self, now: Time, params: &TcpOptions) {
         let Some(rate) = params.reader else { return };
         let (mss, window) = (u64::from(params.mss), u64::from(params.window));
         let wider = self.right_edge.saturating_sub(self.rcv_nxt) / mss + window.div_ceil(2).min(2);
@@ -285,7 +285,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpParams, pool: &mut SackPool) -> Packet {
+    fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpOptions, pool: &mut SackPool) -> Packet {
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
         self.delayed_ack_due = Time::NEVER;
@@ -327,7 +327,7 @@ impl Receiver {
 
 /// What the receiver's clock shows at `now`: with an offset and a drift, but never before 0.
 #[inline]
-fn clock(now: Time, params: &TcpParams) -> Time {
+fn clock(now: Time, params: &TcpOptions) -> Time {
     if params.clock_offset == 0 && params.clock_skew_ppm == 0.0 {
         return now;
     }

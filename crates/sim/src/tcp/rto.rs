@@ -1,6 +1,6 @@
 //! The smoothed RTT and the retransmission timeout (rfc6298#2), also in the integer form of BSD and ns-2 in clock ticks.
 
-use super::params::TcpParams;
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
 /// The smoothed RTT, its variation, and the retransmission timeout.
@@ -26,7 +26,7 @@ pub struct RttEstimator {
 
 impl RttEstimator {
     /// An estimator before the first sample (rfc6298#2.1).
-    pub fn new(params: &TcpParams) -> Self {
+    pub fn new(params: &TcpOptions) -> Self {
         let mut new = RttEstimator {
             srtt: 0.0,
             rttvar: 0.0,
@@ -42,7 +42,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample of a segment sent at `sent`. `phase` is where in its tick the sender's clock stands at time 0.
-    pub fn sample(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpParams) {
+    pub fn sample(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpOptions) {
         self.min = self.min.min(rtt);
         if params.tick_arithmetic {
             self.sample_ticks(rtt, sent, phase, params);
@@ -53,7 +53,7 @@ impl RttEstimator {
     }
 
     /// rfc6298#2.2 and rfc6298#2.3.
-    fn sample_seconds(&mut self, rtt: Duration, params: &TcpParams) {
+    fn sample_seconds(&mut self, rtt: Duration, params: &TcpOptions) {
         let r = rtt.as_secs_f64();
         if self.srtt == 0.0 {
             (self.srtt, self.rttvar) = (r, r / 2.0);
@@ -71,7 +71,7 @@ impl RttEstimator {
     }
 
     /// Jacobson's integer form: the RTT is the number of ticks of a coarse clock within it (`ns-2 tcp.cc`, `rtt_update`).
-    fn sample_ticks(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpParams) {
+    fn sample_ticks(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpOptions) {
         let tick = params.tick.as_nanos();
         let rest = if params.timestamps { tick / 2 } else { (sent.as_nanos() + phase.as_nanos()) % tick };
         let ticks = (((rtt.as_nanos() + rest) / tick) as f64).max(1.0);
@@ -99,13 +99,13 @@ impl RttEstimator {
     }
 
     /// Calculates the timeout from its parts (rfc6298#2.4, rfc6298#2.5).
-    fn update_rto(&mut self, params: &TcpParams) {
+    fn update_rto(&mut self, params: &TcpOptions) {
         let backed_off = self.base.max(params.min_rto) * u64::from(self.backoff) + params.rto_slop;
         self.rto = backed_off.min(params.max_rto).max(params.tick * 2);
     }
 
     /// The timer expired: the timeout doubles (rfc6298#5.5).
-    pub fn back_off(&mut self, params: &TcpParams) {
+    pub fn back_off(&mut self, params: &TcpOptions) {
         if self.backoff < 64 || self.rto < params.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
@@ -119,7 +119,7 @@ impl RttEstimator {
 
     /// Data that was sent once was acknowledged: the backoff ends (rfc6298#5, Karn's algorithm).
     #[inline]
-    pub fn end_backoff(&mut self, params: &TcpParams) {
+    pub fn end_backoff(&mut self, params: &TcpOptions) {
         if self.backoff != 1 {
             self.backoff = 1;
             self.update_rto(params);
@@ -133,13 +133,13 @@ impl RttEstimator {
     }
 
     /// Data starts after a SYN was lost and no sample could be taken (rfc6298#5.7).
-    pub fn after_lost_syn(&mut self, params: &TcpParams) {
+    pub fn after_lost_syn(&mut self, params: &TcpOptions) {
         (self.base, self.backoff) = (self.base.max(Duration::from_secs(3)), 1);
         self.update_rto(params);
     }
 
     /// The RTT variation, zero before the first sample.
-    pub fn variation(&self, params: &TcpParams) -> Duration {
+    pub fn variation(&self, params: &TcpOptions) -> Duration {
         match params.tick_arithmetic {
             true => Duration::from_nanos((self.rttvar / 4.0 * params.tick.as_nanos() as f64) as u64),
             false => Duration::from_secs_f64(self.rttvar),
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_first_sample_sets_srtt_and_rttvar_by_rfc_6298_2_2() {
-        let params = TcpParams { min_rto: Duration::ZERO, ..TcpParams::rfc() };
+        let params = TcpOptions { min_rto: Duration::ZERO, ..TcpOptions::rfc() };
         let mut rtt = RttEstimator::new(&params);
         assert_eq!(rtt.rto(), Duration::from_secs(1));
         rtt.sample(ms(100), Time::ZERO, Duration::ZERO, &params);
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn later_samples_follow_rfc_6298_2_3() {
-        let params = TcpParams { min_rto: Duration::ZERO, ..TcpParams::rfc() };
+        let params = TcpOptions { min_rto: Duration::ZERO, ..TcpOptions::rfc() };
         let mut rtt = RttEstimator::new(&params);
         rtt.sample(ms(100), Time::ZERO, Duration::ZERO, &params);
         rtt.sample(ms(180), Time::ZERO, Duration::ZERO, &params);
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_timeout_doubles_the_rto_up_to_its_limit_and_new_data_ends_the_backoff() {
-        let params = TcpParams::rfc();
+        let params = TcpOptions::rfc();
         let mut rtt = RttEstimator::new(&params);
         rtt.sample(ms(100), Time::ZERO, Duration::ZERO, &params);
         let seen: Vec<u64> = (0..8)
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn tick_arithmetic_counts_whole_ticks_of_a_coarse_clock() {
-        let params = TcpParams { min_rto: Duration::ZERO, ..TcpParams::ns2() };
+        let params = TcpOptions { min_rto: Duration::ZERO, ..TcpOptions::ns2() };
         let mut rtt = RttEstimator::new(&params);
         // 52 ms sent 3 ms into a tick spans 5 ticks of 10 ms: srtt 5, var 2.5, rto 5 + 4*2.5 = 15 ticks.
         rtt.sample(ms(52), Time::from_nanos(3_000_000), Duration::ZERO, &params);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn freebsd_adds_200_ms_to_every_timeout() {
-        let params = TcpParams { tick_arithmetic: false, ..TcpParams::freebsd() };
+        let params = TcpOptions { tick_arithmetic: false, ..TcpOptions::freebsd() };
         let mut rtt = RttEstimator::new(&params);
         rtt.sample(ms(10), Time::ZERO, Duration::ZERO, &params);
         assert_eq!(rtt.rto(), ms(30 + 200));

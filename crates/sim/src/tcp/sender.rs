@@ -2,12 +2,12 @@
 //! timer. [`SenderCore`] holds its state; the recovery strategy ([`AnyRecovery`]) finds losses and repairs them.
 
 use super::call::{Call, SegmentSink};
-use super::params::TcpParams;
 use super::receiver::SackBlocks;
 use super::recovery::{AnyRecovery, LossRecovery};
 use super::sender_core::{Expiry, IncomingAck, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
 use sojourn_cc::{ParamError, Source};
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
 /// What the host must know after an ACK.
@@ -33,7 +33,7 @@ impl Sender {
     ///
     /// # Errors
     /// A parameter of the congestion controller is out of range.
-    pub fn new(origin: Origin, params: &TcpParams) -> Result<Self, ParamError> {
+    pub fn new(origin: Origin, params: &TcpOptions) -> Result<Self, ParamError> {
         Ok(Sender { core: SenderCore::new(origin, params)?, recovery: AnyRecovery::new(params), armed: None })
     }
 
@@ -41,7 +41,7 @@ impl Sender {
     ///
     /// # Errors
     /// A parameter of the congestion controller is out of range.
-    pub fn reopened(&self, clock_phase: Duration, params: &TcpParams) -> Result<Self, ParamError> {
+    pub fn reopened(&self, clock_phase: Duration, params: &TcpOptions) -> Result<Self, ParamError> {
         let core = self.core.reopened(clock_phase, params)?;
         Ok(Sender { core, recovery: AnyRecovery::new(params), armed: self.armed })
     }

@@ -13,13 +13,13 @@ mod sack;
 mod scoreboard;
 
 use super::call::{Call, SegmentSink};
-use super::params::{Recovery, SackAlgorithm, TcpParams};
 use super::sender_core::{IncomingAck, SenderCore};
 use newreno::NewReno;
 use ns2_sack::Ns2Sack;
 use rate_halving::RateHalving;
 use reno::Reno;
 use sack::Sack;
+use sojourn_spec::tcp::{Recovery, SackAlgorithm, TcpOptions};
 
 pub use loss_recovery::LossRecovery;
 
@@ -35,7 +35,7 @@ pub enum AnyRecovery {
 
 impl AnyRecovery {
     /// The strategy that a stack's options ask for, at the start of a connection.
-    pub fn new(params: &TcpParams) -> Self {
+    pub fn new(params: &TcpOptions) -> Self {
         match (params.recovery, params.sack_algorithm) {
             (Recovery::Reno, _) => AnyRecovery::Reno(Reno::default()),
             (Recovery::NewReno, _) => AnyRecovery::NewReno(NewReno::default()),

@@ -4,8 +4,8 @@
 
 use super::{IncomingAck, LastReduction, SenderCore, State};
 use crate::tcp::call::Call;
-use crate::tcp::params::{TcpParams, WindowBasis};
 use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal};
+use sojourn_spec::tcp::{TcpOptions, WindowBasis};
 
 /// How recovery began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ impl SenderCore {
     }
 
     /// The window that a reduction starts from, in segments; `inflation` is that of fast recovery.
-    fn window_in_use(&self, inflation: u32, params: &TcpParams) -> f64 {
+    fn window_in_use(&self, inflation: u32, params: &TcpOptions) -> f64 {
         match params.basis {
             WindowBasis::Cwnd => (self.cc.cwnd() + f64::from(inflation)).min(f64::from(self.receive_window(params))),
             WindowBasis::FlightSize => {
@@ -50,13 +50,13 @@ impl SenderCore {
         }
     }
 
-    fn receive_window(&self, params: &TcpParams) -> u32 {
+    fn receive_window(&self, params: &TcpOptions) -> u32 {
         if self.rwnd == u16::MAX { params.window } else { params.window.min(u32::from(self.rwnd)) }
     }
 
     /// The receive window, or the stack's own limit where that is less, in segments.
     #[inline]
-    pub(super) fn send_limit(&self, params: &TcpParams) -> u32 {
+    pub(super) fn send_limit(&self, params: &TcpOptions) -> u32 {
         let window = self.receive_window(params);
         self.inflight_limit.as_ref().map_or(window, |limit| window.min(limit.segments(params.mss)))
     }
@@ -194,6 +194,6 @@ impl SenderCore {
 
 /// L of appropriate byte counting: the segments that an ACK may count for in slow start; at most one after a timeout, until
 /// what was sent before it is acknowledged (rfc3465#2.3).
-fn abc_limit(params: &TcpParams, after_timeout: bool) -> f64 {
+fn abc_limit(params: &TcpOptions, after_timeout: bool) -> f64 {
     if after_timeout { f64::from(params.abc.min(1)) } else { f64::from(params.abc) }
 }

@@ -3,8 +3,8 @@
 use super::{LastReduction, SenderCore, State, TimedSegment};
 use crate::packet::{Packet, flag};
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::params::Handshake;
 use sojourn_cc::CongestionController;
+use sojourn_spec::tcp::Handshake;
 use sojourn_units::Time;
 
 /// What the expiry of the timer asks of the sender.

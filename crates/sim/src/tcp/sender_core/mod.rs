@@ -11,12 +11,12 @@ mod timing;
 
 use super::call::{Call, SegmentSink};
 use super::inflight::InflightLimit;
-use super::params::{Handshake, TcpParams};
 use super::receiver::SackBlocks;
 use super::rto::RttEstimator;
 use crate::packet::Packet;
 use sojourn_cc::{AnyController, CongestionController, ParamError, Source, Start};
 use sojourn_net::Moments;
+use sojourn_spec::tcp::{Handshake, TcpOptions};
 use sojourn_units::{Duration, Time};
 
 pub use congestion::RecoveryEntry;
@@ -154,7 +154,7 @@ impl SenderCore {
     ///
     /// # Errors
     /// A parameter of the congestion controller is out of range.
-    pub fn new(origin: Origin, params: &TcpParams) -> Result<Self, ParamError> {
+    pub fn new(origin: Origin, params: &TcpOptions) -> Result<Self, ParamError> {
         let window = if params.handshake == Handshake::None { params.initial_window } else { 1.0 };
         let mut cc = params.control.build(Start { window, ssthresh: params.initial_ssthresh })?;
         if params.whole_windows {
@@ -196,7 +196,7 @@ impl SenderCore {
     ///
     /// # Errors
     /// A parameter of the congestion controller is out of range.
-    pub fn reopened(&self, clock_phase: Duration, params: &TcpParams) -> Result<Self, ParamError> {
+    pub fn reopened(&self, clock_phase: Duration, params: &TcpOptions) -> Result<Self, ParamError> {
         let incarnation = self.incarnation.wrapping_add(1);
         let origin = Origin { flow: self.flow, incarnation, clock_phase, count_from: self.count_from };
         Ok(SenderCore { stats: self.stats, ..SenderCore::new(origin, params)? })
@@ -279,7 +279,7 @@ impl SenderCore {
 
     /// Takes the receiver's timestamp of an ACK (rfc7323#4.3).
     #[inline]
-    pub fn read_timestamp(&mut self, ack: &Packet, params: &TcpParams) {
+    pub fn read_timestamp(&mut self, ack: &Packet, params: &TcpOptions) {
         if params.timestamps {
             self.ts_recent = self.ts_recent.max(ack.peer);
         }

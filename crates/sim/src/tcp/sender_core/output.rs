@@ -7,8 +7,8 @@
 use super::{SenderCore, TimedSegment};
 use crate::packet::{Packet, flag};
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::params::{RttHint, TcpParams};
 use sojourn_cc::CongestionController;
+use sojourn_spec::tcp::{RttHint, TcpOptions};
 use sojourn_units::Time;
 
 /// How much [`SenderCore::send_window`] may send beyond or below the congestion window.
@@ -98,7 +98,7 @@ impl SenderCore {
 
     /// Bytes of the segment that starts at `seq`, which lies below `write_end`.
     #[inline]
-    fn segment_length(&self, seq: u64, params: &TcpParams) -> u64 {
+    fn segment_length(&self, seq: u64, params: &TcpOptions) -> u64 {
         u64::from(params.mss).min(self.write_end - seq)
     }
 
@@ -109,12 +109,12 @@ impl SenderCore {
     }
 
     /// Whether there is data to send from `snd_nxt` on and the receive window takes the next segment.
-    pub fn can_send_next(&self, params: &TcpParams) -> bool {
+    pub fn can_send_next(&self, params: &TcpOptions) -> bool {
         self.has_data() && self.snd_nxt + self.segment_length(self.snd_nxt, params) <= self.window_end(params)
     }
 
     /// One past the last byte that the receive window (or the stack's own limit) allows.
-    pub fn window_end(&self, params: &TcpParams) -> u64 {
+    pub fn window_end(&self, params: &TcpOptions) -> u64 {
         self.snd_una + u64::from(self.send_limit(params)) * u64::from(params.mss)
     }
 

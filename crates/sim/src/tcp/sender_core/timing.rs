@@ -5,7 +5,7 @@
 
 use super::{IncomingAck, SenderCore};
 use crate::tcp::call::{Call, SegmentSink};
-use crate::tcp::params::TcpParams;
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
 impl SenderCore {
@@ -29,7 +29,7 @@ impl SenderCore {
 
     /// ECN echoes that arrive one after another at a window of one segment keep the timer backed off (rfc3168#6.1.2).
     #[inline]
-    fn end_backoff_unless_ecn(&mut self, ece: bool, params: &TcpParams) {
+    fn end_backoff_unless_ecn(&mut self, ece: bool, params: &TcpOptions) {
         if !(self.ecn_at_one_segment && ece) {
             self.rtt.end_backoff(params);
             self.ecn_at_one_segment = false;
@@ -58,7 +58,7 @@ impl SenderCore {
     }
 
     /// A partial ACK that covers the timed segment gives no sample, but ends the backoff of the timer (ns-2 `tcp-newreno.cc`).
-    pub fn drop_timed_segment(&mut self, params: &TcpParams) {
+    pub fn drop_timed_segment(&mut self, params: &TcpOptions) {
         if self.timed.end != 0 && self.snd_una >= self.timed.end {
             self.timed.end = 0;
             self.rtt.end_backoff(params);
@@ -66,7 +66,7 @@ impl SenderCore {
     }
 
     /// Ends the exponential backoff of the timer.
-    pub fn end_backoff(&mut self, params: &TcpParams) {
+    pub fn end_backoff(&mut self, params: &TcpOptions) {
         self.rtt.end_backoff(params);
     }
 
