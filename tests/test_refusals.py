@@ -51,3 +51,13 @@ def test_plants_of_what_is_no_number_are_refused():
 def test_describing_functions_need_as_many_amplitudes_as_frequencies():
     with pytest.raises(sj.UserError, match="got 2 amplitudes, 1 frequencies"):
         Loop({"aqm": "pi"}, Plant.of(20, 1250.0, 0.1)).describing(np.ones(2), np.ones(1))
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_ones():
+    names = [f"links.{link}.{path}" for link in ("up", "down") for path in ("utilization", "queue.mean", "queue.sd")]
+    names += [f"groups.{n}.goodput_bps" for n in range(20)]
+    said = str(sj.UserError.unknown("--plot", "links.up.queue.men", names))
+    assert said.startswith("--plot: expected one of links.up.queue.mean, ")
+    assert said.endswith('(26 names in all), got "links.up.queue.men"')
+    assert "links.up.queue.mean, links.down.queue.mean" in str(sj.UserError.unknown("--plot", "Queue.mean", names))
+    assert str(sj.UserError.unknown("x", "b", ["a", "c"])) == 'x: expected one of a, c, got "b"'

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 from sojourn._sojourn import ScenarioError
 
 
@@ -17,6 +20,36 @@ class UserError(ValueError):
         ```
         """
         return cls(f"{where}: expected {what}, got {quoted(got)}")
+
+    @classmethod
+    def unknown(cls, where: str, got: str, names: Iterable[str]) -> UserError:
+        """The error for a name that is none of `names`: it lists them if they are few, else those nearest to it.
+
+        ```python
+        raise UserError.unknown("--plot", "queue.men", ["links.up.queue.mean", "links.up.queue.sd"])
+        ```
+        """
+        known = list(names)
+        near = known if len(known) <= FEW else nearest(got, known)
+        more = "" if len(near) == len(known) else f" ({len(known)} names in all)"
+        return cls.expected(where, f"one of {', '.join(near) or 'none'}{more}", got)
+
+
+FEW = 12  # names that a message lists in full
+
+
+def nearest(got: str, names: Iterable[str], count: int = 3) -> list[str]:
+    """The names most like the text `got`, at most `count`, the best first.
+
+    A dotted name is compared as a whole and by as many of its last steps as `got` has.
+    """
+
+    def likeness(name: str) -> float:
+        tail = ".".join(name.split(".")[-(got.count(".") + 1) :])
+        wanted = got.lower()
+        return max(difflib.SequenceMatcher(None, wanted, text.lower()).ratio() for text in (name, tail))
+
+    return sorted(names, key=likeness, reverse=True)[:count]
 
 
 def quoted(value: object) -> str:
