@@ -9,8 +9,8 @@ class Proportional:
     target = 30.0  # packets
 
     def step(self, sample: sj.Sample) -> float:
-        """The drop probability until the next step; the engine keeps it between 0 and 1."""
-        return 0.002 * (sample.backlog_packets - self.target)
+        """The drop probability until the next step, from 0 to 1."""
+        return min(max(0.002 * (sample.backlog_packets - self.target), 0.0), 1.0)
 
 
 scenario = sj.load("examples/dumbbell.toml")

@@ -332,6 +332,16 @@ def test_a_law_in_python_is_analyzed_like_one_of_the_registry():
     assert math.isfinite(loop.margins().gain)
 
 
+def test_a_law_without_a_number_is_named_in_an_analysis():
+    class Undefined:
+        def step(self, sample):
+            return math.nan
+
+    loop = Loop({"aqm": "external", "law": "mine"}, Plant.of(20, 1250, 0.1), {"mine": Undefined})
+    with pytest.raises(ScenarioError, match=r"^laws.mine: expected a probability from 0 to 1 at 0 s, got nan$"):
+        loop.point()
+
+
 def test_a_map_of_ten_thousand_points_agrees_with_single_margins_and_is_quick():
     law = laws.red(1250.0, 0.002, 0.1, 15, 45)
 

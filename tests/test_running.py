@@ -1,13 +1,16 @@
 """Runs, many runs, the cache, interruptions."""
 
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import sojourn as sj
@@ -167,7 +170,7 @@ def test_a_law_in_python_manages_the_queue(dumbbell):
     class Mine:
         def step(self, sample):
             steps.append(sample.now)
-            return (sample.backlog_packets - 5) / 100
+            return min(max((sample.backlog_packets - 5) / 100, 0.0), 1.0)
 
     queue = {"aqm": "external", "law": "mine", "interval": "20 ms", "limit": "100 packets"}
     scenario = sj.load(dumbbell).copy().set("links.bottleneck.queue", queue)
@@ -176,16 +179,46 @@ def test_a_law_in_python_manages_the_queue(dumbbell):
     assert record.value("links.bottleneck.queue.mean") < sj.run(dumbbell).value("links.bottleneck.queue.mean") / 2
 
 
-def test_a_law_that_fails_is_named_by_its_own_error(dumbbell):
-    class Broken:
-        def step(self, sample):
-            raise KeyError("my own mistake")
+def with_law(dumbbell):
+    return sj.load(dumbbell).copy().set("links.bottleneck.queue", {"aqm": "external", "law": "mine"})
 
-    scenario = sj.load(dumbbell).copy().set("links.bottleneck.queue", {"aqm": "external", "law": "mine"})
-    with pytest.raises(KeyError, match="my own mistake"):
-        sj.run(scenario, laws={"mine": Broken})
+
+def law(step):
+    return {"mine": lambda: SimpleNamespace(step=step)}
+
+
+def test_a_law_that_raises_is_named_with_the_time_in_a_note_on_its_own_error(dumbbell):
+    def step(sample):
+        if sample.now > 0.1:
+            raise KeyError("my own mistake")
+        return 0.0
+
+    scenario = with_law(dumbbell)
+    with pytest.raises(KeyError, match="my own mistake") as caught:
+        sj.run(scenario, laws=law(step))
+    assert caught.value.__notes__ == [f"{dumbbell}: laws.mine: raised at 0.11 s"]
+    with pytest.raises(AttributeError) as caught:
+        sj.run(scenario, laws={"mine": object})
+    assert caught.value.__notes__ == [f"{dumbbell}: laws.mine: raised at 0.01 s"]
+    with pytest.raises(ZeroDivisionError) as caught:
+        sj.run(scenario, laws={"mine": lambda: 1 / 0})
+    assert caught.value.__notes__ == [f"{dumbbell}: laws.mine: raised when it was made"]
     with pytest.raises(sj.ScenarioError, match="mine"):
         sj.run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        (math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf"), (1.5, "1.5"), (-1e-9, "-1e-09"), ("0.5", "'0.5'"),
+        (None, "None"), ([0.5], r"\[0.5\]"), ("a\n" * 100, r"'a\\na.*\.\.\."),
+        (np.float64("nan"), r"np.float64\(nan\)"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_no_probability_is_refused_with_law_and_time(dumbbell, answer, shown):
+    scenario = with_law(dumbbell)
+    with pytest.raises(sj.ScenarioError, match=rf"laws.mine: expected a probability from 0 to 1 at 3 s, got {shown}$"):
+        sj.run(scenario, laws=law(lambda sample: answer if sample.now >= 3 else np.float64(0.01)))
 
 
 def test_the_number_of_threads_changes_nothing(dumbbell):

@@ -43,8 +43,9 @@ def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> 
 
     `seed` is 0 to 2^63 - 1, by default the scenario's. `laws` maps the names that queues use
     (`aqm = "external", law = "mine"`) to factories. Each makes an object whose `step(sample)` is called once per
-    `interval` of the queue and returns the drop probability until the next step. Raises `ScenarioError` for a scenario
-    that can't be run, `UserError` for a file that can't be read; what a law raises comes out unchanged.
+    `interval` of the queue and returns the drop probability until the next step, 0 to 1. Raises `ScenarioError` for a
+    scenario that can't be run and for a law that returns anything else, `UserError` for a file that can't be read. What
+    a law raises comes out as it is, with a note of the law and the simulated time.
 
     ```python
     record = sj.run("examples/dumbbell.toml", seed=1)

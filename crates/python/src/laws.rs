@@ -1,5 +1,6 @@
 //! Laws written in Python: called once per interval, never per packet.
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_aqm::{Law, Sample};
@@ -55,11 +56,58 @@ pub struct PySample {
     sojourn: f64,
 }
 
+/// What becomes of a finite answer outside 0..=1.
+#[derive(Clone, Copy, PartialEq)]
+pub enum OutOfRange {
+    /// It is refused: in a run, where the law has met only queues that exist.
+    Refused,
+    /// It is limited: in an analysis, which asks for the law's answer to queues far from any that it will meet.
+    Limited,
+}
+
 struct PyLaw {
+    /// How messages name it: `FILE: laws.NAME`.
+    place: Arc<str>,
+    out_of_range: OutOfRange,
     object: Py<PyAny>,
     interval: Duration,
     trouble: Trouble,
     last: Probability,
+}
+
+impl PyLaw {
+    /// The law's answer to one sample. An error says when it was, and of which law.
+    fn answer(&self, py: Python<'_>, sample: PySample) -> PyResult<Probability> {
+        let when = format!("at {} s", sample.now);
+        let called = self.object.call_method1(py, "step", (sample,));
+        let answer = called.map_err(|error| noted(py, error, &self.place, &when))?;
+        match answer.extract::<f64>(py) {
+            Ok(p) if (0.0..=1.0).contains(&p) => Ok(Probability::clamped(p)),
+            Ok(p) if p.is_finite() && self.out_of_range == OutOfRange::Limited => Ok(Probability::clamped(p)),
+            _ => {
+                let got = answer.bind(py).repr().map_or_else(|_| answer.bind(py).get_type().to_string(), |text| text.to_string());
+                Err(crate::refused(format!("{}: expected a probability from 0 to 1 {when}, got {}", self.place, one_line(&got))))
+            }
+        }
+    }
+}
+
+/// A text as a message shows it: the first 80 characters, without line breaks.
+fn one_line(text: &str) -> String {
+    let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(80) {
+        Some((end, _)) => format!("{}...", &flat[..end]),
+        None => flat,
+    }
+}
+
+/// The error of a law with a note that names the law and says when. What is no mistake of the law, such as Ctrl-C, gets none.
+fn noted(py: Python<'_>, error: PyErr, place: &str, when: &str) -> PyErr {
+    if error.is_instance_of::<PyException>(py) {
+        // An error that takes no notes is raised without one.
+        let _ = error.value(py).call_method1("add_note", (format!("{place}: raised {when}"),));
+    }
+    error
 }
 
 impl Law for PyLaw {
@@ -82,9 +130,8 @@ impl Law for PyLaw {
             departed_bytes: s.departed_bytes,
             sojourn: s.sojourn,
         };
-        let answer = Python::attach(|py| self.object.call_method1(py, "step", (sample,))?.extract::<f64>(py));
-        match answer {
-            Ok(p) => self.last = Probability::clamped(p),
+        match Python::attach(|py| self.answer(py, sample)) {
+            Ok(p) => self.last = p,
             Err(error) => self.trouble.set(error),
         }
         self.last
@@ -98,35 +145,40 @@ impl ExternalLaw for PyLaw {
             match copied {
                 Ok(object) => object.unbind(),
                 Err(error) => {
-                    self.trouble.set(error);
+                    self.trouble.set(noted(py, error, &self.place, "when it was copied"));
                     self.object.clone_ref(py)
                 }
             }
         });
-        Box::new(PyLaw { object, interval: self.interval, trouble: self.trouble.clone(), last: self.last })
+        let (place, trouble) = (Arc::clone(&self.place), self.trouble.clone());
+        Box::new(PyLaw { place, object, trouble, ..*self })
     }
 }
 
 /// A fresh law. If the factory fails, its error is stored and the run stops at once.
-fn make(factory: &Py<PyAny>, trouble: &Trouble) -> Py<PyAny> {
+fn make(place: &str, factory: &Py<PyAny>, trouble: &Trouble) -> Py<PyAny> {
     Python::attach(|py| {
         factory.call0(py).unwrap_or_else(|error| {
-            trouble.set(error);
+            trouble.set(noted(py, error, place, "when it was made"));
             py.None()
         })
     })
 }
 
 /// Factories by name: each is a callable without arguments that returns a fresh law with a method `step(sample) -> float`.
-pub fn from_python(laws: &Bound<'_, PyDict>, trouble: &Trouble) -> PyResult<Laws> {
+/// Messages about a law begin with `place` and its name.
+pub fn from_python(laws: &Bound<'_, PyDict>, place: &str, out_of_range: OutOfRange, trouble: &Trouble) -> PyResult<Laws> {
     let mut known = Laws::new();
     for (name, factory) in laws {
         let (factory, trouble) = (factory.unbind(), trouble.clone());
+        let name: String = name.extract()?;
+        let place: Arc<str> = format!("{place}laws.{name}").into();
         let make: LawFactory = Arc::new(move |interval| {
-            let object = make(&factory, &trouble);
-            Box::new(PyLaw { object, interval, trouble: trouble.clone(), last: Probability::ZERO })
+            let object = make(&place, &factory, &trouble);
+            let place = Arc::clone(&place);
+            Box::new(PyLaw { place, out_of_range, object, interval, trouble: trouble.clone(), last: Probability::ZERO })
         });
-        known.insert(name.extract()?, make);
+        known.insert(name, make);
     }
     Ok(known)
 }

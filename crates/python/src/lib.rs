@@ -91,7 +91,8 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
 fn run(py: Python<'_>, text: &str, filename: &str, seed: Option<u64>, laws: Option<&Bound<'_, PyDict>>) -> PyResult<(String, Py<PyDict>)> {
     let scenario = checked(text, filename)?;
     let trouble = laws::Trouble::default();
-    let laws = laws.map_or_else(|| Ok(Laws::new()), |laws| laws::from_python(laws, &trouble))?;
+    let place = format!("{filename}: ");
+    let laws = laws.map_or_else(|| Ok(Laws::new()), |laws| laws::from_python(laws, &place, laws::OutOfRange::Refused, &trouble))?;
     let stop = || trouble.is_set() || interrupted(&trouble);
     let result = py.detach(|| sojourn_lab::run(&scenario, seed, &laws, &stop));
     match (trouble.take(), result) {
