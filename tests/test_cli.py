@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import sojourn_program
 from sojourn import files
 from sojourn.cli import main
 from sojourn.errors import Interrupted
+from sojourn.files import together, write_atomic
 from sojourn.sweep import read_plan
 
 ROOT = Path(__file__).parent.parent
@@ -146,7 +148,8 @@ def test_a_folder_that_is_a_file_is_refused_before_the_run(capsys, dumbbell, her
 
 def test_what_is_not_a_summary_is_refused(capsys, here):
     for text in ("", "a,b\n1,2\n"):
-        (here / "summary.csv").write_text(text)
+        with together(here):
+            write_atomic(here / "summary.csv", text)
         assert "expected a summary" in refused(capsys, "plot", str(here))
 
 
@@ -209,6 +212,20 @@ def test_a_disk_that_fills_up_leaves_no_part_of_a_result(capsys, dumbbell, here,
     assert main(["run", str(dumbbell), "--out", "out"]) == 1
     assert capsys.readouterr().err.startswith("error: disk full: out")
     assert not (here / "out").exists()
+
+
+@pytest.mark.parametrize("error", [ImportError("initialization failed"), SystemError(), RuntimeError("x")])
+def test_ctrl_c_while_a_library_loads_is_an_interruption(capsys, dumbbell, monkeypatch, error):
+    def load(_):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise error from None
+
+    monkeypatch.setattr("sojourn.cli.runs.load", load)
+    assert main(["run", str(dumbbell)]) == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_without_a_command_the_program_says_what_commands_there_are(capsys):

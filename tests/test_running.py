@@ -1,6 +1,5 @@
 """Runs, many runs, the cache, interruptions."""
 
-import json
 import math
 import os
 import signal
@@ -16,6 +15,7 @@ import pytest
 import sojourn as sj
 from conftest import DUMBBELL
 from sojourn import _sojourn, running
+from sojourn.errors import Note
 from sojourn.files import DiskError, write_atomic
 from sojourn.store import Store
 
@@ -83,9 +83,10 @@ def test_the_key_is_the_content(dumbbell):
 def test_a_spoiled_entry_is_run_again(observed, dumbbell, here):
     cache = Store(here / "cache")
     good = sj.run_many(dumbbell, cache=cache)[0][0]
-    for file in (here / "cache").rglob("*.json"):
+    for file in (here / "cache").rglob("*.run"):
         file.write_text('{"has_series": ')
-    assert sj.run_many(dumbbell, cache=cache)[0][0].to_dict() == good.to_dict()
+    with pytest.warns(Note, match=r"\.run: damaged \(its first line is damaged\), set aside as .damaged, run again"):
+        assert sj.run_many(dumbbell, cache=cache)[0][0].to_dict() == good.to_dict()
 
 
 def test_everything_is_checked_before_anything_runs(observed, dumbbell, here, monkeypatch):
@@ -135,13 +136,14 @@ def test_a_killed_sweep_starts_again_where_it_stopped(here):
     env = {**os.environ, "RUN_LOG": str(here / "log"), "RUN_DELAY": "0.25"}
     killed = subprocess.Popen([sys.executable, "-c", code], cwd=here, env=env, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while len(list((here / "results").rglob("*.json"))) < 3 and time.monotonic() < deadline:
+    while len(list((here / "results").rglob("*.run"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
-    kept = list((here / "results" / "cache").rglob("*.json"))
+    kept = list((here / "results" / "cache").rglob("*.run"))
     assert len(kept) >= 3
-    assert all(json.loads(file.read_text())["record"]["links"] for file in kept)
+    store = Store(here / "results" / "cache")
+    assert all(store.get(file.stem) is not None for file in kept)
     (here / "log").unlink()
     subprocess.run([sys.executable, "-c", code], cwd=here, env={**env, "RUN_DELAY": "0"}, check=True, stdout=-3)
     assert len((here / "log").read_text().splitlines()) == 12 - len(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable
 
 from sojourn._sojourn import ScenarioError
@@ -57,6 +58,15 @@ def quoted(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
+class Note(UserWarning):
+    """Something that a user should know and that stops nothing, in one line."""
+
+
+def note(message: str) -> None:
+    """Says something in one line: a Python warning, on the command line `note: MESSAGE`."""
+    warnings.warn(Note(message), stacklevel=3)
+
+
 class Interrupted(KeyboardInterrupt):
     """Stopped by the user between runs. What had finished is in the cache, if there is one.
 
@@ -69,4 +79,4 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"interrupted: {done} of {total} runs had finished and {what}")
 
 
-__all__ = ["Interrupted", "ScenarioError", "UserError"]
+__all__ = ["Interrupted", "Note", "ScenarioError", "UserError"]

@@ -1,81 +1,250 @@
-"""Writing files atomically: a reader never sees a part of one."""
+"""Files: every read and write of the store, of results and of reports.
+
+A file is written whole or not at all. A result is a folder; its `SHA256SUMS` says what belongs to it, in the format of
+`sha256sum`. What was changed or damaged since is not read.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
-import tempfile
+import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from pathlib import Path
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from sojourn.errors import UserError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file can't be removed: that is the lock
+    fcntl = None  # type: ignore[assignment]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+SUMS = "SHA256SUMS"
 
 
 class DiskError(OSError):
     """A file could not be written. The message is one line, ready to be shown to the user."""
 
 
-_together: ContextVar[list[Path] | None] = ContextVar("together", default=None)
+class Disk:
+    """Every call of the operating system that this module makes for data. Tests put one in its place that fails."""
+
+    def read(self, path: Path) -> bytes:
+        """The whole content of a file."""
+        return path.read_bytes()
+
+    def make_folder(self, folder: Path) -> None:
+        """Makes a folder and those above it."""
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def create(self, path: Path) -> int:
+        """Opens a new file for writing, and returns its handle."""
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+
+    def write(self, handle: int, content: memoryview) -> int:
+        """Writes the beginning of the content, and returns how many bytes."""
+        return os.write(handle, content)
+
+    def sync(self, handle: int) -> None:
+        """Waits until what was written is on the disk."""
+        os.fsync(handle)
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Gives a file another name, in place of the file that has it."""
+        os.replace(old, new)
+
+    def remove(self, path: Path) -> None:
+        """Removes a file if it is there."""
+        path.unlink(missing_ok=True)
+
+
+disk = Disk()
+
+
+@dataclass
+class _Result:
+    """A result that is being written: its folder, its files so far with their digests, those that are new."""
+
+    root: Path
+    real: Path
+    digests: dict[str, str] = field(default_factory=dict)
+    new: list[Path] = field(default_factory=list)
+
+    def check(self, path: Path) -> None:
+        """Refuses a file outside the folder; a link to another folder leads outside."""
+        if not path.parent.resolve().is_relative_to(self.real):
+            raise UserError(f"{path}: expected a file inside {self.root}, got one in {path.parent.resolve()}")
+
+    def add(self, path: Path, content: bytes, new: bool) -> None:
+        """Notes a file that was written."""
+        name = path.relative_to(self.root).as_posix()
+        self.digests[name] = hashlib.sha256(content).hexdigest()
+        if new:
+            self.new.append(path)
+
+
+_result: ContextVar[_Result | None] = ContextVar("result", default=None)
 
 
 @contextmanager
-def together() -> Iterator[None]:
-    """Writes files that belong together: where one can't be written, the new ones written before it are removed."""
-    written: list[Path] = []
-    token = _together.set(written)
+def together(root: Path) -> Iterator[None]:
+    """Writes the files of one result in the folder `root`, and then their `SHA256SUMS`.
+
+    Files of the result that was there before, and that are not written again, are removed unless they were changed
+    since. Where the block fails, the new files that it wrote are removed. Raises `UserError` for a file outside the
+    folder.
+    """
+    before: dict[str, str] = {}
+    with suppress(OSError, UserError):
+        before = _sums(root)
+    made = _Result(root, root.resolve())
+    token = _result.set(made)
     try:
         yield
-    except OSError:
-        for path in written:
-            path.unlink(missing_ok=True)
-        for folder in sorted({path.parent for path in written}, reverse=True):
+        _result.reset(token)
+        lines = [f"{digest}  {name}\n" for name, digest in sorted(made.digests.items())]
+        write_atomic(root / SUMS, "".join(lines))
+    except BaseException:
+        for path in made.new:
+            with suppress(OSError):
+                disk.remove(path)
+        for folder in sorted({path.parent for path in made.new}, reverse=True):
             with suppress(OSError):
                 folder.rmdir()
         raise
     finally:
-        _together.reset(token)
+        if _result.get() is made:
+            _result.reset(token)
+    for name, digest in before.items():
+        if name not in made.digests:
+            _remove_old(made, root / name, digest)
 
 
-def write_atomic(path: Path, data: bytes | str) -> Path:
+def _remove_old(result: _Result, path: Path, digest: str) -> None:
+    """Removes a file of an earlier result, unless it has changed or lies elsewhere."""
+    with suppress(OSError, UserError):
+        result.check(path)
+        if hashlib.sha256(disk.read(path)).hexdigest() == digest:
+            disk.remove(path)
+
+
+def _sums(root: Path) -> dict[str, str]:
+    """What a folder's `SHA256SUMS` says: digest by name; nothing where there is none."""
+    found = {}
+    try:
+        content = disk.read(root / SUMS)
+    except FileNotFoundError:
+        return {}
+    for number, line in enumerate(content.decode("utf-8", errors="replace").splitlines(keepends=True), start=1):
+        match = re.fullmatch(r"([0-9a-f]{64}) [ *]([^\0]+)\n", line)
+        if match is None or ".." in PurePosixPath(match[2]).parts:
+            raise UserError(f"{root / SUMS}:{number}: expected a checksum and the name of a file: {_AGAIN}")
+        found[match[2]] = match[1]
+    return found
+
+
+def read_result(root: Path, name: str) -> bytes:
+    """The content of a file of a result.
+
+    Raises `UserError` where the file can't be read, or is not the one that `SHA256SUMS` in the folder describes.
+    """
+    path = root / name
+    try:
+        content = disk.read(path)
+        expected = _sums(root).get(name)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if expected is None:
+        raise UserError(f"{root / SUMS}: expected the checksum of {name}, got none: {_AGAIN}")
+    if hashlib.sha256(content).hexdigest() != expected:
+        raise UserError(f"{path}: expected the content that {SUMS} describes, got another: {_AGAIN}")
+    return content
+
+
+_AGAIN = f"run the same command again, or keep the file as it is with `sha256sum FILES > {SUMS}`"
+
+
+def write_atomic(path: Path, data: bytes | str, via: Path | None = None) -> Path:
     """Writes a file by renaming a finished one into place, and returns its path.
 
-    Makes missing folders. Raises `DiskError` where the file can't be written; the old file is then unchanged.
+    Makes missing folders. The unfinished file lies in `via` (default: beside the file); what killed processes left
+    there is removed, unless `via` is given. Raises `DiskError` where the file can't be written; the old file is then
+    unchanged. In `together`, raises `UserError` for a file outside its folder.
     """
     content = data.encode("utf-8") if isinstance(data, str) else data
-    temporary: str | None = None
+    result = _result.get()
+    if result is not None:
+        result.check(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        disk.make_folder(path.parent)
+        if via is None:
+            remove_unfinished(path.parent)
         new = not path.exists()
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-        temporary = None
-        if new and (written := _together.get()) is not None:
-            written.append(path)
-    except OSError as error:
-        raise DiskError(error.errno, explain(error, path, len(content))) from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        _write(via or path.parent, path, content)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise DiskError(getattr(error, "errno", errno.EINVAL), explain(error, path, len(content))) from error
+    if result is not None:
+        result.add(path, content, new)
     return path
 
 
-def explain(error: OSError, path: Path, size: int | None = None) -> str:
+def _write(folder: Path, path: Path, content: bytes) -> None:
+    """Writes an unfinished file in a folder and gives it its name."""
+    handle, unfinished = _unfinished(folder, path.name)
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[disk.write(handle, rest) :]
+        disk.sync(handle)
+        if fcntl is None:
+            os.close(handle)
+            handle = -1
+        disk.rename(unfinished, path)
+    except BaseException:
+        with suppress(OSError):
+            disk.remove(unfinished)
+        raise
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def _unfinished(folder: Path, name: str) -> tuple[int, Path]:
+    """A new file, locked: nobody removes it while this process lives."""
+    while True:
+        path = folder / f".{name[:40]}.{secrets.token_hex(6)}.part"
+        handle = disk.create(path)
+        if fcntl is None:
+            return handle, path
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return handle, path
+        os.close(handle)  # somebody removed it before it was locked
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Removes what killed processes left unfinished in a folder, and nothing that another process is writing."""
+    for path in folder.glob(".*.part"):
+        with suppress(OSError):
+            handle = os.open(path, os.O_WRONLY)
+            try:
+                if fcntl is not None:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                disk.remove(path)
+            finally:
+                os.close(handle)
+
+
+def explain(error: OSError | ValueError, path: Path, size: int | None = None) -> str:
     """One line on why a file of `size` bytes could not be written."""
-    if error.errno in _FULL:
+    if getattr(error, "errno", None) in _FULL:
         need = f" ({size:,} bytes)" if size is not None else ""
         return f"disk full: {path}{need} could not be written; make room and run the same command again"
-    return f"{path}: cannot be written: {error.strerror or error}"
-
-
-def _umask() -> int:
-    """The file mode mask of the process, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    return f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from sojourn import paths
 from sojourn.errors import UserError
 from sojourn.extras import require
-from sojourn.files import together, write_atomic
+from sojourn.files import read_result, together, write_atomic
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,15 +104,15 @@ class Record(Mapping[str, Any]):
 
         root = Path(folder)
         written = [frame_to_parquet(self._table(key).reset_index(), root / f"{key}.parquet") for key in TABLES]
-        for name, columns in self._series.items():
-            file = root / "series" / f"{file_name(name)}.parquet"
-            written.append(frame_to_parquet(pd.DataFrame(columns), file))
+        for name, stem in file_names(self._series).items():
+            file = root / "series" / f"{stem}.parquet"
+            written.append(frame_to_parquet(pd.DataFrame(self._series[name]), file))
         return written
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Writes the record (`record.json`), its tables and its series; says which files."""
+        """Writes the record (`record.json`), its tables, its series and `SHA256SUMS`; says which files."""
         root = Path(folder)
-        with together():
+        with together(root):
             written = self.to_parquet(root)
             if self._series:
                 written.append(write_atomic(root / "series.npz", pack_series(self._series)))
@@ -120,15 +121,36 @@ class Record(Mapping[str, Any]):
 
     @classmethod
     def read(cls, folder: str | Path) -> Record:
-        """The record that `save` wrote."""
-        root = Path(folder)
-        file = root if root.is_file() else root / "record.json"
+        """The record that `save` wrote. Raises `UserError` for a file that was changed or damaged since."""
+        file = Path(folder)
+        file = file if file.is_file() else file / "record.json"
+        root = file.parent
+        content = read_result(root, file.name)
         try:
-            data = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"{file}: not a record: {error}") from None
-        series = file.parent / "series.npz"
-        return cls(data, unpack_series(series.read_bytes()) if series.exists() else {})
+            data = json.loads(content)
+            _check_shape(data)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{file}: expected a record, got {error}") from None
+        if not (root / "series.npz").exists():
+            return cls(data)
+        try:
+            return cls(data, unpack_series(read_result(root, "series.npz")))
+        except UserError:
+            raise
+        except Exception as error:  # NumPy, zipfile and zlib raise many kinds
+            raise UserError(f"{root / 'series.npz'}: expected series, got {error}") from None
+
+
+def _check_shape(data: Any) -> None:
+    """Raises ValueError for what is no record."""
+    if not isinstance(data, dict):
+        raise ValueError(f"{type(data).__name__} instead of a table")
+    for key in TABLES:
+        items = data.get(key, [])
+        if not isinstance(items, list) or not all(
+            isinstance(i, dict) and isinstance(i.get("name"), str) for i in items
+        ):
+            raise ValueError(f"{key} that are no list of tables with names")
 
 
 def _collect(node: Any, path: str, into: dict[str, float]) -> None:
@@ -144,7 +166,20 @@ def _collect(node: Any, path: str, into: dict[str, float]) -> None:
 
 def file_name(name: str) -> str:
     """A name fit for a file: `queue/R0->R1` becomes `queue-R0-R1`."""
-    return "-".join(part for part in "".join(c if c.isalnum() or c in "_." else "-" for c in name).split("-") if part)
+    plain = "".join(c if c.isalnum() or c in "_." else "-" for c in name)
+    return "-".join(part for part in plain.split("-") if part).strip(".")[:120] or "unnamed"
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """A file name of its own for each name, also where capitals make no difference: `a-b` and `a-b-2` for a-b, a>b."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        first = file_name(name)
+        tries = itertools.chain([first], (f"{first}-{i}" for i in itertools.count(2)))
+        found[name] = next(each for each in tries if each.casefold() not in taken)
+        taken.add(found[name].casefold())
+    return found
 
 
 def frame_to_parquet(frame: pd.DataFrame, path: Path) -> Path:

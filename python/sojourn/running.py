@@ -55,7 +55,7 @@ def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> 
     if seed is not None:
         checked_seed(seed)
     with loaded.clean_errors():
-        text, series = _sojourn.run(loaded.to_toml(), loaded.label, seed, dict(laws) if laws else None)
+        text, series = _sojourn.run(loaded.to_toml(), loaded.file, seed, dict(laws) if laws else None)
     return Record.from_json(text, series)
 
 
@@ -123,7 +123,8 @@ def run_jobs(
     Every scenario is checked before the first run. A finished run is written to the cache before `progress` is called,
     so that an interruption, a kill or a full disk loses none. With `cluster` the machines of a Ray cluster do the runs.
 
-    Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk.
+    Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or,
+    before the first run, a cache that can't be written to. A damaged entry of the cache is named in a `Note`.
     """
     if threads < 0:
         raise UserError.expected("threads", "0 for one per core, or more", threads)
@@ -132,6 +133,10 @@ def run_jobs(
     if cache is not None:
         found = {key: record for key in dict.fromkeys(keys) if (record := cache.get(key)) is not None}
     missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in found}
+    if cache is not None:
+        cache.say_notes()
+        if missing:
+            cache.check_writable()
     order = list(missing)
     done = len(found)
     total = done + len(order)
@@ -147,7 +152,7 @@ def run_jobs(
         if progress:
             progress(done, total)
 
-    work: list[Work] = [(job.scenario.to_toml(), job.scenario.label, job.seed) for job in missing.values()]
+    work: list[Work] = [(job.scenario.to_toml(), job.scenario.file, job.seed) for job in missing.values()]
     try:
         if work and cluster:
             cluster_run(work, on_done)
@@ -164,5 +169,5 @@ def _keys(jobs: Sequence[Job]) -> list[str]:
     keys: list[str] = []
     for job in jobs:
         with job.scenario.clean_errors():
-            keys.append(_sojourn.key(job.scenario.to_toml(), job.scenario.label, job.seed, engine))
+            keys.append(_sojourn.key(job.scenario.to_toml(), job.scenario.file, job.seed, engine))
     return keys

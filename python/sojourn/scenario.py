@@ -6,7 +6,6 @@ import copy
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, TypeAlias
 
 import tomli_w
 
-from sojourn import _sojourn, paths
+from sojourn import _sojourn, files, paths, toml
 from sojourn.errors import ScenarioError, UserError
 
 Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
@@ -33,15 +32,15 @@ class Scenario(MutableMapping[str, Any]):
     def __init__(self, tree: Mapping[str, Any] | None = None, label: str = "scenario") -> None:
         self._tree: dict[str, Any] = copy.deepcopy(dict(tree or {}))
         self._text: str | None = None
+        self.file = label
+        """What it was read from: the name of a scenario that has none of its own."""
         self.label = label
+        """What the messages of errors begin with."""
 
     @classmethod
     def from_toml(cls, text: str, label: str = "scenario") -> Scenario:
         """The scenario that a TOML text describes. Raises `UserError` for a text that is not TOML."""
-        try:
-            scenario = cls(tomllib.loads(text), label)
-        except tomllib.TOMLDecodeError as error:
-            raise UserError(f"{label}: not TOML: {error}") from None
+        scenario = cls(toml.parse(text, label), label)
         scenario._text = text
         return scenario
 
@@ -68,8 +67,8 @@ class Scenario(MutableMapping[str, Any]):
 
     def copy(self) -> Scenario:
         """Another scenario that is equal to this one."""
-        other = Scenario(self._tree, self.label)
-        other._text = self._text
+        other = Scenario(self._tree, self.file)
+        other._text, other.label = self._text, self.label
         return other
 
     def get_path(self, path: str) -> Any:
@@ -107,18 +106,23 @@ class Scenario(MutableMapping[str, Any]):
     def canonical(self) -> str:
         """The resolved scenario as JSON. Raises `ScenarioError` where it can't be run."""
         with self.clean_errors():
-            return _sojourn.check(self.to_toml(), self.label)
+            return _sojourn.check(self.to_toml(), self.file)
 
     @contextmanager
     def clean_errors(self) -> Iterator[None]:
-        """Removes line and column from the engine's errors unless they refer to the text that the user wrote."""
+        """Gives the engine's errors the label, as `clean_error` does."""
         try:
             yield
         except ScenarioError as error:
-            place = re.match(re.escape(self.label) + r":\d+:\d+: ", str(error))
-            if self._text is not None or place is None:
-                raise
-            raise ScenarioError(f"{self.label}: {str(error)[place.end() :]}") from None
+            raise ScenarioError(self.clean_error(str(error))) from None
+
+    def clean_error(self, message: str) -> str:
+        """An error of the engine with the label; line and column stay where they refer to the text that was read."""
+        found = re.match(re.escape(self.file) + r"(:\d+:\d+)?: ", message)
+        if found is None:
+            return message
+        place = (found[1] or "") if self._text is not None else ""
+        return f"{self.label}{place}: {message[found.end() :]}"
 
 
 def plain(value: Any) -> Any:
@@ -140,11 +144,14 @@ def read_text(path: Path, what: str = "file") -> str:
     Raises `UserError` where it can't be read.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")  # some editors write a byte order mark first
+        text = files.disk.read(path).decode("utf-8-sig")  # some editors write a byte order mark first
+        return text.replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise UserError(f"{path}: cannot read this {what}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: expected a {what} in UTF-8, got other bytes at position {error.start}") from None
+    except ValueError:
+        raise UserError(f"{str(path)!r}: expected the name of a {what}, got one with a NUL") from None
 
 
 def load(source: Source) -> Scenario:
@@ -173,8 +180,8 @@ def load(source: Source) -> Scenario:
 def parse_value(text: str) -> Any:
     """A value from the command line: read as TOML if it is TOML, else the text itself."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return toml.parse(f"value = {text}", "value")["value"]
+    except UserError:
         return text
 
 

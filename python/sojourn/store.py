@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
+import os
+import re
 from pathlib import Path
 
-from sojourn import _sojourn
-from sojourn.files import write_atomic
+from sojourn import _sojourn, files
+from sojourn.errors import note
+from sojourn.files import DiskError, remove_unfinished, write_atomic
 from sojourn.record import Record, Series, pack_series, unpack_series
 
 DEFAULT = Path("results") / "cache"
+_HEAD = re.compile(rb"sojourn-run 1 (\w{1,128}) (\w{1,128}) (\d{1,18}) (\d{1,18}) ([0-9a-f]{64})\n")
 
 
 @functools.cache
@@ -21,33 +24,95 @@ def engine_identity() -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else "unknown"
 
 
-class Store:
-    """A folder of finished runs, two files each: `KEY.json` for the record and `KEY.npz` for its series.
+class DamagedError(ValueError):
+    """An entry is not what was written under its key."""
 
-    The JSON file is written last: a run is in the cache if it is there.
+
+def pack_entry(key: str, engine: str, record_json: str, series: Series) -> bytes:
+    """A finished run as one file: a line with key, engine, sizes and checksum, then the record and its series."""
+    record = record_json.encode("utf-8")
+    arrays = pack_series(series) if series else b""
+    about = f"{key} {engine} {len(record)} {len(arrays)}".encode("ascii")
+    digest = hashlib.sha256(about + b"\n" + record + arrays).hexdigest().encode("ascii")
+    return b"sojourn-run 1 " + about + b" " + digest + b"\n" + record + arrays
+
+
+def unpack_entry(data: bytes, key: str, engine: str) -> tuple[str, Series]:
+    """Record and series of an entry. Raises `DamagedError` unless every byte is as it was written for this key."""
+    head = _HEAD.match(data)
+    if head is None:
+        raise DamagedError("its first line is damaged")
+    if (head[1].decode(), head[2].decode()) != (key, engine):
+        raise DamagedError("it is another run's")
+    body, size = data[head.end() :], int(head[3])
+    if len(body) != size + int(head[4]):
+        raise DamagedError(f"it has {len(body)} bytes instead of {size + int(head[4])}")
+    if hashlib.sha256(b" ".join(head.groups()[:4]) + b"\n" + body).hexdigest().encode() != head[5]:
+        raise DamagedError("its checksum is wrong")
+    return body[:size].decode("utf-8"), unpack_series(body[size:]) if len(body) > size else {}
+
+
+class Store:
+    """A folder of finished runs, a file `KEY.run` for each.
+
+    An entry that is damaged is never returned: it is set aside as `KEY.run.damaged`. `notes` collects a line on each
+    that was set aside or can't be read.
     """
 
     def __init__(self, root: str | Path = DEFAULT) -> None:
         self.root = Path(root)
+        self.notes: list[str] = []
+        self._tidy = False
 
-    def _file(self, key: str, suffix: str) -> Path:
-        return self.root / key[:2] / f"{key}{suffix}"
+    def _file(self, key: str) -> Path:
+        return self.root / key[:2] / f"{key}.run"
 
     def get(self, key: str) -> Record | None:
-        """The record with this key, or None where it is absent or unreadable."""
+        """The record with this key, or None where it is absent, damaged or unreadable."""
+        path = self._file(key)
         try:
-            data = json.loads(self._file(key, ".json").read_text(encoding="utf-8"))
-            series = unpack_series(self._file(key, ".npz").read_bytes()) if data["has_series"] else {}
-            return Record(data["record"], series)
-        except (OSError, ValueError, KeyError, TypeError):
+            return Record.from_json(*unpack_entry(files.disk.read(path), key, engine_identity()))
+        except FileNotFoundError:
             return None
+        except OSError as error:
+            self.notes.append(f"{path}: cannot be read ({error.strerror or error}), run again")
+        except DamagedError as error:
+            self.notes.append(f"{path}: damaged ({error}), {self._set_aside(path)}run again")
+        return None
+
+    def _set_aside(self, path: Path) -> str:
+        """Renames a damaged entry; says so where it can."""
+        try:
+            files.disk.rename(path, path.with_name(f"{path.name}.damaged"))
+        except OSError:
+            return ""
+        return "set aside as .damaged, "
 
     def put(self, key: str, record_json: str, series: Series) -> None:
         """Writes a finished run to the cache. Raises `DiskError` where it can't."""
-        if series:
-            write_atomic(self._file(key, ".npz"), pack_series(series))
-        entry = f'{{"has_series": {json.dumps(bool(series))}, "record": {record_json}}}'
-        write_atomic(self._file(key, ".json"), entry)
+        self.put_entry(key, pack_entry(key, engine_identity(), record_json, series))
+
+    def put_entry(self, key: str, entry: bytes) -> None:
+        """Writes what `pack_entry` made. Raises `DiskError` where it can't."""
+        if not self._tidy:
+            remove_unfinished(self.root)
+            self._tidy = True
+        write_atomic(self._file(key), entry, via=self.root)
+
+    def say_notes(self) -> None:
+        """Says in one line which entries were damaged or can't be read, since it was last asked."""
+        if self.notes:
+            more = f"; {len(self.notes) - 1} more like it" if len(self.notes) > 1 else ""
+            note(self.notes[0] + more)
+        self.notes.clear()
+
+    def check_writable(self) -> None:
+        """Raises `DiskError` where finished runs can't be written."""
+        there = self.root
+        while not there.exists() and there != there.parent:
+            there = there.parent
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            raise DiskError(f"{self.root}: expected a folder that can be written to, for the runs that it lacks")
 
     def __len__(self) -> int:
-        return sum(1 for _ in self.root.glob("??/*.json"))
+        return sum(1 for _ in self.root.glob("??/*.run"))

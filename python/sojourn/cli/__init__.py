@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
 import typer
 from typer.exceptions import TyperException
@@ -13,7 +19,7 @@ import sojourn.cli.papers as papers_command
 from sojourn.cli import analyze, inspect, runs
 from sojourn.cli import bench as bench_command
 from sojourn.cli.output import StoppedError
-from sojourn.errors import ScenarioError, UserError
+from sojourn.errors import Note, ScenarioError, UserError
 from sojourn.extras import missing_extra
 from sojourn.files import DiskError
 
@@ -44,8 +50,28 @@ bench_command.register(app)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit code: 0 done, 1 failed, 2 wrong input, 130 interrupted."""
+    with warnings.catch_warnings(), _ctrl_c() as interrupted:
+        warnings.simplefilter("always", Note)
+        warnings.showwarning = _show_warning  # type: ignore[assignment]
+        return _run(arguments, interrupted)
+
+
+def _command(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> Any:
+    """Runs a command. Of Ctrl-C, a library that is being loaded may make another error."""
     try:
-        code = app(list(arguments) if arguments is not None else None, standalone_mode=False)
+        return app(list(arguments) if arguments is not None else None, standalone_mode=False)
+    except StoppedError:
+        raise
+    except Exception as error:
+        if interrupted():
+            raise KeyboardInterrupt from error
+        raise
+
+
+def _run(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> int:
+    """Runs the command line; what a user can cause becomes a line and an exit code."""
+    try:
+        code = _command(arguments, interrupted)
     except (UserError, ScenarioError) as error:
         return _fail(str(error), 2)
     except TyperException as error:
@@ -66,9 +92,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         return _fail(error.strerror or str(error) if isinstance(error, DiskError) else str(error), 1)
+    except MemoryError:
+        return _fail("out of memory", 1)
     except RuntimeError as error:
         return _fail(str(error), 1)
     return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _ctrl_c() -> Iterator[Callable[[], bool]]:
+    """Gives a function that says whether Ctrl-C was pressed in the block."""
+    pressed = False
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.default_int_handler(number, frame)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: pressed
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+    """Prints a note, or another warning, in one line on stderr."""
+    kind = "note" if issubclass(category, Note) else f"{category.__name__} in {filename}:{lineno}"
+    print(f"{kind}: " + " ".join(str(message).split()), file=sys.stderr)
 
 
 def _fail(message: str, code: int) -> int:

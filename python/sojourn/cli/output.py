@@ -57,8 +57,9 @@ def store(folder: Path, off: bool) -> Store | None:
     """The cache that the options select, or None."""
     if off:
         return None
-    check_folder(folder, "--cache")
-    return Store(folder)
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f'--cache "{folder}": expected a folder, got a file')
+    return Store(folder)  # whether it can be written to matters only where runs are missing
 
 
 @contextmanager

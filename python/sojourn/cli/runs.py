@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +26,7 @@ from sojourn.compare import compare as run_compare
 from sojourn.compare import link_measures, parse_queues
 from sojourn.errors import UserError
 from sojourn.extras import require
-from sojourn.files import write_atomic
+from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import write_flent
 from sojourn.record import Record, file_name, frame_to_parquet
 from sojourn.running import LAST_SEED, run_many
@@ -189,9 +190,10 @@ def compare(
         from sojourn.plots import plot_table
 
         table = found.table()
-        written = [frame_to_parquet(found.runs(), out_dir / "runs.parquet")]
-        written.append(write_atomic(out_dir / "summary.csv", table.to_csv(index=False)))
-        written += plot_table(table, ["queue"], [m.label for m in found.measures], out_dir)
+        with together(out_dir):
+            written = [frame_to_parquet(found.runs(), out_dir / "runs.parquet")]
+            written.append(write_atomic(out_dir / "summary.csv", table.to_csv(index=False)))
+            written += plot_table(table, ["queue"], [m.label for m in found.measures], out_dir)
         say_written(written)
 
 
@@ -219,15 +221,16 @@ def sweep(
     if unknown:
         raise UserError.expected("--plot", f"one of {', '.join(found.measures)}", unknown[0])
     summary = found.summary()
-    written = [
-        frame_to_parquet(found.runs, folder / "runs.parquet"),
-        frame_to_parquet(summary, folder / "summary.parquet"),
-    ]
-    written.append(write_atomic(folder / "summary.csv", summary.to_csv(index=False)))
-    if wanted:
-        from sojourn.plots import plot_table
+    with together(folder):
+        written = [
+            frame_to_parquet(found.runs, folder / "runs.parquet"),
+            frame_to_parquet(summary, folder / "summary.parquet"),
+        ]
+        written.append(write_atomic(folder / "summary.csv", summary.to_csv(index=False)))
+        if wanted:
+            from sojourn.plots import plot_table
 
-        written += plot_table(summary, found.axes, wanted, folder)
+            written += plot_table(summary, found.axes, wanted, folder)
     _show_sweep(found.axes, summary)
     say_written(written)
 
@@ -285,9 +288,10 @@ def _read_summary(file: Path) -> pd.DataFrame:
     require("pandas")
     import pandas as pd
 
+    content = read_result(file.parent, file.name)
     try:
-        summary = pd.read_csv(file)
-    except (OSError, ValueError) as error:
+        summary = pd.read_csv(io.BytesIO(content))
+    except ValueError as error:
         raise UserError(f"{file}: expected a summary of compare or sweep: {error}") from None
     missing = {"measure", "mean", "low", "high"} - set(summary.columns)
     if missing:

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sojourn.files import write_atomic
+from sojourn.files import together, write_atomic
 from sojourn.papers.environment import environment
 from sojourn.papers.figures import DrawnFigure, draw_figures
 from sojourn.papers.model import Case, Experiment, Paper
@@ -91,6 +91,12 @@ class TableSummary:
 def write_report(outcome: Outcome, folder: Path) -> list[Path]:
     """Writes figures, tables and, last, the page; returns their paths."""
     figures = draw_figures(outcome)
+    with together(folder):
+        return _write_files(outcome, figures, folder)
+
+
+def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> list[Path]:
+    """Writes the files of the report, the page last."""
     written: list[Path] = []
     for drawn in figures:
         written += save_figure(drawn.figure, folder / "figures", drawn.id)

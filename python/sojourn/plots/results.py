@@ -10,7 +10,7 @@ import numpy as np
 
 from sojourn.errors import UserError
 from sojourn.plots.style import PAGE, figure, save_figure, style_of
-from sojourn.record import Record, file_name
+from sojourn.record import Record, file_name, file_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,15 +83,16 @@ def plot_table(summary: pd.DataFrame, by: Sequence[str], measures: Sequence[str]
     across = numeric[-1] if numeric else by[-1]
     others = [axis for axis in by if axis != across]
     written: list[Path] = []
-    for measure in measures:
+    for measure, stem in file_names(measures).items():
         chosen = summary[summary["measure"] == measure]
         if chosen["mean"].notna().any():
-            written += _plot_measure(chosen, across, others, measure, folder)
+            written += _plot_measure(chosen, across, others, folder / stem)
     return written
 
 
-def _plot_measure(chosen: pd.DataFrame, across: str, others: Sequence[str], measure: str, folder: Path) -> list[Path]:
+def _plot_measure(chosen: pd.DataFrame, across: str, others: Sequence[str], file: Path) -> list[Path]:
     """Means with confidence intervals of one measure, a series for each value of the other axes."""
+    measure = str(chosen["measure"].iloc[0])
     unit = str(chosen["unit"].iloc[0]) if "unit" in chosen else ""
     with figure(PAGE / 2 + 0.6, 2.6) as made:
         axes = made.add_subplot()
@@ -102,7 +103,7 @@ def _plot_measure(chosen: pd.DataFrame, across: str, others: Sequence[str], meas
         axes.set(xlabel=across, ylabel=f"{measure} ({unit})" if unit else measure)
         if others:
             axes.legend(fontsize=6.5)
-        return save_figure(made, folder, file_name(measure))
+        return save_figure(made, file.parent, file.name)
 
 
 def _is_numeric(column: Any) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -12,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, PrivateAttr, Strict, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from sojourn import toml
 from sojourn.errors import UserError
 from sojourn.scenario import read_text
 
@@ -103,19 +102,13 @@ def read_toml(path: Path, model: type[Model]) -> Model:
 
     Raises `UserError`, one line `FILE: FIELD: expected WHAT, got VALUE`, for the first field that is wrong.
     """
-    try:
-        table = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
-        place, text = (f":{found[2]}:{found[3]}", found[1]) if found else ("", str(error))
-        raise UserError(f"{path}{place}: not TOML: {text}") from None
-    return check_table(table, model, str(path))
+    return check_table(toml.parse(read_text(path), str(path)), model, str(path))
 
 
 def check_table(table: Mapping[str, Any], model: type[Model], label: str) -> Model:
     """A table as a model; `label` begins the message of an error."""
     try:
-        return model.model_validate_json(json.dumps(table))
+        return model.model_validate_json(json.dumps(table, default=str))
     except ValidationError as error:
         raise UserError(f"{label}: {message(error.errors()[0], table)}") from None
 

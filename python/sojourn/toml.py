@@ -1,0 +1,22 @@
+"""TOML texts that a user wrote, read with errors of one line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from sojourn.errors import UserError
+
+
+def parse(text: str, label: str) -> dict[str, Any]:
+    """The table that a TOML text describes. Raises `UserError`, `LABEL:LINE:COLUMN: ...`, for another text."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise UserError(f"{label}: expected tables and lists that are not nested so deeply") from None
+    except ValueError as error:  # also an integer of more digits than Python reads
+        said = " ".join(str(error).split())
+        found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", said)
+        place, problem = (f":{found[2]}:{found[3]}", found[1]) if found else ("", said)
+        raise UserError(f"{label}{place}: not TOML: {problem}") from None
