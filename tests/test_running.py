@@ -264,3 +264,26 @@ def test_a_router_that_reads_headers_takes_no_senders_word(dumbbell):
         run("router", handshake="none", timestamps=False)
     with pytest.raises(sj.ScenarioError, match=r"queue.hints: .*router"):
         run("nobody")
+
+
+@pytest.mark.parametrize(("aqm", "has_one"), [("droptail", False), ("codel", False), ("red", True), ("pi", True)])
+def test_a_discipline_without_a_probability_has_none_in_the_record(dumbbell, aqm, has_one):
+    scenario = sj.load(dumbbell).set("links.bottleneck.queue.aqm", aqm)
+    record = sj.run(scenario.set("trace", {"queue": {"links": ["bottleneck"], "every": "100 ms"}}))
+    assert (record.value("links.bottleneck.probability_mean") is not None) == has_one
+    assert np.isfinite(record.series["queue/bottleneck"]["probability"]).all() == has_one
+
+
+@pytest.mark.parametrize("aqm", ["droptail", "codel"])
+def test_the_delay_of_a_queue_is_the_time_to_send_what_waits_and_what_is_being_sent(dumbbell, aqm):
+    scenario = sj.load(dumbbell).set("links.bottleneck.queue.aqm", aqm)
+    scenario.set("links.bottleneck.changes", [{"at": "3 s", "rate": "5 Mbit/s"}])
+    queue = sj.run(scenario.set("trace", {"queue": {"links": ["bottleneck"], "every": "10 ms"}})).series[
+        "queue/bottleneck"
+    ]
+    rate = np.where(queue["t"] < 3, 10e6, 5e6)
+    left = queue["delay_s"] - queue["bytes"] * 8 / rate
+    settled = (queue["t"] < 2.5) | (queue["t"] > 3.5)  # at 3 s packets wait that are sent at the rate before
+    largest = 1500 * 8 / rate  # the packet that is being sent
+    assert (queue["delay_s"] > 0.01).any()
+    assert ((left > -1e-9) & (left < largest + 1e-9))[settled].all()

@@ -37,12 +37,16 @@ class Measure:
 
 @dataclass(frozen=True)
 class Definition:
-    """A field of a record: its path within its part, its unit, its label, one sentence, and whether it is a number."""
+    """A field of a record: path within its part, unit, label, what is better ("higher", "lower" or ""), one sentence.
+
+    `number` says whether it is a number.
+    """
 
     path: str
     unit: str
     label: str
     summary: str
+    better: str
     number: bool
 
 

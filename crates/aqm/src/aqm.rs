@@ -112,9 +112,9 @@ pub trait Aqm {
         Needs::default()
     }
 
-    /// The present probability of a signal (drop or mark), for traces and averages.
-    fn probability(&self) -> Probability {
-        Probability::ZERO
+    /// The present probability of a signal (drop or mark), for traces and averages; `None` where the discipline has none.
+    fn probability(&self) -> Option<Probability> {
+        None
     }
 
     /// The law inside the algorithm, if there is one: for models that feed it with numbers instead of packets.

@@ -131,7 +131,7 @@ macro_rules! registry {
             fn needs(&self) -> Needs {
                 match self { $(AnyAqm::$algorithm(a) => Aqm::needs(a),)* AnyAqm::Custom(a) => a.needs() }
             }
-            fn probability(&self) -> Probability {
+            fn probability(&self) -> Option<Probability> {
                 match self { $(AnyAqm::$algorithm(a) => a.probability(),)* AnyAqm::Custom(a) => a.probability() }
             }
             fn law(&mut self) -> Option<&mut dyn Law> {

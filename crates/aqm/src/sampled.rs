@@ -110,8 +110,8 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
         self.law.needs().and(self.gate.needs())
     }
 
-    fn probability(&self) -> Probability {
-        self.probability
+    fn probability(&self) -> Option<Probability> {
+        Some(self.probability)
     }
 
     fn law(&mut self) -> Option<&mut dyn Law> {
@@ -149,9 +149,9 @@ mod tests {
     #[test]
     fn a_law_sees_one_interval_at_a_time() {
         let (mut aqm, mut random) = (Sampled::new(Watch::default(), Bernoulli), Stream::named(1, "law"));
-        assert_eq!((aqm.first_update(), aqm.probability()), (Time::from_nanos(10_000_000), Probability::ZERO));
+        assert_eq!((aqm.first_update(), aqm.probability()), (Time::from_nanos(10_000_000), Some(Probability::ZERO)));
         aqm.on_update(Time::from_nanos(10_000_000), &backlog(5));
-        assert_eq!(aqm.probability().get(), 0.5);
+        assert_eq!(aqm.probability().unwrap().get(), 0.5);
         for i in 0..3 {
             aqm.on_enqueue(&packet(1000 + i), &backlog(5), &mut random);
         }

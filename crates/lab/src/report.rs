@@ -200,7 +200,7 @@ fn link_series(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
     for &index in queue.iter().flat_map(|trace| &trace.links) {
         let link = &world.links()[index as usize];
         let Some(samples) = link.traces().first() else { continue };
-        let columns = vec![samples.packets.clone(), samples.bytes.clone(), samples.probability.clone()];
+        let columns = vec![samples.packets.clone(), samples.bytes.clone(), samples.delay.clone(), samples.probability.clone()];
         series.insert(QUEUE.name(link.name()), QUEUE.table(samples.t.clone(), columns));
     }
     let Some(trace) = &plan.trace.throughput else { return };

@@ -1,7 +1,7 @@
 //! Traces of a link: samples of its queue at equal steps, taken only where asked for.
 
 use alloc::vec::Vec;
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Probability, Time};
 
 /// A link's queue sampled at equal steps.
 #[derive(Clone, Debug)]
@@ -15,7 +15,9 @@ pub struct LinkTrace {
     pub packets: Vec<f64>,
     /// Bytes waiting.
     pub bytes: Vec<f64>,
-    /// The discipline's probability.
+    /// How long a packet that arrives then would wait, in seconds, if all that wait are sent before it.
+    pub delay: Vec<f64>,
+    /// The discipline's probability; NaN for one that has none.
     pub probability: Vec<f64>,
     /// Bytes of all packets whose transmission has started so far.
     pub tx_started_bytes: Vec<f64>,
@@ -31,6 +33,7 @@ impl LinkTrace {
             t: Vec::new(),
             packets: Vec::new(),
             bytes: Vec::new(),
+            delay: Vec::new(),
             probability: Vec::new(),
             tx_started_bytes: Vec::new(),
         }
@@ -41,7 +44,8 @@ impl LinkTrace {
         self.t.push(self.next.as_secs_f64());
         self.packets.push(f64::from(sample.packets));
         self.bytes.push(sample.bytes as f64);
-        self.probability.push(sample.probability);
+        self.delay.push(sample.delay.as_secs_f64());
+        self.probability.push(sample.probability.map_or(f64::NAN, Probability::get));
         self.tx_started_bytes.push(sample.tx_started_bytes as f64);
         self.next += self.every;
     }
@@ -52,6 +56,7 @@ impl LinkTrace {
 pub(crate) struct Sample {
     pub packets: u32,
     pub bytes: u64,
-    pub probability: f64,
+    pub delay: Duration,
+    pub probability: Option<Probability>,
     pub tx_started_bytes: u64,
 }

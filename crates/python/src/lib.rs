@@ -114,10 +114,16 @@ fn interrupted(trouble: &laws::Trouble) -> bool {
 }
 
 /// Runs many jobs on `threads` threads (0: one per core); `on_done(index, record, series)` is called for each as it finishes.
-/// Ctrl-C, or an error in `on_done`, stops the runs and is raised.
+/// Ctrl-C, or an error in `on_done` or in a law, stops the runs and is raised.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, on_done=None))]
-fn run_many(py: Python<'_>, jobs: Vec<(String, String, Option<u64>)>, threads: usize, on_done: Option<Py<PyAny>>) -> PyResult<()> {
+#[pyo3(signature = (jobs, threads, on_done=None, laws=None))]
+fn run_many(
+    py: Python<'_>,
+    jobs: Vec<(String, String, Option<u64>)>,
+    threads: usize,
+    on_done: Option<Py<PyAny>>,
+    laws: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
     let mut work: Vec<Job> = Vec::with_capacity(jobs.len());
     let mut last: Option<(&str, &str, Arc<Checked>)> = None;
     for (text, filename, seed) in &jobs {
@@ -129,6 +135,7 @@ fn run_many(py: Python<'_>, jobs: Vec<(String, String, Option<u64>)>, threads: u
         work.push(Job { scenario, seed: *seed });
     }
     let (trouble, stopped) = (laws::Trouble::default(), AtomicBool::new(false));
+    let laws = laws.map_or_else(|| Ok(Laws::new()), |laws| laws::from_python(laws, &trouble))?;
     let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
     let halt = || stopped.store(true, Ordering::Relaxed);
     let done = |index: usize, result: Result<Outcome, Error>| match result {
@@ -150,8 +157,7 @@ fn run_many(py: Python<'_>, jobs: Vec<(String, String, Option<u64>)>, threads: u
     // Only the main thread can handle signals. It waits here and looks for them while the others work.
     py.detach(|| {
         std::thread::scope(|scope| {
-            let stop = || stopped.load(Ordering::Relaxed);
-            let laws = Laws::new();
+            let stop = || stopped.load(Ordering::Relaxed) || trouble.is_set();
             let work = scope.spawn(move || sojourn_lab::run_many(&work, threads, &laws, &stop, &done));
             while !work.is_finished() {
                 std::thread::sleep(std::time::Duration::from_millis(20));

@@ -85,7 +85,7 @@ pub fn surface(queue: &str, backlog: &[f64], change: &[f64]) -> Result<Vec<Vec<f
         let mut law = fresh.clone();
         law.on_update(Time::ZERO, &at(before));
         law.on_update(Time::ZERO + interval, &at(now));
-        law.probability().get()
+        law.probability().map_or(f64::NAN, sojourn_units::Probability::get)
     };
     Ok(backlog.iter().map(|&now| change.iter().map(|&step| point(now, step)).collect()).collect())
 }

@@ -6,13 +6,14 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The JSON Schema (draft 2020-12) of a record. On a field, `unit` is its unit and `label` what tables and plots call it.
+/// The JSON Schema (draft 2020-12) of a record. On a field, `unit` is its unit, `label` what tables and plots call it, and
+/// `better` "higher" or "lower".
 pub fn record_schema() -> Value {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Record>().to_value()
 }
 
 /// Every measure of a record, part by part, and every kind of series, as JSON:
-/// `{"parts": [{"part", "summary", "fields": [{"path", "unit", "label", "summary", "number"}]}], "series": [{"kind", "of",
+/// `{"parts": [{"part", "summary", "fields": [{"path", "unit", "label", "better", "summary", "number"}]}], "series": [{"kind", "of",
 /// "columns": [{"name", "unit", "summary"}]}]}`. The part of the run's own fields is `""`, the name of a list ends in `[]`.
 pub fn measures() -> Value {
     let schema = RecordSchema { root: record_schema(), order: field_order::<Record>() };
@@ -53,6 +54,7 @@ struct Measure {
     path: String,
     unit: String,
     label: String,
+    better: String,
 }
 
 impl RecordSchema {
@@ -74,7 +76,7 @@ impl RecordSchema {
         for (field_name, field) in self.properties(&self.root["$defs"][&name], &name) {
             let own = measure(field_name, field, above);
             let text = |key: &str| own[key].as_str().unwrap_or_default().to_string();
-            let held = Measure { path: text("path"), unit: text("unit"), label: text("label") };
+            let held = Measure { path: text("path"), unit: text("unit"), label: text("label"), better: text("better") };
             into.push(own);
             if let Some(inner) = self.target(field) {
                 self.collect(inner, &held, into);
@@ -92,6 +94,7 @@ fn measure(name: &str, field: &Value, above: &Measure) -> Value {
         "path": joined(&above.path, ".", name),
         "unit": field["unit"].as_str().unwrap_or(&above.unit),
         "label": joined(&above.label, " ", label),
+        "better": field["better"].as_str().unwrap_or(&above.better),
         "summary": one_line(field),
         "number": is_number(field),
     })
@@ -121,7 +124,8 @@ mod tests {
     #[test]
     fn a_nested_measure_has_the_unit_and_the_label_of_the_one_that_holds_it() {
         let wait = find("links[]", "wait_ms.p95");
-        assert_eq!((wait["unit"].as_str(), wait["label"].as_str()), (Some("ms"), Some("wait p95")));
+        assert_eq!((wait["unit"].as_str(), wait["label"].as_str(), wait["better"].as_str()), (Some("ms"), Some("wait p95"), Some("lower")));
+        assert_eq!((find("links[]", "arrived")["better"].as_str(), find("total", "jain")["better"].as_str()), (Some(""), Some("higher")));
         assert_eq!(find("groups[]", "completion_s.count")["unit"], "connections");
         assert_eq!(find("total", "jain")["label"], "Jain's index");
     }

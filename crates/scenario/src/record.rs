@@ -2,7 +2,8 @@
 //! JSON Schema, `sojourn list measures`, the tables of `docs/measurements.md` and the labels of tables and plots come from here.
 //!
 //! Statistics count from the end of the warm-up to the end of the run: the window. What was never seen is null. On a field,
-//! `unit` is its unit, and `label` is what tables and plots call it if not its name.
+//! `unit` is its unit, `label` is what tables and plots call it if not its name, and `better` is "higher" or "lower" where users
+//! of a network want the one or the other.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,10 +58,10 @@ pub struct Link {
     pub rate_bps: Option<u64>,
     /// Time spent sending over the window's length. A packet that is being sent at either end of the window counts in part. Null
     /// without a rate.
-    #[schemars(extend("unit" = "0..1"))]
+    #[schemars(extend("unit" = "0..1", "better" = "higher"))]
     pub utilization: Option<f64>,
     /// Bytes on the wire of the packets in `departed`, times 8, over the window's length.
-    #[schemars(extend("unit" = "bit/s"))]
+    #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
     /// Packets that came to the link in the window, dropped ones included.
     #[schemars(extend("unit" = "packets"))]
@@ -72,26 +73,26 @@ pub struct Link {
     #[schemars(extend("unit" = "packets"))]
     pub marked: u64,
     /// Packets dropped in the window, by cause.
-    #[schemars(extend("unit" = "packets"))]
+    #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub dropped: Dropped,
     /// Packets dropped in the window: the sum over all causes.
-    #[schemars(extend("unit" = "packets", "label" = "dropped"))]
+    #[schemars(extend("unit" = "packets", "label" = "dropped", "better" = "lower"))]
     pub dropped_total: u64,
     /// `dropped_total` over `arrived`; null if nothing arrived.
-    #[schemars(extend("unit" = "0..1"))]
+    #[schemars(extend("unit" = "0..1", "better" = "lower"))]
     pub loss_ratio: Option<f64>,
     /// Packets waiting, over time. The packet being sent has left the queue.
-    #[schemars(extend("unit" = "packets"))]
+    #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub queue: Level,
     /// Bytes waiting, over time.
-    #[schemars(extend("unit" = "bytes", "label" = "queue"))]
+    #[schemars(extend("unit" = "bytes", "label" = "queue", "better" = "lower"))]
     pub queue_bytes: Level,
     /// Time from arrival to the start of transmission (sojourn time in the queue), over packets that arrived in the window and were
     /// sent. A packet that finds the link idle waited 0. Null if there was none.
-    #[schemars(extend("unit" = "ms"))]
+    #[schemars(extend("unit" = "ms", "better" = "lower"))]
     pub wait_ms: Option<Wait>,
-    /// Mean of the discipline's probability, over the packets that it let in (not over time), as each met it; 0 for DropTail. Null
-    /// if none was let in.
+    /// Mean of the discipline's probability, over the packets that it let in (not over time), as each met it. Null if none was let
+    /// in, and for a discipline that has no probability, such as DropTail and CoDel.
     #[schemars(extend("unit" = "0..1", "label" = "mean probability"))]
     pub probability_mean: Option<f64>,
 }
@@ -152,34 +153,35 @@ pub struct Flow {
     /// Its group.
     pub group: String,
     /// Bytes on the wire that reached the receiver, headers and retransmissions included, times 8, over the window's length.
-    #[schemars(extend("unit" = "bit/s"))]
+    #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
     /// Bytes of payload that the receiver could read, in order and once (over UDP: all that arrived), times 8, over the window's
     /// length.
-    #[schemars(extend("unit" = "bit/s"))]
+    #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub goodput_bps: f64,
     /// Data packets sent, retransmissions included.
     #[schemars(extend("unit" = "packets"))]
     pub sent: u64,
     /// Data packets sent again.
-    #[schemars(extend("unit" = "packets"))]
+    #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub retransmitted: u64,
     /// Packets of the flow that were dropped on any link, its own included; data and ACKs.
-    #[schemars(extend("unit" = "packets"))]
+    #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub dropped: u64,
     /// Data packets that arrived with a congestion mark.
     #[schemars(extend("unit" = "packets"))]
     pub marked: u64,
     /// Retransmission timeouts after the connection was open.
+    #[schemars(extend("better" = "lower"))]
     pub timeouts: u64,
     /// Entries into fast recovery.
     pub fast_retransmits: u64,
     /// Round-trip samples as the sender takes them (one an ACK with timestamps, else one segment a round trip); null without a
     /// sample.
-    #[schemars(extend("unit" = "ms", "label" = "RTT"))]
+    #[schemars(extend("unit" = "ms", "label" = "RTT", "better" = "lower"))]
     pub rtt_ms: Option<Spread>,
     /// Connections whose last byte was acknowledged in the window.
-    #[schemars(extend("unit" = "connections"))]
+    #[schemars(extend("unit" = "connections", "better" = "higher"))]
     pub completed: u64,
     /// What the controller read delays from at the end: `one-way`, or `round-trip` where it was told so or could not use the time
     /// stamps. Null where it reads none. Of a session: of the first connection that reads any.
@@ -209,21 +211,21 @@ pub struct Group {
     /// How many flows it has.
     pub flows: u32,
     /// Sum over its flows.
-    #[schemars(extend("unit" = "bit/s"))]
+    #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
     /// Sum over its flows.
-    #[schemars(extend("unit" = "bit/s"))]
+    #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub goodput_bps: f64,
     /// Jain's index of its flows' goodput, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has everything. Null if nothing
     /// arrived.
-    #[schemars(extend("label" = "Jain's index"))]
+    #[schemars(extend("label" = "Jain's index", "better" = "higher"))]
     pub jain: Option<f64>,
     /// Round-trip times of all its flows; null without a sample.
-    #[schemars(extend("unit" = "ms", "label" = "RTT"))]
+    #[schemars(extend("unit" = "ms", "label" = "RTT", "better" = "lower"))]
     pub rtt_ms: Option<Distribution>,
     /// Time from the opening of a connection (of its request, where there is one) to the acknowledgment of its last byte, over the
     /// connections completed in the window. Null if there was none.
-    #[schemars(extend("unit" = "s"))]
+    #[schemars(extend("unit" = "s", "better" = "lower"))]
     pub completion_s: Option<Completion>,
 }
 
@@ -248,7 +250,7 @@ pub struct Distribution {
 #[serde(deny_unknown_fields)]
 pub struct Completion {
     /// How many connections were completed.
-    #[schemars(extend("unit" = "connections"))]
+    #[schemars(extend("unit" = "connections", "better" = "higher"))]
     pub count: u64,
     /// Mean.
     pub mean: f64,
@@ -265,16 +267,16 @@ pub struct Completion {
 #[serde(deny_unknown_fields)]
 pub struct Total {
     /// Sum over all flows.
-    #[schemars(extend("unit" = "bit/s"))]
+    #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub goodput_bps: f64,
     /// Sum over all flows.
-    #[schemars(extend("unit" = "bit/s"))]
+    #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
     /// Jain's index of all flows' goodput; null if nothing arrived.
-    #[schemars(extend("label" = "Jain's index"))]
+    #[schemars(extend("label" = "Jain's index", "better" = "higher"))]
     pub jain: Option<f64>,
     /// Sum of the flows' `dropped`.
-    #[schemars(extend("unit" = "packets"))]
+    #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub dropped: u64,
     /// Sum of the links' `marked`.
     #[schemars(extend("unit" = "packets"))]
@@ -332,7 +334,8 @@ pub const QUEUE: SeriesKind = SeriesKind {
     columns: &[
         column("packets", "packets", "packets waiting, after everything that happens at that instant"),
         column("bytes", "bytes", "bytes waiting"),
-        column("probability", "0..1", "the discipline's probability"),
+        column("delay_s", "s", "how long a packet that arrives now would wait, if all that wait now are sent before it"),
+        column("probability", "0..1", "the discipline's probability; NaN for one that has none"),
     ],
 };
 

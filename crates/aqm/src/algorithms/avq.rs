@@ -99,8 +99,8 @@ impl Aqm for Avq {
         if full { ArrivalVerdict::Signal } else { ArrivalVerdict::Pass }
     }
 
-    fn probability(&self) -> Probability {
-        Probability::clamped(self.signaled)
+    fn probability(&self) -> Option<Probability> {
+        Some(Probability::clamped(self.signaled))
     }
 }
 

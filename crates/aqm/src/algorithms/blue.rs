@@ -90,8 +90,8 @@ impl Aqm for Blue {
         self.on_loss();
     }
 
-    fn probability(&self) -> Probability {
-        Probability::clamped(self.probability)
+    fn probability(&self) -> Option<Probability> {
+        Some(Probability::clamped(self.probability))
     }
 }
 

@@ -101,7 +101,7 @@ mod tests {
 
     fn ticks(flc: &mut Sampled<FlcLaw, Bernoulli>, queues: &[u32]) -> f64 {
         queues.iter().for_each(|&packets| flc.on_update(Time::ZERO, &Backlog { packets, bytes: 0, idle_since: None }));
-        flc.probability().get()
+        flc.probability().unwrap().get()
     }
 
     #[test]

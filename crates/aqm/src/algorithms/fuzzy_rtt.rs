@@ -218,8 +218,8 @@ impl Aqm for FuzzyRtt {
     }
 
     /// The probability of the last packet.
-    fn probability(&self) -> Probability {
-        self.last
+    fn probability(&self) -> Option<Probability> {
+        Some(self.last)
     }
 }
 

@@ -220,7 +220,7 @@ mod tests {
             led.on_update(Time::ZERO, &backlog(0));
             let average = led.inner().load();
             assert!((average - load).abs() < 6e-7, "{average} {load}");
-            assert!((led.probability().get() - p).abs() < 2e-6, "{} {p}", led.probability().get());
+            assert!((led.probability().unwrap().get() - p).abs() < 2e-6, "{} {p}", led.probability().unwrap().get());
         }
     }
 
@@ -257,7 +257,7 @@ mod tests {
             led.inner().load = load;
             led.on_enqueue(&arrival(offered.round() as u32), &backlog(0), &mut Stream::named(3, "led"));
             led.on_update(Time::ZERO, &backlog(0));
-            assert!((led.probability().get() - expected).abs() < 1e-12);
+            assert!((led.probability().unwrap().get() - expected).abs() < 1e-12);
         }
         assert_eq!((rate(&mut led, 1.0, 40, 0), rate(&mut led, 0.0, 1000, 0)), (1.0, 0.0));
     }

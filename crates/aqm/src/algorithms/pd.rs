@@ -100,7 +100,7 @@ mod tests {
         let mut pd = params.build(&test_link()).unwrap();
         let tick = |&packets: &u32| {
             pd.on_update(Time::ZERO, &Backlog { packets, bytes: 1000 * u64::from(packets), idle_since: None });
-            pd.probability().get()
+            pd.probability().unwrap().get()
         };
         queues.iter().map(tick).collect()
     }
@@ -132,7 +132,7 @@ mod tests {
         let link = Link { mean_packet: 522, ..test_link() };
         let mut pd = Params { queue_in_bytes: true, ..Params::default() }.build(&link).unwrap();
         pd.on_update(Time::ZERO, &Backlog { packets: 3, bytes: 522 * 20, idle_since: None });
-        assert!((pd.probability().get() - 0.1).abs() < 1e-12, "20 - 30 of error and 20 of change make 10 percent");
+        assert!((pd.probability().unwrap().get() - 0.1).abs() < 1e-12, "20 - 30 of error and 20 of change make 10 percent");
     }
 
     #[test]

@@ -196,7 +196,7 @@ mod tests {
             let expected = [0.0, 0.005454, 0.00546, 0.004555, 0.003647, 0.001825];
             for (packets, p) in [0u32, 300, 300, 250, 200, 100].into_iter().zip(expected) {
                 pi.on_update(Time::ZERO, &Backlog { packets, bytes: 1000 * u64::from(packets), idle_since: None });
-                assert!((pi.probability().get() - p).abs() < 1e-9);
+                assert!((pi.probability().unwrap().get() - p).abs() < 1e-9);
             }
         }
     }
@@ -206,7 +206,7 @@ mod tests {
         let mut pi = Params::default().build(&test_link()).unwrap();
         let mut step = |packets| {
             pi.on_update(Time::ZERO, &Backlog { packets, bytes: 0, idle_since: None });
-            pi.probability().get()
+            pi.probability().unwrap().get()
         };
         (0..1000).map(|_| step(100)).for_each(|p| assert!(p <= 1.0));
         step(50);
@@ -242,9 +242,9 @@ mod tests {
         let a = design.as_ref().unwrap().gains(1250.0, pi.interval).a;
         let mut built = pi.build(&test_link()).unwrap();
         built.on_update(Time::ZERO, &Backlog { packets: 10, bytes: 0, idle_since: None });
-        let before = built.probability().get();
+        let before = built.probability().unwrap().get();
         built.on_update(Time::ZERO, &Backlog { packets: 11, bytes: 0, idle_since: None });
-        assert!((built.probability().get() - before - a).abs() < 1e-12);
+        assert!((built.probability().unwrap().get() - before - a).abs() < 1e-12);
         pi.a = 0.5;
         assert_eq!(pi.build(&test_link()).unwrap_err().field, "design");
     }

@@ -123,7 +123,7 @@ mod tests {
         pi2.on_update(Time::ZERO, &backlog(35));
         assert!((pi2.inner().root - (0.0765 + 0.003 + 0.03)).abs() < 1e-12);
         let root = pi2.inner().root;
-        assert!((pi2.probability().get() - root * root).abs() < 1e-15);
+        assert!((pi2.probability().unwrap().get() - root * root).abs() < 1e-15);
         (0..100).for_each(|_| pi2.on_update(Time::ZERO, &backlog(0)));
         assert_eq!(pi2.inner().root, 0.0);
     }

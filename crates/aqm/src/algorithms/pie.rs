@@ -204,7 +204,7 @@ impl Law for Pie {
     fn step(&mut self, sample: &Sample) -> Probability {
         self.update_rate(sample);
         self.update_prob(sample.backlog_bytes);
-        if self.bypass(sample.backlog_bytes) { Probability::ZERO } else { self.probability() }
+        if self.bypass(sample.backlog_bytes) { Probability::ZERO } else { Probability::clamped(self.probability) }
     }
 
     fn needs(&self) -> Needs {
@@ -264,8 +264,8 @@ impl Aqm for Pie {
         Needs { departures: true, ..Needs::default() }
     }
 
-    fn probability(&self) -> Probability {
-        Probability::clamped(self.probability)
+    fn probability(&self) -> Option<Probability> {
+        Some(Probability::clamped(self.probability))
     }
 
     fn law(&mut self) -> Option<&mut dyn Law> {

@@ -201,7 +201,7 @@ impl Aqm for Red {
         self.spread.clear();
     }
 
-    fn probability(&self) -> Probability {
-        self.probability
+    fn probability(&self) -> Option<Probability> {
+        Some(self.probability)
     }
 }

@@ -103,7 +103,7 @@ impl Bench {
 
     /// What must be true at any time.
     pub fn check(&self) -> Result<(), String> {
-        let p = self.queue.aqm().probability().get();
+        let p = self.queue.aqm().probability().map_or(0.0, sojourn_units::Probability::get);
         let (packets, bytes) = (u64::from(self.queue.packets()), self.queue.bytes());
         let within = match self.limit {
             Amount::Packets(limit) => packets <= u64::from(limit),

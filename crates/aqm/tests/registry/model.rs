@@ -163,7 +163,7 @@ impl Aqm for Shown {
     fn needs(&self) -> Needs {
         Needs { departures: true, ..self.0.needs() }
     }
-    fn probability(&self) -> Probability {
+    fn probability(&self) -> Option<Probability> {
         self.0.probability()
     }
 }

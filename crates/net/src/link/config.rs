@@ -75,7 +75,7 @@ pub struct LinkStats {
     pub sent: u64,
     /// Bytes of those.
     pub sent_bytes: u64,
-    /// The discipline's probability as arriving packets met it.
+    /// The discipline's probability as arriving packets met it; nothing where it has none.
     pub probability: Sums,
 }
 

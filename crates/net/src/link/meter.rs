@@ -100,10 +100,12 @@ impl Meter {
         self.measure == Measure::All && now >= self.window.from
     }
 
-    /// An arriving packet met this probability.
+    /// An arriving packet met this probability, if the discipline has one.
     #[inline]
-    pub fn probability(&mut self, probability: Probability) {
-        self.stats.probability.add(probability.get());
+    pub fn probability(&mut self, probability: Option<Probability>) {
+        if let Some(probability) = probability {
+            self.stats.probability.add(probability.get());
+        }
     }
 
     /// An impairment before or after the queue drops a packet at `now`.

@@ -345,11 +345,7 @@ impl<P: Packet> Link<P> {
 
     /// Shows a packet to the router, which knows how much waits ahead of it.
     fn read_headers(&mut self, now: Time, packet: &mut P) {
-        let buffered = match (&self.queue, self.rate()) {
-            (Queue::Buffered(queue), Some(rate)) => rate.time_for(queue.qdisc.bytes()),
-            _ => Duration::ZERO,
-        };
-        let ahead = self.transmitter.free_at.since(now) + buffered;
+        let ahead = self.queue.delay(now, &self.transmitter);
         if let Some(router) = &mut self.updates.router {
             router.forward(now, ahead, packet);
         }
@@ -400,9 +396,10 @@ impl<P: Packet> Link<P> {
 
     fn sample(&mut self, now: Time) {
         let Backlog { packets, bytes, .. } = self.queue.backlog();
-        let probability = self.queue.aqm().probability().get();
+        let delay = self.queue.delay(now, &self.transmitter);
+        let probability = self.queue.aqm().probability();
         let tx_started_bytes = self.meter.tx_started_bytes;
-        self.meter.sample(now, &Sample { packets, bytes, probability, tx_started_bytes });
+        self.meter.sample(now, &Sample { packets, bytes, delay, probability, tx_started_bytes });
     }
 
     /// The transmission of a buffered packet ends at `now`; the packet is moved to `packet`.
@@ -462,6 +459,15 @@ impl<P: Packet> Queue<P> {
         match self {
             Queue::Precomputed(queue) => queue.backlog(None, None),
             Queue::Buffered(queue) => Backlog { packets: queue.qdisc.packets(), bytes: queue.qdisc.bytes(), idle_since: None },
+        }
+    }
+
+    /// How long a packet that arrives at `now` would wait, if all that wait are sent before it.
+    fn delay(&self, now: Time, transmitter: &Transmitter) -> Duration {
+        let busy = transmitter.free_at.since(now);
+        match self {
+            Queue::Precomputed(_) => busy, // the transmitter is free when all that wait have been sent
+            Queue::Buffered(queue) => busy + transmitter.rate().map_or(Duration::ZERO, |rate| rate.time_for(queue.qdisc.bytes())),
         }
     }
 

@@ -165,9 +165,6 @@ impl Precomputed {
         if !self.controller.admit_if_room(size, &backlog) {
             return None;
         }
-        if meter.wants_probability(now) {
-            meter.probability(sojourn_units::Probability::ZERO);
-        }
         let (idle, start) = (idle_since.is_some(), transmitter.free_at.max(now));
         if idle {
             meter.tx_started_bytes += u64::from(size);

@@ -151,7 +151,7 @@ fn measured_in_bytes_half_a_packet_counts_half() {
             (0..40 * number).for_each(|_| _ = cpc.on_enqueue(&packet, &backlog, &mut random));
             cpc.on_update(now, &backlog);
         }
-        cpc.probability().get()
+        cpc.probability().unwrap().get()
     };
     assert!(run(true, 250, 2) > 0.0);
     assert!((run(true, 250, 2) - run(false, 500, 1)).abs() < 1e-15);

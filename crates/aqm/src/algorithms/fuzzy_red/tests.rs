@@ -70,7 +70,7 @@ fn the_probability_follows_the_queue_from_update_to_update() {
         for (packets, percent) in [(0u32, 0.0), (24, 6.25), (30, 13.5), (30, 2.0), (90, 30.0), (90, 25.0), (0, 0.0)] {
             let counted = if queue_in_bytes { 1 } else { packets };
             aqm.on_update(Time::ZERO, &Backlog { packets: counted, bytes: 522 * u64::from(packets), idle_since: None });
-            let p = aqm.probability().get();
+            let p = aqm.probability().unwrap().get();
             assert!((p - percent / 100.0).abs() < 1e-12, "{p} for {percent} at {packets}");
         }
     }
