@@ -135,7 +135,8 @@ fn run_many(
         work.push(Job { scenario, seed: *seed });
     }
     let (trouble, stopped) = (laws::Trouble::default(), AtomicBool::new(false));
-    let laws = laws.map_or_else(|| Ok(Laws::new()), |laws| laws::from_python(laws, &trouble))?;
+    let place = jobs.first().map_or_else(String::new, |(_, filename, _)| format!("{filename}: "));
+    let laws = laws.map_or_else(|| Ok(Laws::new()), |laws| laws::from_python(laws, &place, laws::OutOfRange::Refused, &trouble))?;
     let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
     let halt = || stopped.store(true, Ordering::Relaxed);
     let done = |index: usize, result: Result<Outcome, Error>| match result {
