@@ -39,7 +39,7 @@ def integral(flows: float, rate: float, rtt: float) -> Design:
     point = OperatingPoint(flows, rate, rtt)
     gain = cascade.integral_by_margin(point.plant(), MARGIN)
     loop = rational([gain], [1.0, 0.0]) * point.plant()
-    return Design(loop, response(loop, rtt), rtt, {"gain": gain})
+    return Design(loop, response(loop, rtt), {"gain": gain})
 
 
 def _design(made: Cascade) -> Design:
@@ -49,7 +49,7 @@ def _design(made: Cascade) -> Design:
         "inner_gain": made.inner_gain, "outer_gain": pid.gain, "integral_time": pid.integral_time,
         "derivative_time": pid.derivative_time,
     }  # fmt: skip
-    return Design(made.outer_loop(), made.outer_response(), made.point.rtt, numbers)
+    return Design(made.outer_loop(), made.outer_response(), numbers)
 
 
 DESIGNS = {"cpc": cpc, "autotune": autotune, "integral": integral}

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn.analysis.margins import margins
-from sojourn.analysis.transfer import Response, poles_of_closed, response, step
+from sojourn.analysis.step_response import step
+from sojourn.analysis.transfer import Response, poles_of_closed, response
 from sojourn.analysis.transient import Transient, transient
 from sojourn.errors import UserError
 from sojourn.papers.extra import Extra
@@ -32,8 +33,6 @@ class Design:
     """The open loop without its dead time."""
     delayed: Response
     """The frequency response of the open loop with its dead time."""
-    dead_time: float
-    """The dead time, in seconds."""
     numbers: dict[str, float] = field(default_factory=dict)
     """Parameters of the controller by name."""
 
@@ -81,7 +80,8 @@ class ControlDesigns:
     def _answer(self, name: str, delay: bool) -> StepAnswer:
         """The response to the paper's step, with the dead time or without it."""
         design = self.built(name)
-        times, values = step(design.loop, design.dead_time if delay else 0.0, self._step.duration, self._step.size)
+        delayed = design.delayed if delay else None
+        times, values = step(design.loop, self._step.duration, self._step.size, delayed=delayed)
         return StepAnswer(times, values, transient(times, values, self._step.size))
 
     def _find_margins(self, name: str, delay: bool) -> dict[str, float]:
