@@ -144,7 +144,7 @@ impl Pie {
     /// The factor on the gains for the present probability (rfc8033#4.2, section 5.3 of the code of 2013).
     fn scale(&self) -> f64 {
         let new = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
-        let old = [(1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0), (1.0, 0.5)];
+        let old = [(1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0), (1.0, 0.5), (10.0, 0.125)];
         let steps: &[(f64, f64)] = if self.old { &old } else { &new };
         steps.iter().find(|(below, _)| self.probability < *below).map_or(1.0, |(_, divisor)| 1.0 / divisor)
     }
@@ -322,6 +322,19 @@ mod tests {
         pie.probability = 0.5;
         pie.on_update(Time::ZERO, &backlog(1_250_000));
         assert!((pie.probability - 0.52).abs() < 1e-12);
+    }
+
+    #[test]
+    fn gains_of_2013_grow_with_large_probabilities_and_eightfold_at_one() {
+        for (probability, factor) in [(0.05, 0.5), (0.1, 2.0), (0.9, 2.0), (1.0, 8.0)] {
+            let mut pie = measured(Rule::Pan2013);
+            pie.probability = probability;
+            (pie.delay, pie.previous_delay) = (0.016, 0.016);
+            pie.on_update(Time::ZERO, &backlog(18_750)); // 15 ms
+            // 0.125 (0.015 - 0.020) + 1.25 (0.015 - 0.016), times the factor.
+            let moved = pie.probability - probability;
+            assert!((moved + factor * 0.001875).abs() < 1e-9, "at {probability}: {moved}");
+        }
     }
 
     #[test]
