@@ -21,6 +21,7 @@ Every controller runs the same scenarios on a bottleneck of 10 Mbit/s, 40 ms rou
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +33,7 @@ from sojourn import _sojourn
 from sojourn.record import Record
 from sojourn.running import Job, Progress, run_jobs
 from sojourn.scenario import Scenario
-from sojourn.stats import Estimate, estimate, jain
+from sojourn.stats import Estimate, estimate, jain, paired
 from sojourn.store import Store
 
 Array = npt.NDArray[np.float64]
@@ -41,6 +42,12 @@ Control = Mapping[str, Any]
 
 LINK = 10e6
 PACKET = 1500
+TRACED = 0.5
+"""Seconds between two samples of throughput, so no time is known better."""
+LEAST = {"s": TRACED, "%": 1.0, "ms": 1.0, "packets": 1.0, "/min": 1.0, "": 0.01}
+"""The least difference that counts, by unit; one without a unit is of Jain's index."""
+JITTER = {"uniform": ["0 ms", "1 ms"]}
+"""Delay of a flow's own link, so that seeds differ by more than the starts of flows."""
 DROPTAIL = {"aqm": "droptail", "limit": "100 packets"}
 QUEUES: dict[str, Table] = {
     "DropTail": DROPTAIL,
@@ -51,13 +58,18 @@ QUEUES: dict[str, Table] = {
 }
 
 
-def _group(name: str, control: Control, start: Any, **more: Any) -> Table:
+def group(name: str, control: Control, start: Any, **more: Any) -> Table:
+    """A group of one flow under a congestion controller; `more` are further fields of the group."""
     tcp = {"control": dict(control), **more.pop("tcp", {})}
-    access = {"rate": "100 Mbit/s", "delay": "0 ms"}
+    access = {"rate": "100 Mbit/s", "delay": JITTER}
     return {"name": name, "from": "R0", "to": "R1", "start": start, "access": access, "tcp": tcp, **more}
 
 
-def _scenario(name: str, flows: list[Table], duration: int, **more: Any) -> Scenario:
+def path_scenario(name: str, flows: list[Table], duration: int, **more: Any) -> Scenario:
+    """Flows over the benchmark's link for `duration` seconds.
+
+    `link` and `queue` change the link, `more` are further tables of the scenario.
+    """
     link = {
         "name": "bottleneck", "from": "R0", "to": "R1", "rate": "10 Mbit/s", "delay": "20 ms", "duplex": True,
         "queue": more.pop("queue", DROPTAIL), **more.pop("link", {}),
@@ -66,8 +78,8 @@ def _scenario(name: str, flows: list[Table], duration: int, **more: Any) -> Scen
         "name": name, "duration": f"{duration} s", "packet": f"{PACKET} B", "links": [link], "flows": flows,
         "tcp": {"profile": "linux", "mss": "1448 B", "delayed_ack": False, "window": "10000 packets"},
         "trace": {
-            "throughput": {"flows": ["*"], "every": "500 ms"}, "queue": {"links": ["bottleneck"], "every": "50 ms"},
-            "cwnd": {"flows": ["*"], "every": "500 ms"},
+            "throughput": {"flows": ["*"], "every": f"{TRACED} s"}, "cwnd": {"flows": ["*"], "every": f"{TRACED} s"},
+            "queue": {"links": ["bottleneck"], "every": "50 ms"},
         },
         **more,
     }  # fmt: skip
@@ -91,34 +103,34 @@ _ROUTE = {
 
 
 def _bulk() -> Table:
-    return _group("tcp", _CUBIC, _shift(60), stop="120 s")
+    return group("tcp", _CUBIC, _shift(60), stop="120 s")
 
 
 def _transfers() -> Table:
-    return _group("tcp", _CUBIC, "0 s", traffic={"kind": "transfers", "every": "400 ms", "size_mean": "150 kB"})
+    return group("tcp", _CUBIC, "0 s", traffic={"kind": "transfers", "every": "400 ms", "size_mean": "150 kB"})
 
 
 def scenarios(control: Control) -> dict[str, Scenario]:
     """The scenarios of one controller, by name."""
-    lbe = _group("lbe", control, _JITTER)
-    two = [_group("one", control, _JITTER), _group("two", control, _shift(30))]
+    lbe = group("lbe", control, _JITTER)
+    two = [group("one", control, _JITTER), group("two", control, _shift(30))]
     onoff = {"kind": "onoff", "transport": "tcp", "rate": "2 Mbit/s", "on": "1 s", "off": "1 s"}
-    many = [lbe, {**_group("tcp", _CUBIC, {"uniform": ["0 s", "2 s"]}), "count": 16}]
-    skewed = _group("lbe", control, _JITTER, tcp={"clock_skew_ppm": 200.0})
-    thinned = _group("lbe", control, _JITTER, tcp={"delayed_ack": "40 ms", "ack_every": 8})
+    many = [lbe, {**group("tcp", _CUBIC, {"uniform": ["0 s", "2 s"]}), "count": 16}]
+    skewed = group("lbe", control, _JITTER, tcp={"clock_skew_ppm": 200.0})
+    thinned = group("lbe", control, _JITTER, tcp={"delayed_ack": "40 ms", "ack_every": 8})
     made = {
-        "bulk": _scenario("bulk", [lbe, _bulk()], 180),
-        "short": _scenario("short", [lbe, _transfers()], 120, warmup="20 s"),
-        "latecomer": _scenario("latecomer", two, 180),
-        "skew": _scenario("skew", [skewed], 300),
-        "thin": _scenario("thin", [thinned], 120),
-        "route": _scenario("route", [lbe], 240, link=_ROUTE),
-        "losses": _scenario("losses", [lbe], 120, link=_LOSSY),
-        "offered": _scenario("offered", [{**lbe, "traffic": onoff}], 60),
-        "many": _scenario("many", many, 80, warmup="20 s"),
+        "bulk": path_scenario("bulk", [lbe, _bulk()], 180),
+        "short": path_scenario("short", [lbe, _transfers()], 120, warmup="20 s"),
+        "latecomer": path_scenario("latecomer", two, 180),
+        "skew": path_scenario("skew", [skewed], 300),
+        "thin": path_scenario("thin", [thinned], 120),
+        "route": path_scenario("route", [lbe], 240, link=_ROUTE),
+        "losses": path_scenario("losses", [lbe], 120, link=_LOSSY),
+        "offered": path_scenario("offered", [{**lbe, "traffic": onoff}], 60),
+        "many": path_scenario("many", many, 80, warmup="20 s"),
     }
     for name, queue in QUEUES.items():
-        made[name] = _scenario(name, [lbe, _group("tcp", _CUBIC, _JITTER)], 100, warmup="40 s", queue=queue)
+        made[name] = path_scenario(name, [lbe, group("tcp", _CUBIC, _JITTER)], 100, warmup="40 s", queue=queue)
     return made
 
 
@@ -126,8 +138,8 @@ def references() -> dict[str, Scenario]:
     """The reference scenarios: no background, or CUBIC in place of the background."""
     standard = scenarios(_CUBIC)
     return {
-        "bulk": _scenario("bulk", [_bulk()], 180),
-        "short": _scenario("short", [_transfers()], 120, warmup="20 s"),
+        "bulk": path_scenario("bulk", [_bulk()], 180),
+        "short": path_scenario("short", [_transfers()], 120, warmup="20 s"),
         "standard": standard["bulk"],
         "offered": standard["offered"],
     }
@@ -138,7 +150,8 @@ def _rate(record: Record, flow: str) -> tuple[Array, Array]:
     return table["t"], table["bps"]
 
 
-def _between(record: Record, flow: str, start: float, end: float) -> float:
+def throughput_between(record: Record, flow: str, start: float, end: float) -> float:
+    """The mean throughput of a flow between two times in seconds, in bit/s."""
     times, bps = _rate(record, flow)
     return float(np.mean(bps[(times > start) & (times <= end)]))
 
@@ -155,7 +168,7 @@ def _yield_time(run: Record) -> float:
 
 def _reclaim_time(run: Record) -> float:
     times, bps = _rate(run, "lbe/0")
-    back = times[(times > 120) & (bps >= 0.9 * _between(run, "lbe/0", 30, 60))]
+    back = times[(times > 120) & (bps >= 0.9 * throughput_between(run, "lbe/0", 30, 60))]
     return float(back[0] - 120) if len(back) else float("nan")
 
 
@@ -166,7 +179,7 @@ def _queue_ms(run: Record, start: float, end: float) -> float:
 
 
 def _jain(run: Record) -> float:
-    return jain([_between(run, flow, 90, 180) for flow in ("one/0", "two/0")])
+    return jain([throughput_between(run, flow, 90, 180) for flow in ("one/0", "two/0")])
 
 
 def _share(run: Record) -> float:
@@ -185,7 +198,8 @@ Runs = Mapping[str, Record]
 class Row:
     """A row of the score card: section, label, unit, whether less is better, and how it is computed.
 
-    `read` gets the controller's records and those of the references.
+    `read` gets the controller's records and those of the references. Where something may never happen, `never` is what
+    a comparison takes instead of its time: how long it was waited for.
     """
 
     section: str
@@ -193,6 +207,33 @@ class Row:
     unit: str
     less: bool
     read: Callable[[Runs, Runs], float]
+    never: float = float("nan")
+
+    @property
+    def title(self) -> str:
+        """Label and unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+    def text(self, values: Array) -> str:
+        """The mean over seeds with its 95 % interval; in how many seeds it never happened."""
+        places = 2 if self.unit else 3
+        seen = values[np.isfinite(values)]
+        if math.isnan(self.never):
+            return estimate(values).text(places=places)
+        if not len(seen):
+            return "never"
+        missing = len(values) - len(seen)
+        return estimate(seen).text(places=places) + (f" (never in {missing} of {len(values)})" if missing else "")
+
+    def advantage(self, one: Array, other: Array) -> Estimate:
+        """How much better `one` is than `other` with the same seeds: above 0 where it is better."""
+        a, b = (np.where(np.isnan(values), self.never, values) for values in (one, other))
+        return paired(b, a) if self.less else paired(a, b)
+
+    def better(self, one: Array, other: Array) -> bool:
+        """Whether `one` is better by more than counts, and the 95 % interval of the paired difference is above 0."""
+        found = self.advantage(one, other)
+        return found.n > 1 and found.mean > LEAST[self.unit] and found.low > 0
 
 
 def _completion(runs: Runs, reference: Runs) -> float:
@@ -202,11 +243,13 @@ def _completion(runs: Runs, reference: Runs) -> float:
 
 def _gain(runs: Runs, reference: Runs, flow: str, to: str) -> float:
     """How much more throughput a flow has than in a reference, in percent, while both flows run."""
-    return 100 * (_between(runs["bulk"], flow, 62, 120) / _between(reference[to], flow, 62, 120) - 1)
+    return 100 * (
+        throughput_between(runs["bulk"], flow, 62, 120) / throughput_between(reference[to], flow, 62, 120) - 1
+    )
 
 
 def _of_link(run: str, start: float, end: float) -> Callable[[Runs, Runs], float]:
-    return lambda runs, _: 100 * _between(runs[run], "lbe/0", start, end) / LINK
+    return lambda runs, _: 100 * throughput_between(runs[run], "lbe/0", start, end) / LINK
 
 
 def _wait(run: str, start: float, end: float) -> Callable[[Runs, Runs], float]:
@@ -232,8 +275,8 @@ _ALONE = "alone, and two of the same"
 _PATHS = "misleading paths"
 
 ROWS: list[Row] = [
-    Row(_HARM, "yields within", "s", True, lambda r, _: _yield_time(r["bulk"])),
-    Row(_HARM, "recovers within", "s", True, lambda r, _: _reclaim_time(r["bulk"])),
+    Row(_HARM, "yields within", "s", True, lambda r, _: _yield_time(r["bulk"]), 60.0),
+    Row(_HARM, "recovers within", "s", True, lambda r, _: _reclaim_time(r["bulk"]), 60.0),
     Row(_HARM, "share of the link meanwhile", "%", True, _of_link("bulk", 80, 120)),
     Row(_HARM, "CUBIC loses, against none", "%", True, lambda r, a: -_gain(r, a, "tcp/0", "bulk")),
     Row(_HARM, "L: CUBIC loses, against CUBIC", "%", True, lambda r, a: -_gain(r, a, "tcp/0", "standard")),
@@ -262,15 +305,45 @@ def controllers() -> list[str]:
     return [str(entry["name"]) for entry in json.loads(_sojourn.registry())["cc"]]
 
 
+@dataclass(frozen=True)
+class ScoreCards:
+    """What the benchmark measured: `values[controller, row, seed]`, NaN where something never happened."""
+
+    values: Array
+
+    def text(self, controller: int, row: int) -> str:
+        """A mean with its 95 % interval."""
+        return ROWS[row].text(self.values[controller, row])
+
+    def estimate(self, controller: int, row: int) -> Estimate:
+        """A mean over the seeds; NaN where something never happened with one of them."""
+        return estimate(self.values[controller, row])
+
+    def best(self, row: int) -> set[int]:
+        """The controller that is significantly better than every other, with those that equal it; none without one."""
+        of_row = self.values[:, row]
+        for one in range(len(of_row)):
+            equals = {i for i, other in enumerate(of_row) if np.array_equal(other, of_row[one], equal_nan=True)}
+            others = [other for i, other in enumerate(of_row) if i not in equals]
+            if others and all(ROWS[row].better(of_row[one], other) for other in others):
+                return equals
+        return set()
+
+    def counts(self, one: int, other: int) -> tuple[int, int]:
+        """In how many rows a controller is significantly better than another, and in how many worse."""
+        pairs = [(row, self.values[one, i], self.values[other, i]) for i, row in enumerate(ROWS)]
+        return sum(row.better(a, b) for row, a, b in pairs), sum(row.better(b, a) for row, a, b in pairs)
+
+
 def score(
     chosen: Sequence[Control],
-    seeds: Sequence[int] = (1, 2, 3),
+    seeds: Sequence[int] = (1, 2, 3, 4, 5),
     *,
     threads: int = 0,
     cache: Store | None = None,
     progress: Progress | None = None,
-) -> list[list[Estimate]]:
-    """Runs the benchmark. Returns a list of estimates for each controller, in the order of `ROWS`.
+) -> ScoreCards:
+    """Runs the benchmark.
 
     `chosen` are `tcp.control` tables, such as `{"cc": "ledbat"}`. For `threads`, `cache` and `progress` see `run_jobs`.
     """
@@ -278,14 +351,9 @@ def score(
     jobs = [Job(scenario, seed) for each in sets for scenario in each.values() for seed in seeds]
     records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress))
     found = [{name: [next(records) for _ in seeds] for name in each} for each in sets]
-    cards = []
-    for each in found[1:]:
-        card = []
-        for row in ROWS:
-            values = []
-            for i in range(len(seeds)):
-                own, alone = ({name: runs[i] for name, runs in part.items()} for part in (each, found[0]))
-                values.append(row.read(own, alone))
-            card.append(estimate(np.array(values)))
-        cards.append(card)
-    return cards
+    values = np.empty((len(chosen), len(ROWS), len(seeds)))
+    for seed in range(len(seeds)):
+        alone, *own = ({name: runs[seed] for name, runs in each.items()} for each in found)
+        for i, runs in enumerate(own):
+            values[i, :, seed] = [row.read(runs, alone) for row in ROWS]
+    return ScoreCards(values)

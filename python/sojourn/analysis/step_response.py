@@ -18,11 +18,12 @@ DOUBLINGS = 9  # of the square wave's period, until it is long enough
 def step(
     loop: control.TransferFunction, until: float, size: float = 1.0, *, delayed: Response | None = None
 ) -> tuple[Array, Array]:
-    """The closed loop's response to a step of height `size` in its reference: times in seconds up to `until`, and values.
+    """The closed loop's response to a step of height `size` in its reference.
 
-    `loop` is the open loop without dead time. `delayed` is its frequency response with dead times, wherever in the loop
-    they are (default: none); then the response is that to a square wave, from its Fourier series, with half a period so
-    long that the loop comes to rest. Raises `UserError` where the loop with dead times is unstable, or rests too late.
+    Returns times in seconds up to `until`, and values. `loop` is the open loop without dead time. `delayed` is its
+    frequency response with dead times, wherever in the loop they are (default: none); then the response is that to a
+    square wave, from its Fourier series, with half a period so long that the loop comes to rest. Raises `UserError`
+    where the loop with dead times is unstable, or rests too late.
     """
     if delayed is None:
         t = np.linspace(0.0, until, 4001)
@@ -30,7 +31,8 @@ def step(
         return t, size * np.asarray(answer.outputs, dtype=np.float64)
     if not margins(delayed).stable:
         raise UserError("step: expected a loop that is stable with its dead time, got an unstable one")
-    half, before = until, np.full(SAMPLES + 1, math.inf)
+    half = until
+    before: Array = np.full(SAMPLES + 1, math.inf)
     for _ in range(DOUBLINGS):
         t, values = _of_square_wave(delayed, half, until)
         if np.max(np.abs(values - before)) < 1e-6:
@@ -42,12 +44,12 @@ def step(
 def _of_square_wave(loop: Response, half: float, until: float) -> tuple[Array, Array]:
     """The first `until` seconds after a rise of a square wave, 0 to 1, whose half period is `half` seconds.
 
-    Its Fourier series has 1/2 and 2 / (pi k) sin(k w t) for odd k. The closed loop is taken to fall off by 1/w^2 or more,
-    as one without a direct path does.
+    Its Fourier series has 1/2 and 2 / (pi k) sin(k w t) for odd k. The closed loop is taken to fall off at high
+    frequencies, as one without a direct path does.
     """
     each = 4 * SAMPLES * round(half / until)  # samples in half a period
     k = np.arange(1, each, 2)
-    around = loop(k * math.pi / half)
+    around = loop(np.asarray(k * math.pi / half, dtype=np.float64))
     terms = np.zeros(each + 1, dtype=np.complex128)
     terms[k] = around / (1.0 + around) * (-2j / (math.pi * k)) * each
     lowest = loop(np.array([1e-3 * math.pi / half]))[0]

@@ -2,20 +2,77 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.table import Table
 
-from sojourn.bench_lbe import ROWS, controllers, score
+from sojourn.bench_grid import CHANCE, Grid, cells, levels, measure_grid, with_target
+from sojourn.bench_grid import ROWS as GRID_ROWS
+from sojourn.bench_lbe import LEAST, ROWS, ScoreCards, controllers, score
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.files import write_atomic
-from sojourn.stats import Estimate
+
+
+@dataclass
+class Printed:
+    """A table to print: its title, its columns, and rows of cells by section. A bold cell begins with a star."""
+
+    title: str
+    columns: list[str]
+    labels: int
+    """How many columns say what a row is; they begin every table."""
+    sections: dict[str, list[list[str]]] = field(default_factory=dict)
+    note: str = ""
+
+    def row(self, section: str, *cells: str) -> None:
+        """Adds a row to a section."""
+        self.sections.setdefault(section, []).append(list(cells))
+
+    def show(self) -> None:
+        """Prints the table; what does not fit into the width goes into further ones."""
+        rows = [row for rows in self.sections.values() for row in rows]
+        widths = [max(len(self.columns[i]), *(len(row[i]) for row in rows)) + 3 for i in range(len(self.columns))]
+        room = out.width - sum(widths[: self.labels]) - 4
+        parts: list[list[int]] = [[]]
+        for i in range(self.labels, len(self.columns)):
+            if parts[-1] and sum(widths[k] for k in parts[-1]) + widths[i] > room:
+                parts.append([])
+            parts[-1].append(i)
+        for part in parts:
+            self._print([*range(self.labels), *part])
+        if self.note:
+            out.print(self.note)
+
+    def _print(self, columns: Sequence[int]) -> None:
+        table = Table(title=self.title, title_justify="left")
+        for i in columns:
+            table.add_column(self.columns[i], justify="left" if i == 0 else "right", no_wrap=True)
+        for section, rows in self.sections.items():
+            table.add_section()
+            if section:
+                table.add_row(section, style="bold")
+            for row in rows:
+                table.add_row(*(("  " if section and i == 0 else "") + row[i] for i in columns))
+        out.print(table)
+
+    def markdown(self) -> str:
+        """The table in Markdown, for a document."""
+        lines = [f"{self.title}.", "", f"| {' | '.join(self.columns)} |", "|" + "---|" * len(self.columns)]
+        for section, rows in self.sections.items():
+            for label, *values in rows:
+                shown = [f"**{cell[1:].strip()}**" if cell.startswith("*") else cell for cell in values]
+                lines.append(f"| {' | '.join([f'{section}: {label}' if section else label, *shown])} |")
+        return "\n".join([*lines, *(["", self.note] if self.note else [])])
 
 
 def register(app: typer.Typer) -> None:
@@ -25,52 +82,127 @@ def register(app: typer.Typer) -> None:
 
 def bench_lbe(
     names: Annotated[list[str] | None, typer.Argument(help="Controllers (default: all of `sojourn list cc`).")] = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="Replications.", min=1)] = 3,
+    seeds: Annotated[int, typer.Option("--seeds", help="Replications; an interval needs two or more.", min=1)] = 5,
+    grid: Annotated[bool, typer.Option("--grid", help="Compare over targets, buffers, rates and RTTs.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables in Markdown.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers to this file as well.")] = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Compares congestion controllers as background transport next to CUBIC, on 10 Mbit/s and 40 ms."""
+    """Compares congestion controllers as background transport next to CUBIC, with 95 % intervals over the seeds.
+
+    One card is for 10 Mbit/s and 40 ms. With `--grid` each pair of controllers is compared in 81 cells of target,
+    buffer, rate and round-trip time.
+    """
     require("scipy")
     check_folder(json_file and json_file.parent, "--json")
     if json_file and json_file.is_dir():
         raise UserError(f'--json "{json_file}": expected a file, got a folder')
-    known = controllers()
-    chosen = names or known
+    known = with_target() if grid else controllers()
+    chosen = list(dict.fromkeys(names or known))
     for name in chosen:
         if name not in known:
-            raise UserError.expected("controller", f"one of {', '.join(known)}", name)
-    controls = [{"cc": name} for name in chosen]
+            what = "a controller with a target" if grid else "a controller"
+            raise UserError.expected("controller", f"{what}: one of {', '.join(known)}", name)
+    if grid and len(chosen) < 2:
+        raise UserError.expected("--grid", "two controllers or more", ", ".join(chosen))
     with progress("bench-lbe") as on_progress:
-        cards = score(
-            controls, range(1, seeds + 1), threads=threads, cache=store(cache, no_cache), progress=on_progress
-        )
-    table = Table(
-        title=f"background transport on 10 Mbit/s, 40 ms, 100 packets; mean over {seeds} seeds", title_justify="left"
-    )
-    table.add_column("")
-    table.add_column("better")
-    for name in chosen:
-        table.add_column(name, justify="right")
-    section = ""
-    for i, row in enumerate(ROWS):
-        if row.section != section:
-            section = row.section
-            table.add_section()
-            table.add_row(section, style="bold")
-        cells = ["never" if math.isnan(card[i].mean) else f"{card[i].mean:.3g}" for card in cards]
-        label = f"{row.label} ({row.unit})" if row.unit else row.label
-        table.add_row(f"  {label}", "less" if row.less else "more", *cells)
-    out.print(table)
+        how: Any = {"threads": threads, "cache": store(cache, no_cache), "progress": on_progress}
+        if grid:
+            compared = measure_grid(chosen, range(1, seeds + 1), **how)
+            printed: list[Printed] = _compared(compared)
+            data: Any = _grid_data(compared)
+        else:
+            measured = score([{"cc": name} for name in chosen], range(1, seeds + 1), **how)
+            printed, data = [_card(chosen, measured)], _card_data(chosen, measured)
+    for each in printed:
+        if markdown:
+            typer.echo(each.markdown() + "\n")
+        else:
+            each.show()
     if json_file:
-        data = {
-            name: {f"{row.section}: {row.label}": _pair(card[i]) for i, row in enumerate(ROWS)}
-            for name, card in zip(chosen, cards, strict=True)
-        }
         write_atomic(json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
 
 
-def _pair(found: Estimate) -> list[float | None]:
-    """Mean and half width of the interval; null where it never happened or is not known."""
-    return [value if math.isfinite(value) else None for value in (found.mean, found.half)]
+def _card(names: list[str], measured: ScoreCards) -> Printed:
+    """The score card: means with intervals, the significantly best with a star."""
+    seeds = measured.values.shape[-1]
+    title = f"Background transport on 10 Mbit/s, 40 ms, 100 packets: mean of {seeds} seeds, 95 % interval"
+    if seeds == 1:
+        title = "Background transport on 10 Mbit/s, 40 ms, 100 packets: 1 seed, so no intervals"
+    table = Printed(title, ["", "better", *names], 2)
+    for i, row in enumerate(ROWS):
+        best = measured.best(i)
+        texts = [("* " if j in best else "") + measured.text(j, i) for j in range(len(names))]
+        table.row(row.section, row.title, "less" if row.less else "more", *texts)
+    if seeds > 1 and len(names) > 1:
+        table.note = f"*: better than every other by {_least()}, and the 95 % interval of each difference excludes 0"
+        for one, other in itertools.combinations(range(len(names)), 2):
+            better, worse = measured.counts(one, other)
+            table.note += f"\n{names[one]}: significantly better than {names[other]} in {better} of {len(ROWS)} lines, "
+            table.note += f"worse in {worse}"
+    return table
+
+
+def _compared(grid: Grid) -> list[Printed]:
+    """Each pair of controllers: in how many cells one is significantly better, for each measure and level."""
+    seeds = grid.values.shape[-1]
+    made = []
+    for one, other in itertools.combinations(range(len(grid.names)), 2):
+        title = (
+            f"{grid.names[one]} against {grid.names[other]}: cells where it is significantly better / worse "
+            f"({seeds} seeds)"
+        )
+        table = Printed(title, ["", "cells", *(row.title for row in GRID_ROWS)], 2)
+        wins = [(grid.better(one, other, i), grid.better(other, one, i)) for i in range(len(GRID_ROWS))]
+        for level, here in [("all", np.ones(len(cells()), dtype=bool)), *levels()]:
+            counts = [f"{np.sum(more[here])} / {np.sum(less[here])}" for more, less in wins]
+            table.row("", level, str(np.sum(here)), *counts)
+        every = range(len(GRID_ROWS))
+        table.row("", "mean advantage", "", *(f"{np.mean(grid.advantage(one, other, i)):+.3g}" for i in every))
+        table.row("", "verdict", "", *(grid.verdict(one, other, i) for i in every))
+        made.append(table)
+    made[-1].note = (
+        f"a cell counts where the difference is above {_least()} and its 95 % interval (same seeds) excludes 0; "
+        f"of {len(cells())} cells, chance alone gives about {len(cells()) * CHANCE / 2:.0f} to each side"
+    )
+    return made
+
+
+def _least() -> str:
+    """The least differences that count."""
+    return ", ".join(f"{value:g} {unit}".strip() for unit, value in LEAST.items() if unit) + f" or {LEAST['']:g} (Jain)"
+
+
+def _card_data(names: list[str], measured: ScoreCards) -> dict[str, Any]:
+    """Mean and half width of the interval, and the values of the seeds; null where it never happened."""
+    return {
+        name: {
+            f"{row.section}: {row.label}": {
+                "mean": _finite(measured.estimate(j, i).mean), "half": _finite(measured.estimate(j, i).half),
+                "values": [_finite(value) for value in measured.values[j, i]], "best": j in measured.best(i),
+            }
+            for i, row in enumerate(ROWS)
+        }
+        for j, name in enumerate(names)
+    }  # fmt: skip
+
+
+def _grid_data(grid: Grid) -> list[dict[str, Any]]:
+    """A table for each cell: target, buffer, rate, round-trip time, and the values of the seeds by controller."""
+    return [
+        {
+            "target_ms": cell.target, "buffer_ms": cell.path.buffer,
+            "rate_mbps": cell.path.rate, "rtt_ms": cell.path.rtt,
+            **{
+                name: {row.label: [_finite(value) for value in grid.values[i, j, k]] for k, row in enumerate(GRID_ROWS)}
+                for j, name in enumerate(grid.names)
+            },
+        }
+        for i, cell in enumerate(cells())
+    ]  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
