@@ -3,12 +3,12 @@
 One card of `bench_lbe` holds on one path. Here every controller gets each target of the queuing delay on each path. In
 each cell of the grid the controllers are compared with the same seeds:
 
-- *alone*: the background flow for 40 s, of which the first 20 are left out: utilization and mean wait.
-- *next to CUBIC*: a CUBIC flow (rfc9438) joins for 40 s, of which the first 10 are left out: the background's share,
-  and what CUBIC loses, compared with a run without the background.
-- *short transfers*: CUBIC transfers that offer 30 % of the rate for 40 s: how much longer they take with the
+- *alone*: the background flow for 40 s, of which the first 20 are left out: *utilization* and mean *wait*.
+- *next to CUBIC*: a CUBIC flow (rfc9438) joins for 40 s, of which the first 10 are left out: the background's *share*,
+  and what *CUBIC loses*, compared with a run without the background.
+- *transfers*: CUBIC transfers that offer 30 % of the rate for 40 s: how much longer they take with the
   background than without.
-- *latecomer*: Jain's index of two background flows, the second of which starts 20 s later, over the last 30 of 80 s.
+- *Jain*: the index of two background flows, the second of which starts 20 s later, over the last 30 of 80 s.
 """
 
 from __future__ import annotations
@@ -150,13 +150,11 @@ def _fairness(run: Record) -> float:
 
 ROWS: list[Row] = [
     Row("next to CUBIC", "CUBIC loses", "%", True, lambda r, a: _lost(r["bulk"], a["bulk"])),
-    Row("next to CUBIC", "share of the link", "%", True, lambda r, _: _of_link(r["bulk"], 50, 80)),
-    Row(
-        "next to CUBIC", "short transfers take longer by", "%", True, lambda r, a: _longer(r["short"], a["short"]), 1.0
-    ),
+    Row("next to CUBIC", "share", "%", True, lambda r, _: _of_link(r["bulk"], 50, 80)),
+    Row("next to CUBIC", "transfers", "%", True, lambda r, a: _longer(r["short"], a["short"]), 1.0),
     Row("alone", "utilization", "%", False, lambda r, _: _of_link(r["bulk"], 20, 40)),
-    Row("alone", "mean wait", "ms", True, lambda r, _: _wait(r["bulk"])),
-    Row("alone", "Jain's index, the second 20 s later", "", False, lambda r, _: _fairness(r["late"])),
+    Row("alone", "wait", "ms", True, lambda r, _: _wait(r["bulk"])),
+    Row("alone", "Jain", "", False, lambda r, _: _fairness(r["late"])),
 ]
 """What is measured in each cell."""
 

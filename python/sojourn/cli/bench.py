@@ -16,7 +16,7 @@ from rich.table import Table
 
 from sojourn.bench_grid import CHANCE, Grid, cells, levels, measure_grid, with_target
 from sojourn.bench_grid import ROWS as GRID_ROWS
-from sojourn.bench_lbe import LEAST, ROWS, ScoreCards, controllers, score
+from sojourn.bench_lbe import LEAST, ROWS, Row, ScoreCards, controllers, score
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.errors import UserError
 from sojourn.extras import require
@@ -25,7 +25,7 @@ from sojourn.files import write_atomic
 
 @dataclass
 class Printed:
-    """A table to print: its title, its columns, and rows of cells by section. A bold cell begins with a star."""
+    """A table to print: its title, its columns, and rows of cells by section; a star stands before the best."""
 
     title: str
     columns: list[str]
@@ -69,10 +69,13 @@ class Printed:
         """The table in Markdown, for a document."""
         lines = [f"{self.title}.", "", f"| {' | '.join(self.columns)} |", "|" + "---|" * len(self.columns)]
         for section, rows in self.sections.items():
-            for label, *values in rows:
-                shown = [f"**{cell[1:].strip()}**" if cell.startswith("*") else cell for cell in values]
-                lines.append(f"| {' | '.join([f'{section}: {label}' if section else label, *shown])} |")
-        return "\n".join([*lines, *(["", self.note] if self.note else [])])
+            if section:
+                lines.append(f"| *{section}* |" + " |" * (len(self.columns) - 1))
+            for row in rows:
+                shown = [f"**{cell.removeprefix('* ')}**" if cell.startswith("* ") else cell.strip() for cell in row]
+                lines.append(f"| {' | '.join(shown)} |")
+        note = self.note.replace("*: ", "Bold: ", 1).split("\n")
+        return "\n".join([*lines, "", note[0], "", *(f"- {line}" for line in note[1:])]).strip()
 
 
 def register(app: typer.Typer) -> None:
@@ -137,7 +140,10 @@ def _card(names: list[str], measured: ScoreCards) -> Printed:
         texts = [("* " if j in best else "") + measured.text(j, i) for j in range(len(names))]
         table.row(row.section, row.title, "less" if row.less else "more", *texts)
     if seeds > 1 and len(names) > 1:
-        table.note = f"*: better than every other by {_least()}, and the 95 % interval of each difference excludes 0"
+        table.note = (
+            f"*: better than every other by more than {_least(ROWS)}, and the 95 % interval of each difference "
+            "(same seeds) excludes 0"
+        )
         for one, other in itertools.combinations(range(len(names)), 2):
             better, worse = measured.counts(one, other)
             table.note += f"\n{names[one]}: significantly better than {names[other]} in {better} of {len(ROWS)} lines, "
@@ -146,33 +152,35 @@ def _card(names: list[str], measured: ScoreCards) -> Printed:
 
 
 def _compared(grid: Grid) -> list[Printed]:
-    """Each pair of controllers: in how many cells one is significantly better, for each measure and level."""
-    seeds = grid.values.shape[-1]
-    made = []
-    for one, other in itertools.combinations(range(len(grid.names)), 2):
-        title = (
-            f"{grid.names[one]} against {grid.names[other]}: cells where it is significantly better / worse "
-            f"({seeds} seeds)"
-        )
-        table = Printed(title, ["", "cells", *(row.title for row in GRID_ROWS)], 2)
-        wins = [(grid.better(one, other, i), grid.better(other, one, i)) for i in range(len(GRID_ROWS))]
-        for level, here in [("all", np.ones(len(cells()), dtype=bool)), *levels()]:
-            counts = [f"{np.sum(more[here])} / {np.sum(less[here])}" for more, less in wins]
-            table.row("", level, str(np.sum(here)), *counts)
-        every = range(len(GRID_ROWS))
-        table.row("", "mean advantage", "", *(f"{np.mean(grid.advantage(one, other, i)):+.3g}" for i in every))
-        table.row("", "verdict", "", *(grid.verdict(one, other, i) for i in every))
-        made.append(table)
-    made[-1].note = (
-        f"a cell counts where the difference is above {_least()} and its 95 % interval (same seeds) excludes 0; "
-        f"of {len(cells())} cells, chance alone gives about {len(cells()) * CHANCE / 2:.0f} to each side"
+    """The comparison of each pair of controllers over the grid; for one pair also by target, buffer, rate and RTT."""
+    seeds, every = grid.values.shape[-1], range(len(GRID_ROWS))
+    measures = [row.title for row in GRID_ROWS]
+    head = f"Cells of {len(cells())} where the first is significantly better / worse ({seeds} seeds)"
+    table = Printed(head, ["", *measures], 1)
+    pairs = list(itertools.combinations(range(len(grid.names)), 2))
+    for one, other in pairs:
+        pair = f"{grid.names[one]} against {grid.names[other]}"
+        counts = [f"{np.sum(grid.better(one, other, i))} / {np.sum(grid.better(other, one, i))}" for i in every]
+        table.row("", pair, *counts)
+        table.row("", "  mean advantage", *(f"{np.mean(grid.advantage(one, other, i)):+.3g}" for i in every))
+        table.row("", "  verdict", *(grid.verdict(one, other, i) for i in every))
+    table.note = (
+        f"A cell counts where the difference is above {_least(GRID_ROWS)} and its 95 % interval (same seeds) "
+        f"excludes 0. Chance alone gives about {len(cells()) * CHANCE / 2:.0f} of {len(cells())} cells to each side."
     )
-    return made
+    if len(pairs) > 1:
+        return [table]
+    by_level = Printed(f"{grid.names[0]} against {grid.names[1]}, better / worse", ["", "cells", *measures], 2)
+    for level, here in levels():
+        wins = [(np.sum(grid.better(0, 1, i)[here]), np.sum(grid.better(1, 0, i)[here])) for i in every]
+        by_level.row("", level, str(np.sum(here)), *(f"{more} / {less}" for more, less in wins))
+    return [table, by_level]
 
 
-def _least() -> str:
+def _least(rows: list[Row]) -> str:
     """The least differences that count."""
-    return ", ".join(f"{value:g} {unit}".strip() for unit, value in LEAST.items() if unit) + f" or {LEAST['']:g} (Jain)"
+    units = dict.fromkeys(row.unit for row in rows)
+    return " or ".join(f"{LEAST[unit]:g} {unit or 'of the index'}" for unit in units)
 
 
 def _card_data(names: list[str], measured: ScoreCards) -> dict[str, Any]:
