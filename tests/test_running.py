@@ -91,7 +91,8 @@ def test_a_spoiled_entry_is_run_again(observed, dumbbell, here):
 
 def test_everything_is_checked_before_anything_runs(observed, dumbbell, here, monkeypatch):
     monkeypatch.setenv("RUN_LOG", str(here / "log"))
-    bad = sj.load(dumbbell).copy().set("colour", "red")
+    bad = sj.load(dumbbell).copy()
+    bad["colour"] = "red"
     with pytest.raises(ValueError, match="colour"):
         sj.run_many([dumbbell, bad])
     assert not (here / "log").exists()

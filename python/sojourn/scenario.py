@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ import tomli_w
 
 from sojourn import _sojourn, files, paths, toml
 from sojourn.errors import ScenarioError, UserError
+from sojourn.fields import first_unknown
 
 Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
 
@@ -63,7 +65,12 @@ class Scenario(MutableMapping[str, Any]):
         return len(self._tree)
 
     def __repr__(self) -> str:
-        return f"Scenario({self._tree!r}, label={self.label!r})"
+        lists = [f"{key} {_names(self._tree[key])}" for key in ("links", "flows") if self._tree.get(key)]
+        what = ", ".join([f"duration {self._tree.get('duration', 'not set')}", *lists])
+        return f"<Scenario {self._tree.get('name', self.label)}: {what}>"
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._tree)
 
     def copy(self) -> Scenario:
         """Another scenario that is equal to this one."""
@@ -76,13 +83,46 @@ class Scenario(MutableMapping[str, Any]):
         return copy.deepcopy(paths.get(self._tree, path, self.label))
 
     def set(self, path: str, value: Any) -> Scenario:
-        """Sets the field at a dotted path (`links.bottleneck.rate`) and returns the same scenario.
+        """Sets the field at a dotted path (`links.bottleneck.rate`) in this scenario and returns it: nothing is copied.
 
-        Missing tables are made. Raises `UserError` for a list entry that does not exist.
+        For another scenario write `scenario.copy().set(...)`. Missing tables are made. Raises `ScenarioError` for a
+        field that scenarios don't have, with the nearest one, and `UserError` for a list entry that does not exist; the
+        scenario is then unchanged. The value, and whether the chosen queue, controller or traffic has this parameter,
+        are checked by `canonical` and by every run.
+
+        >>> scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.rate", "5 Mbit/s")
+        >>> scenario.set("links.bottleneck.rte", "5 Mbit/s")
+        Traceback (most recent call last):
+        ...
+        sojourn.ScenarioError: examples/dumbbell.toml: links.bottleneck: expected ..., got key "rte"; did you mean "rate"?
         """
-        paths.put(self._tree, path, plain(value), self.label)
+        value = plain(value)
+        self._check_path(path, value)
+        paths.put(self._tree, path, value, self.label)
         self._text = None
         return self
+
+    def _check_path(self, path: str, value: Any) -> None:
+        """Raises `ScenarioError` where no scenario has a field at this path."""
+        steps = paths.split(path)
+        found = first_unknown(steps)
+        if found is None:
+            return
+        position, names = found
+        if not names:
+            where = ".".join(paths.element(step) for step in steps[:position])
+            raise ScenarioError(f'{self.label}: {where}: expected a path that ends here, got "{path}"')
+        changed = Scenario(self._tree, self.label)
+        paths.put(changed._tree, path, value, self.label)
+        try:
+            changed.canonical()  # the schema leaves out the other names of a parameter, such as those of ns-2
+        except ScenarioError as error:
+            said = str(error)
+            if f'got key "{steps[position]}"' not in said:
+                return  # something else is wrong, of which every run will say more
+            if "did you mean" not in said and (near := get_close_matches(steps[position], names, 1)):
+                said += f'; did you mean "{near[0]}"?'
+            raise ScenarioError(said) from None
 
     def set_all(self, changes: Mapping[str, Any]) -> Scenario:
         """Sets several fields, in order, and returns the same scenario."""
@@ -123,6 +163,12 @@ class Scenario(MutableMapping[str, Any]):
             return message
         place = (found[1] or "") if self._text is not None else ""
         return f"{self.label}{place}: {message[found.end() :]}"
+
+
+def _names(items: Any) -> str:
+    """The names of the entries of a list, as `repr` shows them: the first three."""
+    names = [str(paths.name_of(item)) for item in items] if isinstance(items, list) else ["?"]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def plain(value: Any) -> Any:

@@ -34,7 +34,7 @@ class Loop:
     """A queue law and the flows that it controls.
 
     `queue` is the queue table of a scenario (`{"aqm": "red", "min": 5}`), `plant` the flows and their link. `laws` maps
-    the names of laws written in Python to factories, as in `sojourn.run`. Their answers are limited to 0..=1 here, since
+    the names of laws written in Python to factories, as in `sojourn.run`. Here their answers are limited to 0..=1, as
     an analysis also asks about queues far from any that a law will meet.
 
     ```python

@@ -1,0 +1,87 @@
+"""Which fields a scenario can have, as its JSON Schema says: so that a wrong path is refused where it is written."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sojourn import _sojourn
+
+Form = Mapping[str, Any]
+
+
+class Field:
+    """A place in a scenario: every form in which the schema allows it."""
+
+    def __init__(self, forms: Sequence[Form], definitions: Mapping[str, Form]) -> None:
+        self._forms = list(_spelled_out(forms, definitions))
+        self._definitions = definitions
+
+    def _of(self, forms: Sequence[Form]) -> Field:
+        return Field(forms, self._definitions)
+
+    @functools.cached_property
+    def keys(self) -> dict[str, Field]:
+        """The fields below it by name. A queue has those of every discipline, whatever it is at the moment."""
+        found: dict[str, list[Form]] = {}
+        for form in self._forms:
+            for name, each in form.get("properties", {}).items():
+                found.setdefault(name, []).append(each)
+        return {name: self._of(forms) for name, forms in found.items()}
+
+    @functools.cached_property
+    def entry(self) -> Field | None:
+        """What an entry is, where it can be a list."""
+        lists = [form for form in self._forms if form.get("type") == "array"]
+        kinds = [form["items"] if isinstance(form.get("items"), Mapping) else {} for form in lists]
+        return self._of(kinds) if lists else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the schema says nothing of what lies below it."""
+        return any("type" not in form and "const" not in form and "enum" not in form for form in self._forms)
+
+    def below(self, step: str) -> Field | None:
+        """Where a step of a path leads; None where it leads nowhere."""
+        if step in self.keys:
+            return self.keys[step]
+        if self.is_open:
+            return self
+        if step == "*" and self.keys:
+            return self._of([form for each in self.keys.values() for form in each._forms])
+        entry = self.entry
+        named = entry is not None and ("name" in entry.keys or entry.is_open)
+        return entry if named or step.isdigit() or step == "*" else None
+
+
+def _spelled_out(forms: Sequence[Form], definitions: Mapping[str, Form]) -> Iterator[Form]:
+    """The forms, with references and alternatives replaced by what they stand for."""
+    for form in forms:
+        name = form.get("$ref", "").removeprefix("#/$defs/")
+        inner = (
+            [definitions[name]] if name else [*form.get("oneOf", ()), *form.get("anyOf", ()), *form.get("allOf", ())]
+        )
+        if inner:
+            yield from _spelled_out(inner, definitions)
+        if not inner or "properties" in form:
+            yield form
+
+
+@functools.cache
+def scenario_fields() -> Field:
+    """The fields of a scenario."""
+    schema: dict[str, Any] = json.loads(_sojourn.schema())
+    return Field([schema], schema["$defs"])
+
+
+def first_unknown(steps: Sequence[str]) -> tuple[int, list[str]] | None:
+    """The position of the first step that leads nowhere, with the names that could stand there; None where all lead on."""
+    here = scenario_fields()
+    for position, step in enumerate(steps):
+        there = here.below(step)
+        if there is None:
+            return position, list(here.keys)
+        here = there
+    return None
