@@ -1,5 +1,7 @@
 """Scenarios in Python: loaded, built, changed, written."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -41,7 +43,8 @@ def test_it_is_a_dictionary(dumbbell):
     assert scenario["seed"] == 5
     assert set(scenario) == {"name", "duration", "seed", "links", "flows"}
     assert len(scenario) == 5
-    assert "links" in repr(scenario)
+    assert repr(scenario) == "<Scenario dumbbell: duration 5 s, links bottleneck, flows ftp>"
+    assert repr(sj.Scenario()) == "<Scenario scenario: duration not set>"
 
 
 def test_a_missing_or_broken_file_is_said_in_one_line(tmp_path):
@@ -56,6 +59,64 @@ def test_a_missing_or_broken_file_is_said_in_one_line(tmp_path):
         sj.load(broken)
 
 
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("colour", 'expected one of name, .*, got key "colour"'),
+        ("duratoin", 'did you mean "duration"\\?$'),
+        (
+            "links.bottleneck.ratee",
+            r"links.bottleneck: expected one of .*, got key \"ratee\"; did you mean \"rate\"\?$",
+        ),
+        (
+            "links.bottleneck.queue.mni",
+            r"links.bottleneck.queue: expected .*, got key \"mni\"; did you mean \"min\"\?$",
+        ),
+        ("links.*.dely", 'did you mean "delay"'),
+        ("flows.ftp.acess.rate", 'flows.ftp: .* did you mean "access"'),
+        ("flows[0].start.unifrom", 'did you mean "uniform"'),
+        ("tcp.mss2", 'did you mean "mss"'),
+        ("trace.que.links", 'did you mean "queue"'),
+        ("links.bottleneck.rate.unit", "links.bottleneck.rate: expected a path that ends here"),
+    ],
+)
+def test_a_path_that_no_scenario_has_is_refused_where_it_is_set(dumbbell, path, says):
+    scenario = sj.load(dumbbell)
+    with pytest.raises(sj.ScenarioError, match=says) as error:
+        scenario.set(path, "5 ms")
+    assert "\n" not in str(error.value)
+    assert scenario.to_toml() == DUMBBELL
+
+
+def test_a_path_that_a_scenario_can_have_is_set_whatever_the_queue_is_at_the_moment(dumbbell):
+    scenario = sj.load(dumbbell).set("links.bottleneck.queue.min", 5).set("links.bottleneck.queue.max", 15)
+    scenario.set("links.bottleneck.queue.aqm", "red").set("links.bottleneck.queue.thresh_", 5)
+    with pytest.raises(sj.ScenarioError, match="expected `min` once"):
+        scenario.canonical()
+    half = sj.Scenario({"links": [{"from": "a", "to": "b"}]})
+    half.set("trace.queue", {"links": ["*"], "every": "1 ms"}).set("links[0].changes", []).set("tcp.control.beta", 0.7)
+    assert half.get_path("links.a->b.changes") == []
+
+
+def test_every_field_of_every_example_can_be_set():
+    def walk(node, path):
+        items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        for key, item in items:
+            below = f"{path}[{key}]" if isinstance(node, list) else f"{path}.{key}" if path else key
+            yield below, item
+            yield from walk(item, below)
+
+    root = Path(__file__).parent.parent
+    files = [*root.glob("papers/*/scenarios/*.toml"), root / "examples/dumbbell.toml"]
+    assert len(files) > 5
+    for file in files:
+        scenario = sj.load(file)
+        for path, value in walk(scenario.to_dict(), ""):
+            assert scenario.set(path, value) is scenario
+
+
 def test_the_engine_says_what_is_wrong(dumbbell):
+    scenario = sj.load(dumbbell)
+    scenario["colour"] = "red"
     with pytest.raises(sj.ScenarioError, match="colour"):
-        sj.load(dumbbell).set("colour", "red").canonical()
+        scenario.canonical()

@@ -77,7 +77,12 @@ def scenario_fields() -> Field:
 
 
 def first_unknown(steps: Sequence[str]) -> tuple[int, list[str]] | None:
-    """The position of the first step that leads nowhere, with the names that could stand there; None where all lead on."""
+    """The position of the first step that leads nowhere, with the names that could stand there; None if all lead on.
+
+    ```python
+    first_unknown(["links", "up", "rte"])  # (2, ["back", "changes", ...])
+    ```
+    """
     here = scenario_fields()
     for position, step in enumerate(steps):
         there = here.below(step)

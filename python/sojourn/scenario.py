@@ -94,7 +94,7 @@ class Scenario(MutableMapping[str, Any]):
         >>> scenario.set("links.bottleneck.rte", "5 Mbit/s")
         Traceback (most recent call last):
         ...
-        sojourn.ScenarioError: examples/dumbbell.toml: links.bottleneck: expected ..., got key "rte"; did you mean "rate"?
+        _sojourn.ScenarioError: ...links.bottleneck: expected one of ..., got key "rte"; did you mean "rate"?
         """
         value = plain(value)
         self._check_path(path, value)
