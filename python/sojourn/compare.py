@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sojourn import paths
+from sojourn.display import counted, html_table, listed
 from sojourn.errors import UserError
 from sojourn.extras import require
-from sojourn.measures import Measure
-from sojourn.measures import measure as defined
+from sojourn.measures import Measure, link_measures
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, first_seed, run_jobs, seeds_of
 from sojourn.scenario import Scenario, Source, load, parse_value
@@ -20,34 +20,56 @@ from sojourn.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-# The measures of a link that are compared by default.
-OF_A_LINK = ("utilization", "queue.mean", "queue.sd", "wait_ms.mean", "wait_ms.p95", "dropped_total", "loss_ratio")
-
-
-def link_measures(link: str) -> list[Measure]:
-    """The measures of a link, and of all flows together, that are compared by default."""
-    own = [defined("links", path, link) for path in OF_A_LINK]
-    return [*own, defined("total", "goodput_bps"), defined("total", "jain")]
+    import xarray as xr
 
 
 @dataclass
 class Comparison:
-    """The records of each queue, one for each seed, with their statistics."""
+    """The records of each queue, one for each seed, with their statistics.
+
+    Statistics of two or more seeds need SciPy (`pip install 'sojourn[analysis]'`).
+
+    >>> found = sj.compare("examples/dumbbell.toml", ["droptail", "red"], seeds=2)
+    >>> found.differences()["queue mean"]["red"].mean < 0
+    True
+    """
 
     scenario: str
+    """The scenario's name."""
     link: str
+    """The link whose queue differs."""
     seeds: list[int]
+    """The seeds, the same for every queue."""
     records: dict[str, list[Record]]
+    """By queue, the record of every seed."""
     measures: list[Measure] = field(default_factory=list)
+    """What is compared."""
+
+    def __repr__(self) -> str:
+        seeds = counted(len(self.seeds), "seed")
+        return f"<Comparison of {listed(self.records)} on {self.scenario}, link {self.link}, {seeds}>"
+
+    def _repr_html_(self) -> str:
+        title = f"{self.scenario}, link {self.link}, {counted(len(self.seeds), 'seed')}"
+        shown = self._html(f"{title}, mean ± 95 %", self.estimates())
+        if len(self.records) < 2:
+            return shown
+        first = next(iter(self.records))
+        return shown + self._html(f"difference from {first}, paired by seed", self.differences())
+
+    def _html(self, title: str, estimates: Mapping[str, Mapping[str, Estimate]]) -> str:
+        """A table with a row for each measure and a column for each queue."""
+        columns = list(next(iter(estimates.values()), {}))
+        names = [f"{m.label} ({m.unit})" if m.unit else m.label for m in self.measures]
+        rows = [[name, *map(str, cells.values())] for name, cells in zip(names, estimates.values(), strict=True)]
+        return html_table(title, ["", *columns], rows)
 
     def values(self, queue: str, measure: Measure) -> list[float]:
         """A measure's values under a queue, one for each seed."""
         return [measure.of(record) for record in self.records[queue]]
 
     def estimates(self) -> dict[str, dict[str, Estimate]]:
-        """Mean and confidence interval, by label of measure and by queue."""
+        """Mean and confidence interval, by label of measure and by queue. One seed gives a mean without an interval."""
         return {m.label: {q: estimate(self.values(q, m)) for q in self.records} for m in self.measures}
 
     def differences(self, baseline: str | None = None) -> dict[str, dict[str, Estimate]]:
@@ -87,7 +109,7 @@ class Comparison:
         return pd.DataFrame(rows)
 
     def runs(self) -> pd.DataFrame:
-        """A row for each run: queue, seed, and every measure."""
+        """A row for each run: `queue`, `seed`, and every measure by its label, in the unit of the measure."""
         require("pandas")
         import pandas as pd
 
@@ -97,6 +119,18 @@ class Comparison:
             for seed, record in zip(self.seeds, records, strict=True)
         ]
         return pd.DataFrame(rows)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Every measure over `queue` and `seed`, with its unit. Raises `MissingExtraError` where xarray is missing."""
+        require("xarray")
+        import xarray as xr
+
+        values = {
+            m.label: (("queue", "seed"), [self.values(q, m) for q in self.records], {"units": m.unit})
+            for m in self.measures
+        }
+        where = {"scenario": self.scenario, "link": self.link}
+        return xr.Dataset(values, coords={"queue": list(self.records), "seed": self.seeds}, attrs=where)
 
 
 def queued_link(scenario: Scenario, link: str | None = None) -> str:
@@ -168,11 +202,14 @@ def compare(
 
     `queues` is a list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace
     the queue of `link` (default: see `queued_link`), but `limit` and `ecn` stay the scenario's. All queues get the same
-    random numbers, so differences are paired by seed. For `seeds`, `threads`, `cache` and `progress` see `run_many`.
+    random numbers, so differences are paired by seed. `seeds` is how many, beginning with the scenario's, or which;
+    `measures` are those of the link by default. For `threads`, `cache` and `progress` see `run_jobs`.
 
-    ```python
-    sj.compare("examples/dumbbell.toml", ["droptail", "red", "pd"], seeds=10).table()
-    ```
+    Raises `UserError` for a link or a list of queues that can't be used, `ScenarioError` for a scenario that can't be
+    run, `Interrupted` after Ctrl-C.
+
+    >>> sj.compare("examples/dumbbell.toml", ["droptail", "red", "pd"], seeds=2)
+    <Comparison of droptail, red, pd on dumbbell, link bottleneck, 2 seeds>
     """
     base = load(scenario)
     name = queued_link(base, link)

@@ -33,9 +33,9 @@ def congest(scenario: Scenario, load: str, rtt: str, *, link: str = "bottleneck"
     Rate and packet size are the scenario's. Changes the limit of `link` and the count of `group`, and returns the same
     scenario. Raises `UserError` for an unknown level, for an `rtt` that is not a time, and for a link without a rate.
 
-    ```python
-    congest(sj.load("examples/dumbbell.toml"), "medium", "160 ms")
-    ```
+    >>> scenario = sj.congest(sj.load("examples/dumbbell.toml"), "medium", "160 ms")
+    >>> scenario.get_path("links.bottleneck.queue.limit")
+    '133 packets'
     """
     tree = scenario.resolved()
     rate = paths.get(tree, f'links."{link}".rate', scenario.label)

@@ -16,9 +16,8 @@ class UserError(ValueError):
     def expected(cls, where: str, what: str, got: object) -> UserError:
         """The error `WHERE: expected WHAT, got GOT`; a text that was found stands in quotation marks.
 
-        ```python
-        raise UserError.expected("seed", "a whole number, 0 or more", -1)
-        ```
+        >>> str(sj.UserError.expected("seed", "a whole number, 0 or more", -1))
+        'seed: expected a whole number, 0 or more, got -1'
         """
         return cls(f"{where}: expected {what}, got {quoted(got)}")
 
@@ -26,9 +25,8 @@ class UserError(ValueError):
     def unknown(cls, where: str, got: str, names: Iterable[str]) -> UserError:
         """The error for a name that is none of `names`: it lists them if they are few, else those nearest to it.
 
-        ```python
-        raise UserError.unknown("--plot", "queue.men", ["links.up.queue.mean", "links.up.queue.sd"])
-        ```
+        >>> str(sj.UserError.unknown("--cc", "ren", ["reno", "cubic"]))
+        '--cc: expected one of reno, cubic, got "ren"'
         """
         known = list(names)
         near = known if len(known) <= FEW else nearest(got, known)

@@ -13,6 +13,7 @@ EXTRAS = {
     "plots": ("matplotlib",),
     "analysis": ("scipy", "control"),
     "papers": ("jinja2", "pydantic"),
+    "arrays": ("xarray",),
     "ray": ("ray",),
 }
 

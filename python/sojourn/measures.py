@@ -9,29 +9,49 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sojourn import _sojourn
-
-if TYPE_CHECKING:
-    from sojourn.record import Record
 
 # How tables and plots show a unit: the unit shown, and the factor to it.
 SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
 
 
+# The measures of a link and of a group that tables show.
+OF_A_LINK = ("utilization", "queue.mean", "queue.sd", "wait_ms.mean", "wait_ms.p95", "dropped_total", "loss_ratio")
+OF_A_GROUP = ("flows", "throughput_bps", "goodput_bps", "jain", "rtt_ms.mean")
+
+
+class HasPaths(Protocol):
+    """A record, as far as a measure needs it."""
+
+    def value(self, path: str, /) -> Any:
+        """What lies at a dotted path."""
+
+
 @dataclass(frozen=True)
 class Measure:
-    """One number of a record: label, path in the record, unit in which it is shown, and factor to that unit."""
+    """One number of a record: label, path in the record, unit in which it is shown, and factor to that unit.
+
+    >>> record = sj.run("examples/dumbbell.toml")
+    >>> round(sj.Measure("utilization", "links.bottleneck.utilization", "%", 100.0).of(record))
+    100
+    """
 
     label: str
     path: str
     unit: str = ""
     scale: float = 1.0
 
-    def of(self, record: Record) -> float:
+    def of(self, record: HasPaths) -> float:
         """Its value in a record, in its unit; NaN where the record has null."""
-        value = record.value(self.path)
+        return self._shown(record.value(self.path))
+
+    def all_of(self, record: HasPaths) -> list[float]:
+        """Its values in a record, in its unit, where its path has a `*`."""
+        return [self._shown(value) for value in record.value(self.path)]
+
+    def _shown(self, value: float | None) -> float:
         return float("nan") if value is None else float(value) * self.scale
 
 
@@ -83,8 +103,33 @@ def measure(part: str, path: str, of: str = "") -> Measure:
     """
     found = parts()[part].fields[path]
     unit, scale = SHOWN.get(found.unit, (found.unit, 1.0))
-    at = f'{part}."{of}"' if of else part
+    at = f'{part}."{of}"' if of not in ("", "*") else ".".join(filter(None, (part, of)))
     return Measure(found.label, f"{at}.{path}", unit, scale)
+
+
+def link_measures(link: str) -> list[Measure]:
+    """The measures of a link, and of all flows together, that are compared by default."""
+    own = [measure("links", path, link) for path in OF_A_LINK]
+    return [*own, measure("total", "goodput_bps"), measure("total", "jain")]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a series: its name, its unit, and what it holds."""
+
+    name: str
+    unit: str
+    summary: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+
+@cache
+def series_columns(kind: str) -> dict[str, Column]:
+    """The columns of a kind of series, such as `queue`, by name; none for a kind that the engine doesn't have."""
+    kinds = [each for each in _engine()["series"] if each["kind"] == kind]
+    return {c["name"]: Column(c["name"], c["unit"], c["summary"]) for each in kinds for c in each["columns"]}
 
 
 def entries() -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import json
@@ -12,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sojourn import paths
+from sojourn import measures, paths
+from sojourn.display import counted, html_table, number
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
+from sojourn.traces import Traces
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 Array = npt.NDArray[np.float64]
 Series = dict[str, dict[str, Array]]
@@ -26,11 +30,27 @@ TABLES = ("links", "flows", "groups")
 
 
 class Record(Mapping[str, Any]):
-    """What one run measured: a dictionary, its lists also as tables, its traces as arrays."""
+    """What one run measured: a dictionary, its lists also as tables, its traces as arrays.
+
+    The keys are `scenario`, `seed`, `duration_s` and `warmup_s` (seconds), `fingerprint` (hexadecimal), the lists
+    `links`, `flows` and `groups`, and the tables `total` and `audit`. A name ends in its unit: `_bps` is bit/s, `_ms`
+    milliseconds, `_s` seconds; queues are in packets, ratios from 0 to 1. docs/measurements.md defines every field. A
+    field that a run has no value for is None.
+
+    `links`, `flows` and `groups` are also attributes: pandas tables with a row for each, indexed by name, and dotted
+    columns (`queue.mean`). `series` has the traces.
+
+    >>> record = sj.run("examples/dumbbell.toml", seed=1)
+    >>> print(f'{record.links.loc["bottleneck", "utilization"]:.1f}')
+    1.0
+    """
+
+    series: Traces
+    """The traces by name (`queue/bottleneck`), each a dictionary of equally long arrays; none unless asked for."""
 
     def __init__(self, data: Mapping[str, Any], series: Series | None = None) -> None:
         self._data = dict(data)
-        self._series: Series = series or {}
+        self.series = Traces(series or {})
 
     @classmethod
     def from_json(cls, text: str, series: Series | None = None) -> Record:
@@ -47,24 +67,37 @@ class Record(Mapping[str, Any]):
         return len(self._data)
 
     def __repr__(self) -> str:
-        return f"<Record {self.get('scenario')} seed {self.get('seed')} fingerprint {self.get('fingerprint')}>"
+        parts = [counted(len(self._data.get(key, [])), key[:-1]) for key in ("links", "flows")]
+        parts.append(counted(len(self.series), "trace"))
+        return f"<Record {self.get('scenario')}, seed {self.get('seed')}: {', '.join(parts)}>"
 
-    @property
-    def series(self) -> Series:
-        """Traces by name (`queue/bottleneck`), each a table of equally long arrays."""
-        return self._series
+    def _repr_html_(self) -> str:
+        title = f"{self.get('scenario')}, seed {self.get('seed')}"
+        links = self._html(f"{title}: links", "links", measures.OF_A_LINK)
+        return links + self._html("groups of flows", "groups", measures.OF_A_GROUP)
 
-    @property
+    def _html(self, title: str, part: str, shown: Iterable[str]) -> str:
+        """A part of the record as a table: a row for each of its entries, the most important measures as columns."""
+        names = [str(item["name"]) for item in self._data.get(part, [])]
+        columns = [measures.measure(part, path, "*") for path in shown]
+        header = ["", *(f"{each.label} ({each.unit})" if each.unit else each.label for each in columns)]
+        values = [[number(v) for v in each.all_of(self)] for each in columns]
+        return html_table(title, header, list(zip(names, *values, strict=True)))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._data)
+
+    @functools.cached_property
     def links(self) -> pd.DataFrame:
         """One row a link, indexed by its name; nested fields have dotted names (`queue.mean`)."""
         return self._table("links")
 
-    @property
+    @functools.cached_property
     def flows(self) -> pd.DataFrame:
         """One row a flow, indexed by its name."""
         return self._table("flows")
 
-    @property
+    @functools.cached_property
     def groups(self) -> pd.DataFrame:
         """One row a group of flows, indexed by its name."""
         return self._table("groups")
@@ -77,7 +110,11 @@ class Record(Mapping[str, Any]):
         return frame.set_index("name") if "name" in frame else frame
 
     def value(self, path: str) -> Any:
-        """What lies at a dotted path, such as `links.bottleneck.queue.mean`."""
+        """What lies at a dotted path, such as `links.bottleneck.queue.mean`. Raises `UserError` where it leads nowhere.
+
+        >>> sj.run("examples/dumbbell.toml").value("links.*.name")
+        ['bottleneck', 'bottleneck:back']
+        """
         return paths.get(self._data, path, f"record of {self.get('scenario', 'a run')}")
 
     def scalars(self) -> dict[str, float]:
@@ -97,6 +134,20 @@ class Record(Mapping[str, Any]):
         """The record without its series, as JSON."""
         return json.dumps(self._data, indent=1)
 
+    def to_pandas(self, series: str) -> pd.DataFrame:
+        """One of the series as a table: a row for each sample, indexed by `t` in seconds; see `Traces.to_pandas`.
+
+        The tables `links`, `flows` and `groups` are there already.
+        """
+        return self.series.to_pandas(series)
+
+    def to_xarray(self) -> xr.DataTree:
+        """The series as a tree of datasets with units: `record.to_xarray()["queue/bottleneck"]`; see `Traces`.
+
+        Scenario, seed, lengths and fingerprint are its attributes. Raises `MissingExtraError` where xarray is missing.
+        """
+        return self.series.to_xarray({key: each for key, each in self._data.items() if np.isscalar(each)})
+
     def to_parquet(self, folder: str | Path) -> list[Path]:
         """Writes links, flows, groups and each series as Parquet files; says which."""
         require("pandas", "pyarrow")
@@ -104,9 +155,9 @@ class Record(Mapping[str, Any]):
 
         root = Path(folder)
         written = [frame_to_parquet(self._table(key).reset_index(), root / f"{key}.parquet") for key in TABLES]
-        for name, stem in file_names(self._series).items():
+        for name, stem in file_names(self.series).items():
             file = root / "series" / f"{stem}.parquet"
-            written.append(frame_to_parquet(pd.DataFrame(self._series[name]), file))
+            written.append(frame_to_parquet(pd.DataFrame(self.series[name]), file))
         return written
 
     def save(self, folder: str | Path) -> list[Path]:
@@ -114,8 +165,8 @@ class Record(Mapping[str, Any]):
         root = Path(folder)
         with together(root):
             written = self.to_parquet(root)
-            if self._series:
-                written.append(write_atomic(root / "series.npz", pack_series(self._series)))
+            if self.series:
+                written.append(write_atomic(root / "series.npz", pack_series(self.series)))
             written.append(write_atomic(root / "record.json", self.to_json()))
         return written
 

@@ -41,15 +41,17 @@ def checked_seed(seed: int) -> int:
 def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> Record:
     """Runs a scenario once and returns its record. The interpreter's lock is released meanwhile.
 
-    `seed` is 0 to 2^63 - 1, by default the scenario's. `laws` maps the names that queues use
-    (`aqm = "external", law = "mine"`) to factories. Each makes an object whose `step(sample)` is called once per
-    `interval` of the queue and returns the drop probability until the next step, 0 to 1. Raises `ScenarioError` for a
-    scenario that can't be run and for a law that returns anything else, `UserError` for a file that can't be read. What
-    a law raises comes out as it is, with a note of the law and the simulated time.
+    `scenario` is a file, a TOML text, a dictionary or a `Scenario`. `seed` is 0 to 2^63 - 1, by default the scenario's.
+    `laws` maps the names that queues use (`aqm = "external", law = "mine"`) to factories. Each makes an object whose
+    `step(sample)` is called once per `interval` of the queue and returns the drop probability until the next step, 0 to
+    1: see `Sample` for what it is given.
 
-    ```python
-    record = sj.run("examples/dumbbell.toml", seed=1)
-    ```
+    Raises `ScenarioError` for a scenario that can't be run and for a law that returns no probability, `UserError` for a
+    file that can't be read. What a law raises comes out as it is, with a note of the law and the simulated time.
+
+    >>> record = sj.run("examples/dumbbell.toml", seed=1)
+    >>> round(record.value("links.bottleneck.utilization"), 1)
+    1.0
     """
     loaded = load(scenario)
     if seed is not None:
@@ -90,12 +92,11 @@ def run_many(
     """Runs every scenario with every seed, in parallel.
 
     `scenarios` is one scenario or several; `seeds` is how many, beginning with each scenario's own, or which. Returns a
-    list for each scenario with a record for each seed, in the order of the arguments. For `threads`, `cache` and
-    `progress` see `run_jobs`.
+    list for each scenario with a record for each seed, in the order of the arguments. For `threads`, `cache`,
+    `progress` and what is raised see `run_jobs`.
 
-    ```python
-    records = sj.run_many("examples/dumbbell.toml", seeds=5)[0]
-    ```
+    >>> [record["seed"] for record in sj.run_many("examples/dumbbell.toml", seeds=3)[0]]
+    [1, 2, 3]
     """
     single = isinstance(scenarios, (Scenario, Mapping, str, os.PathLike))
     loaded = [load(scenarios)] if single else [load(source) for source in scenarios]  # type: ignore[arg-type,union-attr]

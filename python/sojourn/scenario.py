@@ -24,11 +24,11 @@ Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
 class Scenario(MutableMapping[str, Any]):
     """What is simulated: a dictionary with the fields of the TOML file, and a label for error messages.
 
-    Changes are made in place; `copy` gives another scenario.
+    Changes are made in place; `copy` gives another scenario. docs/scenario.md describes the fields.
 
-    ```python
-    scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.rate", "5 Mbit/s")
-    ```
+    >>> scenario = sj.load("examples/dumbbell.toml")
+    >>> scenario.copy().set("links.bottleneck.rate", "5 Mbit/s").get_path("links.bottleneck.rate")
+    '5 Mbit/s'
     """
 
     def __init__(self, tree: Mapping[str, Any] | None = None, label: str = "scenario") -> None:
@@ -94,7 +94,7 @@ class Scenario(MutableMapping[str, Any]):
         >>> scenario.set("links.bottleneck.rte", "5 Mbit/s")
         Traceback (most recent call last):
         ...
-        _sojourn.ScenarioError: ...links.bottleneck: expected one of ..., got key "rte"; did you mean "rate"?
+        sojourn.ScenarioError: ...links.bottleneck: expected one of ..., got key "rte"; did you mean "rate"?
         """
         value = plain(value)
         self._check_path(path, value)
@@ -203,12 +203,11 @@ def read_text(path: Path, what: str = "file") -> str:
 def load(source: Source) -> Scenario:
     """A scenario from a file, a TOML text (a string with a line break or a `=`), or a dictionary.
 
-    A `Scenario` is returned itself. Raises `UserError` for a file that can't be read and for a text that is not TOML.
-    The fields are checked later, by `canonical` and by every run.
+    A `Scenario` is returned itself, not a copy. Raises `UserError` for a file that can't be read and for a text that is
+    not TOML. The fields are checked later, by `canonical` and by every run.
 
-    ```python
-    scenario = sj.load("examples/dumbbell.toml")
-    ```
+    >>> sj.load("examples/dumbbell.toml")
+    <Scenario dumbbell: duration 60 s, links bottleneck, flows ftp>
     """
     if isinstance(source, Scenario):
         return source

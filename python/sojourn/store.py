@@ -57,6 +57,9 @@ class Store:
 
     An entry that is damaged is never returned: it is set aside as `KEY.run.damaged`. `notes` collects a line on each
     that was set aside or can't be read.
+
+    >>> len(sj.Store("results/none"))
+    0
     """
 
     def __init__(self, root: str | Path = DEFAULT) -> None:

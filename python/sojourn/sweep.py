@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from sojourn import _sojourn
+from sojourn.display import counted, html_table, listed, number
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.record import Record
@@ -18,9 +19,11 @@ from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
 from sojourn.scenario import Scenario, Source, load, plain, read_text
 from sojourn.stats import estimate
 from sojourn.store import Store
+from sojourn.traces import Traces
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,26 @@ class Point:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep runs: the points of the grid, each with the same number of seeds."""
+    """What a sweep runs: the points of the grid, each with the same number of seeds.
+
+    >>> plan = sj.make_plan("examples/dumbbell.toml", {"flows.ftp.count": [10, 50]}, seeds=5)
+    >>> len(plan.jobs())
+    10
+    """
 
     name: str
+    """Its name, for the folder of its results."""
     axes: list[str]
+    """The names of the axes."""
     points: list[Point]
+    """The grid, the last axis fastest."""
     seeds: Seeds
+    """How many seeds for each point, or which."""
+
+    def __repr__(self) -> str:
+        seeds = self.seeds if isinstance(self.seeds, int) else len(self.seeds)
+        grid = f"{counted(len(self.points), 'point')} × {counted(seeds, 'seed')}"
+        return f"<Plan {self.name}: {grid} over {listed(self.axes)}>"
 
     def jobs(self) -> list[tuple[Point, Job]]:
         """Every run with its point, in order."""
@@ -50,10 +67,42 @@ class Plan:
 
 @dataclass
 class SweepResult:
-    """The runs of a sweep: a row for each, with the axes, the seed, the fingerprint and every measure."""
+    """The runs of a sweep: a row for each, with the axes, the seed, the fingerprint and every measure.
+
+    >>> found = sj.sweep("examples/dumbbell.toml", {"flows.ftp.count": [5, 10]}, seeds=2)
+    >>> found.summary(["links.bottleneck.queue.mean"])[["flows.ftp.count", "n"]].to_numpy().tolist()
+    [[5, 2], [10, 2]]
+    """
 
     plan: Plan
+    """What was run."""
     runs: pd.DataFrame
+    """A row for each run; a measure is a column with the path and the unit that it has in a record."""
+    series: list[Traces] = field(default_factory=list)
+    """The traces of every run, in the order of `runs`; empty unless `sweep` was asked for them."""
+
+    def __repr__(self) -> str:
+        traces = ", with traces" if self.series else ""
+        return f"<SweepResult {repr(self.plan).removeprefix('<Plan ')[:-1]}, {len(self.measures)} measures{traces}>"
+
+    def _repr_html_(self) -> str:
+        last = tuple(f".{path}" for path in ("utilization", "queue.mean", "loss_ratio"))
+        shown = [m for m in self.measures if m.startswith("links.") and m.endswith(last)][:6]
+        means = self.runs.groupby(self.axes, sort=False, dropna=False)[shown].mean()
+        rows = [
+            [", ".join(map(str, where)) if isinstance(where, tuple) else str(where), *map(number, row)]
+            for where, row in zip(means.index, means.to_numpy(), strict=True)
+        ]
+        return html_table(f"{self.plan.name}: means", [", ".join(self.axes), *shown], rows)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.runs.columns)
+
+    def __getitem__(self, column: str) -> pd.Series[Any]:
+        """A column of `runs`. Raises `UserError` for a name that none has."""
+        if column not in self.runs:
+            raise UserError.unknown(f"{self.plan.name}: column", column, map(str, self.runs.columns))
+        return self.runs[column]
 
     @property
     def axes(self) -> list[str]:
@@ -78,6 +127,32 @@ class SweepResult:
                 found = {"mean": one.mean, "sd": one.sd, "low": one.low, "high": one.high, "n": one.n}
                 rows.append(at | {"measure": measure} | found)
         return pd.DataFrame(rows)
+
+    def series_table(self, name: str) -> pd.DataFrame:
+        """One series of every run, below one another: the axes, `seed`, `t` in seconds, and its columns.
+
+        Raises `UserError` where no run has such a series: `sweep` keeps them with `series=True`.
+        """
+        require("pandas")
+        import pandas as pd
+
+        names = list(dict.fromkeys(each for traces in self.series for each in traces))
+        if name not in names:
+            raise UserError.unknown(f"{self.plan.name}: series", name, names)
+        where: list[dict[str, Any]] = self.runs[[*self.axes, "seed"]].to_dict("records")  # type: ignore[assignment]
+        runs = [(at, traces[name]) for at, traces in zip(where, self.series, strict=True) if name in traces]
+        tables = [pd.DataFrame(table).assign(**at)[[*at, *table]] for at, table in runs]
+        return pd.concat(tables, ignore_index=True)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Every measure over the axes and `seed`; NaN where a point has no such seed.
+
+        Raises `MissingExtraError` where xarray is missing.
+        """
+        require("xarray")
+        table = self.runs.drop(columns="fingerprint").set_index([*self.axes, "seed"])
+        found: xr.Dataset = table.to_xarray()
+        return found
 
 
 def axis_text(value: Any) -> str:
@@ -110,11 +185,10 @@ def make_plan(
     """A sweep made in Python.
 
     `axes` maps paths of fields to lists of values. `variants` maps the name of an axis to named sets of fields. `seeds`
-    is how many or which.
+    is how many or which. Raises `UserError` and `ScenarioError` for what can't be used.
 
-    ```python
-    plan = sj.make_plan("examples/dumbbell.toml", {"flows.ftp.count": [10, 50]}, seeds=5)
-    ```
+    >>> sj.make_plan("examples/dumbbell.toml", {"flows.ftp.count": [10, 50]}, seeds=5)
+    <Plan sweep: 2 points × 5 seeds over flows.ftp.count>
     """
     base = load(scenario)
     lists = {
@@ -147,15 +221,19 @@ def sweep(
     cache: Store | None = None,
     progress: Progress | None = None,
     cluster: bool = False,
+    series: bool = False,
 ) -> SweepResult:
     """Runs a sweep in parallel: a plan, a sweep file, or a scenario with axes.
 
-    With a cache, a second call goes on where an interrupted one stopped. For `threads`, `cache`, `progress` and
-    `cluster` see `run_jobs`. Raises `MissingExtraError` where pandas is missing.
+    `axes` maps paths of fields to lists of values; `seeds` is how many for each point, or which. With a cache, a second
+    call goes on where an interrupted one stopped. With `series` the result also has the traces of every run, which are
+    otherwise left out: they may take much memory. For `threads`, `cache`, `progress` and `cluster` see `run_jobs`.
 
-    ```python
-    sj.sweep("examples/dumbbell.toml", {"flows.ftp.count": [10, 50, 100]}, seeds=5).summary()
-    ```
+    Raises `UserError` for a plan that can't be used, `ScenarioError` for a scenario that can't be run, `Interrupted`
+    after Ctrl-C, `MissingExtraError` where pandas is missing.
+
+    >>> sj.sweep("examples/dumbbell.toml", {"flows.ftp.count": [5, 10, 20]}, seeds=1)
+    <SweepResult sweep: 3 points × 1 seed over flows.ftp.count, ... measures>
     """
     require("pandas")
     import pandas as pd
@@ -172,7 +250,7 @@ def sweep(
     work = [job for _, job in jobs]
     records = run_jobs(work, threads=threads, cache=cache, progress=progress, cluster=cluster)
     rows = [_row(point, job.seed, record) for (point, job), record in zip(jobs, records, strict=True)]
-    return SweepResult(chosen, pd.DataFrame(rows))
+    return SweepResult(chosen, pd.DataFrame(rows), [record.series for record in records] if series else [])
 
 
 def _row(point: Point, seed: int, record: Record) -> dict[str, Any]:

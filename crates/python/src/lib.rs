@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 create_exception!(
-    _sojourn,
+    sojourn,
     ScenarioError,
     PyValueError,
     "A scenario that cannot be run: file, place, field, what is expected and what it got."

@@ -23,11 +23,12 @@ from sojourn.cli.output import (
     store,
 )
 from sojourn.compare import compare as run_compare
-from sojourn.compare import link_measures, parse_queues
+from sojourn.compare import parse_queues
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import write_flent
+from sojourn.measures import link_measures
 from sojourn.record import Record, file_name, frame_to_parquet
 from sojourn.running import LAST_SEED, run_many
 from sojourn.scenario import Scenario, load, parse_assignment

@@ -1,0 +1,48 @@
+"""How notebooks show records, comparisons and sweeps: small tables in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from math import isfinite
+
+MOST_ROWS = 20
+
+
+def number(value: float | None) -> str:
+    """A number with four digits; a dash for None and NaN."""
+    if value is None or not isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:,.4g}"
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things: `1 seed`, `2 seeds`.
+
+    ```python
+    counted(1, "seed")
+    ```
+    """
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def listed(names: Iterable[str], most: int = 4) -> str:
+    """Names in a line: the first `most`, and how many more there are."""
+    known = list(names)
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return ", ".join(known[:most]) + more
+
+
+def html_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in HTML: the first column holds names, the others numbers. At most `MOST_ROWS` rows are shown."""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    body = "".join(f"<tr><th>{escape(row[0])}</th>{_cells(row[1:])}</tr>" for row in rows[:MOST_ROWS])
+    left = len(rows) - MOST_ROWS
+    foot = f"<p>{counted(left, 'more row')}</p>" if left > 0 else ""
+    caption = f'<caption style="text-align:left">{escape(title)}</caption>'
+    table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div style="overflow-x:auto">{table}{foot}</div>'
+
+
+def _cells(cells: Sequence[str]) -> str:
+    return "".join(f'<td style="text-align:right">{escape(cell)}</td>' for cell in cells)

@@ -1,0 +1,86 @@
+"""The series of a run: by name, each a table of equally long arrays, with units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn.display import counted, html_table, listed
+from sojourn.errors import UserError
+from sojourn.extras import require
+from sojourn.measures import Column, series_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+Array = npt.NDArray[np.float64]
+Columns = dict[str, Array]
+TIME = Column("t", "s", "simulated time")
+
+
+class Traces(dict[str, Columns]):
+    """Series by name (`queue/bottleneck`), each a dictionary of equally long arrays: `t` in seconds, and its columns.
+
+    >>> scenario = sj.load("examples/dumbbell.toml").set("trace.queue", {"links": ["bottleneck"], "every": "1 s"})
+    >>> sj.run(scenario).series["queue/bottleneck"]["packets"].shape
+    (61,)
+    """
+
+    def __repr__(self) -> str:
+        return f"<{counted(len(self), 'trace')}{': ' if self else ''}{listed(self)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, str(len(next(iter(table.values()), ()))), listed(map(str, columns_of(name, table))))
+            for name, table in self.items()
+        ]
+        return html_table(counted(len(self), "trace"), ("", "samples", "columns"), rows)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+    def to_pandas(self, name: str) -> pd.DataFrame:
+        """One series as a table: a row for each sample, indexed by `t` in seconds.
+
+        Raises `UserError` for a name that no series has, `MissingExtraError` where pandas is missing.
+        """
+        require("pandas")
+        import pandas as pd
+
+        if name not in self:
+            raise UserError.unknown("series", name, self)
+        frame = pd.DataFrame(self[name])
+        return frame.set_index("t") if "t" in frame else frame
+
+    def to_xarray(self, attributes: Mapping[str, Any] | None = None) -> xr.DataTree:
+        """All series as a tree of datasets: `tree["queue/bottleneck"]`, each over its own `t`, with units.
+
+        Raises `MissingExtraError` where xarray is missing.
+        """
+        require("xarray")
+        import xarray as xr
+
+        datasets = {name: self._dataset(name) for name in self}
+        return xr.DataTree.from_dict({"/": xr.Dataset(attrs=dict(attributes or {})), **datasets})
+
+    def _dataset(self, name: str) -> xr.Dataset:
+        import xarray as xr
+
+        table = self[name]
+        known = {column.name: column for column in columns_of(name, table)}
+        across = "t" if "t" in table else "sample"
+        made = {
+            key: (across, values, {"units": known[key].unit, "long_name": known[key].summary})
+            for key, values in table.items()
+        }
+        return xr.Dataset(made).set_coords([across] if across in made else [])
+
+
+def columns_of(name: str, table: Mapping[str, Any]) -> list[Column]:
+    """The columns of a series with their units, `t` first; without a unit where the engine has no definition."""
+    known = {"t": TIME} | series_columns(name.partition("/")[0])
+    return [known.get(key, Column(key, "", "")) for key in table]
