@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent
+MODULE = re.compile(r"^(?:pub )?mod (\w+);", re.MULTILINE)
 TABLE = re.compile(r"<!-- dependencies: begin -->(.*)<!-- dependencies: end -->", re.DOTALL)
 
 
@@ -89,3 +90,12 @@ def test_every_part_is_on_the_map_once() -> None:
     code_map = text[text.index("## Code map") : text.index("## Who may use whom")]
     for part in [*allowed(), *FOLDERS]:
         assert code_map.count(f"| `{part}` |") == 1, f"{part} is not in one row of the code map"
+
+
+def test_every_file_of_tests_is_compiled(packages: dict[str, dict[str, Any]]) -> None:
+    """A crate whose tests are one program names each file in it; cargo would not miss one."""
+    for name, package in packages.items():
+        roots = {Path(target["src_path"]) for target in package["targets"] if "test" in target["kind"]}
+        named = {root.parent / f"{module}.rs" for root in roots for module in MODULE.findall(root.read_text("utf-8"))}
+        lost = set((Path(package["manifest_path"]).parent / "tests").glob("*.rs")) - roots - named
+        assert not lost, f"{name}: no program of tests has {', '.join(sorted(path.name for path in lost))}"

@@ -1,0 +1,8 @@
+//! All tests of the simulator as one program: `cargo test -p sojourn-sim --test all timelines` runs those of one file.
+
+mod conformance;
+mod elision;
+mod network_by_hand;
+mod queues;
+mod receiver_window;
+mod timelines;
