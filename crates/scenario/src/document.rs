@@ -7,7 +7,7 @@ use crate::written::{Queue, Scenario};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
-use toml::{Table, Value};
+use toml::{Spanned, Table, Value};
 
 /// A scenario file: its text if there is one, and the table, whose fields can be set by path.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl Document {
     /// # Errors
     /// The first unknown key or wrong type.
     pub fn written(&self) -> Result<Scenario, Error> {
-        read(&self.table).map_err(|error| self.locate(error))
+        read(&self.table).map_err(|error| self.locate(Kind::Scenario.instead(&self.file, &self.table).unwrap_or(error)))
     }
 
     /// The whole table as the queue of a link: discipline, parameters, limit and marking.
@@ -95,15 +95,26 @@ impl Document {
 
     /// Adds the file. If the field was not set since the text was read, it adds line and column too.
     fn locate(&self, error: Error) -> Error {
-        let mut error = error.in_file(&self.file);
-        let steps = path::parse(&error.field).unwrap_or_default();
-        let known = (0..=steps.len()).rev().find_map(|n| path::concrete(&self.table, &steps[..n])).unwrap_or_default();
+        let error = error.in_file(&self.file);
+        let known = deepest(&self.table, &error);
         let changed = self.changed.iter().filter_map(|steps| path::concrete(&self.table, steps)).any(|steps| known.starts_with(&steps));
-        if let (Some(text), false, None) = (&self.text, changed, error.position) {
-            error.position = position_of(text, &known);
+        match &self.text {
+            Some(text) if !changed => placed(error, text, &self.table),
+            _ => error,
         }
-        error
     }
+}
+
+/// The deepest part of the error's field that the table has.
+fn deepest(table: &Table, error: &Error) -> Vec<Step> {
+    let steps = path::parse(&error.field).unwrap_or_default();
+    (0..=steps.len()).rev().find_map(|n| path::concrete(table, &steps[..n])).unwrap_or_default()
+}
+
+/// The same error with line and column of its field in `text`, of which `table` was read, if it has none.
+pub(crate) fn placed(error: Error, text: &str, table: &Table) -> Error {
+    let position = error.position.or_else(|| position_of(text, &deepest(table, &error), error.key.as_deref()));
+    Error { position, ..error }
 }
 
 /// Removes keys that are null.
@@ -174,20 +185,61 @@ fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Line and column where the value at these steps begins.
-fn position_of(text: &str, steps: &[Step]) -> Option<(usize, usize)> {
+/// Line and column where the value at these steps begins, or where `key` stands in the table there.
+fn position_of(text: &str, steps: &[Step], key: Option<&str>) -> Option<(usize, usize)> {
     let root = DeTable::parse(text).ok()?;
-    let (first, rest) = steps.split_first()?;
-    let Step::Key(first) = first else { return None };
-    let mut here = root.get_ref().iter().find(|(key, _)| key.get_ref() == first.as_str()).map(|(_, value)| value)?;
-    for step in rest {
+    let root = Spanned::new(root.span(), DeValue::Table(root.into_inner()));
+    let mut here = &root;
+    for step in steps {
         here = match (here.get_ref(), step) {
-            (DeValue::Table(inner), Step::Key(name)) => {
-                inner.iter().find(|(key, _)| key.get_ref() == name.as_str()).map(|(_, value)| value)?
-            }
+            (DeValue::Table(inner), Step::Key(name)) => inner.iter().find(|(key, _)| key.get_ref() == name.as_str())?.1,
             (DeValue::Array(list), Step::Index(i)) => list.get(*i)?,
             _ => return None,
         };
     }
-    Some(line_and_column(text, here.span().start))
+    let of_key = here.get_ref().as_table().zip(key).and_then(|(table, key)| table.iter().find(|(found, _)| found.get_ref() == key));
+    match of_key {
+        Some((found, _)) => Some(line_and_column(text, found.span().start)),
+        None if steps.is_empty() => None,
+        None => Some(line_and_column(text, here.span().start)),
+    }
+}
+
+/// The kinds of TOML files that a user may take for one another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Scenario,
+    Sweep,
+    Paper,
+}
+
+impl Kind {
+    /// The kind that a table is by its keys, if they say so.
+    fn of(table: &Table) -> Option<Kind> {
+        let has = |keys: &[&str]| keys.iter().any(|key| table.contains_key(*key));
+        match () {
+            () if has(&["links", "duration"]) => Some(Kind::Scenario),
+            () if has(&["scenario", "axes", "variants"]) => Some(Kind::Sweep),
+            () if has(&["experiments", "claims", "deviations"]) => Some(Kind::Paper),
+            () => None,
+        }
+    }
+
+    /// The error of a file in the place of one of this kind, if it is empty or of another kind.
+    pub(crate) fn instead(self, file: &str, table: &Table) -> Option<Error> {
+        let wanted = match self {
+            Kind::Scenario => "a scenario with `duration` and `links`",
+            Kind::Sweep => "a sweep with `scenario` and `axes`",
+            Kind::Paper => "a paper",
+        };
+        let got = match Kind::of(table) {
+            _ if table.is_empty() => "nothing".to_string(),
+            Some(kind) if kind == self => return None,
+            Some(Kind::Scenario) => format!("a scenario: `sojourn run {file}` runs it"),
+            Some(Kind::Sweep) => format!("a sweep: `sojourn sweep {file}` runs it"),
+            Some(Kind::Paper) => "a file of a paper: `sojourn reproduce` takes its folder".to_string(),
+            None => return None,
+        };
+        Some(Error::got("", got, wanted))
+    }
 }

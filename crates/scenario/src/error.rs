@@ -1,5 +1,6 @@
 //! Errors of scenarios and sweeps. Every message has the form `FILE:LINE:COL: FIELD: expected WHAT, got VALUE`.
 
+use crate::not_yet;
 use sojourn_units::ParamError;
 use std::fmt;
 
@@ -12,6 +13,8 @@ pub struct Error {
     pub position: Option<(usize, usize)>,
     /// The field's path, such as `links.bottleneck.queue.min`; empty for the file as a whole.
     pub field: String,
+    /// The key in the table at `field` that is wrong, if it is the key and not its value.
+    pub key: Option<String>,
     /// What was expected, and what was found.
     pub problem: String,
 }
@@ -19,7 +22,7 @@ pub struct Error {
 impl Error {
     /// A problem with a field, in a sentence of its own.
     pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Error {
-        Error { file: String::new(), position: None, field: field.into(), problem: problem.into() }
+        Error { file: String::new(), position: None, field: field.into(), key: None, problem: problem.into() }
     }
 
     /// The usual problem: a field got another value than is expected. `expected` is a noun phrase.
@@ -34,7 +37,8 @@ impl Error {
 
     /// The same for a message of serde.
     pub(crate) fn from_serde(field: impl Into<String>, message: &str) -> Error {
-        Error::new(field, humanize(message))
+        let key = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+        Error { key: key.map(|(key, _)| key.to_string()), ..Error::new(field, humanize(message)) }
     }
 
     /// The same error, in this file.
@@ -76,6 +80,9 @@ pub(crate) fn humanize(message: &str) -> String {
     if let Some(rest) = message.strip_prefix("missing field `") {
         return format!("expected a key `{}`, got none", rest.trim_end_matches('`'));
     }
+    if let Some((key, names)) = message.strip_prefix("missing key `").and_then(|rest| rest.split_once("`, ")) {
+        return format!("expected a key `{key}` with one of {}, got none", backticked(names).join(", "));
+    }
     if let Some(rest) = message.strip_prefix("duplicate field `") {
         return format!("expected `{}` once, got it twice", rest.trim_end_matches('`'));
     }
@@ -98,7 +105,8 @@ pub(crate) fn humanize(message: &str) -> String {
     message.replace('\n', " ")
 }
 
-/// The message for a name that is not known. If a known name is similar, it is suggested.
+/// The message for a name that is not known. It says what to do instead if it stands for something that does not exist yet,
+/// and suggests a known name that is similar.
 pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let list = match names.len() {
@@ -106,9 +114,11 @@ pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> Stri
         n if n > 24 => format!("one of {}, ... ({n} in all)", names[..24].join(", ")),
         _ => format!("one of {}", names.join(", ")),
     };
-    match nearest(got, &names) {
-        Some(near) => format!("expected {list}, got {what}\"{got}\"; did you mean \"{near}\"?"),
-        None => format!("expected {list}, got {what}\"{got}\""),
+    let problem = format!("expected {list}, got {what}\"{got}\"");
+    match (nearest(got, &names), not_yet::instead_of(got)) {
+        (Some(near), _) => format!("{problem}; did you mean \"{near}\"?"),
+        (None, Some(instead)) => format!("{problem}; {instead}"),
+        (None, None) => problem,
     }
 }
 
@@ -189,6 +199,7 @@ mod tests {
             humanize("unknown field `rat`, expected one of `rate`, `delay`"),
             "expected one of rate, delay, got key \"rat\"; did you mean \"rate\"?"
         );
+        assert_eq!(humanize("missing key `kind`, expected one of `a`, `b`"), "expected a key `kind` with one of a, b, got none");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod document;
 mod error;
 mod field_order;
 mod measures;
+mod not_yet;
 mod path;
 pub mod plan;
 mod quantity;

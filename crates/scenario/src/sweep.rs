@@ -1,7 +1,7 @@
 //! Sweeps: runs of one scenario with several values for some of its fields and with several seeds.
 
 use crate::check::Checked;
-use crate::document::{Document, read, syntax};
+use crate::document::{Document, Kind, placed, read, syntax};
 use crate::error::Error;
 use crate::path;
 use serde::Deserialize;
@@ -85,11 +85,12 @@ impl Sweep {
     /// Text that is not TOML, unknown keys, axes that are not lists, no replication.
     pub fn from_toml(file: &str, text: &str) -> Result<Sweep, Error> {
         let table = text.parse::<Table>().map_err(|error| syntax(text, &error).in_file(file))?;
-        Sweep::from_table(file, table).map_err(|error| error.in_file(file))
+        Sweep::from_table(file, &table).map_err(|error| placed(error.in_file(file), text, &table))
     }
 
-    fn from_table(file: &str, table: Table) -> Result<Sweep, Error> {
-        let Written { scenario, replications, axes, variants } = read(&table)?;
+    fn from_table(file: &str, table: &Table) -> Result<Sweep, Error> {
+        let written = read(table).map_err(|error| Kind::Sweep.instead(file, table).unwrap_or(error))?;
+        let Written { scenario, replications, axes, variants } = written;
         if replications == 0 {
             return Err(Error::got("replications", 0, "a whole number above zero"));
         }

@@ -66,7 +66,7 @@ fn the_base_is_right() {
 
 #[test]
 fn a_number_or_a_wrong_unit_for_a_quantity() {
-    let rate = "a rate above zero such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)";
+    let rate = "a rate with its unit such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s), above zero";
     for (text, shown) in [
         ("10", "10"),
         ("nan", "NaN"),
@@ -76,7 +76,7 @@ fn a_number_or_a_wrong_unit_for_a_quantity() {
     ] {
         says("\"10 Mbit/s\"", text, text, &format!("links.up.rate: expected {rate}, got {shown}"));
     }
-    says("\"1 ms\"", "1", "1 }", "flows.ftp.access.delay: expected a time such as \"50 ms\", got 1");
+    says("\"1 ms\"", "1", "1 }", "flows.ftp.access.delay: expected a time with its unit such as \"50 ms\", got 1");
     let amount = "a number of packets or a size such as \"100 packets\" or \"52.2 kB\"";
     says("\"100 packets\"", "100", "100", &format!("links.up.queue.limit: expected {amount}, got 100"));
     says("\"100 packets\"", "\"100 s\"", "\"100 s\"", &format!("links.up.queue.limit: expected {amount}, got \"100 s\""));
@@ -87,9 +87,9 @@ fn keys_and_names_that_nobody_knows() {
     let keys = "name, from, to, rate, delay, queue, duplex, back, changes, impairments";
     let old = "delay = \"10 ms\"\nq";
     let expected = format!("links.up: expected one of {keys}, got key \"dealy\"; did you mean \"delay\"?");
-    says(old, "dealy = \"10 ms\"\nq", "[[links]]", &expected);
+    says(old, "dealy = \"10 ms\"\nq", "dealy", &expected);
     let expected = "links.up.queue: expected one of aqm, limit, ecn, hints, got key \"limits\"; did you mean \"limit\"?";
-    says("limit =", "limits =", "{ aqm", expected);
+    says("limit =", "limits =", "limits", expected);
     let expected = "links.up.queue.hints: expected one of senders, router, got \"routers\"; did you mean \"router\"?";
     says("limit =", "hints = \"routers\", limit =", "\"routers\"", expected);
     let names: Vec<&str> = sojourn_aqm::REGISTRY.iter().map(|entry| entry.name).collect();
@@ -102,11 +102,11 @@ fn keys_and_names_that_nobody_knows() {
     let names: Vec<&str> = sojourn_spec::tcp::PROFILES.iter().map(|entry| entry.name).collect();
     let expected = format!("tcp.profile: expected one of {}, got \"ns3\"; did you mean \"ns2\"?", names.join(", "));
     says("\"ns2\"", "\"ns3\"", "\"ns3\"", &expected);
-    says("profile =", "profil =", "[tcp]", "tcp: expected one of profile, mss, header, got key \"profil\"");
+    says("profile =", "profil =", "profil", "tcp: expected one of profile, mss, header, got key \"profil\"");
     says(
         "kind = \"bulk\"",
         "kind = \"bulk\", sise = \"1 kB\"",
-        "{ kind",
+        "sise",
         "flows.ftp.traffic: expected one of size, kind, got key \"sise\"; did",
     );
     assert_eq!(message("duration = \"50 s\"\n", ""), "x.toml: expected a key `duration`, got none");
@@ -119,7 +119,7 @@ fn parameters_of_an_algorithm_out_of_range() {
     says(old, "cc = \"reno\", decrease = 1.5", "1.5", decrease);
     says(old, "cc = \"reno\", increase = \"x\"", "\"x\"", "tcp.control.increase: expected a number, got \"x\"");
     says(old, "cc = \"reno\", increase = nan", "nan", "tcp.control.increase: expected a number of segments above 0, got NaN");
-    says("{ cc = \"reno\" }", "{ }", "{ }", "tcp.control: expected a key `cc`, got none");
+    says("{ cc = \"reno\" }", "{ }", "{ }", "tcp.control: expected a key `cc` with one of reno, got none");
 }
 
 #[test]
@@ -184,14 +184,14 @@ fn values_that_differ_inside_a_group() {
         "flows.ftp.start.step: expected a step that keeps the last of 3 flows at or below 1000000 s, got 1000000 s",
     );
     start("{ first = \"1 s\" }", "{ first", "flows.ftp.start: expected a single value, a list, or a table with one of uniform");
-    start("{ unifrom = [\"1 s\", \"2 s\"] }", "{ unifrom", "flows.ftp.start: expected one of uniform, got key \"unifrom\"");
+    start("{ unifrom = [\"1 s\", \"2 s\"] }", "unifrom", "flows.ftp.start: expected one of uniform, got key \"unifrom\"");
     start(
         "{ lognormal = { median = \"1 s\", sigma = inf } }",
         "inf",
         "flows.ftp.start.lognormal.sigma: expected a number, 0 to 10, got inf",
     );
     start("[]", "[]", "flows.ftp.start: expected at least one value, got an empty list");
-    start("[\"1 s\", 2]", "2]", "flows.ftp.start[1]: expected a time such as, got 2");
+    start("[\"1 s\", 2]", "2]", "flows.ftp.start[1]: expected a time with its unit such as, got 2");
     start("\"1 s\"\nstop = \"1 s\"", "", "flows.ftp.stop: expected a time after the start (1 s), got 1 s");
 }
 
@@ -252,4 +252,45 @@ fn a_field_set_by_path_is_named_without_a_place_in_the_text() {
     let mut document = Document::from_toml("x.toml", BASE).unwrap();
     document.set("links.up.rate", sojourn_scenario::value("10 MB/s")).unwrap();
     assert!(document.check().unwrap_err().to_string().starts_with("x.toml: links.up.rate: expected a rate"));
+}
+
+#[test]
+fn a_wrong_key_is_shown_where_it_stands() {
+    says("duration =", "durations = \"1 s\"\nduration =", "durations", "expected one of name, duration");
+    says("[tcp]", "[tcp]\nmsss = 1", "msss", "tcp: expected one of profile, mss");
+    let table = "delay = \"10 ms\"\nqueue.limitt = 1\n\n[[links]]\nfrom = \"B\"\nto = \"C\"\n\n";
+    says("delay = \"10 ms\"\n\n[[links]]\nfrom = \"B\"\nto = \"C\"\n\n", table, "limitt", "links.B->A.queue: expected one of");
+}
+
+#[test]
+fn what_does_not_exist_yet_is_answered_with_what_does() {
+    let link = |key: &str| message("delay = \"10 ms\"\nq", &format!("{key} = 1\nq"));
+    assert!(
+        link("outage").ends_with("got key \"outage\"; outages do not exist yet: give the link a low rate for that time with `changes`")
+    );
+    assert!(link("loss").ends_with("`impairments = [{ kind = \"loss\", probability = 0.01 }]`"), "{}", link("loss"));
+    assert!(message("\"reno\"", "\"BBR\"").ends_with("pacing, RACK and BBR do not exist yet: docs/roadmap.md"));
+    assert!(message("\"bulk\"", "\"pcap\"").contains("a trace cannot be replayed yet"));
+    let lossy = "delay = \"10 ms\"\nimpairments = [{ kind = \"loss\", probability = 0.01 }]\nq";
+    Document::from_toml("x.toml", &BASE.replace("delay = \"10 ms\"\nq", lossy)).unwrap().check().unwrap();
+}
+
+#[test]
+fn a_key_that_chooses_is_asked_for_with_its_names() {
+    let old = "delay = \"10 ms\"\nq";
+    let lossy = "delay = \"10 ms\"\nimpairments = [{ probability = 0.01 }]\nq";
+    says(old, lossy, "{ prob", "links.up.impairments[0]: expected a key `kind` with one of loss, got none");
+}
+
+#[test]
+fn a_file_of_another_kind_is_named() {
+    let scenario = |text: &str| Document::from_toml("x.toml", text).and_then(|document| document.check()).unwrap_err().to_string();
+    let sweep = |text: &str| sojourn_scenario::Sweep::from_toml("x.toml", text).unwrap_err().to_string();
+    let wanted = "x.toml: expected a scenario with `duration` and `links`, got ";
+    assert_eq!(scenario(""), format!("{wanted}nothing"));
+    assert_eq!(scenario("scenario = \"a.toml\"\n[axes]\n"), format!("{wanted}a sweep: `sojourn sweep x.toml` runs it"));
+    assert_eq!(scenario("[[claims]]\nid = \"A\"\n"), format!("{wanted}a file of a paper: `sojourn reproduce` takes its folder"));
+    assert_eq!(sweep("# nothing\n"), "x.toml: expected a sweep with `scenario` and `axes`, got nothing");
+    assert_eq!(sweep(BASE), "x.toml: expected a sweep with `scenario` and `axes`, got a scenario: `sojourn run x.toml` runs it");
+    assert_eq!(sweep("scenario = \"a.toml\"\n[axis]\n").split(": ").next(), Some("x.toml:2:2"));
 }

@@ -67,7 +67,7 @@ fn what_is_wrong_with_a_sweep_or_one_of_its_points_is_said() {
     assert!(problem("scenario = \"x\"\n[axes]\nseed = 1").contains("axes.seed: expected a list of at least one value, got 1"));
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\n\"links.up\" = [1]\n\"links.up.rate\" = [1]"),
-        "sweep.toml: axes: expected each field on one axis only, got links.up and links.up.rate"
+        "sweep.toml:2:1: axes: expected each field on one axis only, got links.up and links.up.rate"
     );
     assert!(problem("scenario = \"x\"\nreplications = 0").contains("replications: expected a whole number above zero, got 0"));
     assert!(problem("scenario = \"x\"\naxis = 1").contains("did you mean \"axes\"?"));

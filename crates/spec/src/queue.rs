@@ -81,11 +81,10 @@ mod reading {
 
     impl<'de> Deserialize<'de> for Queue {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let mut table = Tagged::read(deserializer, "aqm", Some(REGISTRY[0].name))?;
+            let mut table = Tagged::read(deserializer, "aqm", REGISTRY.iter().map(|entry| entry.name), Some(REGISTRY[0].name))?;
             let options: QueueOptions = table.split_off(OPTIONS)?;
             let aqm = table.choose(|name, input| AqmConfig::deserialize(name, input).transpose())?;
-            let names = || REGISTRY.iter().map(|entry| entry.name);
-            Ok(Queue { aqm: aqm.ok_or_else(|| table.unknown(names()))?, options })
+            Ok(Queue { aqm: aqm.ok_or_else(|| table.unknown())?, options })
         }
     }
 

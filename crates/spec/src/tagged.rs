@@ -6,6 +6,7 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt::Write;
 use core::marker::PhantomData;
 use serde::de::{DeserializeOwned, Error};
@@ -16,6 +17,8 @@ use toml::{Table, Value};
 pub struct Tagged<E> {
     /// The key that chooses.
     tag: &'static str,
+    /// The names that it may have.
+    names: Vec<&'static str>,
     /// Its value: the name chosen.
     name: String,
     /// The other keys.
@@ -29,18 +32,24 @@ pub struct Tagged<E> {
 pub type Input<'a, 'b> = serde_path_to_error::Deserializer<'a, 'b, Value>;
 
 impl<E: Error> Tagged<E> {
-    /// Reads a table and takes out `tag`, the key that chooses; `default` is chosen if the key is absent.
+    /// Reads a table and takes out `tag`, the key that chooses one of `names`; `default` is chosen if the key is absent.
     ///
     /// # Errors
     /// What is read is not a table, or the key is absent and there is no default, or its value is not text.
-    pub fn read<'de, D: Deserializer<'de, Error = E>>(deserializer: D, tag: &'static str, default: Option<&str>) -> Result<Tagged<E>, E> {
+    pub fn read<'de, D: Deserializer<'de, Error = E>>(
+        deserializer: D,
+        tag: &'static str,
+        names: impl Iterator<Item = &'static str>,
+        default: Option<&str>,
+    ) -> Result<Tagged<E>, E> {
+        let names: Vec<&'static str> = names.collect();
         let mut rest = Table::deserialize(deserializer)?;
         let name = match (rest.remove(tag), default) {
             (Some(name), _) => String::deserialize(name).map_err(|error| E::custom(format!("in `{tag}`: {}", error.message())))?,
             (None, Some(name)) => name.to_string(),
-            (None, None) => return Err(E::missing_field(tag)),
+            (None, None) => return Err(E::custom(format!("missing key `{tag}`, expected one of {}", listed(&names)))),
         };
-        Ok(Tagged { tag, name, rest, common: &[], error: PhantomData })
+        Ok(Tagged { tag, names, name, rest, common: &[], error: PhantomData })
     }
 
     /// The name chosen.
@@ -81,14 +90,16 @@ impl<E: Error> Tagged<E> {
         })
     }
 
-    /// The error of a name that is none of `names`.
-    pub fn unknown<'n>(&self, names: impl Iterator<Item = &'n str>) -> E {
-        let mut message = format!("in `{}`: unknown variant `{}`, expected one of", self.tag, self.name);
-        for (i, name) in names.enumerate() {
-            let _ = write!(message, "{} `{name}`", if i > 0 { "," } else { "" });
-        }
-        E::custom(message)
+    /// The error of a name that is not known.
+    pub fn unknown(&self) -> E {
+        E::custom(format!("in `{}`: unknown variant `{}`, expected one of {}", self.tag, self.name, listed(&self.names)))
     }
+}
+
+/// Names as serde's messages list them.
+fn listed(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
 }
 
 /// JSON Schema of such tables.

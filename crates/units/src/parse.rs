@@ -19,9 +19,9 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-pub(crate) const DURATION: &str = "a time such as \"50 ms\" (ns, us, ms, s, min, h), zero or more";
-pub(crate) const RATE: &str = "a rate above zero such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)";
-pub(crate) const BYTES: &str = "a size such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), zero or more";
+pub(crate) const DURATION: &str = "a time with its unit such as \"50 ms\" (ns, us, ms, s, min, h), not negative";
+pub(crate) const RATE: &str = "a rate with its unit such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s), above zero";
+pub(crate) const BYTES: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), not negative";
 
 /// Splits `text` into its number and its unit and scales by the unit's factor.
 fn quantity(text: &str, units: &[(&[&str], f64)], expected: &'static str) -> Result<f64, ParseError> {

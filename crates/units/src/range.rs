@@ -9,7 +9,7 @@ pub const HIGHEST_RATE_BPS: u64 = 10_000_000_000_000;
 /// The largest packet, in bytes on the wire: the most that the length field of an IP header can express.
 pub const LARGEST_PACKET: u64 = 65_535;
 /// What is expected where a time is read.
-pub const TIME: &str = "a time such as \"50 ms\", at most 1000000 s";
+pub const TIME: &str = "a time with its unit such as \"50 ms\", at most 1000000 s";
 /// What is expected where a rate is read.
 pub const RATE: &str = "a rate such as \"10 Mbit/s\", at most 10000 Gbit/s";
 /// The most bytes of one transfer.

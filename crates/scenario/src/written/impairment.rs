@@ -35,10 +35,9 @@ impl JsonSchema for Impairment {
 
 impl<'de> Deserialize<'de> for Impairment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut table = Tagged::read(deserializer, "kind", None)?;
+        let mut table = Tagged::read(deserializer, "kind", REGISTRY.iter().map(|entry| entry.name), None)?;
         let Common { place } = table.split_off(&["place"])?;
         let kind = table.choose(|name, input| ImpairmentKind::deserialize(name, input).transpose())?;
-        let names = REGISTRY.iter().map(|entry| entry.name);
-        Ok(Impairment(ImpairmentConfig { kind: kind.ok_or_else(|| table.unknown(names))?, place }))
+        Ok(Impairment(ImpairmentConfig { kind: kind.ok_or_else(|| table.unknown())?, place }))
     }
 }

@@ -26,8 +26,8 @@ impl JsonSchema for Traffic {
 
 impl<'de> Deserialize<'de> for Traffic {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut table = Tagged::read(deserializer, "kind", Some(REGISTRY[0].name))?;
+        let mut table = Tagged::read(deserializer, "kind", REGISTRY.iter().map(|entry| entry.name), Some(REGISTRY[0].name))?;
         let traffic = table.choose(|name, input| sojourn_traffic::Traffic::deserialize(name, input).transpose())?;
-        traffic.map(Traffic).ok_or_else(|| table.unknown(REGISTRY.iter().map(|entry| entry.name)))
+        traffic.map(Traffic).ok_or_else(|| table.unknown())
     }
 }

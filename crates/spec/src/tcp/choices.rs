@@ -132,9 +132,9 @@ mod reading {
 
     impl<'de> Deserialize<'de> for Control {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let mut table = Tagged::read(deserializer, "cc", None)?;
+            let mut table = Tagged::read(deserializer, "cc", REGISTRY.iter().map(|entry| entry.name), None)?;
             let control = table.choose(|name, input| CcConfig::deserialize(name, input).transpose())?;
-            control.map(Control).ok_or_else(|| table.unknown(REGISTRY.iter().map(|entry| entry.name)))
+            control.map(Control).ok_or_else(|| table.unknown())
         }
     }
 

@@ -1,0 +1,33 @@
+//! What does not exist yet under the names by which a user may ask for it, and what to write instead (`docs/roadmap.md`).
+
+/// Names, and the sentence that follows the refusal of one of them.
+const INSTEAD: &[(&[&str], &str)] = &[
+    (&["loss", "loss_rate", "plr", "error_rate"], "random loss of a link is `impairments = [{ kind = \"loss\", probability = 0.01 }]`"),
+    (
+        &["outage", "outages", "down", "blackout", "handover"],
+        "outages do not exist yet: give the link a low rate for that time with `changes`",
+    ),
+    (
+        &["trace", "replay", "pcap", "capture", "mahimahi", "trace_file", "rate_trace"],
+        "a trace cannot be replayed yet: write the rates of a link as its `changes`",
+    ),
+    (
+        &["jitter", "reorder", "reordering", "duplicate", "duplication", "corrupt", "corruption", "gilbert", "burst", "bursts"],
+        "of the impairments only independent loss exists yet: CONTRIBUTING.md shows how to add another",
+    ),
+    (
+        &["priority", "priorities", "class", "classes", "scheduler", "prio", "htb", "drr", "sfq", "cake"],
+        "priorities and classes do not exist yet: a link has one discipline, and fq-codel separates its flows",
+    ),
+    (
+        &["bbr", "bbr2", "bbr3", "bbrv1", "bbrv2", "bbrv3", "pacing", "pacing_rate", "rack", "tlp"],
+        "pacing, RACK and BBR do not exist yet: docs/roadmap.md",
+    ),
+    (&["l4s", "dctcp", "prague", "dualpi2", "dualq", "dual-queue"], "L4S does not exist yet: `pi2` is the single queue that it builds on"),
+];
+
+/// What to do instead of something that does not exist yet.
+pub(crate) fn instead_of(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    INSTEAD.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, instead)| *instead)
+}
