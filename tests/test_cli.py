@@ -241,7 +241,7 @@ def test_without_a_command_the_program_says_what_commands_there_are(capsys):
         (["analyze", "{scenario}", "--seed", "-3"], "--seed"),
         (["analyze", "{scenario}", "--out", "{scenario}/x"], "expected a folder, got the file"),
         (["run", "{scenario}", "--flent", "{scenario}/x.flent.gz"], "--flent"),
-        (["sweep", "{scenario}", "--cache", "{scenario}"], "key"),
+        (["sweep", "{scenario}", "--cache", "{scenario}"], "expected a sweep"),
         (["compare", "{scenario}", "--queues", "red", "--cache", "{scenario}"], "--cache"),
         (["bench-lbe", "reno", "--json", "."], "expected a file"),
         (["bench-lbe", "reno", "flower", "--grid"], "expected a controller with a target"),
