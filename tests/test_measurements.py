@@ -45,6 +45,8 @@ queue = { links = ["bottleneck"], every = "100 ms" }
 cwnd = { flows = ["bulk/0"], every = "100 ms" }
 throughput = { links = ["bottleneck"], flows = ["bulk/0"], every = "1 s" }
 rtt = { flows = ["bulk/0"] }
+wait = { links = ["bottleneck"] }
+completions = { flows = ["short/*"] }
 """
 
 

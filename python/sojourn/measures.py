@@ -79,6 +79,29 @@ class Part:
     fields: dict[str, Definition]
 
 
+@dataclass(frozen=True)
+class Column:
+    """A column of a series: its name, its unit and one sentence."""
+
+    name: str
+    unit: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class SeriesKind:
+    """A kind of series: `wait` in `wait/bottleneck`.
+
+    `of` is what the second part names (a link, a flow or a group), `row` what a row is and of which time `t` is, and
+    `columns` are those after `t`, the time in seconds, by name.
+    """
+
+    kind: str
+    of: str
+    row: str
+    columns: dict[str, Column]
+
+
 @cache
 def _engine() -> dict[str, Any]:
     """The engine's list."""
@@ -94,6 +117,27 @@ def parts() -> dict[str, Part]:
         name = each["part"].removesuffix("[]") or "run"
         made[name] = Part(name, each["summary"], {f["path"]: Definition(**f) for f in each["fields"]})
     return made
+
+
+@cache
+def series_kinds() -> tuple[SeriesKind, ...]:
+    """Every kind of series."""
+    return tuple(
+        SeriesKind(each["kind"], each["of"], each["row"], {c["name"]: Column(**c) for c in each["columns"]})
+        for each in _engine()["series"]
+    )
+
+
+def column(series: str, name: str) -> Column:
+    """A column of a series, such as `column("wait/bottleneck", "seconds")`, whose unit is s.
+
+    Raises KeyError where no such series has this column.
+    """
+    kind = series.partition("/")[0]
+    found = [each.columns[name] for each in series_kinds() if each.kind == kind and name in each.columns]
+    if not found:
+        raise KeyError(f"{series}: {name}")
+    return found[0]
 
 
 def measure(part: str, path: str, of: str = "") -> Measure:
@@ -133,8 +177,8 @@ def series_columns(kind: str) -> dict[str, Column]:
 
 
 def entries() -> list[dict[str, Any]]:
-    """Every part with its fields, as `sojourn list` shows them."""
-    return [
+    """Every part with its fields and every kind of series with its columns, as `sojourn list` shows them."""
+    made = [
         {
             "name": part.name,
             "summary": part.summary,
@@ -142,6 +186,15 @@ def entries() -> list[dict[str, Any]]:
             "parameters": [{"name": f.path, "default": f.unit, "summary": f.summary} for f in part.fields.values()],
         }
         for part in parts().values()
+    ]
+    return made + [
+        {
+            "name": f"{kind.kind}/<{kind.of}>",
+            "summary": f"Series; a row is {kind.row}",
+            "columns": ("column", "unit", "what it is"),
+            "parameters": [{"name": c.name, "default": c.unit, "summary": c.summary} for c in kind.columns.values()],
+        }
+        for kind in series_kinds()
     ]
 
 
@@ -157,11 +210,11 @@ def tables() -> dict[str, str]:
         rows = [_row(f"`{f.path}`", f.unit, f.summary) for f in part.fields.values()]
         made[part.name] = "\n".join([_row("field", "unit", "what it is"), "|---|---|---|", *rows])
     rows = []
-    for kind in _engine()["series"]:
-        rows += [
-            _row(f"`{kind['kind']}/<{kind['of']}>`", f"`{c['name']}`", c["unit"], c["summary"]) for c in kind["columns"]
-        ]
-    made["series"] = "\n".join([_row("series", "column", "unit", "what it is"), "|---|---|---|---|", *rows])
+    for kind in series_kinds():
+        name = f"`{kind.kind}/<{kind.of}>`"
+        rows += [_row(name, kind.row, f"`{c.name}`", c.unit, c.summary) for c in kind.columns.values()]
+    head = _row("series", "a row is", "column", "unit", "what it is")
+    made["series"] = "\n".join([head, "|---|---|---|---|---|", *rows])
     return made
 
 

@@ -109,6 +109,55 @@ class Record(Mapping[str, Any]):
         frame = pd.json_normalize(list(self._data.get(key, [])))
         return frame.set_index("name") if "name" in frame else frame
 
+    def trace(self, name: str) -> pd.DataFrame:
+        """A series as a table, such as `record.trace("wait/bottleneck")`: one row a sample, packet or connection.
+
+        `t` is the time in seconds. Units are those of `sojourn.measures.column`. Where the series has flows, `flow` has
+        their names and `group` their groups. Raises `UserError` where the record has no such series.
+        """
+        require("pandas")
+        import pandas as pd
+
+        columns = self._traced(name)
+        table = pd.DataFrame({"t": columns["t"], **{key: data for key, data in columns.items() if key != "t"}})
+        if "flow" in table:
+            place = table["flow"].to_numpy(dtype=int)
+            for key, field in (("flow", "name"), ("group", "group")):
+                table[key] = np.array([flow[field] for flow in self._data["flows"]], dtype=object)[place]
+        return table
+
+    @property
+    def completions(self) -> pd.DataFrame:
+        """Every completed connection of the flows that `trace.completions` names, in order of time.
+
+        Columns as those of `trace`: `t`, `start` and `seconds` in s, `bytes`, `flow` and `group`.
+        Raises `UserError` where none is traced.
+        """
+        require("pandas")
+        import pandas as pd
+
+        names = [name for name in self._series if name.startswith("completions/")] or ["completions/<group>"]
+        tables = [self.trace(name) for name in names]
+        return pd.concat(tables, ignore_index=True).sort_values("t", kind="stable", ignore_index=True)
+
+    def samples(self, name: str, column: str = "seconds") -> Array:
+        """The values of a series from the end of the warm-up on, in order of time: those that the measures count.
+
+        `record.samples("wait/bottleneck")`, `record.samples("completions/web")` and `record.samples("rtt/ftp/0")` give
+        waits, completion times and round-trip times in seconds. Raises `UserError` where the record has no such series
+        or the series no such column.
+        """
+        columns = self._traced(name)
+        if column not in columns:
+            raise UserError(f"{name}: expected one of {', '.join(columns)}, got {column!r}")
+        return columns[column][columns["t"] >= float(self._data.get("warmup_s", 0.0))]
+
+    def _traced(self, name: str) -> dict[str, Array]:
+        if name not in self._series:
+            known = ", ".join(self._series) or "a [trace] table in the scenario"
+            raise UserError(f"record of {self.get('scenario', 'a run')}: expected one of {known}, got {name!r}")
+        return self._series[name]
+
     def value(self, path: str) -> Any:
         """What lies at a dotted path, such as `links.bottleneck.queue.mean`. Raises `UserError` where it leads nowhere.
 

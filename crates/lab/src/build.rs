@@ -87,6 +87,9 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
     for trace in [&plan.trace.queue, &plan.trace.throughput].into_iter().flatten() {
         trace.links.iter().for_each(|&link| world.links_mut()[link as usize].start_trace(trace.every));
     }
+    if let Some(trace) = &plan.trace.wait {
+        trace.links.iter().for_each(|&link| world.links_mut()[link as usize].trace_waits(trace.one_in));
+    }
     Ok(world)
 }
 

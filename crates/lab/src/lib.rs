@@ -8,8 +8,9 @@ mod error;
 mod recorder;
 mod report;
 mod run;
+mod series;
 
 pub use build::{ExternalLaw, LawFactory, Laws, external};
 pub use error::Error;
-pub use report::Series;
 pub use run::{Job, Outcome, run, run_many};
+pub use series::Series;

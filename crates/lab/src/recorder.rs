@@ -1,9 +1,9 @@
 //! Traces of flows.
 
 use sojourn_scenario::plan::Plan;
-use sojourn_sim::{Observer, Packet, flag};
+use sojourn_sim::{Completion, Observer, Packet, flag};
 use sojourn_units::{Duration, Time};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A flow's congestion window at equal intervals.
 #[derive(Clone, Debug, Default)]
@@ -17,25 +17,21 @@ pub struct Window {
     pub ssthresh: Vec<f64>,
 }
 
-/// Every RTT sample of a flow.
-#[derive(Clone, Debug, Default)]
-pub struct RttSamples {
-    /// When each was taken, in seconds.
-    pub t: Vec<f64>,
-    /// Each round-trip time, in seconds.
-    pub seconds: Vec<f64>,
-}
-
-/// Records the traces that a scenario asks for. If there are none, it costs one test per packet.
+/// Records the traces that a scenario asks for, by the plan's flows. If there are none, it costs one test per packet.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
+    /// The plan's flow of each flow of the world, by position. Sessions are one flow of the plan and many of the world.
+    pub entries: Vec<u32>,
     window_every: Duration,
     bin: Duration,
     end: Time,
     pub windows: HashMap<u32, Window>,
     /// Bytes delivered in each interval.
     pub delivered: HashMap<u32, Vec<f64>>,
-    pub rtts: HashMap<u32, RttSamples>,
+    /// Every RTT sample: when it was taken, and the round-trip time.
+    pub rtts: HashMap<u32, Vec<(Time, Duration)>>,
+    completing: HashSet<u32>,
+    pub completions: Vec<Completion>,
 }
 
 impl Recorder {
@@ -44,12 +40,15 @@ impl Recorder {
         let trace = &plan.trace;
         let flows = |sampled: &Option<sojourn_scenario::check::Sampled>| sampled.iter().flat_map(|s| s.flows.clone()).collect::<Vec<_>>();
         Recorder {
+            entries: Vec::new(),
             window_every: trace.cwnd.as_ref().map_or(Duration::MAX, |s| s.every),
             bin: trace.throughput.as_ref().map_or(Duration::MAX, |s| s.every),
             end: plan.duration,
             windows: flows(&trace.cwnd).into_iter().map(|flow| (flow, Window::default())).collect(),
             delivered: flows(&trace.throughput).into_iter().map(|flow| (flow, Vec::new())).collect(),
             rtts: trace.rtt.iter().map(|&flow| (flow, Default::default())).collect(),
+            completing: trace.completions.iter().copied().collect(),
+            completions: Vec::new(),
         }
     }
 
@@ -76,12 +75,23 @@ impl Window {
 }
 
 impl Observer for Recorder {
+    fn on_flow(&mut self, flow: u32, entry: u32) {
+        debug_assert_eq!(self.entries.len(), flow as usize);
+        self.entries.push(entry);
+    }
+
+    fn on_complete(&mut self, completion: &Completion) {
+        if self.completing.contains(&completion.entry) {
+            self.completions.push(*completion);
+        }
+    }
+
     #[inline]
     fn on_deliver(&mut self, now: Time, packet: &Packet, bytes: u64) {
         if self.delivered.is_empty() || packet.has(flag::BACK) {
             return;
         }
-        if let Some(bins) = self.delivered.get_mut(&packet.flow) {
+        if let Some(bins) = self.delivered.get_mut(&self.entries[packet.flow as usize]) {
             let bin = (now.as_nanos() / self.bin.as_nanos()) as usize;
             if bins.len() <= bin {
                 bins.resize(bin + 1, 0.0);
@@ -96,7 +106,7 @@ impl Observer for Recorder {
             return;
         }
         let every = self.window_every;
-        if let Some(window) = self.windows.get_mut(&flow) {
+        if let Some(window) = self.windows.get_mut(&self.entries[flow as usize]) {
             // Samples before this time have the value from before.
             if now > Time::ZERO {
                 window.sample_to(Time::from_nanos(now.as_nanos() - 1), every);
@@ -110,9 +120,8 @@ impl Observer for Recorder {
         if self.rtts.is_empty() {
             return;
         }
-        if let Some(RttSamples { t, seconds: values }) = self.rtts.get_mut(&flow) {
-            t.push(now.as_secs_f64());
-            values.push(rtt as f64 * 1e-9);
+        if let Some(samples) = self.rtts.get_mut(&self.entries[flow as usize]) {
+            samples.push((now, Duration::from_nanos(rtt)));
         }
     }
 }

@@ -1,14 +1,10 @@
 //! Makes the record of a finished world.
 
-use crate::recorder::{Recorder, RttSamples};
+use crate::recorder::Recorder;
+use crate::series::{Series, series};
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::record::{Audit, Completion, Distribution, Dropped, Flow, Group, Level, Link, Record, Spread, Total, Wait};
-use sojourn_scenario::record::{CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT};
 use sojourn_sim::{Audit as Counted, FlowReport, TimeWeighted, World};
-use std::collections::BTreeMap;
-
-/// Traces by name, each a table of columns.
-pub type Series = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
 
 /// The record of a finished world and its series.
 pub fn report(plan: &Plan, world: &World<Recorder>, audit: Counted) -> (Record, Series) {
@@ -86,21 +82,10 @@ fn one_link(link: &sojourn_sim::Link, planned: &sojourn_spec::link::Link, span: 
 
 /// The plan's flows in order. The measures of a session are the sums over its connections.
 fn all_flows(plan: &Plan, world: &World<Recorder>, span: f64) -> Vec<Flow> {
-    let reports: Vec<FlowReport> = world.flows().collect();
-    let mut plain = reports.iter().filter(|report| report.session.is_none());
-    let mut connections: Vec<Vec<&FlowReport>> = Vec::new();
-    for report in &reports {
-        if let Some(session) = report.session {
-            let wanted = connections.len().max(session as usize + 1);
-            connections.resize(wanted, Vec::new());
-            connections[session as usize].push(report);
-        }
-    }
-    let mut sessions = connections.into_iter();
-    let flows = plan.flows.iter().map(|flow| {
-        let parts: Vec<&FlowReport> =
-            if flow.traffic.opens_connections() { sessions.next().unwrap_or_default() } else { plain.next().into_iter().collect() };
-        let count = |value: fn(&FlowReport) -> u64| parts.iter().map(|part| value(part)).sum::<u64>();
+    let mut parts_of: Vec<Vec<FlowReport>> = vec![Vec::new(); plan.flows.len()];
+    world.flows().for_each(|report| parts_of[report.entry as usize].push(report));
+    let flows = plan.flows.iter().zip(&parts_of).map(|(flow, parts)| {
+        let count = |value: fn(&FlowReport) -> u64| parts.iter().map(value).sum::<u64>();
         let rtts: Vec<_> = parts.iter().map(|part| part.sender.rtt).filter(|rtt| rtt.count() > 0).collect();
         let samples: f64 = rtts.iter().map(|rtt| rtt.count() as f64).sum();
         let mean = rtts.iter().map(|rtt| rtt.mean() * rtt.count() as f64).sum::<f64>() / samples;
@@ -171,46 +156,4 @@ fn completions(world: &World<Recorder>, group: u32) -> Option<Completion> {
 fn jain(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let (n, sum, squares) = values.fold((0.0, 0.0, 0.0), |(n, sum, squares), x| (n + 1.0, sum + x, squares + x * x));
     (squares > 0.0).then(|| sum * sum / (n * squares))
-}
-
-/// The series that the scenario asks for.
-fn series(plan: &Plan, world: &World<Recorder>) -> Series {
-    let mut series = Series::new();
-    link_series(plan, world, &mut series);
-    let name = |flow: u32| plan.flows[flow as usize].name.as_str();
-    for (&flow, window) in &world.observer().windows {
-        let columns = vec![window.packets.clone(), window.ssthresh.clone()];
-        series.insert(CWND.name(name(flow)), CWND.table(window.t.clone(), columns));
-    }
-    for (&flow, bytes) in &world.observer().delivered {
-        let every = plan.trace.throughput.as_ref().map_or(1.0, |trace| trace.every.as_secs_f64());
-        let t = (0..bytes.len()).map(|bin| bin as f64 * every).collect();
-        let bps = bytes.iter().map(|bytes| bytes * 8.0 / every).collect();
-        series.insert(FLOW_THROUGHPUT.name(name(flow)), FLOW_THROUGHPUT.table(t, vec![bps]));
-    }
-    for (&flow, RttSamples { t, seconds }) in &world.observer().rtts {
-        series.insert(RTT.name(name(flow)), RTT.table(t.clone(), vec![seconds.clone()]));
-    }
-    series
-}
-
-/// The series of links. A link that is traced for both has the samples of its queue first.
-fn link_series(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
-    let queue = plan.trace.queue.as_ref();
-    for &index in queue.iter().flat_map(|trace| &trace.links) {
-        let link = &world.links()[index as usize];
-        let Some(samples) = link.traces().first() else { continue };
-        let columns = vec![samples.packets.clone(), samples.bytes.clone(), samples.delay.clone(), samples.probability.clone()];
-        series.insert(QUEUE.name(link.name()), QUEUE.table(samples.t.clone(), columns));
-    }
-    let Some(trace) = &plan.trace.throughput else { return };
-    for &index in &trace.links {
-        let link = &world.links()[index as usize];
-        let second = queue.is_some_and(|queue| queue.links.contains(&index));
-        let Some(samples) = link.traces().get(usize::from(second)) else { continue };
-        let every = trace.every.as_secs_f64();
-        let bps = samples.tx_started_bytes.windows(2).map(|pair| (pair[1] - pair[0]) * 8.0 / every).collect();
-        let t = samples.t[..samples.t.len().saturating_sub(1)].to_vec();
-        series.insert(LINK_THROUGHPUT.name(link.name()), LINK_THROUGHPUT.table(t, vec![bps]));
-    }
 }

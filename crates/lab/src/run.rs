@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::build::{Laws, build};
-use crate::report::{Series, report};
+use crate::report::report;
+use crate::series::Series;
 use rayon::prelude::*;
 use sojourn_scenario::Checked;
 use sojourn_scenario::record::Record;

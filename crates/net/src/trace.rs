@@ -1,4 +1,4 @@
-//! Traces of a link: samples of its queue at equal steps, taken only where asked for.
+//! Traces of a link, taken only where asked for: samples of its queue at equal steps, and the waits of its packets.
 
 use alloc::vec::Vec;
 use sojourn_units::{Duration, Probability, Time};
@@ -48,6 +48,45 @@ impl LinkTrace {
         self.probability.push(sample.probability.map_or(f64::NAN, Probability::get));
         self.tx_started_bytes.push(sample.tx_started_bytes as f64);
         self.next += self.every;
+    }
+}
+
+/// The wait of one packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketWait {
+    /// When it arrived.
+    pub arrived: Time,
+    /// The time from its arrival to the start of its transmission.
+    pub wait: Duration,
+    /// Its flow, as the packet names it.
+    pub flow: u32,
+    /// Its size in bytes.
+    pub size: u32,
+}
+
+/// The waits of every n-th packet, in the order in which their transmissions start.
+#[derive(Clone, Debug)]
+pub(crate) struct WaitTrace {
+    one_in: u32,
+    /// Packets to leave out before the next one that is stored.
+    left_out: u32,
+    pub packets: Vec<PacketWait>,
+}
+
+impl WaitTrace {
+    /// Stores the first packet and every `one_in`-th after it.
+    pub fn new(one_in: u32) -> Self {
+        WaitTrace { one_in: one_in.max(1), left_out: 0, packets: Vec::new() }
+    }
+
+    /// The transmission of the next packet starts.
+    pub fn add(&mut self, packet: PacketWait) {
+        if self.left_out > 0 {
+            self.left_out -= 1;
+        } else {
+            self.packets.push(packet);
+            self.left_out = self.one_in - 1;
+        }
     }
 }
 

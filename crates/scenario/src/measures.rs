@@ -14,7 +14,7 @@ pub fn record_schema() -> Value {
 
 /// Every measure of a record, part by part, and every kind of series, as JSON:
 /// `{"parts": [{"part", "summary", "fields": [{"path", "unit", "label", "better", "summary", "number"}]}], "series": [{"kind", "of",
-/// "columns": [{"name", "unit", "summary"}]}]}`. The part of the run's own fields is `""`, the name of a list ends in `[]`.
+/// "row", "columns": [{"name", "unit", "summary"}]}]}`. The part of the run's own fields is `""`, the name of a list ends in `[]`.
 pub fn measures() -> Value {
     let schema = RecordSchema { root: record_schema(), order: field_order::<Record>() };
     let run = schema.root["description"].clone();
@@ -37,7 +37,7 @@ pub fn measures() -> Value {
     let column = |column: &Column| json!({ "name": column.name, "unit": column.unit, "summary": column.summary });
     let series = SERIES.iter().map(|series| {
         let columns: Vec<Value> = series.columns.iter().map(column).collect();
-        json!({ "kind": series.kind, "of": series.of, "columns": columns })
+        json!({ "kind": series.kind, "of": series.of, "row": series.row, "columns": columns })
     });
     json!({ "parts": parts, "series": series.collect::<Vec<_>>() })
 }

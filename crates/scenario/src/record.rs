@@ -301,13 +301,15 @@ pub struct Audit {
     pub in_flight: u64,
 }
 
-/// A kind of series: its columns after `t`, the time in seconds.
+/// A kind of series: its columns after `t`, the time in seconds. Rows are in the order of `t`.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesKind {
     /// The first part of a series' name.
     pub kind: &'static str,
-    /// What the second part names: a link or a flow.
+    /// What the second part names: a link, a flow or a group.
     pub of: &'static str,
+    /// What a row is, and of which time `t` is.
+    pub row: &'static str,
     /// The columns after `t`.
     pub columns: &'static [Column],
 }
@@ -331,6 +333,7 @@ const fn column(name: &'static str, unit: &'static str, summary: &'static str) -
 pub const QUEUE: SeriesKind = SeriesKind {
     kind: "queue",
     of: "link",
+    row: "a step of `every`",
     columns: &[
         column("packets", "packets", "packets waiting, after everything that happens at that instant"),
         column("bytes", "bytes", "bytes waiting"),
@@ -343,6 +346,7 @@ pub const QUEUE: SeriesKind = SeriesKind {
 pub const CWND: SeriesKind = SeriesKind {
     kind: "cwnd",
     of: "flow",
+    row: "a step of `every`",
     columns: &[column("packets", "segments", "the congestion window"), column("ssthresh", "segments", "the slow-start threshold")],
 };
 
@@ -350,24 +354,52 @@ pub const CWND: SeriesKind = SeriesKind {
 pub const LINK_THROUGHPUT: SeriesKind = SeriesKind {
     kind: "throughput",
     of: "link",
-    columns: &[column("bps", "bit/s", "bytes whose transmission began in the step that starts at `t`")],
+    row: "a step of `every` that starts at `t`",
+    columns: &[column("bps", "bit/s", "bytes whose transmission began in the step")],
 };
 
 /// Goodput of flows.
 pub const FLOW_THROUGHPUT: SeriesKind = SeriesKind {
     kind: "throughput",
     of: "flow",
-    columns: &[column("bps", "bit/s", "bytes that the receiver could read, in the step that starts at `t`")],
+    row: "a step of `every` that starts at `t`",
+    columns: &[column("bps", "bit/s", "bytes that the receiver could read, in the step")],
 };
 
 /// Round-trip times of flows.
-pub const RTT: SeriesKind = SeriesKind { kind: "rtt", of: "flow", columns: &[column("seconds", "s", "every sample")] };
+pub const RTT: SeriesKind =
+    SeriesKind { kind: "rtt", of: "flow", row: "a sample, taken at `t`", columns: &[column("seconds", "s", "the round-trip time")] };
+
+/// Waits of packets at links.
+pub const WAIT: SeriesKind = SeriesKind {
+    kind: "wait",
+    of: "link",
+    row: "a packet that arrived at `t` and whose transmission began in the run",
+    columns: &[
+        column("seconds", "s", "the time from its arrival to the start of its transmission"),
+        column("bytes", "bytes", "its size on the wire"),
+        column("flow", "", "its flow, as a position in `flows`"),
+    ],
+};
+
+/// Completed connections of groups.
+pub const COMPLETIONS: SeriesKind = SeriesKind {
+    kind: "completions",
+    of: "group",
+    row: "a connection whose last byte was acknowledged at `t`",
+    columns: &[
+        column("start", "s", "when it was opened (its request, where there is one)"),
+        column("seconds", "s", "the time from `start` to `t`"),
+        column("bytes", "bytes", "its payload"),
+        column("flow", "", "its flow, as a position in `flows`"),
+    ],
+};
 
 /// Every kind of series.
-pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT];
+pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, COMPLETIONS];
 
 impl SeriesKind {
-    /// The name of the series of a link or flow.
+    /// The name of the series of a link, flow or group.
     pub fn name(&self, of: &str) -> String {
         format!("{}/{of}", self.kind)
     }

@@ -229,7 +229,7 @@ fn traces_of_what_is_not_there() {
     let (bulk, cbr) = ("traffic = { kind = \"bulk\" }\nstart = \"0 s\"", "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n[trace]\n");
     for (kind, expected) in [
         ("rtt = { flows = [\"ftp/0\"] }", "flows over TCP, or ping"),
-        ("cwnd = { flows = [\"ftp/0\"], every = \"1 s\" }", "flows over TCP"),
+        ("cwnd = { flows = [\"ftp/0\"], every = \"1 s\" }", "flows of one TCP connection"),
     ] {
         let expected = format!("trace.{}.flows[0]: expected {expected}, got \"ftp/0\"", &kind[..kind.find(' ').unwrap()]);
         says(bulk, &format!("{cbr}{kind}"), "\"ftp/0\"", &expected);

@@ -31,6 +31,21 @@ pub struct FlowStats {
     pub sent: u64,
 }
 
+/// A finite transfer that was completed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// The position of the entry of its session or flow in the configuration.
+    pub entry: u32,
+    /// The group of its session or flow.
+    pub group: u32,
+    /// When it was opened.
+    pub opened: Time,
+    /// When its last byte was acknowledged.
+    pub closed: Time,
+    /// Its bytes.
+    pub size: u64,
+}
+
 /// The sending side.
 #[derive(Clone, Debug)]
 pub(crate) enum Endpoint {
@@ -47,6 +62,8 @@ pub(crate) enum Endpoint {
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub routes: FlowRoutes,
+    /// The position of its entry in the configuration.
+    pub entry: u32,
     pub group: u32,
     pub stack: u32,
     pub endpoint: Endpoint,

@@ -14,12 +14,12 @@ pub mod tcp;
 mod world;
 
 pub use config::{BuildError, FlowConfig, WorldConfig};
-pub use flow::FlowStats;
+pub use flow::{Completion, FlowStats};
 pub use observer::{NoopObserver, Observer};
 pub use packet::{Packet, flag};
 pub use report::FlowReport;
-pub use sojourn_net::{Audit, LinkConfig, LinkStats, LinkTrace, Moments, Quantiles, QueueStats, Sums, TimeWeighted};
-pub use world::{Completion, World};
+pub use sojourn_net::{Audit, LinkConfig, LinkStats, LinkTrace, Moments, PacketWait, Quantiles, QueueStats, Sums, TimeWeighted};
+pub use world::World;
 
 /// A link of the simulator's network.
 pub type Link = sojourn_net::Link<Packet>;

@@ -1,11 +1,16 @@
 //! Observing a run from outside.
 
+use crate::flow::Completion;
 use crate::packet::Packet;
 use sojourn_units::Time;
 
 /// Sees what happens and can change nothing. Every method does nothing unless an observer implements it. The calls of one component
 /// (a link, a sender, a receiver) come in the order of time; those of different components may not, because endpoints run ahead.
 pub trait Observer {
+    /// A flow is added for this entry of the configuration. A session has many; each serves one connection after another.
+    fn on_flow(&mut self, flow: u32, entry: u32) {
+        let _ = (flow, entry);
+    }
     /// A host sends a packet.
     fn on_send(&mut self, now: Time, packet: &Packet) {
         let _ = (now, packet);
@@ -29,6 +34,10 @@ pub trait Observer {
     /// A sender has processed an ACK, a timer or data of its application: its congestion window and threshold in segments.
     fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         let _ = (now, flow, cwnd, ssthresh);
+    }
+    /// The last byte of a finite transfer is acknowledged. Requests are not reported: their time is part of that of the answer.
+    fn on_complete(&mut self, completion: &Completion) {
+        let _ = completion;
     }
 }
 

@@ -9,10 +9,10 @@ use sojourn_cc::Source;
 /// One flow, or one slot of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowReport {
+    /// The position of its entry in the configuration. The slots of a session have the same.
+    pub entry: u32,
     /// Its group.
     pub group: u32,
-    /// The session that it belongs to, if any.
-    pub session: Option<u32>,
     /// What arrived.
     pub stats: FlowStats,
     /// Its packets that links dropped in the window of statistics, data and ACKs.
@@ -41,8 +41,8 @@ impl<O: Observer> World<O> {
                 }
             };
             FlowReport {
+                entry: flow.entry,
                 group: flow.group,
-                session: flow.session,
                 stats: flow.stats,
                 dropped,
                 sender,

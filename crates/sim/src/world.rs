@@ -7,7 +7,7 @@
 mod session;
 
 use crate::config::{BuildError, FlowConfig, WorldConfig};
-use crate::flow::{Endpoint, Flow, FlowRoutes};
+use crate::flow::{Completion, Endpoint, Flow, FlowRoutes};
 use crate::needs;
 use crate::observer::{NoopObserver, Observer};
 use crate::packet::{Packet, flag};
@@ -18,19 +18,6 @@ use sojourn_net::{
 };
 use sojourn_traffic::{Application, Model, Session};
 use sojourn_units::{Duration, Stream, Time};
-
-/// A finite transfer that was completed in the window of statistics.
-#[derive(Clone, Copy, Debug)]
-pub struct Completion {
-    /// The group of its session or flow.
-    pub group: u32,
-    /// When it was opened.
-    pub opened: Time,
-    /// When its last byte was acknowledged.
-    pub closed: Time,
-    /// Its bytes.
-    pub size: u64,
-}
 
 /// The classes of timers, in the order in which simultaneous ones run.
 pub(crate) const SENDER_TIMER: TimerClass = TimerClass(0);
@@ -88,10 +75,19 @@ impl<O: Observer> LinkObserver<Packet> for DropAccounts<O> {
 pub(crate) struct AddFlow<'a> {
     pub name: &'a str,
     pub routes: FlowRoutes,
+    /// The position of its entry in the configuration.
+    pub entry: u32,
     pub group: u32,
     /// `None` for datagrams.
     pub stack: Option<u32>,
     pub session: Option<u32>,
+}
+
+/// An entry of the configuration's flows, and its position there.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    position: u32,
+    config: &'a FlowConfig,
 }
 
 /// The routes between the hosts of one entry of the configuration.
@@ -124,10 +120,11 @@ impl<O: Observer> World<O> {
             builder.add_link(link);
         }
         // Flows come first: the slots of sessions follow them in every list.
-        let (sessions, mut entries): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut config.flows).into_iter().partition(|flow| flow.traffic.opens_connections());
+        let flows = std::mem::take(&mut config.flows);
+        let all = (0u32..).zip(&flows).map(|(position, config)| Entry { position, config });
+        let (sessions, mut entries): (Vec<_>, Vec<_>) = all.partition(|entry| entry.config.traffic.opens_connections());
         entries.extend(sessions);
-        let routes = entries.iter().map(|flow| add_routes(&mut builder, flow)).collect::<Result<Vec<_>, _>>()?;
+        let routes = entries.iter().map(|entry| add_routes(&mut builder, entry.config)).collect::<Result<Vec<_>, _>>()?;
         let network: Network<Packet> = builder.build();
         let mut world = World {
             counts_flows: network.counts_flows(),
@@ -144,15 +141,16 @@ impl<O: Observer> World<O> {
             fingerprint: 0,
             early: 0,
         };
-        for (entry, routes) in entries.iter().zip(routes) {
-            match (entry.traffic.model(), routes) {
+        for (entry, routes) in entries.into_iter().zip(routes) {
+            let FlowConfig { name, start, stop, .. } = entry.config;
+            match (entry.config.traffic.model(), routes) {
                 (Model::Flow(model), Routes::Flow(routes)) => {
-                    let random = Stream::named(config.seed, &format!("flow/{}/application", entry.name));
-                    world.start_flow(entry, routes, Application::new(model, entry.start, entry.stop, random))?;
+                    let random = Stream::named(config.seed, &format!("flow/{name}/application"));
+                    world.start_flow(entry, routes, Application::new(model, *start, *stop, random))?;
                 }
                 (Model::Session(model), Routes::Session { loads, requests }) => {
-                    let random = Stream::named(config.seed, &format!("session/{}", entry.name));
-                    let session = Session::new(model, entry.stop.min(config.end), random);
+                    let random = Stream::named(config.seed, &format!("session/{name}"));
+                    let session = Session::new(model, config.end.min(*stop), random);
                     world.start_session(entry, Connections::new(loads), Connections::new(requests), session)?;
                 }
                 _ => unreachable!("a session has the routes of a session"),
@@ -162,8 +160,10 @@ impl<O: Observer> World<O> {
     }
 
     /// Adds a flow with its application.
-    fn start_flow(&mut self, config: &FlowConfig, routes: FlowRoutes, application: Application) -> Result<(), BuildError> {
-        let index = self.add_flow(&AddFlow { name: &config.name, routes, group: config.group, stack: config.stack, session: None })?;
+    fn start_flow(&mut self, entry: Entry, routes: FlowRoutes, application: Application) -> Result<(), BuildError> {
+        let Entry { position, config } = entry;
+        let FlowConfig { name, group, stack, .. } = config;
+        let index = self.add_flow(&AddFlow { name, routes, entry: position, group: *group, stack: *stack, session: None })?;
         let flow = &mut self.flows[index as usize];
         if let Endpoint::Udp { echo, .. } = &mut flow.endpoint
             && config.traffic.echoes()
@@ -178,25 +178,29 @@ impl<O: Observer> World<O> {
     }
 
     /// Adds a session, which opens its connections as it goes.
-    fn start_session(
-        &mut self,
-        config: &FlowConfig,
-        loads: Connections,
-        requests: Connections,
-        session: Session,
-    ) -> Result<(), BuildError> {
+    fn start_session(&mut self, entry: Entry, loads: Connections, requests: Connections, session: Session) -> Result<(), BuildError> {
+        let Entry { position, config } = entry;
         let stack = config.stack.filter(|&stack| (stack as usize) < self.stacks.len());
         let Some(stack) = stack else { return Err(BuildError::Stack { name: config.name.clone() }) };
         let index = self.sessions.len() as u32;
-        let (name, group) = (config.name.clone(), config.group);
-        self.sessions.push(SessionState { session, name, group, stack, loads, requests, requested: Default::default(), last_tag: 0 });
+        self.sessions.push(SessionState {
+            session,
+            name: config.name.clone(),
+            entry: position,
+            group: config.group,
+            stack,
+            loads,
+            requests,
+            requested: Default::default(),
+            last_tag: 0,
+        });
         self.wake_session(index, config.start, SessionMessage::Act);
         Ok(())
     }
 
     /// Adds a flow; gives its number.
     pub(crate) fn add_flow(&mut self, flow: &AddFlow) -> Result<u32, BuildError> {
-        let &AddFlow { name, routes, group, stack, session } = flow;
+        let &AddFlow { name, routes, entry, group, stack, session } = flow;
         let index = self.flows.len() as u32;
         let mut receiver = Receiver::default();
         let endpoint = match stack {
@@ -218,6 +222,7 @@ impl<O: Observer> World<O> {
         self.accounts.drops.push(0);
         self.flows.push(Flow {
             routes,
+            entry,
             group,
             stack: stack.unwrap_or(u32::MAX),
             endpoint,
@@ -232,6 +237,7 @@ impl<O: Observer> World<O> {
             stats: Default::default(),
             counted: false,
         });
+        self.accounts.observer.on_flow(index, entry);
         Ok(index)
     }
 
@@ -292,7 +298,7 @@ impl<O: Observer> World<O> {
         self.rtts.get(group as usize)
     }
 
-    /// Completed transfers.
+    /// The transfers that were completed in the window of statistics, in no particular order.
     pub fn completions(&self) -> &[Completion] {
         &self.completions
     }

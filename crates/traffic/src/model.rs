@@ -40,6 +40,11 @@ pub trait Params {
     fn echoes(&self) -> bool {
         false
     }
+
+    /// Whether it feeds one flow an amount of data that has an end. Every connection of a session has one.
+    fn is_finite(&self) -> bool {
+        false
+    }
 }
 
 /// Data that an application gives to its transport.

@@ -103,14 +103,14 @@ impl<P: Packet> Buffered<P> {
         if self.qdisc.counters().marked > marked {
             reports.push_back(Report::Marked(packet.flow()));
         }
-        let size = packet.size();
+        let (size, flow) = (packet.size(), packet.flow());
         self.transmitting = Some(packet);
         self.last_departure = LastDeparture { at: now, size: if idle { 0 } else { size } };
         meter.tx_started_bytes += u64::from(size);
         let end = transmitter.send(now, idle, size);
         let arrived = Time::from_nanos(now.as_nanos() - wait.as_nanos());
         if meter.measures() {
-            meter.account(&Service { arrived, start: now, end, size });
+            meter.account(&Service { arrived, start: now, end, size }, flow);
         }
         Some(end)
     }

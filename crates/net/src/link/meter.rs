@@ -1,8 +1,9 @@
 //! What is measured on a link: its queue, waits and transmissions within a window, and traces.
 
 use super::config::LinkStats;
-use crate::trace::{LinkTrace, Sample};
+use crate::trace::{LinkTrace, PacketWait, Sample, WaitTrace};
 use crate::window::Window;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use sojourn_aqm::Counters;
 use sojourn_spec::link::Measure;
@@ -28,6 +29,8 @@ pub(super) struct Meter {
     measure: Measure,
     pub stats: LinkStats,
     pub traces: Vec<LinkTrace>,
+    /// Waits of single packets, where they are traced.
+    pub waits: Option<Box<WaitTrace>>,
     /// When the next sample of any trace is due.
     pub next_sample: Time,
     /// The counters when the window opened; `None` before.
@@ -43,6 +46,7 @@ impl Meter {
             measure,
             stats: LinkStats::default(),
             traces: Vec::new(),
+            waits: None,
             next_sample: Time::NEVER,
             at_opening: None,
             tx_started_bytes: 0,
@@ -123,9 +127,20 @@ impl Meter {
         self.next_sample = self.traces.iter().map(|trace| trace.next).min().unwrap_or(Time::NEVER);
     }
 
-    /// Accounts for a packet that is sent without waiting.
+    /// Traces the wait of a packet whose transmission starts by the end of the run.
+    #[inline]
+    fn trace_wait(&mut self, arrived: Time, start: Time, size: u32, flow: u32) {
+        if let Some(trace) = &mut self.waits
+            && start <= self.window.until
+        {
+            trace.add(PacketWait { arrived, wait: start.since(arrived), flow, size });
+        }
+    }
+
+    /// Accounts for a packet of `flow` that is sent without waiting.
     #[inline(never)]
-    pub fn account_unqueued(&mut self, start: Time, end: Time, size: u32) {
+    pub fn account_unqueued(&mut self, start: Time, end: Time, size: u32, flow: u32) {
+        self.trace_wait(start, start, size, flow);
         self.tx_started_bytes += u64::from(size);
         if start < self.window.from || end > self.window.until {
             return self.account_in_part(start, start, end, size);
@@ -137,10 +152,11 @@ impl Meter {
         self.stats.account_transmission(start, end, size);
     }
 
-    /// Accounts for a packet that is sent.
+    /// Accounts for a packet of `flow` that is sent.
     #[inline(always)]
-    pub fn account(&mut self, service: &Service) {
+    pub fn account(&mut self, service: &Service, flow: u32) {
         let &Service { arrived, start, end, size } = service;
+        self.trace_wait(arrived, start, size, flow);
         if arrived < self.window.from || end > self.window.until {
             return self.account_in_part(arrived, start, end, size);
         }

@@ -13,6 +13,7 @@ mod buffered;
 mod config;
 mod meter;
 mod precomputed;
+mod queue;
 mod router;
 pub(crate) mod tie_break;
 mod transmitter;
@@ -21,8 +22,9 @@ mod updates;
 pub use config::{LinkConfig, LinkStats};
 
 use crate::packet::{InFlight, Packet};
-use crate::trace::{LinkTrace, Sample};
+use crate::trace::{LinkTrace, PacketWait, Sample, WaitTrace};
 use crate::window::Window;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use buffered::Buffered;
@@ -30,6 +32,7 @@ pub(crate) use buffered::Report;
 use config::Volume;
 use meter::Meter;
 use precomputed::{Accepted, Precomputed};
+use queue::Queue;
 use router::Router;
 use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason};
 use sojourn_link::{Effect, Impairments, Transit};
@@ -55,12 +58,6 @@ pub struct Link<P> {
     name: String,
     last_offer: Time,
     impairments: Impairments,
-}
-
-#[derive(Clone, Debug)]
-enum Queue<P> {
-    Precomputed(Precomputed),
-    Buffered(Buffered<P>),
 }
 
 /// What became of a packet that was offered to a link.
@@ -149,6 +146,16 @@ impl<P: Packet> Link<P> {
         self.meter.traces.push(LinkTrace::new(every));
         self.meter.next_sample = Time::ZERO;
         self.due = Time::ZERO;
+    }
+
+    /// Stores the waits of the first packet and every `one_in`-th after it, in the order in which transmissions start.
+    pub fn trace_waits(&mut self, one_in: u32) {
+        self.meter.waits = Some(Box::new(WaitTrace::new(one_in)));
+    }
+
+    /// The waits that were stored. Packets that wait at the end of the run are not among them.
+    pub fn traced_waits(&self) -> &[PacketWait] {
+        self.meter.waits.as_ref().map_or(&[], |trace| &trace.packets)
     }
 
     /// Whether something happened to a buffered packet that has not been reported yet.
@@ -256,13 +263,13 @@ impl<P: Packet> Link<P> {
             return self.decide(now, hop, packet, None);
         }
         if self.transmitter.free_at > now || self.due <= now {
-            return self.find_room(now, size, None);
+            return self.find_room(now, packet, None);
         }
         let end = now + serializer.send_first(size);
         self.transmitter.free_at = end;
         self.passed.add(size);
         if self.measured {
-            self.meter.account_unqueued(now, end, size);
+            self.meter.account_unqueued(now, end, size, packet.flow());
         }
         Offer::Arrives(end + self.transmitter.delay)
     }
@@ -270,16 +277,13 @@ impl<P: Packet> Link<P> {
     /// Offers a packet again after [`Offer::NeedsTieBreak`], now with its transit time over the link before.
     #[cold]
     pub(crate) fn offer_with_transit_time(&mut self, now: Time, hop: u32, packet: &mut P, transit_time: Duration) -> Offer {
-        if self.undecided {
-            self.find_room(now, packet.size(), Some(transit_time))
-        } else {
-            self.decide(now, hop, packet, Some(transit_time))
-        }
+        if self.undecided { self.find_room(now, packet, Some(transit_time)) } else { self.decide(now, hop, packet, Some(transit_time)) }
     }
 
     /// Offers a packet where nothing is decided but whether there is room, to a link that is busy or has something to catch up with.
     #[inline(never)]
-    fn find_room(&mut self, now: Time, size: u32, transit_time: Option<Duration>) -> Offer {
+    fn find_room(&mut self, now: Time, packet: &P, transit_time: Option<Duration>) -> Offer {
+        let size = packet.size();
         self.advance(now);
         let Queue::Precomputed(queue) = &mut self.queue else { unreachable!("a drop-tail queue is precomputed") };
         let simultaneous = match transit_time {
@@ -294,7 +298,7 @@ impl<P: Packet> Link<P> {
             self.due = self.due.min(service.start);
         }
         if self.measured {
-            self.meter.account(&service);
+            self.meter.account(&service, packet.flow());
         }
         Offer::Arrives(service.end + self.transmitter.delay)
     }
@@ -335,7 +339,7 @@ impl<P: Packet> Link<P> {
                     self.due = self.due.min(service.start);
                 }
                 if self.measured {
-                    self.meter.account(&service);
+                    self.meter.account(&service, packet.flow());
                 }
                 let arrival = self.transmitter.arrival(service.end);
                 if marked { Offer::ArrivesMarked(arrival) } else { Offer::Arrives(arrival) }
@@ -428,70 +432,5 @@ impl<P: Packet> Link<P> {
         };
         let router = self.updates.router.as_ref().map_or(0, |router| router.memory());
         size_of::<Link<P>>() + queue + router + self.meter.stats.waits.memory()
-    }
-}
-
-impl<P: Packet> Queue<P> {
-    #[inline]
-    fn last_departure(&self) -> tie_break::LastDeparture {
-        match self {
-            Queue::Precomputed(queue) => queue.last_departure,
-            Queue::Buffered(queue) => queue.last_departure,
-        }
-    }
-
-    fn aqm(&self) -> &AnyAqm {
-        match self {
-            Queue::Precomputed(queue) => &queue.controller.aqm,
-            Queue::Buffered(queue) => queue.qdisc.aqm(),
-        }
-    }
-
-    fn counters(&self) -> &Counters {
-        match self {
-            Queue::Precomputed(queue) => &queue.controller.counters,
-            Queue::Buffered(queue) => queue.qdisc.counters(),
-        }
-    }
-
-    /// Packets and bytes that wait.
-    fn backlog(&self) -> Backlog {
-        match self {
-            Queue::Precomputed(queue) => queue.backlog(None, None),
-            Queue::Buffered(queue) => Backlog { packets: queue.qdisc.packets(), bytes: queue.qdisc.bytes(), idle_since: None },
-        }
-    }
-
-    /// How long a packet that arrives at `now` would wait, if all that wait are sent before it.
-    fn delay(&self, now: Time, transmitter: &Transmitter) -> Duration {
-        let busy = transmitter.free_at.since(now);
-        match self {
-            Queue::Precomputed(_) => busy, // the transmitter is free when all that wait have been sent
-            Queue::Buffered(queue) => busy + transmitter.rate().map_or(Duration::ZERO, |rate| rate.time_for(queue.qdisc.bytes())),
-        }
-    }
-
-    fn set_flows(&mut self, at: Time, active: u32) {
-        match self {
-            Queue::Precomputed(queue) => queue.controller.aqm.on_flows(at, active),
-            Queue::Buffered(queue) => queue.qdisc.set_flows(at, active),
-        }
-    }
-
-    /// Runs the discipline's timer at `due`; gives when it is due next.
-    fn run_timer(&mut self, due: Time, transmitter: &Transmitter) -> Time {
-        match self {
-            Queue::Precomputed(queue) => {
-                let backlog = queue.backlog(None, transmitter.idle_since(due));
-                let aqm = &mut queue.controller.aqm;
-                aqm.on_update(due, &backlog);
-                aqm.update_interval().map_or(Time::NEVER, |interval| due + interval)
-            }
-            Queue::Buffered(queue) => {
-                let idle_since = queue.idle_since(transmitter);
-                queue.qdisc.update(due, idle_since);
-                queue.qdisc.next_update()
-            }
-        }
     }
 }

@@ -79,6 +79,19 @@ pub struct Trace {
     pub throughput: Option<Sampled>,
     /// Flows of which every RTT sample is stored.
     pub rtt: Vec<u32>,
+    /// Links of which the waits of packets are stored.
+    pub wait: Option<Waits>,
+    /// Flows of which every completed connection is stored.
+    pub completions: Vec<u32>,
+}
+
+/// Links of which the waits of packets are stored.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Waits {
+    /// The links.
+    pub links: Vec<u32>,
+    /// One packet in so many is stored.
+    pub one_in: u32,
 }
 
 /// Links and flows that are sampled at a fixed interval.
@@ -113,7 +126,8 @@ pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
     let packet = scenario.packet.0 as u32;
     let network = links::check(&scenario.links, packet)?;
     let groups = flows::check(&scenario.flows, &scenario.tcp, &network)?;
-    let trace = trace::check(&scenario.trace, &network.links, &groups, duration)?;
+    let run = trace::Run { duration, packet, links: &network.links, groups: &groups };
+    let trace = trace::check(&scenario.trace, &run)?;
     let name = scenario.name.clone().unwrap_or_else(|| name.to_string());
     if name.trim().is_empty() || name.chars().any(char::is_control) {
         return Err(Error::got("name", format_args!("{name:?}"), "a name in one line"));

@@ -1,6 +1,6 @@
 //! Which links and flows are traced.
 
-use super::{Group, Link, Sampled, Trace};
+use super::{Group, Link, Sampled, Trace, Waits};
 use crate::error::{Error, unknown};
 use crate::written;
 use sojourn_traffic::Traffic;
@@ -9,8 +9,18 @@ use sojourn_units::{Duration, range};
 /// The most samples one series may have.
 const MOST_SAMPLES: u64 = 10_000_000;
 
+/// The run that is traced.
+pub(super) struct Run<'a> {
+    pub duration: Duration,
+    /// Mean packet size in bytes.
+    pub packet: u32,
+    pub links: &'a [Link],
+    pub groups: &'a [Group],
+}
+
 /// Turns the patterns of a trace into positions of links and flows.
-pub(super) fn check(trace: &written::Trace, links: &[Link], groups: &[Group], duration: Duration) -> Result<Trace, Error> {
+pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
+    let &Run { duration, links, groups, .. } = run;
     let every = |field: &'static str, every: Duration| -> Result<Duration, Error> {
         range::positive_time(field, every)?;
         match duration.as_nanos() / every.as_nanos() {
@@ -31,7 +41,7 @@ pub(super) fn check(trace: &written::Trace, links: &[Link], groups: &[Group], du
                 "trace.cwnd.flows",
                 &asked.flows,
                 groups,
-                &Kind { fits: |traffic| traffic.is_tcp(), named: "flows over TCP" },
+                &Kind { fits: |traffic| traffic.is_tcp() && !traffic.opens_connections(), named: "flows of one TCP connection" },
             )?,
             every,
         });
@@ -53,7 +63,35 @@ pub(super) fn check(trace: &written::Trace, links: &[Link], groups: &[Group], du
             &Kind { fits: Traffic::uses_reverse_path, named: "flows over TCP, or ping" },
         )?;
     }
+    if let Some(asked) = &trace.wait {
+        made.wait = Some(waits(asked, run)?);
+    }
+    if let Some(asked) = &trace.completions {
+        let kind = Kind { fits: Traffic::completes, named: "flows whose connections end (a session, or bulk with a size)" };
+        made.completions = find_flows("trace.completions.flows", &asked.flows, groups, &kind)?;
+    }
     Ok(made)
+}
+
+/// The links whose waits are traced. How many packets a link carries is not known before the run: those of mean size, at its
+/// highest rate, must stay below the limit.
+fn waits(asked: &written::TraceWait, run: &Run) -> Result<Waits, Error> {
+    let links = find_links("trace.wait.links", &asked.links, run.links, true)?;
+    let packets = |link: &Link| {
+        let rates = link.rate.into_iter().chain(link.rate_changes.iter().map(|change| change.rate));
+        let most = rates.map(|rate| rate.as_bps()).max().unwrap_or_default();
+        (most as f64 * run.duration.as_secs_f64() / (8.0 * f64::from(run.packet))) as u64
+    };
+    let most = links.iter().map(|&link| packets(&run.links[link as usize])).max().unwrap_or_default();
+    let least = most.div_ceil(MOST_SAMPLES).clamp(1, u64::from(u32::MAX)) as u32;
+    match asked.one_in {
+        one_in if one_in >= least => Ok(Waits { links, one_in }),
+        one_in if least == 1 => Err(Error::got("trace.wait.one_in", one_in, "a whole number, 1 or more")),
+        one_in => {
+            let expected = format_args!("{least} or more, so that a link of this rate has at most {MOST_SAMPLES} samples");
+            Err(Error::got("trace.wait.one_in", one_in, expected))
+        }
+    }
 }
 
 /// The links that match the patterns. With `queues`, only links with a queue.

@@ -180,6 +180,12 @@ pub struct Trace {
     /// All RTT samples of these flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<TraceRtt>,
+    /// The waits of packets at these links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<TraceWait>,
+    /// The completed connections of these flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completions: Option<TraceCompletions>,
 }
 
 /// Which queues are traced. `"*"` stands for all links.
@@ -224,7 +230,31 @@ pub struct TraceRtt {
     pub flows: Vec<String>,
 }
 
+/// At which links the waits of packets are stored. `"*"` stands for all links.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceWait {
+    /// The links.
+    pub links: Vec<String>,
+    /// One packet in so many is stored, 1 or more: the first whose transmission starts and every `one_in`-th after it;
+    /// default 1, every packet.
+    #[serde(default = "one_packet")]
+    pub one_in: u32,
+}
+
+/// Which flows' completed connections are stored.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceCompletions {
+    /// The flows.
+    pub flows: Vec<String>,
+}
+
 fn one() -> u64 {
+    1
+}
+
+fn one_packet() -> u32 {
     1
 }
 

@@ -1,7 +1,7 @@
 //! Sessions: hosts that open one connection after another.
 
-use super::{AddFlow, Completion, SESSION_TIMER, World};
-use crate::flow::{Endpoint, FlowRoutes};
+use super::{AddFlow, SESSION_TIMER, World};
+use crate::flow::{Completion, Endpoint, FlowRoutes};
 use crate::observer::Observer;
 use crate::tcp::Receiver;
 use sojourn_traffic::Session;
@@ -40,6 +40,8 @@ impl Connections {
 pub(crate) struct SessionState {
     pub session: Session,
     pub name: String,
+    /// The position of its entry in the configuration.
+    pub entry: u32,
     pub group: u32,
     /// The parameters of its TCP stacks, a position in the world's.
     pub stack: u32,
@@ -87,13 +89,15 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[index as usize];
         let requested = flow.requested_bytes;
         flow.completed += u64::from(now >= self.warmup && requested == 0);
-        let completion = Completion { group: flow.group, opened: flow.opened, closed: now, size: flow.size };
-        let Some(session) = flow.session else {
+        let completion = Completion { entry: flow.entry, group: flow.group, opened: flow.opened, closed: now, size: flow.size };
+        let session = flow.session;
+        if requested == 0 {
+            self.accounts.observer.on_complete(&completion);
             if now >= self.warmup {
                 self.completions.push(completion);
             }
-            return;
-        };
+        }
+        let Some(session) = session else { return };
         let state = &mut self.sessions[session as usize];
         if requested > 0 {
             state.requests.free.insert((now + TIME_WAIT, index));
@@ -101,9 +105,6 @@ impl<O: Observer> World<O> {
             return self.wake_session(session, now, SessionMessage::Send(object));
         }
         state.loads.free.insert((now + TIME_WAIT, index));
-        if now >= self.warmup {
-            self.completions.push(completion);
-        }
         if let Some(next) = state.session.on_complete(now) {
             self.wake_session(session, next, SessionMessage::Act);
         }
@@ -150,8 +151,9 @@ impl<O: Observer> World<O> {
             Some(index) => index,
             None => {
                 let name = format!("{}/{}", state.name, self.flows.len());
-                let (group, stack) = (state.group, Some(state.stack));
-                let flow = AddFlow { name: &name, routes: direction.routes, group, stack, session: Some(session) };
+                let &mut SessionState { entry, group, stack, .. } = state;
+                let routes = direction.routes;
+                let flow = AddFlow { name: &name, routes, entry, group, stack: Some(stack), session: Some(session) };
                 // The stack was checked when the world was made, so a new slot can't fail.
                 let Ok(index) = self.add_flow(&flow) else { return };
                 index

@@ -31,6 +31,10 @@ impl crate::Params for Params {
     fn transport(&self) -> Transport {
         Transport::Tcp
     }
+
+    fn is_finite(&self) -> bool {
+        self.size.is_some()
+    }
 }
 
 /// The state of a bulk transfer.

@@ -85,6 +85,14 @@ macro_rules! registry {
                 }
             }
 
+            /// Whether it feeds one flow an amount of data that has an end.
+            fn is_finite(&self) -> bool {
+                match self {
+                    $(Traffic::$Flow(params) => params.is_finite(),)*
+                    $(Traffic::$Session(params) => params.is_finite(),)*
+                }
+            }
+
             /// Whether it opens connections as it goes.
             pub fn opens_connections(&self) -> bool {
                 match self {
@@ -171,6 +179,11 @@ impl Traffic {
     /// Whether it runs over TCP.
     pub fn is_tcp(&self) -> bool {
         self.transport() == Transport::Tcp
+    }
+
+    /// Whether it has connections that can be completed.
+    pub fn completes(&self) -> bool {
+        self.opens_connections() || self.is_finite()
     }
 
     /// Whether packets travel from the receiver to the sender: acknowledgments, or what is returned.

@@ -1,0 +1,97 @@
+//! The series of a finished world: what was traced, as tables.
+
+use crate::recorder::Recorder;
+use sojourn_scenario::plan::Plan;
+use sojourn_scenario::record::{COMPLETIONS, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT, WAIT};
+use sojourn_sim::{Completion, PacketWait, World};
+use std::collections::BTreeMap;
+
+/// Traces by name, each a table of columns.
+pub type Series = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
+
+/// The series that the scenario asks for.
+pub(crate) fn series(plan: &Plan, world: &World<Recorder>) -> Series {
+    let mut series = Series::new();
+    sampled_links(plan, world, &mut series);
+    waits(plan, world, &mut series);
+    let name = |flow: u32| plan.flows[flow as usize].name.as_str();
+    for (&flow, window) in &world.observer().windows {
+        let columns = vec![window.packets.clone(), window.ssthresh.clone()];
+        series.insert(CWND.name(name(flow)), CWND.table(window.t.clone(), columns));
+    }
+    for (&flow, bytes) in &world.observer().delivered {
+        let every = plan.trace.throughput.as_ref().map_or(1.0, |trace| trace.every.as_secs_f64());
+        let t = (0..bytes.len()).map(|bin| bin as f64 * every).collect();
+        let bps = bytes.iter().map(|bytes| bytes * 8.0 / every).collect();
+        series.insert(FLOW_THROUGHPUT.name(name(flow)), FLOW_THROUGHPUT.table(t, vec![bps]));
+    }
+    for (&flow, samples) in &world.observer().rtts {
+        // The connections of a session run ahead of each other.
+        let mut samples = samples.clone();
+        samples.sort_unstable();
+        let t = samples.iter().map(|(at, _)| at.as_secs_f64()).collect();
+        series.insert(RTT.name(name(flow)), RTT.table(t, vec![samples.iter().map(|(_, rtt)| rtt.as_secs_f64()).collect()]));
+    }
+    completions(plan, world, &mut series);
+    series
+}
+
+/// Links at equal steps. A link that is traced for both has the samples of its queue first.
+fn sampled_links(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
+    let queue = plan.trace.queue.as_ref();
+    for &index in queue.iter().flat_map(|trace| &trace.links) {
+        let link = &world.links()[index as usize];
+        let Some(samples) = link.traces().first() else { continue };
+        let columns = vec![samples.packets.clone(), samples.bytes.clone(), samples.delay.clone(), samples.probability.clone()];
+        series.insert(QUEUE.name(link.name()), QUEUE.table(samples.t.clone(), columns));
+    }
+    let Some(trace) = &plan.trace.throughput else { return };
+    for &index in &trace.links {
+        let link = &world.links()[index as usize];
+        let second = queue.is_some_and(|queue| queue.links.contains(&index));
+        let Some(samples) = link.traces().get(usize::from(second)) else { continue };
+        let every = trace.every.as_secs_f64();
+        let bps = samples.tx_started_bytes.windows(2).map(|pair| (pair[1] - pair[0]) * 8.0 / every).collect();
+        let t = samples.t[..samples.t.len().saturating_sub(1)].to_vec();
+        series.insert(LINK_THROUGHPUT.name(link.name()), LINK_THROUGHPUT.table(t, vec![bps]));
+    }
+}
+
+/// Waits in the order of arrival, which is not that of transmission where flows have queues of their own.
+fn waits(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
+    for &index in plan.trace.wait.iter().flat_map(|trace| &trace.links) {
+        let link = &world.links()[index as usize];
+        let mut packets: Vec<&PacketWait> = link.traced_waits().iter().collect();
+        packets.sort_by_key(|packet| packet.arrived);
+        let entries = &world.observer().entries;
+        let column = |value: &dyn Fn(&PacketWait) -> f64| packets.iter().map(|packet| value(packet)).collect::<Vec<f64>>();
+        let columns = vec![
+            column(&|packet| packet.wait.as_secs_f64()),
+            column(&|packet| f64::from(packet.size)),
+            column(&|packet| f64::from(entries[packet.flow as usize])),
+        ];
+        series.insert(WAIT.name(link.name()), WAIT.table(column(&|packet| packet.arrived.as_secs_f64()), columns));
+    }
+}
+
+/// The completed connections of every group with a flow that is traced.
+fn completions(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
+    let mut groups: BTreeMap<u32, Vec<&Completion>> =
+        plan.trace.completions.iter().map(|&flow| (plan.flows[flow as usize].group, Vec::new())).collect();
+    for done in &world.observer().completions {
+        groups.entry(done.group).or_default().push(done);
+    }
+    for (group, mut done) in groups {
+        // Senders run ahead of each other: those that are done at the same time have no order of their own.
+        done.sort_by_key(|done| (done.closed, done.opened, done.entry, done.size));
+        let column = |value: &dyn Fn(&Completion) -> f64| done.iter().map(|done| value(done)).collect::<Vec<f64>>();
+        let columns = vec![
+            column(&|done| done.opened.as_secs_f64()),
+            column(&|done| done.closed.since(done.opened).as_secs_f64()),
+            column(&|done| done.size as f64),
+            column(&|done| f64::from(done.entry)),
+        ];
+        let name = COMPLETIONS.name(&plan.groups[group as usize].name);
+        series.insert(name, COMPLETIONS.table(column(&|done| done.closed.as_secs_f64()), columns));
+    }
+}
