@@ -15,10 +15,8 @@ fuzz_target!(|text: &str| {
         }
     }
     let _ = Document::from_json("x.json", text).map(|document| document.check());
-    if let (Ok(sweep), Ok(base)) = (Sweep::from_toml("x.toml", text), Document::from_toml("base.toml", BASE))
-        && sweep.axes.iter().map(|axis| axis.points.len() as u64).product::<u64>() * u64::from(sweep.replications) <= MOST
-    {
-        let _ = sweep.expand(&base);
+    if let (Ok(sweep), Ok(base)) = (Sweep::from_toml("x.toml", text), Document::from_toml("base.toml", BASE)) {
+        let _ = sweep.runs(&base).take(MOST as usize).all(|run| run.is_ok());
     }
 });
 

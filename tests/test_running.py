@@ -129,9 +129,10 @@ def test_a_killed_sweep_starts_again_where_it_stopped(here):
     (here / "sweep.toml").write_text(
         'scenario = "dumbbell.toml"\nreplications = 6\n[axes]\n"links.bottleneck.queue.aqm" = ["red", "pd"]\n'
     )
+    observe = f"import sys; sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent / 'python')!r}]; import observed_engine"
+    serve = f"{observe}; from sojourn import workers; workers._sojourn = observed_engine; workers.serve()"
     code = (
-        f"import sys; sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent / 'python')!r}]\n"
-        "import observed_engine; from sojourn import running; running._sojourn = observed_engine\n"
+        f"{observe}; from sojourn import workers; workers.COMMAND = {serve!r}\n"
         "from sojourn.cli import main; sys.exit(main(['sweep', 'sweep.toml']))"
     )
     env = {**os.environ, "RUN_LOG": str(here / "log"), "RUN_DELAY": "0.25"}

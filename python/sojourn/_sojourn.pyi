@@ -30,8 +30,20 @@ def check(text: str, filename: str) -> str:
 def key(text: str, filename: str, seed: int, engine: str) -> str:
     """The cache key of a run: equal if and only if scenario, seed and engine are equal."""
 
-def expand(text: str, filename: str, read: Callable[[str], tuple[str, str]]) -> str:
-    """The grid of a sweep as JSON: `file`, `axes`, `replications`, `points` (`labels`, `seed`, `scenario` as TOML)."""
+class Grid:
+    """The grid of a sweep, every point checked; `read(name)` gives file name and text of the scenario that it names."""
+
+    file: str
+    axes: list[str]
+    replications: int
+
+    def __init__(self, text: str, filename: str, read: Callable[[str], tuple[str, str]]) -> None: ...
+    def __len__(self) -> int: ...
+    def labels(self, index: int) -> str:
+        """The value of each axis at a point, as a JSON list."""
+
+    def point(self, index: int) -> tuple[int, str]:
+        """The first seed and the scenario, as TOML, of a point."""
 
 def run(
     text: str, filename: str, seed: int | None = None, laws: Mapping[str, Callable[[], object]] | None = None

@@ -56,6 +56,10 @@ def quoted(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
+class RunError(RuntimeError):
+    """A run that failed: out of memory, killed, stopped by a limit of the engine. The message is one line."""
+
+
 class Note(UserWarning):
     """Something that a user should know and that stops nothing, in one line."""
 
@@ -77,4 +81,4 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"interrupted: {done} of {total} runs had finished and {what}")
 
 
-__all__ = ["Interrupted", "Note", "ScenarioError", "UserError"]
+__all__ = ["Interrupted", "Note", "RunError", "ScenarioError", "UserError"]

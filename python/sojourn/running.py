@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, TypeAlias
 
 from sojourn import _sojourn
 from sojourn.cluster import Work, cluster_run
-from sojourn.errors import Interrupted, UserError
+from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.record import Record, Series
 from sojourn.scenario import Scenario, Source, load
-from sojourn.store import Store, engine_identity
+from sojourn.store import Store, engine_identity, pack_entry, unpack_entry
+from sojourn.workers import Answer, Task, run_in_workers
 
 Progress: TypeAlias = Callable[[int, int], None]
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]
@@ -93,7 +94,7 @@ def run_many(
 
     `scenarios` is one scenario or several; `seeds` is how many, beginning with each scenario's own, or which. Returns a
     list for each scenario with a record for each seed, in the order of the arguments. For `threads`, `cache`,
-    `progress` and what is raised see `run_jobs`.
+    `progress` and what is raised see `run_each`.
 
     >>> [record["seed"] for record in sj.run_many("examples/dumbbell.toml", seeds=3)[0]]
     [1, 2, 3]
@@ -117,58 +118,175 @@ def run_jobs(
     cache: Store | None = None,
     progress: Progress | None = None,
     cluster: bool = False,
+    isolated: bool = False,
 ) -> list[Record]:
-    """Runs the jobs that the cache does not have, and returns the records of all, in order.
+    """Runs the jobs that the cache does not have, and returns the records of all, in order: see `run_each`."""
+    found: dict[int, Record] = {}
+    run_each(
+        jobs, found.__setitem__, threads=threads, cache=cache, progress=progress, cluster=cluster, isolated=isolated
+    )
+    return [found[index] for index in range(len(jobs))]
+
+
+def run_each(
+    jobs: Sequence[Job],
+    on_record: Callable[[int, Record], None],
+    *,
+    threads: int = 0,
+    cache: Store | None = None,
+    progress: Progress | None = None,
+    cluster: bool = False,
+    isolated: bool = False,
+    on_failed: Callable[[int, str], None] | None = None,
+) -> None:
+    """Runs the jobs that the cache does not have, and calls `on_record(index, record)` for every job, in any order.
 
     `threads` is how many run at the same time, 0 for one per core. `progress(done, total)` is called after each run.
     Every scenario is checked before the first run. A finished run is written to the cache before `progress` is called,
     so that an interruption, a kill or a full disk loses none. With `cluster` the machines of a Ray cluster do the runs.
+    With `isolated` processes do them: one that is out of memory or is killed loses its run and no other. Then
+    `on_failed(index, reason)` is called; without it the first failure ends all runs. No more jobs than run at the same
+    time are held in memory.
 
     Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or,
     before the first run, a cache that can't be written to. A damaged entry of the cache is named in a `Note`.
     """
     if threads < 0:
         raise UserError.expected("threads", "0 for one per core, or more", threads)
-    keys = _keys(jobs)
-    found: dict[str, Record] = {}
-    if cache is not None:
-        found = {key: record for key in dict.fromkeys(keys) if (record := cache.get(key)) is not None}
-    missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in found}
+    places: dict[str, list[int]] = {}
+    for index, key in enumerate(_keys(jobs)):
+        places.setdefault(key, []).append(index)
+    missing = {key: at for key, at in places.items() if not _from_cache(key, at, cache, on_record)}
     if cache is not None:
         cache.say_notes()
         if missing:
             cache.check_writable()
-    order = list(missing)
-    done = len(found)
-    total = done + len(order)
-    if progress:
-        progress(done, total)
-
-    def on_done(index: int, record_json: str, series: Series) -> None:
-        nonlocal done
-        if cache is not None:
-            cache.put(order[index], record_json, series)
-        found[order[index]] = Record.from_json(record_json, series)
-        done += 1
-        if progress:
-            progress(done, total)
-
-    work: list[Work] = [(job.scenario.to_toml(), job.scenario.file, job.seed) for job in missing.values()]
+    runs = _Runs(jobs, missing, cache, progress, len(places))
+    runs.on_record, runs.on_failed = on_record, on_failed
     try:
-        if work and cluster:
-            cluster_run(work, on_done)
-        elif work:
-            _sojourn.run_many(work, threads, on_done)
+        runs.say_progress()
+        if cluster:
+            runs.on_cluster()
+        elif isolated and len(missing) > 1:
+            runs.in_processes(threads or _cores())
+        else:
+            runs.in_threads(threads)
     except KeyboardInterrupt:
-        raise Interrupted(done, total, cache is not None) from None
-    return [found[key] for key in keys]
+        raise Interrupted(runs.done, runs.total, cache is not None) from None
 
 
-def _keys(jobs: Sequence[Job]) -> list[str]:
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _from_cache(key: str, at: list[int], cache: Store | None, on_record: Callable[[int, Record], None]) -> bool:
+    """Whether the cache has a run; if so, passes it on for every job that is this run."""
+    record = cache.get(key) if cache is not None else None
+    if record is None:
+        return False
+    for index in at:
+        on_record(index, record)
+    return True
+
+
+BATCH = 4096
+"""As many runs are given to the engine at once: they are held in memory."""
+
+
+class _Runs:
+    """The runs that are missing: how they are done, and what becomes of each."""
+
+    on_record: Callable[[int, Record], None]
+    on_failed: Callable[[int, str], None] | None
+
+    def __init__(
+        self, jobs: Sequence[Job], missing: dict[str, list[int]], cache: Store | None, progress: Progress | None,
+        total: int,
+    ) -> None:  # fmt: skip
+        self._jobs, self._missing, self._cache, self._progress = jobs, missing, cache, progress
+        self._keys = list(missing)
+        self.total, self.done = total, total - len(missing)
+
+    def _job(self, index: int) -> Job:
+        """A missing run."""
+        return self._jobs[self._missing[self._keys[index]][0]]
+
+    def say_progress(self) -> None:
+        """Says how many runs have finished."""
+        if self._progress:
+            self._progress(self.done, self.total)
+
+    def _finish(self, index: int, entry: bytes, record: Record) -> None:
+        """Writes a finished run to the cache and passes it on."""
+        key = self._keys[index]
+        if self._cache is not None:
+            self._cache.put_entry(key, entry)
+        for place in self._missing[key]:
+            self.on_record(place, record)
+        self.done += 1
+        self.say_progress()
+
+    def _fail(self, index: int, reason: str) -> None:
+        """Passes a failure on, or raises it."""
+        job = self._job(index)
+        said = job.scenario.clean_error(reason)
+        place = "" if said.startswith(job.scenario.label) else f"{job.scenario.label}: "
+        text = f"{place}{said} (seed {job.seed})"
+        if self.on_failed is None:
+            raise RunError(text)
+        for at in self._missing[self._keys[index]]:
+            self.on_failed(at, text)
+
+    def in_processes(self, count: int) -> None:
+        """Does the runs in processes of their own."""
+        engine = engine_identity()
+
+        def tasks() -> Iterator[Task]:
+            for index, key in enumerate(self._keys):
+                job = self._job(index)
+                yield Task(index, job.scenario.to_toml(), job.scenario.file, job.seed, key, engine)
+
+        def on_answer(answer: Answer) -> None:
+            if answer.failure:
+                self._fail(answer.index, answer.failure)
+            else:
+                found = unpack_entry(answer.entry, self._keys[answer.index], engine)
+                self._finish(answer.index, answer.entry, Record.from_json(*found))
+
+        run_in_workers(tasks(), min(count, len(self._keys)), on_answer)
+
+    def _on_done(self, index: int, record_json: str, series: Series) -> None:
+        kept = self._cache is not None
+        entry = pack_entry(self._keys[index], engine_identity(), record_json, series) if kept else b""
+        self._finish(index, entry, Record.from_json(record_json, series))
+
+    def _work(self, first: int, last: int) -> list[Work]:
+        """Missing runs as the engine takes them."""
+        jobs = (self._job(index) for index in range(first, min(last, len(self._keys))))
+        return [(job.scenario.to_toml(), job.scenario.file, job.seed) for job in jobs]
+
+    def in_threads(self, threads: int) -> None:
+        """Does the runs in threads of this process."""
+        for first in range(0, len(self._keys), BATCH):
+            try:
+                work = self._work(first, first + BATCH)
+                _sojourn.run_many(work, threads, lambda i, *found, first=first: self._on_done(first + i, *found))
+            except (ScenarioError, RuntimeError) as error:
+                failed: int | None = getattr(error, "job", None)
+                if failed is None:
+                    raise
+                raise type(error)(self._job(first + failed).scenario.clean_error(str(error))) from None
+
+    def on_cluster(self) -> None:
+        """Does the runs on a Ray cluster."""
+        if self._keys:
+            cluster_run(self._work(0, len(self._keys)), self._on_done)
+
+
+def _keys(jobs: Sequence[Job]) -> Iterator[str]:
     """The cache key of each job."""
     engine = engine_identity()
-    keys: list[str] = []
     for job in jobs:
         with job.scenario.clean_errors():
-            keys.append(_sojourn.key(job.scenario.to_toml(), job.scenario.file, job.seed, engine))
-    return keys
+            yield _sojourn.key(job.scenario.to_toml(), job.scenario.file, job.seed, engine)

@@ -32,8 +32,9 @@ class Scenario(MutableMapping[str, Any]):
     """
 
     def __init__(self, tree: Mapping[str, Any] | None = None, label: str = "scenario") -> None:
-        self._tree: dict[str, Any] = copy.deepcopy(dict(tree or {}))
+        self._read: dict[str, Any] | None = copy.deepcopy(dict(tree or {}))
         self._text: str | None = None
+        self._written = False  # whether a user wrote this text
         self.file = label
         """What it was read from: the name of a scenario that has none of its own."""
         self.label = label
@@ -43,20 +44,36 @@ class Scenario(MutableMapping[str, Any]):
     def from_toml(cls, text: str, label: str = "scenario") -> Scenario:
         """The scenario that a TOML text describes. Raises `UserError` for a text that is not TOML."""
         scenario = cls(toml.parse(text, label), label)
-        scenario._text = text
+        scenario._text, scenario._written = text, True
         return scenario
 
+    @classmethod
+    def from_engine(cls, text: str, file: str, label: str) -> Scenario:
+        """The scenario of a TOML text that the engine made of a file; it is read when somebody looks at it."""
+        scenario = cls(label=file)
+        scenario._read, scenario._text, scenario.label = None, text, label
+        return scenario
+
+    @property
+    def _tree(self) -> dict[str, Any]:
+        if self._read is None:
+            self._read = toml.parse(self._text or "", self.label)
+        return self._read
+
+    def _changed(self) -> dict[str, Any]:
+        """The tree, to be changed: its text is no longer right."""
+        tree = self._tree
+        self._text, self._written = None, False
+        return tree
+
     def __getitem__(self, key: str) -> Any:
-        self._text = None  # the caller may change it
-        return self._tree[key]
+        return self._changed()[key]  # the caller may change it
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._text = None
-        self._tree[key] = value
+        self._changed()[key] = value
 
     def __delitem__(self, key: str) -> None:
-        self._text = None
-        del self._tree[key]
+        del self._changed()[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tree)
@@ -75,7 +92,7 @@ class Scenario(MutableMapping[str, Any]):
     def copy(self) -> Scenario:
         """Another scenario that is equal to this one."""
         other = Scenario(self._tree, self.file)
-        other._text, other.label = self._text, self.label
+        other._text, other._written, other.label = self._text, self._written, self.label
         return other
 
     def get_path(self, path: str) -> Any:
@@ -98,8 +115,7 @@ class Scenario(MutableMapping[str, Any]):
         """
         value = plain(value)
         self._check_path(path, value)
-        paths.put(self._tree, path, value, self.label)
-        self._text = None
+        paths.put(self._changed(), path, value, self.label)
         return self
 
     def _check_path(self, path: str, value: Any) -> None:
@@ -161,7 +177,7 @@ class Scenario(MutableMapping[str, Any]):
         found = re.match(re.escape(self.file) + r"(:\d+:\d+)?: ", message)
         if found is None:
             return message
-        place = (found[1] or "") if self._text is not None else ""
+        place = (found[1] or "") if self._written else ""
         return f"{self.label}{place}: {message[found.end() :]}"
 
 

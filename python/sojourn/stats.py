@@ -87,12 +87,42 @@ def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE) ->
     mean = float(data.mean())
     if data.size == 1:
         return Estimate(mean, math.nan, math.nan, 1, confidence)
+    sd = float(data.std(ddof=1))
+    half = _quantile(data.size, confidence) * sd / math.sqrt(data.size)
+    return Estimate(mean, sd, half, int(data.size), confidence)
+
+
+def summarize(runs: pd.DataFrame, by: list[str], measures: list[str]) -> pd.DataFrame:
+    """A row for each group of runs that agree in the columns `by` and for each measure, with the fields of `estimate`.
+
+    Groups are in the order of their first run. Columns: `by`, `measure`, `mean`, `sd`, `low`, `high`, `n`.
+    """
+    require("pandas")
+    group = runs.groupby(by, sort=False, dropna=False).ngroup().to_numpy()
+    order = np.argsort(group, kind="stable")
+    firsts, sizes = np.unique(group[order], return_index=True)[1], np.bincount(group)
+    values = runs[measures].to_numpy(dtype=np.float64)
+    mean, sd, half = (np.full((len(sizes), len(measures)), np.nan) for _ in range(3))
+    for n in np.unique(sizes):
+        chosen = np.flatnonzero(sizes == n)
+        each = values[order[firsts[chosen][:, None] + np.arange(n)]]
+        mean[chosen] = each.mean(axis=1)
+        if n > 1:
+            sd[chosen] = each.std(axis=1, ddof=1)
+            half[chosen] = _quantile(int(n), CONFIDENCE) * sd[chosen] / math.sqrt(n)
+    width = np.where(np.isnan(half), 0.0, half)
+    table = runs[by].iloc[order[firsts]].loc[lambda frame: frame.index.repeat(len(measures))].reset_index(drop=True)
+    columns = {"mean": mean, "sd": sd, "low": mean - width, "high": mean + width}
+    table["measure"] = np.tile(np.array(measures, dtype=object), len(sizes))
+    return table.assign(**{name: each.ravel() for name, each in columns.items()}, n=np.repeat(sizes, len(measures)))
+
+
+def _quantile(n: int, confidence: float) -> float:
+    """The quantile of Student's distribution for the mean of `n` values."""
     require("scipy")
     from scipy.special import stdtrit  # here, because it is an extra and takes time to load
 
-    sd = float(data.std(ddof=1))
-    quantile = float(stdtrit(data.size - 1, 0.5 + confidence / 2))
-    return Estimate(mean, sd, quantile * sd / math.sqrt(data.size), int(data.size), confidence)
+    return float(stdtrit(n - 1, 0.5 + confidence / 2))
 
 
 def estimate_of(row: pd.Series[Any]) -> Estimate:

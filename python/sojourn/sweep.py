@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,27 +11,19 @@ import tomli_w
 
 from sojourn import _sojourn
 from sojourn.display import counted, html_table, listed, number
-from sojourn.errors import UserError
+from sojourn.errors import RunError, UserError, note
 from sojourn.extras import require
+from sojourn.grid import Points, Rows, Runs, axis_text
 from sojourn.record import Record
-from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
-from sojourn.scenario import Scenario, Source, load, plain, read_text
-from sojourn.stats import estimate
+from sojourn.running import Progress, Seeds, run_each, seeds_of
+from sojourn.scenario import Source, load, plain, read_text
+from sojourn.stats import summarize
 from sojourn.store import Store
 from sojourn.traces import Traces
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-
-@dataclass(frozen=True)
-class Point:
-    """One point of the grid: the value of each axis, the scenario, the first seed."""
-
-    labels: dict[str, Any]
-    scenario: Scenario
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -48,8 +39,8 @@ class Plan:
     """Its name, for the folder of its results."""
     axes: list[str]
     """The names of the axes."""
-    points: list[Point]
-    """The grid, the last axis fastest."""
+    points: Points
+    """The grid, the last axis fastest; a point is made when it is asked for."""
     seeds: Seeds
     """How many seeds for each point, or which."""
 
@@ -58,11 +49,9 @@ class Plan:
         grid = f"{counted(len(self.points), 'point')} × {counted(seeds, 'seed')}"
         return f"<Plan {self.name}: {grid} over {listed(self.axes)}>"
 
-    def jobs(self) -> list[tuple[Point, Job]]:
-        """Every run with its point, in order."""
-        return [
-            (point, Job(point.scenario, seed)) for point in self.points for seed in seeds_of(self.seeds, point.seed)
-        ]
+    def jobs(self) -> Runs:
+        """Every run, in order."""
+        return Runs(self.points, self.seeds)
 
 
 @dataclass
@@ -80,6 +69,8 @@ class SweepResult:
     """A row for each run; a measure is a column with the path and the unit that it has in a record."""
     series: list[Traces] = field(default_factory=list)
     """The traces of every run, in the order of `runs`; empty unless `sweep` was asked for them."""
+    failed: list[str] = field(default_factory=list)
+    """A line on each run that failed and is not in `runs`: out of memory, or killed."""
 
     def __repr__(self) -> str:
         traces = ", with traces" if self.series else ""
@@ -116,17 +107,8 @@ class SweepResult:
 
     def summary(self, measures: Sequence[str] | None = None) -> pd.DataFrame:
         """A row for each point and measure (default: all): axes, `measure`, `mean`, `sd`, `low`, `high`, `n`."""
-        require("pandas")
-        import pandas as pd
-
-        rows = []
-        for where, group in self.runs.groupby(self.axes, sort=False, dropna=False):
-            at = dict(zip(self.axes, where if isinstance(where, tuple) else (where,), strict=True))
-            for measure in measures or self.measures:
-                one = estimate(group[measure].to_numpy(dtype=float))
-                found = {"mean": one.mean, "sd": one.sd, "low": one.low, "high": one.high, "n": one.n}
-                rows.append(at | {"measure": measure} | found)
-        return pd.DataFrame(rows)
+        chosen = list(measures or self.measures)
+        return summarize(self.runs, self.axes, chosen)
 
     def series_table(self, name: str) -> pd.DataFrame:
         """One series of every run, below one another: the axes, `seed`, `t` in seconds, and its columns.
@@ -155,9 +137,8 @@ class SweepResult:
         return found
 
 
-def axis_text(value: Any) -> str:
-    """An axis value as tables show it: text as it is, everything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value)
+RESERVED = ("fingerprint", "measure", "unit", "mean", "sd", "low", "high", "n")
+"""Columns of the tables: no axis may have such a name."""
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -202,14 +183,13 @@ def make_plan(
 
 def _plan(text: str, label: str, read: Callable[[str], tuple[str, str]], name: str) -> Plan:
     """The plan as the engine reads it from a sweep file's text."""
-    grid = json.loads(_sojourn.expand(text, label, read))
-    axes = [str(axis) for axis in grid["axes"]]
-    points = []
-    for point in grid["points"]:
-        labels = dict(zip(axes, point["labels"], strict=True))
-        scenario = Scenario.from_toml(point["scenario"], str(grid["file"]))
-        points.append(Point(labels, scenario, int(point["seed"])))
-    return Plan(name, axes, points, int(grid["replications"]))
+    grid = _sojourn.Grid(text, label, read)
+    if not grid.axes:
+        raise UserError(f"{label}: axes: expected one or more, got none: `run --seeds` runs one scenario several times")
+    for axis in grid.axes:
+        if axis in RESERVED:
+            raise UserError(f'{label}: expected an axis of another name than {", ".join(RESERVED)}, got "{axis}"')
+    return Plan(name, grid.axes, Points(grid), grid.replications)
 
 
 def sweep(
@@ -227,17 +207,17 @@ def sweep(
 
     `axes` maps paths of fields to lists of values; `seeds` is how many for each point, or which. With a cache, a second
     call goes on where an interrupted one stopped. With `series` the result also has the traces of every run, which are
-    otherwise left out: they may take much memory. For `threads`, `cache`, `progress` and `cluster` see `run_jobs`.
+    otherwise left out: they may take much memory. For `threads`, `cache`, `progress` and `cluster` see `run_each`.
+
+    A run that is out of memory or killed is named in a `Note` and in `failed`; the others go on.
 
     Raises `UserError` for a plan that can't be used, `ScenarioError` for a scenario that can't be run, `Interrupted`
-    after Ctrl-C, `MissingExtraError` where pandas is missing.
+    after Ctrl-C, `RunError` where every run fails, `MissingExtraError` where pandas is missing.
 
     >>> sj.sweep("examples/dumbbell.toml", {"flows.ftp.count": [5, 10, 20]}, seeds=1)
     <SweepResult sweep: 3 points × 1 seed over flows.ftp.count, ... measures>
     """
     require("pandas")
-    import pandas as pd
-
     if isinstance(plan, Plan):
         chosen = plan
     elif axes is not None:
@@ -246,14 +226,24 @@ def sweep(
         chosen = read_plan(plan)
     else:
         raise UserError("sweep: axes: expected a table of paths, each with a list of values, got none")
-    jobs = chosen.jobs()
-    work = [job for _, job in jobs]
-    records = run_jobs(work, threads=threads, cache=cache, progress=progress, cluster=cluster)
-    rows = [_row(point, job.seed, record) for (point, job), record in zip(jobs, records, strict=True)]
-    return SweepResult(chosen, pd.DataFrame(rows), [record.series for record in records] if series else [])
+    jobs, rows, failed, kept = chosen.jobs(), Rows(), list[str](), dict[int, Traces]()
 
+    def on_record(index: int, record: Record) -> None:
+        labels = jobs.labels(index).items()
+        at = {name: label if isinstance(label, (int, float)) else axis_text(label) for name, label in labels}
+        rest = {"seed": record["seed"], "fingerprint": str(record.get("fingerprint", ""))}
+        rows.add(index, record.scalars(), at | rest)
+        if series:
+            kept[index] = record.series
 
-def _row(point: Point, seed: int, record: Record) -> dict[str, Any]:
-    """One run as a row: axes, seed, fingerprint, measures."""
-    at = {name: label if isinstance(label, (int, float)) else axis_text(label) for name, label in point.labels.items()}
-    return at | {"seed": seed, "fingerprint": str(record.get("fingerprint", ""))} | record.scalars()
+    def on_failed(_: int, reason: str) -> None:
+        failed.append(reason)
+        note(f"a run failed: {reason}")
+
+    run_each(
+        jobs, on_record, threads=threads, cache=cache, progress=progress, cluster=cluster, isolated=True,
+        on_failed=on_failed,
+    )  # fmt: skip
+    if len(failed) == len(jobs):
+        raise RunError(f"{chosen.name}: every run failed; the last: {failed[-1]}")
+    return SweepResult(chosen, rows.frame(), [kept[index] for index in sorted(kept)], failed)

@@ -8,10 +8,10 @@ mod path;
 
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Value, json};
+use serde_json::json;
 use sojourn_lab::{Error, Job, Laws, Outcome, Series};
 use sojourn_scenario::{Checked, Document, Sweep};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,20 +52,68 @@ fn key(text: &str, filename: &str, seed: u64, engine: &str) -> PyResult<String> 
     Ok(checked(text, filename)?.key(seed, engine))
 }
 
-/// The grid of a sweep as JSON: the axes' names, the replications, and for every point its labels, its first seed and
-/// its scenario as TOML. `read(name)` gives the file name and the text of the scenario that the sweep names.
-#[pyfunction]
-fn expand(text: &str, filename: &str, read: &Bound<'_, PyAny>) -> PyResult<String> {
-    let sweep = Sweep::from_toml(filename, text).map_err(refused)?;
-    let (base, base_text): (String, String) = read.call1((sweep.scenario.as_str(),))?.extract()?;
-    let runs = Document::from_toml(&base, &base_text).and_then(|base| sweep.expand(&base)).map_err(refused)?;
-    let points = runs.iter().filter(|run| run.replication == 0).map(|run| {
-        let labels: Vec<_> = run.values.iter().map(|(_, label)| label).collect();
-        json!({ "labels": labels, "seed": run.seed, "scenario": run.document.table().to_string() })
-    });
-    let axes: Vec<_> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
-    let points: Vec<Value> = points.collect();
-    Ok(json!({ "file": base, "axes": axes, "replications": sweep.replications, "points": points }).to_string())
+/// The grid of a sweep. Its points are made when they are asked for, since there may be 100,000.
+#[pyclass(frozen)]
+struct Grid {
+    sweep: Sweep,
+    base: Document,
+}
+
+#[pymethods]
+impl Grid {
+    /// Reads a sweep and checks every point of it. `read(name)` gives the file name and the text of the scenario that it names.
+    #[new]
+    fn new(py: Python<'_>, text: &str, filename: &str, read: &Bound<'_, PyAny>) -> PyResult<Grid> {
+        let sweep = Sweep::from_toml(filename, text).map_err(refused)?;
+        let (file, base): (String, String) = read.call1((sweep.scenario.as_str(),))?.extract()?;
+        let base = Document::from_toml(&file, &base).map_err(refused)?;
+        for point in 0..sweep.points() {
+            sweep.point(&base, point).map_err(refused)?;
+            py.check_signals()?;
+        }
+        Ok(Grid { sweep, base })
+    }
+
+    /// The file of the scenario.
+    #[getter]
+    fn file(&self) -> &str {
+        self.base.file()
+    }
+
+    /// The names of the axes.
+    #[getter]
+    fn axes(&self) -> Vec<&str> {
+        self.sweep.axes.iter().map(|axis| axis.name.as_str()).collect()
+    }
+
+    /// The number of runs of a point.
+    #[getter]
+    fn replications(&self) -> u32 {
+        self.sweep.replications
+    }
+
+    fn __len__(&self) -> usize {
+        self.sweep.points()
+    }
+
+    /// The value of each axis at a point of the grid, as a JSON list. Points are counted from 0.
+    fn labels(&self, index: usize) -> PyResult<String> {
+        self.within(index)?;
+        Ok(json!(self.sweep.labels(index)).to_string())
+    }
+
+    /// The first seed and the scenario, as TOML, of a point of the grid.
+    fn point(&self, index: usize) -> PyResult<(u64, String)> {
+        self.within(index)?;
+        let run = self.sweep.point(&self.base, index).map_err(refused)?;
+        Ok((run.seed, run.document.table().to_string()))
+    }
+}
+
+impl Grid {
+    fn within(&self, index: usize) -> PyResult<()> {
+        if index < self.sweep.points() { Ok(()) } else { Err(PyIndexError::new_err("no such point")) }
+    }
 }
 
 fn outcome(py: Python<'_>, outcome: Outcome) -> PyResult<(String, Py<PyDict>)> {
@@ -114,7 +162,8 @@ fn interrupted(trouble: &laws::Trouble) -> bool {
 }
 
 /// Runs many jobs on `threads` threads (0: one per core); `on_done(index, record, series)` is called for each as it finishes.
-/// Ctrl-C, or an error in `on_done` or in a law, stops the runs and is raised.
+/// Ctrl-C, or an error in `on_done` or in a law, stops the runs and is raised. So does a run that fails; the error's `job` is
+/// its index.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, on_done=None, laws=None))]
 fn run_many(
@@ -172,7 +221,11 @@ fn run_many(
         return Err(error);
     }
     match failure.into_inner().unwrap_or_else(|held| held.into_inner()) {
-        Some((index, error)) => Err(failed(&jobs[index].1, error)),
+        Some((index, error)) => {
+            let raised = failed(&jobs[index].1, error);
+            raised.value(py).setattr("job", index)?;
+            Err(raised)
+        }
         None => Ok(()),
     }
 }
@@ -226,7 +279,6 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(key, module)?)?;
-    module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
@@ -240,6 +292,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<fluid::Resting>()?;
     module.add_function(wrap_pyfunction!(fuzzy::infer, module)?)?;
     module.add_class::<laws::PySample>()?;
+    module.add_class::<Grid>()?;
     module.add_function(wrap_pyfunction!(path::path_split, module)?)?;
     module.add_function(wrap_pyfunction!(path::path_element, module)?)?;
     Ok(())

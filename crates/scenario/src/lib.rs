@@ -27,4 +27,4 @@ pub use plan::Plan;
 pub use quantity::{Quantity, Varying};
 pub use record::Record;
 pub use schema::schema;
-pub use sweep::Sweep;
+pub use sweep::{Run, Sweep};

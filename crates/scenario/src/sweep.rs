@@ -104,35 +104,58 @@ impl Sweep {
         Ok(Sweep { file: file.to_string(), scenario, replications, axes })
     }
 
-    /// Every run of the grid on this scenario. Replications vary fastest, then the last axis.
+    /// The number of points of the grid.
+    pub fn points(&self) -> usize {
+        self.axes.iter().map(|axis| axis.points.len()).product()
+    }
+
+    /// The first run of a point of the grid, on this scenario. Points are counted from 0 and made when they are asked for: a
+    /// large grid takes no memory.
     ///
     /// # Errors
-    /// A path of nothing, or a point at which the scenario is wrong; the message says which point.
-    pub fn expand(&self, base: &Document) -> Result<Vec<Run>, Error> {
-        let points = self.axes.iter().map(|axis| axis.points.len()).product();
-        let mut runs = Vec::with_capacity(points * self.replications as usize);
-        for point in 0..points {
-            let (mut document, mut values, mut rest) = (base.clone(), Vec::new(), point);
-            let mut chosen: Vec<(&Axis, &Point)> = Vec::new();
-            for axis in self.axes.iter().rev() {
-                chosen.push((axis, &axis.points[rest % axis.points.len()]));
-                rest /= axis.points.len();
-            }
-            for (axis, point) in chosen.into_iter().rev() {
-                for (path, value) in &point.sets {
-                    document.set(path, value.clone()).map_err(|error| Error { file: self.file.clone(), ..error })?;
-                }
-                values.push((axis.name.clone(), point.label.clone()));
-            }
-            let checked = document.check().map_err(|error| at_point(error, &values))?;
-            let (document, scenario) = (Arc::new(document), Arc::new(checked));
-            for replication in 0..self.replications {
-                let seed = scenario.seed.saturating_add(u64::from(replication));
-                let (values, document, scenario) = (values.clone(), Arc::clone(&document), Arc::clone(&scenario));
-                runs.push(Run { point, values, replication, seed, document, scenario });
-            }
+    /// A path of nothing, or a scenario that is wrong at this point; the message says which point.
+    pub fn point(&self, base: &Document, point: usize) -> Result<Run, Error> {
+        let (mut document, chosen) = (base.clone(), self.chosen(point));
+        for (path, value) in chosen.iter().flat_map(|(_, point)| &point.sets) {
+            document.set(path, value.clone()).map_err(|error| Error { file: self.file.clone(), ..error })?;
         }
-        Ok(runs)
+        let values: Vec<_> = chosen.iter().map(|(axis, point)| (axis.name.clone(), point.label.clone())).collect();
+        let checked = document.check().map_err(|error| at_point(error, &values))?;
+        Ok(Run { point, values, replication: 0, seed: checked.seed, document: Arc::new(document), scenario: Arc::new(checked) })
+    }
+
+    /// The value of each axis at a point of the grid.
+    pub fn labels(&self, point: usize) -> Vec<&Value> {
+        self.chosen(point).into_iter().map(|(_, point)| &point.label).collect()
+    }
+
+    fn chosen(&self, point: usize) -> Vec<(&Axis, &Point)> {
+        let mut rest = point;
+        let mut chosen: Vec<_> = self
+            .axes
+            .iter()
+            .rev()
+            .map(|axis| {
+                let at = rest % axis.points.len();
+                rest /= axis.points.len();
+                (axis, &axis.points[at])
+            })
+            .collect();
+        chosen.reverse();
+        chosen
+    }
+
+    /// Every run of the grid on this scenario, one after another. Replications vary fastest, then the last axis. An item is an
+    /// error as `point` gives it.
+    pub fn runs<'a>(&'a self, base: &'a Document) -> impl Iterator<Item = Result<Run, Error>> + 'a {
+        (0..self.points()).flat_map(move |point| {
+            let first = self.point(base, point);
+            let count = if first.is_ok() { self.replications } else { 1 };
+            (0..count).map(move |replication| {
+                let run = first.clone()?;
+                Ok(Run { replication, seed: run.seed.saturating_add(u64::from(replication)), ..run })
+            })
+        })
     }
 }
 

@@ -133,5 +133,6 @@ fn the_examples_of_the_document_are_right() {
     let document = Document::from_toml("scenario.md", &format!("{scenario}\n{trace}")).unwrap_or_else(|error| panic!("{error}"));
     document.check().unwrap_or_else(|error| panic!("{error}"));
     let sweep = sojourn_scenario::Sweep::from_toml("scenario.md", sweep).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(sweep.expand(&document).unwrap_or_else(|error| panic!("{error}")).len(), 2 * 2 * 3 * 5);
+    let runs: Vec<_> = sweep.runs(&document).collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(runs.len(), 2 * 2 * 3 * 5);
 }

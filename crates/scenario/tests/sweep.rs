@@ -1,6 +1,6 @@
 //! Sweeps: the grid, its seeds, and keys for a cache.
 
-use sojourn_scenario::{Document, Sweep};
+use sojourn_scenario::{Document, Error, Run, Sweep};
 
 const BASE: &str = r#"duration = "50 s"
 seed = 7
@@ -25,8 +25,13 @@ fn sweep(text: &str) -> Sweep {
     Sweep::from_toml("sweep.toml", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Every run of a sweep, or the first error.
+fn runs_of(sweep: &Sweep) -> Result<Vec<Run>, Error> {
+    sweep.runs(&base()).collect()
+}
+
 fn problem(text: &str) -> String {
-    match Sweep::from_toml("sweep.toml", text).and_then(|sweep| sweep.expand(&base())) {
+    match Sweep::from_toml("sweep.toml", text).and_then(|sweep| runs_of(&sweep)) {
         Ok(_) => panic!("{text} is accepted"),
         Err(error) => error.to_string(),
     }
@@ -35,7 +40,7 @@ fn problem(text: &str) -> String {
 #[test]
 fn the_grid_is_the_product_of_its_axes_with_the_last_varying_fastest() {
     let text = "scenario = \"base.toml\"\nreplications = 2\n[axes]\n\"links.up.rate\" = [\"10 Mbit/s\", \"20 Mbit/s\"]\n\"flows.ftp.count\" = [1, 2, 3]";
-    let runs = sweep(text).expand(&base()).unwrap();
+    let runs = runs_of(&sweep(text)).unwrap();
     assert_eq!(runs.len(), 12);
     let seen: Vec<_> = runs.iter().map(|run| (run.scenario.groups[0].count, run.replication, run.seed)).take(4).collect();
     assert_eq!(seen, [(1, 0, 7), (1, 1, 8), (2, 0, 7), (2, 1, 8)]);
@@ -48,7 +53,7 @@ fn the_grid_is_the_product_of_its_axes_with_the_last_varying_fastest() {
 #[test]
 fn variants_set_several_fields_under_one_name() {
     let text = "scenario = \"base.toml\"\n[variants.size]\nsmall = { \"flows.ftp.count\" = 1 }\nlarge = { \"flows.ftp.count\" = 9, \"links.up.delay\" = \"1 s\" }";
-    let runs = sweep(text).expand(&base()).unwrap();
+    let runs = runs_of(&sweep(text)).unwrap();
     assert_eq!(runs.iter().map(|run| run.values[0].1.as_str().unwrap()).collect::<Vec<_>>(), ["small", "large"]);
     assert_eq!((runs[1].scenario.groups[0].count, runs[1].scenario.links[0].delay.as_secs_f64()), (9, 1.0));
 }

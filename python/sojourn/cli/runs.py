@@ -234,6 +234,9 @@ def sweep(
             written += plot_table(summary, found.axes, wanted, folder)
     _show_sweep(found.axes, summary)
     say_written(written)
+    if found.failed:
+        err.print(f"error: {len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
+        raise typer.Exit(1)
 
 
 def _show_sweep(axes: list[str], summary: pd.DataFrame) -> None:

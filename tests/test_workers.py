@@ -1,0 +1,160 @@
+"""Runs in processes of their own: one that dies loses its run alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import sojourn as sj
+from conftest import DUMBBELL
+from sojourn import workers
+from sojourn.cli import main
+from sojourn.errors import Note, RunError
+from sojourn.store import Store
+
+AXES = {"flows.ftp.count": [1, 2, 3]}
+PACKAGE = Path(workers.__file__).parent.parent
+
+
+def dying(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Processes end in a way of their own at the run with two flows."""
+    command = (
+        "import os, signal, sys\n"
+        "from sojourn import workers\n"
+        "real = workers._sojourn\n"
+        "class Engine:\n"
+        "    def run(self, text, file, seed):\n"
+        f"        if 'count = 2' in text: {how}\n"
+        "        return real.run(text, file, seed)\n"
+        "workers._sojourn = Engine(); workers.serve()"
+    )
+    monkeypatch.setattr(workers, "COMMAND", command)
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", "its process was killed, as a system does that is out of memory"),
+        ("print('bad luck', file=sys.stderr); os.abort()", "its process ended with SIGABRT: bad luck"),
+        ("os._exit(3)", "its process ended with exit code 3"),
+        ("raise MemoryError", "out of memory"),
+        ("raise BaseException('a panic')", "a panic"),
+    ],
+)
+def test_a_run_that_dies_is_named_and_loses_no_other(dumbbell, tmp_path, monkeypatch, how, says):
+    dying(monkeypatch, how)
+    cache = Store(tmp_path / "cache")
+    with pytest.warns(Note, match="a run failed"):
+        found = sj.sweep(dumbbell, AXES, cache=cache)
+    assert found.failed == [f"{dumbbell} with flows.ftp.count = 2: {says} (seed 1)"]
+    assert list(found.runs["flows.ftp.count"]) == [1, 3]
+    assert len(cache) == 2
+    monkeypatch.undo()
+    again = sj.sweep(dumbbell, AXES, cache=cache)
+    assert not again.failed
+    assert list(again.runs["flows.ftp.count"]) == [1, 2, 3]
+
+
+def test_a_run_that_asks_for_too_much_memory_is_named(dumbbell, monkeypatch):
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (700 << 20,) * 2); "
+    monkeypatch.setattr(workers, "COMMAND", limit + workers.COMMAND)
+    with pytest.warns(Note, match="flows.ftp.count = 1000000: out of memory"):
+        found = sj.sweep(dumbbell, {"flows.ftp.count": [1, 1_000_000, 2]})
+    assert list(found.runs["flows.ftp.count"]) == [1, 2]
+
+
+def test_where_every_run_dies_there_is_no_result(dumbbell, monkeypatch):
+    dying(monkeypatch, "os._exit(1)")
+    with pytest.raises(RunError, match=r"every run failed; the last: .*exit code 1"), pytest.warns(Note):
+        sj.sweep(dumbbell, {"flows.ftp.count": [2], "duration": ["2 s", "3 s"]})
+
+
+def test_the_command_writes_the_others_and_exits_with_1(capsys, dumbbell, here, monkeypatch):
+    dying(monkeypatch, "os._exit(1)")
+    (here / "grid.toml").write_text('scenario = "dumbbell.toml"\n[axes]\n"flows.ftp.count" = [1, 2, 3]\n')
+    assert main(["sweep", "grid.toml"]) == 1
+    assert "error: 1 of 3 runs failed; the results have the others" in capsys.readouterr().err
+    assert (here / "results" / "grid" / "summary.csv").read_text().count("links.bottleneck.utilization") == 2
+
+
+def test_processes_and_threads_measure_the_same(dumbbell):
+    axes = {"flows.ftp.count": [1, 2]}
+    one, two = (sj.sweep(dumbbell, axes, 2, threads=threads).runs for threads in (1, 2))
+    assert one.equals(two)
+    by_threads = sj.run_many([sj.load(dumbbell).copy().set("flows.ftp.count", n) for n in (1, 2)], 2)
+    assert list(one["fingerprint"]) == [record["fingerprint"] for each in by_threads for record in each]
+
+
+def test_ctrl_c_ends_a_sweep_and_its_processes_at_once(here):
+    (here / "long.toml").write_text(DUMBBELL.replace('"5 s"', '"1000000 s"'))
+    (here / "grid.toml").write_text('scenario = "long.toml"\n[axes]\n"flows.ftp.count" = [1, 2, 3]\n')
+    code = "import sys; from sojourn.cli import main; print('up', flush=True); sys.exit(main(['sweep', 'grid.toml']))"
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    sweep = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=here, env=env, stdout=-1, stderr=-1, text=True, start_new_session=True
+    )
+    assert sweep.stdout is not None
+    assert sweep.stdout.readline() == "up\n"
+    time.sleep(1.5)
+    os.killpg(sweep.pid, signal.SIGINT)  # as a terminal does
+    _, error = sweep.communicate(timeout=60)
+    assert sweep.returncode == 130
+    assert error.startswith("error: interrupted: 0 of 3 runs")
+    with pytest.raises(ProcessLookupError):
+        os.killpg(sweep.pid, 0)
+
+
+def test_processes_end_when_the_one_that_started_them_is_killed(here):
+    (here / "long.toml").write_text(DUMBBELL.replace('"5 s"', '"1000000 s"'))
+    code = "import sojourn as sj; print('up', flush=True); sj.sweep('long.toml', {'flows.ftp.count': [1, 2, 3]})"
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    sweep = subprocess.Popen([sys.executable, "-c", code], cwd=here, env=env, stdout=-1, start_new_session=True)
+    assert sweep.stdout is not None
+    sweep.stdout.readline()
+    time.sleep(1.5)
+    sweep.kill()
+    sweep.wait()
+    for _ in range(200):
+        try:
+            os.killpg(sweep.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    raise AssertionError("a process is still there")
+
+
+def test_a_grid_makes_its_points_when_they_are_asked_for(dumbbell):
+    import tracemalloc
+
+    many = list(range(1, 201))
+    tracemalloc.start()
+    plan = sj.make_plan(dumbbell, {"flows.ftp.count": many, "tcp.window": [f"{n} packets" for n in many]}, seeds=2)
+    for _, _job in zip(range(200), plan.jobs(), strict=False):
+        pass
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(plan.jobs()) == 80_000
+    assert held < 1_000_000
+    assert plan.points[-1].labels == {"flows.ftp.count": 200, "tcp.window": "200 packets"}
+    assert plan.jobs()[79_999].seed == plan.points[-1].seed + 1
+
+
+@pytest.mark.parametrize("name", ["measure", "mean", "n", "fingerprint"])
+def test_an_axis_with_the_name_of_a_column_is_refused(dumbbell, tmp_path, name):
+    (tmp_path / "s.toml").write_text(
+        f'scenario = "dumbbell.toml"\n[variants.{name}]\na = {{ duration = "2 s" }}\nb = {{ duration = "3 s" }}\n'
+    )
+    with pytest.raises(sj.UserError, match=f'expected an axis of another name than .*, got "{name}"'):
+        sj.sweep(tmp_path / "s.toml")
+
+
+def test_a_sweep_over_nothing_is_refused(dumbbell, tmp_path):
+    (tmp_path / "s.toml").write_text('scenario = "dumbbell.toml"\nreplications = 3\n')
+    with pytest.raises(sj.UserError, match="axes: expected one or more, got none"):
+        sj.sweep(tmp_path / "s.toml")
