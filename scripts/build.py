@@ -1,6 +1,6 @@
 """Builds the extension module into the virtual environment that runs this, and says how far it is.
 
-On a terminal cargo shows its own progress. Elsewhere, as in the log of a build server, a line is printed for each tenth.
+On a terminal cargo shows its own progress. Elsewhere, as in a log, a line is printed for each tenth.
 
     .venv/bin/python scripts/build.py [PROFILE]        the profile of Cargo.toml (default: release)
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+LAST = "; the last, which is optimized as a whole, takes longest"
 PROGRESS = re.compile(r"Building \[.*?\] (\d+)/(\d+)")
 
 
@@ -24,11 +25,10 @@ def tenths(lines: Iterable[str]) -> Iterator[str]:
         if found is None:
             continue
         done, total = int(found[1]), int(found[2])
-        tenth = 10 * done // total
-        if tenth > said:
-            said = tenth
-            last = "; the last, which is optimized as a whole, takes longest" if done == total - 1 else ""
-            yield f"compiled {done} of {total} crates{last}"
+        tenth, last = 10 * done // total, done == total - 1
+        if tenth > said or last:
+            said = 10 if last else tenth
+            yield f"compiled {done} of {total} crates{LAST if last else ''}"
 
 
 def printed(stream: Iterable[bytes], kept: list[str]) -> Iterator[str]:

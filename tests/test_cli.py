@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -34,6 +36,71 @@ def test_list_names_everything(capsys):
     printed = capsys.readouterr().out
     for word in ("droptail", "red", "fuzzy-red", "pd", "reno", "bulk", "lehto-2005"):
         assert word in printed
+
+
+def printed_by(capsys, *arguments):
+    """What a command prints that ends well."""
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert printed_by(capsys, "--version") == f"sojourn {project['version']}\n"
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("list",), ("completion",)])
+def test_every_command_explains_itself(capsys, command):
+    assert printed_by(capsys, *command, "-h") == printed_by(capsys, *command, "--help")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_for_a_shell_asks_the_program(capsys, shell):
+    printed = printed_by(capsys, "completion", shell)
+    assert f"_SOJOURN_COMPLETE=complete_{shell}" in printed
+    if which(shell):
+        subprocess.run([shell, "-n"], input=printed, text=True, check=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("sojourn comp", ["compare", "completion"]),
+        ("sojourn list a", ["aqm"]),
+        ("sojourn list aqm fq", ["fq-codel"]),
+        ("sojourn list measures tot", ["total"]),
+        ("sojourn run --see", ["--seed", "--seeds"]),
+    ],
+)
+def test_a_shell_gets_completions(words, found):
+    asked = {"_SOJOURN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    program = [sys.executable, "-c", "import sys; sys.argv[0] = 'sojourn'; from sojourn_program import entry; entry()"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), **asked}
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == found, done.stderr
+
+
+def test_list_shows_the_values_that_an_option_can_take(capsys):
+    codel = printed_by(capsys, "list", "aqm", "codel")
+    for shown in ("rfc8289, 2012", "true, false", 'such as "100 packets" or "1500 B"', "2012: One less than the last"):
+        assert shown in codel, codel
+    recovery = printed_by(capsys, "list", "tcp", "recovery")
+    assert "values: one of reno newreno sack" in recovery
+    assert "what it is" not in recovery  # a column without an entry
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["list", "aqm", "coddel"], "codel"),
+        (["list", "tcp", "msss"], "mss"),
+        (["list", "measure"], "measures"),
+        (["lst"], "list"),
+        (["run", "{scenario}", "--sed", "1"], "--seed"),
+    ],
+)
+def test_the_nearest_name_is_suggested(capsys, dumbbell, arguments, nearest):
+    assert nearest in refused(capsys, *(argument.format(scenario=dumbbell) for argument in arguments))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +197,7 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, dumbbell, here):
     assert "colour" in refused(capsys, "run", str(dumbbell), "--set", "colour=red")
     assert "-3 Mbit/s" in refused(capsys, "check", write(here, dumbbell.read_text().replace("10 Mbit/s", "-3 Mbit/s")))
     assert "expected one of aqm" in refused(capsys, "list", "queues")
-    assert "droptail" in refused(capsys, "list", "aqm", "purple")
+    assert "names in all" in refused(capsys, "list", "aqm", "purple")
     assert "lehto-2005" in refused(capsys, "reproduce", "nobody-1999")
     assert "table2" in refused(capsys, "reproduce", "lehto", "table9")
     assert "purple" in refused(capsys, "compare", str(dumbbell), "--queues", "red,purple")

@@ -47,12 +47,25 @@ def test_it_is_a_dictionary(dumbbell):
     assert repr(sj.Scenario()) == "<Scenario scenario: duration not set>"
 
 
+def test_the_file_that_was_meant_is_suggested(here):
+    (here / "examples").mkdir()
+    (here / "examples" / "dumbbell.toml").write_text("")
+    for wrong in ("examples/dumbell.toml", "example/dumbbell.toml"):
+        with pytest.raises(sj.UserError, match=r'did you mean "examples/dumbbell\.toml"\?'):
+            sj.load(wrong)
+    with pytest.raises(sj.UserError, match=r"No such file or directory$"):
+        sj.load("nothing/like/it.toml")
+
+
 def test_a_missing_or_broken_file_is_said_in_one_line(tmp_path):
     with pytest.raises(sj.UserError, match=r"none\.toml: cannot read this scenario"):
         sj.load(tmp_path / "none.toml")
     broken = tmp_path / "broken.toml"
-    broken.write_text("duration = [")
-    with pytest.raises(sj.UserError, match=r"broken\.toml: not TOML"):
+    broken.write_text('name = "x"\nduration = [')
+    with pytest.raises(sj.UserError, match=r"broken\.toml:2:13: not TOML"):
+        sj.load(broken)
+    broken.write_text("duration = 1 s\n")
+    with pytest.raises(sj.UserError, match=r"broken\.toml:1:14: not TOML"):
         sj.load(broken)
     broken.write_bytes(b"\xff\xfe")
     with pytest.raises(sj.UserError, match="UTF-8"):

@@ -182,7 +182,7 @@ def entries() -> list[dict[str, Any]]:
         {
             "name": part.name,
             "summary": part.summary,
-            "columns": ("name", "unit", "what it is"),
+            "heads": {"default": "unit"},
             "parameters": [{"name": f.path, "default": f.unit, "summary": f.summary} for f in part.fields.values()],
         }
         for part in parts().values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import json
 import os
 import re
@@ -209,11 +210,24 @@ def read_text(path: Path, what: str = "file") -> str:
         text = files.disk.read(path).decode("utf-8-sig")  # some editors write a byte order mark first
         return text.replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
-        raise UserError(f"{path}: cannot read this {what}: {error.strerror or error}") from None
+        near = nearest_path(path) if isinstance(error, FileNotFoundError) else None
+        meant = f'; did you mean "{near}"?' if near else ""
+        raise UserError(f"{path}: cannot read this {what}: {error.strerror or error}{meant}") from None
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: expected a {what} in UTF-8, got other bytes at position {error.start}") from None
     except ValueError:
         raise UserError(f"{str(path)!r}: expected the name of a {what}, got one with a NUL") from None
+
+
+def nearest_path(path: Path) -> Path | None:
+    """The path that differs from one that does not exist by a few letters in its first wrong part, if it exists."""
+    there = next((folder for folder in path.parents if folder.is_dir()), None)
+    if there is None:
+        return None
+    wrong, *rest = path.parts[len(there.parts) :]
+    near = difflib.get_close_matches(wrong, [entry.name for entry in there.iterdir()], n=1)
+    found = there.joinpath(*near, *rest)
+    return found if near and found.exists() else None
 
 
 def load(source: Source) -> Scenario:

@@ -17,6 +17,8 @@ def parse(text: str, label: str) -> dict[str, Any]:
         raise UserError(f"{label}: expected tables and lists that are not nested so deeply") from None
     except ValueError as error:  # also an integer of more digits than Python reads
         said = " ".join(str(error).split())
+        last = text.split("\n")
+        said = said.replace("(at end of document)", f"(at line {len(last)}, column {len(last[-1]) + 1})")
         found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", said)
         place, problem = (f":{found[2]}:{found[3]}", found[1]) if found else ("", said)
         raise UserError(f"{label}{place}: not TOML: {problem}") from None

@@ -9,14 +9,15 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
 import sojourn.cli.design as design_command
 import sojourn.cli.papers as papers_command
-from sojourn.cli import analyze, inspect, runs
+from sojourn import __version__
+from sojourn.cli import analyze, completion, inspect, listing, runs
 from sojourn.cli import bench as bench_command
 from sojourn.cli.output import StoppedError
 from sojourn.errors import Note, ScenarioError, UserError
@@ -25,27 +26,35 @@ from sojourn.files import DiskError
 
 app = typer.Typer(
     name="sojourn",
-    help="A congestion-control laboratory: run, compare, sweep and reproduce experiments on queues and transports.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 @app.callback(invoke_without_command=True)
-def _start(context: typer.Context) -> None:
-    """Lists the commands where none is named."""
+def _start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """A congestion-control laboratory: run, compare, sweep and reproduce experiments on queues and transports."""
+    if version:
+        typer.echo(f"sojourn {__version__}")
+        raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
         raise typer.Exit(2)
 
 
+listing.register(app)
 inspect.register(app)
 runs.register(app)
 analyze.register(app)
 papers_command.register(app)
 design_command.register(app)
 bench_command.register(app)
+completion.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from sojourn.cli.listing import names
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
 from sojourn.errors import UserError
 from sojourn.extras import require
@@ -28,7 +29,13 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="A paper: see `sojourn list papers`, or a folder with a paper.toml.")],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            help="A paper: see `sojourn list papers`, or a folder with a paper.toml.",
+            autocompletion=lambda: names("papers"),
+        ),
+    ],
     experiment: Annotated[str | None, typer.Argument(help="One of its experiments (default: all).")] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Replications (default: the paper's).", min=1)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds and shorter runs: a first look.")] = False,

@@ -220,7 +220,7 @@ def sweep(
     wanted = [name.strip() for name in plots.split(",")] if plots else []
     unknown = [name for name in wanted if name not in found.measures]
     if unknown:
-        raise UserError.expected("--plot", f"one of {', '.join(found.measures)}", unknown[0])
+        raise UserError.unknown("--plot", unknown[0], found.measures)
     summary = found.summary()
     with together(folder):
         written = [
@@ -280,7 +280,7 @@ def plot(
     there = list(dict.fromkeys(summary["measure"]))
     unknown = [name for name in measure or [] if name not in there]
     if unknown:
-        raise UserError.expected("--measure", f"one of {', '.join(there)}", unknown[0])
+        raise UserError.unknown("--measure", unknown[0], there)
     written = plot_table(summary, axes, measure or there[:24], target)
     if not measure and len(there) > 24:
         err.print(f"plotted the first 24 of {len(there)} measures; name others with --measure")

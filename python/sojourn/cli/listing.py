@@ -1,0 +1,218 @@
+"""The command that lists what there is, with its parameters and the values that they can take: `list`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sojourn import _sojourn, measures
+from sojourn.cli.output import out
+from sojourn.errors import UserError
+from sojourn.extras import MissingExtraError, require
+
+if TYPE_CHECKING:
+    from sojourn.papers import Paper
+
+KINDS = {
+    "aqm": "queue management, in a queue's `aqm`",
+    "cc": "congestion control, in `tcp.control.cc`",
+    "traffic": "traffic, in a group's `traffic.kind`",
+    "impairment": "what a link does to packets besides queuing them, in `links.impairments`",
+    "profile": "behavior of a TCP stack, in `tcp.profile`",
+    "tcp": "TCP options with their default in each profile, in `tcp`",
+    "measures": "measures, by their part of a record",
+    "papers": "papers to reproduce",
+}
+
+# Where the schema describes the parameters of a kind, and the field that names the algorithm.
+TAGS = {
+    "aqm": ("Queue", "aqm"),
+    "cc": ("CcConfig", "cc"),
+    "traffic": ("Traffic", "kind"),
+    "impairment": ("Impairment", "kind"),
+}
+
+# The columns of a table of parameters, with their heads.
+COLUMNS = {"name": "name", "default": "default", "values": "values", "summary": "what it is"}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("list")(list_)
+
+
+def names(kind: str) -> list[str]:
+    """The names of a kind, for the completion of a command line."""
+    return [entry["name"] for entry in _entries(kind)] if kind in KINDS else []
+
+
+def list_(
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            help="aqm, cc, traffic, impairment, profile, tcp, measures or papers.", autocompletion=lambda: list(KINDS)
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="One of them, with its parameters.",
+            autocompletion=lambda ctx: names(ctx.params.get("kind") or ""),
+        ),
+    ] = None,
+) -> None:
+    """Lists algorithms, traffic, TCP profiles, measures and papers, or the parameters of one."""
+    if kind is not None and kind not in KINDS:
+        raise UserError.unknown("list", kind, KINDS)
+    if kind is None or name is None:
+        for each in [kind] if kind else list(KINDS):
+            try:
+                out.print(_overview(each, _entries(each)))
+            except MissingExtraError as error:
+                if kind:
+                    raise
+                out.print(f"{each}: {KINDS[each]}: {error}")
+        return
+    entries = _entries(kind)
+    found = [entry for entry in entries if name in (entry["name"], *entry.get("aliases", []))]
+    if not found:
+        raise UserError.unknown(f"list {kind}", name, [entry["name"] for entry in entries])
+    _show_entry(found[0])
+
+
+def _entries(kind: str) -> list[dict[str, Any]]:
+    """The entries of a kind."""
+    if kind == "papers":
+        require("pydantic")
+        from sojourn.papers import find_papers
+
+        return [_paper_entry(paper) for paper in find_papers()]
+    if kind == "measures":
+        return measures.entries()
+    registry = json.loads(_sojourn.registry())
+    entries: list[dict[str, Any]] = registry[kind]
+    if kind in TAGS:
+        for entry in entries:
+            entry["parameters"] = _parameters(kind, entry["name"])
+    else:
+        options = {option["name"]: option for option in registry["tcp"]} if kind == "profile" else {}
+        for entry in entries:
+            entry["parameters"] = [
+                {
+                    "name": key,
+                    "default": value,
+                    "values": options[key]["kind"] if key in options else None,
+                    "summary": options[key]["summary"] if key in options else None,
+                }
+                for key, value in entry["parameters"].items()
+            ]
+            if kind == "tcp":
+                entry["heads"] = {"name": "profile"}
+                entry["notes"] = [f"values: {entry['kind']}", f"source: {entry['source']}"]
+    return entries
+
+
+def _parameters(kind: str, name: str) -> list[dict[str, Any]]:
+    """The parameters of one algorithm, from the schema."""
+    definitions = json.loads(_sojourn.schema()).get("$defs", {})
+    definition, tag = TAGS[kind]
+    for choice in definitions[definition].get("oneOf", []):
+        fields = choice.get("properties", {})
+        if fields.get(tag, {}).get("const") == name:
+            needed = choice.get("required", [])
+            return [
+                {
+                    "name": key,
+                    "default": "required" if key in needed else field.get("default"),
+                    "values": values(field, definitions),
+                    "summary": "\n".join([_in_one_line(field), *_choices(field, definitions)]),
+                }
+                for key, field in fields.items()
+                if key != tag
+            ]
+    return []
+
+
+def values(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    """What a field of a scenario can take, in a few words, by its schema. Its sentence has the range."""
+    described = _described(field, definitions)
+    if "oneOf" in described:
+        return ", ".join(str(one["const"]) for one in described["oneOf"] if "const" in one)
+    if "properties" in described:
+        return "{ " + ", ".join(described["properties"]) + " }"
+    if examples := _examples(described, definitions):
+        return f"such as {' or '.join(json.dumps(example) for example in examples)}"
+    match described.get("type"):
+        case "boolean":
+            return "true, false"
+        case "array":
+            return f"[{values(described.get('items', {}), definitions)}, ...]"
+        case "integer":
+            return "whole number"
+        case "string":
+            return "text"
+        case other:
+            return str(other or "")
+
+
+def _examples(described: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:
+    """An example of each form in which a quantity can be written."""
+    forms = [_described(one, definitions) for one in described.get("anyOf", [described])]
+    return [form["examples"][0] for form in forms if "examples" in form]
+
+
+def _described(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of a field, or the definition to which it refers."""
+    found: Mapping[str, Any] = definitions[field["$ref"].rpartition("/")[2]] if "$ref" in field else field
+    return found
+
+
+def _choices(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:
+    """A line for each name that a field can take."""
+    named = [one for one in _described(field, definitions).get("oneOf", []) if "const" in one and "description" in one]
+    return [f"{one['const']}: {_in_one_line(one)}" for one in named]
+
+
+def _in_one_line(field: Mapping[str, Any]) -> str:
+    return " ".join(str(field.get("description", "")).split())
+
+
+def _paper_entry(paper: Paper) -> dict[str, Any]:
+    """A paper as an entry, its experiments as parameters."""
+    parameters = [{"name": e.id, "summary": e.title} for e in paper.experiments.values()]
+    return {"name": paper.id, "aliases": paper.file.aliases, "summary": paper.citation, "parameters": parameters}
+
+
+def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:
+    """A table with a line for each entry."""
+    table = Table(title=f"{kind}: {KINDS[kind]}", title_justify="left", box=None, pad_edge=False, show_header=False)
+    for entry in entries:
+        table.add_row(f"  {entry['name']}", entry.get("summary", ""))
+    return table
+
+
+def _show_entry(entry: dict[str, Any]) -> None:
+    """Prints one entry with its parameters. A column without an entry is left out."""
+    out.print(f"{entry['name']}: {entry.get('summary', '')}")
+    for note in entry.get("notes", []):
+        out.print(note)
+    parameters = [{key: _cell(one.get(key)) for key in COLUMNS} for one in entry.get("parameters") or []]
+    if not parameters:
+        out.print("no parameters")
+        return
+    heads = COLUMNS | entry.get("heads", {})
+    shown = [key for key in COLUMNS if any(one[key] for one in parameters)]
+    table = Table(box=None, pad_edge=False)
+    for key in shown:
+        table.add_column(heads[key])
+    for one in parameters:
+        table.add_row(*(one[key] for key in shown))
+    out.print(table)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
