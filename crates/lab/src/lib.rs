@@ -9,6 +9,7 @@ mod recorder;
 mod report;
 mod run;
 mod series;
+mod watch;
 
 pub use build::{ExternalLaw, LawFactory, Laws, external};
 pub use error::Error;

@@ -4,10 +4,10 @@ use crate::Error;
 use crate::build::{Laws, build};
 use crate::report::report;
 use crate::series::Series;
+use crate::watch;
 use rayon::prelude::*;
 use sojourn_scenario::Checked;
 use sojourn_scenario::record::Record;
-use sojourn_units::{Duration, Time};
 use std::sync::Arc;
 
 /// The result of a run.
@@ -28,22 +28,27 @@ pub struct Job {
     pub seed: Option<u64>,
 }
 
-/// Runs a scenario with a seed. `stop` is called now and then; if it returns true, the run ends.
+/// Runs a scenario with a seed. `stop` is called after every few thousand events; if it returns true, the run ends.
 ///
 /// # Errors
-/// A queue that does not fit its link, a law that is missing, an audit that fails, or a stop.
+/// A queue that does not fit its link, a law that is missing, a run that would not end or needs too much memory, an audit that
+/// fails, or a stop.
 pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let plan = scenario.plan(seed.unwrap_or(scenario.seed));
     let mut world = build(&plan, laws)?;
-    // In slices of simulated time, so that a long run can be stopped.
-    let slice = Duration::from_nanos((plan.duration.as_nanos() / 64).max(1));
-    let mut until = Time::ZERO;
-    while until < plan.duration {
-        until += slice;
-        world.run(until);
+    let mut pauses = 0u64;
+    while world.run_some(plan.duration) {
         if stop() {
             return Err(Error::Stopped);
         }
+        pauses += 1;
+        if pauses.is_multiple_of(watch::PAUSES) {
+            watch::memory(&plan, &world)?;
+        }
+    }
+    watch::progress(&plan, &world)?;
+    if stop() {
+        return Err(Error::Stopped);
     }
     let audit = world.finish().map_err(Error::Audit)?;
     world.observer_mut().finish();

@@ -3,7 +3,8 @@
 //! Events are ordered by time, then by the rank of their kind, then by the entity that they concern, then by the order in which
 //! they were added. A calendar queue (Brown 1988) keeps events in buckets of time, as lists through one array. Only the current
 //! bucket is sorted, and only where it holds more than one event. So an event costs the same whether ten or a hundred thousand
-//! wait. Events beyond the calendar's year (all its buckets, once around) wait in a heap.
+//! wait. Events beyond the calendar's year (all its buckets, once around) wait in a heap, and so does what the current bucket holds
+//! beyond a few events: any number of simultaneous events costs its logarithm each.
 
 use crate::packet::{InFlight, Packet};
 use alloc::collections::BinaryHeap;
@@ -106,10 +107,12 @@ pub(crate) struct Calendar<P> {
     shift: u32,
     /// The number of the current bucket, counted from time 0.
     bucket: u64,
-    /// The events of the current bucket, last first.
+    /// The first events of the current bucket, last first: not many, so that one more is soon in its place.
     current: Vec<(Key, u32)>,
+    /// The events of the current bucket that come after those.
+    crowd: BinaryHeap<Reverse<(Key, u32)>>,
     far: BinaryHeap<Reverse<(Key, u32)>>,
-    /// Events in buckets: neither current nor far.
+    /// Events in later buckets of this year.
     near: usize,
     /// Events added so far: orders simultaneous events of one rank and entity.
     count: u32,
@@ -126,7 +129,13 @@ struct Pace {
 }
 
 /// Events between two fits of the buckets to the traffic.
-const FIT_EVERY: u32 = 1 << 12;
+pub(crate) const FIT_EVERY: u32 = 1 << 12;
+
+/// The count of events from which on the events that are to come are counted anew at the next fit.
+const RENUMBER_FROM: u32 = 1 << 31;
+
+/// How many events of the current bucket are kept sorted at most; half as many when the others are put into the heap.
+const SORTED: usize = 128;
 
 impl<P: Packet> Calendar<P> {
     /// An empty calendar.
@@ -139,6 +148,7 @@ impl<P: Packet> Calendar<P> {
             shift: 17,
             bucket: 0,
             current: Vec::new(),
+            crowd: BinaryHeap::new(),
             far: BinaryHeap::new(),
             near: 0,
             count: 0,
@@ -148,12 +158,12 @@ impl<P: Packet> Calendar<P> {
 
     /// Events that are to come.
     pub fn len(&self) -> usize {
-        self.near + self.current.len() + self.far.len()
+        self.near + self.current.len() + self.crowd.len() + self.far.len()
     }
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node<P>>() + self.heads.capacity() * 4 + self.far.capacity() * 32
+        self.nodes.capacity() * size_of::<Node<P>>() + self.heads.capacity() * 4 + (self.crowd.capacity() + self.far.capacity()) * 24
     }
 
     /// Adds an event; `packet` is moved out of its place. Its time must not lie before that of the last event removed.
@@ -208,12 +218,26 @@ impl<P: Packet> Calendar<P> {
     /// Files an event of the current bucket or of a later year.
     #[inline(never)]
     fn file_elsewhere(&mut self, key: Key, index: u32, bucket: u64) {
-        if bucket <= self.bucket {
-            let place = self.current.partition_point(|&(other, _)| other > key);
-            self.current.insert(place, (key, index));
-        } else {
-            self.far.push(Reverse((key, index)));
+        if bucket > self.bucket {
+            return self.far.push(Reverse((key, index)));
         }
+        let comes_last = self.current.first().is_none_or(|&(last, _)| key > last);
+        if comes_last && !self.crowd.is_empty() {
+            return self.crowd.push(Reverse((key, index)));
+        }
+        let place = self.current.partition_point(|&(other, _)| other > key);
+        self.current.insert(place, (key, index));
+        if self.current.len() > SORTED {
+            self.spill();
+        }
+    }
+
+    /// Moves all but the first events of the current bucket into the heap.
+    #[cold]
+    #[inline(never)]
+    fn spill(&mut self) {
+        let after = self.current.len() - SORTED / 2;
+        self.crowd.extend(self.current.drain(..after).map(Reverse));
     }
 
     /// When the next event is due.
@@ -225,9 +249,12 @@ impl<P: Packet> Calendar<P> {
         self.current.last().map(|(key, _)| Time::from_nanos(key.time))
     }
 
-    /// Removes the next event if it is due by `end`.
+    /// Removes the next event if it is due by `end`; none once [`FIT_EVERY`] events have been removed, until [`Calendar::fit`].
     #[inline]
     pub fn pop(&mut self, end: Time) -> Option<Due> {
+        if self.needs_fit() {
+            return None;
+        }
         let index = match self.current.pop() {
             Some((_, index)) => index,
             None => self.fill()?,
@@ -240,10 +267,21 @@ impl<P: Packet> Calendar<P> {
         }
         node.item.next = replace(&mut self.free, index);
         self.pace.pops += 1;
-        if self.pace.pops == FIT_EVERY {
-            self.fit(key.time);
-        }
         Some(Due { time, rank: key.rank(), entity: key.entity(), hop, node: index })
+    }
+
+    /// Whether it gives no event before [`Calendar::fit`] is called.
+    #[inline]
+    pub fn needs_fit(&self) -> bool {
+        self.pace.pops == FIT_EVERY
+    }
+
+    /// The event that is due next, without removing it.
+    pub fn next_due(&mut self) -> Option<Due> {
+        self.peek()?;
+        let &(key, index) = self.current.last()?;
+        let hop = self.nodes[index as usize].item.hop;
+        Some(Due { time: Time::from_nanos(key.time), rank: key.rank(), entity: key.entity(), hop, node: index })
     }
 
     /// The packet that came with an event which has just been removed.
@@ -264,9 +302,13 @@ impl<P: Packet> Calendar<P> {
         self.nodes.iter().zip(removed).filter(|(node, removed)| !removed && carries(node)).count()
     }
 
-    /// Makes the next nonempty bucket the current one and removes its first event.
+    /// Removes the first of the events that are not in the sorted list, which is empty: what the current bucket still holds, or the
+    /// next nonempty bucket, which becomes the current one.
     #[inline]
     fn fill(&mut self) -> Option<u32> {
+        if !self.crowd.is_empty() {
+            return self.fill_from_crowd();
+        }
         self.bucket = match self.next_bucket() {
             Some(bucket) => bucket,
             None => self.far.peek()?.0.0.time >> self.shift,
@@ -282,6 +324,19 @@ impl<P: Packet> Calendar<P> {
             }
             _ => self.take_bucket(head),
         }
+    }
+
+    /// Sorts some of the events that the current bucket still holds and removes the first.
+    #[inline(never)]
+    fn fill_from_crowd(&mut self) -> Option<u32> {
+        let Reverse((_, first)) = self.crowd.pop()?;
+        while self.current.len() < SORTED / 2
+            && let Some(Reverse(event)) = self.crowd.pop()
+        {
+            self.current.push(event);
+        }
+        self.current.reverse();
+        Some(first)
     }
 
     /// The next occupied bucket of this year.
@@ -331,6 +386,7 @@ impl<P: Packet> Calendar<P> {
     /// Moves the list that starts at `index` into the current bucket, sorted last first; removes the first event.
     #[inline(never)]
     fn take_bucket(&mut self, mut index: u32) -> Option<u32> {
+        // Events that were far may be here already.
         let mut sorted = self.current.is_empty();
         let mut last = None;
         while let Some(node) = self.nodes.get(index as usize) {
@@ -342,36 +398,74 @@ impl<P: Packet> Calendar<P> {
             self.near -= 1;
             index = node.item.next;
         }
+        if !self.crowd.is_empty() {
+            self.crowd.extend(self.current.drain(..).map(Reverse));
+            return self.fill_from_crowd();
+        }
         if !sorted {
             self.current.sort_unstable_by_key(|&(key, _)| Reverse(key));
+        }
+        if self.current.len() > SORTED {
+            self.spill();
         }
         self.current.pop().map(|(_, index)| index)
     }
 
-    /// Fits the width and the number of buckets to the traffic: about one event a bucket.
-    fn fit(&mut self, now: u64) {
+    /// Fits the width and the number of buckets to the traffic up to `now`, when the last event was due: about one event a bucket.
+    pub fn fit(&mut self, now: Time) {
+        let now = now.as_nanos();
         let Pace { pops, since } = replace(&mut self.pace, Pace { pops: 0, since: now });
-        let gap = (now.saturating_sub(since) / u64::from(pops)).max(1);
+        let gap = (now.saturating_sub(since) / u64::from(pops.max(1))).max(1);
         let shift = gap.ilog2().saturating_sub(1).min(40);
         let slots = (4 * self.len()).next_power_of_two().clamp(256, 1 << 20);
+        if self.count >= RENUMBER_FROM {
+            self.renumber(now);
+        }
         if shift.abs_diff(self.shift) > 1 || slots > self.heads.len() || slots * 8 < self.heads.len() {
             self.rebuild(shift, slots.max(self.heads.len().min(slots * 4)), now);
         }
     }
 
+    /// Counts the events that are to come anew, in their order, before the count reaches the end of its 32 bits.
+    fn renumber(&mut self, now: u64) {
+        let mut all = self.take_all();
+        all.sort_unstable_by_key(|&index| self.nodes[index as usize].key);
+        self.count = 0;
+        for &index in &all {
+            self.count += 1;
+            let key = &mut self.nodes[index as usize].key;
+            key.order = (key.order & !u64::from(u32::MAX)) | u64::from(self.count);
+        }
+        self.file_all(all, now);
+    }
+
     fn rebuild(&mut self, shift: u32, slots: usize, now: u64) {
+        let all = self.take_all();
+        self.heads = vec![NONE; slots];
+        self.occupied = vec![0; slots / 64];
+        self.shift = shift;
+        self.file_all(all, now);
+    }
+
+    /// Empties all lists; gives the events that were in them.
+    fn take_all(&mut self) -> Vec<u32> {
         let mut all: Vec<u32> = self.current.drain(..).map(|(_, index)| index).collect();
+        all.extend(self.crowd.drain().map(|Reverse((_, index))| index));
         all.extend(self.far.drain().map(|Reverse((_, index))| index));
-        for head in &self.heads {
-            let mut index = *head;
+        for head in &mut self.heads {
+            let mut index = replace(head, NONE);
             while index != NONE {
                 all.push(index);
                 index = self.nodes[index as usize].item.next;
             }
         }
-        self.heads = vec![NONE; slots];
-        self.occupied = vec![0; slots / 64];
-        (self.shift, self.bucket, self.near) = (shift, now >> shift, 0);
+        self.occupied.fill(0);
+        self.near = 0;
+        all
+    }
+
+    fn file_all(&mut self, all: Vec<u32>, now: u64) {
+        self.bucket = now >> self.shift;
         for index in all {
             self.file(self.nodes[index as usize].key, index);
         }
@@ -379,65 +473,4 @@ impl<P: Packet> Calendar<P> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    use crate::packet::tests::Numbered;
-
-    proptest! {
-        #[test]
-        fn events_come_in_the_specified_order_whatever_the_order_of_insertion(
-            steps in prop::collection::vec((0u64..5_000_000_000, 0u32..5, 0u32..4, 1usize..4), 1..3_000),
-        ) {
-            let (mut calendar, mut reference) = (Calendar::new(), std::collections::BTreeSet::new());
-            let mut now = 0u64;
-            for (count, (ahead, entity, spread, pops)) in steps.into_iter().enumerate() {
-                // Most events lie close by, some far: shift by 0, 7, 14 or 21 bits.
-                let time = Time::from_nanos(now + (ahead >> (7 * spread)));
-                calendar.push(time, Rank::ARRIVAL, entity, 0, &mut Numbered(count as u32));
-                reference.insert(Key::new(time, Rank::ARRIVAL, entity, count as u32 + 1));
-                if count % 2 == 0 {
-                    for _ in 0..pops {
-                        let Some(event) = calendar.pop(Time::NEVER) else { break };
-                        let expected = reference.pop_first().unwrap();
-                        prop_assert_eq!(event.time.as_nanos(), expected.time);
-                        prop_assert_eq!(event.entity, expected.entity());
-                        prop_assert_eq!(calendar.take(&event), Numbered(expected.order as u32 - 1));
-                        now = event.time.as_nanos();
-                    }
-                }
-                prop_assert_eq!(calendar.len(), reference.len());
-            }
-            while let Some(event) = calendar.pop(Time::NEVER) {
-                let expected = reference.pop_first().unwrap();
-                prop_assert_eq!(event.time.as_nanos(), expected.time);
-            }
-            prop_assert!(reference.is_empty());
-        }
-    }
-
-    #[test]
-    fn the_calendar_refits_itself_to_the_traffic_without_losing_an_event() {
-        let mut calendar = Calendar::new();
-        for count in 0..50_000u32 {
-            calendar.push(Time::from_nanos(u64::from(count) * 100), Rank::ARRIVAL, 0, 0, &mut Numbered(count));
-        }
-        let mut last = Time::ZERO;
-        let mut popped = 0;
-        while let Some(event) = calendar.pop(Time::NEVER) {
-            assert!(event.time >= last);
-            (last, popped) = (event.time, popped + 1);
-        }
-        assert_eq!(popped, 50_000);
-    }
-
-    #[test]
-    fn nothing_is_due_after_the_end() {
-        let mut calendar = Calendar::<Numbered>::new();
-        calendar.push_number(Time::from_nanos(10), Rank::timer(2), 0, 0);
-        assert_eq!(calendar.peek(), Some(Time::from_nanos(10)));
-        assert!(calendar.pop(Time::from_nanos(9)).is_none());
-        assert!(calendar.pop(Time::from_nanos(10)).is_some());
-    }
-}
+mod tests;

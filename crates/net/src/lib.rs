@@ -36,7 +36,7 @@ mod window;
 
 pub use builder::{Delivery, NetworkBuilder, UnknownLink};
 pub use link::{Link, LinkConfig, LinkStats};
-pub use network::{Audit, Delivered, Event, Network, RouteId, TimerClass};
+pub use network::{Audit, Delivered, Event, Network, Place, RouteId, TimerClass};
 pub use observer::{DropCause, LinkObserver, Sink};
 pub use packet::{Direction, Headers, Packet};
 pub use sojourn_aqm::Timestamps;

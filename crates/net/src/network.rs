@@ -1,6 +1,6 @@
 //! What packets travel through: links, routes, the calendar and the accounts.
 
-use crate::calendar::{Calendar, Rank};
+use crate::calendar::{Calendar, FIT_EVERY, Rank};
 use crate::hop::{Hop, HopTarget};
 use crate::link::access::{AccessLinks, AccessOffer};
 use crate::link::tie_break::TransitTimes;
@@ -60,6 +60,21 @@ pub enum Event<P> {
         /// What the host gave with it.
         tag: u32,
     },
+    /// Some thousands of events have happened: the host may look around and stop here. Only [`Network::next_in_place`] gives it.
+    Pause,
+}
+
+/// Where a network stands: for a host that wants to know why its time does not advance.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The network's time.
+    pub now: Time,
+    /// Events that have happened at this time, to within some thousands.
+    pub events: u64,
+    /// The flow that the next event concerns, if it is that of a packet.
+    pub flow: Option<u32>,
+    /// The number of the link that this packet reaches or has left.
+    pub link: Option<u32>,
 }
 
 /// The numbers of links, in the order in which they were added.
@@ -83,6 +98,9 @@ pub struct Network<P> {
     ids: LinkIds,
     window: Window,
     now: Time,
+    /// The time at the last pause, and events since then without one at another time.
+    last_pause: Time,
+    events_at_once: u64,
     audit: Audit,
 }
 
@@ -105,6 +123,8 @@ impl<P: Packet> Network<P> {
             ids,
             window,
             now: Time::ZERO,
+            last_pause: Time::ZERO,
+            events_at_once: 0,
             audit: Audit::default(),
         }
     }
@@ -149,10 +169,13 @@ impl<P: Packet> Network<P> {
     /// Runs events that are due by `until`, up to the first that concerns a host.
     pub fn next(&mut self, until: Time, observer: &mut impl LinkObserver<P>) -> Option<Event<P>> {
         let mut packet = P::default();
-        Some(match self.next_in_place(until, &mut packet, observer)? {
-            Event::Delivery(Delivered { at, .. }) => Event::Delivery(Delivered { at, packet }),
-            Event::Timer { at, class, entity, tag } => Event::Timer { at, class, entity, tag },
-        })
+        loop {
+            return Some(match self.next_in_place(until, &mut packet, observer)? {
+                Event::Delivery(Delivered { at, .. }) => Event::Delivery(Delivered { at, packet }),
+                Event::Timer { at, class, entity, tag } => Event::Timer { at, class, entity, tag },
+                Event::Pause => continue,
+            });
+        }
     }
 
     /// The same without moving a delivered packet once more: it is left in `packet`. For hosts to which every instruction counts.
@@ -160,7 +183,7 @@ impl<P: Packet> Network<P> {
     pub fn next_in_place(&mut self, until: Time, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Event<()>> {
         let until = until.min(self.window.until);
         loop {
-            let due = self.calendar.pop(until)?;
+            let Some(due) = self.calendar.pop(until) else { return self.pause() };
             self.now = due.time;
             let delivered = match due.rank {
                 Rank::ARRIVAL | Rank::DELIVERY => {
@@ -184,6 +207,42 @@ impl<P: Packet> Network<P> {
             if let Some(at) = delivered {
                 return Some(Event::Delivery(Delivered { at, packet: () }));
             }
+        }
+    }
+
+    /// No event was to be had: because none is due, or because it is time for a pause.
+    #[cold]
+    fn pause(&mut self) -> Option<Event<()>> {
+        if !self.calendar.needs_fit() {
+            return None;
+        }
+        self.calendar.fit(self.now);
+        self.events_at_once = if self.now == self.last_pause { self.events_at_once + u64::from(FIT_EVERY) } else { 0 };
+        self.last_pause = self.now;
+        Some(Event::Pause)
+    }
+
+    /// Events that have happened at the network's time, to within some thousands.
+    pub fn events_at_once(&self) -> u64 {
+        self.events_at_once
+    }
+
+    /// Where the network stands.
+    pub fn place(&mut self) -> Place {
+        let next = self.calendar.next_due().filter(|due| matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY));
+        let link = next.as_ref().and_then(|due| {
+            let here = self.hops[due.hop as usize].target();
+            self.link_number(if here == HopTarget::End { self.upstream(due.hop) } else { here })
+        });
+        Place { now: self.now, events: self.events_at_once, flow: next.map(|due| due.entity), link }
+    }
+
+    /// The number of the link of a hop.
+    fn link_number(&self, target: HopTarget) -> Option<u32> {
+        match target {
+            HopTarget::Link(link) | HopTarget::Impairments { link, .. } => Some(self.ids.links[link]),
+            HopTarget::AccessLink(link) => Some(self.ids.access_links[link]),
+            HopTarget::End => None,
         }
     }
 
@@ -322,11 +381,7 @@ impl<P: Packet> Network<P> {
             return self.wait(time, at, hop, packet);
         }
         self.audit.dropped += 1;
-        let link = match hop.target() {
-            HopTarget::Link(link) | HopTarget::Impairments { link, .. } => self.ids.links[link],
-            HopTarget::AccessLink(link) => self.ids.access_links[link],
-            HopTarget::End => unreachable!("the end of a route drops nothing"),
-        };
+        let Some(link) = self.link_number(hop.target()) else { unreachable!("the end of a route drops nothing") };
         observer.on_drop(time, link, cause, packet.take());
         None
     }
@@ -411,6 +466,9 @@ impl<P: Packet> Network<P> {
         let audit = self.audit;
         if audit.sent != audit.delivered + audit.dropped + audit.in_flight {
             return Err(format!("packets do not balance: {audit:?}"));
+        }
+        if let Some(link) = self.access_links.faster_than_rate() {
+            return Err(format!("link {}: sent more than its rate allows", self.ids.access_links[link]));
         }
         self.links.iter().try_for_each(|link| link.check(end)).map(|()| audit)
     }

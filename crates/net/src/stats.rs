@@ -4,12 +4,18 @@ use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
-/// Mean, deviation and maximum of a quantity that changes at instants, weighted by time, exact.
+/// Values below this one have exact squares: times 10^6 s their sum stays below 2^128.
+const EXACT_SQUARE: u64 = 1 << 38;
+
+/// Mean, deviation and maximum of a quantity that changes at instants, weighted by time, exact. Only the deviation is rounded, to
+/// floats, where a value reaches 2^38: a backlog of 275 GB.
 #[derive(Clone, Debug, Default)]
 pub struct TimeWeighted {
     value: u64,
     area: u128,
     square: u128,
+    /// The part of the square from values too large for it.
+    large_square: f64,
     /// The time covered, in ns.
     spent: u64,
     max: u64,
@@ -21,8 +27,16 @@ impl TimeWeighted {
     fn add_span(&mut self, span: u64) {
         let area = u128::from(self.value) * u128::from(span);
         self.area += area;
-        // A backlog stays below 2^40 and a span below 2^50 ns, so the product fits.
-        self.square += area * u128::from(self.value);
+        if self.value < EXACT_SQUARE {
+            self.square += area * u128::from(self.value);
+        } else {
+            self.add_large_square(area);
+        }
+    }
+
+    #[cold]
+    fn add_large_square(&mut self, area: u128) {
+        self.large_square += area as f64 * self.value as f64;
     }
 
     #[inline]
@@ -39,7 +53,8 @@ impl TimeWeighted {
     /// Time-weighted standard deviation.
     pub fn sd(&self) -> f64 {
         let mean = self.mean();
-        if self.spent == 0 { 0.0 } else { libm::sqrt((self.square as f64 / self.spent as f64 - mean * mean).max(0.0)) }
+        let square = self.square as f64 + self.large_square;
+        if self.spent == 0 { 0.0 } else { libm::sqrt((square / self.spent as f64 - mean * mean).max(0.0)) }
     }
 
     /// The largest value.
@@ -207,7 +222,7 @@ const BUCKETS: usize = (64 - SUB as usize) << SUB;
 /// Quantiles of durations from a log-linear histogram: relative error at most 1.6 %.
 #[derive(Clone, Debug, Default)]
 pub struct Quantiles {
-    counts: Vec<u32>,
+    counts: Vec<u64>,
     total: u64,
 }
 
@@ -241,7 +256,7 @@ impl Quantiles {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.counts.capacity() * 4
+        self.counts.capacity() * size_of::<u64>()
     }
 
     /// The q-quantile in nanoseconds; NaN without samples.
@@ -252,7 +267,7 @@ impl Quantiles {
         let rank = libm::ceil(q * self.total as f64).max(1.0) as u64;
         let mut seen = 0;
         for (bucket, &count) in self.counts.iter().enumerate() {
-            seen += u64::from(count);
+            seen += count;
             if seen >= rank {
                 return Self::middle(bucket);
             }
@@ -265,6 +280,7 @@ impl Quantiles {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use sojourn_units::range;
 
     #[test]
     fn a_queue_is_weighted_by_the_time_it_held() {
@@ -277,6 +293,33 @@ mod tests {
         queue.restart(Time::from_nanos(40));
         queue.finish(Time::from_nanos(50));
         assert_eq!((queue.packets.mean(), queue.packets.max()), (0.0, 0));
+    }
+
+    #[test]
+    fn the_largest_backlog_for_the_longest_time_overflows_nothing() {
+        let (packets, bytes) = (u64::from(u32::MAX), u64::from(u32::MAX) * range::LARGEST_PACKET);
+        let end = Time::ZERO + range::LONGEST_TIME;
+        let mut queue = QueueStats::default();
+        queue.set(Time::ZERO, packets, bytes);
+        queue.set(end, packets, bytes);
+        queue.finish(end);
+        assert_eq!((queue.packets.mean(), queue.bytes.mean()), (packets as f64, bytes as f64));
+        assert!(queue.bytes.sd() <= 1e-6 * bytes as f64, "{}", queue.bytes.sd());
+        // The largest value whose square is exact.
+        let mut queue = QueueStats::default();
+        queue.set(Time::ZERO, 1, EXACT_SQUARE - 1);
+        queue.finish(end);
+        assert!(queue.bytes.square > 1 << 125 && queue.bytes.large_square == 0.0);
+    }
+
+    #[test]
+    fn a_quantile_counts_more_samples_than_fit_into_32_bits() {
+        let mut quantiles = Quantiles::default();
+        quantiles.add(0);
+        (quantiles.counts[0], quantiles.total) = (u64::from(u32::MAX), u64::from(u32::MAX));
+        quantiles.add(0);
+        quantiles.add(1000);
+        assert_eq!(quantiles.at(0.5), 0.0);
     }
 
     proptest! {

@@ -35,7 +35,7 @@ fn refused(error: impl std::fmt::Display) -> PyErr {
 
 fn failed(filename: &str, error: Error) -> PyErr {
     match error {
-        Error::Build(problem) => ScenarioError::new_err(format!("{filename}: {problem}")),
+        Error::Build(problem) | Error::Endless(problem) => ScenarioError::new_err(format!("{filename}: {problem}")),
         Error::Audit(_) | Error::Stopped => PyRuntimeError::new_err(error.to_string()),
     }
 }

@@ -14,7 +14,8 @@ use crate::packet::{Packet, flag};
 use crate::tcp::{Origin, Receiver, SackPool, Sender, TcpOptions};
 use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
-    Audit, Delivered, Delivery, DropCause, Event, Link, LinkObserver, Network, NetworkBuilder, Quantiles, TimerClass, UnknownLink, Window,
+    Audit, Delivered, Delivery, DropCause, Event, Link, LinkObserver, Network, NetworkBuilder, Place, Quantiles, TimerClass, UnknownLink,
+    Window,
 };
 use sojourn_traffic::{Application, Model, Session};
 use sojourn_units::{Duration, Stream, Time};
@@ -43,7 +44,16 @@ pub struct World<O: Observer = NoopObserver> {
     pub(crate) fingerprint: u64,
     /// Packets that arrived earlier than their route's propagation delay allows.
     pub(crate) early: u64,
+    /// The flows that there were when time last advanced, as far as known.
+    flows_before: usize,
+    /// Where time stopped to advance, so that the run ended.
+    stalled: Option<Place>,
 }
+
+/// So many events may happen at one time, and so many more for each flow that there was before. They suffice for every flow to
+/// start at once, each with a large window, and for a page of a million objects.
+const EVENTS_AT_ONCE: u64 = 20_000_000;
+const EVENTS_AT_ONCE_PER_FLOW: u64 = 100;
 
 /// What the world does with what links do to packets, and the observer that sees it too.
 #[derive(Clone, Debug)]
@@ -140,6 +150,8 @@ impl<O: Observer> World<O> {
             rtts: Vec::new(),
             fingerprint: 0,
             early: 0,
+            flows_before: entries.len(),
+            stalled: None,
         };
         for (entry, routes) in entries.into_iter().zip(routes) {
             let FlowConfig { name, start, stop, .. } = entry.config;
@@ -241,17 +253,50 @@ impl<O: Observer> World<O> {
         Ok(index)
     }
 
-    /// Runs to the end, or to `until` if that comes first.
+    /// Runs to the end, or to `until` if that comes first. A world that has [`World::stalled`] does not go on.
     pub fn run(&mut self, until: Time) {
+        while self.run_some(until) {}
+    }
+
+    /// Runs some thousands of events, at most to the end or to `until`; gives whether more may be due by then. So a caller can stop
+    /// a run at any time.
+    pub fn run_some(&mut self, until: Time) -> bool {
         let mut arrived = Packet::EMPTY;
+        if self.stalled.is_some() {
+            return false;
+        }
         while let Some(event) = self.network.next_in_place(until, &mut arrived, &mut self.accounts) {
             match event {
                 Event::Delivery(Delivered { at, .. }) => self.on_delivery(at, &arrived),
                 Event::Timer { at, class: SENDER_TIMER, entity, .. } => self.sender_timer(at, entity),
                 Event::Timer { at, class: RECEIVER_TIMER, entity, .. } => self.receiver_timer(at, entity),
                 Event::Timer { at, entity, tag, .. } => self.session_timer(at, entity, tag),
+                Event::Pause => return !self.stalls(),
             }
         }
+        false
+    }
+
+    /// Whether time does not advance: more events have happened at one time than can be meant.
+    fn stalls(&mut self) -> bool {
+        let events = self.network.events_at_once();
+        if events == 0 {
+            self.flows_before = self.flows.len();
+        }
+        if events > EVENTS_AT_ONCE + EVENTS_AT_ONCE_PER_FLOW * self.flows_before as u64 {
+            self.stalled = Some(self.network.place());
+        }
+        self.stalled.is_some()
+    }
+
+    /// Where time stopped to advance, as where a flow sends without end over links that take no time; `None` for a run that goes on.
+    pub fn stalled(&self) -> Option<&Place> {
+        self.stalled.as_ref()
+    }
+
+    /// The session that a flow serves, if it does; sessions are in the order of the configuration.
+    pub fn session_of(&self, flow: u32) -> Option<u32> {
+        self.flows.get(flow as usize).and_then(|flow| flow.session)
     }
 
     /// Ends the run: brings the statistics of every link to the end and checks that no packet was lost on the way.
@@ -260,6 +305,9 @@ impl<O: Observer> World<O> {
     /// What does not balance, in words.
     pub fn finish(&mut self) -> Result<Audit, String> {
         self.run(Time::NEVER);
+        if let Some(Place { now, events, .. }) = self.stalled {
+            return Err(format!("time does not advance: {events} events at {now:?}"));
+        }
         let audit = self.network.finish(self.end)?;
         if self.early > 0 {
             return Err(format!("{} packets arrived before their route's propagation delay was over", self.early));

@@ -69,7 +69,8 @@ impl fmt::Display for Rate {
 }
 
 /// The transmission times of packets on one link, without rounding errors that add up: the remainder of a division is
-/// carried to the next packet of the same busy period.
+/// carried to the next packet of the same busy period. So a train of packets takes exactly the time of its bits, and a link
+/// never carries more than its rate.
 #[derive(Clone, Debug)]
 pub struct Serializer {
     rate: u64,
@@ -110,12 +111,25 @@ impl Serializer {
         Duration::from_nanos(self.quotient + u64::from(over))
     }
 
-    /// The time to send a packet of `size` bytes that finds the link idle.
+    /// The time to send a packet of `size` bytes that finds the link idle. A link that became free earlier in the same nanosecond
+    /// is not idle: its remainder still counts.
     #[inline]
     pub fn send_first(&mut self, size: u32) -> Duration {
         self.divide(size);
         self.carry = self.remainder;
         Duration::from_nanos(self.quotient)
+    }
+
+    /// Whether a train of `bytes` bytes that began with no remainder can have been sent by now, `spent` later: it takes the time of
+    /// its bits. For audits.
+    pub fn allows(&self, bytes: u64, spent: Duration) -> bool {
+        u128::from(bytes) * 8_000_000_000 <= u128::from(spent.as_nanos()) * u128::from(self.rate) + u128::from(self.carry)
+    }
+
+    /// The rate changes. What the last packet has left over, a part of a nanosecond, is rounded up.
+    pub fn change_rate(&mut self, rate: Rate) {
+        let carry = (u128::from(self.carry) * u128::from(rate.0)).div_ceil(u128::from(self.rate));
+        *self = Serializer { carry: carry as u64, ..Serializer::new(rate) };
     }
 }
 

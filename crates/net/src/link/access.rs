@@ -35,6 +35,8 @@ struct AccessLink {
     tx_rest: u64,
     /// Its class, or [`PURE_DELAY`].
     class: u32,
+    /// Bytes whose transmission has been planned, for the audit.
+    sent_bytes: u64,
     /// Made when a packet waits for the first time.
     queue: Option<Box<AccessQueue>>,
 }
@@ -75,9 +77,9 @@ impl AccessLink {
             (self.size, self.tx_ns, self.tx_rest) = (size, bits / rate.as_bps(), bits % rate.as_bps());
         }
         if self.free_at <= now {
-            self.free_at = now + Duration::from_nanos(self.tx_ns);
-            self.carry = self.tx_rest;
-            return AccessOffer::Arrives(self.free_at + self.delay);
+            // In the nanosecond in which the link gets free, a part of it is still taken.
+            let carry = if self.free_at == now { self.carry } else { 0 };
+            return AccessOffer::Arrives(self.send(now, carry, rate));
         }
         let queue = self.queue.get_or_insert_default();
         queue.release_until(now);
@@ -94,11 +96,18 @@ impl AccessLink {
         }
         queue.waiting.push_back(Waiting { start: self.free_at, size });
         queue.bytes += u64::from(size);
-        let sum = self.carry + self.tx_rest;
+        AccessOffer::Arrives(self.send(self.free_at, self.carry, rate))
+    }
+
+    /// Sends a packet of the size of the last from `start` on, of whose nanosecond `carry` is taken; gives its arrival.
+    #[inline]
+    fn send(&mut self, start: Time, carry: u64, rate: Rate) -> Time {
+        let sum = carry + self.tx_rest;
         let over = sum >= rate.as_bps();
         self.carry = if over { sum - rate.as_bps() } else { sum };
-        self.free_at += Duration::from_nanos(self.tx_ns + u64::from(over));
-        AccessOffer::Arrives(self.free_at + self.delay)
+        self.free_at = start + Duration::from_nanos(self.tx_ns + u64::from(over));
+        self.sent_bytes += u64::from(self.size);
+        self.free_at + self.delay
     }
 }
 
@@ -143,7 +152,7 @@ impl AccessLinks {
             }) as u32
         });
         let (free_at, delay) = (Time::ZERO, config.link.delay);
-        self.links.push(AccessLink { free_at, carry: 0, delay, size: 0, tx_ns: 0, tx_rest: 0, class, queue: None });
+        self.links.push(AccessLink { free_at, carry: 0, delay, size: 0, tx_ns: 0, tx_rest: 0, class, sent_bytes: 0, queue: None });
         self.links.len() as u32 - 1
     }
 
@@ -163,11 +172,12 @@ impl AccessLinks {
     #[inline]
     pub fn offer(&mut self, link: usize, now: Time, size: u32) -> AccessOffer {
         let link = &mut self.links[link];
-        if link.size != size || link.free_at > now {
+        if link.size != size || link.free_at >= now {
             return link.decide(self.classes.get(link.class as usize), now, size, None);
         }
         link.free_at = now + Duration::from_nanos(link.tx_ns);
         link.carry = link.tx_rest;
+        link.sent_bytes += u64::from(size);
         AccessOffer::Arrives(link.free_at + link.delay)
     }
 
@@ -176,6 +186,17 @@ impl AccessLinks {
     pub fn offer_with_transit_time(&mut self, link: usize, now: Time, size: u32, transit_time: Duration) -> AccessOffer {
         let link = &mut self.links[link];
         link.decide(self.classes.get(link.class as usize), now, size, Some(transit_time))
+    }
+
+    /// A link that sent more than its rate allows; there is none.
+    pub fn faster_than_rate(&self) -> Option<usize> {
+        self.links.iter().position(|link| {
+            let class = self.classes.get(link.class as usize);
+            class.is_some_and(|class| {
+                let spent = u128::from(link.free_at.as_nanos()) * u128::from(class.rate.as_bps());
+                u128::from(link.sent_bytes) * 8_000_000_000 > spent + u128::from(link.carry)
+            })
+        })
     }
 
     /// Bytes of memory held.

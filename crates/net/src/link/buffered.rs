@@ -93,13 +93,7 @@ impl<P: Packet> Buffered<P> {
         let reports = &mut self.reports;
         let next = self.qdisc.dequeue(now, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
         meter.queue_shrinks(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
-        let Some((packet, wait)) = next else {
-            // If the packet that found the link idle was dropped at the head, the link has been idle since before.
-            if !idle {
-                transmitter.free_at = now;
-            }
-            return None;
-        };
+        let (packet, wait) = next?;
         if self.qdisc.counters().marked > marked {
             reports.push_back(Report::Marked(packet.flow()));
         }
@@ -107,7 +101,7 @@ impl<P: Packet> Buffered<P> {
         self.transmitting = Some(packet);
         self.last_departure = LastDeparture { at: now, size: if idle { 0 } else { size } };
         meter.tx_started_bytes += u64::from(size);
-        let end = transmitter.send(now, idle, size);
+        let end = transmitter.send(now, size);
         let arrived = Time::from_nanos(now.as_nanos() - wait.as_nanos());
         if meter.measures() {
             meter.account(&Service { arrived, start: now, end, size }, flow);

@@ -25,7 +25,7 @@ pub(super) struct Service {
 /// The statistics and traces of a link.
 #[derive(Clone, Debug)]
 pub(super) struct Meter {
-    window: Window,
+    pub window: Window,
     measure: Measure,
     pub stats: LinkStats,
     pub traces: Vec<LinkTrace>,

@@ -100,7 +100,11 @@ impl<P: Packet> Link<P> {
         } else {
             Queue::Precomputed(Precomputed::new(config.controller))
         };
-        let meter = Meter::new(window, config.link.measure);
+        let mut meter = Meter::new(window, config.link.measure);
+        if transmitter.serializer.is_none() {
+            // Packets come in any order, and none waits: only what comes in the window is counted.
+            meter.open(Counters::default());
+        }
         Link {
             transmitter,
             due: Time::ZERO,
@@ -231,7 +235,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// The counters since the start.
+    /// The counters since the start; of a link without a rate those of the window.
     pub fn counters(&self) -> Counters {
         let mut counters = *self.queue.counters();
         counters.arrived += self.passed.packets;
@@ -245,6 +249,10 @@ impl<P: Packet> Link<P> {
         if busy > span {
             return Err(format!("link {}: busy for {busy} of {span}", self.name));
         }
+        let sent = self.meter.stats.sent_bytes;
+        if !self.transmitter.allows(sent, span) {
+            return Err(format!("link {}: sent more than its rate allows, {sent} bytes in {span}", self.name));
+        }
         match &self.queue {
             Queue::Buffered(queue) if !queue.qdisc.balances() => Err(format!("link {}: its queue does not balance", self.name)),
             _ => Ok(()),
@@ -255,18 +263,19 @@ impl<P: Packet> Link<P> {
     #[inline(always)]
     pub(crate) fn offer(&mut self, now: Time, hop: u32, packet: &mut P) -> Offer {
         let size = packet.size();
-        let Some(serializer) = &mut self.transmitter.serializer else {
-            self.passed.add(size);
+        if self.transmitter.serializer.is_none() {
+            if now >= self.meter.window.from {
+                self.passed.add(size);
+            }
             return Offer::Arrives(now + self.transmitter.delay);
-        };
+        }
         if !self.undecided {
             return self.decide(now, hop, packet, None);
         }
         if self.transmitter.free_at > now || self.due <= now {
             return self.find_room(now, packet, None);
         }
-        let end = now + serializer.send_first(size);
-        self.transmitter.free_at = end;
+        let end = self.transmitter.send_at_rate(now, size);
         self.passed.add(size);
         if self.measured {
             self.meter.account_unqueued(now, end, size, packet.flow());
@@ -408,8 +417,8 @@ impl<P: Packet> Link<P> {
 
     /// The transmission of a buffered packet ends at `now`; the packet is moved to `packet`.
     pub(crate) fn depart(&mut self, now: Time, packet: &mut P) -> Departed {
-        // A departure comes before a timer that is due at the same time, as where departures are precomputed.
-        self.advance(Time::from_nanos(now.as_nanos() - 1));
+        // A departure comes before a timer that is due at the same time, as where departures are precomputed. Before 0 is nothing.
+        self.advance(Time::from_nanos(now.as_nanos().saturating_sub(1)));
         let Queue::Buffered(queue) = &mut self.queue else { unreachable!("only buffered links have departures") };
         let hop = queue.take_transmitted(packet);
         let next = queue.start_next(now, false, &mut self.transmitter, &mut self.meter);

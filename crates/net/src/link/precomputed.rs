@@ -146,7 +146,7 @@ impl Precomputed {
             let PacketView { flow, rtt_hint_ms, has_data, .. } = arrival;
             self.join(Waiting { start, arrived: now, size, flow, rtt_hint_ms, has_data }, meter);
         }
-        let end = transmitter.send(start, idle, size);
+        let end = transmitter.send(start, size);
         Ok(Accepted { service: Service { arrived: now, start, end, size }, marked })
     }
 
@@ -171,7 +171,7 @@ impl Precomputed {
         } else {
             self.join(Waiting { start, arrived: now, size, flow: 0, rtt_hint_ms: 0, has_data: true }, meter);
         }
-        let end = transmitter.send_at_rate(start, idle, size);
+        let end = transmitter.send_at_rate(start, size);
         Some(Service { arrived: now, start, end, size })
     }
 

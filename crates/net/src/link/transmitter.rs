@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 use sojourn_spec::link::{DelayChange, Link, RateChange};
-use sojourn_units::{Duration, Rate, Serializer, Time};
+use sojourn_units::{Duration, Rate, Serializer, Time, range};
 
 /// Rate and propagation delay, which may change during the run.
 #[derive(Clone, Debug)]
@@ -18,6 +18,13 @@ pub(super) struct Transmitter {
     delay_changes: VecDeque<DelayChange>,
     /// When the last packet arrives at the other end, where the delay varies.
     last_arrival: Time,
+    /// Bytes whose transmission has been planned at the present rate, and since when that is in force, for the audit.
+    sent_bytes: u64,
+    rate_since: Time,
+    /// The highest rate so far.
+    highest_rate: Option<Rate>,
+    /// Whether more was sent at an earlier rate than it allows.
+    exceeded: bool,
 }
 
 impl Transmitter {
@@ -31,6 +38,10 @@ impl Transmitter {
             rate_changes: link.rate_changes.iter().copied().collect(),
             delay_changes: link.delay_changes.iter().copied().collect(),
             last_arrival: Time::ZERO,
+            sent_bytes: 0,
+            rate_since: Time::ZERO,
+            highest_rate: link.rate,
+            exceeded: false,
         }
     }
 
@@ -62,25 +73,43 @@ impl Transmitter {
         self.rate().map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)))
     }
 
-    /// Sends `size` bytes from `start` on, after a pause if `idle`; gives the end of the transmission.
+    /// Sends `size` bytes from `start` on, when the transmitter is free; gives the end of the transmission.
     #[inline]
-    pub fn send(&mut self, start: Time, idle: bool, size: u32) -> Time {
+    pub fn send(&mut self, start: Time, size: u32) -> Time {
         if !self.rate_changes.is_empty() {
             self.change_rate(start);
         }
-        self.send_at_rate(start, idle, size)
+        self.send_at_rate(start, size)
     }
 
     /// The same at the present rate.
     #[inline]
-    pub fn send_at_rate(&mut self, start: Time, idle: bool, size: u32) -> Time {
+    pub fn send_at_rate(&mut self, start: Time, size: u32) -> Time {
+        debug_assert!(start >= self.free_at, "a transmission starts at {start:?}, the one before ends at {:?}", self.free_at);
         self.free_at = start
             + match &mut self.serializer {
                 None => Duration::ZERO,
-                Some(serializer) if idle => serializer.send_first(size),
-                Some(serializer) => serializer.send(size),
+                // In the nanosecond in which the transmitter gets free, a part of it is still taken.
+                Some(serializer) if start == self.free_at => serializer.send(size),
+                Some(serializer) => serializer.send_first(size),
             };
+        self.sent_bytes += u64::from(size);
         self.free_at
+    }
+
+    /// For the audit: whether it never sent more than its rate allows, from each change of the rate to the next, and may have sent
+    /// `bytes` bytes within `span`. These are at most the bytes of that time, one packet whose transmission began before, and the
+    /// bytes of one nanosecond, because times are whole ones.
+    pub fn allows(&self, bytes: u64, span: Duration) -> bool {
+        let Some(highest) = self.highest_rate else { return true };
+        let most = highest.bytes_in(span + Duration::from_nanos(1)).saturating_add(range::LARGEST_PACKET);
+        bytes <= most && !self.exceeded && self.kept_rate()
+    }
+
+    /// Whether no more was sent since the last change of the rate than it allows.
+    fn kept_rate(&self) -> bool {
+        let spent = self.free_at.since(self.rate_since);
+        self.serializer.as_ref().is_none_or(|serializer| serializer.allows(self.sent_bytes, spent))
     }
 
     fn change_rate(&mut self, start: Time) {
@@ -88,7 +117,11 @@ impl Transmitter {
             && at <= start
         {
             self.rate_changes.pop_front();
-            self.serializer = Some(Serializer::new(rate));
+            self.exceeded |= !self.kept_rate();
+            (self.sent_bytes, self.rate_since) = (0, start);
+            self.highest_rate = self.highest_rate.max(Some(rate));
+            // A link without a rate never gets here: nothing is sent on it.
+            self.serializer.iter_mut().for_each(|serializer| serializer.change_rate(rate));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Packets at a constant rate, with jitter if wanted (ns-2's `Application/Traffic/CBR`).
 
 use crate::{FlowModel, ParamError, Write};
-use sojourn_units::{Bytes, Duration, Rate, Stream};
+use sojourn_units::{Bytes, Rate, Serializer, Stream};
 
 /// Parameters of a constant rate.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,7 +31,7 @@ impl crate::Params for Params {
     }
 
     fn model(&self) -> Cbr {
-        Cbr { size: self.size.0, gap: self.rate.time_for(self.size.0), jitter: self.jitter }
+        Cbr { size: self.size.0, pace: Serializer::new(self.rate), jitter: self.jitter }
     }
 }
 
@@ -39,14 +39,15 @@ impl crate::Params for Params {
 #[derive(Clone, Debug)]
 pub struct Cbr {
     size: u64,
-    gap: Duration,
+    /// Gives the gaps: a packet takes the time of its bits, to the nanosecond in the long run.
+    pace: Serializer,
     jitter: f64,
 }
 
 impl FlowModel for Cbr {
     #[inline]
     fn write(&mut self, random: &mut Stream) -> Write {
-        let gap = self.gap.mul_f64(1.0 + self.jitter * (random.unit() - 0.5));
+        let gap = self.pace.send(self.size as u32).mul_f64(1.0 + self.jitter * (random.unit() - 0.5));
         Write { bytes: Some(self.size), last: false, next: Some(gap) }
     }
 }

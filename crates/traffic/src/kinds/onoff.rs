@@ -1,7 +1,7 @@
 //! Bursts at a constant rate and silences, exponential or Pareto (ns-2's `Application/Traffic/Exponential` and `/Pareto`).
 
 use crate::{FlowModel, ParamError, Transport, Write};
-use sojourn_units::{Bytes, Duration, Rate, Stream, range};
+use sojourn_units::{Bytes, Duration, Rate, Serializer, Stream, range};
 
 /// Parameters of an on/off source.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,9 +41,9 @@ impl crate::Params for Params {
     }
 
     fn model(&self) -> OnOff {
-        let gap = self.rate.time_for(self.size.0);
-        let (burst, silence) = (self.on.as_secs_f64() / gap.as_secs_f64(), self.off.as_secs_f64());
-        OnOff { size: self.size.0, gap, burst, silence, shape: self.shape, left_in_burst: 0 }
+        let burst = self.on.as_secs_f64() * self.rate.packets_per_sec(self.size.0 as f64);
+        let (pace, silence) = (Serializer::new(self.rate), self.off.as_secs_f64());
+        OnOff { size: self.size.0, pace, burst, silence, shape: self.shape, left_in_burst: 0 }
     }
 
     fn transport(&self) -> Transport {
@@ -55,7 +55,8 @@ impl crate::Params for Params {
 #[derive(Clone, Debug)]
 pub struct OnOff {
     size: u64,
-    gap: Duration,
+    /// Gives the gaps of a burst: a packet takes the time of its bits, to the nanosecond in the long run.
+    pace: Serializer,
     /// Mean length of a burst in packets.
     burst: f64,
     /// Mean silence in seconds.
@@ -81,7 +82,7 @@ impl FlowModel for OnOff {
             self.left_in_burst = ((packets + 0.5) as u64).max(1);
         }
         self.left_in_burst -= 1;
-        let mut gap = self.gap;
+        let mut gap = self.pace.send(self.size as u32);
         if self.left_in_burst == 0 {
             gap = gap + Duration::from_secs_f64(self.draw(self.silence, random));
         }

@@ -43,7 +43,7 @@ impl crate::Params for Params {
 
     fn model(&self) -> Poisson {
         let size = self.size.0 as f64;
-        Poisson { size, sizes: self.sizes, gap: size * 8.0 / self.rate.as_bps() as f64 }
+        Poisson { size, sizes: self.sizes, gap_ns: size * 8e9 / self.rate.as_bps() as f64, rest_ns: 0.0 }
     }
 }
 
@@ -53,20 +53,24 @@ pub struct Poisson {
     /// Mean size in bytes.
     size: f64,
     sizes: Sizes,
-    /// Mean gap in seconds.
-    gap: f64,
+    /// Mean gap in ns.
+    gap_ns: f64,
+    /// What the last gap was rounded by, in ns. The next one makes up for it: gaps of a few ns have the mean asked for too.
+    rest_ns: f64,
 }
 
 impl FlowModel for Poisson {
     #[inline]
     fn write(&mut self, random: &mut Stream) -> Write {
-        let gap = Duration::from_secs_f64(random.exponential(self.gap));
+        let exact = random.exponential(self.gap_ns) + self.rest_ns;
+        let gap = libm::round(exact).max(0.0);
+        self.rest_ns = exact - gap;
         let bytes = match self.sizes {
             Sizes::Constant => self.size,
             Sizes::Exponential => random.exponential(self.size),
         };
         let bytes = (bytes + 0.5).clamp(1.0, range::LARGEST_PACKET as f64) as u64;
-        Write { bytes: Some(bytes), last: false, next: Some(gap) }
+        Write { bytes: Some(bytes), last: false, next: Some(Duration::from_nanos(gap as u64)) }
     }
 }
 

@@ -1,0 +1,59 @@
+//! Watches a run: one that would not end, or needs more memory than there is, ends with the reason and the place.
+
+use crate::Error;
+use crate::recorder::Recorder;
+use sojourn_scenario::plan::Plan;
+use sojourn_sim::{Place, World};
+
+/// The most memory that the packets and flows of one run may take, in bytes: 8 GB.
+pub(crate) const MOST_MEMORY: usize = 8_000_000_000;
+
+/// How often memory is looked at, in pauses of a world: about once in a million events.
+pub(crate) const PAUSES: u64 = 256;
+
+/// Checks that the packets and flows do not take too much memory.
+///
+/// # Errors
+/// More than [`MOST_MEMORY`], with the link that holds most of it.
+pub(crate) fn memory(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> {
+    within(plan, world, MOST_MEMORY)
+}
+
+fn within(plan: &Plan, world: &World<Recorder>, most: usize) -> Result<(), Error> {
+    let held = world.memory();
+    if held <= most {
+        return Ok(());
+    }
+    let queues = world.links().iter().map(|link| link.memory());
+    let field = match queues.enumerate().max_by_key(|&(_, bytes)| bytes) {
+        Some((link, bytes)) if bytes > held / 2 => format!("links.{}.queue", plan.links[link].name),
+        _ => "flows".into(),
+    };
+    let gb = |bytes: usize| bytes as f64 / 1e9;
+    Err(Error::Endless(format!("{field}: expected packets and flows of at most {} GB in memory, got {:.1} GB", gb(most), gb(held))))
+}
+
+/// Checks that a run has not ended because its time does not advance.
+///
+/// # Errors
+/// The flow and the link at which that was noticed.
+pub(crate) fn progress(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> {
+    let Some(&Place { now, events, flow, link }) = world.stalled() else { return Ok(()) };
+    let flow = flow.and_then(|flow| flow_name(plan, world, flow));
+    let link = link.map(|link| plan.links[link as usize].name.as_str()).filter(|_| link < Some(plan.shared_links));
+    let field = match (link, flow) {
+        (Some(link), _) => format!("links.{link}"),
+        (None, Some(flow)) => format!("flows.{flow}"),
+        (None, None) => "links".into(),
+    };
+    let path = flow.map_or(String::new(), |flow| format!(" on the path of {flow} and back"));
+    let seconds = now.as_secs_f64();
+    Err(Error::Endless(format!("{field}: expected a rate or a delay{path}, got {events} events at {seconds} s, and time does not advance")))
+}
+
+/// The name in the plan of a flow of the world: flows come in the order of the plan, then the connections of sessions.
+fn flow_name<'a>(plan: &'a Plan, world: &World<Recorder>, flow: u32) -> Option<&'a str> {
+    let session = world.session_of(flow);
+    let mut alike = plan.flows.iter().filter(|flow| flow.traffic.opens_connections() == session.is_some());
+    alike.nth(session.unwrap_or(flow) as usize).map(|flow| flow.name.as_str())
+}

@@ -1,0 +1,89 @@
+//! Links up to the documented 10 Tbit/s carry their rate and no more.
+
+use sojourn_lab::{Laws, run};
+use sojourn_scenario::{Document, Record};
+
+fn record(text: &str) -> Record {
+    let document = Document::from_toml("fast.toml", text).unwrap();
+    let scenario = document.check().unwrap_or_else(|error| panic!("{error}"));
+    run(&scenario, None, &Laws::default(), &|| false).unwrap_or_else(|error| panic!("{error}")).record
+}
+
+/// Flows of CBR, each with access links of its own if `access` has a rate, over one link for 20 us.
+fn cbr(flows: u32, rate: &str, size: u32, link: &str, access: &str) -> Record {
+    record(&format!(
+        r#"
+duration = "20 us"
+links = [{{ name = "link", from = "a", to = "b", rate = "{link}", queue = {{ limit = "1000 packets" }} }}]
+[[flows]]
+name = "cbr"
+count = {flows}
+from = "a"
+to = "b"
+access = {{ {access} }}
+traffic = {{ kind = "cbr", rate = "{rate}", size = "{size} B" }}
+"#
+    ))
+}
+
+/// The throughput that all bytes of the window make up, and at most one packet and one nanosecond more.
+fn carries(record: &Record, bps: f64, size: f64) {
+    let link = &record.links[0];
+    let most = bps + (8.0 * size + bps * 1e-9) / 20e-6;
+    let least = bps - 2.0 * (8.0 * size + bps * 1e-9) / 20e-6;
+    assert!((least..=most).contains(&link.throughput_bps), "{} bit/s on a link of {bps} bit/s", link.throughput_bps);
+    assert!(link.utilization.unwrap() <= 1.0);
+}
+
+#[test]
+fn a_link_carries_its_rate_and_no_more_however_short_a_packet_is() {
+    carries(&cbr(1, "400 Gbit/s", 64, "400 Gbit/s", ""), 400e9, 64.0);
+    carries(&cbr(20, "4000 Gbit/s", 600, "5000 Gbit/s", ""), 5e12, 600.0);
+    carries(&cbr(1, "100 Gbit/s", 40, "100 Gbit/s", ""), 100e9, 40.0);
+    // Packets of which several fit into a nanosecond, and an access link that lets through less than is offered.
+    carries(&cbr(1, "10000 Gbit/s", 40, "10000 Gbit/s", ""), 10e12, 40.0);
+    carries(&cbr(1, "10000 Gbit/s", 64, "10000 Gbit/s", r#"rate = "700 Gbit/s""#), 700e9, 64.0);
+}
+
+#[test]
+fn a_source_keeps_its_mean_rate_where_gaps_are_a_few_nanoseconds() {
+    for traffic in [
+        r#"kind = "cbr", rate = "300 Gbit/s", size = "64 B", jitter = 0.5"#,
+        r#"kind = "poisson", rate = "300 Gbit/s", size = "64 B""#,
+        r#"kind = "onoff", rate = "300 Gbit/s", size = "64 B", on = "1 s", off = "0 s""#,
+    ] {
+        let record = record(&format!(
+            r#"
+duration = "200 us"
+links = [{{ name = "link", from = "a", to = "b", delay = "0 s" }}]
+[[flows]]
+name = "flow"
+from = "a"
+to = "b"
+traffic = {{ {traffic} }}
+"#
+        ));
+        let bps = record.links[0].throughput_bps;
+        assert!((bps / 300e9 - 1.0).abs() < 0.02, "{traffic}: {bps} bit/s");
+    }
+}
+
+/// Above 320 Gbit/s a SYN of 40 bytes takes no whole nanosecond: it leaves at time 0.
+#[test]
+fn a_packet_that_takes_no_time_leaves_every_kind_of_queue() {
+    for queue in ["codel", "fq-codel", "choke", "red", "droptail"] {
+        let record = record(&format!(
+            r#"
+duration = "20 us"
+links = [{{ name = "link", from = "a", to = "b", rate = "10000 Gbit/s", delay = "1 us", duplex = true, queue = {{ aqm = "{queue}", limit = "1000 packets" }} }}]
+[[flows]]
+name = "bulk"
+count = 4
+from = "a"
+to = "b"
+traffic = {{ kind = "bulk" }}
+"#
+        ));
+        assert!(record.total.goodput_bps > 0.0, "{queue}: {record:?}");
+    }
+}

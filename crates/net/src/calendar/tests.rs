@@ -1,0 +1,128 @@
+//! Tests of the calendar.
+
+use super::*;
+use proptest::prelude::*;
+
+use crate::packet::tests::Numbered;
+
+/// The next event, after a fit to `now` where one is due.
+fn pop(calendar: &mut Calendar<Numbered>, now: u64) -> Option<Due> {
+    if calendar.needs_fit() {
+        calendar.fit(Time::from_nanos(now));
+    }
+    calendar.pop(Time::NEVER)
+}
+
+proptest! {
+    #[test]
+    fn events_come_in_the_specified_order_whatever_the_order_of_insertion(
+        steps in prop::collection::vec((0u64..5_000_000_000, 0u32..500, 0u32..6, 1usize..4), 1..3_000),
+    ) {
+        let (mut calendar, mut reference) = (Calendar::new(), std::collections::BTreeSet::new());
+        let mut now = 0u64;
+        for (count, (ahead, entity, spread, pops)) in steps.into_iter().enumerate() {
+            // Most events lie close by, some far, and many are simultaneous: shift by 0, 7, 14, 21, 28 or 35 bits.
+            let time = Time::from_nanos(now + (ahead >> (7 * spread)));
+            calendar.push(time, Rank::ARRIVAL, entity, 0, &mut Numbered(count as u32));
+            reference.insert(Key::new(time, Rank::ARRIVAL, entity, count as u32 + 1));
+            if count % 2 == 0 {
+                for _ in 0..pops {
+                    let Some(event) = pop(&mut calendar, now) else { break };
+                    let expected = reference.pop_first().unwrap();
+                    prop_assert_eq!(event.time.as_nanos(), expected.time);
+                    prop_assert_eq!(event.entity, expected.entity());
+                    prop_assert_eq!(calendar.take(&event), Numbered(expected.order as u32 - 1));
+                    now = event.time.as_nanos();
+                }
+            }
+            prop_assert_eq!(calendar.len(), reference.len());
+        }
+        while let Some(event) = pop(&mut calendar, now) {
+            let expected = reference.pop_first().unwrap();
+            now = event.time.as_nanos();
+            prop_assert_eq!((now, event.entity), (expected.time, expected.entity()));
+        }
+        prop_assert!(reference.is_empty());
+    }
+}
+
+#[test]
+fn the_calendar_refits_itself_to_the_traffic_without_losing_an_event() {
+    let mut calendar = Calendar::new();
+    for count in 0..50_000u32 {
+        calendar.push(Time::from_nanos(u64::from(count) * 100), Rank::ARRIVAL, 0, 0, &mut Numbered(count));
+    }
+    let mut last = Time::ZERO;
+    let mut popped = 0;
+    while let Some(event) = pop(&mut calendar, last.as_nanos()) {
+        assert!(event.time >= last);
+        (last, popped) = (event.time, popped + 1);
+    }
+    assert_eq!(popped, 50_000);
+}
+
+/// Each event is followed by one at the same time that comes after all others, as where flows start together.
+#[test]
+fn simultaneous_events_that_make_others_come_in_order() {
+    let mut calendar = Calendar::new();
+    let flows = 100_000;
+    for flow in 0..flows {
+        calendar.push_number(Time::from_nanos(5), Rank::timer(0), flow, 0);
+    }
+    let mut ranks = Vec::new();
+    while let Some(event) = pop(&mut calendar, 5) {
+        if event.rank != Rank::ARRIVAL {
+            calendar.push(event.time, Rank::ARRIVAL, event.entity.reverse_bits() >> 15, 0, &mut Numbered(event.entity));
+        }
+        ranks.push((event.rank, event.entity));
+    }
+    assert_eq!(ranks.len(), 2 * flows as usize);
+    assert!(ranks.is_sorted());
+}
+
+#[test]
+fn it_pauses_so_that_a_host_can_look_around() {
+    let mut calendar = Calendar::<Numbered>::new();
+    for number in 0..=FIT_EVERY {
+        calendar.push_number(Time::from_nanos(7), Rank::timer(0), number, 0);
+    }
+    for _ in 0..FIT_EVERY {
+        assert!(!calendar.needs_fit() && calendar.pop(Time::NEVER).is_some());
+    }
+    assert!(calendar.needs_fit() && calendar.pop(Time::NEVER).is_none());
+    calendar.fit(Time::from_nanos(7));
+    assert_eq!(calendar.next_due().unwrap().entity, FIT_EVERY);
+    assert_eq!(calendar.pop(Time::NEVER).unwrap().entity, FIT_EVERY);
+}
+
+#[test]
+fn nothing_is_due_after_the_end() {
+    let mut calendar = Calendar::<Numbered>::new();
+    calendar.push_number(Time::from_nanos(10), Rank::timer(2), 0, 0);
+    assert_eq!(calendar.peek(), Some(Time::from_nanos(10)));
+    assert!(calendar.pop(Time::from_nanos(9)).is_none());
+    assert!(calendar.pop(Time::from_nanos(10)).is_some());
+}
+
+/// More events than 32 bits count: the order in which simultaneous events were added survives.
+#[test]
+fn simultaneous_events_keep_their_order_when_the_count_begins_anew() {
+    let mut calendar = Calendar::new();
+    calendar.count = RENUMBER_FROM - 50;
+    for number in 0..FIT_EVERY + 100 {
+        let time = Time::from_nanos(u64::from(number / 1000) << 22);
+        calendar.push(time, Rank::ARRIVAL, 0, 0, &mut Numbered(number));
+    }
+    let mut now = 0;
+    for number in 0..FIT_EVERY + 100 {
+        if number == FIT_EVERY {
+            calendar.push(Time::from_nanos(u64::from(number / 1000) << 22), Rank::ARRIVAL, 0, 0, &mut Numbered(FIT_EVERY + 100));
+        }
+        let event = pop(&mut calendar, now).unwrap();
+        now = event.time.as_nanos();
+        assert_eq!(calendar.take(&event), Numbered(number));
+    }
+    assert!(calendar.count < RENUMBER_FROM, "{}", calendar.count);
+    let last = pop(&mut calendar, now).unwrap();
+    assert_eq!(calendar.take(&last), Numbered(FIT_EVERY + 100));
+}

@@ -1,0 +1,124 @@
+//! Bounds that hold for every documented rate, size and time: a link never carries more than its rate, and nothing overflows.
+
+use proptest::prelude::*;
+use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
+use sojourn_net::{Delivery, DropCause, LinkConfig, LinkObserver, NetworkBuilder, Sink, Window};
+use sojourn_spec::link::{Link as PlannedLink, Measure, RateChange};
+use sojourn_units::{Amount, Duration, Rate, Stream, Time, range};
+
+/// A packet that is a size and a number.
+#[derive(Clone, Copy, Default, Debug)]
+struct Sized {
+    size: u32,
+    number: usize,
+}
+
+impl sojourn_aqm::Packet for Sized {
+    fn size(&self) -> u32 {
+        self.size
+    }
+    fn flow(&self) -> u32 {
+        0
+    }
+    fn can_mark(&self) -> bool {
+        true
+    }
+    fn mark(&mut self) {}
+}
+
+impl sojourn_net::Packet for Sized {}
+
+/// The packets that arrived at the other end, in order, with the times at which their transmissions ended.
+#[derive(Default)]
+struct Ends(Vec<(u64, Sized)>);
+
+impl LinkObserver<Sized> for Ends {
+    fn on_drop(&mut self, _: Time, _: u32, _: DropCause, _: Sized) {}
+    fn on_mark(&mut self, _: Time, _: u32, _: u32) {}
+}
+
+impl Sink<Sized> for Ends {
+    fn on_deliver(&mut self, now: Time, packet: Sized) {
+        self.0.push((now.as_nanos(), packet));
+    }
+}
+
+/// A link without delay. `kind`: 0 an access link, 1 a drop-tail queue, then disciplines that decide at arrival and at departure.
+fn link(kind: usize, rate: u64, change: Option<(u64, u64)>) -> LinkConfig {
+    let rate = Rate::from_bps(rate).unwrap();
+    let name = ["droptail", "droptail", "blue", "codel", "fq-codel", "choke"][kind];
+    let config: AqmConfig = (REGISTRY.iter().find(|entry| entry.name == name).unwrap().default)();
+    let aqm = config.build(&Link { rate, delay: Duration::ZERO, mean_packet: 1000, limit_packets: 1000 }).unwrap();
+    let rate_changes = change.map(|(at, bps)| RateChange { at: Time::from_nanos(at), rate: Rate::from_bps(bps).unwrap() });
+    let planned = PlannedLink {
+        name: name.into(),
+        rate: Some(rate),
+        measure: if kind == 0 { Measure::Counts } else { Measure::All },
+        rate_changes: rate_changes.into_iter().collect(),
+        ..PlannedLink::default()
+    };
+    LinkConfig::new(planned, QueueController::new(aqm, Amount::Packets(1000), true, Stream::named(1, name)))
+}
+
+/// Any documented rate, the edges among them.
+fn rate() -> impl Strategy<Value = u64> {
+    let edges = [1, 2, 7, 999_999_937, 320_000_000_000, 400_000_000_000, range::HIGHEST_RATE_BPS - 1, range::HIGHEST_RATE_BPS];
+    prop_oneof![
+        prop::sample::select(edges.to_vec()),
+        (0u32..44, 1u64..1000).prop_map(|(bits, low)| ((1 << bits) + low).min(range::HIGHEST_RATE_BPS))
+    ]
+}
+
+fn size() -> impl Strategy<Value = u32> {
+    prop_oneof![prop::sample::select(vec![1u32, 40, 41, 64, 600, 1500, 65_535]), 1u32..=65_535]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    /// For every two transmissions: the bits from the one to the other take no longer than the time between their ends, which are
+    /// whole nanoseconds. So no window of time holds more than its rate and one packet.
+    #[test]
+    fn no_window_of_time_carries_more_than_the_rate(
+        kind in 0usize..6,
+        rates in (rate(), rate()),
+        // A gap before each packet: a part, in 1/16, of the time that it takes, and some ns.
+        packets in prop::collection::vec((size(), 0u64..24, 0u64..3), 2..60),
+        change_at in prop::option::of(0usize..60),
+    ) {
+        let time_for = |size: u32| (u128::from(size) * 8_000_000_000 / u128::from(rates.0)) as u64;
+        let mut now = 0;
+        let arrivals: Vec<u64> = packets.iter().map(|&(size, part, ns)| { now += (time_for(size) / 16).saturating_mul(part) + ns; now }).collect();
+        let change = change_at.filter(|&at| kind > 0 && at < packets.len()).map(|at| (arrivals[at], rates.1));
+        let end = Time::from_nanos(now) + Duration::from_secs(1_000_000_000);
+        let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until: end });
+        builder.add_link(link(kind, rates.0, change));
+        let route = builder.add_route(&[0], Delivery::Deferred, false).unwrap();
+        let (mut network, mut ends) = (builder.build(), Ends::default());
+        for (number, (&(size, ..), &at)) in packets.iter().zip(&arrivals).enumerate() {
+            network.advance(Time::from_nanos(at), &mut ends);
+            network.send(Time::from_nanos(at), route, Sized { size, number }, &mut ends);
+        }
+        network.advance(end, &mut ends);
+        prop_assert!(network.finish(end).is_ok());
+        prop_assert!(!ends.0.is_empty());
+        prop_assert!(ends.0.is_sorted_by_key(|&(end, _)| end));
+        // The rate of a packet is that at the start of its transmission.
+        let mut free_at = 0;
+        let mut sent = Vec::new();
+        for &(end, Sized { size, number }) in &ends.0 {
+            let start = arrivals[number].max(free_at);
+            let first = change.is_none_or(|(at, _)| start < at);
+            sent.push((end, u128::from(size) * 8_000_000_000 * u128::from(if first { rates.1 } else { rates.0 })));
+            free_at = end;
+        }
+        let both = u128::from(rates.0) * u128::from(rates.1);
+        for (index, &(from, _)) in sent.iter().enumerate() {
+            let mut work = 0;
+            for &(until, more) in &sent[index + 1..] {
+                work += more;
+                prop_assert!(work / both <= u128::from(until - from), "{work}/{both} ns in {} ns", until - from);
+            }
+        }
+    }
+}
