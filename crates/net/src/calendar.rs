@@ -110,7 +110,7 @@ pub(crate) struct Calendar<P> {
     /// The first events of the current bucket, last first: not many, so that one more is soon in its place.
     current: Vec<(Key, u32)>,
     /// The events of the current bucket that come after those.
-    crowd: BinaryHeap<Reverse<(Key, u32)>>,
+    rest: BinaryHeap<Reverse<(Key, u32)>>,
     far: BinaryHeap<Reverse<(Key, u32)>>,
     /// Events in later buckets of this year.
     near: usize,
@@ -148,7 +148,7 @@ impl<P: Packet> Calendar<P> {
             shift: 17,
             bucket: 0,
             current: Vec::new(),
-            crowd: BinaryHeap::new(),
+            rest: BinaryHeap::new(),
             far: BinaryHeap::new(),
             near: 0,
             count: 0,
@@ -158,12 +158,12 @@ impl<P: Packet> Calendar<P> {
 
     /// Events that are to come.
     pub fn len(&self) -> usize {
-        self.near + self.current.len() + self.crowd.len() + self.far.len()
+        self.near + self.current.len() + self.rest.len() + self.far.len()
     }
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node<P>>() + self.heads.capacity() * 4 + (self.crowd.capacity() + self.far.capacity()) * 24
+        self.nodes.capacity() * size_of::<Node<P>>() + self.heads.capacity() * 4 + (self.rest.capacity() + self.far.capacity()) * 24
     }
 
     /// Adds an event; `packet` is moved out of its place. Its time must not lie before that of the last event removed.
@@ -222,8 +222,8 @@ impl<P: Packet> Calendar<P> {
             return self.far.push(Reverse((key, index)));
         }
         let comes_last = self.current.first().is_none_or(|&(last, _)| key > last);
-        if comes_last && !self.crowd.is_empty() {
-            return self.crowd.push(Reverse((key, index)));
+        if comes_last && !self.rest.is_empty() {
+            return self.rest.push(Reverse((key, index)));
         }
         let place = self.current.partition_point(|&(other, _)| other > key);
         self.current.insert(place, (key, index));
@@ -237,7 +237,7 @@ impl<P: Packet> Calendar<P> {
     #[inline(never)]
     fn spill(&mut self) {
         let after = self.current.len() - SORTED / 2;
-        self.crowd.extend(self.current.drain(..after).map(Reverse));
+        self.rest.extend(self.current.drain(..after).map(Reverse));
     }
 
     /// When the next event is due.
@@ -306,8 +306,8 @@ impl<P: Packet> Calendar<P> {
     /// next nonempty bucket, which becomes the current one.
     #[inline]
     fn fill(&mut self) -> Option<u32> {
-        if !self.crowd.is_empty() {
-            return self.fill_from_crowd();
+        if !self.rest.is_empty() {
+            return self.fill_from_rest();
         }
         self.bucket = match self.next_bucket() {
             Some(bucket) => bucket,
@@ -328,10 +328,10 @@ impl<P: Packet> Calendar<P> {
 
     /// Sorts some of the events that the current bucket still holds and removes the first.
     #[inline(never)]
-    fn fill_from_crowd(&mut self) -> Option<u32> {
-        let Reverse((_, first)) = self.crowd.pop()?;
+    fn fill_from_rest(&mut self) -> Option<u32> {
+        let Reverse((_, first)) = self.rest.pop()?;
         while self.current.len() < SORTED / 2
-            && let Some(Reverse(event)) = self.crowd.pop()
+            && let Some(Reverse(event)) = self.rest.pop()
         {
             self.current.push(event);
         }
@@ -398,9 +398,9 @@ impl<P: Packet> Calendar<P> {
             self.near -= 1;
             index = node.item.next;
         }
-        if !self.crowd.is_empty() {
-            self.crowd.extend(self.current.drain(..).map(Reverse));
-            return self.fill_from_crowd();
+        if !self.rest.is_empty() {
+            self.rest.extend(self.current.drain(..).map(Reverse));
+            return self.fill_from_rest();
         }
         if !sorted {
             self.current.sort_unstable_by_key(|&(key, _)| Reverse(key));
@@ -450,7 +450,7 @@ impl<P: Packet> Calendar<P> {
     /// Empties all lists; gives the events that were in them.
     fn take_all(&mut self) -> Vec<u32> {
         let mut all: Vec<u32> = self.current.drain(..).map(|(_, index)| index).collect();
-        all.extend(self.crowd.drain().map(|Reverse((_, index))| index));
+        all.extend(self.rest.drain().map(|Reverse((_, index))| index));
         all.extend(self.far.drain().map(|Reverse((_, index))| index));
         for head in &mut self.heads {
             let mut index = replace(head, NONE);

@@ -60,8 +60,6 @@ pub enum Event<P> {
         /// What the host gave with it.
         tag: u32,
     },
-    /// Some thousands of events have happened: the host may look around and stop here. Only [`Network::next_in_place`] gives it.
-    Pause,
 }
 
 /// Where a network stands: for a host that wants to know why its time does not advance.
@@ -101,6 +99,7 @@ pub struct Network<P> {
     /// The time at the last pause, and events since then without one at another time.
     last_pause: Time,
     events_at_once: u64,
+    paused: bool,
     audit: Audit,
 }
 
@@ -125,6 +124,7 @@ impl<P: Packet> Network<P> {
             now: Time::ZERO,
             last_pause: Time::ZERO,
             events_at_once: 0,
+            paused: false,
             audit: Audit::default(),
         }
     }
@@ -170,20 +170,25 @@ impl<P: Packet> Network<P> {
     pub fn next(&mut self, until: Time, observer: &mut impl LinkObserver<P>) -> Option<Event<P>> {
         let mut packet = P::default();
         loop {
-            return Some(match self.next_in_place(until, &mut packet, observer)? {
-                Event::Delivery(Delivered { at, .. }) => Event::Delivery(Delivered { at, packet }),
-                Event::Timer { at, class, entity, tag } => Event::Timer { at, class, entity, tag },
-                Event::Pause => continue,
+            return Some(match self.next_in_place(until, &mut packet, observer) {
+                Some(Event::Delivery(Delivered { at, .. })) => Event::Delivery(Delivered { at, packet }),
+                Some(Event::Timer { at, class, entity, tag }) => Event::Timer { at, class, entity, tag },
+                None if self.paused => continue,
+                None => return None,
             });
         }
     }
 
     /// The same without moving a delivered packet once more: it is left in `packet`. For hosts to which every instruction counts.
+    /// It also gives `None` when it pauses ([`Network::paused`]).
     #[inline(always)]
     pub fn next_in_place(&mut self, until: Time, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Event<()>> {
         let until = until.min(self.window.until);
         loop {
-            let Some(due) = self.calendar.pop(until) else { return self.pause() };
+            let Some(due) = self.calendar.pop(until) else {
+                self.pause();
+                return None;
+            };
             self.now = due.time;
             let delivered = match due.rank {
                 Rank::ARRIVAL | Rank::DELIVERY => {
@@ -210,16 +215,21 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// No event was to be had: because none is due, or because it is time for a pause.
+    /// Pauses if that is why no event was to be had.
     #[cold]
-    fn pause(&mut self) -> Option<Event<()>> {
-        if !self.calendar.needs_fit() {
-            return None;
+    fn pause(&mut self) {
+        self.paused = self.calendar.needs_fit();
+        if self.paused {
+            self.calendar.fit(self.now);
+            self.events_at_once = if self.now == self.last_pause { self.events_at_once + u64::from(FIT_EVERY) } else { 0 };
+            self.last_pause = self.now;
         }
-        self.calendar.fit(self.now);
-        self.events_at_once = if self.now == self.last_pause { self.events_at_once + u64::from(FIT_EVERY) } else { 0 };
-        self.last_pause = self.now;
-        Some(Event::Pause)
+    }
+
+    /// Whether [`Network::next_in_place`] gave `None` only because it pauses after every few thousand events, so that the host can
+    /// look around.
+    pub fn paused(&self) -> bool {
+        self.paused
     }
 
     /// Events that have happened at the network's time, to within some thousands.

@@ -52,7 +52,7 @@ pub struct World<O: Observer = NoopObserver> {
 
 /// So many events may happen at one time, and so many more for each flow that there was before. They suffice for every flow to
 /// start at once, each with a large window, and for a page of a million objects.
-const EVENTS_AT_ONCE: u64 = 20_000_000;
+const EVENTS_AT_ONCE: u64 = 10_000_000;
 const EVENTS_AT_ONCE_PER_FLOW: u64 = 100;
 
 /// What the world does with what links do to packets, and the observer that sees it too.
@@ -271,10 +271,9 @@ impl<O: Observer> World<O> {
                 Event::Timer { at, class: SENDER_TIMER, entity, .. } => self.sender_timer(at, entity),
                 Event::Timer { at, class: RECEIVER_TIMER, entity, .. } => self.receiver_timer(at, entity),
                 Event::Timer { at, entity, tag, .. } => self.session_timer(at, entity, tag),
-                Event::Pause => return !self.stalls(),
             }
         }
-        false
+        self.network.paused() && !self.stalls()
     }
 
     /// Whether time does not advance: more events have happened at one time than can be meant.

@@ -2,18 +2,23 @@
 
 /// Disjoint half-open ranges in rising order.
 #[derive(Clone, Debug, Default)]
-pub struct Ranges(Vec<(u64, u64)>);
+pub struct Ranges {
+    ranges: Vec<(u64, u64)>,
+    /// Bytes held in all of them.
+    held: u64,
+}
 
 impl Ranges {
     /// Whether it holds nothing.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.ranges.is_empty()
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.ranges.clear();
+        self.held = 0;
     }
 
     /// Adds `from..to`; gives how many bytes are new.
@@ -21,33 +26,39 @@ impl Ranges {
         if from >= to {
             return 0;
         }
-        let first = self.0.partition_point(|&(_, end)| end < from);
-        let last = self.0.partition_point(|&(start, _)| start <= to);
+        let first = self.ranges.partition_point(|&(_, end)| end < from);
+        let last = self.ranges.partition_point(|&(start, _)| start <= to);
         if first == last {
-            self.0.insert(first, (from, to));
+            self.ranges.insert(first, (from, to));
+            self.held += to - from;
             return to - from;
         }
-        let held: u64 = self.0[first..last].iter().map(|&(a, b)| b.min(to).saturating_sub(a.max(from))).sum();
-        let merged = (self.0[first].0.min(from), self.0[last - 1].1.max(to));
-        self.0[first] = merged;
-        self.0.drain(first + 1..last);
+        let held: u64 = self.ranges[first..last].iter().map(|&(a, b)| b.min(to).saturating_sub(a.max(from))).sum();
+        let merged = (self.ranges[first].0.min(from), self.ranges[last - 1].1.max(to));
+        self.ranges[first] = merged;
+        self.ranges.drain(first + 1..last);
+        self.held += to - from - held;
         to - from - held
     }
 
-    /// Forgets everything below `point`.
-    pub fn forget_below(&mut self, point: u64) {
-        let gone = self.0.partition_point(|&(_, end)| end <= point);
-        self.0.drain(..gone);
-        if let Some(first) = self.0.first_mut() {
+    /// Forgets everything below `point`; gives how many bytes that were.
+    pub fn forget_below(&mut self, point: u64) -> u64 {
+        let before = self.held;
+        let gone = self.ranges.partition_point(|&(_, end)| end <= point);
+        self.held -= self.ranges.drain(..gone).map(|(start, end)| end - start).sum::<u64>();
+        if let Some(first) = self.ranges.first_mut() {
+            self.held -= point.saturating_sub(first.0);
             first.0 = first.0.max(point);
         }
+        before - self.held
     }
 
     /// Removes the range that begins at or before `point` and reaches it; gives its end, or `point` if there is none.
     pub fn absorb(&mut self, point: u64) -> u64 {
-        match self.0.first() {
+        match self.ranges.first() {
             Some(&(start, end)) if start <= point => {
-                self.0.remove(0);
+                self.ranges.remove(0);
+                self.held -= end - start;
                 end.max(point)
             }
             _ => point,
@@ -56,8 +67,8 @@ impl Ranges {
 
     /// The range that holds `point`.
     pub fn around(&self, point: u64) -> Option<(u64, u64)> {
-        let index = self.0.partition_point(|&(_, end)| end <= point);
-        self.0.get(index).copied().filter(|&(start, _)| start <= point)
+        let index = self.ranges.partition_point(|&(_, end)| end <= point);
+        self.ranges.get(index).copied().filter(|&(start, _)| start <= point)
     }
 
     /// The first point at or after `point` that is not held.
@@ -67,23 +78,33 @@ impl Ranges {
 
     /// The largest point held, 0 if none.
     pub fn end(&self) -> u64 {
-        self.0.last().map_or(0, |&(_, end)| end)
+        self.ranges.last().map_or(0, |&(_, end)| end)
     }
 
-    /// Bytes held at or after `point`, and the number of separate ranges there.
-    pub fn above(&self, point: u64) -> (u64, usize) {
-        let first = self.0.partition_point(|&(_, end)| end <= point);
-        (self.0[first..].iter().map(|&(start, end)| end - start.max(point)).sum(), self.0.len() - first)
+    /// Bytes held below `point`. It looks at the ranges on that side of the point on which there are fewer.
+    pub fn below(&self, point: u64) -> u64 {
+        let reached = self.ranges.partition_point(|&(_, end)| end <= point);
+        if reached <= self.ranges.len() / 2 {
+            return self.between(0, point);
+        }
+        self.held - self.ranges[reached..].iter().map(|&(start, end)| end - start.max(point)).sum::<u64>()
+    }
+
+    /// Bytes held from `from` on below `to`.
+    pub fn between(&self, from: u64, to: u64) -> u64 {
+        let first = self.ranges.partition_point(|&(_, end)| end <= from);
+        let inside = self.ranges[first..].iter().take_while(|&&(start, _)| start < to);
+        inside.map(|&(start, end)| end.min(to).saturating_sub(start.max(from))).sum()
     }
 
     /// All ranges, rising.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
-        self.0.iter().copied()
+        self.ranges.iter().copied()
     }
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.0.capacity() * 16
+        self.ranges.capacity() * 16
     }
 }
 
@@ -102,11 +123,13 @@ mod tests {
                 prop_assert_eq!(ranges.insert(from, from + length), (points.len() - before) as u64);
             }
             prop_assert_eq!(ranges.around(probe).is_some(), points.contains(&probe));
-            prop_assert_eq!(ranges.above(probe).0, points.range(probe..).count() as u64);
+            prop_assert_eq!(ranges.below(probe), points.range(..probe).count() as u64);
+            prop_assert_eq!(ranges.between(below, probe), points.iter().filter(|&&p| p >= below && p < probe).count() as u64);
             prop_assert_eq!(ranges.gap_from(probe), (probe..).find(|p| !points.contains(p)).unwrap());
             prop_assert_eq!(ranges.end(), points.last().map_or(0, |p| p + 1));
-            ranges.forget_below(below);
-            prop_assert_eq!(ranges.above(0).0, points.range(below..).count() as u64);
+            prop_assert_eq!(ranges.forget_below(below), points.range(..below).count() as u64);
+            prop_assert_eq!(ranges.below(u64::MAX), points.range(below..).count() as u64);
+            prop_assert_eq!(ranges.held, ranges.iter().map(|(start, end)| end - start).sum::<u64>());
             prop_assert!(ranges.iter().zip(ranges.iter().skip(1)).all(|(a, b)| a.1 < b.0));
         }
     }

@@ -116,7 +116,7 @@ impl RateHalving {
     }
 
     /// Bytes in flight: sent, not SACKed, and not lost.
-    fn pipe(&self, sender: &SenderCore, mss: u64) -> u64 {
+    fn pipe(&mut self, sender: &SenderCore, mss: u64) -> u64 {
         let outstanding = sender.snd_una()..sender.snd_max();
         let pipe = self.scoreboard.pipe(outstanding, self.lost_below.max(sender.snd_una()), self.high_rxt);
         pipe.saturating_sub(self.lost_retransmissions.len() as u64 * mss)

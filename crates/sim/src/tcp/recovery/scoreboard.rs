@@ -7,18 +7,40 @@ use crate::tcp::receiver::SackBlocks;
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     sacked: Ranges,
+    /// A byte up to which SACKed bytes have been counted, and how many there are: `HighRxt`, which moves on segment by segment.
+    counted_to: u64,
+    counted: u64,
 }
 
 impl Scoreboard {
     /// Forgets everything.
     pub fn clear(&mut self) {
+        *self = Scoreboard { sacked: std::mem::take(&mut self.sacked), ..Scoreboard::default() };
         self.sacked.clear();
     }
 
     /// Takes the SACK blocks of an ACK; gives the bytes newly known to have arrived (rfc6675#4 Update).
     pub fn update(&mut self, snd_una: u64, blocks: Option<&SackBlocks>) -> u64 {
-        self.sacked.forget_below(snd_una);
-        blocks.map_or(0, |blocks| blocks.iter().map(|(from, to)| self.sacked.insert(from.max(snd_una), to)).sum())
+        let gone = self.sacked.forget_below(snd_una);
+        self.counted = if snd_una < self.counted_to { self.counted - gone } else { 0 };
+        blocks.map_or(0, |blocks| blocks.iter().map(|(from, to)| self.add(from.max(snd_una), to)).sum())
+    }
+
+    /// Adds a SACK block; gives how many of its bytes are new.
+    fn add(&mut self, from: u64, to: u64) -> u64 {
+        let counted = self.sacked.insert(from, to.min(self.counted_to));
+        self.counted += counted;
+        counted + self.sacked.insert(from.max(self.counted_to), to)
+    }
+
+    /// SACKed bytes below `point`, which mostly moves on by a little from call to call.
+    fn count_to(&mut self, point: u64) -> u64 {
+        self.counted = match point.checked_sub(self.counted_to) {
+            Some(_) => self.counted + self.sacked.between(self.counted_to, point),
+            None => self.sacked.below(point),
+        };
+        self.counted_to = point;
+        self.counted
     }
 
     /// One past the highest SACKed byte; 0 if there is none.
@@ -59,17 +81,49 @@ impl Scoreboard {
 
     /// Bytes in flight of `outstanding` (snd_una to snd_max), where everything below `lost_below` is lost and everything below
     /// `high_rxt` was sent again (rfc6675#4 SetPipe).
-    pub fn pipe(&self, outstanding: std::ops::Range<u64>, lost_below: u64, high_rxt: u64) -> u64 {
+    pub fn pipe(&mut self, outstanding: std::ops::Range<u64>, lost_below: u64, high_rxt: u64) -> u64 {
         let (una, max) = (outstanding.start, outstanding.end);
-        let holes = |to: u64| {
-            let to = to.clamp(una, max);
-            (to - una) - (self.sacked.above(una).0 - self.sacked.above(to).0)
-        };
-        holes(max) - holes(lost_below) + holes(high_rxt)
+        let (lost_below, high_rxt) = (lost_below.clamp(una, max), high_rxt.clamp(una, max));
+        // Between `lost_below` and the end are few SACKed ranges, or they would make more bytes lost.
+        let recent = (max - lost_below) - (self.sacked.below(max) - self.sacked.below(lost_below));
+        let sent_again = (high_rxt - una) - (self.count_to(high_rxt) - self.sacked.below(una));
+        recent + sent_again
     }
 
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
         self.sacked.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The pipe by its definition, byte by byte (rfc6675#4 SetPipe), while ACKs and retransmissions alternate.
+        #[test]
+        fn the_pipe_is_what_counting_every_byte_gives(
+            steps in prop::collection::vec((0u64..20, prop::collection::vec((0u64..200, 1u64..20), 0..3), 0u64..250, 0u64..250), 1..40),
+        ) {
+            let (mut board, mut sacked) = (Scoreboard::default(), std::collections::BTreeSet::new());
+            let (mut una, max) = (0u64, 240u64);
+            for (acked, blocks, lost_below, high_rxt) in steps {
+                una += acked.min(max - una);
+                let blocks: Vec<(u64, u64)> = blocks.into_iter().map(|(from, length)| (from, (from + length).min(max))).collect();
+                let mut new = board.update(una, None);
+                for &(from, to) in &blocks {
+                    new += board.add(from.max(una), to);
+                }
+                let before = sacked.len();
+                sacked.extend(blocks.iter().flat_map(|&(from, to)| from.max(una)..to));
+                prop_assert_eq!(new, (sacked.len() - before) as u64);
+                sacked = sacked.split_off(&una);
+                let holes = |range: std::ops::Range<u64>| range.filter(|byte| !sacked.contains(byte)).count() as u64;
+                let pipe = holes(lost_below.clamp(una, max)..max) + holes(una..high_rxt.clamp(una, max));
+                prop_assert_eq!(board.pipe(una..max, lost_below, high_rxt), pipe);
+            }
+        }
     }
 }

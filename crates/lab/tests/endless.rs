@@ -1,0 +1,46 @@
+//! Runs that would not end: one can be stopped at any time, and one whose time does not advance ends by itself.
+
+use sojourn_lab::{Error, Laws, run};
+use sojourn_scenario::{Checked, Document};
+use std::cell::Cell;
+
+/// A transfer without end over one link and back.
+fn bulk(duration: &str, link: &str) -> Checked {
+    let text = format!(
+        r#"
+duration = "{duration}"
+links = [{{ name = "wire", from = "a", to = "b", duplex = true, {link} }}]
+[[flows]]
+name = "bulk"
+from = "a"
+to = "b"
+traffic = {{ kind = "bulk" }}
+"#
+    );
+    Document::from_toml("endless.toml", &text).unwrap().check().unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_run_asks_whether_to_stop_by_its_events_and_not_by_its_time() {
+    let asked = Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() == 3
+    };
+    let scenario = bulk("1000000 s", r#"rate = "10 Gbit/s", delay = "1 ms""#);
+    assert_eq!(run(&scenario, None, &Laws::default(), &stop).unwrap_err(), Error::Stopped);
+    assert_eq!(asked.get(), 3);
+}
+
+#[test]
+fn a_run_whose_time_does_not_advance_ends_and_says_where() {
+    let error = run(&bulk("10 s", ""), None, &Laws::default(), &|| false).unwrap_err().to_string();
+    assert!(error.starts_with("links.wire: expected a rate or a delay on the path of bulk/0 and back, got 100"), "{error}");
+}
+
+#[test]
+fn a_run_whose_time_does_not_advance_can_be_stopped() {
+    let asked = Cell::new(0);
+    let stop = || asked.replace(asked.get() + 1) == 5;
+    assert_eq!(run(&bulk("10 s", ""), None, &Laws::default(), &stop).unwrap_err(), Error::Stopped);
+}
