@@ -73,7 +73,7 @@ def test_series_become_tables_and_datasets_with_units(traced):
     table = record.to_pandas("queue/bottleneck")
     assert table.index.name == "t"
     assert (table["packets"] == record.series["queue/bottleneck"]["packets"]).all()
-    with pytest.raises(sj.UserError, match='expected one of queue/bottleneck, got "queue/top"'):
+    with pytest.raises(sj.UserError, match=r"expected one of queue/bottleneck, got .queue/top."):
         record.to_pandas("queue/top")
     tree = record.to_xarray()
     assert tree.attrs["fingerprint"] == record["fingerprint"]

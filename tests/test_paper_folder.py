@@ -89,7 +89,7 @@ def half(x):
 
 def slow(flows):
     loop = rational([0.1], [1.0, 0.0])
-    return Design(loop, response(loop, 0.1), 0.1, {"flows_seen": flows})
+    return Design(loop, response(loop, 0.1), {"flows_seen": flows})
 
 
 def numbers(outcome, figure):
@@ -151,7 +151,7 @@ def test_listing_papers_loads_nothing_that_takes_seconds() -> None:
         ('"numbers": numbers', '"letters": numbers', r"figures\[own\].kind: expected one of surface,"),
         ('"slow": slow', '"fast": slow', 'designs.slow.method: expected fast, got "slow"'),
         ("def slow(flows)", "def slow(packets)", "designs.slow: "),
-        ('Design(loop, response(loop, 0.1), 0.1, {"flows_seen": flows})', "1", "expected a Design"),
+        ('Design(loop, response(loop, 0.1), {"flows_seen": flows})', "1", "expected a Design"),
     ],
 )
 def test_a_mistake_in_extra_is_one_line(folder: Path, old: str, new: str, says: str) -> None:

@@ -87,6 +87,9 @@ class Column:
     unit: str
     summary: str
 
+    def __str__(self) -> str:
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
 
 @dataclass(frozen=True)
 class SeriesKind:
@@ -157,23 +160,9 @@ def link_measures(link: str) -> list[Measure]:
     return [*own, measure("total", "goodput_bps"), measure("total", "jain")]
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a series: its name, its unit, and what it holds."""
-
-    name: str
-    unit: str
-    summary: str
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.unit})" if self.unit else self.name
-
-
-@cache
 def series_columns(kind: str) -> dict[str, Column]:
     """The columns of a kind of series, such as `queue`, by name; none for a kind that the engine doesn't have."""
-    kinds = [each for each in _engine()["series"] if each["kind"] == kind]
-    return {c["name"]: Column(c["name"], c["unit"], c["summary"]) for each in kinds for c in each["columns"]}
+    return {name: each for found in series_kinds() if found.kind == kind for name, each in found.columns.items()}
 
 
 def entries() -> list[dict[str, Any]]:

@@ -136,7 +136,7 @@ class Record(Mapping[str, Any]):
         require("pandas")
         import pandas as pd
 
-        names = [name for name in self._series if name.startswith("completions/")] or ["completions/<group>"]
+        names = [name for name in self.series if name.startswith("completions/")] or ["completions/<group>"]
         tables = [self.trace(name) for name in names]
         return pd.concat(tables, ignore_index=True).sort_values("t", kind="stable", ignore_index=True)
 
@@ -153,10 +153,10 @@ class Record(Mapping[str, Any]):
         return columns[column][columns["t"] >= float(self._data.get("warmup_s", 0.0))]
 
     def _traced(self, name: str) -> dict[str, Array]:
-        if name not in self._series:
-            known = ", ".join(self._series) or "a [trace] table in the scenario"
+        if name not in self.series:
+            known = ", ".join(self.series) or "a [trace] table in the scenario"
             raise UserError(f"record of {self.get('scenario', 'a run')}: expected one of {known}, got {name!r}")
-        return self._series[name]
+        return self.series[name]
 
     def value(self, path: str) -> Any:
         """What lies at a dotted path, such as `links.bottleneck.queue.mean`. Raises `UserError` where it leads nowhere.
@@ -184,11 +184,11 @@ class Record(Mapping[str, Any]):
         return json.dumps(self._data, indent=1)
 
     def to_pandas(self, series: str) -> pd.DataFrame:
-        """One of the series as a table: a row for each sample, indexed by `t` in seconds; see `Traces.to_pandas`.
+        """One of the series as a table indexed by `t` in seconds; otherwise as `trace` gives it.
 
         The tables `links`, `flows` and `groups` are there already.
         """
-        return self.series.to_pandas(series)
+        return self.trace(series).set_index("t")
 
     def to_xarray(self) -> xr.DataTree:
         """The series as a tree of datasets with units: `record.to_xarray()["queue/bottleneck"]`; see `Traces`.

@@ -9,12 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn.display import counted, html_table, listed
-from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.measures import Column, series_columns
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
 Array = npt.NDArray[np.float64]
@@ -42,19 +40,6 @@ class Traces(dict[str, Columns]):
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)
-
-    def to_pandas(self, name: str) -> pd.DataFrame:
-        """One series as a table: a row for each sample, indexed by `t` in seconds.
-
-        Raises `UserError` for a name that no series has, `MissingExtraError` where pandas is missing.
-        """
-        require("pandas")
-        import pandas as pd
-
-        if name not in self:
-            raise UserError.unknown("series", name, self)
-        frame = pd.DataFrame(self[name])
-        return frame.set_index("t") if "t" in frame else frame
 
     def to_xarray(self, attributes: Mapping[str, Any] | None = None) -> xr.DataTree:
         """All series as a tree of datasets: `tree["queue/bottleneck"]`, each over its own `t`, with units.
