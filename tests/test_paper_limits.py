@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from pathlib import Path
@@ -99,7 +100,8 @@ def test_numbers_are_those_of_measurements():
 def test_no_expression_takes_long():
     started = time.process_time()
     for text in ("9**" * 600 + "9", "+".join(["exp(exp(9))"] * 150), "max(" * 90 + "1" + ")" * 90):
-        evaluate(text, lambda _: 1.0)
+        with contextlib.suppress(UserError):
+            evaluate(text, lambda _: 1.0)
     assert time.process_time() - started < 60  # not a measurement: a computation without bound never ends
 
 
@@ -114,7 +116,7 @@ CURVE = "[curves.c]\nqueue = { aqm = 'red' }\n"
         ("year = 2026", "year = 2026-01-01", "year"),
         ("year = 2026", f"year = {'9' * 5000}", "not TOML"),
         ("year = 2026", f"year = {'[' * 5000}", "nested"),
-        ("numbers = [1, 2]", "numbers = inf", "numbers"),
+        ("numbers = [1, 2]", "numbers = ['a', []]", "FIGURES: numbers: "),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_paper_is_one_line(folder, here, capsys, old, new, says):
