@@ -217,7 +217,7 @@ def test_variants_set_several_fields_at_once(dumbbell, tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "expected a key `scenario`, got none"),
+        ("", "expected a sweep with `scenario` and `axes`, got nothing"),
         ('scenario = "dumbbell.toml"\naxes = 3', "axes: "),
         ('scenario = "dumbbell.toml"\n[axes]\nduration = []', "at least one value"),
         ('scenario = "dumbbell.toml"\nrepeat = 3\n[axes]\nduration = ["1 s"]', '"repeat"'),
