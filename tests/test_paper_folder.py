@@ -15,7 +15,7 @@ from sojourn.cli import main
 from sojourn.errors import UserError
 from sojourn.papers import find_papers, load_paper, reproduce
 from sojourn.papers.figures import DRAW, draw_figures
-from sojourn.papers.report import build_page
+from sojourn.papers.report import build_page, write_report
 from sojourn.papers.schema import FILES
 from sojourn.papers.schema.figures import KINDS
 
@@ -132,6 +132,35 @@ def test_what_a_paper_says_is_text_in_its_report(folder: Path) -> None:
     page = build_page(outcome, draw_figures(outcome))
     assert "A &lt;b&gt;half&lt;/b&gt; &amp; 4 &lt; 8" in page
     assert "<b>half" not in page
+
+
+def test_a_quick_look_says_so_at_its_top_and_in_what_it_writes(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    text = (folder / "paper.toml").read_text()
+    changed = 'queues = ["droptail"]\nquick_set = { duration = "2 s" }'
+    (folder / "paper.toml").write_text(text.replace('queues = ["droptail"]', changed))
+    assert main(["reproduce", str(folder), "--quick", "--seeds", "1"]) == 0
+    said = "A quick look (--quick), not the whole rerun: 1 seed instead of 5; One: duration = 2 s instead of 3 s."
+    written = folder / "results" / "mine-2026-quick"
+    printed = capsys.readouterr().out
+    assert " ".join(printed.split()).index(said) < printed.index("claims")
+    assert "report:  results/mine-2026-quick/report-quick.html" in printed
+    page = (written / "report-quick.html").read_text()
+    assert page.index(said) < page.index("<h1>")
+    assert f'<meta name="description" content="{said}">' in page
+    assert said.encode() in (written / "figures" / "own.png").read_bytes()
+    about = json.loads((written / "about.json").read_text())
+    assert (about["quick"], about["seeds"], len(about["shortened"])) == (True, [1], 2)
+    assert "Rerun with 1 seed." in page
+
+
+def test_fewer_seeds_are_said_and_a_whole_rerun_says_nothing(folder: Path, tmp_path: Path) -> None:
+    one = reproduce(load_paper(folder), seeds=1)
+    assert one.caution == "A first look, not the whole rerun: 1 seed instead of 5."
+    assert write_report(one, tmp_path / "out")[-1].name == "report.html"
+    assert reproduce(load_paper(folder)).caution == ""
 
 
 def test_listing_papers_loads_nothing_that_takes_seconds() -> None:

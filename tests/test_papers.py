@@ -1,5 +1,6 @@
 """Papers as data, and what the claims engine makes of them."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from sojourn.cli import main
 from sojourn.errors import UserError
 from sojourn.papers import find_paper, load_paper, reproduce
 from sojourn.papers.functions import law_functions
+from sojourn.papers.grids import grid_of
 from sojourn.papers.outcome import Outcome
 from sojourn.papers.report import write_report
-from sojourn.papers.reproduce import judge_claim
+from sojourn.papers.reproduce import _shortened, judge_claim
 from sojourn.papers.verdict import Verdict
 from sojourn.record import Record
 
@@ -24,6 +26,12 @@ LEHTO = ROOT / "papers" / "lehto-2005"
 @pytest.fixture(scope="module")
 def lehto():
     return load_paper(LEHTO)
+
+
+@pytest.fixture(scope="module")
+def table2(lehto):
+    """Table 2 with two seeds."""
+    return reproduce(lehto, "table2", 2)
 
 
 def published_outcome(paper, seeds=(1, 2, 3)):
@@ -110,9 +118,20 @@ def test_the_linear_law_has_the_slopes_that_the_paper_prints(lehto):
     assert functions["surface"]("pd", 20.0, 0.0) == 0
 
 
-def test_a_report_is_whole(here, lehto):
-    outcome = reproduce(lehto, "table2", 2)
-    written = write_report(outcome, here / "out")
+def check_links(text):
+    """There are contents, links from claims to their runs and back, and every link leads somewhere."""
+    linked, there = set(re.findall(r"<a href=#([^ >]+)", text)), re.findall(r' id="([^"]+)"', text)
+    assert linked <= set(there)
+    assert len(there) == len(set(there))
+    assert linked >= {"claims", "run-table2", "deviations", "made", "claim-T2", "claim-L1"}
+    row = re.search(r'<tr id="claim-L1">.*?</tr>\n<tr id=', text, re.DOTALL)
+    assert "href=#run-table2" in row[0]
+    section = text[text.index('<h2 id="run-table2">') :]
+    assert "href=#claim-L1" in section[: section.index("<table")]
+
+
+def test_a_report_is_whole(here, table2):
+    written = write_report(table2, here / "out")
     text = (here / "out" / "report.html").read_text()
     assert written[-1].name == "report.html"
     assert not any(link in text for link in ('src="http', 'href="', "<script", "@import"))
@@ -120,10 +139,38 @@ def test_a_report_is_whole(here, lehto):
         assert word in text
     cells = pd.read_csv(here / "out" / "tables" / "table2.csv")
     assert len(cells) == 84
-    assert set(cells["verdict"]) <= {"reproduced", "partly", "not reproduced"}
+    assert set(cells["verdict"]) <= {"reproduced", "undecided", "not reproduced"}
     assert cells["verdict"].notna().all()
     assert len(pd.read_parquet(here / "out" / "tables" / "runs.parquet")) == 42
     assert (here / "out" / "figures" / "fig5.pdf").exists()
+    check_links(text)
+
+
+def test_a_report_has_no_empty_column_and_one_number_of_places_in_a_column(lehto, table2):
+    grid = grid_of(table2, lehto.experiments["table2"])
+    for column in zip(*(row.cells for row in grid.rows), strict=True):
+        assert any(cell.text not in ("", "–") for cell in column)
+        places = {cell.text.split(" ±")[0].partition(".")[2] for cell in column if "kB" not in cell.text}
+        assert len({len(each) for each in places}) == 1
+
+
+def test_many_measures_of_few_cases_stand_below_one_another():
+    flower = find_paper("flower")
+    cycle = flower.experiments["cycle"]
+    outcome = reproduce(flower, "cycle", 1)
+    grid = grid_of(outcome, cycle)
+    assert grid.names == ["measure"]
+    assert len(grid.heads) == len(cycle.cases()) == 2
+    assert len(grid.rows) == len(cycle.measures)
+
+
+def test_what_a_quick_look_shortens_is_said_with_what_it_is_otherwise():
+    flower = find_paper("flower")
+    found = _shortened(flower, [flower.experiments["shares"]], 2, True)
+    assert found[0] == "2 seeds instead of 10"
+    assert found[1].startswith("Fig. 8: shares over delays, buffers and numbers of flows: duration = 160 s instead of ")
+    assert _shortened(flower, [flower.experiments["shares"]], 10, False) == []
+    assert _shortened(flower, [flower.experiments["decoy"]], 1, False) == ["1 seed instead of 10"]
 
 
 def test_the_same_seeds_give_the_same_report(here, lehto):

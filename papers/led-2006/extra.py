@@ -16,7 +16,7 @@ from sojourn.analysis.laws import lag_margin
 Array = npt.NDArray[np.float64]
 SOURCES = 50
 SECONDS = 1000.0
-SEEDS = 5
+SEEDS = 60
 BIN = 0.01
 
 
@@ -75,7 +75,7 @@ def onoff_load(sources: int, mean: float, shape: float, seconds: float, rng: np.
 
 
 def onoff_hurst(mean: float, shape: float, shortest: float, longest: float) -> Array:
-    """Hurst exponents of 50 on-off sources over 1000 s, fitted from `shortest` to `longest` seconds, for 5 seeds."""
+    """Hurst exponents of 50 on-off sources over 1000 s, fitted from `shortest` to `longest` seconds, for 60 seeds."""
     loads = (onoff_load(SOURCES, mean, shape, SECONDS, np.random.default_rng(seed)) for seed in range(SEEDS))
     return np.array([hurst(load, BIN, (shortest, longest)).exponent for load in loads])
 

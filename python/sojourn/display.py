@@ -1,19 +1,29 @@
-"""How notebooks show records, comparisons and sweeps: small tables in HTML."""
+"""How numbers, counts and lists are written, and the tables that notebooks show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from math import isfinite
+from math import floor, isfinite, log10
 
 MOST_ROWS = 20
 
 
 def number(value: float | None) -> str:
-    """A number with four digits; a dash for None and NaN."""
+    """A number with four digits, without zeros at its end: `2,068`, `0.0125`, `12`; a dash for None and NaN.
+
+    ```python
+    number(2068.4)
+    ```
+    """
     if value is None or not isfinite(value):
         return "–"
-    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:,.4g}"
+    value += 0.0  # no "-0"
+    size = floor(log10(abs(value))) if value else 0
+    if not -5 <= size < 12:
+        return f"{value:.3e}"
+    text = f"{value:,.{max(0, 3 - size)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def counted(count: int, what: str) -> str:

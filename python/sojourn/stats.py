@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.display import number
 from sojourn.errors import UserError
 from sojourn.extras import require
 
@@ -56,9 +57,15 @@ class Estimate:
         if not math.isfinite(self.mean):
             return "–"
         if not math.isfinite(self.half):
-            return f"{self.mean:.4g}{tail}"
-        digits = min(places, decimals(self.half, self.mean))
-        return f"{self.mean:,.{digits}f} ± {self.half:,.{digits}f}{tail}"
+            return f"{number(self.mean)}{tail}"
+        return f"{self.fixed(min(places, decimals(self.half, self.mean)))}{tail}"
+
+    def fixed(self, places: int) -> str:
+        """`32.4 ± 0.5` with this many decimal places; without the interval where there is none, a dash for NaN."""
+        if not math.isfinite(self.mean):
+            return "–"
+        half = f" ± {self.half:,.{places}f}" if math.isfinite(self.half) else ""
+        return f"{self.mean:,.{places}f}{half}"
 
     def __str__(self) -> str:
         return self.text()

@@ -12,15 +12,17 @@ from rich.text import Text
 
 from sojourn.cli.listing import names
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
+from sojourn.display import counted, number
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.stats import estimate_of
 
 if TYPE_CHECKING:
     from sojourn.papers import Outcome
-    from sojourn.papers.model import Experiment, Paper
+    from sojourn.papers.model import Experiment
+    from sojourn.papers.outcome import ClaimResult, PartResult
 
-STYLES = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "": ""}
+STYLES = {"reproduced": "green", "undecided": "cyan", "partly": "yellow", "not reproduced": "red", "": ""}
 
 
 def register(app: typer.Typer) -> None:
@@ -47,51 +49,40 @@ def reproduce(
 ) -> None:
     """Reruns a paper: published and measured values, a verdict on every claim, a report."""
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
-    from sojourn.papers import RunOptions, Verdict, find_paper  # here: the report takes seconds to load
+    from sojourn.papers import RunOptions, find_paper  # here: the report takes seconds to load
     from sojourn.papers import reproduce as run_paper
-    from sojourn.papers.report import write_report
+    from sojourn.papers.report import counts_text, write_report
 
     chosen = find_paper(paper)
     if quick and full:
         raise UserError("--quick --full: expected one of them, got both")
-    folder = out_dir or _results(chosen)
+    folder = out_dir or Path("results") / (f"{chosen.id}-quick" if quick else chosen.id)
     check_folder(folder)
     out.print(chosen.citation)
     with progress(chosen.id) as on_progress:
         options = RunOptions(quick, threads, store(cache, no_cache), on_progress)
         outcome = run_paper(chosen, experiment, seeds, options)
+    if outcome.caution:
+        out.print(outcome.caution, style="bold")
     tables = {each.experiment for each in chosen.tables}
     for each in outcome.experiments:
         if each.cases() and (each.id in tables or experiment):
             out.print(_cells(outcome, each))
     out.print(_claims(outcome))
-    counts = outcome.counts()
-    out.print("claims: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict))
+    out.print(f"claims: {counts_text(outcome.results, every=True)}")
     written = write_report(outcome, folder)
     figures = sum(path.suffix == ".pdf" for path in written)
-    out.print(f"report:  {folder / 'report.html'}")
+    out.print(f"report:  {written[-1]}")
     if figures:
         out.print(f"figures: {folder / 'figures'} ({figures}, each as PNG and PDF)")
     out.print(f"tables:  {folder / 'tables'} (CSV and Parquet)")
-
-
-def _results(paper: Paper) -> Path:
-    """Where the report is written without `--out`: in `results`, also where the paper's folder has links in it."""
-    results = Path("results")
-    folder = results / paper.id
-    inside_paper = results.is_symlink() and Path.cwd().is_relative_to(paper.root.resolve())
-    if inside_paper or not folder.resolve().is_relative_to(results.resolve()):
-        raise UserError(
-            f"{folder}: expected a folder in {results}, got a link to {folder.resolve()}: name one with --out"
-        )
-    return folder
 
 
 def _cells(outcome: Outcome, experiment: Experiment) -> Table:
     """Published and measured values of an experiment, a row for each case."""
     cells = outcome.cells(experiment)
     measures = list(dict.fromkeys(cells["measure"]))
-    title = f"{experiment.title}: published/measured, mean ± 95 % over {len(outcome.seeds)} seeds"
+    title = f"{experiment.title}: published/measured, mean ± 95 % over {counted(len(outcome.seeds), 'seed')}"
     table = Table(title=title, title_justify="left")
     settings = any(experiment.settings)
     for name in ["scenario", "queue", *(["setting"] if settings else [])]:
@@ -123,28 +114,34 @@ def _cell(row: Any, unit: str) -> Text:
 
 def _claims(outcome: Outcome) -> Table:
     """One line for each claim; for a claim with several parts, how many of them hold."""
-    from sojourn.papers import Verdict
-    from sojourn.papers.report import MARKS
+    from sojourn.papers.report import MARKS, counts_text
 
     table = Table(title="claims", title_justify="left")
-    for name in ("", "what the paper says", "target", "published", "measured", "verdict"):
+    judged = [result for result in outcome.results if not result.claim.table]
+    published = any(part.published is not None for result in judged for part in result.parts)
+    for name in ("", "what the paper says", "target", *(["published"] if published else []), "measured", "verdict"):
         table.add_column(name)
     for each in outcome.paper.tables:
         rows = [result for result in outcome.results if result.claim.table == each.id]
         if rows:
-            counts = ", ".join(f"{sum(row.verdict is v for row in rows)} {v}" for v in Verdict)
-            table.add_row(each.id, f"{each.title}: {len(rows)} rows of {len(each.measures)} values", "", "", "", counts)
-    for result in outcome.results:
-        if result.claim.table:
-            continue
+            text = f"{each.title}: {counted(len(rows), 'row')} of {counted(len(each.measures), 'value')}"
+            table.add_row(each.id, text, *[""] * (len(table.columns) - 3), counts_text(rows))
+    for result in judged:
         verdict = Text(f"{MARKS[str(result.verdict)]} {result.verdict}", style=STYLES[str(result.verdict)])
-        if len(result.parts) == 1:
-            part = result.parts[0]
-            published = "" if part.published is None else f"{part.published:.4g}"
-            shown = (part.part.target_text, published, str(part.measured))
-        else:
-            held = sum(part.verdict is Verdict.REPRODUCED for part in result.parts)
-            said = [part.published_holds for part in result.parts if part.published_holds is not None]
-            shown = ("", f"{sum(said)} of {len(said)}" if said else "", f"{held} of {len(result.parts)} parts")
+        shown = _one_part(result.parts[0]) if len(result.parts) == 1 else _many_parts(result)
+        if not published:
+            del shown[1]
         table.add_row(result.claim.id, result.claim.text, *shown, verdict)
     return table
+
+
+def _one_part(part: PartResult) -> list[str]:
+    """Target, published and measured value of a claim with one part."""
+    published = "" if part.published is None else number(part.published)
+    return [part.part.target_text, published, str(part.measured)]
+
+
+def _many_parts(result: ClaimResult) -> list[str]:
+    """The same of a claim with several parts: how many of them hold."""
+    said = [part.published_holds for part in result.parts if part.published_holds is not None]
+    return ["", f"{sum(said)} of {len(said)}" if said else "", result.held]

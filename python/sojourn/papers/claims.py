@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from sojourn.display import number
 from sojourn.errors import UserError
 from sojourn.papers.expression import fields, fill
-from sojourn.papers.families import MOST_CASES
 from sojourn.papers.schema.claims import (
     ClaimsFile,
     ClaimTable,
@@ -43,7 +42,7 @@ class Part:
         if self.cells:
             return f"{self.cell_target} in {self.target} of {len(self.cells)} cells"
         if self.tolerance is not None and self.published is not None:
-            return f"{self.published:g} {self.tolerance}"
+            return f"{number(self.published)} {self.tolerance}"
         return str(self.target)
 
 
@@ -94,8 +93,6 @@ def _parts(label: str, table: PartTable) -> Iterable[Part]:
         if name not in lists:
             raise UserError(f'{label}.measure: expected "{name}" among the lists of "for", got "{template}"')
     target, tolerance = _target(label, table)
-    if (count := math.prod(map(len, lists.values()))) > MOST_CASES:
-        raise UserError(f"{label}.for: expected at most {MOST_CASES} combinations, got {count}")
     combinations = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     if table.share > 0.0:
         cells = tuple(fill(template, values) for values in combinations)

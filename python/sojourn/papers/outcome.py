@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.display import counted
 from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import UnknownNameError
 from sojourn.papers.model import Case, Experiment, Paper
@@ -31,8 +32,6 @@ class PartResult:
     measured: Estimate
     published: float | None
     verdict: Verdict
-    clear: bool
-    """Whether the whole confidence interval lies on one side of the target's edge."""
 
     @property
     def published_holds(self) -> bool | None:
@@ -47,6 +46,16 @@ class ClaimResult:
     claim: Claim
     parts: list[PartResult]
     verdict: Verdict
+    cases: frozenset[Case] = frozenset()
+    """The cases that its measures were taken from."""
+
+    @property
+    def held(self) -> str:
+        """What became of its parts: `3 of 5 parts held, 1 undecided, 1 failed`."""
+        count = [part.verdict for part in self.parts].count
+        rest = [(count(Verdict.UNDECIDED), "undecided"), (count(Verdict.NOT_REPRODUCED), "failed")]
+        held = f"{count(Verdict.REPRODUCED)} of {counted(len(self.parts), 'part')} held"
+        return ", ".join([held, *(f"{number} {what}" for number, what in rest if number)])
 
 
 @dataclass
@@ -60,12 +69,31 @@ class Outcome:
     results: list[ClaimResult] = field(default_factory=list)
     skipped: list[Claim] = field(default_factory=list)
     """Claims whose cases were not run."""
+    shortened: list[str] = field(default_factory=list)
+    """What was made smaller than the paper's rerun asks for, a line for each; empty for a whole rerun."""
+    quick: bool = False
+    """Whether `--quick` made it smaller."""
+
+    _taken: set[Case] = field(default_factory=set)
+
+    @property
+    def caution(self) -> str:
+        """One sentence for the head of all that a smaller rerun writes; empty for a whole rerun."""
+        how = "A quick look (--quick)" if self.quick else "A first look"
+        return f"{how}, not the whole rerun: {'; '.join(self.shortened)}." if self.shortened else ""
 
     def values(self, case: Case, measure: str) -> Array:
         """A measure of one case, one value for each seed."""
         if case not in self.records:
             raise UnknownNameError(str(case))
+        self._taken.add(case)
         return np.array([self.paper.value(case.scenario, measure, record) for record in self.records[case]])
+
+    def taken(self) -> frozenset[Case]:
+        """The cases of which a measure was taken since the last call."""
+        found = frozenset(self._taken)
+        self._taken.clear()
+        return found
 
     def mean(self, case: Case, measure: str) -> float:
         """The mean of a measure over the seeds."""
@@ -139,6 +167,6 @@ class Outcome:
                     "target": part.part.target_text,
                     "published": np.nan if part.published is None else part.published,
                     "mean": found.mean, "low": found.low, "high": found.high, "n": found.n,
-                    "part_verdict": str(part.verdict), "clear": part.clear,
+                    "part_verdict": str(part.verdict),
                 })  # fmt: skip
         return pd.DataFrame(rows)

@@ -6,26 +6,27 @@ This module prepares what the page shows; `templates/report.html` says how.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from sojourn.display import counted, number
 from sojourn.files import together, write_atomic
 from sojourn.papers.environment import environment
 from sojourn.papers.figures import DrawnFigure, draw_figures
-from sojourn.papers.model import Case, Experiment, Paper
+from sojourn.papers.grids import Grid, grid_of
+from sojourn.papers.model import Experiment
 from sojourn.papers.outcome import ClaimResult, Outcome
-from sojourn.papers.verdict import Verdict
+from sojourn.papers.verdict import RULE, Verdict
 from sojourn.plots.style import PAGE, render, save_figure
-from sojourn.record import frame_to_parquet
-from sojourn.stats import estimate_of
+from sojourn.record import file_name, frame_to_parquet
 
-CLASSES = {"reproduced": "good", "partly": "fair", "not reproduced": "bad", "": ""}
-MARKS = {"reproduced": "✓", "partly": "~", "not reproduced": "✗", "": ""}
+CLASSES = {"reproduced": "good", "undecided": "open", "partly": "fair", "not reproduced": "bad", "": ""}
+MARKS = {"reproduced": "✓", "undecided": "?", "partly": "~", "not reproduced": "✗", "": ""}
 PAGE_REM = 58
 """Width in the page of a figure that is as wide as a printed page, in rem: letters have one size in all figures."""
 MIME = {"png": "image/png", "svg": "image/svg+xml"}
@@ -43,38 +44,17 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A measure of a case: published and measured, colored by the verdict."""
-
-    published: str
-    measured: str
-    verdict: str
-    tolerance: str
-
-
-@dataclass(frozen=True)
-class Row:
-    """A case of an experiment."""
-
-    scenario: str
-    title: str
-    span: int
-    """Rows that share the scenario's cell, 0 where an earlier row has it."""
-    queue: str
-    setting: str
-    cells: list[Cell]
-
-
-@dataclass(frozen=True)
 class Section:
-    """An experiment: its table and figures."""
+    """An experiment: its table and figures, and the claims that rest on it."""
 
+    anchor: str
+    short: str
+    """The beginning of its title, such as `Fig. 7`."""
     title: str
     notes: list[str]
-    has_settings: bool
-    measures: list[Any]
-    rows: list[Row]
+    grid: Grid | None
     pictures: list[Picture]
+    claims: list[ClaimResult]
 
 
 @dataclass(frozen=True)
@@ -99,7 +79,7 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
     """Writes the files of the report, the page last."""
     written: list[Path] = []
     for drawn in figures:
-        written += save_figure(drawn.figure, folder / "figures", drawn.id)
+        written += save_figure(drawn.figure, folder / "figures", drawn.id, outcome.caution)
     if outcome.records:
         runs = outcome.runs()
         written.append(frame_to_parquet(runs, folder / "tables" / "runs.parquet"))
@@ -110,8 +90,20 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
             written.append(write_atomic(folder / "tables" / f"{experiment.id}.csv", cells.to_csv(index=False)))
     claims = outcome.claims_table()
     written.append(write_atomic(folder / "tables" / "claims.csv", claims.to_csv(index=False)))
-    written.append(write_atomic(folder / "report.html", build_page(outcome, figures)))
+    written.append(write_atomic(folder / "about.json", json.dumps(_about(outcome), indent=1)))
+    written.append(write_atomic(folder / page_name(outcome), build_page(outcome, figures)))
     return written
+
+
+def page_name(outcome: Outcome) -> str:
+    """The name of the page: `report.html`, and `report-quick.html` for a quick look."""
+    return "report-quick.html" if outcome.quick else "report.html"
+
+
+def _about(outcome: Outcome) -> dict[str, Any]:
+    """What the files of a report were made from, for programs."""
+    facts = {"paper": outcome.paper.id, "quick": outcome.quick, "shortened": outcome.shortened, "seeds": outcome.seeds}
+    return facts | {"fingerprint": outcome.fingerprint(), **environment()}
 
 
 def build_page(outcome: Outcome, figures: list[DrawnFigure]) -> str:
@@ -120,7 +112,10 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure]) -> str:
         loader=PackageLoader("sojourn.papers"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined, keep_trailing_newline=True,
     )  # fmt: skip
-    templates.globals |= {"MARKS": MARKS, "CLASSES": CLASSES}
+    templates.globals |= {"MARKS": MARKS, "CLASSES": CLASSES, "RULE": RULE}
+    templates.filters |= {"number": number, "counted": counted, "anchor": _anchor}
+    homes = {result.claim.id: _homes(result, outcome.experiments) for result in outcome.results}
+    sections = {each.id: _section(outcome, each, figures, homes) for each in outcome.experiments}
     table_cells = [part for result in outcome.results if result.claim.table for part in result.parts]
     return templates.get_template("report.html").render(
         outcome=outcome,
@@ -129,7 +124,8 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure]) -> str:
         table_cells=len(table_cells),
         good_cells=sum(part.verdict is Verdict.REPRODUCED for part in table_cells),
         tables=list(_table_summaries(outcome)),
-        sections=[_section(outcome, experiment, figures) for experiment in outcome.experiments],
+        sections=list(sections.values()),
+        homes={claim: [sections[name] for name in names] for claim, names in homes.items()},
         facts=environment()
         | {
             "seeds": ", ".join(map(str, outcome.seeds)),
@@ -143,49 +139,41 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure]) -> str:
     )
 
 
+def _anchor(claim: str) -> str:
+    """Where a claim stands in the page."""
+    return f"claim-{file_name(claim)}"
+
+
+def _homes(result: ClaimResult, experiments: list[Experiment]) -> list[str]:
+    """The experiments with the runs of a claim: the first one that has all of them, else all that have some."""
+    whole = [each.id for each in experiments if result.cases and result.cases <= set(each.cases())]
+    return whole[:1] or [each.id for each in experiments if not result.cases.isdisjoint(each.cases())]
+
+
+def counts_text(results: Sequence[ClaimResult], every: bool = False) -> str:
+    """How many claims have each verdict, such as `3 reproduced, 1 partly`; `every` one also where none has it."""
+    counts = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count or every)
+
+
 def _table_summaries(outcome: Outcome) -> Iterator[TableSummary]:
     """Each published table of which rows were judged."""
     for table in outcome.paper.tables:
         rows = [result for result in outcome.results if result.claim.table == table.id]
         if rows:
-            counts = ", ".join(f"{sum(row.verdict is verdict for row in rows)} {verdict}" for verdict in Verdict)
-            yield TableSummary(table.id, table.title, table.where, rows, counts)
+            yield TableSummary(table.id, table.title, table.where, rows, counts_text(rows))
 
 
-def _section(outcome: Outcome, experiment: Experiment, figures: list[DrawnFigure]) -> Section:
-    """An experiment's table and figures."""
-    cells = outcome.cells(experiment)
-    names = list(dict.fromkeys(cells["measure"])) if len(cells) else []
-    notes = [each.note for each in outcome.paper.tables if each.experiment == experiment.id and each.note]
+def _section(
+    outcome: Outcome, experiment: Experiment, figures: list[DrawnFigure], homes: dict[str, list[str]]
+) -> Section:
+    """An experiment's table and figures, and the claims that rest on it."""
     return Section(
-        experiment.title, notes, any(experiment.settings), [outcome.paper.measures[name] for name in names],
-        list(_rows(outcome.paper, experiment.cases(), names, cells)),
-        [_picture(drawn) for drawn in figures if drawn.experiment == experiment.id],
+        f"run-{file_name(experiment.id)}", experiment.title.partition(":")[0], experiment.title,
+        [each.note for each in outcome.paper.tables if each.experiment == experiment.id and each.note],
+        grid_of(outcome, experiment), [_picture(drawn) for drawn in figures if drawn.experiment == experiment.id],
+        [result for result in outcome.results if experiment.id in homes[result.claim.id]],
     )  # fmt: skip
-
-
-def _rows(paper: Paper, cases: list[Case], names: list[str], cells: pd.DataFrame) -> Iterator[Row]:
-    """A row for each case; the scenario is named once for all its rows."""
-    for i, case in enumerate(cases):
-        at = cells[
-            (cells["scenario"] == case.scenario) & (cells["queue"] == case.queue) & (cells["setting"] == case.setting)
-        ]
-        first = i == 0 or cases[i - 1].scenario != case.scenario
-        scenario = paper.scenarios[case.scenario]
-        yield Row(
-            scenario.label, scenario.title, sum(other.scenario == case.scenario for other in cases) if first else 0,
-            paper.queues[case.queue].label, paper.settings[case.setting].label if case.setting else "as chosen",
-            [_cell(at[at["measure"] == name].iloc[0], paper.measures[name].unit) for name in names],
-        )  # fmt: skip
-
-
-def _cell(row: pd.Series[Any], unit: str) -> Cell:
-    """Published and measured as text; a unit that is not the column's is printed."""
-    digits = int(row["decimals"])
-    own_unit = f" {row['unit']}" if row["unit"] != unit else ""
-    published = "" if pd.isna(row["published"]) else f"{row['published']:,.{digits}f}{own_unit}"
-    measured = f"{estimate_of(row).text(places=digits + 1)}{own_unit}"
-    return Cell(published, measured, str(row["verdict"]), str(row["tolerance"]))
 
 
 def _picture(drawn: DrawnFigure) -> Picture:

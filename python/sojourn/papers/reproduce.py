@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import numpy as np
 
+from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.papers.functions import all_functions
 from sojourn.papers.model import Case, Experiment, Paper
 from sojourn.papers.outcome import ClaimResult, Outcome, PartResult
-from sojourn.papers.verdict import combine, is_clear, judge
+from sojourn.papers.verdict import combine, judge
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
 from sojourn.stats import estimate
 from sojourn.store import Store
@@ -57,7 +59,10 @@ def reproduce(
     jobs = [Job(scenario, seed) for scenario in scenarios.values() for seed in all_seeds]
     done = run_jobs(jobs, threads=options.threads, cache=options.cache, progress=options.progress)
     records = iter(done)
-    outcome = Outcome(paper, chosen, all_seeds, {case: [next(records) for _ in all_seeds] for case in scenarios})
+    by_case = {case: [next(records) for _ in all_seeds] for case in scenarios}
+    shortened = _shortened(paper, chosen, len(all_seeds), options.quick)
+    quick = options.quick and bool(shortened)
+    outcome = Outcome(paper, chosen, all_seeds, by_case, shortened=shortened, quick=quick)
     functions = all_functions(outcome)
     for claim in paper.claims:
         result = judge_claim(claim, outcome, functions)
@@ -68,9 +73,34 @@ def reproduce(
     return outcome
 
 
+def _shortened(paper: Paper, chosen: list[Experiment], seeds: int, quick: bool) -> list[str]:
+    """What is smaller than in a whole rerun: fewer seeds, and what `quick_set` changes in each experiment."""
+    found = []
+    if any(each.cases() for each in chosen) and seeds < paper.file.replications:
+        found.append(f"{counted(seeds, 'seed')} instead of {paper.file.replications}")
+    for each in [each for each in chosen if quick and each.quick_set]:
+        changes = [f"{path} = {_shown(value)} {_usual(paper, each, path)}" for path, value in each.quick_set.items()]
+        found.append(f"{each.title}: {', '.join(changes)}")
+    return found
+
+
+def _usual(paper: Paper, experiment: Experiment, path: str) -> str:
+    """What a field of an experiment is in a whole rerun."""
+    try:
+        usual = {_shown(paper.scenario(case).get_path(path)) for case in experiment.cases()}
+    except UserError:
+        usual = set()
+    return f"instead of {usual.pop()}" if len(usual) == 1 else "instead of what each scenario has"
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimResult | None:
     """The verdict on a claim; `None` where it needs cases that were not run."""
     parts = []
+    outcome.taken()
     for part in claim.parts:
         try:
             value = part_value(part, outcome, functions)
@@ -80,9 +110,8 @@ def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimRe
         published = part.published
         if published is None and not part.cells:
             published = _published(part, outcome.paper, functions)
-        verdict, clear = judge(measured, part.target), is_clear(measured, part.target)
-        parts.append(PartResult(part, measured, published, verdict, clear))
-    return ClaimResult(claim, parts, combine(part.verdict for part in parts))
+        parts.append(PartResult(part, measured, published, judge(measured, part.target)))
+    return ClaimResult(claim, parts, combine(part.verdict for part in parts), outcome.taken())
 
 
 def part_value(part: Part, outcome: Outcome, functions: Functions) -> Value:

@@ -1,14 +1,7 @@
-"""Verdicts, computed by one rule.
+"""Verdicts, computed by one rule: `RULE`.
 
 A claim has parts. A part is a measure, evaluated seed by seed, and a target: the range in which its mean must lie.
 The target is an inequality (`> 3`), or a published value with a tolerance.
-
-- A part is **reproduced** if the mean over the seeds lies in the target;
-- **partly** if the mean does not, but some value of its 95 % confidence interval does: the runs cannot decide;
-- **not reproduced** if no value of the interval lies in the target.
-
-A claim is **reproduced** if all its parts are, **not reproduced** if none is even partly, and **partly** otherwise.
-A part whose interval reaches over the edge of its target is marked as *within the noise*.
 """
 
 from __future__ import annotations
@@ -19,14 +12,25 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sojourn.display import number
 from sojourn.errors import UserError
 from sojourn.stats import Estimate
+
+RULE = (
+    "A part of a claim is reproduced if the whole 95 % confidence interval over the seeds lies in its target, not "
+    "reproduced if no value of the interval does, and undecided if the interval straddles an edge of the target. A "
+    "claim is reproduced if all its parts are, not reproduced if all its parts fail, partly reproduced if some part "
+    "fails and another does not, and undecided if none fails but some part is undecided. A single run, and a number "
+    "that needs no run, has no interval: its value decides."
+)
+"""The rule, as the reports print it."""
 
 
 class Verdict(enum.Enum):
     """The result for a claim or a part of one."""
 
     REPRODUCED = "reproduced"
+    UNDECIDED = "undecided"
     PARTLY = "partly"
     NOT_REPRODUCED = "not reproduced"
 
@@ -65,10 +69,10 @@ class Target:
         if math.isinf(self.low) and math.isinf(self.high):
             return "any"
         if math.isinf(self.low):
-            return f"{'<' if self.high_open else '≤'} {self.high:.4g}"
+            return f"{'<' if self.high_open else '≤'} {number(self.high)}"
         if math.isinf(self.high):
-            return f"{'>' if self.low_open else '≥'} {self.low:.4g}"
-        return f"{self.low:.4g} … {self.high:.4g}"
+            return f"{'>' if self.low_open else '≥'} {number(self.low)}"
+        return f"{number(self.low)} … {number(self.high)}"
 
 
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
@@ -107,23 +111,17 @@ class Tolerance:
     def __str__(self) -> str:
         parts = []
         if self.relative:
-            parts.append(f"±{self.relative * 100:g} %")
+            parts.append(f"±{number(self.relative * 100)} %")
         if self.absolute:
-            parts.append(f"±{self.absolute:g}")
+            parts.append(f"±{number(self.absolute)}")
         return " or ".join(parts) or "exact"
 
 
 def judge(measured: Estimate, target: Target) -> Verdict:
     """The verdict on one part."""
-    if measured.mean in target:
+    if measured.low in target and measured.high in target:
         return Verdict.REPRODUCED
-    return Verdict.PARTLY if target.meets(measured.low, measured.high) else Verdict.NOT_REPRODUCED
-
-
-def is_clear(measured: Estimate, target: Target) -> bool:
-    """Whether the whole confidence interval lies on one side of the target's edge."""
-    inside = measured.low in target and measured.high in target
-    return inside or not target.meets(measured.low, measured.high)
+    return Verdict.UNDECIDED if target.meets(measured.low, measured.high) else Verdict.NOT_REPRODUCED
 
 
 def combine(parts: Iterable[Verdict]) -> Verdict:
@@ -131,4 +129,6 @@ def combine(parts: Iterable[Verdict]) -> Verdict:
     seen = set(parts)
     if not seen:
         raise ValueError("a claim without parts has no verdict")
-    return seen.pop() if len(seen) == 1 else Verdict.PARTLY
+    if len(seen) == 1:
+        return seen.pop()
+    return Verdict.UNDECIDED if seen == {Verdict.REPRODUCED, Verdict.UNDECIDED} else Verdict.PARTLY

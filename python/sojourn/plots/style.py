@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from typing import Any
 
 import matplotlib as mpl
 from cycler import cycler
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -74,20 +72,6 @@ def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
         yield made
 
 
-@contextmanager
-def drawn_on(ax: Axes | None, width: float = PAGE, height: float = 2.4) -> Iterator[Axes]:
-    """The axes to draw on in this style: those given, or those of a new figure of `width` and `height` in inches.
-
-    Where pyplot is loaded, as in a notebook, the new figure is one that pyplot shows.
-    """
-    with mpl.rc_context(RC):
-        if ax is None:
-            pyplot = sys.modules.get("matplotlib.pyplot")
-            made = (pyplot.figure if pyplot else Figure)(figsize=(width, height), layout="constrained")
-            ax = made.add_subplot()
-        yield ax
-
-
 def legend_above(made: Figure) -> None:
     """Adds one legend above all panels, with the series of the first one, in as many columns as fit."""
     handles, labels = made.axes[0].get_legend_handles_labels()
@@ -95,15 +79,20 @@ def legend_above(made: Figure) -> None:
     made.legend(handles, labels, ncols=max(1, min(len(labels), int(fit))), loc="outside upper center", fontsize=7)
 
 
-def render(made: Figure, kind: str) -> bytes:
-    """A figure as "png", "pdf" or "svg". The same figure gives the same bytes."""
+# The field of each kind of file that says what it shows.
+ABOUT = {"png": "Description", "svg": "Description", "pdf": "Subject"}
+
+
+def render(made: Figure, kind: str, about: str = "") -> bytes:
+    """A figure as "png", "pdf" or "svg", with a sentence in its metadata. The same figure gives the same bytes."""
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    metadata |= {ABOUT[kind]: about} if about else {}
     with mpl.rc_context(RC):
         made.savefig(buffer, format=kind, metadata=metadata, dpi=200 if kind == "png" else "figure")
     return buffer.getvalue()
 
 
-def save_figure(made: Figure, folder: Path, name: str) -> list[Path]:
-    """Writes a figure as PNG and PDF and returns the files."""
-    return [write_atomic(folder / f"{name}.{kind}", render(made, kind)) for kind in ("png", "pdf")]
+def save_figure(made: Figure, folder: Path, name: str, about: str = "") -> list[Path]:
+    """Writes a figure as PNG and PDF, with a sentence in their metadata, and returns the files."""
+    return [write_atomic(folder / f"{name}.{kind}", render(made, kind, about)) for kind in ("png", "pdf")]

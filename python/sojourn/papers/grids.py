@@ -1,0 +1,129 @@
+"""The table of an experiment in a report: a row for each case, or a row for each measure where that is narrower."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from sojourn.papers.model import Case, Experiment, Paper
+from sojourn.papers.outcome import Outcome
+from sojourn.stats import Estimate, decimals, estimate_of
+
+MANY = 6
+"""Measures from which on a table has a row for each, if there are fewer cases."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of a table, colored by its verdict."""
+
+    text: str
+    verdict: str = ""
+    tolerance: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: its names, and its cells."""
+
+    names: list[str]
+    cells: list[Cell]
+    note: str = ""
+    """What stands after its first name, in a lighter color."""
+    span: int = 1
+    """Rows that share its first name; 0 where an earlier row has it."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands above one column, or above the two of a published and a measured value."""
+
+    text: str
+    published: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table. Columns without any value are left out."""
+
+    names: list[str]
+    heads: list[Head]
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def has_published(self) -> bool:
+        """Whether any column has published values, so that a second line of headings says which is which."""
+        return any(head.published for head in self.heads)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A measure of all cases: with one number of decimal places, so that its values can be compared at a glance."""
+
+    head: Head
+    cells: dict[Case, list[Cell]]
+
+
+def grid_of(outcome: Outcome, experiment: Experiment) -> Grid | None:
+    """The table of an experiment; None where it has no runs."""
+    cells = outcome.cells(experiment)
+    if cells.empty:
+        return None
+    paper, cases = outcome.paper, experiment.cases()
+    rows: dict[str, dict[Case, pd.Series[Any]]] = {}
+    for _, row in cells.iterrows():
+        rows.setdefault(row["measure"], {})[Case(row["scenario"], row["queue"], row["setting"])] = row
+    columns = [_column(paper, measure, found) for measure, found in rows.items() if _any_value(found)]
+    if len(columns) > max(MANY, len(cases)) and not any(column.head.published for column in columns):
+        heads = [Head(" · ".join(_names(paper, experiment, case))) for case in cases]
+        return Grid(["measure"], heads, [Row([c.head.text], [c.cells[case][0] for case in cases]) for c in columns])
+    names = ["scenario", "queue", *(["setting"] if any(experiment.settings) else [])]
+    return Grid(names, [column.head for column in columns], list(_rows(paper, experiment, columns)))
+
+
+def _any_value(rows: dict[Case, pd.Series[Any]]) -> bool:
+    """Whether a measure has a value in any case."""
+    return any(pd.notna(row["mean"]) or pd.notna(row["published"]) for row in rows.values())
+
+
+def _names(paper: Paper, experiment: Experiment, case: Case) -> list[str]:
+    """Scenario and queue of a case, and its setting where the experiment has some."""
+    names = [paper.scenarios[case.scenario].label, paper.queues[case.queue].label]
+    if any(experiment.settings):
+        names.append(paper.settings[case.setting].label if case.setting else "as chosen")
+    return names
+
+
+def _rows(paper: Paper, experiment: Experiment, columns: list[_Column]) -> Iterator[Row]:
+    """A row for each case; the scenario is named once for all its rows."""
+    cases = experiment.cases()
+    for i, case in enumerate(cases):
+        first = i == 0 or cases[i - 1].scenario != case.scenario
+        span = sum(other.scenario == case.scenario for other in cases) if first else 0
+        cells = [cell for column in columns for cell in column.cells[case]]
+        yield Row(_names(paper, experiment, case), cells, paper.scenarios[case.scenario].title, span)
+
+
+def _column(paper: Paper, measure: str, rows: dict[Case, pd.Series[Any]]) -> _Column:
+    """The cells of a measure: measured, after published where the paper has any."""
+    chosen = paper.measures[measure]
+    published = any(pd.notna(row["published"]) for row in rows.values())
+    found = {case: estimate_of(row) for case, row in rows.items()}
+    places = min(chosen.decimals + 1, _places(list(found.values())))
+    cells: dict[Case, list[Cell]] = {}
+    for case, row in rows.items():
+        unit = f" {row['unit']}" if row["unit"] != chosen.unit else ""
+        said = Cell(f"{row['published']:,.{row['decimals']}f}{unit}" if pd.notna(row["published"]) else "")
+        measured = Cell(f"{found[case].fixed(places)}{unit}", str(row["verdict"]), str(row["tolerance"]))
+        cells[case] = [said, measured] if published else [measured]
+    return _Column(Head(chosen.title, published), cells)
+
+
+def _places(found: list[Estimate]) -> int:
+    """Decimal places that show two digits of a typical interval of a column."""
+    known = [decimals(each.half, each.mean) for each in found if each.mean == each.mean]
+    return round(statistics.median(known)) if known else 0
