@@ -21,9 +21,9 @@ def run(text, filename, seed=None, laws=None):
     return _sojourn.run(text, filename, seed, laws)
 
 
-def run_many(jobs, threads, on_done=None):
+def run_many(jobs, threads, on_done=None, laws=None):
     for index, (text, filename, seed) in enumerate(jobs):
-        record, series = run(text, filename, seed)
+        record, series = run(text, filename, seed, laws)
         if on_done:
             on_done(index, record, series)
 

@@ -176,7 +176,7 @@ def test_compare_prints_means_and_differences(capsys, dumbbell, here):
     printed = capsys.readouterr().out
     assert "red(min=5,max=15)" in printed
     assert "difference from droptail" in printed
-    assert {"summary.csv", "runs.parquet", "queue-mean.pdf"} <= {file.name for file in (here / "c").iterdir()}
+    assert {"summary.csv", "runs.parquet", "overview.pdf"} <= {file.name for file in (here / "c").iterdir()}
 
 
 def test_sweep_writes_its_tables_and_plot_draws_them(capsys, dumbbell, here):

@@ -3,7 +3,9 @@
 import pytest
 
 import sojourn as sj
-from sojourn.compare import parse_queues, queued_link
+from sojourn.cases import controller_axis, parse_named, parse_variation, queue_axis
+from sojourn.compare import queued_link
+from sojourn.labels import field_label, quantities, value_label
 from sojourn.sweep import read_plan
 
 
@@ -15,6 +17,7 @@ def test_a_comparison_is_seed_by_seed(dumbbell):
     by_hand = [r - d for r, d in zip(found.values("red", mean), found.values("droptail", mean), strict=True)]
     assert apart.mean == pytest.approx(sum(by_hand) / 4)
     assert set(found.table()["queue"]) == {"droptail", "red"}
+    assert list(found.table()["case"])[:2] == ["droptail", "red"]
     assert len(found.runs()) == 8
 
 
@@ -28,7 +31,7 @@ def test_the_limit_stays_the_scenarios(observed, dumbbell, monkeypatch):
 
 
 def test_queues_are_read_from_the_command_line():
-    assert parse_queues("droptail, red(min=5, max=15),fuzzy-red") == {
+    assert parse_named("droptail, red(min=5, max=15),fuzzy-red", "queues", "aqm") == {
         "droptail": {"aqm": "droptail"},
         "red(min=5, max=15)": {"aqm": "red", "min": 5, "max": 15},
         "fuzzy-red": {"aqm": "fuzzy-red"},
@@ -38,7 +41,7 @@ def test_queues_are_read_from_the_command_line():
 @pytest.mark.parametrize("text", ["", "red(", "red(min)", "red,red", "a b", "red)x"])
 def test_other_lists_of_queues_are_refused(text):
     with pytest.raises(sj.UserError, match=r"expected"):
-        parse_queues(text)
+        parse_named(text, "queues", "aqm")
 
 
 def test_the_link_must_be_clear(dumbbell):
@@ -47,8 +50,138 @@ def test_the_link_must_be_clear(dumbbell):
     with pytest.raises(sj.UserError, match='expected one of bottleneck, got "x"'):
         queued_link(scenario, "x")
     links = [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]
-    with pytest.raises(sj.UserError, match="expected the link that gets the queues"):
+    with pytest.raises(sj.UserError, match="expected the link to compare"):
         queued_link(sj.Scenario({"links": links}))
+
+
+def test_controllers_are_compared_on_identical_traffic(dumbbell):
+    found = sj.compare(dumbbell, cc="reno,cubic,flower+", seeds=2)
+    assert list(found.records) == ["reno", "cubic", "flower+"]
+    assert set(found.table()["cc"]) == {"reno", "cubic", "flower+"}
+    fingerprints = {case: records[0]["fingerprint"] for case, records in found.records.items()}
+    alone = sj.run(sj.load(dumbbell).set("tcp.control", {"cc": "cubic"}), seed=1)
+    assert fingerprints["cubic"] == alone["fingerprint"]
+    assert len(set(fingerprints.values())) == 3
+
+
+def test_a_group_with_a_controller_of_its_own_keeps_it_unless_it_is_named(dumbbell):
+    scenario = sj.load(dumbbell).set("flows.ftp.tcp", {"control": {"cc": "cubic"}})
+    with pytest.raises(sj.UserError, match="expected the group that gets the controllers, one of ftp"):
+        sj.compare(scenario, cc=["reno"])
+    named = controller_axis(scenario, ["reno"], "ftp")
+    assert named.changes == {"reno": ("flows.ftp.tcp.control", {"cc": "reno"})}
+    other = {"name": "other", "from": "R0", "to": "R1", "traffic": {"kind": "bulk"}}
+    scenario["flows"].append(other)
+    of_the_rest = controller_axis(scenario, ["reno"])
+    assert of_the_rest.changes["reno"][0] == "tcp.control"
+    assert of_the_rest.notes == ["ftp: keeps its own controller"]
+    with pytest.raises(sj.UserError, match='one of ftp, other, got "x"'):
+        sj.compare(scenario, cc=["reno"], group="x")
+
+
+def test_any_field_is_compared_and_what_is_given_together_is_combined(dumbbell):
+    found = sj.compare(dumbbell, ["droptail", "red"], vary={"flows.ftp.count": [1, 2]}, seeds=1)
+    assert list(found.records) == [
+        "droptail with count=1", "droptail with count=2", "red with count=1", "red with count=2",
+    ]  # fmt: skip
+    assert found.records["red with count=2"][0].value("groups.ftp.flows") == 2
+    table = found.table()
+    assert list(table["flows.ftp.count"][:4]) == [1, 2, 1, 2]
+    with pytest.raises(sj.UserError, match="expected queues, cc or vary, got none"):
+        sj.compare(dumbbell)
+    with pytest.raises(sj.UserError, match='expected each value once, got "1" twice'):
+        sj.compare(dumbbell, vary={"flows.ftp.count": [1, 1]})
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "values"),
+    [
+        ("flows.ftp.count=1,5", "flows.ftp.count", [1, 5]),
+        ("links.bottleneck.rate=5 Mbit/s, 10 Mbit/s", "links.bottleneck.rate", ["5 Mbit/s", "10 Mbit/s"]),
+        ('a={x = "1, 2", y = [3, 4]},{x = 5}', "a", [{"x": "1, 2", "y": [3, 4]}, {"x": 5}]),
+    ],
+)
+def test_variations_are_read_from_the_command_line(text, path, values):
+    assert parse_variation(text) == (path, values)
+
+
+def test_a_queue_keeps_the_parameters_that_the_scenario_gives_its_own_kind(dumbbell):
+    scenario = sj.load(dumbbell).set(
+        "links.bottleneck.queue", {"aqm": "red", "limit": "90 packets", "min": 7, "max": 21}
+    )
+    axis = queue_axis(scenario, "bottleneck", "red,red(max=30),pd,droptail,codel(target=3 ms)")
+    tables = {label: table for label, (_, table) in axis.changes.items()}
+    assert tables["red"] == {"aqm": "red", "limit": "90 packets", "min": 7, "max": 21}
+    assert tables["red(max=30)"] == {"aqm": "red", "limit": "90 packets", "min": 7, "max": 30}
+    assert tables["pd"] == {"aqm": "pd", "limit": "90 packets"}
+    assert tables["droptail"] == {"aqm": "droptail", "limit": "90 packets"}
+    assert tables["codel(target=3 ms)"] == {"aqm": "codel", "limit": "90 packets", "target": "3 ms"}
+    assert axis.notes == ["parameters of pd: the defaults, since the scenario has none"]
+
+
+class Constant:
+    """A law that always drops one packet in ten."""
+
+    def step(self, sample):
+        return 0.1
+
+
+def test_laws_in_python_are_compared_and_swept_and_never_taken_from_a_cache(dumbbell, tmp_path):
+    cache = sj.Store(tmp_path / "cache")
+    found = sj.compare(dumbbell, ["droptail", "mine"], 2, laws={"mine": Constant}, cache=cache)
+    assert found.records["mine"][0].value("links.bottleneck.probability_mean") == pytest.approx(0.1)
+    assert len(cache) == 2  # those of droptail
+    axes = {"links.bottleneck.queue": [{"aqm": "external", "law": "mine"}, {"aqm": "droptail"}]}
+    swept = sj.sweep(dumbbell, axes, 2, laws={"mine": Constant})
+    assert list(swept.runs["links.bottleneck.queue"]) == ["external(law=mine)"] * 2 + ["droptail"] * 2
+    assert swept.runs["fingerprint"][0] == found.records["mine"][0]["fingerprint"]
+    with pytest.raises(sj.UserError, match="expected queues without laws"):
+        sj.sweep(dumbbell, axes, laws={"mine": Constant}, cluster=True)
+
+
+def test_a_law_that_fails_stops_the_runs_and_says_why(dumbbell):
+    class Broken:
+        def step(self, sample):
+            raise ZeroDivisionError("nothing to divide by")
+
+    with pytest.raises(ZeroDivisionError, match="nothing to divide by"):
+        sj.compare(dumbbell, ["mine"], 2, laws={"mine": Broken})
+
+
+def comparison_of(values, better="lower"):
+    """A comparison of one measure with these values, one for each seed."""
+    records = {case: [sj.Record({"scenario": "x", "x": value}) for value in each] for case, each in values.items()}
+    seeds = list(range(len(next(iter(values.values())))))
+    return sj.Comparison("x", "up", seeds, records, [sj.Measure("x", "x", better=better)])
+
+
+def test_the_best_are_those_whose_paired_difference_from_the_best_mean_may_be_zero():
+    values = {"a": [1.0, 2.0, 3.0, 4.0], "b": [1.1, 1.9, 3.1, 4.0], "c": [2.0, 3.0, 4.1, 5.0]}
+    found = comparison_of(values)
+    assert found.best(found.measures[0]) == ["a", "b"]
+    assert list(found.table()["best"]) == [True, True, False]
+    more = comparison_of(values, "higher")
+    assert more.best(more.measures[0]) == ["c"]
+    assert comparison_of(values, "").best(sj.Measure("x", "x")) == []
+    single = comparison_of({case: each[:1] for case, each in values.items()})
+    assert single.best(single.measures[0]) == []
+
+
+def test_several_groups_are_compared_one_by_one(dumbbell):
+    scenario = sj.load(dumbbell)
+    scenario["flows"].append({"name": "other", "from": "R0", "to": "R1", "traffic": {"kind": "bulk"}})
+    labels = [measure.label for measure in sj.compare(scenario, ["droptail"], seeds=1).measures]
+    assert {"ftp goodput", "other goodput", "goodput"} <= set(labels)
+
+
+def test_values_are_shown_as_people_write_them():
+    assert value_label({"cc": "reno"}) == "reno"
+    assert value_label({"aqm": "red", "min": 5, "ecn": True}) == "red(min=5, ecn=true)"
+    assert field_label("links.bottleneck.queue.limit") == "bottleneck queue limit"
+    assert field_label("flows[0].count") == "flow 0 count"
+    assert quantities(["50 packets", "200 packets"]) == ([50.0, 200.0], "packets")
+    assert quantities(["50 ms", "1 s"]) is None
+    assert quantities(["red"]) is None
 
 
 def test_an_unknown_baseline_is_refused(dumbbell):
@@ -84,7 +217,7 @@ def test_variants_set_several_fields_at_once(dumbbell, tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "expected a key `scenario`, got none"),
+        ("", "expected a sweep with `scenario` and `axes`, got nothing"),
         ('scenario = "dumbbell.toml"\naxes = 3', "axes: "),
         ('scenario = "dumbbell.toml"\n[axes]\nduration = []', "at least one value"),
         ('scenario = "dumbbell.toml"\nrepeat = 3\n[axes]\nduration = ["1 s"]', '"repeat"'),

@@ -1,5 +1,7 @@
 """What the documents name exists, and the output that they show is what the commands print."""
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -117,11 +119,25 @@ PYTHON_PAGES = [page for page in PAGES if any(language == "python" for language,
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=str)
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of `output` after one of `python` is what that prints."""
     monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "120")
     names: dict[str, object] = {}
+    printed = ""
     for language, block in CODE.findall(text(page)):
         if language == "python":
-            exec(compile(block, str(page), "exec"), names)
+            with contextlib.redirect_stdout(io.StringIO()) as caught:
+                exec(compile(block, str(page), "exec"), names)
+            printed = "\n".join(line.rstrip() for line in caught.getvalue().splitlines())
+        elif language == "output":
+            assert printed == block.rstrip("\n"), f"{page} shows another output; the code before it prints:\n{printed}"
+
+
+def test_everything_in_the_five_minute_walk_is_run() -> None:
+    """A block of its page is a command with its output, Python, what that prints, or how to set up."""
+    for language, block in CODE.findall(text(Path("docs/five-minutes.md"))):
+        setting_up = all(line.startswith(("make setup", ". .venv/")) for line in block.splitlines())
+        assert language in ("console", "python", "output") or setting_up, block
 
 
 def shown() -> list[tuple[Path, str, str]]:
@@ -143,8 +159,10 @@ def test_the_output_shown_is_what_the_command_prints(page: Path, command: str, o
     program = Path(sys.executable).parent
     environment = {"PATH": f"{program}:/usr/bin:/bin", "COLUMNS": "120", "PYTHONPATH": str(ROOT / "python")}
     done = subprocess.run(command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    printed = [line.rstrip() for line in (done.stdout + done.stderr).splitlines() if not line.startswith("wrote ")]
     expected = [line.rstrip() for line in output.splitlines()]
+    written = any(line.startswith("wrote ") for line in expected)  # a page may leave out which files were written
+    lines = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+    printed = [line for line in lines if written or not line.startswith("wrote ")]
     if "..." in expected:  # the rest is left out
         expected = expected[: expected.index("...")]
         printed = printed[: len(expected)]

@@ -85,10 +85,10 @@ def test_series_become_tables_and_datasets_with_units(traced):
 def test_comparisons_and_sweeps_become_datasets(dumbbell):
     found = sj.compare(dumbbell, ["droptail", "red"], seeds=2)
     data = found.to_xarray()
-    assert data["queue mean"].dims == ("queue", "seed")
+    assert data["queue mean"].dims == ("case", "seed")
     assert data["queue mean"].attrs["units"] == "packets"
     mean = next(m for m in found.measures if m.label == "queue mean")
-    assert list(data["queue mean"].sel(queue="red")) == found.values("red", mean)
+    assert list(data["queue mean"].sel(case="red")) == found.values("red", mean)
     swept = sj.sweep(dumbbell, {"flows.ftp.count": [1, 2], "links.bottleneck.queue.aqm": ["red", "pd"]}, 2)
     grid = swept.to_xarray()["links.bottleneck.queue.mean"]
     assert dict(grid.sizes) == {"flows.ftp.count": 2, "links.bottleneck.queue.aqm": 2, "seed": 2}

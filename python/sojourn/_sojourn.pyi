@@ -54,6 +54,7 @@ def run_many(
     jobs: Sequence[tuple[str, str, int | None]],
     threads: int,
     on_done: Callable[[int, str, SeriesMap], None] | None = None,
+    laws: dict[str, Callable[[], object]] | None = None,
 ) -> None:
     """Runs in parallel on `threads` cores (0: all); calls `on_done` after each run."""
 

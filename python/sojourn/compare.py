@@ -1,31 +1,34 @@
-"""Comparing several queue disciplines on one scenario, with identical traffic."""
+"""Comparing queues, congestion controllers or any field of one scenario, with identical traffic."""
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sojourn import paths
+from sojourn.cases import Axis, Case, Named, cases_of, controller_axis, field_axis, queue_axis
 from sojourn.display import counted, html_table, listed
 from sojourn.errors import UserError
 from sojourn.extras import require
-from sojourn.measures import Measure, link_measures
+from sojourn.measures import Measure, group_measures, link_measures
 from sojourn.record import Record
-from sojourn.running import Job, Progress, Seeds, first_seed, run_jobs, seeds_of
-from sojourn.scenario import Scenario, Source, load, parse_value
-from sojourn.stats import Estimate, estimate, paired
+from sojourn.running import Job, Laws, Progress, Seeds, first_seed, run_jobs, seeds_of
+from sojourn.scenario import Scenario, Source, load
+from sojourn.stats import CONFIDENCE, Estimate, estimate, paired
 from sojourn.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from sojourn.plots.comparisons import ComparisonPlots
+
 
 @dataclass
 class Comparison:
-    """The records of each queue, one for each seed, with their statistics.
+    """The records of each case (a queue, a controller, a value), one for each seed, with their statistics.
 
     Statistics of two or more seeds need SciPy (`pip install 'sojourn[analysis]'`).
 
@@ -37,57 +40,90 @@ class Comparison:
     scenario: str
     """The scenario's name."""
     link: str
-    """The link whose queue differs."""
+    """The link that is compared."""
     seeds: list[int]
-    """The seeds, the same for every queue."""
+    """The seeds, the same for every case."""
     records: dict[str, list[Record]]
-    """By queue, the record of every seed."""
+    """By case, the record of every seed."""
     measures: list[Measure] = field(default_factory=list)
     """What is compared."""
+    cases: list[Case] = field(default_factory=list)
+    """What differs."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader should know of the cases, such as which parameters are defaults."""
 
     def __repr__(self) -> str:
         seeds = counted(len(self.seeds), "seed")
         return f"<Comparison of {listed(self.records)} on {self.scenario}, link {self.link}, {seeds}>"
 
     def _repr_html_(self) -> str:
-        title = f"{self.scenario}, link {self.link}, {counted(len(self.seeds), 'seed')}"
-        shown = self._html(f"{title}, mean ± 95 %", self.estimates())
+        shown = self._html(f"{self.title}, mean ± 95 %", self.estimates())
         if len(self.records) < 2:
             return shown
         first = next(iter(self.records))
         return shown + self._html(f"difference from {first}, paired by seed", self.differences())
 
     def _html(self, title: str, estimates: Mapping[str, Mapping[str, Estimate]]) -> str:
-        """A table with a row for each measure and a column for each queue."""
+        """A table with a row for each measure and a column for each case."""
         columns = list(next(iter(estimates.values()), {}))
-        names = [f"{m.label} ({m.unit})" if m.unit else m.label for m in self.measures]
+        names = [measure.title for measure in self.measures]
         rows = [[name, *map(str, cells.values())] for name, cells in zip(names, estimates.values(), strict=True)]
         return html_table(title, ["", *columns], rows)
 
-    def values(self, queue: str, measure: Measure) -> list[float]:
-        """A measure's values under a queue, one for each seed."""
-        return [measure.of(record) for record in self.records[queue]]
+    @property
+    def title(self) -> str:
+        """What is compared, in a line."""
+        return f"{self.scenario}, link {self.link}, {counted(len(self.seeds), 'seed')}"
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Plots of the comparison, such as `comparison.plot.cdf("wait")`. Needs the extra `plots`."""
+        require("matplotlib", "pandas")
+        from sojourn.plots.comparisons import ComparisonPlots
+
+        return ComparisonPlots(self)
+
+    def values(self, case: str, measure: Measure) -> list[float]:
+        """A measure's values in a case, one for each seed."""
+        return [measure.of(record) for record in self.records[case]]
 
     def estimates(self) -> dict[str, dict[str, Estimate]]:
-        """Mean and confidence interval, by label of measure and by queue. One seed gives a mean without an interval."""
-        return {m.label: {q: estimate(self.values(q, m)) for q in self.records} for m in self.measures}
+        """Mean and confidence interval, by label of measure and by case. One seed gives a mean without an interval."""
+        return {m.label: {case: estimate(self.values(case, m)) for case in self.records} for m in self.measures}
 
     def differences(self, baseline: str | None = None) -> dict[str, dict[str, Estimate]]:
-        """Paired differences from the queue `baseline` (default: the first), by label of measure and by queue.
+        """Paired differences from the case `baseline` (default: the first), by label of measure and by case.
 
-        Raises `UserError` where no queue has that name.
+        Raises `UserError` where no case has that name.
         """
         base = baseline or next(iter(self.records))
         if base not in self.records:
-            raise UserError.expected("baseline", f"one of {', '.join(self.records)}", base)
-        others = [queue for queue in self.records if queue != base]
-        return {m.label: {q: paired(self.values(q, m), self.values(base, m)) for q in others} for m in self.measures}
+            raise UserError.unknown("baseline", base, self.records)
+        others = [case for case in self.records if case != base]
+        return {m.label: {c: paired(self.values(c, m), self.values(base, m)) for c in others} for m in self.measures}
+
+    def best(self, measure: Measure) -> list[str]:
+        """The cases that no other is better than, as far as the seeds tell.
+
+        These are the case with the best mean, and those whose difference from it, paired by seed, may be 0: the
+        intervals of a measure hold together with 95 % (Bonferroni). None with a single seed, or where neither more nor
+        less of the measure is better.
+        """
+        values = {case: self.values(case, measure) for case in self.records}
+        means = {case: estimate(each).mean for case, each in values.items()}
+        known = {case: mean for case, mean in means.items() if math.isfinite(mean)}
+        if not measure.better or len(self.seeds) < 2 or len(known) < 2:
+            return []
+        first = (max if measure.better == "higher" else min)(known, key=lambda case: known[case])
+        confidence = 1 - (1 - CONFIDENCE) / (len(known) - 1)
+        apart = {case: paired(values[case], values[first], confidence) for case in known if case != first}
+        return [case for case in known if case == first or apart[case].low <= 0 <= apart[case].high]
 
     def table(self) -> pd.DataFrame:
-        """A row for each measure and queue: mean, confidence interval, difference from the first queue.
+        """A row for each measure and case: mean, confidence interval, difference from the first case.
 
-        Columns: `queue`, `measure`, `unit`, `mean`, `sd`, `low`, `high`, `n`, `difference`, `difference_low`,
-        `difference_high`.
+        Columns: `case`, what was varied (`queue`, `cc`, or the path of a field), `measure`, `unit`, `better`, `mean`,
+        `sd`, `low`, `high`, `n`, `best`, `difference`, `difference_low`, `difference_high`.
         """
         require("pandas")
         import pandas as pd
@@ -95,12 +131,15 @@ class Comparison:
         differences = self.differences()
         rows = []
         for measure in self.measures:
-            for queue in self.records:
-                one = estimate(self.values(queue, measure))
-                row: dict[str, Any] = {"queue": queue, "measure": measure.label, "unit": measure.unit}
+            best = self.best(measure)
+            for case in self.records:
+                one = estimate(self.values(case, measure))
+                row: dict[str, Any] = {"case": case, **self._at(case), "measure": measure.label}
+                row |= {"unit": measure.unit, "better": measure.better}
                 row |= {"mean": one.mean, "sd": one.sd, "low": one.low, "high": one.high, "n": one.n}
-                apart = differences[measure.label].get(queue)
+                apart = differences[measure.label].get(case)
                 row |= {
+                    "best": case in best,
                     "difference": apart.mean if apart else 0.0,
                     "difference_low": apart.low if apart else 0.0,
                     "difference_high": apart.high if apart else 0.0,
@@ -108,33 +147,37 @@ class Comparison:
                 rows.append(row)
         return pd.DataFrame(rows)
 
+    def _at(self, case: str) -> dict[str, Any]:
+        """What a case is on each axis."""
+        return next((each.at for each in self.cases if each.label == case), {})
+
     def runs(self) -> pd.DataFrame:
-        """A row for each run: `queue`, `seed`, and every measure by its label, in the unit of the measure."""
+        """A row for each run: case, what was varied, seed, and every measure."""
         require("pandas")
         import pandas as pd
 
         rows = [
-            {"queue": queue, "seed": seed, **{m.label: m.of(record) for m in self.measures}}
-            for queue, records in self.records.items()
+            {"case": case, **self._at(case), "seed": seed, **{m.label: m.of(record) for m in self.measures}}
+            for case, records in self.records.items()
             for seed, record in zip(self.seeds, records, strict=True)
         ]
         return pd.DataFrame(rows)
 
     def to_xarray(self) -> xr.Dataset:
-        """Every measure over `queue` and `seed`, with its unit. Raises `MissingExtraError` where xarray is missing."""
+        """Every measure over `case` and `seed`, with its unit. Raises `MissingExtraError` where xarray is missing."""
         require("xarray")
         import xarray as xr
 
         values = {
-            m.label: (("queue", "seed"), [self.values(q, m) for q in self.records], {"units": m.unit})
+            m.label: (("case", "seed"), [self.values(case, m) for case in self.records], {"units": m.unit})
             for m in self.measures
         }
         where = {"scenario": self.scenario, "link": self.link}
-        return xr.Dataset(values, coords={"queue": list(self.records), "seed": self.seeds}, attrs=where)
+        return xr.Dataset(values, coords={"case": list(self.records), "seed": self.seeds}, attrs=where)
 
 
 def queued_link(scenario: Scenario, link: str | None = None) -> str:
-    """The link that gets the queues: the one named, else the only one with a queue, else `bottleneck`.
+    """The link that is compared: the one named, else the only one with a queue, else `bottleneck`.
 
     Raises `UserError` where that leaves no link or several.
     """
@@ -142,7 +185,7 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
     names = [str(paths.name_of(item)) for item in links]
     if link is not None:
         if link not in names:
-            raise UserError.expected(f"{scenario.label}: links", f"one of {', '.join(names) or 'none'}", link)
+            raise UserError.unknown(f"{scenario.label}: links", link, names)
         return link
     queued = [str(paths.name_of(item)) for item in links if "queue" in item]
     if len(queued) == 1:
@@ -151,84 +194,61 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
         return "bottleneck"
     if len(names) == 1:
         return names[0]
-    raise UserError(
-        f"{scenario.label}: links: expected the link that gets the queues, one of {', '.join(names) or 'none'}"
-    )
-
-
-_SPEC = re.compile(r"\s*([\w-]+)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
-
-
-def parse_queues(text: str) -> dict[str, dict[str, Any]]:
-    """Queue tables by label, from text such as `droptail,red(min=5,max=15),pd`; `UserError` for other texts."""
-    queues: dict[str, dict[str, Any]] = {}
-    position = 0
-    while position < len(text):
-        match = _SPEC.match(text, position)
-        if match is None:
-            raise UserError.expected("queues", "names and commas such as droptail,red(min=5,max=15)", text)
-        queue: dict[str, Any] = {"aqm": match.group(1)}
-        for pair in filter(None, (match.group(2) or "").split(",")):
-            key, sign, value = pair.partition("=")
-            if not sign:
-                raise UserError.expected(f'queues "{text}"', "parameters of the form name=value", pair)
-            queue[key.strip()] = parse_value(value.strip())
-        label = match.group(0).strip().rstrip(",")
-        if label in queues:
-            raise UserError(f'queues "{text}": expected each queue once, got "{label}" twice')
-        queues[label] = queue
-        position = match.end()
-    if not queues:
-        raise UserError("queues: expected one or more names such as droptail,red, got none")
-    return queues
-
-
-def _queue_table(spec: str | Mapping[str, Any]) -> dict[str, Any]:
-    return {"aqm": spec} if isinstance(spec, str) else dict(spec)
+    raise UserError(f"{scenario.label}: links: expected the link to compare, one of {', '.join(names) or 'none'}")
 
 
 def compare(
     scenario: Source,
-    queues: str | Sequence[str] | Mapping[str, str | Mapping[str, Any]],
+    queues: Named | None = None,
     seeds: Seeds = 5,
     *,
+    cc: Named | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
     link: str | None = None,
+    group: str | None = None,
     measures: Sequence[Measure] | None = None,
+    laws: Laws | None = None,
     threads: int = 0,
     cache: Store | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Runs one scenario under several queues with the same seeds.
+    """Runs one scenario in several cases with the same seeds: queues, congestion controllers, values of any field.
 
     `queues` is a list of names, a text such as `"droptail,red(min=5,max=15)"`, or queue tables by label. They replace
-    the queue of `link` (default: see `queued_link`), but `limit` and `ecn` stay the scenario's. All queues get the same
-    random numbers, so differences are paired by seed. `seeds` is how many, beginning with the scenario's, or which;
-    `measures` are those of the link by default. For `threads`, `cache` and `progress` see `run_jobs`.
+    the queue of `link` (default: see `queued_link`). A queue keeps the scenario's `limit`, `ecn` and `hints`, and all
+    of its parameters if it is of the same kind. `cc` names congestion controllers in the same way, for the flows of
+    `group` (default: all that have none of their own). `vary` maps paths of fields to lists of values. What is given
+    together is combined. All cases get the same random numbers, so differences are paired by seed. `laws` are Python
+    laws by name, as for `run`; such a name can stand in `queues`. `seeds` is how many, beginning with the scenario's,
+    or which; `measures` are those of the link and of the groups of flows by default. For `threads`, `cache` and
+    `progress` see `run_jobs`.
 
-    Raises `UserError` for a link or a list of queues that can't be used, `ScenarioError` for a scenario that can't be
-    run, `Interrupted` after Ctrl-C.
+    Raises `UserError` for what can't be compared, `ScenarioError` for a scenario that can't be run, `Interrupted` after
+    Ctrl-C.
 
     >>> sj.compare("examples/dumbbell.toml", ["droptail", "red", "pd"], seeds=2)
     <Comparison of droptail, red, pd on dumbbell, link bottleneck, 2 seeds>
+    >>> sj.compare("examples/dumbbell.toml", cc=["cubic"], vary={"flows.ftp.count": [5, 20]}, seeds=1)
+    <Comparison of cubic with count=5, cubic with count=20 on dumbbell, link bottleneck, 1 seed>
     """
     base = load(scenario)
     name = queued_link(base, link)
-    if isinstance(queues, str):
-        queues = parse_queues(queues)
-    if not queues:
-        raise UserError("queues: expected one or more such as droptail,red, got none")
-    tables = dict(queues) if isinstance(queues, Mapping) else {queue: queue for queue in queues}
-    at = f'links."{name}".queue'
-    before = base.copy().set(f'links."{name}".name', name).get_path(f'links."{name}"').get("queue", {})
-    kept = {key: before[key] for key in ("limit", "ecn") if key in before}
-    variants: dict[str, Scenario] = {}
-    for label, spec in tables.items():
-        variant = base.copy().set(at, kept | _queue_table(spec))
-        variant.label = f"{base.label} with queue {label}"
-        variants[label] = variant
+    axes: list[Axis] = []
+    if queues is not None:
+        axes.append(queue_axis(base, name, queues, laws or {}))
+    if cc is not None:
+        axes.append(controller_axis(base, cc, group))
+    axes += [field_axis(path, values) for path, values in (vary or {}).items()]
+    if not axes:
+        raise UserError("compare: expected queues, cc or vary, got none")
+    cases = cases_of(base, axes)
     chosen = seeds_of(seeds, first_seed(base))
-    jobs = [Job(variant, seed) for variant in variants.values() for seed in chosen]
-    records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress))
-    by_queue = {label: [next(records) for _ in chosen] for label in variants}
-    title = str(base.get("name", base.label))
-    return Comparison(title, name, chosen, by_queue, list(measures or link_measures(name)))
+    jobs = [Job(case.scenario, seed) for case in cases for seed in chosen]
+    records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress, laws=laws))
+    found = {case.label: [next(records) for _ in chosen] for case in cases}
+    first = next(iter(found.values()))[0]
+    return Comparison(
+        str(base.get("name", base.label)), name, chosen, found,
+        list(measures or [*link_measures(name), *group_measures(first)]), cases,
+        [note for axis in axes for note in axis.notes],
+    )  # fmt: skip

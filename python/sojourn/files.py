@@ -93,12 +93,12 @@ _result: ContextVar[_Result | None] = ContextVar("result", default=None)
 
 
 @contextmanager
-def together(root: Path) -> Iterator[None]:
+def together(root: Path, *, add: bool = False) -> Iterator[None]:
     """Writes the files of one result in the folder `root`, and then their `SHA256SUMS`.
 
     Files of the result that was there before, and that are not written again, are removed unless they were changed
-    since. Where the block fails, the new files that it wrote are removed. Raises `UserError` for a file outside the
-    folder.
+    since; with `add` they stay. Where the block fails, the new files that it wrote are removed. Raises `UserError` for
+    a file outside the folder.
     """
     before: dict[str, str] = {}
     with suppress(OSError, UserError):
@@ -108,7 +108,8 @@ def together(root: Path) -> Iterator[None]:
     try:
         yield
         _result.reset(token)
-        lines = [f"{digest}  {name}\n" for name, digest in sorted(made.digests.items())]
+        digests = (before if add else {}) | made.digests
+        lines = [f"{digest}  {name}\n" for name, digest in sorted(digests.items())]
         write_atomic(root / SUMS, "".join(lines))
     except BaseException:
         for path in made.new:
@@ -122,7 +123,7 @@ def together(root: Path) -> Iterator[None]:
         if _result.get() is made:
             _result.reset(token)
     for name, digest in before.items():
-        if name not in made.digests:
+        if name not in digests:
             _remove_old(made, root / name, digest)
 
 

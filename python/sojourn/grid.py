@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from sojourn import _sojourn
+from sojourn.labels import value_label
 from sojourn.running import Job, Seeds, seeds_of
 from sojourn.scenario import Scenario
 
@@ -46,7 +47,7 @@ class Points(Sequence[Point]):
         at = range(len(self))[index]
         labels = self.labels(at)
         seed, text = self._grid.point(at)
-        where = ", ".join(f"{name} = {axis_text(value)}" for name, value in labels.items())
+        where = ", ".join(f"{name} = {value_label(value)}" for name, value in labels.items())
         label = f"{self._grid.file} with {where}" if where else self._grid.file
         return Point(labels, Scenario.from_engine(text, self._grid.file, label), seed)
 
@@ -84,11 +85,6 @@ class Runs(Sequence[Job]):
     def labels(self, index: int) -> dict[str, Any]:
         """The value of each axis in a run."""
         return self._points.labels(index // self._each)
-
-
-def axis_text(value: Any) -> str:
-    """An axis value as tables show it: text as it is, everything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 class Rows:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
-from sojourn import _sojourn
+from sojourn import _sojourn, paths
+from sojourn.errors import UserError
 
 # How tables and plots show a unit: the unit shown, and the factor to it.
 SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
@@ -20,6 +23,7 @@ SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
 # The measures of a link and of a group that tables show.
 OF_A_LINK = ("utilization", "queue.mean", "queue.sd", "wait_ms.mean", "wait_ms.p95", "dropped_total", "loss_ratio")
 OF_A_GROUP = ("flows", "throughput_bps", "goodput_bps", "jain", "rtt_ms.mean")
+MANY_GROUPS = 6  # more are compared only in total
 
 
 class HasPaths(Protocol):
@@ -28,10 +32,15 @@ class HasPaths(Protocol):
     def value(self, path: str, /) -> Any:
         """What lies at a dotted path."""
 
+    def get(self, key: str, /) -> Any:
+        """A field."""
+
 
 @dataclass(frozen=True)
 class Measure:
     """One number of a record: label, path in the record, unit in which it is shown, and factor to that unit.
+
+    `better` is "higher" or "lower" where users of a network want the one or the other, else "".
 
     >>> record = sj.run("examples/dumbbell.toml")
     >>> round(sj.Measure("utilization", "links.bottleneck.utilization", "%", 100.0).of(record))
@@ -42,6 +51,12 @@ class Measure:
     path: str
     unit: str = ""
     scale: float = 1.0
+    better: str = ""
+
+    @property
+    def title(self) -> str:
+        """Label and unit, as on an axis."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
 
     def of(self, record: HasPaths) -> float:
         """Its value in a record, in its unit; NaN where the record has null."""
@@ -150,14 +165,64 @@ def measure(part: str, path: str, of: str = "") -> Measure:
     """
     found = parts()[part].fields[path]
     unit, scale = SHOWN.get(found.unit, (found.unit, 1.0))
-    at = f'{part}."{of}"' if of not in ("", "*") else ".".join(filter(None, (part, of)))
-    return Measure(found.label, f"{at}.{path}", unit, scale)
+    at = f'{part}."{of}"' if of else part
+    return Measure(found.label, f"{at}.{path}", unit, scale, found.better)
 
 
 def link_measures(link: str) -> list[Measure]:
     """The measures of a link, and of all flows together, that are compared by default."""
     own = [measure("links", path, link) for path in OF_A_LINK]
     return [*own, measure("total", "goodput_bps"), measure("total", "jain")]
+
+
+def group_measures(record: HasPaths) -> list[Measure]:
+    """The measures of groups that are compared by default: goodput if there are several groups, completion times."""
+    groups = record.get("groups") or []
+    fields = [(group["name"], "goodput_bps") for group in groups if len(groups) > 1]
+    complete = [group["name"] for group in groups if group.get("completion_s")]
+    fields += [(name, f"completion_s.{what}") for name in complete for what in ("mean", "p99")]
+    found = [(name, measure("groups", path, name)) for name, path in fields]
+    return [replace(each, label=f"{name} {each.label}") for name, each in found] if len(groups) <= MANY_GROUPS else []
+
+
+def named(columns: Iterable[str]) -> dict[str, Measure]:
+    """Measures by their paths in a record, as the columns of sweeps are called; unknown names stay as they are.
+
+    Where two have the same label, the label says of which link or group it is.
+    """
+    found = {column: _at(column) for column in columns}
+    titles = Counter(each.title for each in found.values())
+    return {
+        column: replace(each, label=f"{place(column)} {each.label}") if titles[each.title] > 1 else each
+        for column, each in found.items()
+    }
+
+
+def measures_of(links: Sequence[str], groups: Sequence[str]) -> list[str]:
+    """The paths of all measures that a record of these links and groups of flows may have."""
+    found = []
+    for part, names in (("links", links), ("groups", groups), ("total", [""])):
+        fields = [each.path for each in parts()[part].fields.values() if each.number]
+        found += [
+            ".".join(filter(None, (part, name and paths.element(name), path))) for name in names for path in fields
+        ]
+    return found
+
+
+def _at(column: str) -> Measure:
+    """The measure at a path of a record; a name that is no such path is its own label."""
+    try:
+        part, *steps = paths.split(column)
+        of = "" if part == "total" else steps.pop(0)
+        return measure(part, ".".join(steps), of)
+    except (UserError, KeyError, IndexError):
+        return Measure(column, column)
+
+
+def place(column: str) -> str:
+    """The link or group of a measure's path; `total` for a measure of all flows, "" for what is no path."""
+    part, *steps = paths.split(column)
+    return part if part == "total" or not steps else steps[0]
 
 
 def series_columns(kind: str) -> dict[str, Column]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from sojourn.plots.records import RecordPlots
+
 Array = npt.NDArray[np.float64]
 Series = dict[str, dict[str, Array]]
 TABLES = ("links", "flows", "groups")
@@ -86,6 +88,14 @@ class Record(Mapping[str, Any]):
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self._data)
+
+    @property
+    def plot(self) -> RecordPlots:
+        """Plots of the run, such as `record.plot.queue()`. Needs the extra `plots`."""
+        require("matplotlib")
+        from sojourn.plots.records import RecordPlots
+
+        return RecordPlots(self)
 
     @functools.cached_property
     def links(self) -> pd.DataFrame:

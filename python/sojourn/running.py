@@ -119,12 +119,14 @@ def run_jobs(
     progress: Progress | None = None,
     cluster: bool = False,
     isolated: bool = False,
+    laws: Laws | None = None,
 ) -> list[Record]:
     """Runs the jobs that the cache does not have, and returns the records of all, in order: see `run_each`."""
     found: dict[int, Record] = {}
     run_each(
-        jobs, found.__setitem__, threads=threads, cache=cache, progress=progress, cluster=cluster, isolated=isolated
-    )
+        jobs, found.__setitem__, threads=threads, cache=cache, progress=progress, cluster=cluster, isolated=isolated,
+        laws=laws,
+    )  # fmt: skip
     return [found[index] for index in range(len(jobs))]
 
 
@@ -137,6 +139,7 @@ def run_each(
     progress: Progress | None = None,
     cluster: bool = False,
     isolated: bool = False,
+    laws: Laws | None = None,
     on_failed: Callable[[int, str], None] | None = None,
 ) -> None:
     """Runs the jobs that the cache does not have, and calls `on_record(index, record)` for every job, in any order.
@@ -147,6 +150,8 @@ def run_each(
     With `isolated` processes do them: one that is out of memory or is killed loses its run and no other. Then
     `on_failed(index, reason)` is called; without it the first failure ends all runs. No more jobs than run at the same
     time are held in memory.
+    `laws` are Python laws by name, as for `run`: runs that may call one are done in threads of this process, and are
+    not cached, since the code of a law is no part of the key.
 
     Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or,
     before the first run, a cache that can't be written to. A damaged entry of the cache is named in a `Note`.
@@ -154,20 +159,25 @@ def run_each(
     if threads < 0:
         raise UserError.expected("threads", "0 for one per core, or more", threads)
     places: dict[str, list[int]] = {}
+    uncached: set[str] = set()
     for index, key in enumerate(_keys(jobs)):
         places.setdefault(key, []).append(index)
-    missing = {key: at for key, at in places.items() if not _from_cache(key, at, cache, on_record)}
+        if laws and _calls_law(jobs[index].scenario):
+            uncached.add(key)
+    if uncached and cluster:
+        raise UserError('cluster: expected queues without laws in Python, got a queue with aqm = "external"')
+    missing = {key: at for key, at in places.items() if key in uncached or not _from_cache(key, at, cache, on_record)}
     if cache is not None:
         cache.say_notes()
-        if missing:
+        if missing.keys() - uncached:
             cache.check_writable()
     runs = _Runs(jobs, missing, cache, progress, len(places))
-    runs.on_record, runs.on_failed = on_record, on_failed
+    runs.on_record, runs.on_failed, runs.laws, runs.uncached = on_record, on_failed, laws, uncached
     try:
         runs.say_progress()
         if cluster:
             runs.on_cluster()
-        elif isolated and len(missing) > 1:
+        elif isolated and len(missing) > 1 and not uncached:
             runs.in_processes(threads or _cores())
         else:
             runs.in_threads(threads)
@@ -199,6 +209,8 @@ class _Runs:
 
     on_record: Callable[[int, Record], None]
     on_failed: Callable[[int, str], None] | None
+    laws: Laws | None
+    uncached: set[str]
 
     def __init__(
         self, jobs: Sequence[Job], missing: dict[str, list[int]], cache: Store | None, progress: Progress | None,
@@ -220,7 +232,7 @@ class _Runs:
     def _finish(self, index: int, entry: bytes, record: Record) -> None:
         """Writes a finished run to the cache and passes it on."""
         key = self._keys[index]
-        if self._cache is not None:
+        if self._cache is not None and key not in self.uncached:
             self._cache.put_entry(key, entry)
         for place in self._missing[key]:
             self.on_record(place, record)
@@ -257,7 +269,7 @@ class _Runs:
         run_in_workers(tasks(), min(count, len(self._keys)), on_answer)
 
     def _on_done(self, index: int, record_json: str, series: Series) -> None:
-        kept = self._cache is not None
+        kept = self._cache is not None and self._keys[index] not in self.uncached
         entry = pack_entry(self._keys[index], engine_identity(), record_json, series) if kept else b""
         self._finish(index, entry, Record.from_json(record_json, series))
 
@@ -271,7 +283,8 @@ class _Runs:
         for first in range(0, len(self._keys), BATCH):
             try:
                 work = self._work(first, first + BATCH)
-                _sojourn.run_many(work, threads, lambda i, *found, first=first: self._on_done(first + i, *found))
+                laws = dict(self.laws) if self.laws else None
+                _sojourn.run_many(work, threads, lambda i, *found, first=first: self._on_done(first + i, *found), laws)
             except (ScenarioError, RuntimeError) as error:
                 failed: int | None = getattr(error, "job", None)
                 if failed is None:
@@ -282,6 +295,12 @@ class _Runs:
         """Does the runs on a Ray cluster."""
         if self._keys:
             cluster_run(self._work(0, len(self._keys)), self._on_done)
+
+
+def _calls_law(scenario: Scenario) -> bool:
+    """Whether a queue of a scenario has a law that the caller supplies."""
+    links = [each for link in scenario.to_dict().get("links", []) for each in (link, link.get("back") or {})]
+    return any((link.get("queue") or {}).get("aqm") == "external" for link in links)
 
 
 def _keys(jobs: Sequence[Job]) -> Iterator[str]:

@@ -13,9 +13,10 @@ from sojourn import _sojourn
 from sojourn.display import counted, html_table, listed, number
 from sojourn.errors import RunError, UserError, note
 from sojourn.extras import require
-from sojourn.grid import Points, Rows, Runs, axis_text
+from sojourn.grid import Points, Rows, Runs
+from sojourn.labels import value_label
 from sojourn.record import Record
-from sojourn.running import Progress, Seeds, run_each, seeds_of
+from sojourn.running import Laws, Progress, Seeds, run_each, seeds_of
 from sojourn.scenario import Source, load, plain, read_text
 from sojourn.stats import summarize
 from sojourn.store import Store
@@ -24,6 +25,8 @@ from sojourn.traces import Traces
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+    from sojourn.plots.comparisons import SweepPlots
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,14 @@ class SweepResult:
     def measures(self) -> list[str]:
         """The columns with measures."""
         return [column for column in self.runs.columns if column not in {*self.axes, "seed", "fingerprint"}]
+
+    @property
+    def plot(self) -> SweepPlots:
+        """Plots of the sweep, such as `found.plot.means("links.bottleneck.queue.mean")`. Needs the extra `plots`."""
+        require("matplotlib")
+        from sojourn.plots.comparisons import SweepPlots
+
+        return SweepPlots(self)
 
     def summary(self, measures: Sequence[str] | None = None) -> pd.DataFrame:
         """A row for each point and measure (default: all): axes, `measure`, `mean`, `sd`, `low`, `high`, `n`."""
@@ -201,13 +212,15 @@ def sweep(
     cache: Store | None = None,
     progress: Progress | None = None,
     cluster: bool = False,
+    laws: Laws | None = None,
     series: bool = False,
 ) -> SweepResult:
     """Runs a sweep in parallel: a plan, a sweep file, or a scenario with axes.
 
     `axes` maps paths of fields to lists of values; `seeds` is how many for each point, or which. With a cache, a second
     call goes on where an interrupted one stopped. With `series` the result also has the traces of every run, which are
-    otherwise left out: they may take much memory. For `threads`, `cache`, `progress` and `cluster` see `run_each`.
+    otherwise left out: they may take much memory. For `threads`, `cache`, `progress`, `cluster` and
+    `laws` (laws in Python by name) see `run_each`.
 
     A run that is out of memory or killed is named in a `Note` and in `failed`; the others go on.
 
@@ -230,7 +243,7 @@ def sweep(
 
     def on_record(index: int, record: Record) -> None:
         labels = jobs.labels(index).items()
-        at = {name: label if isinstance(label, (int, float)) else axis_text(label) for name, label in labels}
+        at = {name: label if isinstance(label, (int, float)) else value_label(label) for name, label in labels}
         rest = {"seed": record["seed"], "fingerprint": str(record.get("fingerprint", ""))}
         rows.add(index, record.scalars(), at | rest)
         if series:
@@ -242,7 +255,7 @@ def sweep(
 
     run_each(
         jobs, on_record, threads=threads, cache=cache, progress=progress, cluster=cluster, isolated=True,
-        on_failed=on_failed,
+        laws=laws, on_failed=on_failed,
     )  # fmt: skip
     if len(failed) == len(jobs):
         raise RunError(f"{chosen.name}: every run failed; the last: {failed[-1]}")

@@ -19,7 +19,7 @@ from sojourn.stats import estimate_of
 
 if TYPE_CHECKING:
     from sojourn.papers import Outcome
-    from sojourn.papers.model import Experiment
+    from sojourn.papers.model import Experiment, Paper
     from sojourn.papers.outcome import ClaimResult, PartResult
 
 STYLES = {"reproduced": "green", "undecided": "cyan", "partly": "yellow", "not reproduced": "red", "": ""}
@@ -56,7 +56,7 @@ def reproduce(
     chosen = find_paper(paper)
     if quick and full:
         raise UserError("--quick --full: expected one of them, got both")
-    folder = out_dir or Path("results") / (f"{chosen.id}-quick" if quick else chosen.id)
+    folder = out_dir or _results(chosen, quick)
     check_folder(folder)
     out.print(chosen.citation)
     with progress(chosen.id) as on_progress:
@@ -76,6 +76,18 @@ def reproduce(
     if figures:
         out.print(f"figures: {folder / 'figures'} ({figures}, each as PNG and PDF)")
     out.print(f"tables:  {folder / 'tables'} (CSV and Parquet)")
+
+
+def _results(paper: Paper, quick: bool) -> Path:
+    """Where the report is written without `--out`: in `results`, also where the paper's folder has links in it."""
+    results = Path("results")
+    folder = results / (f"{paper.id}-quick" if quick else paper.id)
+    inside_paper = results.is_symlink() and Path.cwd().is_relative_to(paper.root.resolve())
+    if inside_paper or not folder.resolve().is_relative_to(results.resolve()):
+        raise UserError(
+            f"{folder}: expected a folder in {results}, got a link to {folder.resolve()}: name one with --out"
+        )
+    return folder
 
 
 def _cells(outcome: Outcome, experiment: Experiment) -> Table:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
+from sojourn.cases import parse_variation
 from sojourn.cli.output import (
     CACHE,
     CacheDir,
@@ -16,23 +16,22 @@ from sojourn.cli.output import (
     Threads,
     check_folder,
     err,
-    estimates_table,
-    out,
     progress,
     say_written,
     store,
 )
+from sojourn.cli.tables import main_measures, show_comparison, show_record, show_replications, show_sweep
 from sojourn.compare import compare as run_compare
-from sojourn.compare import parse_queues
+from sojourn.compare import queued_link
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import write_flent
-from sojourn.measures import link_measures
+from sojourn.measures import measures_of
+from sojourn.paths import name_of
 from sojourn.record import Record, file_name, frame_to_parquet
 from sojourn.running import LAST_SEED, run_many
 from sojourn.scenario import Scenario, load, parse_assignment
-from sojourn.stats import estimate, estimate_of
 from sojourn.sweep import read_plan
 from sojourn.sweep import sweep as run_sweep
 
@@ -41,6 +40,13 @@ if TYPE_CHECKING:
 
 Set = Annotated[list[str] | None, typer.Option("--set", help="Change a field: links.bottleneck.rate='5 Mbit/s'.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results.")]
+
+
+# The columns of a summary that are no axes.
+SUMMARY = {
+    "case", "measure", "unit", "better", "mean", "sd", "low", "high", "n", "best", "difference", "difference_low",
+    "difference_high",
+}  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:
@@ -94,114 +100,98 @@ def run(
         for record in records:
             typer.echo(" ".join(record.to_json().split("\n")))
     elif len(records) == 1:
-        _show_record(records[0])
+        show_record(records[0])
     else:
-        _show_replications(records)
-
-
-def _show_record(record: Record) -> None:
-    """Prints what one run measured: a table of links, a table of groups."""
-    fingerprint = record.get("fingerprint", "")
-    out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}")
-    links = Table(title="links", title_justify="left")
-    links.add_column("", no_wrap=True)
-    wide = out.width >= 100  # narrow terminals show fewer columns; the record has all
-    for name in (
-        "utilization",
-        *(("throughput", "arrived") if wide else ()),
-        "dropped",
-        "loss",
-        "queue mean ± sd",
-        "wait p95",
-    ):
-        links.add_column(name, justify="right")
-    for link in record.get("links", []):
-        queue, wait = link.get("queue") or {}, link.get("wait_ms") or {}
-        links.add_row(
-            link["name"],
-            _number(link.get("utilization"), "%", 100),
-            *((_number(link.get("throughput_bps"), "Mbit/s", 1e-6), _number(link.get("arrived"))) if wide else ()),
-            _number(link.get("dropped_total")),
-            _number(link.get("loss_ratio"), "%", 100),
-            f"{_number(queue.get('mean'))} ± {_number(queue.get('sd'))}",
-            _number(wait.get("p95"), "ms"),
-        )
-    out.print(links)
-    groups = Table(title="groups of flows", title_justify="left")
-    for name in ("", "flows", "throughput", "goodput", "Jain's index", "RTT mean"):
-        groups.add_column(name, justify="left" if not name else "right")
-    for group in record.get("groups", []):
-        groups.add_row(
-            group["name"],
-            _number(group.get("flows")),
-            _number(group.get("throughput_bps"), "Mbit/s", 1e-6),
-            _number(group.get("goodput_bps"), "Mbit/s", 1e-6),
-            _number(group.get("jain")),
-            _number((group.get("rtt_ms") or {}).get("mean"), "ms"),
-        )
-    out.print(groups)
-
-
-def _number(value: object, unit: str = "", scale: float = 1.0) -> str:
-    """A number with its unit, or a dash where there is none."""
-    if not isinstance(value, (int, float)):
-        return "–"
-    text = f"{value:,}" if isinstance(value, int) and scale == 1.0 else f"{value * scale:.4g}"
-    return f"{text} {unit}".strip()
-
-
-def _show_replications(records: list[Record]) -> None:
-    """Prints means and confidence intervals over the seeds, for each link with traffic."""
-    for link in records[0].get("links", []):
-        if not link.get("arrived"):
-            continue
-        measures = link_measures(str(link["name"]))
-        rows = {m.label: {"mean ± 95 %": estimate([m.of(record) for record in records])} for m in measures}
-        title = f"{link['name']}: {len(records)} seeds"
-        out.print(estimates_table(title, rows, {m.label: m.unit for m in measures}))
+        show_replications(records)
 
 
 def compare(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
-    queues: Annotated[str, typer.Option("--queues", help="Queues, such as 'droptail,red(min=5,max=15),pd'.")],
-    seeds: Annotated[int, typer.Option("--seeds", help="Replications; all queues get the same seeds.", min=1)] = 5,
-    link: Annotated[str | None, typer.Option("--link", help="The link that gets the queues.")] = None,
+    queues: Annotated[
+        str | None, typer.Option("--queues", help="Queues, such as 'droptail,red(min=5,max=15),pd'.")
+    ] = None,
+    cc: Annotated[
+        str | None, typer.Option("--cc", help="Congestion controllers, such as 'reno,cubic,flower+'.")
+    ] = None,
+    vary: Annotated[
+        list[str] | None, typer.Option("--vary", help="Values of any field: 'flows.ftp.count=5,20,80'.")
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", help="Replications; all cases get the same seeds.", min=1)] = 5,
+    link: Annotated[str | None, typer.Option("--link", help="The link that is compared and gets the queues.")] = None,
+    group: Annotated[str | None, typer.Option("--group", help="The flows that get the controllers.")] = None,
+    cdf: Annotated[
+        str | None, typer.Option("--cdf", help="Distributions to plot with --out: wait, rtt, completion.")
+    ] = None,
     change: Set = None,
     out_dir: Out = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Runs one scenario under several queue disciplines, with identical traffic."""
+    """Runs one scenario with several queues, congestion controllers or values, with identical traffic.
+
+    Options that are given together are combined.
+    """
     require("scipy", *(["pandas", "pyarrow", "matplotlib"] if out_dir else []))
     check_folder(out_dir)
+    if not (queues or cc or vary):
+        raise UserError("compare: expected --queues, --cc or --vary, got none")
     scenario = load_changed(file, change)
+    curves = _traced(scenario, cdf, out_dir, link)
     with progress("comparing") as on_progress:
         found = run_compare(
-            scenario, parse_queues(queues), seeds, link=link, threads=threads, cache=store(cache, no_cache),
-            progress=on_progress,
+            scenario, queues, seeds, cc=cc, vary=_variations(vary), link=link, group=group, threads=threads,
+            cache=store(cache, no_cache), progress=on_progress,
         )  # fmt: skip
-    units = {measure.label: measure.unit for measure in found.measures}
-    count = f"{len(found.seeds)} seed{'s' if len(found.seeds) > 1 else ''}"
-    out.print(estimates_table(f"{found.scenario}, link {found.link}, {count}, mean ± 95 %", found.estimates(), units))
-    if len(found.records) > 1 and len(found.seeds) > 1:
-        first = next(iter(found.records))
-        out.print(estimates_table(f"difference from {first}, paired by seed", found.differences(), units))
+    show_comparison(found)
     if out_dir is not None:
-        from sojourn.plots import plot_table
+        from sojourn.plots.results import plot_cdf, plot_overview
 
         table = found.table()
         with together(out_dir):
             written = [frame_to_parquet(found.runs(), out_dir / "runs.parquet")]
             written.append(write_atomic(out_dir / "summary.csv", table.to_csv(index=False)))
-            written += plot_table(table, ["queue"], [m.label for m in found.measures], out_dir)
+            written += plot_overview(table, found.title, out_dir)
+            for of in curves:
+                written += plot_cdf(found, of, out_dir)
         say_written(written)
+
+
+def _variations(texts: list[str] | None) -> dict[str, list[Any]]:
+    """The fields and values of `--vary`. Raises `UserError` for a field that is there twice."""
+    found: dict[str, list[Any]] = {}
+    for path, values in map(parse_variation, texts or []):
+        if path in found:
+            raise UserError(f'--vary: expected each field once, got "{path}" twice')
+        found[path] = values
+    return found
+
+
+def _traced(scenario: Scenario, cdf: str | None, out_dir: Path | None, link: str | None) -> list[str]:
+    """What `--cdf` names; the scenario gets the traces that make its distributions exact."""
+    wanted = _listed(cdf)
+    if not wanted:
+        return []
+    if out_dir is None:
+        raise UserError("--cdf: expected --out, the folder for the plots, got none")
+    from sojourn.plots.distributions import QUANTITIES
+
+    for of in wanted:
+        if of not in QUANTITIES:
+            raise UserError.unknown("--cdf", of, QUANTITIES)
+        scenario.set(*QUANTITIES[of].trace_of(queued_link(scenario, link)))
+    return wanted
+
+
+def _listed(text: str | None) -> list[str]:
+    """Names that are separated by commas."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def sweep(
     file: Annotated[Path, typer.Argument(help="A sweep file.")],
     out_dir: Out = None,
-    plots: Annotated[str | None, typer.Option("--plot", help="Measures to plot, separated by commas.")] = None,
+    plots: Annotated[str | None, typer.Option("--plot", help="Measures to show and plot, with commas.")] = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
@@ -214,13 +204,11 @@ def sweep(
     plan = read_plan(file)
     folder = out_dir or Path("results") / file_name(plan.name)
     check_folder(folder)
+    wanted = _listed(plots)
+    _check_measures(next(iter(plan.points)).scenario, wanted)
     with progress(plan.name) as on_progress:
         kept = store(cache, no_cache)
         found = run_sweep(plan, threads=threads, cache=kept, progress=on_progress, cluster=cluster)
-    wanted = [name.strip() for name in plots.split(",")] if plots else []
-    unknown = [name for name in wanted if name not in found.measures]
-    if unknown:
-        raise UserError.unknown("--plot", unknown[0], found.measures)
     summary = found.summary()
     with together(folder):
         written = [
@@ -229,39 +217,38 @@ def sweep(
         ]
         written.append(write_atomic(folder / "summary.csv", summary.to_csv(index=False)))
         if wanted:
-            from sojourn.plots import plot_table
+            from sojourn.plots.results import plot_means
 
-            written += plot_table(summary, found.axes, wanted, folder)
-    _show_sweep(found.axes, summary)
+            written += plot_means(summary, found.axes, wanted, folder)
+    there = [name for name in wanted if name in found.measures]
+    for name in wanted:
+        if name not in there:
+            err.print(f"{name}: null in every run")
+    show_sweep(found.axes, summary, there or main_measures(summary))
     say_written(written)
     if found.failed:
         err.print(f"error: {len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
         raise typer.Exit(1)
 
 
-def _show_sweep(axes: list[str], summary: pd.DataFrame) -> None:
-    """Prints the most important measures, a row for each point."""
-    shown = [m for m in dict.fromkeys(summary["measure"]) if m.endswith((".utilization", "queue.mean", ".loss_ratio"))]
-    if not shown:
-        return
-    table = Table(title="mean ± 95 %", title_justify="left")
-    for column in [*axes, *shown[:4]]:
-        table.add_column(column)
-    chosen = summary[summary["measure"].isin(shown[:4])]
-    for where, group in chosen.groupby(axes, sort=False, dropna=False):
-        by_measure = group.set_index("measure")
-        cells = [str(estimate_of(by_measure.loc[m])) for m in shown[:4]]
-        table.add_row(*[str(v) for v in (where if isinstance(where, tuple) else (where,))], *cells)
-    out.print(table)
+def _check_measures(scenario: Scenario, wanted: list[str]) -> None:
+    """Raises `UserError` for what is no measure of a run of a scenario: before the first run."""
+    links = [str(link["name"]) for link in scenario.resolved()["links"]] if wanted else []
+    known = measures_of(links, [str(name_of(flow)) for flow in scenario.get_path("flows")] if wanted else [])
+    for name in wanted:
+        if name not in known:
+            raise UserError.unknown("--plot", name, known)
 
 
 def plot(
     result: Annotated[Path, typer.Argument(help="A folder that `run --out`, compare or sweep wrote.")],
-    measure: Annotated[list[str] | None, typer.Option("--measure", help="Only these measures (of a sweep).")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option("--measure", help="Only these measures (of a comparison or a sweep).")
+    ] = None,
     out_dir: Out = None,
 ) -> None:
-    """Plots a result: the traces of a run, or the means of a comparison or sweep."""
-    from sojourn.plots import plot_record, plot_table
+    """Plots a result: the traces of a run, all measures of a comparison, or means over the axes of a sweep."""
+    from sojourn.plots.results import plot_means, plot_overview, plot_record
 
     folder = result if result.is_dir() else result.parent
     target = out_dir or folder
@@ -269,21 +256,26 @@ def plot(
     if (folder / "record.json").exists():
         if measure:
             raise UserError(f'--measure "{measure[0]}": expected a sweep or comparison, got the run {result}')
-        say_written(plot_record(Record.read(folder), target))
+        record = Record.read(folder)
+        with together(target, add=True):
+            written = plot_record(record, target)
+        say_written(written)
         return
     file = folder / "summary.csv"
     if not file.exists():
         raise UserError(f"{result}: expected a folder with record.json (run --out) or summary.csv (compare, sweep)")
     summary = _read_summary(file)
-    fixed = {"measure", "unit", "mean", "sd", "low", "high", "n", "difference", "difference_low", "difference_high"}
-    axes = [column for column in summary.columns if column not in fixed]
     there = list(dict.fromkeys(summary["measure"]))
-    unknown = [name for name in measure or [] if name not in there]
-    if unknown:
-        raise UserError.unknown("--measure", unknown[0], there)
-    written = plot_table(summary, axes, measure or there[:24], target)
-    if not measure and len(there) > 24:
-        err.print(f"plotted the first 24 of {len(there)} measures; name others with --measure")
+    for name in measure or []:
+        if name not in there:
+            raise UserError.unknown("--measure", name, there)
+    counted = f"{summary['n'].max()} seed{'s' if summary['n'].max() > 1 else ''}"
+    with together(target, add=True):
+        if "case" in summary and not measure:
+            written = plot_overview(summary, f"{folder.resolve().name}, {counted}", target)
+        else:
+            axes = [column for column in summary.columns if column not in SUMMARY]
+            written = plot_means(summary, axes, measure or main_measures(summary), target)
     say_written(written)
 
 
@@ -297,7 +289,9 @@ def _read_summary(file: Path) -> pd.DataFrame:
         summary = pd.read_csv(io.BytesIO(content))
     except ValueError as error:
         raise UserError(f"{file}: expected a summary of compare or sweep: {error}") from None
-    missing = {"measure", "mean", "low", "high"} - set(summary.columns)
+    texts = [column for column in ("unit", "better") if column in summary]
+    summary[texts] = summary[texts].fillna("")  # an empty cell is an empty text
+    missing = {"measure", "mean", "low", "high", "n"} - set(summary.columns)
     if missing:
         raise UserError(f"{file}: expected a summary of compare or sweep, got no column {', '.join(sorted(missing))}")
     return summary

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sojourn.display import number
 from sojourn.errors import UserError
 from sojourn.papers.expression import fields, fill
+from sojourn.papers.families import MOST_CASES
 from sojourn.papers.schema.claims import (
     ClaimsFile,
     ClaimTable,
@@ -93,6 +95,8 @@ def _parts(label: str, table: PartTable) -> Iterable[Part]:
         if name not in lists:
             raise UserError(f'{label}.measure: expected "{name}" among the lists of "for", got "{template}"')
     target, tolerance = _target(label, table)
+    if (count := math.prod(map(len, lists.values()))) > MOST_CASES:
+        raise UserError(f"{label}.for: expected at most {MOST_CASES} combinations, got {count}")
     combinations = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     if table.share > 0.0:
         cells = tuple(fill(template, values) for values in combinations)

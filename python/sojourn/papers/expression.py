@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -61,23 +62,38 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
 }  # fmt: skip
 
 
+LONGEST = 2000
+"""The most characters of an expression: what it takes to compute is bounded by them."""
+
+
 def evaluate(text: str, lookup: Lookup, functions: Functions | None = None) -> Value:
-    """The value of an expression; raises `UnknownNameError` where a name has none."""
+    """The value of an expression; raises `UnknownNameError` where a name has none, `UserError` for another text."""
+    if len(text) > LONGEST:
+        raise UserError(f"measure: expected an expression of at most {LONGEST} characters, got {len(text)}")
     try:
-        tree = ast.parse(text, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python thinks of `1and`
+            tree = ast.parse(text, mode="eval").body
+        with np.errstate(all="ignore"):
+            return _value(tree, text, lookup, {**_FUNCTIONS, **(functions or {})})
     except (SyntaxError, ValueError) as error:
+        if isinstance(error, UserError):
+            raise
         raise UserError(f'measure: expected an expression, got "{text}": {getattr(error, "msg", error)}') from None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return _value(tree, text, lookup, {**_FUNCTIONS, **(functions or {})})
+    except (RecursionError, MemoryError):
+        raise UserError(f'measure: expected an expression that is nested less deeply, got "{text[:80]}..."') from None
 
 
 def _value(node: ast.expr, text: str, lookup: Lookup, functions: Functions) -> Value:
     """The value of one node."""
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
-        return float(node.value)
+        return _number(node.value)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left, right = (_value(side, text, lookup, functions) for side in (node.left, node.right))
-        result: Value = _OPERATORS[type(node.op)](left, right)
+        try:
+            result: Value = _OPERATORS[type(node.op)](left, right)
+        except (TypeError, ValueError) as error:
+            raise UserError(f'measure: expected two numbers in "{text}", got {error}') from None
         return result
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
         inner = _value(node.operand, text, lookup, functions)
@@ -103,7 +119,23 @@ def _call(node: ast.Call, text: str, lookup: Lookup, functions: Functions) -> Va
     ]
     if not arguments:
         raise UserError(f'measure: expected arguments for "{name}", got none in "{text}"')
-    return function(*arguments)
+    try:
+        result = function(*arguments)
+        np.asarray(result, dtype=np.float64)
+    except (UserError, UnknownNameError):
+        raise
+    except Exception as error:  # whatever a function raises for arguments that it does not take
+        said = " ".join(str(error).split())
+        raise UserError(f'measure: expected arguments that "{name}" takes, got {ast.unparse(node)}: {said}') from error
+    return result
+
+
+def _number(value: float) -> Value:
+    """A number as written, in floating point: 0 ** -1 is infinite, as it is for measured values."""
+    try:
+        return np.float64(value)
+    except OverflowError:
+        raise UserError("measure: expected numbers below 1.8e308, got a larger one") from None
 
 
 def _dotted(node: ast.expr, text: str) -> tuple[str, ...]:

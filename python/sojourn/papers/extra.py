@@ -13,6 +13,7 @@ It is for what only this paper needs. Each of these names may be defined in it; 
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import traceback
 from collections.abc import Callable
@@ -68,4 +69,24 @@ def _table(path: Path, module: ModuleType, name: str) -> Table:
     table = getattr(module, name, {})
     if not isinstance(table, dict) or not all(isinstance(key, str) and callable(f) for key, f in table.items()):
         raise UserError(f"{path}: {name}: expected a dictionary of functions by name, got {table!r:.80}")
-    return table
+    return {key: _named(f, f"{path}: {name}: {key}") for key, f in table.items()} if name in GUARDED else table
+
+
+GUARDED = ("READINGS", "FIGURES")
+"""Where an error of a function is the paper's to mend; elsewhere the caller says more."""
+
+
+def _named(function: Callable[..., Any], where: str) -> Callable[..., Any]:
+    """The function, with its errors in one line that names it."""
+
+    @functools.wraps(function)
+    def named(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except UserError:
+            raise
+        except Exception as error:  # whatever the function raises
+            said = " ".join(str(error).split())
+            raise UserError(f"{where}: {type(error).__name__}: {said}") from error
+
+    return named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,9 @@ from sojourn.congestion import flows_for, packets_of
 from sojourn.errors import UserError
 from sojourn.papers.expression import UnknownNameError, evaluate, fill
 from sojourn.papers.schema.paper import Congestion, CurveTable, Family, Measure, ScenarioTable
+
+MOST_CASES = 100_000
+"""The most combinations that one entry of a paper's file may stand for."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,8 @@ def plain_scenario(root: Path, table: ScenarioTable) -> PaperScenario:
 def expand_family(root: Path, family: Family, label: str) -> list[PaperScenario]:
     """The scenarios of a family. `label` begins the message of an error."""
     found = []
+    if (count := math.prod(map(len, family.over.values()))) > MOST_CASES:
+        raise UserError(f"{label}.over: expected at most {MOST_CASES} combinations, got {count}")
     for combination in itertools.product(*family.over.values()):
         values = dict(zip(family.over, combination, strict=True))
         changes = {path: fill(item, values) if isinstance(item, str) else item for path, item in family.set.items()}

@@ -34,6 +34,7 @@ from sojourn.papers.model import Case, Paper
 from sojourn.papers.outcome import Outcome
 
 Array = npt.NDArray[np.float64]
+MOST_STEPS = 1000
 
 
 def all_functions(outcome: Outcome) -> Functions:
@@ -61,7 +62,10 @@ def law_functions(paper: Paper) -> Functions:
         return 100 * float(law_surface(paper, queue, np.atleast_1d(backlog), np.atleast_1d(change))[0, 0])
 
     def mean_slope(rise: Callable[[int], Value], steps: Value) -> Value:
-        distances = np.arange(1, int(np.ravel(steps)[0]) + 1)
+        count = float(np.ravel(steps)[0])
+        if not 1 <= count <= MOST_STEPS:
+            raise UserError(f"slope: expected 1 to {MOST_STEPS} steps, got {count:g}")
+        distances = np.arange(1, int(count) + 1)
         return float(np.mean(np.array([rise(int(h)) for h in distances]) / (2 * distances)))
 
     def slope_backlog(queue: str, backlog: Value, change: Value, steps: Value = 1.0) -> Value:

@@ -10,10 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.errors import UserError
+from sojourn.errors import UserError, note
 from sojourn.papers.claims import Claim, PublishedValues, expand_claims
 from sojourn.papers.extra import Extra, load_extra
-from sojourn.papers.families import Choice, Curve, PaperScenario, expand_curve, expand_family, plain_scenario
+from sojourn.papers.families import (
+    MOST_CASES,
+    Choice,
+    Curve,
+    PaperScenario,
+    expand_curve,
+    expand_family,
+    plain_scenario,
+)
 from sojourn.papers.readings import TAKES, Reading
 from sojourn.papers.schema import ClaimsFile, DeviationsFile, PaperFile
 from sojourn.papers.schema.claims import PublishedTable
@@ -175,6 +183,9 @@ def _experiment(label: str, table: ExperimentTable, names: _Names) -> Experiment
         if curve not in names.curves:
             raise _unknown(f"{label}: experiments.{table.id}.curves", curve, names.curves)
         lists["queues"] += names.curves[curve].queues
+    cases = len(lists["scenarios"]) * len(lists["queues"]) * max(1, len(lists["settings"]))
+    if cases > MOST_CASES:
+        raise UserError(f"{label}: experiments.{table.id}: expected at most {MOST_CASES} cases, got {cases}")
     return Experiment(
         table.id, table.title, lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
         table.quick_set,
@@ -255,22 +266,39 @@ def folders() -> list[Path]:
 
 
 def find_papers() -> list[Paper]:
-    """Every paper that can be reproduced, each once."""
+    """Every paper that can be reproduced, each once. A paper with a mistake in its files is named in a `Note`."""
+    found, mistakes = _find_all()
+    for mistake in mistakes.values():
+        note(str(mistake))
+    return found
+
+
+def _find_all() -> tuple[list[Paper], dict[str, UserError]]:
+    """Every paper, and the mistakes of those that can't be read, by the name of their folder."""
     found: dict[str, Paper] = {}
+    mistakes: dict[str, UserError] = {}
     for folder in folders():
         for file in sorted(folder.glob("*/paper.toml")):
-            paper = load_paper(file.parent)
-            found.setdefault(paper.id, paper)
-    return list(found.values())
+            try:
+                paper = load_paper(file.parent)
+            except UserError as error:
+                mistakes.setdefault(file.parent.name, error)
+            else:
+                found.setdefault(paper.id, paper)
+    return list(found.values()), mistakes
 
 
 def find_paper(name: str) -> Paper:
     """A paper by its name, an alias, or its folder."""
     if (Path(name) / "paper.toml").exists():
         return load_paper(Path(name))
-    papers = find_papers()
+    papers, mistakes = _find_all()
     for paper in papers:
         if name in (paper.id, *paper.file.aliases):
             return paper
+    if name in mistakes:
+        raise mistakes[name]
+    for mistake in mistakes.values():
+        note(str(mistake))
     known = ", ".join(paper.id for paper in papers)
     raise UserError(f'paper: expected {f"{known} or " if known else ""}a folder with a paper.toml, got "{name}"')

@@ -1,126 +1,108 @@
-"""Plots of the results of `run`, `compare` and `sweep`."""
+"""The plots that commands write: of a run, of a comparison, of a sweep. Each is a PNG and a PDF."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
+from matplotlib.figure import Figure
 
 from sojourn.errors import UserError
-from sojourn.plots.style import PAGE, figure, save_figure, style_of
-from sojourn.record import Record, file_name, file_names
+from sojourn.plots import distributions, summaries
+from sojourn.plots.comparisons import Compared, ComparisonPlots
+from sojourn.plots.records import RecordPlots
+from sojourn.plots.style import COLUMN, PAGE, figure, save_figure
+from sojourn.record import Record, file_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# What a column of a series is called on an axis.
-LABELS = {
-    "packets": "packets",
-    "bytes": "bytes",
-    "probability": "drop probability",
-    "ssthresh": "ssthresh (packets)",
-    "bps": "throughput (Mbit/s)",
-    "seconds": "round-trip time (ms)",
-}
-SCALES = {"bps": 1e-6, "seconds": 1e3}
-TITLES = {"queue": "waiting packets", "cwnd": "congestion window (packets)"}
-MANY = 8
+PANEL = 1.9  # inches: the height of a panel over time
 
 
 def plot_record(record: Record, folder: Path) -> list[Path]:
-    """Writes a figure for each kind of trace, with all of its series, and returns the files.
+    """Writes the traces of a run over time and the distributions of what was traced, and returns the files.
 
     Raises `UserError` for a record without series.
     """
-    kinds: dict[str, list[str]] = {}
-    for name in record.series:
-        kinds.setdefault(name.partition("/")[0], []).append(name)
+    kinds = list(dict.fromkeys(name.partition("/")[0] for name in record.series))
     if not kinds:
         raise UserError(f"{folder}: expected a record with series, got none: add a [trace] table to the scenario")
+    plots = RecordPlots(record)
+    panels = {
+        "queue": [("packets", plots.queue), ("delay_s", plots.delay), ("probability", plots.probability)],
+        "cwnd": [("packets", plots.cwnd)],
+        "throughput": [("bps", plots.throughput)],
+        "rtt": [("seconds", plots.rtt)],
+    }
     written: list[Path] = []
-    for kind, names in kinds.items():
-        columns = [c for c in record.series[names[0]] if c != "t"]
-        for column in columns:
-            values = [record.series[name].get(column) for name in names]
-            if any(v is not None and np.isfinite(v).any() for v in values):
-                written += _plot_series(record, kind, names, column, folder)
+    for kind in kinds:
+        shown = [draw for column, draw in panels.get(kind, []) if plots.traced(kind, column)]
+        if not shown:
+            continue
+        with figure(PAGE, 0.5 + PANEL * len(shown)) as made:
+            grid = made.subplots(len(shown), 1, squeeze=False, sharex=True).ravel()
+            for i, (axes, draw) in enumerate(zip(grid, shown, strict=True)):
+                draw(axes)
+                if i > 0:
+                    axes.set_title("", loc="left")
+                    if legend := axes.get_legend():
+                        legend.remove()
+                if i + 1 < len(shown):
+                    axes.set_xlabel("")
+            written += save_figure(made, folder, kind)
+    for of in distributions.QUANTITIES:
+        found = [distributions.distribution(record, of, place) for place in distributions.places(record, of)]
+        if any(each is not None and each.exact for each in found):
+            with figure(2 * COLUMN, 2.6) as made:
+                left, right = made.subplots(1, 2)
+                plots.cdf(of, left)
+                plots.cdf(of, right, complement=True).set_title("", loc="left")
+                written += save_figure(made, folder, f"cdf-{of}")
     return written
 
 
-def _plot_series(record: Record, kind: str, names: Sequence[str], column: str, folder: Path) -> list[Path]:
-    """Writes a figure of one column of several series against time."""
-    with figure(PAGE, 2.4) as made:
-        axes = made.add_subplot()
-        for i, name in enumerate(names[:MANY]):
-            table = record.series[name]
-            if column not in table:
-                continue
-            label = name.partition("/")[2]
-            axes.plot(table["t"], table[column] * SCALES.get(column, 1.0), color=style_of(i).color, label=label)
-        first = kind if column == "packets" else column
-        axes.set(xlabel="time (s)", ylabel=TITLES.get(first, LABELS.get(column, column)))
-        axes.set_xlim(0, record.get("duration_s"))
-        axes.set_ylim(bottom=0)
-        if warmup := record.get("warmup_s"):
-            axes.axvspan(0, warmup, color="#f0f0f0", zorder=0, label="warm-up")
-        only = f", {names[0].partition('/')[2]}" if len(names) == 1 else ""
-        axes.set_title(f"{record.get('scenario', '')}{only}, seed {record.get('seed', '')}", loc="left")
-        if len(names) > 1 or warmup:
-            more = f"first {MANY} of {len(names)}" if len(names) > MANY else None
-            axes.legend(ncols=5, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, title=more)
-        stem = kind if column in {"packets", "bps", "seconds"} else f"{kind}-{column}"
-        return save_figure(made, folder, file_name(stem))
+def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
+    """Writes the distribution of `wait`, `rtt` or `completion` in the cases of a comparison; returns the files."""
+    plots = ComparisonPlots(comparison)
+    with figure(2 * COLUMN, 2.8) as made:
+        left, right = made.subplots(1, 2)
+        plots.cdf(of, left)
+        plots.cdf(of, right, complement=True).set_title("", loc="left")
+        right.get_legend().remove()
+        left.set_title(comparison.title, loc="left")
+        return save_figure(made, folder, f"cdf-{of}")
 
 
-def plot_table(summary: pd.DataFrame, by: Sequence[str], measures: Sequence[str], folder: Path) -> list[Path]:
-    """Writes a figure for each measure of a summary with columns `measure`, `mean`, `low`, `high`; returns the files.
+def plot_overview(summary: pd.DataFrame, title: str, folder: Path) -> list[Path]:
+    """Writes the page with all measures of a comparison, from the rows of `Comparison.table`; returns the files."""
+    return save_figure(_figure_of(summaries.overview(summary, title)), folder, "overview")
 
-    `by` are the columns of the axes. The last one with numbers is the horizontal axis.
+
+def plot_means(summary: pd.DataFrame, by: Sequence[str], measures: Iterable[str], folder: Path) -> list[Path]:
+    """Writes a figure for each measure of a summary that has values; returns the files.
+
+    `by` are the columns of the axes; a comparison has a column `case` instead.
     """
-    numeric = [axis for axis in by if _is_numeric(summary[axis])]
-    across = numeric[-1] if numeric else by[-1]
-    others = [axis for axis in by if axis != across]
     written: list[Path] = []
     for measure, stem in file_names(measures).items():
-        chosen = summary[summary["measure"] == measure]
-        if chosen["mean"].notna().any():
-            written += _plot_measure(chosen, across, others, folder / stem)
+        rows = summary[summary["measure"] == measure]
+        if not rows["mean"].notna().any():
+            continue
+        height = 0.75 + 0.2 * len(rows) if summaries.CASE in rows else 2.8
+        with figure(PAGE / 2 + 0.9, height) as made:
+            axes = made.add_subplot()
+            if summaries.CASE in rows:
+                summaries.cases(rows, axes)
+            else:
+                summaries.means(rows, by, measure, axes)
+            written += save_figure(made, folder, stem)
     return written
 
 
-def _plot_measure(chosen: pd.DataFrame, across: str, others: Sequence[str], file: Path) -> list[Path]:
-    """Means with confidence intervals of one measure, a series for each value of the other axes."""
-    measure = str(chosen["measure"].iloc[0])
-    unit = str(chosen["unit"].iloc[0]) if "unit" in chosen else ""
-    with figure(PAGE / 2 + 0.6, 2.6) as made:
-        axes = made.add_subplot()
-        groups: Any = chosen.groupby(list(others), sort=False) if others else [((), chosen)]
-        for i, (where, group) in enumerate(groups):
-            label = ", ".join(map(str, where)) if isinstance(where, tuple) else str(where)
-            _draw_means(axes, group, across, i, label)
-        axes.set(xlabel=across, ylabel=f"{measure} ({unit})" if unit else measure)
-        if others:
-            axes.legend(fontsize=6.5)
-        return save_figure(made, file.parent, file.name)
-
-
-def _is_numeric(column: Any) -> bool:
-    from pandas.api.types import is_numeric_dtype
-
-    return bool(is_numeric_dtype(column))
-
-
-def _draw_means(axes: Any, group: pd.DataFrame, across: str, index: int, label: str) -> None:
-    """One series: joined by a line if the axis has numbers, separate points if it has names."""
-    look = style_of(index)
-    numeric = _is_numeric(group[across])
-    x: Any = group[across].to_numpy(dtype=float) if numeric else np.arange(len(group)) + 0.08 * index
-    means = group["mean"].to_numpy(dtype=float)
-    errors = np.nan_to_num(np.vstack([means - group["low"], group["high"] - means]))
-    line = "-" if numeric else "none"
-    axes.errorbar(x, means, yerr=errors, color=look.color, marker=look.marker, linestyle=line, label=label)
-    if not numeric:
-        axes.set_xticks(np.arange(len(group)), [str(v) for v in group[across]], rotation=15, ha="right")
-        axes.set_ylim(bottom=min(0.0, float(np.nanmin(means))))
+def _figure_of(axes: Sequence[object]) -> Figure:
+    made = getattr(axes[0], "figure", None) if axes else None
+    if not isinstance(made, Figure):
+        raise UserError("overview: expected a measure with values, got none")
+    return made

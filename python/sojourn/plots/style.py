@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -70,6 +72,20 @@ def figure(width: float = COLUMN, height: float = 2.5) -> Iterator[Figure]:
         made = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(made)
         yield made
+
+
+@contextmanager
+def drawn_on(ax: Axes | None, width: float = PAGE, height: float = 2.4) -> Iterator[Axes]:
+    """The axes to draw on in this style: those given, or those of a new figure of `width` and `height` in inches.
+
+    Where pyplot is loaded, as in a notebook, the new figure is one that pyplot shows.
+    """
+    with mpl.rc_context(RC):
+        if ax is None:
+            pyplot = sys.modules.get("matplotlib.pyplot")
+            made = (pyplot.figure if pyplot else Figure)(figsize=(width, height), layout="constrained")
+            ax = made.add_subplot()
+        yield ax
 
 
 def legend_above(made: Figure) -> None:

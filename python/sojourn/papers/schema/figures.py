@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
-from sojourn.papers.schema.toml import FileModel, Span, TwoTexts
+from sojourn.papers.schema.toml import FileModel, PlainName, Span, TwoTexts
 
 Points = Annotated[int, Field(ge=2)]
 
@@ -14,7 +14,7 @@ Points = Annotated[int, Field(ge=2)]
 class Figure(FileModel):
     """What every figure has."""
 
-    id: str
+    id: PlainName
     """Name of its files."""
     kind: str
     """How it is drawn."""

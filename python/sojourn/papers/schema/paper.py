@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from sojourn.papers.schema.figures import FigureSpec
-from sojourn.papers.schema.toml import FileModel, Keyed, NamedTable, Span, Texts, expected
+from sojourn.papers.schema.toml import FileModel, FileName, Keyed, NamedTable, PlainName, Span, Texts, expected
 
 Parameters = dict[str, Any]
 """Fields of a scenario file, or parameters of an algorithm: checked where they are used."""
@@ -67,7 +67,7 @@ class ScenarioTable(NamedTable):
 
     title: str
     """The scenario in one phrase."""
-    file: str
+    file: FileName
     """The scenario file, relative to the folder."""
     queue: Parameters = {}
     """Parameters that replace those of every queue in this scenario."""
@@ -101,7 +101,7 @@ class Family(FileModel):
     """Their labels."""
     title: str
     """Their titles."""
-    file: str
+    file: FileName
     """The scenario file, relative to the folder."""
     over: dict[str, list[str]]
     """The values."""
@@ -210,7 +210,7 @@ class ExperimentTable(NamedTable):
 class PaperFile(FileModel):
     """`paper.toml`."""
 
-    id: str
+    id: PlainName
     """The paper's name, that of its folder."""
     aliases: list[str] = []
     """Other names that `sojourn reproduce` takes."""
@@ -230,7 +230,7 @@ class PaperFile(FileModel):
     """Seeds with `--quick`."""
     queue_at: str = "links.bottleneck.queue"
     """Where in a scenario the queue is put."""
-    published: list[str] = []
+    published: list[FileName] = []
     """CSV files with published values: scenario, queue, measure, value, unit."""
     measures: Annotated[dict[str, Measure], Keyed] = {}
     """What is measured."""
@@ -252,7 +252,7 @@ class PaperFile(FileModel):
     """The step to which designs respond."""
     fluids: Annotated[dict[str, Fluid], Keyed] = {}
     """Runs of the fluid model."""
-    experiments: Annotated[dict[str, ExperimentTable], Keyed] = {}
+    experiments: Annotated[dict[PlainName, ExperimentTable], Keyed] = {}
     """What is run."""
     figures: list[FigureSpec] = []
     """What is drawn."""

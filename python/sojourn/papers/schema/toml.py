@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PrivateAttr, Strict, ValidationError, model_validator
@@ -77,6 +78,30 @@ def _name_all(tables: dict[str, NamedTable]) -> dict[str, NamedTable]:
 
 Keyed = AfterValidator(_name_all)
 """For a field of type `dict[str, NamedTable]`: every table learns its key."""
+
+NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_+.-]{0,98}[A-Za-z0-9_+-])?")
+RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+
+
+def _plain_name(name: str) -> str:
+    if not NAME.fullmatch(name) or RESERVED.fullmatch(name):
+        raise expected("a plain name: up to 100 letters, digits, _, +, - and dots inside", name)
+    return name
+
+
+PlainName = Annotated[str, AfterValidator(_plain_name)]
+"""A name that can be that of a file on every system: without separators, not `..`, no device of Windows."""
+
+
+def _inside(name: str) -> str:
+    path = PurePath(name)
+    if not name or "\0" in name or path.is_absolute() or ".." in path.parts or "\\" in name or path.drive:
+        raise expected("a file in the folder of the paper, such as scenarios/base.toml", name)
+    return name
+
+
+FileName = Annotated[str, AfterValidator(_inside)]
+"""The path of a file from the folder of the paper on, and inside it."""
 
 Span = Annotated[tuple[float, float], Strict(False), AfterValidator(lambda span: _rising(span))]
 """Two numbers, the smaller first. (Not strict: TOML has lists, not tuples.)"""

@@ -1,0 +1,200 @@
+"""What a comparison varies: queues, congestion controllers, or any field of the scenario."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeAlias
+
+from sojourn import _sojourn, paths
+from sojourn.errors import UserError
+from sojourn.labels import setting_label, value_label
+from sojourn.scenario import Scenario, parse_value
+
+Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing that a comparison varies: its name (`queue`, `cc`, or a path), and by label what is set to what."""
+
+    name: str
+    changes: dict[str, tuple[str, Any]]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a comparison: its label, its value on each axis, and its scenario."""
+
+    label: str
+    at: dict[str, Any]
+    scenario: Scenario
+
+
+def cases_of(base: Scenario, axes: Sequence[Axis]) -> list[Case]:
+    """Every combination of the axes' values, the last axis fastest. The labels are those of the values."""
+    found = []
+    for choice in itertools.product(*(axis.changes.items() for axis in axes)):
+        scenario = base.copy()
+        for _, (path, value) in choice:
+            scenario.set(path, value)
+        label = " with ".join(label for label, _ in choice)
+        scenario.label = f"{base.label} with {label}"
+        at = {axis.name: _at(axis, label, value) for axis, (label, (_, value)) in zip(axes, choice, strict=True)}
+        found.append(Case(label, at, scenario))
+    return found
+
+
+def _at(axis: Axis, label: str, value: Any) -> Any:
+    """What a table shows of a value: numbers as numbers, fields as their values, the others by their labels."""
+    if axis.name in ("queue", "cc"):
+        return label
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else value_label(value)
+
+
+def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] = ()) -> Axis:
+    """Queues of a link. A queue keeps `limit`, `ecn` and `hints` of the scenario's, and all of one of the same kind."""
+    at = f"links.{paths.element(link)}"
+    named = base.copy().set(f"{at}.name", link)  # an unnamed link is found by its ends only until it has a name
+    before = {"aqm": "droptail"} | dict(named.get_path(at).get("queue", {}))
+    changes: dict[str, tuple[str, Any]] = {}
+    defaults = []
+    for label, table in _tables(queues, "queues", "aqm").items():
+        aqm = str(table.get("aqm", "droptail"))
+        if aqm in laws:
+            table = {**table, "aqm": "external", "law": aqm}
+        kept = before if aqm == before["aqm"] else {key: before[key] for key in before if key in _of_every_queue()}
+        changes[label] = (f"{at}.queue", {**kept, **table})
+        if aqm != before["aqm"] and _has_parameters(aqm) and not set(table) - {"aqm"} - _of_every_queue():
+            defaults.append(aqm)
+    notes = [f"parameters of {', '.join(defaults)}: the defaults, since the scenario has none"] if defaults else []
+    return Axis("queue", changes, notes)
+
+
+def controller_axis(base: Scenario, controllers: Named, group: str | None = None) -> Axis:
+    """Congestion controllers of a group of flows; by default of every group that has none of its own.
+
+    Raises `UserError` for a group that does not exist, and where every group has its own.
+    """
+    groups = base.get_path("flows") if "flows" in base else []
+    names = [str(paths.name_of(item)) for item in groups]
+    own = [name for name, item in zip(names, groups, strict=True) if "control" in (item.get("tcp") or {})]
+    if group is not None and group not in names:
+        raise UserError.unknown("group", group, names)
+    if group is None and groups and len(own) == len(groups):
+        what = f"the group that gets the controllers, one of {', '.join(own)}, since each has its own"
+        raise UserError(f"group: expected {what}")
+    at = "tcp.control" if group is None else f"flows.{paths.element(group)}.tcp.control"
+    before = _found(base, at) or _found(base, "tcp.control") or {}
+    changes = {
+        label: (at, {**(before if before.get("cc") == table["cc"] else {}), **table})
+        for label, table in _tables(controllers, "cc", "cc").items()
+    }
+    return Axis("cc", changes, [f"{', '.join(own)}: keeps its own controller"] if group is None and own else [])
+
+
+def field_axis(path: str, values: Iterable[Any]) -> Axis:
+    """Values of any field. Raises `UserError` for none, and for one that is there twice."""
+    changes: dict[str, tuple[str, Any]] = {}
+    for value in values:
+        label = setting_label(path, value)
+        if label in changes:
+            raise UserError(f'{path}: expected each value once, got "{value_label(value)}" twice')
+        changes[label] = (path, value)
+    if not changes:
+        raise UserError(f"{path}: expected one or more values, got none")
+    return Axis(path, changes)
+
+
+@cache
+def _of_every_queue() -> set[str]:
+    """The keys that a queue of any discipline can have (its limit, ...)."""
+    queues = json.loads(_sojourn.schema())["$defs"]["Queue"]["oneOf"]
+    return set.intersection(*(set(queue["properties"]) for queue in queues)) - {"aqm"}
+
+
+@cache
+def _has_parameters(aqm: str) -> bool:
+    """Whether a discipline has parameters of its own."""
+    return any(entry["name"] == aqm and entry["parameters"] for entry in json.loads(_sojourn.registry())["aqm"])
+
+
+def _found(base: Scenario, path: str) -> dict[str, Any] | None:
+    """The table at a path, or None where there is none."""
+    try:
+        found = base.get_path(path)
+    except UserError:
+        return None
+    return dict(found) if isinstance(found, Mapping) else None
+
+
+def _tables(named: Named, what: str, key: str) -> dict[str, dict[str, Any]]:
+    """Tables by label, from text as on the command line, a list of such texts, or tables by label."""
+    if isinstance(named, str):
+        return parse_named(named, what, key)
+    if not isinstance(named, Mapping):
+        named = {each: each for each in named}
+    if not named:
+        raise UserError(f"{what}: expected one or more such as {EXAMPLES[key]}, got none")
+    return {label: _table(spec, what, key) for label, spec in named.items()}
+
+
+def _table(spec: str | Mapping[str, Any], what: str, key: str) -> dict[str, Any]:
+    return next(iter(parse_named(spec, what, key).values())) if isinstance(spec, str) else dict(spec)
+
+
+EXAMPLES = {"aqm": "droptail,red(min=5,max=15)", "cc": "reno,cubic(beta=0.7)"}
+_NAMED = re.compile(r"([\w+-]+)\s*(?:\((.*)\))?", re.DOTALL)
+
+
+def parse_named(text: str, what: str, key: str) -> dict[str, dict[str, Any]]:
+    """Tables by label, from text such as `droptail,red(min=5,max=15)`; `key` gets the name. `UserError` for others."""
+    found: dict[str, dict[str, Any]] = {}
+    for label in split_list(text):
+        match = _NAMED.fullmatch(label)
+        if match is None:
+            raise UserError.expected(what, f"names and commas such as {EXAMPLES[key]}", text)
+        table: dict[str, Any] = {key: match[1]}
+        for pair in split_list(match[2] or ""):
+            name, sign, value = pair.partition("=")
+            if not sign:
+                raise UserError.expected(f'{what} "{text}"', "parameters of the form name=value", pair)
+            table[name.strip()] = parse_value(value.strip())
+        if label in found:
+            raise UserError(f'{what} "{text}": expected each once, got "{label}" twice')
+        found[label] = table
+    if not found:
+        raise UserError(f"{what}: expected one or more such as {EXAMPLES[key]}, got none")
+    return found
+
+
+def parse_variation(text: str) -> tuple[str, list[Any]]:
+    """Path and values of `PATH=a,b,c`. Raises `UserError` for anything else."""
+    path, sign, values = text.partition("=")
+    if not sign or not path.strip():
+        raise UserError.expected("--vary", "PATH=a,b,c such as flows.ftp.count=10,50", text)
+    return path.strip(), [parse_value(value) for value in split_list(values)]
+
+
+def split_list(text: str) -> list[str]:
+    """The parts between the commas that are in no brackets and no quotation marks."""
+    parts, depth, quote, start = [], 0, "", 0
+    for i, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        elif letter == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]

@@ -1,0 +1,122 @@
+"""Tables of results on the terminal: of a run, of a comparison, of a sweep. Labels and units are the record's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from sojourn import measures, paths
+from sojourn.cli.output import estimates_table, out
+from sojourn.compare import Comparison
+from sojourn.labels import field_label
+from sojourn.measures import OF_A_GROUP, link_measures
+from sojourn.record import Record
+from sojourn.stats import estimate, estimate_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The columns of links in a wide terminal, and in one of less than `WIDE` columns; the record has all.
+LINKS = (
+    "utilization", "throughput_bps", "arrived", "dropped_total", "loss_ratio", "queue.mean", "queue.sd", "wait_ms.p95",
+)  # fmt: skip
+LINKS_NARROW = ("utilization", "dropped_total", "loss_ratio", "queue.mean", "wait_ms.p95")
+WIDE = 110
+COMPLETION = ("completion_s.count", "completion_s.mean", "completion_s.p99")
+# What the table of a sweep shows of the fullest link, unless other measures are named.
+OF_A_SWEEP = ("utilization", "queue.mean", "loss_ratio")
+
+
+def show_record(record: Record) -> None:
+    """Prints what one run measured: a table of links, a table of groups."""
+    fingerprint = record.get("fingerprint", "")
+    out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}")
+    _show_part("links", record, "links", LINKS if out.width >= WIDE else LINKS_NARROW)
+    complete = COMPLETION if any(group.get("completion_s") for group in record.get("groups", [])) else ()
+    _show_part("groups of flows", record, "groups", (*OF_A_GROUP, *complete))
+
+
+def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> None:
+    """Prints a row for each link or group."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("", no_wrap=True)
+    for path in fields:
+        table.add_column(measures.measure(part, path).label, justify="right")
+    for item in record.get(part, []):
+        found = [measures.measure(part, path, item["name"]) for path in fields]
+        table.add_row(item["name"], *[_number(record.value(m.path), m.unit, m.scale) for m in found])
+    out.print(table)
+
+
+def _number(value: object, unit: str = "", scale: float = 1.0) -> str:
+    """A number with its unit, or a dash where there is none. Counts show no unit."""
+    if not isinstance(value, (int, float)):
+        return "–"
+    if isinstance(value, int) and scale == 1.0:
+        return f"{value:,}"
+    return f"{value * scale:.4g} {unit if unit != 'packets' else ''}".strip()
+
+
+def show_replications(records: list[Record]) -> None:
+    """Prints means and confidence intervals over the seeds, for each link with traffic."""
+    for link in records[0].get("links", []):
+        if not link.get("arrived"):
+            continue
+        found = link_measures(str(link["name"]))
+        rows = {m.label: {"mean ± 95 %": estimate([m.of(record) for record in records])} for m in found}
+        title = f"{link['name']}: {len(records)} seeds"
+        out.print(estimates_table(title, rows, {m.label: m.unit for m in found}))
+
+
+def show_comparison(found: Comparison) -> None:
+    """Prints the means of every case, the paired differences from the first, and what a reader should know."""
+    units = {measure.label: measure.unit for measure in found.measures}
+    out.print(estimates_table(f"{found.title}, mean ± 95 %", found.estimates(), units))
+    if len(found.records) > 1 and len(found.seeds) > 1:
+        first = next(iter(found.records))
+        out.print(estimates_table(f"difference from {first}, paired by seed", found.differences(), units))
+    for note in found.notes:
+        out.print(note)
+
+
+def main_measures(summary: pd.DataFrame) -> list[str]:
+    """The measures of a sweep that are shown unless others are named: those of the fullest link, and the goodput."""
+    means = summary.groupby("measure")["mean"].mean()
+    queues = {
+        name: mean for name, mean in means.items() if str(name).startswith("links.") and _field(name) == "queue.mean"
+    }
+    of = [measures.measure("total", "goodput_bps").path]
+    if queues:
+        fullest = str(max(queues, key=lambda name: queues[name])).removesuffix(".queue.mean")
+        of = [*(f"{fullest}.{path}" for path in OF_A_SWEEP), *of]
+    return [name for name in of if name in means.index]
+
+
+def _field(column: object) -> str:
+    """The path of a field within its link or group."""
+    return ".".join(paths.split(str(column))[2:])
+
+
+def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> None:
+    """Prints the measures `shown`, a row for each point."""
+    known = measures.named(shown)
+    table = Table(title="mean ± 95 %", title_justify="left")
+    for axis in axes:
+        table.add_column(field_label(axis), overflow="fold")
+    for name in shown:
+        table.add_column(known[name].title, justify="right", overflow="fold")
+    chosen = summary[summary["measure"].isin(list(shown))]
+    for where, group in chosen.groupby(axes, sort=False, dropna=False):
+        by_measure = {str(row["measure"]): row for _, row in group.iterrows()}
+        cells = [_scaled(by_measure[name], known[name].scale) for name in shown]
+        table.add_row(*[str(v) for v in (where if isinstance(where, tuple) else (where,))], *cells)
+    out.print(table)
+
+
+def _scaled(row: pd.Series[Any], scale: float) -> str:
+    """An estimate of a row in the unit that is shown."""
+    one = estimate_of(row)
+    return str(replace(one, mean=one.mean * scale, sd=one.sd * scale, half=one.half * scale))

@@ -1,0 +1,61 @@
+"""What people read instead of paths and values: `bottleneck queue limit`, `red(min=5)`, `count=10`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sojourn import paths
+
+# The key that names the kind of a table, as in `{ aqm = "red", min = 5 }`.
+KINDS = ("aqm", "cc", "kind")
+LISTS = {"links": "link", "flows": "flow", "groups": "group"}
+
+
+def field_label(path: str) -> str:
+    """A path of a scenario for readers: `links.bottleneck.queue.limit` becomes `bottleneck queue limit`."""
+    first, *rest = paths.split(path)
+    if not rest:
+        return first
+    if first in LISTS:
+        rest = [f"{LISTS[first]} {rest[0]}" if rest[0].isdigit() else rest[0], *rest[1:]]
+    else:
+        rest = [first, *rest]
+    return " ".join(step for step in rest if step != "*")
+
+
+def value_label(value: Any) -> str:
+    """A value of a scenario for readers: `{ aqm = "red", min = 5 }` becomes `red(min=5)`, a text stays itself."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        kind = next((key for key in KINDS if key in value), None)
+        rest = ", ".join(f"{key}={value_label(item)}" for key, item in value.items() if key != kind)
+        name = value_label(value[kind]) if kind else ""
+        return f"{name}({rest})" if name and rest else name or rest
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(value_label, value))
+    return str(value)
+
+
+def setting_label(path: str, value: Any) -> str:
+    """A field with its value, as short as it can be read: `count=10`, but `reno`, which says itself what it is."""
+    text = value_label(value)
+    named = isinstance(value, Mapping) or (isinstance(value, str) and value[:1].isalpha())
+    return text if named else f"{paths.split(path)[-1]}={text}"
+
+
+_QUANTITY = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([^\d\s].*?)?\s*")
+
+
+def quantities(texts: Iterable[str]) -> tuple[list[float], str] | None:
+    """The numbers of texts such as `50 packets` and their common unit; None for other texts, or where units differ."""
+    found = [_QUANTITY.fullmatch(text) for text in texts]
+    units = {match[2] or "" for match in found if match}
+    if len(units) != 1 or not all(found):
+        return None
+    try:
+        return [float(match[1]) for match in found if match], units.pop()
+    except ValueError:
+        return None

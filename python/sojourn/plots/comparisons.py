@@ -1,0 +1,114 @@
+"""Plots of a comparison: distributions, means with intervals, and one page with all measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from matplotlib.axes import Axes
+
+from sojourn.errors import UserError
+from sojourn.plots import distributions, summaries
+from sojourn.plots.distributions import Distribution, Run
+from sojourn.plots.style import COLUMN, drawn_on
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Compared(Protocol):
+    """A comparison, as far as its plots need it."""
+
+    link: str
+
+    @property
+    def records(self) -> Mapping[str, Sequence[Run]]:
+        """The records of each case."""
+
+    @property
+    def title(self) -> str:
+        """What is compared, in a line."""
+
+    def table(self) -> pd.DataFrame:
+        """A row for each measure and case."""
+
+
+class Swept(Protocol):
+    """The result of a sweep, as far as its plots need it."""
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns of the axes."""
+
+    @property
+    def measures(self) -> list[str]:
+        """The columns of measures."""
+
+    def summary(self, measures: Sequence[str] | None = None) -> pd.DataFrame:
+        """A row for each point and measure."""
+
+
+class ComparisonPlots:
+    """Plots of a comparison. Each draws on the axes `ax`, or on those of a new figure, and returns the axes."""
+
+    def __init__(self, comparison: Compared) -> None:
+        self._comparison = comparison
+
+    def cdf(
+        self, of: str, ax: Axes | None = None, names: Sequence[str] | None = None, *, complement: bool = False
+    ) -> Axes:
+        """The distribution of `wait` (ms), `rtt` (ms) or `completion` (s) in each case, over all seeds.
+
+        It is exact where the scenario traced every sample, else a line through the mean quantiles. `names` are links
+        or groups: by default the compared link, or the first group. `complement` shows the share above a value.
+        """
+        chosen = list(names) if names else self._places(of)
+        with drawn_on(ax, COLUMN, 2.5) as axes:
+            drawn: list[Distribution] = []
+            for case, records in self._comparison.records.items():
+                for place in chosen:
+                    parts = [distributions.distribution(record, of, place) for record in records]
+                    there = [part for part in parts if part is not None]
+                    if there:
+                        label = case if len(chosen) == 1 else f"{case}: {place}"
+                        distributions.draw(axes, distributions.pooled(there), len(drawn), label, complement)
+                        drawn.append(distributions.pooled(there))
+            if not drawn:
+                raise UserError.unknown(f"distribution of {of}", chosen[0] if chosen else "none", self._all_places(of))
+            distributions.finish(axes, of, complement, drawn)
+            axes.legend(fontsize=6.5)
+            axes.set_title(", ".join(chosen), loc="left")
+            return axes
+
+    def means(self, measure: str, ax: Axes | None = None) -> Axes:
+        """One measure by its label: the mean of each case with its interval, the best filled."""
+        table = self._comparison.table()
+        names = list(dict.fromkeys(table["measure"]))
+        if measure not in names:
+            raise UserError.unknown("measure", measure, names)
+        return summaries.cases(table[table["measure"] == measure], ax)
+
+    def overview(self) -> list[Axes]:
+        """One page with all measures, on a new figure; returns the axes of its panels."""
+        return summaries.overview(self._comparison.table(), self._comparison.title)
+
+    def _all_places(self, of: str) -> list[str]:
+        records = [record for each in self._comparison.records.values() for record in each]
+        return list(dict.fromkeys(place for record in records for place in distributions.places(record, of)))
+
+    def _places(self, of: str) -> list[str]:
+        there = self._all_places(of)
+        return [self._comparison.link] if self._comparison.link in there else there[:1]
+
+
+class SweepPlots:
+    """Plots of a sweep."""
+
+    def __init__(self, result: Swept) -> None:
+        self._result = result
+
+    def means(self, measure: str, ax: Axes | None = None) -> Axes:
+        """One measure, such as `links.bottleneck.queue.mean`, over the axes; returns the Matplotlib axes."""
+        if measure not in self._result.measures:
+            raise UserError.unknown("measure", measure, self._result.measures)
+        return summaries.means(self._result.summary([measure]), self._result.axes, measure, ax)

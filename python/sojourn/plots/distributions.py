@@ -1,0 +1,162 @@
+"""Distributions: of all samples where they were traced, else the quantiles that every record has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from sojourn.errors import UserError
+from sojourn.plots.style import style_of
+
+Array = npt.NDArray[np.float64]
+
+
+class Run(Protocol):
+    """A record, as far as its plots need it."""
+
+    @property
+    def series(self) -> Mapping[str, Mapping[str, Array]]:
+        """Traces by name."""
+
+    def get(self, key: str, /) -> Any:
+        """A field."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a distribution is of: its name on an axis, its unit, where a record has it, and what traces it."""
+
+    label: str
+    unit: str
+    scale: float  # from seconds
+    part: str
+    field: str
+    trace: str
+
+    def trace_of(self, link: str) -> tuple[str, dict[str, list[str]]]:
+        """Path and value of the trace in a scenario that stores every sample: at a link, or of all flows."""
+        return f"trace.{self.trace}", {"links": [link]} if self.part == "links" else {"flows": ["*"]}
+
+
+QUANTITIES = {
+    "wait": Quantity("wait in the queue", "ms", 1e3, "links", "wait_ms", "wait"),
+    "rtt": Quantity("round-trip time", "ms", 1e3, "groups", "rtt_ms", "rtt"),
+    "completion": Quantity("completion time", "s", 1.0, "groups", "completion_s", "completions"),
+}
+LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Values in rising order, and the share of samples that are at most as large. `exact`: every sample is there."""
+
+    values: Array
+    levels: Array
+    exact: bool
+
+
+def quantity(of: str) -> Quantity:
+    """What `of` names: `wait`, `rtt` or `completion`. Raises `UserError` for another name."""
+    if of not in QUANTITIES:
+        raise UserError.unknown("distribution", of, QUANTITIES)
+    return QUANTITIES[of]
+
+
+def places(record: Run, of: str) -> list[str]:
+    """The links or groups of a record that have such a distribution."""
+    chosen = quantity(of)
+    return [str(item["name"]) for item in record.get(chosen.part) if item.get(chosen.field)]
+
+
+def distribution(record: Run, of: str, place: str) -> Distribution | None:
+    """The distribution at a link or in a group, within the window; None where nothing was seen."""
+    chosen = quantity(of)
+    found = next((item for item in record.get(chosen.part) if item["name"] == place), None)
+    samples = _samples(record, of, place)
+    if samples is not None and len(samples):
+        return of_samples(samples * chosen.scale)
+    if found is None or not found.get(chosen.field):
+        return None
+    known = {key: found[chosen.field][key] for key in LEVELS if found[chosen.field].get(key) is not None}
+    return Distribution(np.array(list(known.values()), float), np.array([LEVELS[key] for key in known]), exact=False)
+
+
+def _samples(record: Run, of: str, place: str) -> Array | None:
+    """Every sample in seconds of the window, or None where not all were traced."""
+    if of == "rtt":
+        flows = [flow for flow in record.get("flows") if flow["group"] == place and flow.get("rtt_ms")]
+        names = [f"rtt/{flow['name']}" for flow in flows]
+    else:
+        names = [f"{quantity(of).trace}/{place}"]
+    if not names or not all(name in record.series for name in names):
+        return None
+    since = record.get("warmup_s") or 0.0
+    parts = [record.series[name]["seconds"][record.series[name]["t"] >= since] for name in names]
+    return np.concatenate(parts)
+
+
+def of_samples(samples: Array) -> Distribution:
+    """The distribution of samples."""
+    values = np.sort(samples)
+    return Distribution(values, np.arange(1, len(values) + 1) / len(values), exact=True)
+
+
+def pooled(parts: Sequence[Distribution]) -> Distribution:
+    """One distribution of several runs: all samples together, or the mean of each quantile."""
+    if all(part.exact for part in parts):
+        return of_samples(np.concatenate([part.values for part in parts]))
+    levels = [level for level in LEVELS.values() if all(level in part.levels for part in parts)]
+    means = [np.mean([part.values[part.levels == level][0] for part in parts]) for level in levels]
+    return Distribution(np.array(means), np.array(levels), exact=False)
+
+
+def draw(ax: Axes, found: Distribution, index: int, label: str, complement: bool) -> None:
+    """One curve: steps through every sample, or a dashed line through the quantiles that are known."""
+    look = style_of(index)
+    values, levels = found.values, found.levels
+    if found.exact and len(values) > 4000:  # more than can be seen; the tail stays whole
+        last = len(values) - 1
+        tail = last - np.geomspace(1, last, 2000) + 1
+        kept = np.unique(np.concatenate([np.linspace(0, last, 2000), tail]).astype(int))
+        values, levels = values[kept], levels[kept]
+    if found.exact:
+        values, levels = np.concatenate([values[:1], values]), np.concatenate([[0.0], levels])
+        # Above the largest sample the share is 0, which a logarithmic axis does not have.
+        shown = 1 - levels if complement else levels
+        drawn = slice(0, -1) if complement and len(values) > 2 else slice(None)
+        ax.step(values[drawn], shown[drawn], where="post", color=look.color, label=label)
+    else:
+        known = levels < 1 if complement else levels <= 1
+        shown = 1 - levels if complement else levels
+        ax.plot(
+            values[known], shown[known], color=look.color, marker=look.marker, linestyle="--", label=label,
+            clip_on=False, zorder=3,
+        )  # fmt: skip
+
+
+def finish(ax: Axes, of: str, complement: bool, drawn: Sequence[Distribution]) -> None:
+    """Axes, and a note where only quantiles are known."""
+    chosen = quantity(of)
+    share = "share above" if complement else "share at or below"
+    ax.set(xlabel=f"{chosen.label} ({chosen.unit})", ylabel=share)
+    if complement:
+        ax.set_yscale("log")
+        ax.set_ylim(top=1.0)
+    else:
+        ax.set_ylim(0, 1.02)
+    largest, middle = max(d.values[-1] for d in drawn), max(np.median(d.values) for d in drawn)
+    if largest > 30 * middle > 0 and min(d.values[0] for d in drawn) > 0:
+        ax.set_xscale("log")
+    else:
+        ax.set_xlim(left=0)
+    if not all(d.exact for d in drawn):
+        note = f"quantiles only;\ntrace.{chosen.trace} gives every sample"
+        ax.annotate(
+            note, (0.98, 0.97 if complement else 0.06), xycoords="axes fraction", ha="right",
+            va="top" if complement else "bottom", fontsize=6, color="#555555",
+        )  # fmt: skip

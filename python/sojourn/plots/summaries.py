@@ -1,0 +1,157 @@
+"""Plots of means over seeds: of a comparison's cases, and over the axes of a sweep."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
+
+from sojourn import measures
+from sojourn.labels import field_label, quantities
+from sojourn.plots.style import PAGE, drawn_on, figure, style_of
+from sojourn.stats import estimate_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CASE, BEST = "case", "best"
+DIRECTION = {"higher": ", higher is better", "lower": ", lower is better"}
+FITS = 6  # entries of a legend that fit into the axes
+
+
+def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """One measure of a comparison: a row for each case with its mean and interval; the best are filled and bold.
+
+    `rows` are those of one measure in `Comparison.table`.
+    """
+    first = rows.iloc[0]
+    with drawn_on(ax, PAGE / 2, 0.75 + 0.2 * len(rows)) as axes:
+        for i, (_, row) in enumerate(rows.iterrows()):
+            one, color, best = estimate_of(row), style_of(i).color, bool(row[BEST])
+            if math.isfinite(one.mean):
+                error = None if math.isnan(one.half) else one.half
+                axes.errorbar(
+                    one.mean, i, xerr=error, color=color, marker="o", linestyle="none", clip_on=False,
+                    markerfacecolor=color if best else "white",
+                )  # fmt: skip
+            axes.annotate(
+                str(one), (1.02, i), xycoords=("axes fraction", "data"), va="center", fontsize=6.5,
+                fontweight="bold" if best else "normal",
+            )  # fmt: skip
+        axes.set_yticks(range(len(rows)), [str(case) for case in rows[CASE]])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_formatter(ScalarFormatter(useOffset=False))
+        axes.margins(x=0.08)
+        _widen(axes, rows)
+        unit = f" ({first['unit']})" if first["unit"] else ""
+        axes.set_title(f"{first['measure']}{unit}{DIRECTION.get(str(first['better']), '')}", loc="left", fontsize=7.5)
+        return axes
+
+
+def _widen(axes: Axes, rows: pd.DataFrame) -> None:
+    """Gives an axis whose values are all equal a width, so that no rounding noise is shown."""
+    values = rows[["mean", "low", "high"]].to_numpy(dtype=float)
+    if np.isfinite(values).any():
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        middle = (low + high) / 2
+        if high - low <= 1e-3 * abs(middle):
+            axes.set_xlim(middle - 0.01 * abs(middle), middle + 0.01 * abs(middle))
+        elif high == low:
+            axes.set_xlim(-1, 1)
+
+
+def overview(summary: pd.DataFrame, title: str) -> list[Axes]:
+    """A page with every measure of a comparison: a panel each, in the order of `Comparison.table`."""
+    names = [name for name in dict.fromkeys(summary["measure"]) if _seen(summary, name)]
+    count = summary[CASE].nunique()
+    rows = -(-len(names) // 2)
+    with figure(PAGE, 0.7 + rows * (0.55 + 0.17 * count)) as made:
+        grid = made.subplots(rows, 2, squeeze=False, sharey=True).ravel()
+        for axes, name in zip(grid, names, strict=False):
+            cases(summary[summary["measure"] == name], axes)
+        for axes in grid[len(names) :]:
+            axes.remove()
+        made.suptitle(title, x=0.01, ha="left", fontsize=9)
+        if (summary["n"] > 1).any():
+            made.supxlabel(BEST_MEANS, x=0.01, ha="left", fontsize=6.5, color="#555555")
+        return list(grid[: len(names)])
+
+
+BEST_MEANS = (
+    "Mean and 95 % interval. Filled and bold: the best, and those whose difference from it, paired by seed, "
+    "may be 0\n(95 % for all cases of a measure together)."
+)
+
+
+def _seen(summary: pd.DataFrame, measure: str) -> bool:
+    return bool(summary.loc[summary["measure"] == measure, "mean"].notna().any())
+
+
+def means(summary: pd.DataFrame, by: Sequence[str], measure: str, ax: Axes | None = None) -> Axes:
+    """One measure of a sweep over its axes: a series for each value of all axes but one.
+
+    `by` are the columns of the axes. The last one with numbers, or with quantities of one unit, is the horizontal axis.
+    """
+    known = measures.named([measure])[measure]
+    rows = summary[summary["measure"] == measure].copy()
+    rows[["mean", "low", "high"]] *= known.scale
+    numbers = {axis: _numbers(rows[axis]) for axis in by}
+    numeric = [axis for axis, found in numbers.items() if found is not None]
+    across = numeric[-1] if numeric else by[-1]
+    others = [axis for axis in by if axis != across]
+    with drawn_on(ax, PAGE / 2 + 0.9, 2.8) as axes:
+        groups: Any = rows.groupby(list(others), sort=False, dropna=False) if others else [((), rows)]
+        count = 0
+        for i, (where, group) in enumerate(groups):
+            label = ", ".join(map(str, where if isinstance(where, tuple) else (where,)))
+            _series(axes, group, across, i, label)
+            count += 1
+        unit = (numbers[across] or ([], ""))[1]
+        axes.set(xlabel=field_label(across) + (f" ({unit})" if unit else ""), ylabel=known.title)
+        axes.set_title(measures.place(measure), loc="left")
+        _from_zero(axes)
+        if others:
+            title = ", ".join(map(field_label, others))
+            beside: dict[str, Any] = {} if count <= FITS else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+            axes.legend(fontsize=6.5, title=title, title_fontsize=6.5, **beside)
+        return axes
+
+
+def _numbers(column: Any) -> tuple[list[float], str] | None:
+    """The numbers of a column and their unit; None for names."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if is_bool_dtype(column):
+        return None
+    if is_numeric_dtype(column):
+        return [float(value) for value in column], ""
+    return quantities([str(value) for value in column])
+
+
+def _series(axes: Axes, group: pd.DataFrame, across: str, index: int, label: str) -> None:
+    """One series: joined by a line if the axis has numbers, separate points if it has names."""
+    look = style_of(index)
+    found = _numbers(group[across])
+    center = group["mean"].to_numpy(dtype=float)
+    errors = np.nan_to_num(np.vstack([group["mean"] - group["low"], group["high"] - group["mean"]]))
+    if found is not None:
+        order = np.argsort(found[0], kind="stable")
+        x, center, errors, line = np.array(found[0])[order], center[order], errors[:, order], "-"
+    else:
+        x, line = np.arange(len(group)) + 0.08 * index, "none"
+        axes.set_xticks(np.arange(len(group)), [str(v) for v in group[across]], rotation=15, ha="right")
+    axes.errorbar(
+        x, center, yerr=errors, color=look.color, marker=look.marker, linestyle=line, label=label, clip_on=False
+    )
+
+
+def _from_zero(axes: Axes) -> None:
+    """Lets an axis begin at 0 where that costs little room."""
+    low, high = axes.get_ylim()
+    if 0 <= low < 0.6 * high or (low < 0 <= axes.dataLim.y0):
+        axes.set_ylim(bottom=0)

@@ -1,0 +1,204 @@
+"""Plots: what they show, on which axes, and which files they leave."""
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import sojourn as sj
+from sojourn.cli import main
+from sojourn.plots import distributions, summaries
+from sojourn.plots.results import plot_record
+
+TRACE = {
+    "queue": {"links": ["bottleneck"], "every": "50 ms"},
+    "cwnd": {"flows": ["*"], "every": "50 ms"},
+    "rtt": {"flows": ["*"]},
+    "throughput": {"flows": ["*"], "links": ["bottleneck"], "every": "500 ms"},
+}
+
+
+@pytest.fixture(scope="module")
+def record():
+    from conftest import DUMBBELL
+
+    return sj.run(sj.load(DUMBBELL).set("trace", TRACE))
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    from conftest import DUMBBELL
+
+    return sj.compare(sj.load(DUMBBELL).set("trace", {"rtt": {"flows": ["*"]}}), ["droptail", "red"], seeds=3)
+
+
+@pytest.mark.parametrize("name", ["queue", "delay", "cwnd", "throughput", "rtt"])
+def test_each_plot_of_a_run_gives_its_axes_and_takes_those_of_others(record, name):
+    made = getattr(record.plot, name)()
+    assert isinstance(made, Axes)
+    assert made.get_xlabel() == "time (s)"
+    assert "nan" not in made.get_ylabel()
+    mine = Figure().add_subplot()
+    assert getattr(record.plot, name)(mine) is mine
+    assert mine.lines
+
+
+def test_the_delay_is_shown_in_milliseconds(record):
+    axes = record.plot.delay()
+    assert axes.get_ylabel() == "queuing delay (ms)"
+    shown = axes.lines[0].get_ydata()
+    assert np.allclose(shown, 1e3 * record.series["queue/bottleneck"]["delay_s"])
+
+
+def test_the_threshold_before_the_first_loss_does_not_set_the_scale(record):
+    largest = max(record.series[f"cwnd/ftp/{i}"]["packets"].max() for i in range(3))
+    assert max(record.series[f"cwnd/ftp/{i}"]["ssthresh"].max() for i in range(3)) > 1e5
+    assert record.plot.cwnd().get_ylim()[1] < 2.5 * largest
+
+
+def test_a_trace_that_is_missing_or_misspelled_is_refused(record, dumbbell):
+    with pytest.raises(sj.UserError, match=r"queue: expected a trace: add queue = "):
+        sj.run(dumbbell).plot.queue()
+    with pytest.raises(sj.UserError, match='expected one of bottleneck, got "botleneck"'):
+        record.plot.queue(names=["botleneck"])
+    with pytest.raises(sj.UserError, match="distribution: expected one of wait, rtt, completion"):
+        record.plot.cdf("delay")
+
+
+def test_a_distribution_is_exact_where_every_sample_was_traced(record):
+    since = [record.series[f"rtt/ftp/{i}"]["t"] >= record["warmup_s"] for i in range(3)]
+    samples = np.concatenate([record.series[f"rtt/ftp/{i}"]["seconds"][since[i]] for i in range(3)]) * 1e3
+    found = distributions.distribution(record, "rtt", "ftp")
+    assert found.exact
+    assert np.array_equal(found.values, np.sort(samples))
+    axes = record.plot.cdf("rtt")
+    assert axes.get_xlabel() == "round-trip time (ms)"
+    x, y = axes.lines[0].get_data()
+    middle = np.median(samples)
+    assert y[np.searchsorted(x, middle, side="right") - 1] == pytest.approx(np.mean(samples <= middle), abs=0.01)
+    above = record.plot.cdf("rtt", complement=True)
+    assert above.get_yscale() == "log"
+    assert min(above.lines[0].get_ydata()) > 0
+
+
+def test_a_distribution_without_samples_goes_through_the_quantiles_of_the_record(record):
+    found = distributions.distribution(record, "wait", "bottleneck")
+    wait = record.value("links.bottleneck.wait_ms")
+    assert not found.exact
+    assert dict(zip(found.levels, found.values, strict=True)) == {
+        0.5: wait["p50"], 0.9: wait["p90"], 0.95: wait["p95"], 0.99: wait["p99"], 1.0: wait["max"],
+    }  # fmt: skip
+    assert any("quantiles only" in text.get_text() for text in record.plot.cdf("wait").texts)
+
+
+def test_many_samples_are_thinned_but_the_tail_stays_whole():
+    rng = np.random.default_rng(1)
+    samples = rng.exponential(size=200_000)
+    axes = Figure().add_subplot()
+    distributions.draw(axes, distributions.of_samples(samples), 0, "x", True)
+    x, y = axes.lines[0].get_data()
+    assert len(x) < 5000
+    assert set(np.sort(samples)[-50:-1]) <= set(x)
+    assert np.abs(y - np.exp(-x)).max() < 0.01  # the distribution that was drawn from
+
+
+def test_a_comparison_draws_a_curve_for_each_case(comparison):
+    axes = comparison.plot.cdf("rtt")
+    assert [line.get_label() for line in axes.lines] == ["droptail", "red"]
+    samples = [distributions.distribution(r, "rtt", "ftp").values for r in comparison.records["red"]]
+    pooled = distributions.pooled([distributions.of_samples(each) for each in samples])
+    assert np.array_equal(pooled.values, np.sort(np.concatenate(samples)))
+    quantiles = comparison.plot.cdf("wait", complement=True)
+    assert len(quantiles.lines) == 2
+
+
+def test_the_overview_shows_every_measure_and_cuts_no_marker(comparison):
+    panels = comparison.plot.overview()
+    assert len(panels) == len(comparison.measures)
+    assert len({id(axes.figure) for axes in panels}) == 1
+    for axes, measure in zip(panels, comparison.measures, strict=True):
+        assert axes.get_title(loc="left").startswith(measure.title)
+        low, high = axes.get_xlim()
+        for case in comparison.records:
+            assert low < np.mean(comparison.values(case, measure)) < high
+
+
+def test_the_best_of_a_comparison_is_filled(comparison):
+    axes = comparison.plot.means("queue mean")
+    fills = [container.lines[0].get_markerfacecolor() for container in axes.containers]
+    assert fills[0] == "white"
+    assert fills[1] != "white"
+    with pytest.raises(sj.UserError, match='got "queue men"'):
+        comparison.plot.means("queue men")
+
+
+def test_the_axes_of_a_sweep_are_labeled_by_the_definitions_of_the_record(dumbbell):
+    found = sj.sweep(
+        dumbbell, {"links.bottleneck.queue.limit": ["50 packets", "20 packets"], "tcp.control": [{"cc": "reno"}]}
+    )
+    axes = found.plot.means("links.bottleneck.utilization")
+    assert axes.get_ylabel() == "utilization (%)"
+    assert axes.get_xlabel() == "bottleneck queue limit (packets)"
+    x, y = axes.containers[0].lines[0].get_data()
+    assert list(x) == [20, 50]
+    assert (y > 50).all()
+    assert axes.get_legend().get_texts()[0].get_text() == "reno"
+
+
+def test_a_panel_that_would_be_empty_is_not_drawn(record, tmp_path, monkeypatch):
+    import sojourn.plots.results as results
+
+    drawn = {}
+    monkeypatch.setattr(
+        results, "save_figure", lambda made, folder, name: drawn.setdefault(name, made) and [folder / name]
+    )
+    plot_record(record, tmp_path)
+    assert sorted(drawn) == ["cdf-rtt", "cwnd", "queue", "rtt", "throughput"]
+    assert [axes.get_ylabel() for axes in drawn["queue"].axes] == ["waiting packets", "queuing delay (ms)"]
+    red = sj.run(sj.load(record_scenario()).set("links.bottleneck.queue.aqm", "red"))
+    drawn.clear()
+    plot_record(red, tmp_path)
+    assert [axes.get_ylabel() for axes in drawn["queue"].axes][2:] == ["drop or mark probability (%)"]
+
+
+def record_scenario():
+    from conftest import DUMBBELL
+
+    return sj.load(DUMBBELL).set("trace", {"queue": TRACE["queue"]})
+
+
+def figures(folder):
+    return {file.name for file in folder.iterdir() if file.suffix == ".png"}
+
+
+def test_old_plots_of_a_folder_go_when_it_is_written_again(capsys, dumbbell, here):
+    queue = 'trace={queue={links=["bottleneck"],every="100 ms"}}'
+    window = 'trace={cwnd={flows=["ftp/0"],every="100 ms"}}'
+    assert main(["run", str(dumbbell), "--out", "r", "--set", queue]) == 0
+    assert main(["plot", "r"]) == 0
+    (here / "r" / "mine.png").write_bytes(b"not ours")
+    assert figures(here / "r") == {"queue.png", "mine.png"}
+    assert sj.Record.read("r").series.keys() == {"queue/bottleneck"}
+    assert main(["run", str(dumbbell), "--out", "r", "--set", window]) == 0
+    assert figures(here / "r") == {"mine.png"}
+    assert main(["plot", "r"]) == 0
+    assert figures(here / "r") == {"cwnd.png", "mine.png"}
+    assert sj.Record.read("r").series.keys() == {"cwnd/ftp/0"}
+
+
+def test_a_comparison_is_one_page_and_single_measures_can_be_added(capsys, dumbbell, here):
+    arguments = ["compare", str(dumbbell), "--cc", "reno,cubic", "--seeds", "2", "--out", "c", "--cdf", "rtt"]
+    assert main(arguments) == 0
+    assert figures(here / "c") == {"overview.png", "cdf-rtt.png"}
+    assert main(["plot", "c"]) == 0
+    assert main(["plot", "c", "--measure", "Jain's index"]) == 0
+    assert figures(here / "c") == {"overview.png", "cdf-rtt.png", "Jain-s-index.png"}
+
+
+def test_an_empty_unit_in_a_file_stays_empty(dumbbell, here, monkeypatch):
+    assert main(["compare", str(dumbbell), "--queues", "droptail", "--seeds", "1", "--out", "c"]) == 0
+    seen = []
+    monkeypatch.setattr(summaries, "cases", lambda rows, axes: seen.append(set(rows["unit"])))
+    assert main(["plot", "c"]) == 0
+    assert {""} in seen
+    assert all(isinstance(unit, str) for units in seen for unit in units)
