@@ -23,9 +23,9 @@ BAD_NAMES = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(here: Path) -> Path:
     """A paper's folder below `papers`, in the working directory."""
-    root = tmp_path / "papers" / "mine-2026"
+    root = here / "papers" / "mine-2026"
     (root / "scenarios").mkdir(parents=True)
     shutil.copy(ROOT / "examples" / "dumbbell.toml", root / "scenarios" / "base.toml")
     for name, text in (("paper.toml", PAPER), ("claims.toml", CLAIMS), ("extra.py", EXTRA)):
@@ -119,7 +119,7 @@ CURVE = "[curves.c]\nqueue = { aqm = 'red' }\n"
         ("numbers = [1, 2]", "numbers = ['a', []]", "FIGURES: numbers: "),
     ],
 )  # fmt: skip
-def test_a_mistake_in_a_paper_is_one_line(folder, here, capsys, old, new, says):
+def test_a_mistake_in_a_paper_is_one_line(folder, capsys, old, new, says):
     change(folder, old, new)
     assert main(["reproduce", str(folder), "--seeds", "1", "--no-cache"]) in (1, 2)
     error = capsys.readouterr().err

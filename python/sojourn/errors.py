@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from collections.abc import Iterable
 
@@ -11,6 +12,9 @@ from sojourn._sojourn import ScenarioError
 
 class UserError(ValueError):
     """An input that can't be used. The message is one line, ready to be shown to the user."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
     @classmethod
     def expected(cls, where: str, what: str, got: object) -> UserError:
@@ -49,6 +53,14 @@ def nearest(got: str, names: Iterable[str], count: int = 3) -> list[str]:
         return max(difflib.SequenceMatcher(None, wanted, text.lower()).ratio() for text in (name, tail))
 
     return sorted(names, key=likeness, reverse=True)[:count]
+
+
+_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def one_line(text: str) -> str:
+    """A text without what breaks a line or can't be printed: that is written as in a quoted text."""
+    return _BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def quoted(value: object) -> str:

@@ -69,10 +69,11 @@ disk = Disk()
 
 @dataclass
 class _Result:
-    """A result that is being written: its folder, its files so far with their digests, those that are new."""
+    """A result that is being written: its folder and whether that was there, its files with digests, the new ones."""
 
     root: Path
     real: Path
+    there: bool
     digests: dict[str, str] = field(default_factory=dict)
     new: list[Path] = field(default_factory=list)
 
@@ -103,7 +104,7 @@ def together(root: Path, *, add: bool = False) -> Iterator[None]:
     before: dict[str, str] = {}
     with suppress(OSError, UserError):
         before = _sums(root)
-    made = _Result(root, root.resolve())
+    made = _Result(root, root.resolve(), root.exists())
     token = _result.set(made)
     try:
         yield
@@ -115,7 +116,8 @@ def together(root: Path, *, add: bool = False) -> Iterator[None]:
         for path in made.new:
             with suppress(OSError):
                 disk.remove(path)
-        for folder in sorted({path.parent for path in made.new}, reverse=True):
+        folders = {path.parent for path in made.new} | (set() if made.there else {root})
+        for folder in sorted(folders, reverse=True):
             with suppress(OSError):
                 folder.rmdir()
         raise

@@ -330,7 +330,7 @@ KINDS: dict[str, type[Figure]] = {
 def _tag(figure: Any) -> str:
     """Which class a figure has."""
     kind = figure.get("kind") if isinstance(figure, dict) else getattr(figure, "kind", None)
-    return str(kind) if kind in KINDS else "extra"
+    return kind if isinstance(kind, str) and kind in KINDS else "extra"
 
 
 if TYPE_CHECKING:

@@ -1,0 +1,332 @@
+"""Malformed files: whatever a file holds, it is read or refused in one line, and nothing damaged is believed.
+
+`python -m conformance.malformed --count N --seed S` mutates scenarios, sweeps, papers' files, records and entries of
+the store, and reads each as the commands do. The first traceback ends it with exit code 1, and the file stays in
+`target/malformed`. The same count and seed give the same files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import io
+import random
+import re
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import sojourn as sj
+from sojourn.cli import main as command
+from sojourn.errors import ScenarioError, UserError
+from sojourn.papers import load_paper
+from sojourn.papers.expression import UnknownNameError, evaluate
+from sojourn.papers.functions import all_functions
+from sojourn.papers.outcome import Outcome
+from sojourn.store import DamagedError, engine_identity, pack_entry, unpack_entry
+from sojourn.sweep import read_plan
+
+ROOT = Path(__file__).resolve().parents[1]
+PAPER = ROOT / "papers" / "lehto-2005"
+KEPT = ROOT / "target" / "malformed"
+KEY = "a" * 64
+
+VALUES = [
+    "0", "-1", "1e400", "-1e400", "nan", "inf", '""', '"\\u0000"', "9" * 5000, "1_0", "0x7fffffffffffffff", "true",
+    "[]", "{}", "[[]]", "2026-01-01", "1979-05-27T07:32:00Z", '"10 Mbit/s"', '"99999999999999 Gbit/s"', '"-5 ms"',
+    '"1e300 s"', '"../x"', '"/dev/null"', '"a\\nb"', '"' + "x" * 3000 + '"', "[" * 300 + "]" * 300, "[" * 3000,
+    '["a", 1]', "18446744073709551616", '{ uniform = ["1 s", "0 s"] }', '{ aqm = "red", min = nan }', "0.1", "1e-320",
+    '"\\U0010FFFF"', "'''", '"* "', '"*"', '{ a = { a = { a = 1 } } }', '"10**400"', '"abs(1"', '"0**-1"',
+    "[1, [2, [3]]]", '"0 s"', '"1 packets"', '"65536 B"',
+]  # fmt: skip
+PIECES = [
+    b"\0",
+    b"\xff",
+    b"\n",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b'"',
+    b"=",
+    b".",
+    b"\\",
+    b"#",
+    b"'",
+    b"\xef\xbb\xbf",
+    b"\r",
+    b"[[",
+    b"\xc3",
+]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: examples of it, and how it is read."""
+
+    name: str
+    examples: list[bytes]
+    others: list[bytes]
+    read: Callable[[Path, bytes], None]
+    share: int
+
+
+def mutate(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
+    """The content with one to four mistakes."""
+    for _ in range(draw.choice((1, 1, 1, 2, 4))):
+        content = draw.choice(MISTAKES)(content, others, draw)
+    return content
+
+
+def _flip(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
+    if not content:
+        return content
+    changed = bytearray(content)
+    changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
+    return bytes(changed)
+
+
+def _cut(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
+    start = draw.randrange(len(content) + 1)
+    return content[:start] + content[start + draw.choice((1, 3, 20, 10**9)) :]
+
+
+def _insert(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
+    at = draw.randrange(len(content) + 1)
+    return content[:at] + draw.choice(PIECES) + content[at:]
+
+
+def _splice(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
+    other = draw.choice(others)
+    at, start = draw.randrange(len(content) + 1), draw.randrange(len(other) + 1)
+    return content[:at] + other[start : start + draw.choice((5, 50, 500))] + content[at:]
+
+
+def _lines(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
+    lines = content.split(b"\n")
+    i, j = draw.randrange(len(lines)), draw.randrange(len(lines))
+    match draw.randrange(3):
+        case 0:
+            lines[i], lines[j] = lines[j], lines[i]
+        case 1:
+            lines.insert(i, lines[j])
+        case _:
+            del lines[i]
+    return b"\n".join(lines)
+
+
+def _value(content: bytes, _: list[bytes], draw: random.Random) -> bytes:
+    """Another value in place of a number or a text."""
+    found = list(re.finditer(rb'"[^"\n]*"|\b\d[\d_.e+-]*\b|\btrue\b|\bfalse\b|\{[^{}\n]*\}|\[[^][\n]*\]', content))
+    if not found:
+        return content
+    place = draw.choice(found)
+    return content[: place.start()] + draw.choice(VALUES).encode() + content[place.end() :]
+
+
+def _key(content: bytes, others: list[bytes], draw: random.Random) -> bytes:
+    """The key of another place in place of a key."""
+    keys = rb"(?m)^\s*([\w.\"-]+)\s*="
+    found, known = list(re.finditer(keys, content)), re.findall(keys, draw.choice(others))
+    if not found or not known:
+        return content
+    place = draw.choice(found)
+    return content[: place.start(1)] + draw.choice(known) + content[place.end(1) :]
+
+
+MISTAKES = [_flip, _cut, _insert, _splice, _lines, _value, _value, _value, _key]
+
+
+def read_scenario(file: Path, content: bytes) -> None:
+    """As `check`, and with a change as `--set` makes it."""
+    file.write_bytes(content)
+    scenario = sj.load(file)
+    scenario.canonical()
+    scenario.set("links.bottleneck.rate", "5 Mbit/s").canonical()
+
+
+def read_sweep(file: Path, content: bytes) -> None:
+    """As `sweep` before its first run."""
+    file.write_bytes(content)
+    plan = read_plan(file)
+    if len(plan.jobs()) < 200:
+        sum(1 for _ in plan.jobs())
+
+
+def read_paper(file: Path, content: bytes) -> None:
+    """As `reproduce` before its first run, and the expressions of the claims."""
+    file.write_bytes(content)
+    paper = load_paper(file.parent)
+    for experiment in list(paper.experiments.values())[:2]:
+        for case in experiment.cases()[:2]:
+            paper.scenario(case, experiment.quick_set).canonical()
+    outcome = Outcome(paper, [], [1], {})
+    functions = dict.fromkeys(all_functions(outcome), lambda *_: 1.0)
+    for claim in paper.claims[:50]:
+        for part in claim.parts[:5]:
+            with contextlib.suppress(UnknownNameError):
+                evaluate(part.measure, lambda _: 1.0, functions)
+
+
+def _sums(folder: Path) -> None:
+    lines = [f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in folder.iterdir() if f.name[0] != "S"]
+    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+
+
+def read_record(file: Path, content: bytes) -> None:
+    """As `plot` reads a record; with right checksums for half of the contents."""
+    file.write_bytes(content)
+    if sum(content) % 2:
+        _sums(file.parent)
+    record = sj.Record.read(file.parent)
+    record.scalars()
+    for name in ("links.bottleneck.queue.mean", "flows.*.rtt_ms.mean", "total.jain"):
+        record.value(name)
+    repr(record)
+
+
+def read_entry(_: Path, content: bytes) -> None:
+    """As the store reads an entry. One that is accepted must be the one that was written."""
+    try:
+        unpack_entry(content, KEY, engine_identity())
+    except DamagedError as error:
+        raise UserError(str(error)) from None
+    if content not in ENTRIES:
+        raise AssertionError("a damaged entry was believed")
+
+
+ENTRIES: list[bytes] = []
+
+
+def _all(*patterns: str) -> list[Path]:
+    """The files of the repository that fit."""
+    return sorted(file for pattern in patterns for file in ROOT.glob(pattern))
+
+
+def kinds() -> list[Kind]:
+    """Every kind of file with its examples."""
+    scenarios = [
+        f.read_bytes() for f in _all("examples/*.toml", "crates/scenario/tests/valid.toml", "papers/*/scenarios/*")
+    ]
+    sweeps = [f.read_bytes() for f in _all("examples/sweep.toml")] + [SWEEP]
+    small = sj.load(ROOT / "examples" / "dumbbell.toml").copy().set_all({"duration": "2 s", "warmup": "1 s"})
+    small.set("flows.ftp.count", 2).set("trace.queue", {"links": ["bottleneck"], "every": "500 ms"})
+    record = sj.run(small)
+    ENTRIES.extend(pack_entry(KEY, engine_identity(), record.to_json(), series) for series in ({}, record.series))
+    json = [record.to_json().encode()]
+    return [
+        Kind("scenario.toml", scenarios, scenarios, read_scenario, 50),
+        Kind("sweep.toml", sweeps, [*sweeps, *scenarios], read_sweep, 15),
+        *(_paper(name) for name in ("paper", "claims", "deviations")),
+        Kind("result/record.json", json, json, read_record, 15),
+        Kind("entry", ENTRIES, ENTRIES, read_entry, 14),
+    ]
+
+
+def _paper(name: str) -> Kind:
+    """A file of the paper whose folder `prepare` copies, with the files of the other papers to take pieces from."""
+    others = [file.read_bytes() for file in _all(f"papers/*/{name}.toml")]
+    return Kind(f"paper/{name}.toml", [(PAPER / f"{name}.toml").read_bytes()], others, read_paper, 2)
+
+
+SWEEP = b"""scenario = "dumbbell.toml"
+replications = 2
+[variants.queue]
+short = { "links.bottleneck.queue.limit" = "20 packets" }
+red = { "links.bottleneck.queue" = { aqm = "red", limit = "100 packets" } }
+[axes]
+"flows.ftp.count" = [1, 2]
+"links.bottleneck.rate" = ["1 Mbit/s", "10 Mbit/s"]
+"""
+
+
+def prepare(folder: Path) -> None:
+    """The files beside those that are mutated."""
+    shutil.copytree(ROOT / "examples", folder, dirs_exist_ok=True)
+    shutil.copytree(PAPER, folder / "paper")
+    (folder / "result").mkdir()
+
+
+def say_or_fail(read: Callable[[Path, bytes], None], file: Path, content: bytes) -> str:
+    """Reads a content: "read", "refused", or the traceback."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            read(file, content)
+    except (UserError, ScenarioError) as error:
+        return "refused" if "\n" not in str(error) and str(error) else f"a refusal that is not one line: {error!r}"
+    except Exception:
+        return traceback.format_exc()
+    return "read"
+
+
+def by_command(name: str, file: Path) -> str:
+    """The same through the command line: its exit code is 0 or 2, with one line."""
+    arguments = {"scenario.toml": ["check", str(file)], "result/record.json": ["plot", str(file.parent)]}.get(name)
+    if arguments is None:
+        return "read"
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = command(arguments)
+    except BaseException:
+        return traceback.format_exc()
+    if code not in (0, 2) or (code == 2 and err.getvalue().count("\n") != 1):
+        return f"exit code {code}: {err.getvalue()}"
+    return "read"
+
+
+def hunt(count: int, seed: int, every: int = 200) -> Counter[str]:
+    """Reads `count` malformed files, one in `every` as a command too. Raises AssertionError for the first fault."""
+    draw, seen = random.Random(seed), Counter[str]()
+    chosen = kinds()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
+        folder = Path(name)
+        prepare(folder)
+        for number in range(count):
+            kind = draw.choices(chosen, [each.share for each in chosen])[0]
+            content = mutate(draw.choice(kind.examples), kind.others, draw)
+            file = folder / kind.name
+            kept = file.read_bytes() if kind.name.startswith("paper/") else None
+            said = say_or_fail(kind.read, file, content)
+            if said in ("read", "refused") and number % every == 0:
+                found = by_command(kind.name, file)
+                said = said if found == "read" else found
+            if kept is not None:
+                file.write_bytes(kept)
+            seen[f"{kind.name}: {said}" if said in ("read", "refused") else said] += 1
+            if said not in ("read", "refused"):
+                KEPT.mkdir(parents=True, exist_ok=True)
+                (KEPT / f"{seed}-{number}-{Path(kind.name).name}").write_bytes(content)
+                raise AssertionError(f"file {number} of seed {seed}, a {kind.name}: {said}")
+    return seen
+
+
+def main() -> int:
+    """The command."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--count", type=int, default=10_000)
+    options.add_argument("--seed", type=int, default=1)
+    chosen = options.parse_args()
+    started = time.monotonic()
+    try:
+        seen = hunt(chosen.count, chosen.seed)
+    except AssertionError as fault:
+        print(fault, file=sys.stderr)
+        return 1
+    for what, times in sorted(seen.items()):
+        print(f"{times:9,} {what}")
+    print(
+        f"{chosen.count:9,} malformed files without a traceback, seed {chosen.seed}, {time.monotonic() - started:.0f} s"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

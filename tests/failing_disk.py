@@ -1,0 +1,72 @@
+"""A disk that fails at one of its calls, for `sojourn.files.disk`."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sojourn.files import Disk
+
+
+class Killed(BaseException):
+    """The process is dead: nothing runs after it."""
+
+
+class FailingDisk(Disk):
+    """Fails at call number `at`, counted from 0, in one of these ways:
+
+    - `full`: no space left; `broken`: input/output error;
+    - `short`: a read or a write does a half, and says nothing;
+    - `killed`: the process is dead, before the call; `torn`: dead in the middle of a write.
+    """
+
+    def __init__(self, at: int = -1, how: str = "") -> None:
+        self.at, self.how, self.calls, self.dead = at, how, 0, False
+
+    def _call(self, do: Callable[[], Any], half: Callable[[], Any]) -> Any:
+        if self.dead:
+            raise Killed
+        now, self.calls = self.calls, self.calls + 1
+        if now != self.at:
+            return do()
+        if self.how == "full":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        if self.how == "broken":
+            raise OSError(errno.EIO, "Input/output error")
+        if self.how == "short":
+            return half()
+        self.dead = True
+        if self.how == "torn":
+            half()
+        raise Killed
+
+    def read(self, path: Path) -> bytes:
+        return self._call(lambda: super(FailingDisk, self).read(path), lambda: self._half(path))
+
+    def _half(self, path: Path) -> bytes:
+        content = super().read(path)
+        return content[: len(content) // 2]
+
+    def make_folder(self, folder: Path) -> None:
+        self._call(lambda: super(FailingDisk, self).make_folder(folder), lambda: None)
+
+    def create(self, path: Path) -> int:
+        create = super().create
+        return self._call(lambda: create(path), lambda: create(path))
+
+    def write(self, handle: int, content: memoryview) -> int:
+        write = super().write
+        return self._call(lambda: write(handle, content), lambda: write(handle, content[: len(content) // 2]))
+
+    def sync(self, handle: int) -> None:
+        self._call(lambda: None, lambda: None)  # waiting for the disk would only take time
+
+    def rename(self, old: Path, new: Path) -> None:
+        rename = super().rename
+        self._call(lambda: rename(old, new), lambda: rename(old, new))
+
+    def remove(self, path: Path) -> None:
+        remove = super().remove
+        self._call(lambda: remove(path), lambda: remove(path))
