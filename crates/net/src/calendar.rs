@@ -304,7 +304,7 @@ impl<P: Packet> Calendar<P> {
 
     /// Removes the first of the events that are not in the sorted list, which is empty: what the current bucket still holds, or the
     /// next nonempty bucket, which becomes the current one.
-    #[inline]
+    #[inline(always)]
     fn fill(&mut self) -> Option<u32> {
         if !self.rest.is_empty() {
             return self.fill_from_rest();

@@ -22,20 +22,19 @@ pub struct TimeWeighted {
 }
 
 impl TimeWeighted {
-    /// Adds `span` ns of the present value.
+    /// Adds `span` ns of the present value, which is below [`EXACT_SQUARE`].
     #[inline]
     fn add_span(&mut self, span: u64) {
         let area = u128::from(self.value) * u128::from(span);
         self.area += area;
-        if self.value < EXACT_SQUARE {
-            self.square += area * u128::from(self.value);
-        } else {
-            self.add_large_square(area);
-        }
+        self.square += area * u128::from(self.value);
     }
 
+    /// The same for a value from [`EXACT_SQUARE`] on.
     #[cold]
-    fn add_large_square(&mut self, area: u128) {
+    fn add_span_of_large(&mut self, span: u64) {
+        let area = u128::from(self.value) * u128::from(span);
+        self.area += area;
         self.large_square += area as f64 * self.value as f64;
     }
 
@@ -80,8 +79,13 @@ impl QueueStats {
     fn advance(&mut self, now: Time) {
         if self.packets.value > 0 {
             let span = now.since(self.since).as_nanos();
+            // A number of packets has 32 bits.
             self.packets.add_span(span);
-            self.bytes.add_span(span);
+            if self.bytes.value < EXACT_SQUARE {
+                self.bytes.add_span(span);
+            } else {
+                self.bytes.add_span_of_large(span);
+            }
         }
         self.since = now;
     }

@@ -46,6 +46,46 @@ pub struct Completion {
     pub size: u64,
 }
 
+/// The packets of a flow that were sent and that arrived, data and ACKs. Endpoints run ahead, so an arrival may lie ahead of the
+/// network's time.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Travels {
+    pub sent: u64,
+    arrived: u64,
+    last_data: Time,
+    last_ack: Time,
+}
+
+impl Travels {
+    /// A packet arrives at the receiver.
+    #[inline]
+    pub fn data_arrives(&mut self, at: Time) {
+        (self.arrived, self.last_data) = (self.arrived + 1, at);
+    }
+
+    /// A packet arrives at the sender.
+    #[inline]
+    pub fn ack_arrives(&mut self, at: Time) {
+        (self.arrived, self.last_ack) = (self.arrived + 1, at);
+    }
+
+    /// Whether no packet was in the network at `now`, after these `drops`. The answer does not depend on how far endpoints have run
+    /// ahead: a packet that was there at that time still is, or has left at a later one.
+    pub fn over_before(&self, now: Time, drops: &Drops) -> bool {
+        self.sent == self.arrived + drops.all && self.last_data.max(self.last_ack).max(drops.last) < now
+    }
+}
+
+/// The dropped packets of a flow, data and ACKs.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Drops {
+    /// Dropped in the window of statistics.
+    pub in_window: u64,
+    /// Dropped since the start, and when the last was, which may lie ahead of the network's time.
+    pub all: u64,
+    pub last: Time,
+}
+
 /// The sending side.
 #[derive(Clone, Debug)]
 pub(crate) enum Endpoint {
@@ -80,6 +120,7 @@ pub(crate) struct Flow {
     /// Connections completed within the window of statistics.
     pub completed: u64,
     pub stats: FlowStats,
+    pub travels: Travels,
     /// Whether links that count flows count it as active.
     pub counted: bool,
 }

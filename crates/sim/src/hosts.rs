@@ -4,7 +4,7 @@ use crate::flow::{Endpoint, Flow};
 use crate::observer::Observer;
 use crate::packet::{Packet, flag};
 use crate::tcp::{Call, Progress, Received, SegmentSink};
-use crate::world::{DropAccounts, RECEIVER_TIMER, SENDER_TIMER, World};
+use crate::world::{PacketAccounts, RECEIVER_TIMER, SENDER_TIMER, World};
 use sojourn_net::{Network, RouteId};
 use sojourn_traffic::{Action, Write};
 use sojourn_units::Time;
@@ -12,13 +12,15 @@ use sojourn_units::Time;
 /// Sends the segments of a sender on its route. They wait for an event somewhere, so nothing else happens in the meantime.
 pub(crate) struct RouteSink<'a, O> {
     network: &'a mut Network<Packet>,
-    accounts: &'a mut DropAccounts<O>,
+    accounts: &'a mut PacketAccounts<O>,
     route: RouteId,
+    sent: &'a mut u64,
 }
 
 impl<O: Observer> SegmentSink for RouteSink<'_, O> {
     #[inline(always)]
     fn send(&mut self, now: Time, mut packet: Packet) {
+        *self.sent += 1;
         self.accounts.observer.on_send(now, &packet);
         let delivered = self.network.send_in_place(now, self.route, &mut packet, self.accounts);
         debug_assert!(delivered.is_none(), "every route from a sender to its receiver has an event");
@@ -31,7 +33,12 @@ macro_rules! call {
         Call {
             now: $now,
             params: &$world.stacks[$flow.stack as usize],
-            out: RouteSink { network: &mut $world.network, accounts: &mut $world.accounts, route: $flow.routes.forward },
+            out: RouteSink {
+                network: &mut $world.network,
+                accounts: &mut $world.accounts,
+                route: $flow.routes.forward,
+                sent: &mut $flow.travels.sent,
+            },
         }
     };
 }
@@ -64,6 +71,7 @@ impl<O: Observer> World<O> {
     #[inline]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
+        flow.travels.data_arrives(now);
         self.early += u64::from(now.since(packet.stamp) < flow.routes.least_delay);
         let counts = now >= self.warmup;
         flow.stats.received += if counts { u64::from(packet.size) } else { 0 };
@@ -81,9 +89,7 @@ impl<O: Observer> World<O> {
             }
             Endpoint::Tcp(sender) => sender,
         };
-        if packet.incarnation != sender.incarnation() {
-            return self.accounts.observer.on_deliver(now, packet, 0);
-        }
+        debug_assert_eq!(packet.incarnation, sender.incarnation(), "a slot is taken again when no packet of it is in the network");
         if flow.receiver.deadline() < now {
             self.receiver_until(now, packet.flow);
         }
@@ -122,8 +128,9 @@ impl<O: Observer> World<O> {
     /// A host sends a packet at `at`.
     #[inline(always)]
     fn send(&mut self, at: Time, mut packet: Packet) {
-        let routes = &self.flows[packet.flow as usize].routes;
-        let route = if packet.has(flag::BACK) { routes.back } else { routes.forward };
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.travels.sent += 1;
+        let route = if packet.has(flag::BACK) { flow.routes.back } else { flow.routes.forward };
         self.accounts.observer.on_send(at, &packet);
         if let Some(delivered) = self.network.send_in_place(at, route, &mut packet, &mut self.accounts) {
             self.on_delivery(delivered, &packet);
@@ -139,6 +146,7 @@ impl<O: Observer> World<O> {
         }
         self.accounts.observer.on_deliver(now, ack, 0);
         let flow = &mut self.flows[index];
+        flow.travels.ack_arrives(now);
         let sender = match &mut flow.endpoint {
             Endpoint::Tcp(sender) => sender,
             Endpoint::Udp { echo, .. } => {
@@ -150,9 +158,7 @@ impl<O: Observer> World<O> {
                 return self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
             }
         };
-        if ack.incarnation != sender.incarnation() {
-            return;
-        }
+        debug_assert_eq!(ack.incarnation, sender.incarnation(), "a slot is taken again when no packet of it is in the network");
         let progress = sender.on_ack(ack, blocks, &mut call!(self, flow, now));
         self.accounts.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
         if let Some(rtt) = sender.take_rtt_sample() {

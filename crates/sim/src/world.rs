@@ -7,7 +7,7 @@
 mod session;
 
 use crate::config::{BuildError, FlowConfig, WorldConfig};
-use crate::flow::{Completion, Endpoint, Flow, FlowRoutes};
+use crate::flow::{Completion, Drops, Endpoint, Flow, FlowRoutes};
 use crate::needs;
 use crate::observer::{NoopObserver, Observer};
 use crate::packet::{Packet, flag};
@@ -32,7 +32,7 @@ pub struct World<O: Observer = NoopObserver> {
     pub(crate) flows: Vec<Flow>,
     pub(crate) stacks: Vec<TcpOptions>,
     pub(crate) sessions: Vec<SessionState>,
-    pub(crate) accounts: DropAccounts<O>,
+    pub(crate) accounts: PacketAccounts<O>,
     pub(crate) warmup: Time,
     end: Time,
     pub(crate) seed: u64,
@@ -55,20 +55,23 @@ pub struct World<O: Observer = NoopObserver> {
 const EVENTS_AT_ONCE: u64 = 10_000_000;
 const EVENTS_AT_ONCE_PER_FLOW: u64 = 100;
 
-/// What the world does with what links do to packets, and the observer that sees it too.
+/// What the world does with what becomes of packets in the network, and the observer that sees it too.
 #[derive(Clone, Debug)]
-pub(crate) struct DropAccounts<O> {
+pub(crate) struct PacketAccounts<O> {
     pub observer: O,
     /// SACK blocks of ACKs in the network.
     pub pool: SackPool,
-    /// Packets of each flow dropped in the window of statistics, data and ACKs.
-    pub drops: Vec<u64>,
+    /// The dropped packets of each flow.
+    pub drops: Vec<Drops>,
     warmup: Time,
 }
 
-impl<O: Observer> LinkObserver<Packet> for DropAccounts<O> {
+impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
     fn on_drop(&mut self, now: Time, link: u32, _: DropCause, packet: Packet) {
-        self.drops[packet.flow as usize] += u64::from(now >= self.warmup);
+        let drops = &mut self.drops[packet.flow as usize];
+        drops.in_window += u64::from(now >= self.warmup);
+        drops.all += 1;
+        drops.last = drops.last.max(now);
         if packet.has(flag::BACK) {
             self.pool.take(packet.extra);
         }
@@ -142,7 +145,7 @@ impl<O: Observer> World<O> {
             flows: Vec::with_capacity(entries.len()),
             stacks: std::mem::take(&mut config.stacks),
             sessions: Vec::new(),
-            accounts: DropAccounts { observer, pool: SackPool::default(), drops: Vec::new(), warmup: config.warmup },
+            accounts: PacketAccounts { observer, pool: SackPool::default(), drops: Vec::new(), warmup: config.warmup },
             warmup: config.warmup,
             end: config.end,
             seed: config.seed,
@@ -231,7 +234,7 @@ impl<O: Observer> World<O> {
         if self.rtts.len() <= group as usize {
             self.rtts.resize(group as usize + 1, Quantiles::default());
         }
-        self.accounts.drops.push(0);
+        self.accounts.drops.push(Drops::default());
         self.flows.push(Flow {
             routes,
             entry,
@@ -247,6 +250,7 @@ impl<O: Observer> World<O> {
             requested_bytes: 0,
             completed: 0,
             stats: Default::default(),
+            travels: Default::default(),
             counted: false,
         });
         self.accounts.observer.on_flow(index, entry);

@@ -272,3 +272,56 @@ proptest! {
         prop_assert_eq!(&measured(first).unwrap(), &undisturbed);
     }
 }
+
+/// Transfers one after another over access links so slow, or paths so long, that packets of a connection are in the network for
+/// longer than a slot rests; the link in the middle has no rate.
+fn long_lived(rate: u64, delay_ms: u64, every_ms: u64, size: u64, seed: u64, all_events: bool) -> WorldConfig {
+    let mut links = vec![link("there".into(), None, 1_000 * delay_ms, 0, seed), link("back".into(), None, 1_000 * delay_ms, 0, seed)];
+    for name in ["access", "access:back"] {
+        let mut access = link(name.into(), Some(rate), 1_000, 0, seed);
+        access.controller = QueueController::new(access.controller.aqm, Amount::Packets(2_000), true, Stream::named(seed, name));
+        access.link.measure = Measure::Counts;
+        links.push(access);
+    }
+    let (every, size_mean) = (Duration::from_millis(every_ms), Bytes(size));
+    let flow = |name: &str, stack: u32| FlowConfig {
+        name: name.into(),
+        group: 0,
+        forward: vec![2, 0],
+        back: vec![1, 3],
+        stack: Some(stack),
+        traffic: transfers::Params { every, size_mean, size_shape: None }.into(),
+        start: Time::ZERO,
+        stop: Time::ZERO + Duration::from_secs(40),
+    };
+    WorldConfig {
+        seed,
+        end: Time::ZERO + Duration::from_secs(60),
+        warmup: Time::ZERO,
+        links,
+        stacks: (0..6).map(stack).collect(),
+        flows: vec![flow("one", 0), flow("other", 4)],
+        all_events,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn packets_that_outlive_the_rest_of_their_slot_change_nothing(
+        rate in 200_000u64..2_000_000,
+        delay_ms in prop_oneof![0u64..100, 0u64..6_000],
+        every_ms in 10u64..200,
+        size in 500u64..20_000,
+        seed in 0u64..1_000,
+    ) {
+        let with = |all_events: bool| {
+            measured(World::new(long_lived(rate, delay_ms, every_ms, size, seed, all_events)).unwrap()).unwrap()
+        };
+        let (elided, evented) = (with(false), with(true));
+        let differ: Vec<_> = elided.iter().zip(&evented).filter(|(elided, evented)| elided != evented).take(3).collect();
+        prop_assert!(differ.is_empty(), "elided, then with every event: {differ:#?}");
+        prop_assert_eq!(elided.len(), evented.len());
+    }
+}

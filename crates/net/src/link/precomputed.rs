@@ -175,7 +175,7 @@ impl Precomputed {
         Some(Service { arrived: now, start, end, size })
     }
 
-    #[inline]
+    #[inline(always)]
     fn join(&mut self, packet: Waiting, meter: &mut Meter) {
         self.bytes += u64::from(packet.size);
         self.waiting.push_back(packet);

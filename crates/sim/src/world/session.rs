@@ -1,16 +1,16 @@
 //! Sessions: hosts that open one connection after another.
 
 use super::{AddFlow, SESSION_TIMER, World};
-use crate::flow::{Completion, Endpoint, FlowRoutes};
+use crate::flow::{Completion, Drops, Endpoint, Flow, FlowRoutes};
 use crate::observer::Observer;
 use crate::tcp::Receiver;
 use sojourn_traffic::Session;
 use sojourn_units::{Duration, Stream, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How long a slot rests after a connection, so that no packet of it is in the network when the next connection takes the slot:
-/// two segment lifetimes (rfc9293#3.4.1), here short ones. A receiver may have acted ahead of the world's time on what would
-/// otherwise reach it when it already serves another connection.
+/// How long a slot rests after a connection: two segment lifetimes (rfc9293#3.4.1), here short ones. It rests longer while packets
+/// of the connection are in the network: a receiver may have acted ahead of the world's time on what would otherwise reach it when
+/// it already serves another connection.
 const TIME_WAIT: Duration = Duration::from_secs(4);
 
 /// Flow slots that are free, each from a time on.
@@ -28,10 +28,12 @@ impl Connections {
         Connections { routes, free: FreeSlots::new() }
     }
 
-    /// The slot that has been free for longest, if it has rested by `now`.
-    fn take_slot(&mut self, now: Time) -> Option<u32> {
-        let rested = self.free.first().is_some_and(|&(from, _)| from <= now);
-        if rested { self.free.pop_first().map(|(_, slot)| slot) } else { None }
+    /// The slot that has been free for longest, of those that have rested by `now` and of which no packet is in the network.
+    fn take_slot(&mut self, now: Time, flows: &[Flow], drops: &[Drops]) -> Option<u32> {
+        let is_free = |slot: u32| flows[slot as usize].travels.over_before(now, &drops[slot as usize]);
+        let free = self.free.iter().copied().take_while(|&(from, _)| from <= now).find(|&(_, slot)| is_free(slot))?;
+        self.free.remove(&free);
+        Some(free.1)
     }
 }
 
@@ -146,7 +148,7 @@ impl<O: Observer> World<O> {
     fn open(&mut self, now: Time, session: u32, connection: NewConnection) {
         let state = &mut self.sessions[session as usize];
         let direction = if connection.requested_bytes > 0 { &mut state.requests } else { &mut state.loads };
-        let slot = direction.take_slot(now);
+        let slot = direction.take_slot(now, &self.flows, &self.accounts.drops);
         let index = match slot {
             Some(index) => index,
             None => {
@@ -169,7 +171,7 @@ impl<O: Observer> World<O> {
         self.write(now, index, connection.bytes);
     }
 
-    /// Makes a used slot fresh: packets of its earlier connections are told apart by their incarnation.
+    /// Makes a used slot fresh. Routers tell its connections apart by their incarnation.
     fn renew_slot(&mut self, now: Time, index: u32) {
         let flow = &mut self.flows[index as usize];
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return };
