@@ -72,7 +72,7 @@ def test_a_distribution_is_exact_where_every_sample_was_traced(record):
     assert found.exact
     assert np.array_equal(found.values, np.sort(samples))
     axes = record.plot.cdf("rtt")
-    assert axes.get_xlabel() == "round-trip time (ms)"
+    assert axes.get_xlabel() == "round-trip time of ftp (ms)"
     x, y = axes.lines[0].get_data()
     middle = np.median(samples)
     assert y[np.searchsorted(x, middle, side="right") - 1] == pytest.approx(np.mean(samples <= middle), abs=0.01)

@@ -62,7 +62,7 @@ class ComparisonPlots:
         It is exact where the scenario traced every sample, else a line through the mean quantiles. `names` are links
         or groups: by default the compared link, or the first group. `complement` shows the share above a value.
         """
-        chosen = list(names) if names else self._places(of)
+        chosen = list(names) if names else self.places(of)[:1]
         with drawn_on(ax, COLUMN, 2.5) as axes:
             drawn: list[Distribution] = []
             for case, records in self._comparison.records.items():
@@ -75,9 +75,8 @@ class ComparisonPlots:
                         drawn.append(distributions.pooled(there))
             if not drawn:
                 raise UserError.unknown(f"distribution of {of}", chosen[0] if chosen else "none", self._all_places(of))
-            distributions.finish(axes, of, complement, drawn)
+            distributions.finish(axes, of, complement, drawn, chosen[0] if len(chosen) == 1 else "")
             axes.legend(fontsize=6.5)
-            axes.set_title(", ".join(chosen), loc="left")
             return axes
 
     def means(self, measure: str, ax: Axes | None = None) -> Axes:
@@ -96,9 +95,10 @@ class ComparisonPlots:
         records = [record for each in self._comparison.records.values() for record in each]
         return list(dict.fromkeys(place for record in records for place in distributions.places(record, of)))
 
-    def _places(self, of: str) -> list[str]:
+    def places(self, of: str) -> list[str]:
+        """The links or groups of which `cdf` can be drawn: the compared link, or every group with such times."""
         there = self._all_places(of)
-        return [self._comparison.link] if self._comparison.link in there else there[:1]
+        return [self._comparison.link] if self._comparison.link in there else there
 
 
 class SweepPlots:

@@ -26,6 +26,9 @@ class Run(Protocol):
     def get(self, key: str, /) -> Any:
         """A field."""
 
+    def samples(self, name: str, /) -> Array:
+        """The values of a series within the window, in seconds."""
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -73,6 +76,13 @@ def places(record: Run, of: str) -> list[str]:
     return [str(item["name"]) for item in record.get(chosen.part) if item.get(chosen.field)]
 
 
+def main_places(record: Run, of: str) -> list[str]:
+    """Those of them to show by default: where every sample was traced; if nowhere, those with more than zeros."""
+    there = {place: found for place in places(record, of) if (found := distribution(record, of, place)) is not None}
+    exact = [place for place, found in there.items() if found.exact]
+    return exact or [place for place, found in there.items() if found.values[-1] > 0] or list(there)
+
+
 def distribution(record: Run, of: str, place: str) -> Distribution | None:
     """The distribution at a link or in a group, within the window; None where nothing was seen."""
     chosen = quantity(of)
@@ -95,9 +105,7 @@ def _samples(record: Run, of: str, place: str) -> Array | None:
         names = [f"{quantity(of).trace}/{place}"]
     if not names or not all(name in record.series for name in names):
         return None
-    since = record.get("warmup_s") or 0.0
-    parts = [record.series[name]["seconds"][record.series[name]["t"] >= since] for name in names]
-    return np.concatenate(parts)
+    return np.concatenate([record.samples(name) for name in names])
 
 
 def of_samples(samples: Array) -> Distribution:
@@ -139,18 +147,19 @@ def draw(ax: Axes, found: Distribution, index: int, label: str, complement: bool
         )  # fmt: skip
 
 
-def finish(ax: Axes, of: str, complement: bool, drawn: Sequence[Distribution]) -> None:
-    """Axes, and a note where only quantiles are known."""
+def finish(ax: Axes, of: str, complement: bool, drawn: Sequence[Distribution], place: str = "") -> None:
+    """Axes, and a note where only quantiles are known. `place` is the one link or group that is shown."""
     chosen = quantity(of)
     share = "share above" if complement else "share at or below"
-    ax.set(xlabel=f"{chosen.label} ({chosen.unit})", ylabel=share)
+    where = f" at {place}" if place and chosen.part == "links" else f" of {place}" if place else ""
+    ax.set(xlabel=f"{chosen.label}{where} ({chosen.unit})", ylabel=share)
     if complement:
         ax.set_yscale("log")
         ax.set_ylim(top=1.0)
     else:
         ax.set_ylim(0, 1.02)
     largest, middle = max(d.values[-1] for d in drawn), max(np.median(d.values) for d in drawn)
-    if largest > 30 * middle > 0 and min(d.values[0] for d in drawn) > 0:
+    if largest > 10 * middle > 0 and min(d.values[0] for d in drawn) > 0:
         ax.set_xscale("log")
     else:
         ax.set_xlim(left=0)

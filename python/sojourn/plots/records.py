@@ -82,7 +82,11 @@ class RecordPlots:
 
     def rtt(self, ax: Axes | None = None, names: Sequence[str] | None = None) -> Axes:
         """Round-trip times of flows over time, in ms: every sample."""
-        return self._lines(ax, Curve("rtt", "seconds", "round-trip time (ms)", 1e3), names)
+        axes = self._lines(ax, Curve("rtt", "seconds", "round-trip time (ms)", 1e3), names)
+        for line in axes.lines:  # lines between the samples of several flows would hide one another
+            line.set(linestyle="none", marker=".", markersize=2, rasterized=True)
+        self._legend(axes, len(axes.lines), "rtt", names)
+        return axes
 
     def cdf(
         self, of: str, ax: Axes | None = None, names: Sequence[str] | None = None, *, complement: bool = False
@@ -98,11 +102,16 @@ class RecordPlots:
         if unknown or not there:
             raise UserError.unknown(f"distribution of {of}", unknown[0] if unknown else "none", there)
         with drawn_on(ax, COLUMN, 2.5) as axes:
-            found = {name: distributions.distribution(self._record, of, name) for name in (names or there)}
+            found = {
+                name: distributions.distribution(self._record, of, name)
+                for name in (names or distributions.main_places(self._record, of))
+            }
             drawn = {name: each for name, each in found.items() if each is not None}
             for i, (name, each) in enumerate(drawn.items()):
                 distributions.draw(axes, each, i, name, complement)
-            distributions.finish(axes, of, complement, list(drawn.values()))
+            distributions.finish(
+                axes, of, complement, list(drawn.values()), next(iter(drawn)) if len(drawn) == 1 else ""
+            )
             if len(drawn) > 1:
                 axes.legend()
             axes.set_title(self.title(list(drawn)), loc="left")
@@ -155,4 +164,11 @@ class RecordPlots:
             return
         traced = [name for name in self._record.series if name.partition("/")[0] == kind]
         more = f"first {MANY} of {len(traced)}" if names is None and len(traced) > MANY else None
-        axes.legend(ncols=5, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, title=more)
+        axes.legend(
+            markerscale=4 if kind == "rtt" else 1,
+            ncols=5,
+            loc="lower right",
+            bbox_to_anchor=(1, 1),
+            borderaxespad=0.2,
+            title=more,
+        )

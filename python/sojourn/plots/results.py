@@ -64,14 +64,20 @@ def plot_record(record: Record, folder: Path) -> list[Path]:
 
 
 def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
-    """Writes the distribution of `wait`, `rtt` or `completion` in the cases of a comparison; returns the files."""
+    """Writes the distributions of `wait`, `rtt` or `completion` in the cases of a comparison; returns the files.
+
+    There is a row for each group of flows that has such times. Raises `UserError` where nothing was measured.
+    """
     plots = ComparisonPlots(comparison)
-    with figure(2 * COLUMN, 2.8) as made:
-        left, right = made.subplots(1, 2)
-        plots.cdf(of, left)
-        plots.cdf(of, right, complement=True).set_title("", loc="left")
-        right.get_legend().remove()
-        left.set_title(comparison.title, loc="left")
+    there = plots.places(of)
+    if not there:
+        raise UserError(f"distribution of {of}: expected a run that measured it, got none")
+    with figure(2 * COLUMN, 0.3 + 2.5 * len(there)) as made:
+        for place, (left, right) in zip(there, made.subplots(len(there), 2, squeeze=False), strict=True):
+            plots.cdf(of, left, [place])
+            plots.cdf(of, right, [place], complement=True)
+            right.get_legend().remove()
+        made.axes[0].set_title(comparison.title, loc="left")
         return save_figure(made, folder, f"cdf-{of}")
 
 
