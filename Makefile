@@ -16,7 +16,7 @@ PARALLEL := --numprocesses auto --dist loadfile
 # The extension module is built by maturin and has no tests of its own in Rust.
 CRATES  := --workspace --exclude sojourn-python
 
-.PHONY: help setup test reproduce bench validate fuzz lint rust-test python-test lowest lock clean
+.PHONY: help setup test reproduce bench validate fuzz lint rust-test python-test lowest deny lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo 'make fuzz        fuzz scenario files for a minute or FUZZ_SECONDS, guided by coverage'
 	@echo 'make lint        formatting, types and lints alone'
 	@echo 'make lowest      Python tests with the lowest versions that pyproject.toml allows'
+	@echo 'make deny        licenses, versions and known faults of Rust dependencies, where cargo-deny is installed'
 	@echo 'make lock        update requirements-dev.lock to the newest versions'
 	@echo 'make clean       remove what was built (not results/)'
 
@@ -75,6 +76,9 @@ lowest: setup
 	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -c "from sojourn_program import entry; entry()" "$$@"\n' \
 	    > $(LOWEST)/bin/sojourn && chmod +x $(LOWEST)/bin/sojourn
 	PYTHONPATH=python $(LOWEST)/bin/python -m pytest $(PARALLEL) -m 'not slow'
+
+deny:
+	@sh scripts/deny.sh
 
 lock: setup
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra all --group dev --generate-hashes \

@@ -5,6 +5,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.analysis import Loop, Plant
+from sojourn.files import together, write_atomic
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, "x", 1.5, None])
@@ -25,6 +26,37 @@ def test_seeds_of_numpy_are_whole_numbers(dumbbell):
 def test_fewer_threads_than_none_are_refused(dumbbell):
     with pytest.raises(sj.UserError, match=r"threads: expected .*, got -1"):
         sj.run_many(dumbbell, threads=-1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"duration = {'9' * 5000}", "a = " + "[" * 5000, "a = " + "[" * 5000 + "]" * 5000, "a =", '"a\\nb" = 1\na.b = {'],
+)
+def test_a_text_that_cannot_be_read_is_refused_in_one_line(text):
+    with pytest.raises(ValueError, match=r"not TOML|nested") as error:
+        sj.load(text + "\n")
+    assert "\n" not in str(error.value)
+
+
+def test_a_name_with_a_nul_is_refused(tmp_path, dumbbell):
+    with pytest.raises(sj.UserError, match="expected the name of a scenario, got one with a NUL"):
+        sj.load("a\0b")
+    (tmp_path / "s.toml").write_text('scenario = "a\\u0000b"\n[axes]\nduration = ["1 s"]\n')
+    with pytest.raises(sj.UserError, match="got one with a NUL"):
+        sj.sweep(tmp_path / "s.toml")
+    with pytest.raises(OSError, match="cannot be written"):
+        sj.run(dumbbell).save(str(tmp_path / "a\0b"))
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "3", '{"links": 3}', '{"links": [1]}', '{"flows": [{}]}', "[" * 5000, "{", "\xff"]
+)
+def test_what_is_no_record_is_refused_in_one_line(tmp_path, text):
+    with together(tmp_path):
+        write_atomic(tmp_path / "record.json", text)
+    with pytest.raises(sj.UserError, match=r"record.json: expected a record, got") as error:
+        sj.Record.read(tmp_path)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("queues", [[], {}, ""])

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from sojourn.errors import UserError
+from sojourn.errors import UserError, one_line
 
 try:
     import fcntl
@@ -101,6 +101,8 @@ def together(root: Path, *, add: bool = False) -> Iterator[None]:
     since; with `add` they stay. Where the block fails, the new files that it wrote are removed. Raises `UserError` for
     a file outside the folder.
     """
+    if "\0" in str(root):
+        raise DiskError(errno.EINVAL, explain(ValueError("a NUL in its name"), root))
     before: dict[str, str] = {}
     with suppress(OSError, UserError):
         before = _sums(root)
@@ -247,7 +249,8 @@ def remove_unfinished(folder: Path) -> None:
 
 def explain(error: OSError | ValueError, path: Path, size: int | None = None) -> str:
     """One line on why a file of `size` bytes could not be written."""
+    name = one_line(str(path))
     if getattr(error, "errno", None) in _FULL:
         need = f" ({size:,} bytes)" if size is not None else ""
-        return f"disk full: {path}{need} could not be written; make room and run the same command again"
-    return f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}"
+        return f"disk full: {name}{need} could not be written; make room and run the same command again"
+    return f"{name}: cannot be written: {getattr(error, 'strerror', None) or error}"

@@ -1,0 +1,164 @@
+"""Kill, interrupt and restart: nothing that has finished is lost, and nothing half-written is believed.
+
+`python -m conformance.kills --count N --seed S` starts sweeps with a store and ends each after a random time: one in
+four by Ctrl-C, the others by a kill. After each, every entry of the store is read, and none that was there may be gone.
+The next start goes on. A sweep that completes is compared with the same sweep run without a kill, and another begins.
+The exit code is 1 after the first fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd  # noqa: F401 - every sweep needs them: they are loaded once
+import pyarrow.parquet as pq  # noqa: F401
+import scipy.special  # noqa: F401
+
+from sojourn.cli import main as command
+from sojourn.store import Store
+
+SCENARIO = """
+name = "short"
+duration = "4 s"
+[[links]]
+name = "bottleneck"
+from = "A"
+to = "B"
+rate = "20 Mbit/s"
+delay = "5 ms"
+duplex = true
+[[flows]]
+name = "ftp"
+count = 4
+from = "A"
+to = "B"
+[trace]
+queue = { links = ["bottleneck"], every = "10 ms" }
+"""
+SWEEP = """scenario = "short.toml"
+replications = {seeds}
+[axes]
+"links.bottleneck.queue.aqm" = ["droptail", "red", "codel"]
+"flows.ftp.count" = [1, 2, 4, 8]
+"""
+
+
+class FaultError(Exception):
+    """Something was lost or falsified."""
+
+
+def start(folder: Path, out: str) -> int:
+    """Starts a sweep in a process group of its own, and returns the process."""
+    child = os.fork()
+    if child:
+        return child
+    os.setsid()
+    os.chdir(folder)
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    code = 1
+    try:
+        code = command(["sweep", "grid.toml", "--out", out, "--cache", "cache" if out == "out" else "other"])
+    finally:
+        os._exit(code)
+
+
+def end(child: int, after: float, how: signal.Signals) -> int | None:
+    """Ends a sweep after a time; its exit code, or None where it was ended."""
+    deadline = time.monotonic() + after
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    if how is signal.SIGINT:
+        os.killpg(child, how)  # as a terminal does
+    else:
+        os.kill(child, how)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code not in (-how, 130, 0):
+        raise FaultError(f"exit code {code} after {how.name}")
+    return code if code == 0 else None
+
+
+def entries(folder: Path) -> dict[str, str]:
+    """The fingerprint of every entry of the store."""
+    store = Store(folder)
+    found = {}
+    for file in sorted(folder.glob("??/*.run")):
+        record = store.get(file.stem)
+        if record is None:
+            raise FaultError(f"an entry that can't be used: {store.notes}")
+        found[file.stem] = str(record["fingerprint"])
+    return found
+
+
+def compare(folder: Path) -> None:
+    """A sweep that was killed often has the results of one that was not, and leaves nothing unfinished."""
+    if end(start(folder, "whole"), 600.0, signal.SIGKILL) != 0:
+        raise FaultError("the sweep without a kill does not complete")
+    left = list(folder.glob("cache/**/*.part")) + list(folder.glob("out/**/*.part"))
+    if left:
+        raise FaultError(f"unfinished files are left: {left}")
+    if (folder / "out" / "SHA256SUMS").read_bytes() != (folder / "whole" / "SHA256SUMS").read_bytes():
+        raise FaultError("the results differ from those of a sweep that was not killed")
+
+
+def hunt(count: int, seed: int) -> tuple[int, int]:
+    """Ends sweeps `count` times; how many completed, and how many entries were checked. Raises `FaultError`."""
+    draw = random.Random(seed)
+    completed = checked = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "short.toml").write_text(SCENARIO, encoding="utf-8")
+        seeds, before, ended = 1, dict[str, str](), 0
+        (folder / "grid.toml").write_text(SWEEP.format(seeds=seeds), encoding="utf-8")
+        started = time.monotonic()
+        end(start(folder, "whole"), 600.0, signal.SIGKILL)
+        took = time.monotonic() - started
+        while ended < count:
+            (folder / "grid.toml").write_text(SWEEP.format(seeds=seeds), encoding="utf-8")
+            how = signal.SIGINT if draw.random() < 0.25 else signal.SIGKILL
+            code = end(start(folder, "out"), draw.uniform(0.0, 1.2 * took), how)
+            now = entries(folder / "cache")
+            checked += len(now)
+            if any(now.get(key) != value for key, value in before.items()):
+                raise FaultError("an entry that was there is gone or another")
+            before = now
+            if code is None:
+                ended += 1
+                continue
+            if code != 0:
+                raise FaultError(f"exit code {code}")
+            completed, seeds = completed + 1, seeds + 1
+            compare(folder)
+    return completed, checked
+
+
+def main() -> int:
+    """The command."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--count", type=int, default=200)
+    options.add_argument("--seed", type=int, default=1)
+    chosen = options.parse_args()
+    started = time.monotonic()
+    try:
+        completed, checked = hunt(chosen.count, chosen.seed)
+    except FaultError as fault:
+        print(fault, file=sys.stderr)
+        return 1
+    took = time.monotonic() - started
+    print(f"{chosen.count} sweeps ended, {completed} completed, {checked:,} entries read and right, {took:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
