@@ -55,6 +55,8 @@ def test_a_run_that_dies_is_named_and_loses_no_other(dumbbell, tmp_path, monkeyp
     assert found.failed == [f"{dumbbell} with flows.ftp.count = 2: {says} (seed 1)"]
     assert list(found.runs["flows.ftp.count"]) == [1, 3]
     assert len(cache) == 2
+    with pytest.warns(Note, match="a run failed"):  # also when it is the only one that is left
+        assert sj.sweep(dumbbell, AXES, cache=cache).failed == found.failed
     monkeypatch.undo()
     again = sj.sweep(dumbbell, AXES, cache=cache)
     assert not again.failed

@@ -148,10 +148,9 @@ def run_each(
     Every scenario is checked before the first run. A finished run is written to the cache before `progress` is called,
     so that an interruption, a kill or a full disk loses none. With `cluster` the machines of a Ray cluster do the runs.
     With `isolated` processes do them: one that is out of memory or is killed loses its run and no other. Then
-    `on_failed(index, reason)` is called; without it the first failure ends all runs. No more jobs than run at the same
-    time are held in memory.
-    `laws` are Python laws by name, as for `run`: runs that may call one are done in threads of this process, and are
-    not cached, since the code of a law is no part of the key.
+    `on_failed(index, reason)` is called; without it the first failure ends all runs. `laws` are Python laws by name,
+    as for `run`: runs that may call one are done in threads of this process, and are not cached, since the code of a
+    law is no part of the key.
 
     Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or,
     before the first run, a cache that can't be written to. A damaged entry of the cache is named in a `Note`.
@@ -177,7 +176,7 @@ def run_each(
         runs.say_progress()
         if cluster:
             runs.on_cluster()
-        elif isolated and len(missing) > 1 and not uncached:
+        elif isolated and not uncached:
             runs.in_processes(threads or _cores())
         else:
             runs.in_threads(threads)
@@ -266,7 +265,8 @@ class _Runs:
                 found = unpack_entry(answer.entry, self._keys[answer.index], engine)
                 self._finish(answer.index, answer.entry, Record.from_json(*found))
 
-        run_in_workers(tasks(), min(count, len(self._keys)), on_answer)
+        if self._keys:
+            run_in_workers(tasks(), min(count, len(self._keys)), on_answer)
 
     def _on_done(self, index: int, record_json: str, series: Series) -> None:
         kept = self._cache is not None and self._keys[index] not in self.uncached
