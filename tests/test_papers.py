@@ -173,6 +173,49 @@ def test_what_a_quick_look_shortens_is_said_with_what_it_is_otherwise():
     assert _shortened(flower, [flower.experiments["decoy"]], 1, False) == ["1 seed instead of 10"]
 
 
+ORIGINS = {
+    "cpc": {"ours": {"A3b", "A7d", "F2", "S5b", "B1", "B2", "B3", "B4"}, "theory": {"F1"}},
+    "flower": {},
+    "fuzzyrtt": {"ours": {"S1", "S2", "S3", "E1", "L1"}},
+    "led": {"theory": {"D1v", "D2v", "D3v"}, "judge": {"N-ftp", "N-reverse", "N-lot"}},
+    "lehto": {},
+}
+
+
+@pytest.mark.parametrize("name", ORIGINS)
+def test_every_claim_says_whose_it_is(name):
+    paper = find_paper(name)
+    found: dict[str, set[str]] = {}
+    for claim in paper.claims:
+        if claim.origin != "paper":
+            found.setdefault(claim.origin, set()).add(claim.table or claim.id)
+    assert found == ORIGINS[name]
+    theirs = [claim for claim in paper.claims if "paper" in claim.where and claim.origin == "paper"]
+    assert not theirs  # "beyond the paper", "not in the paper"
+
+
+def test_what_another_simulator_gave_is_not_called_published():
+    led = find_paper("led")
+    assert led.published == {}
+    assert len(led.reference) == 184
+    tables = [claim for claim in led.claims if claim.table]
+    assert tables
+    assert all(part.published is None and part.expected is not None for claim in tables for part in claim.parts)
+
+
+def test_headlines_count_the_papers_claims_alone(here):
+    outcome = reproduce(find_paper("led"), "margins", 1)
+    paper, theory = outcome.of_origin("paper"), outcome.of_origin("theory")
+    assert (len(paper), len(theory)) == (9, 3)
+    assert sum(outcome.counts().values()) == 9
+    text = write_report(outcome, here / "out")[-1].read_text()
+    own, others = text.index('<h2 id="claims">'), text.index('<h2 id="others">')
+    assert own < text.index('id="claim-D1"') < others < text.index('id="claim-D1v"')
+    claims = pd.read_csv(here / "out" / "tables" / "claims.csv")
+    assert dict(zip(claims["claim"], claims["origin"], strict=True))["D1v"] == "theory"
+    assert claims[claims["origin"] != "paper"]["published"].isna().all()
+
+
 def test_the_same_seeds_give_the_same_report(here, lehto):
     one, other = (reproduce(lehto, "surfaces", 2) for _ in range(2))
     assert one.fingerprint() == other.fingerprint()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from sojourn.papers import Outcome
     from sojourn.papers.model import Experiment, Paper
     from sojourn.papers.outcome import ClaimResult, PartResult
+    from sojourn.papers.report import OriginText
+    from sojourn.papers.schema.claims import Origin
 
 STYLES = {"reproduced": "green", "undecided": "cyan", "partly": "yellow", "not reproduced": "red", "": ""}
 
@@ -51,7 +53,7 @@ def reproduce(
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
     from sojourn.papers import RunOptions, find_paper  # here: the report takes seconds to load
     from sojourn.papers import reproduce as run_paper
-    from sojourn.papers.report import counts_text, write_report
+    from sojourn.papers.report import ORIGINS, counts_text, write_report
 
     chosen = find_paper(paper)
     if quick and full:
@@ -68,8 +70,13 @@ def reproduce(
     for each in outcome.experiments:
         if each.cases() and (each.id in tables or experiment):
             out.print(_cells(outcome, each))
-    out.print(_claims(outcome))
-    out.print(f"claims: {counts_text(outcome.results, every=True)}")
+    for origin, said in ORIGINS.items():
+        if results := outcome.of_origin(origin):
+            out.print(_claims(outcome, origin, results, said))
+    out.print(f"claims of the paper: {counts_text(outcome.of_origin('paper'), every=True)}")
+    for origin in ORIGINS:
+        if origin != "paper" and (results := outcome.of_origin(origin)):
+            out.print(f"not the paper's ({origin}): {counts_text(results)}")
     written = write_report(outcome, folder)
     figures = sum(path.suffix == ".pdf" for path in written)
     out.print(f"report:  {written[-1]}")
@@ -116,7 +123,8 @@ def _cell(row: Any, unit: str) -> Text:
     from sojourn.papers.report import MARKS
 
     digits, verdict = int(row["decimals"]), str(row["verdict"])
-    published = "" if math.isnan(row["published"]) else f"{row['published']:.{digits}f}/"
+    given = row["reference"] if math.isnan(row["published"]) else row["published"]
+    published = "" if math.isnan(given) else f"{given:.{digits}f}/"
     own_unit = f" {row['unit']}" if row["unit"] != unit else ""
     text = Text(f"{published}{estimate_of(row).text(places=digits + 1)}{own_unit}")
     if verdict:
@@ -124,17 +132,17 @@ def _cell(row: Any, unit: str) -> Text:
     return text
 
 
-def _claims(outcome: Outcome) -> Table:
-    """One line for each claim; for a claim with several parts, how many of them hold."""
+def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult], said: OriginText) -> Table:
+    """One line for each claim of an origin; for a claim with several parts, how many of them hold."""
     from sojourn.papers.report import MARKS, counts_text
 
-    table = Table(title="claims", title_justify="left")
-    judged = [result for result in outcome.results if not result.claim.table]
+    table = Table(title="claims" if origin == "paper" else f"not the paper's ({origin})", title_justify="left")
+    judged = [result for result in results if not result.claim.table]
     published = any(part.published is not None for result in judged for part in result.parts)
-    for name in ("", "what the paper says", "target", *(["published"] if published else []), "measured", "verdict"):
+    for name in ("", said.says, "target", *(["published"] if published else []), "measured", "verdict"):
         table.add_column(name)
     for each in outcome.paper.tables:
-        rows = [result for result in outcome.results if result.claim.table == each.id]
+        rows = [result for result in results if result.claim.table == each.id]
         if rows:
             text = f"{each.title}: {counted(len(rows), 'row')} of {counted(len(each.measures), 'value')}"
             table.add_row(each.id, text, *[""] * (len(table.columns) - 3), counts_text(rows))

@@ -14,6 +14,7 @@ from sojourn.papers.families import MOST_CASES
 from sojourn.papers.schema.claims import (
     ClaimsFile,
     ClaimTable,
+    Origin,
     PartTable,
     PublishedTable,
     ToleranceFields,
@@ -32,6 +33,9 @@ class Part:
     measure: str
     target: Target
     published: float | None = None
+    """The value printed in the paper."""
+    expected: float | None = None
+    """A value that the paper does not print."""
     tolerance: Tolerance | None = None
     label: str = ""
     cells: tuple[str, ...] = ()
@@ -43,8 +47,9 @@ class Part:
         """The target in words."""
         if self.cells:
             return f"{self.cell_target} in {self.target} of {len(self.cells)} cells"
-        if self.tolerance is not None and self.published is not None:
-            return f"{number(self.published)} {self.tolerance}"
+        value = self.expected if self.published is None else self.published
+        if self.tolerance is not None and value is not None:
+            return f"{number(value)} {self.tolerance}"
         return str(self.target)
 
 
@@ -58,14 +63,18 @@ class Claim:
     reason: str
     parts: tuple[Part, ...]
     table: str = ""
-    """The published table whose row it is, if any."""
+    """The table whose row it is, if any."""
+    origin: Origin = "paper"
+    """Who says it."""
 
 
 def expand_claims(
-    label: str, file: ClaimsFile, published: Mapping[tuple[str, str, str], float]
+    label: str, file: ClaimsFile, published: PublishedValues, reference: PublishedValues
 ) -> tuple[list[Claim], list[PublishedTable]]:
     """The claims of a file, those of its tables first. `label` begins the message of an error."""
-    claims = [row for table in file.tables for row in _rows(label, table, published)]
+    claims = [
+        row for table in file.tables for row in _rows(label, table, published if table.origin == "paper" else reference)
+    ]
     claims += [_claim(label, table) for table in file.claims]
     seen: set[str] = set()
     for claim in claims:
@@ -82,7 +91,7 @@ def _claim(label: str, table: ClaimTable) -> Claim:
         for number, each in enumerate(table.parts, start=1)
         for part in _parts(f"{label}: claims[{table.id}].parts[{number}]", each)
     ]
-    return Claim(table.id, table.where, table.text, table.reason, tuple(parts))
+    return Claim(table.id, table.where, table.text, table.reason, tuple(parts), origin=table.origin)
 
 
 def _parts(label: str, table: PartTable) -> Iterable[Part]:
@@ -100,17 +109,20 @@ def _parts(label: str, table: PartTable) -> Iterable[Part]:
     combinations = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     if table.share > 0.0:
         cells = tuple(fill(template, values) for values in combinations)
-        yield Part(template, Target(low=table.share, low_open=False), None, None, table.label, cells, target)
+        share = Target(low=table.share, low_open=False)
+        yield Part(template, share, label=table.label, cells=cells, cell_target=target)
         return
     for values in combinations:
-        yield Part(fill(template, values), target, table.published, tolerance, fill(table.label, values))
+        label_here = fill(table.label, values)
+        yield Part(fill(template, values), target, table.published, table.expected, tolerance, label_here)
 
 
 def _target(label: str, table: PartTable) -> tuple[Target, Tolerance | None]:
-    """The target of a part; its tolerance where it has a published value."""
-    if table.published is not None:
+    """The target of a part; its tolerance where it has a value."""
+    value = table.expected if table.published is None else table.published
+    if value is not None:
         tolerance = _tolerance(table)
-        return tolerance.around(table.published), tolerance
+        return tolerance.around(value), tolerance
     try:
         return parse_target(table.holds or ""), None
     except UserError as error:
@@ -128,13 +140,15 @@ def _rows(label: str, table: PublishedTable, published: Mapping[tuple[str, str, 
         if measure not in table.measures or (table.scenarios and scenario not in table.scenarios):
             continue
         tolerance = _rule(f"{label}: tables[{table.id}]", table.tolerances, scenario, measure)
-        part = Part(f"{scenario}.{queue}.{measure}", tolerance.around(value), value, tolerance, measure)
+        printed, expected = (value, None) if table.origin == "paper" else (None, value)
+        target = tolerance.around(value)
+        part = Part(f"{scenario}.{queue}.{measure}", target, printed, expected, tolerance, measure)
         rows.setdefault((scenario, queue), []).append(part)
     return [
         Claim(
             f"{table.id}-{scenario}-{queue}", table.where, f"{table.title}: row {scenario}, {queue}",
             "; ".join(dict.fromkeys(p.tolerance.reason for p in parts if p.tolerance and p.tolerance.reason)),
-            tuple(parts), table.id,
+            tuple(parts), table.id, table.origin,
         )
         for (scenario, queue), parts in rows.items()
     ]  # fmt: skip

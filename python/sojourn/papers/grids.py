@@ -13,6 +13,8 @@ from sojourn.papers.model import Case, Experiment, Paper
 from sojourn.papers.outcome import Outcome
 from sojourn.stats import Estimate, decimals, estimate_of
 
+GIVEN = ("published", "reference")
+"""The columns of an experiment's cells with values that are not measured here."""
 MANY = 6
 """Measures from which on a table has a row for each, if there are fewer cases."""
 
@@ -40,10 +42,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Head:
-    """What stands above one column, or above the two of a published and a measured value."""
+    """What stands above one column, or above the two of a given and a measured value."""
 
     text: str
-    published: bool = False
+    given: str = ""
+    """Where the given value comes from: `published` for the paper, `reference` for another simulator."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,9 @@ class Grid:
     rows: list[Row] = field(default_factory=list)
 
     @property
-    def has_published(self) -> bool:
-        """Whether any column has published values, so that a second line of headings says which is which."""
-        return any(head.published for head in self.heads)
+    def has_given(self) -> bool:
+        """Whether any column has given values, so that a second line of headings says which is which."""
+        return any(head.given for head in self.heads)
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def grid_of(outcome: Outcome, experiment: Experiment) -> Grid | None:
     for _, row in cells.iterrows():
         rows.setdefault(row["measure"], {})[Case(row["scenario"], row["queue"], row["setting"])] = row
     columns = [_column(paper, measure, found) for measure, found in rows.items() if _any_value(found)]
-    if len(columns) > max(MANY, len(cases)) and not any(column.head.published for column in columns):
+    if len(columns) > max(MANY, len(cases)) and not any(column.head.given for column in columns):
         heads = [Head(" · ".join(_names(paper, experiment, case))) for case in cases]
         return Grid(["measure"], heads, [Row([c.head.text], [c.cells[case][0] for case in cases]) for c in columns])
     names = ["scenario", "queue", *(["setting"] if any(experiment.settings) else [])]
@@ -87,7 +90,7 @@ def grid_of(outcome: Outcome, experiment: Experiment) -> Grid | None:
 
 def _any_value(rows: dict[Case, pd.Series[Any]]) -> bool:
     """Whether a measure has a value in any case."""
-    return any(pd.notna(row["mean"]) or pd.notna(row["published"]) for row in rows.values())
+    return any(pd.notna(row[key]) for row in rows.values() for key in ("mean", *GIVEN))
 
 
 def _names(paper: Paper, experiment: Experiment, case: Case) -> list[str]:
@@ -109,18 +112,20 @@ def _rows(paper: Paper, experiment: Experiment, columns: list[_Column]) -> Itera
 
 
 def _column(paper: Paper, measure: str, rows: dict[Case, pd.Series[Any]]) -> _Column:
-    """The cells of a measure: measured, after published where the paper has any."""
+    """The cells of a measure: measured, after what is given where anything is."""
     chosen = paper.measures[measure]
-    published = any(pd.notna(row["published"]) for row in rows.values())
+    given = next((key for key in GIVEN if any(pd.notna(row[key]) for row in rows.values())), "")
     found = {case: estimate_of(row) for case, row in rows.items()}
     places = min(chosen.decimals + 1, _places(list(found.values())))
     cells: dict[Case, list[Cell]] = {}
     for case, row in rows.items():
         unit = f" {row['unit']}" if row["unit"] != chosen.unit else ""
-        said = Cell(f"{row['published']:,.{row['decimals']}f}{unit}" if pd.notna(row["published"]) else "")
         measured = Cell(f"{found[case].fixed(places)}{unit}", str(row["verdict"]), str(row["tolerance"]))
-        cells[case] = [said, measured] if published else [measured]
-    return _Column(Head(chosen.title, published), cells)
+        cells[case] = [measured]
+        if given:
+            said = f"{row[given]:,.{row['decimals']}f}{unit}" if pd.notna(row[given]) else ""
+            cells[case].insert(0, Cell(said))
+    return _Column(Head(chosen.title, given), cells)
 
 
 def _places(found: list[Estimate]) -> int:

@@ -77,6 +77,7 @@ class Paper:
     curves: dict[str, Curve]
     experiments: dict[str, Experiment]
     published: PublishedValues
+    reference: PublishedValues
     units: dict[tuple[str, str, str], str]
     claims: list[Claim]
     tables: list[PublishedTable]
@@ -210,6 +211,17 @@ def read_published(path: Path) -> tuple[PublishedValues, dict[tuple[str, str, st
     return values, units
 
 
+def _merged(root: Path, names: list[str]) -> tuple[PublishedValues, dict[tuple[str, str, str], str]]:
+    """The values of several files, and their units."""
+    values: PublishedValues = {}
+    units: dict[tuple[str, str, str], str] = {}
+    for name in names:
+        more, their_units = read_published(root / name)
+        values |= more
+        units |= their_units
+    return values, units
+
+
 def load_paper(root: Path) -> Paper:
     """The paper in a folder. Raises `UserError`, one line with file and field, for the first mistake."""
     label = str(root / "paper.toml")
@@ -229,17 +241,27 @@ def load_paper(root: Path) -> Paper:
     }  # fmt: skip
     names = _Names(kinds, {name: [s.id for s in family] for name, family in families.items()}, curves)
     experiments = {name: _experiment(label, table, names) for name, table in file.experiments.items()}
-    published: PublishedValues = {}
-    units: dict[tuple[str, str, str], str] = {}
-    for name in file.published:
-        values, their_units = read_published(root / name)
-        published |= values
-        units |= their_units
-    claims, tables = expand_claims(str(root / "claims.toml"), read_toml(root / "claims.toml", ClaimsFile), published)
+    published, units = _merged(root, file.published)
+    reference, their_units = _merged(root, file.reference)
+    units |= their_units
+    claims_file = read_toml(root / "claims.toml", ClaimsFile)
+    claims, tables = expand_claims(str(root / "claims.toml"), claims_file, published, reference)
     ledger = root / "deviations.toml"
     deviations = read_toml(ledger, DeviationsFile).deviations if ledger.exists() else []
     paper = Paper(
-        root, file, scenarios, queues, settings, curves, experiments, published, units, claims, tables, deviations
+        root,
+        file,
+        scenarios,
+        queues,
+        settings,
+        curves,
+        experiments,
+        published,
+        reference,
+        units,
+        claims,
+        tables,
+        deviations,
     )
     _check_kinds(paper, label)
     return paper

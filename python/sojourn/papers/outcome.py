@@ -14,6 +14,7 @@ from sojourn.display import counted
 from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import UnknownNameError
 from sojourn.papers.model import Case, Experiment, Paper
+from sojourn.papers.schema.claims import Origin
 from sojourn.papers.verdict import Verdict
 from sojourn.record import Record
 from sojourn.stats import Estimate, estimate
@@ -103,9 +104,13 @@ class Outcome:
         """An experiment that was run."""
         return next(each for each in self.experiments if each.id == name)
 
+    def of_origin(self, origin: Origin) -> list[ClaimResult]:
+        """The claims that come from the paper, or from somebody else."""
+        return [result for result in self.results if result.claim.origin == origin]
+
     def counts(self) -> dict[Verdict, int]:
-        """The number of claims with each verdict."""
-        return {verdict: sum(result.verdict is verdict for result in self.results) for verdict in Verdict}
+        """The number of the paper's own claims with each verdict."""
+        return {verdict: sum(result.verdict is verdict for result in self.of_origin("paper")) for verdict in Verdict}
 
     def fingerprint(self) -> str:
         """One digest over the fingerprints of all runs, sorted by case and seed."""
@@ -147,6 +152,7 @@ class Outcome:
                     "scenario": case.scenario, "queue": case.queue, "setting": case.setting, "measure": name,
                     "unit": chosen.unit, "decimals": chosen.decimals,
                     "published": self.paper.published.get((case.scenario, case.queue, name), np.nan),
+                    "reference": self.paper.reference.get((case.scenario, case.queue, name), np.nan),
                     "tolerance": str(cell.part.tolerance) if cell else "",
                     "mean": found.mean, "sd": found.sd, "low": found.low, "high": found.high, "n": found.n,
                     "verdict": str(cell.verdict) if cell else "",
@@ -162,7 +168,8 @@ class Outcome:
             for part in result.parts:
                 found = part.measured
                 rows.append({
-                    "claim": result.claim.id, "where": result.claim.where, "text": result.claim.text,
+                    "claim": result.claim.id, "origin": result.claim.origin, "where": result.claim.where,
+                    "text": result.claim.text,
                     "verdict": str(result.verdict), "measure": part.part.measure, "label": part.part.label,
                     "target": part.part.target_text,
                     "published": np.nan if part.published is None else part.published,

@@ -21,12 +21,31 @@ from sojourn.papers.figures import DrawnFigure, draw_figures
 from sojourn.papers.grids import Grid, grid_of
 from sojourn.papers.model import Experiment
 from sojourn.papers.outcome import ClaimResult, Outcome
+from sojourn.papers.schema.claims import Origin
 from sojourn.papers.verdict import RULE, Verdict
 from sojourn.plots.style import PAGE, render, save_figure
 from sojourn.record import file_name, frame_to_parquet
 
 CLASSES = {"reproduced": "good", "undecided": "open", "partly": "fair", "not reproduced": "bad", "": ""}
 MARKS = {"reproduced": "✓", "undecided": "?", "partly": "~", "not reproduced": "✗", "": ""}
+
+
+@dataclass(frozen=True)
+class OriginText:
+    """How claims of one origin are headed."""
+
+    title: str
+    says: str
+    """What stands above the claims."""
+
+
+ORIGINS: dict[Origin, OriginText] = {
+    "paper": OriginText("The paper's", "what the paper says"),
+    "theory": OriginText("Formulas of ours: what is computed is what they give", "what the formula says"),
+    "judge": OriginText("Other simulators: points that they gave with the same settings", "what the other one gave"),
+    "ours": OriginText("Ours: what the paper does not say", "what we say"),
+}
+"""Who says a claim, in the order of the page."""
 PAGE_REM = 58
 """Width in the page of a figure that is as wide as a printed page, in rem: letters have one size in all figures."""
 MIME = {"png": "image/png", "svg": "image/svg+xml"}
@@ -59,11 +78,12 @@ class Section:
 
 @dataclass(frozen=True)
 class TableSummary:
-    """A published table as one row of the list of claims."""
+    """A table of values as one row of the list of claims."""
 
     id: str
     title: str
     where: str
+    origin: Origin
     rows: list[ClaimResult]
     counts: str
 
@@ -112,11 +132,12 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure]) -> str:
         loader=PackageLoader("sojourn.papers"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined, keep_trailing_newline=True,
     )  # fmt: skip
-    templates.globals |= {"MARKS": MARKS, "CLASSES": CLASSES, "RULE": RULE}
+    templates.globals |= {"MARKS": MARKS, "CLASSES": CLASSES, "RULE": RULE, "ORIGINS": ORIGINS}
     templates.filters |= {"number": number, "counted": counted, "anchor": _anchor}
     homes = {result.claim.id: _homes(result, outcome.experiments) for result in outcome.results}
     sections = {each.id: _section(outcome, each, figures, homes) for each in outcome.experiments}
-    table_cells = [part for result in outcome.results if result.claim.table for part in result.parts]
+    table_cells = [part for result in outcome.of_origin("paper") if result.claim.table for part in result.parts]
+    others = [origin for origin in ORIGINS if origin != "paper" and outcome.of_origin(origin)]
     return templates.get_template("report.html").render(
         outcome=outcome,
         paper=outcome.paper,
@@ -125,6 +146,10 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure]) -> str:
         good_cells=sum(part.verdict is Verdict.REPRODUCED for part in table_cells),
         tables=list(_table_summaries(outcome)),
         sections=list(sections.values()),
+        others=others,
+        linked={result.claim.origin for result in outcome.results if homes[result.claim.id]},
+        skipped=list(dict.fromkeys(claim.table or claim.id for claim in outcome.skipped)),
+        origin_counts={origin: counts_text(outcome.of_origin(origin)) for origin in others},
         homes={claim: [sections[name] for name in names] for claim, names in homes.items()},
         facts=environment()
         | {
@@ -157,11 +182,11 @@ def counts_text(results: Sequence[ClaimResult], every: bool = False) -> str:
 
 
 def _table_summaries(outcome: Outcome) -> Iterator[TableSummary]:
-    """Each published table of which rows were judged."""
+    """Each table of which rows were judged."""
     for table in outcome.paper.tables:
         rows = [result for result in outcome.results if result.claim.table == table.id]
         if rows:
-            yield TableSummary(table.id, table.title, table.where, rows, counts_text(rows))
+            yield TableSummary(table.id, table.title, table.where, table.origin, rows, counts_text(rows))
 
 
 def _section(

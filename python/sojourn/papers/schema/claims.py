@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from sojourn.papers.schema.toml import FileModel, expected
+
+Origin = Literal["paper", "theory", "judge", "ours"]
+"""Who says it: the paper; a formula of ours; another simulator or implementation; ourselves, beyond the paper."""
 
 
 class ToleranceFields(FileModel):
@@ -32,15 +35,18 @@ class PartTable(ToleranceFields):
     holds: str | None = None
     """An inequality: `> 3`, `>= 3`, `< 3`, `<= 3` or `between -3 and 3`."""
     published: float | None = None
-    """The value that the paper prints; it takes a tolerance, `relative` or `absolute`."""
+    """The value, printed in the paper; it takes a tolerance, `relative` or `absolute`."""
+    expected: float | None = None
+    """A value that the paper does not print, such as that of a formula; it takes a tolerance too."""
     share: float = Field(default=0.0, ge=0.0, le=1.0)
     """Above 0: the combinations are one part, and the target must hold in at least this share of them."""
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
-        if (self.holds is None) == (self.published is None):
-            got = "neither" if self.holds is None else "both"
-            raise expected("holds, or published with relative or absolute", got)
+        given = [name for name in ("holds", "published", "expected") if getattr(self, name) is not None]
+        if len(given) != 1:
+            got = " and ".join(given) or "neither"
+            raise expected("holds, or published with relative or absolute, or expected with them", got)
         return self
 
 
@@ -55,6 +61,8 @@ class ClaimTable(FileModel):
     """What the paper says, in one sentence."""
     reason: str
     """Why it is measured so, and why the tolerance is what it is."""
+    origin: Origin = "paper"
+    """Who says it: `paper`, `theory` (a formula of ours), `judge` (another simulator) or `ours`."""
     parts: list[PartTable] = Field(min_length=1)
     """What the claim consists of: one part or more."""
 
@@ -69,7 +77,7 @@ class ToleranceTable(ToleranceFields):
 
 
 class PublishedTable(FileModel):
-    """A table of the paper: every row is a claim, with a part for each column."""
+    """A table of values: every row is a claim, with a part for each column."""
 
     id: str
     """Begins the names of its claims."""
@@ -79,6 +87,8 @@ class PublishedTable(FileModel):
     """Its place in the paper."""
     experiment: str
     """The experiment that reruns it."""
+    origin: Origin = "paper"
+    """Whose values: those under `published` in `paper.toml`, or, for any other origin, those under `reference`."""
     measures: list[str]
     """Its columns."""
     scenarios: list[str] = []

@@ -231,7 +231,9 @@ class PaperFile(FileModel):
     queue_at: str = "links.bottleneck.queue"
     """Where in a scenario the queue is put."""
     published: list[FileName] = []
-    """CSV files with published values: scenario, queue, measure, value, unit."""
+    """CSV files with values printed in the paper: scenario, queue, measure, value, unit."""
+    reference: list[FileName] = []
+    """CSV files of the same form with values of another simulator."""
     measures: Annotated[dict[str, Measure], Keyed] = {}
     """What is measured."""
     scenarios: Annotated[dict[str, ScenarioTable], Keyed] = {}
