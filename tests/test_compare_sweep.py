@@ -1,5 +1,6 @@
 """Comparisons and sweeps."""
 
+import numpy as np
 import pytest
 
 import sojourn as sj
@@ -177,6 +178,7 @@ def test_several_groups_are_compared_one_by_one(dumbbell):
 def test_values_are_shown_as_people_write_them():
     assert value_label({"cc": "reno"}) == "reno"
     assert value_label({"aqm": "red", "min": 5, "ecn": True}) == "red(min=5, ecn=true)"
+    assert value_label(np.True_) == "true"
     assert field_label("links.bottleneck.queue.limit") == "bottleneck queue limit"
     assert field_label("flows[0].count") == "flow 0 count"
     assert quantities(["50 packets", "200 packets"]) == ([50.0, 200.0], "packets")

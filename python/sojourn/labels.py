@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from sojourn import paths
 
 # The key that names the kind of a table, as in `{ aqm = "red", min = 5 }`.
@@ -27,6 +29,8 @@ def field_label(path: str) -> str:
 
 def value_label(value: Any) -> str:
     """A value of a scenario for readers: `{ aqm = "red", min = 5 }` becomes `red(min=5)`, a text stays itself."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):

@@ -11,7 +11,7 @@ from rich.table import Table
 from sojourn import measures, paths
 from sojourn.cli.output import estimates_table, out
 from sojourn.compare import Comparison
-from sojourn.labels import field_label
+from sojourn.labels import field_label, value_label
 from sojourn.measures import OF_A_GROUP, link_measures
 from sojourn.record import Record
 from sojourn.stats import estimate, estimate_of
@@ -112,7 +112,7 @@ def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> 
     for where, group in chosen.groupby(axes, sort=False, dropna=False):
         by_measure = {str(row["measure"]): row for _, row in group.iterrows()}
         cells = [_scaled(by_measure[name], known[name].scale) for name in shown]
-        table.add_row(*[str(v) for v in (where if isinstance(where, tuple) else (where,))], *cells)
+        table.add_row(*[value_label(v) for v in (where if isinstance(where, tuple) else (where,))], *cells)
     out.print(table)
 
 

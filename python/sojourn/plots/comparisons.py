@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from sojourn.errors import UserError
 from sojourn.plots import distributions, summaries
 from sojourn.plots.distributions import Distribution, Run
-from sojourn.plots.style import COLUMN, drawn_on
+from sojourn.plots.style import COLUMN, drawn_on, legend_beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,7 @@ class ComparisonPlots:
             if not drawn:
                 raise UserError.unknown(f"distribution of {of}", chosen[0] if chosen else "none", self._all_places(of))
             distributions.finish(axes, of, complement, drawn, chosen[0] if len(chosen) == 1 else "")
-            axes.legend(fontsize=6.5)
+            legend_beside(axes)
             return axes
 
     def means(self, measure: str, ax: Axes | None = None) -> Axes:

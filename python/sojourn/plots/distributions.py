@@ -137,7 +137,7 @@ def draw(ax: Axes, found: Distribution, index: int, label: str, complement: bool
         # Above the largest sample the share is 0, which a logarithmic axis does not have.
         shown = 1 - levels if complement else levels
         drawn = slice(0, -1) if complement and len(values) > 2 else slice(None)
-        ax.step(values[drawn], shown[drawn], where="post", color=look.color, label=label)
+        ax.step(values[drawn], shown[drawn], where="post", color=look.color, linestyle=look.line, label=label)
     else:
         known = levels < 1 if complement else levels <= 1
         shown = 1 - levels if complement else levels

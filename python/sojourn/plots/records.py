@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from sojourn.errors import UserError
 from sojourn.plots import distributions
 from sojourn.plots.distributions import Array, Run
-from sojourn.plots.style import COLUMN, drawn_on, style_of
+from sojourn.plots.style import COLUMN, drawn_on, legend_beside, style_of
 
 MANY = 8  # series that one panel shows
 FAR = 2.0  # how far above the largest window a slow-start threshold may lie and still be shown
@@ -113,7 +113,7 @@ class RecordPlots:
                 axes, of, complement, list(drawn.values()), next(iter(drawn)) if len(drawn) == 1 else ""
             )
             if len(drawn) > 1:
-                axes.legend()
+                legend_beside(axes)
             axes.set_title(self.title(list(drawn)), loc="left")
             return axes
 

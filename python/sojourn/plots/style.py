@@ -21,6 +21,7 @@ from sojourn.files import write_atomic
 # The palette of Okabe and Ito, strongest contrasts first. Markers differ too, for printing in gray.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8F7700"]
 MARKERS = ["o", "s", "D", "^", "v", "P", "X", "*"]
+LINES = ["-", "-.", ":"]
 COLUMN = 3.5  # inches: one column of a two-column page
 PAGE = 7.16  # inches: its full width
 GOOD, FAIR, BAD = "#009E73", "#E69F00", "#D55E00"
@@ -54,15 +55,17 @@ RC: Any = {
 
 @dataclass(frozen=True)
 class Look:
-    """Color and marker of one series."""
+    """Color, marker and line of one series."""
 
     color: str
     marker: str
+    line: str
 
 
 def style_of(index: int) -> Look:
-    """Color and marker of the series at a position, counted from 0."""
-    return Look(COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)])
+    """The look of the series at a position, counted from 0. After eight, a color comes with another marker and line."""
+    again, color = divmod(index, len(COLORS))
+    return Look(COLORS[color], MARKERS[(color + again) % len(MARKERS)], LINES[again % len(LINES)])
 
 
 @contextmanager
@@ -86,6 +89,16 @@ def drawn_on(ax: Axes | None, width: float = PAGE, height: float = 2.4) -> Itera
             made = (pyplot.figure if pyplot else Figure)(figsize=(width, height), layout="constrained")
             ax = made.add_subplot()
         yield ax
+
+
+FITS = 6  # entries of a legend that fit into the axes
+
+
+def legend_beside(axes: Axes, title: str | None = None) -> None:
+    """Adds a small legend: in the axes if it is short, else to the right of them."""
+    count = len(axes.get_legend_handles_labels()[1])
+    beside: dict[str, Any] = {} if count <= FITS else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+    axes.legend(fontsize=6.5, title=title, title_fontsize=6.5, **beside)
 
 
 def legend_above(made: Figure) -> None:

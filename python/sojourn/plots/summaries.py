@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from sojourn import measures
-from sojourn.labels import field_label, quantities
-from sojourn.plots.style import PAGE, drawn_on, figure, style_of
+from sojourn.labels import field_label, quantities, value_label
+from sojourn.plots.style import PAGE, drawn_on, figure, legend_beside, style_of
 from sojourn.stats import estimate_of
 
 if TYPE_CHECKING:
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
 CASE, BEST = "case", "best"
 DIRECTION = {"higher": ", higher is better", "lower": ", lower is better"}
-FITS = 6  # entries of a legend that fit into the axes
 
 
 def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """One measure of a comparison: a row for each case with its mean and interval; the best are filled and bold.
+    """One measure of a comparison: a row for each case with mean and interval; the best, if known, filled and bold.
 
     `rows` are those of one measure in `Comparison.table`.
     """
-    first = rows.iloc[0]
+    first, known = rows.iloc[0], bool(rows[BEST].any())
     with drawn_on(ax, PAGE / 2, 0.75 + 0.2 * len(rows)) as axes:
         for i, (_, row) in enumerate(rows.iterrows()):
             one, color, best = estimate_of(row), style_of(i).color, bool(row[BEST])
@@ -36,7 +35,7 @@ def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
                 error = None if math.isnan(one.half) else one.half
                 axes.errorbar(
                     one.mean, i, xerr=error, color=color, marker="o", linestyle="none", clip_on=False,
-                    markerfacecolor=color if best else "white",
+                    markerfacecolor=color if best or not known else "white",
                 )  # fmt: skip
             axes.annotate(
                 str(one), (1.02, i), xycoords=("axes fraction", "data"), va="center", fontsize=6.5,
@@ -106,19 +105,15 @@ def means(summary: pd.DataFrame, by: Sequence[str], measure: str, ax: Axes | Non
     others = [axis for axis in by if axis != across]
     with drawn_on(ax, PAGE / 2 + 0.9, 2.8) as axes:
         groups: Any = rows.groupby(list(others), sort=False, dropna=False) if others else [((), rows)]
-        count = 0
         for i, (where, group) in enumerate(groups):
-            label = ", ".join(map(str, where if isinstance(where, tuple) else (where,)))
+            label = ", ".join(map(value_label, where if isinstance(where, tuple) else (where,)))
             _series(axes, group, across, i, label)
-            count += 1
         unit = (numbers[across] or ([], ""))[1]
         axes.set(xlabel=field_label(across) + (f" ({unit})" if unit else ""), ylabel=known.title)
         axes.set_title(measures.place(measure), loc="left")
         _from_zero(axes)
         if others:
-            title = ", ".join(map(field_label, others))
-            beside: dict[str, Any] = {} if count <= FITS else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
-            axes.legend(fontsize=6.5, title=title, title_fontsize=6.5, **beside)
+            legend_beside(axes, ", ".join(map(field_label, others)))
         return axes
 
 
@@ -144,7 +139,7 @@ def _series(axes: Axes, group: pd.DataFrame, across: str, index: int, label: str
         x, center, errors, line = np.array(found[0])[order], center[order], errors[:, order], "-"
     else:
         x, line = np.arange(len(group)) + 0.08 * index, "none"
-        axes.set_xticks(np.arange(len(group)), [str(v) for v in group[across]], rotation=15, ha="right")
+        axes.set_xticks(np.arange(len(group)), [value_label(v) for v in group[across]], rotation=15, ha="right")
     axes.errorbar(
         x, center, yerr=errors, color=look.color, marker=look.marker, linestyle=line, label=label, clip_on=False
     )
