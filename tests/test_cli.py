@@ -80,6 +80,28 @@ def test_a_shell_gets_completions(words, found):
     assert done.stdout.split() == found, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "x", "--seeds", "abc"], '--seeds: expected a whole number, got "abc"'),
+        (["run", "x", "--seeds", "0"], '--seeds: expected a number of at least 1, got "0"'),
+        (["run", "x", "--threads", "9999"], '--threads: expected a number of at most 1024, got "9999"'),
+        (["completion", "tcsh"], 'shell: expected one of bash, zsh, fish, got "tcsh"'),
+        (["run"], "file: expected a value, got none"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_as_a_wrong_file_is(capsys, arguments, said):
+    assert refused(capsys, *arguments) == f"error: {said}\n"
+
+
+def test_a_sweep_is_no_scenario_for_any_command(capsys):
+    sweep = str(ROOT / "examples" / "sweep.toml")
+    for arguments in (["run", sweep], ["compare", sweep, "--queues", "red"]):
+        assert "expected a scenario with `duration` and `links`, got a sweep: `sojourn sweep" in refused(
+            capsys, *arguments
+        )
+
+
 def test_list_shows_the_values_that_an_option_can_take(capsys):
     codel = printed_by(capsys, "list", "aqm", "codel")
     for shown in ("rfc8289, 2012", "true, false", 'such as "100 packets" or "1500 B"', "2012: One less than the last"):

@@ -181,6 +181,8 @@ def queued_link(scenario: Scenario, link: str | None = None) -> str:
 
     Raises `UserError` where that leaves no link or several.
     """
+    if "links" not in scenario:
+        scenario.canonical()  # which says what else it is
     links = scenario.get_path("links") if "links" in scenario else []
     names = [str(paths.name_of(item)) for item in links]
     if link is not None:

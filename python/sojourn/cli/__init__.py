@@ -17,7 +17,7 @@ from typer.exceptions import TyperException
 import sojourn.cli.design as design_command
 import sojourn.cli.papers as papers_command
 from sojourn import __version__
-from sojourn.cli import analyze, completion, inspect, listing, runs
+from sojourn.cli import analyze, completion, inspect, listing, runs, usage
 from sojourn.cli import bench as bench_command
 from sojourn.cli.output import StoppedError
 from sojourn.errors import Note, ScenarioError, UserError
@@ -84,7 +84,7 @@ def _run(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> in
     except (UserError, ScenarioError) as error:
         return _fail(str(error), 2)
     except TyperException as error:
-        return _fail(error.format_message(), 2)
+        return _fail(usage.message(error), 2)
     except ModuleNotFoundError as error:
         missing = missing_extra(error)
         if missing is None:

@@ -1,0 +1,36 @@
+"""The words for a command line that cannot be read: the same form as for a wrong file."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from typer import BadParameter
+from typer.exceptions import TyperException
+
+from sojourn.errors import UserError
+
+# What typer's checks of a value ask for, by the name of the check.
+WANTED = {
+    "int_parsing": "a whole number",
+    "float_parsing": "a number",
+    "greater_than_equal": "a number of at least {ge}",
+    "less_than_equal": "a number of at most {le}",
+}
+
+
+def message(error: TyperException) -> str:
+    """An error of typer in one line: `--seeds: expected a whole number, got "x"`, where it says what that needs."""
+    said = error.format_message()
+    option = re.match(r"Invalid value for '([^']+)': ", said)
+    checks: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    if isinstance(error, BadParameter) and option and checks:
+        check = checks[0]
+        got, wanted = str(check["input"]), WANTED.get(check["type"])
+        if wanted is not None:
+            return str(UserError.expected(option[1], wanted.format(**check.get("ctx", {})), got))
+        if " is not one of " in check["msg"]:
+            return str(UserError.unknown(option[1], got, re.findall(r"'([^']*)'", check["msg"])[1:]))
+    if missing := re.fullmatch(r"Missing (argument|option) '([^']+)'\.?", said):
+        return f"{missing[2]}: expected a value, got none"
+    return said
