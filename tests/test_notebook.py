@@ -3,9 +3,11 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sojourn as sj
+from sojourn.cli import main
 from sojourn.display import MOST_ROWS, html_table
 
 
@@ -113,3 +115,14 @@ def test_a_sweep_keeps_series_where_it_is_asked_for_them(traced, tmp_path):
         assert np.array_equal(last["packets"], swept.series[3]["queue/bottleneck"]["packets"])
     with pytest.raises(sj.UserError, match="expected one of queue/bottleneck"):
         swept.series_table("cwnd/ftp")
+
+
+def test_the_command_writes_the_series_of_a_sweep_where_it_is_asked_to(traced, here):
+    (here / "traced.toml").write_text(traced.to_toml())
+    (here / "grid.toml").write_text('scenario = "traced.toml"\n[axes]\n"flows.ftp.count" = [1, 2]\n')
+    assert main(["sweep", "grid.toml"]) == 0
+    assert not (here / "results" / "grid" / "series").exists()
+    assert main(["sweep", "grid.toml", "--series"]) == 0
+    table = pd.read_parquet(here / "results" / "grid" / "series" / "queue-bottleneck.parquet")
+    assert set(table["flows.ftp.count"]) == {1, 2}
+    assert set(table.columns) >= {"seed", "t", "packets"}

@@ -121,6 +121,10 @@ class SweepResult:
         chosen = list(measures or self.measures)
         return summarize(self.runs, self.axes, chosen)
 
+    def series_names(self) -> list[str]:
+        """The names of the series that any run has."""
+        return list(dict.fromkeys(each for traces in self.series for each in traces))
+
     def series_table(self, name: str) -> pd.DataFrame:
         """One series of every run, below one another: the axes, `seed`, `t` in seconds, and its columns.
 
@@ -129,9 +133,8 @@ class SweepResult:
         require("pandas")
         import pandas as pd
 
-        names = list(dict.fromkeys(each for traces in self.series for each in traces))
-        if name not in names:
-            raise UserError.unknown(f"{self.plan.name}: series", name, names)
+        if name not in self.series_names():
+            raise UserError.unknown(f"{self.plan.name}: series", name, self.series_names())
         where: list[dict[str, Any]] = self.runs[[*self.axes, "seed"]].to_dict("records")  # type: ignore[assignment]
         runs = [(at, traces[name]) for at, traces in zip(where, self.series, strict=True) if name in traces]
         tables = [pd.DataFrame(table).assign(**at)[[*at, *table]] for at, table in runs]

@@ -29,7 +29,7 @@ from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import write_flent
 from sojourn.measures import measures_of
 from sojourn.paths import name_of
-from sojourn.record import Record, file_name, frame_to_parquet
+from sojourn.record import Record, file_name, file_names, frame_to_parquet
 from sojourn.running import LAST_SEED, run_many
 from sojourn.scenario import Scenario, load, parse_assignment
 from sojourn.sweep import read_plan
@@ -198,6 +198,7 @@ def sweep(
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Run on a Ray cluster: pip install 'sojourn[ray]'.")
     ] = False,
+    series: Annotated[bool, typer.Option("--series", help="Write the traces of all runs, a table for each.")] = False,
 ) -> None:
     """Runs a grid over any fields of a scenario; goes on where an interrupted sweep stopped."""
     require("scipy", "pandas", "pyarrow", *(["matplotlib"] if plots else []))
@@ -208,7 +209,7 @@ def sweep(
     _check_measures(next(iter(plan.points)).scenario, wanted)
     with progress(plan.name) as on_progress:
         kept = store(cache, no_cache)
-        found = run_sweep(plan, threads=threads, cache=kept, progress=on_progress, cluster=cluster)
+        found = run_sweep(plan, threads=threads, cache=kept, progress=on_progress, cluster=cluster, series=series)
     summary = found.summary()
     with together(folder):
         written = [
@@ -216,6 +217,8 @@ def sweep(
             frame_to_parquet(summary, folder / "summary.parquet"),
         ]
         written.append(write_atomic(folder / "summary.csv", summary.to_csv(index=False)))
+        for name, stem in file_names(found.series_names()).items():
+            written.append(frame_to_parquet(found.series_table(name), folder / "series" / f"{stem}.parquet"))
         if wanted:
             from sojourn.plots.results import plot_means
 
