@@ -30,7 +30,7 @@ from sojourn.papers import load_paper
 from sojourn.papers.expression import UnknownNameError, evaluate
 from sojourn.papers.functions import all_functions
 from sojourn.papers.outcome import Outcome
-from sojourn.store import DamagedError, engine_identity, pack_entry, unpack_entry
+from sojourn.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 from sojourn.sweep import read_plan
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -202,6 +202,14 @@ def read_entry(_: Path, content: bytes) -> None:
         raise AssertionError("a damaged entry was believed")
 
 
+def read_forged(file: Path, content: bytes) -> None:
+    """As the store reads an entry with the right checksum and a record that is none."""
+    store = Store(file.parent / "cache")
+    store.put(KEY, content.decode("utf-8", errors="replace"), {})
+    if store.get(KEY) is None:
+        raise UserError(store.notes[0])
+
+
 ENTRIES: list[bytes] = []
 
 
@@ -227,6 +235,7 @@ def kinds() -> list[Kind]:
         *(_paper(name) for name in ("paper", "claims", "deviations")),
         Kind("result/record.json", json, json, read_record, 15),
         Kind("entry", ENTRIES, ENTRIES, read_entry, 14),
+        Kind("forged", json, json, read_forged, 2),
     ]
 
 

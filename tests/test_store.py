@@ -69,6 +69,8 @@ def test_no_part_of_an_entry_and_nothing_longer_is_believed():
         b'{"record": {}}',
         pack_entry(OTHER, engine_identity(), RECORD, {}),
         pack_entry(KEY, "another0engine", RECORD, {}),
+        pack_entry(KEY, engine_identity(), "[]", {}),
+        pack_entry(KEY, engine_identity(), "{", {}),
     ],
 )
 def test_a_damaged_entry_is_set_aside_and_said(store, content):

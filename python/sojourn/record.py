@@ -57,7 +57,9 @@ class Record(Mapping[str, Any]):
     @classmethod
     def from_json(cls, text: str, series: Series | None = None) -> Record:
         """The record that the engine gave as JSON."""
-        return cls(json.loads(text), series)
+        data = json.loads(text)
+        _check_shape(data)
+        return cls(data, series)
 
     def __getitem__(self, key: str) -> Any:
         return self._data[key]

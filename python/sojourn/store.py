@@ -49,7 +49,10 @@ def unpack_entry(data: bytes, key: str, engine: str) -> tuple[str, Series]:
         raise DamagedError(f"it has {len(body)} bytes instead of {size + int(head[4])}")
     if hashlib.sha256(b" ".join(head.groups()[:4]) + b"\n" + body).hexdigest().encode() != head[5]:
         raise DamagedError("its checksum is wrong")
-    return body[:size].decode("utf-8"), unpack_series(body[size:]) if len(body) > size else {}
+    try:
+        return body[:size].decode("utf-8"), unpack_series(body[size:]) if len(body) > size else {}
+    except Exception as error:  # NumPy, zipfile and zlib raise many kinds
+        raise DamagedError(f"its series cannot be read: {error}") from None
 
 
 class Store:
@@ -79,7 +82,7 @@ class Store:
             return None
         except OSError as error:
             self.notes.append(f"{path}: cannot be read ({error.strerror or error}), run again")
-        except DamagedError as error:
+        except (ValueError, TypeError, RecursionError) as error:
             self.notes.append(f"{path}: damaged ({error}), {self._set_aside(path)}run again")
         return None
 
