@@ -416,3 +416,24 @@ def test_every_example_can_be_run(capsys, file, here):
         assert len(read_plan(file).points) == 12
     else:
         assert main(["check", str(file)]) == 0
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_header_of_a_sweep_is_cut_in_a_narrow_terminal(dumbbell, monkeypatch, width):
+    import io
+
+    from rich.console import Console
+
+    import sojourn as sj
+    from sojourn.cli import tables
+
+    written = io.StringIO()
+    monkeypatch.setattr(tables, "out", Console(file=written, width=width))
+    found = sj.sweep(dumbbell, {"links.bottleneck.queue.limit": ["9 packets"], "flows.ftp.count": [1, 2]})
+    tables.show_sweep(found.axes, found.summary())
+    lines = written.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[1].rstrip().endswith("┓")  # no column is cut off
+    header = " ".join(lines[2 : next(i for i, line in enumerate(lines) if line.startswith("┡"))])
+    assert "…" not in header
+    assert {"bottleneck", "queue", "limit", "ftp", "count", "utilization"} <= set(header.split())

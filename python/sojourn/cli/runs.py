@@ -227,7 +227,7 @@ def sweep(
     for name in wanted:
         if name not in there:
             err.print(f"{name}: null in every run")
-    show_sweep(found.axes, summary, there or main_measures(summary))
+    show_sweep(found.axes, summary, there)
     say_written(written)
     if found.failed:
         err.print(f"error: {len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
