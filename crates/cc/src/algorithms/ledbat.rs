@@ -85,8 +85,10 @@ impl LedbatLaw {
     fn on_ack_rfc6817(&self, window: &mut Window, ack: &Ack, queuing: f64) {
         let off = (self.target - queuing) / self.target;
         let next = window.cwnd + self.gain * off * ack.acked / window.cwnd;
-        // At most one segment more than was in flight (rfc6817#2.4.2 ALLOWED_INCREASE).
-        window.cwnd = next.min((ack.in_flight + 1.0).max(window.cwnd)).max(2.0);
+        // At most one segment more than was in flight (rfc6817#2.4.2 ALLOWED_INCREASE), so a window that is not used shrinks.
+        // An ACK that must not open the window, such as one with an ECN echo, does not.
+        let most = ack.in_flight + 1.0;
+        window.cwnd = next.min(if ack.cwnd_limited { most } else { most.min(window.cwnd) }).max(2.0);
     }
 
     /// The window changes by one segment when the counter reaches a window of targets, or falls below zero.
@@ -107,12 +109,13 @@ impl DelayLaw for LedbatLaw {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, sample: Option<DelaySample>) {
         let Some(sample) = sample else { return };
-        if ack.in_recovery || !ack.cwnd_limited || ack.acked <= 0.0 {
+        if ack.in_recovery || ack.acked <= 0.0 {
             return;
         }
         match self.variant {
             Variant::Rfc6817 => self.on_ack_rfc6817(window, ack, sample.queuing),
-            Variant::Ns2 => self.on_ack_ns2(window, sample.queuing),
+            Variant::Ns2 if ack.cwnd_limited => self.on_ack_ns2(window, sample.queuing),
+            Variant::Ns2 => {}
         }
     }
 
@@ -143,9 +146,10 @@ mod tests {
 
     fn at(cwnd: f64, variant: Variant) -> DelayBased<LedbatLaw> {
         let mut cc = Params { variant, ..Params::default() }.build(Start { window: cwnd, ssthresh: 1e9 }).unwrap();
-        cc.on_ack(&Ack { cwnd_limited: false, ..ack(0, cwnd) });
-        // Four delays, so that the smallest of them is the one that the test means.
-        (0..4).for_each(|_| cc.on_ack(&Ack { cwnd_limited: false, ..ack(50, cwnd) }));
+        // Four delays, so that the smallest of them is the one that the test means. In recovery the window stays.
+        let measure = |delay| Ack { in_recovery: true, ..ack(delay, cwnd) };
+        cc.on_ack(&measure(0));
+        (0..4).for_each(|_| cc.on_ack(&measure(50)));
         cc
     }
 
@@ -166,10 +170,21 @@ mod tests {
     }
 
     #[test]
-    fn data_that_was_not_in_flight_does_not_open_the_window() {
+    fn the_window_is_at_most_one_segment_more_than_was_in_flight() {
+        for cwnd_limited in [true, false] {
+            let mut cc = at(20.0, Variant::Rfc6817);
+            cc.on_ack(&Ack { cwnd_limited, ..ack(50, 5.0) });
+            assert_eq!(cc.cwnd(), 6.0);
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_shrinks_above_the_target_and_does_not_grow_below_it() {
         let mut cc = at(20.0, Variant::Rfc6817);
-        (0..1000).for_each(|_| cc.on_ack(&ack(50, 5.0)));
+        (0..20).for_each(|_| cc.on_ack(&Ack { cwnd_limited: false, ..ack(0, 19.5) }));
         assert_eq!(cc.cwnd(), 20.0);
+        (0..4).for_each(|_| cc.on_ack(&Ack { cwnd_limited: false, ..ack(200, 19.5) }));
+        assert!(cc.cwnd() < 20.0);
     }
 
     #[test]
