@@ -120,7 +120,7 @@ impl Sender {
         if !core.is_acceptable(ack) {
             return Progress::Going;
         }
-        let ece = ack.has(flag::ECE) && call.params.ecn;
+        let (ece, full) = (ack.has(flag::ECE) && call.params.ecn, ack.seq >= core.recover());
         if ece {
             core.on_ece(ack.seq, self.recovery.inflation(), call);
         }
@@ -129,7 +129,7 @@ impl Sender {
             self.on_window_update(call);
             return Progress::Going;
         }
-        self.recovery.on_ack(core, &IncomingAck { packet: ack, sack: sack.as_ref(), ece }, call);
+        self.recovery.on_ack(core, &IncomingAck { packet: ack, sack: sack.as_ref(), ece, full }, call);
         if core.is_complete() {
             core.finish(call);
             return Progress::Complete;

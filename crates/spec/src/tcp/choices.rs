@@ -71,7 +71,8 @@ choice! {
     WindowBasis {
         /// The congestion window, limited by the receive window (ns-2, Linux).
         Cwnd "cwnd",
-        /// The flight size (rfc5681#eq4).
+        /// The flight size (rfc5681#eq4), but no more than the congestion window: in recovery, data that was sent on duplicate ACKs
+        /// takes the place of data that has left the network, and the flight size counts both.
         FlightSize "flight-size",
     }
 }

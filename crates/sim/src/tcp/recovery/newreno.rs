@@ -24,9 +24,11 @@ impl NewReno {
         if self.reno.inflation > acked {
             self.reno.inflation -= acked - 1;
         } else {
-            sender.set_cwnd((sender.cwnd() - f64::from(acked - self.reno.inflation)).max(1.0));
+            sender.set_cwnd(sender.cwnd() - f64::from(acked - self.reno.inflation));
             self.reno.inflation = 1;
         }
+        // Also where an ECN echo left less than a segment (ns-2 tcp-newreno.cc).
+        sender.set_cwnd(sender.cwnd().max(1.0));
         sender.accept_partial_ack(ack);
         sender.grow(&IncomingAck { ece: false, ..*ack }, snd_una_before, call);
         if !self.partial_ack_seen {
@@ -43,7 +45,7 @@ impl LossRecovery for NewReno {
     #[inline]
     fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
         if ack.packet.seq > sender.snd_una() {
-            if sender.in_recovery() && ack.packet.seq < sender.recover() {
+            if sender.in_recovery() && !ack.full {
                 self.partial_ack(sender, ack, call);
             } else {
                 self.reno.full_ack(sender, ack, call);

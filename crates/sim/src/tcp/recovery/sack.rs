@@ -28,7 +28,7 @@ impl Sack {
                 sender.accept_ack(ack, call);
                 sender.grow(ack, snd_una_before, call);
             }
-        } else if ack.packet.seq >= sender.recover() {
+        } else if ack.full {
             self.dupacks = 0;
             self.high_rxt = 0;
             self.rescue_rxt = false;

@@ -6,6 +6,7 @@ use super::{IncomingAck, LastReduction, SenderCore, State};
 use crate::tcp::call::Call;
 use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal};
 use sojourn_spec::tcp::{TcpOptions, WindowBasis};
+use sojourn_units::Time;
 
 /// How recovery began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +46,8 @@ impl SenderCore {
         match params.basis {
             WindowBasis::Cwnd => (self.cc.cwnd() + f64::from(inflation)).min(f64::from(self.receive_window(params))),
             WindowBasis::FlightSize => {
-                (self.snd_max - self.snd_una).saturating_sub(self.limited_transmit_bytes) as f64 / f64::from(params.mss)
+                let flight_size = (self.snd_max - self.snd_una).saturating_sub(self.limited_transmit_bytes);
+                (flight_size as f64 / f64::from(params.mss)).min(self.cc.cwnd())
             }
         }
     }
@@ -144,6 +146,12 @@ impl SenderCore {
         self.recover = 0;
     }
 
+    /// Whether nothing may be sent until the timer expires: an ECN echo left too small a window (rfc3168#6.1.2).
+    #[inline]
+    pub(super) fn waits_for_rto(&self) -> bool {
+        self.wait_for_rto || self.cc.cwnd() < 1.0
+    }
+
     /// An ECN echo arrives in an ACK of everything before `ack`: reduces the window, at most once a window (rfc3168#6.1.2).
     pub fn on_ece<O>(&mut self, ack: u64, inflation: u32, call: &Call<O>) {
         let params = call.params;
@@ -160,10 +168,13 @@ impl SenderCore {
         }
         self.ecn_at_one_segment = backs_off;
         let window = self.window_in_use(inflation, params);
-        self.wait_for_rto = if params.ecn_cwnd_floor { at_one_segment } else { window < 2.0 };
+        self.wait_for_rto = params.ecn_cwnd_floor && at_one_segment;
         self.cc.on_congestion(&CongestionEvent { now: call.now, window, signal: Signal::Mark });
-        if self.wait_for_rto && !params.ecn_cwnd_floor {
+        if !params.ecn_cwnd_floor && window < 2.0 {
             self.cc.set_cwnd(window / 2.0);
+        }
+        if self.waits_for_rto() && self.timer == Time::NEVER {
+            self.start_timer(call);
         }
         self.cwr_pending = true;
         if call.now >= self.count_from {

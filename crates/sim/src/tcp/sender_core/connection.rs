@@ -74,7 +74,8 @@ impl SenderCore {
             return Expiry::Handled;
         }
         self.timer = Time::NEVER;
-        let waited = std::mem::take(&mut self.wait_for_rto);
+        let waited = self.waits_for_rto();
+        self.wait_for_rto = false;
         if self.snd_una < self.snd_max {
             // rfc6298#5.4 to rfc6298#5.6.
             self.reduce_for_timeout(call);
@@ -142,7 +143,7 @@ impl SenderCore {
 
     /// The receive window changed while nothing is in flight: the persist timer stops.
     pub fn stop_persist_timer<O>(&mut self, call: &Call<O>) {
-        if self.snd_una == self.snd_max && !self.wait_for_rto {
+        if self.snd_una == self.snd_max && !self.waits_for_rto() {
             self.rtt.end_backoff(call.params);
             self.timer = Time::NEVER;
         }

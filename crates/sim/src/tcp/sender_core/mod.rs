@@ -32,6 +32,8 @@ pub struct IncomingAck<'a> {
     pub sack: Option<&'a SackBlocks>,
     /// Whether it echoes a congestion mark, and the sender uses ECN.
     pub ece: bool,
+    /// Whether it acknowledges everything up to `recover`, as that was before an ECN echo in this ACK moved it: ends recovery.
+    pub full: bool,
 }
 
 /// Where a connection stands (rfc9293#3.3.2; recovery is a state of its own here).

@@ -73,7 +73,7 @@ impl SenderCore {
     /// Restarts the retransmission timer if data is outstanding, else stops it (rfc6298#5.2, rfc6298#5.3).
     #[inline]
     pub fn restart_timer<O>(&mut self, call: &Call<O>) {
-        let outstanding = self.snd_nxt > self.snd_una || self.snd_una < self.snd_max || self.wait_for_rto;
+        let outstanding = self.snd_nxt > self.snd_una || self.snd_una < self.snd_max || self.waits_for_rto();
         self.timer = if outstanding { call.now + self.rtt.rto() } else { Time::NEVER };
     }
 
