@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tomllib
 
 import control
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sojourn.analysis import cascade
+from sojourn.analysis import Loop, Plant, cascade
 from sojourn.analysis.cascade import Cascade, OperatingPoint, Pid
 from sojourn.analysis.margins import margins
 from sojourn.analysis.step_response import step
@@ -217,6 +218,34 @@ def test_the_command_prints_controllers_and_margins(capsys: pytest.CaptureFixtur
         assert (
             main(["design", name, "--flows", "60", "--rate", "15 Mbit/s", "--packet", "500 B", "--rtt", "246ms"]) == 0
         )
+
+
+@pytest.mark.parametrize(
+    ("controller", "rest", "phase"), [("cpc", 20, 38.36), ("pi", 20, 75.14), ("red", 60.89, 88.51)]
+)
+def test_the_queue_that_a_design_prints_rests_and_has_margins_as_the_design_says(
+    controller: str, rest: float, phase: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["design", controller, "--flows", "60", "--rate", "3750pps", "--rtt", "246ms"]) == 0
+    said = capsys.readouterr().out
+    assert f"{phase:.2f}" in said
+    queue = tomllib.loads(next(line for line in said.splitlines() if line.startswith("queue = ")))["queue"]
+    queue.pop("limit", None)  # of the scenario's queue, not of the law
+    loop = Loop(queue, Plant.of(60, 3750.0, 0.246 - rest / 3750, packet=1500.0))
+    assert loop.point().queue == pytest.approx(rest, abs=0.01)
+    # The law's code is sampled, and the exact plant is not quite the textbook's.
+    assert loop.margins().phase == pytest.approx(phase, abs=1.5)
+
+
+@pytest.mark.parametrize(
+    ("controller", "option"), [("pi", "--margin"), ("cpc", "--margin"), ("red", "--crossover"), ("pid", "--inner-gain")]
+)
+def test_an_option_that_a_design_does_not_use_is_refused(
+    controller: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["design", controller, "--flows", "60", "--rate", "3750pps", "--rtt", "246ms", option, "40"]
+    assert main(command) == 2
+    assert f"{option}: expected it only with" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

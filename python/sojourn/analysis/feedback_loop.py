@@ -28,6 +28,9 @@ LEAST_WINDOW = 4.0
 """Packets. In a smaller window there are too few packets for three duplicate ACKs: losses become timeouts, which the
 square-root model of TCP does not include."""
 
+MOST_PROBABILITY = 0.3
+"""Above it losses of what is sent again count, which the model does not include."""
+
 
 @dataclass(frozen=True)
 class Loop:
@@ -129,22 +132,3 @@ class Loop:
             raise UserError(f"describing: expected arrays of one length, got {got}")
         rows = self._equilibrium.describe(list(zip(middle, amplitude, omega, strict=True)))
         return rows[:, 0] + 1j * rows[:, 1], rows[:, 2]
-
-    def cautions(self, point: Point | None = None) -> list[str]:
-        """What the model does not cover at this operating point, one sentence each, with the numbers."""
-        point = point or self.point()
-        notes = list(self.plant.notes)
-        if point.window < LEAST_WINDOW:
-            notes.append(
-                f"windows of {point.window:.2f} packets: the square-root model of TCP needs about {LEAST_WINDOW:g} or "
-                "more; in smaller ones losses become timeouts, which it does not include"
-            )
-        if point.probability > 0.3:
-            notes.append(f"a probability of {point.probability:.2f}: the model does not include repeated losses")
-        if point.queue <= 0:
-            used = f"{100 * point.utilization:.1f} % of the link is used"
-            notes.append(f"the queue is empty at the operating point ({used}), so it has no part in the loop")
-        if point.interval and point.interval > min(point.rtts):
-            step, least = f"{point.interval * 1e3:.4g} ms", f"{min(point.rtts) * 1e3:.4g} ms"
-            notes.append(f"the law is updated every {step}, which is longer than a round trip of {least}")
-        return notes

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from sojourn.analysis.text import decibels, frequency, span
 from sojourn.analysis.transfer import Array, Complexes, Response
 
 GRID = np.logspace(-6, 5, 22_001)
@@ -37,20 +38,20 @@ class Margins:
     turn: float
     """The frequency in rad/s where the phase is -180 degrees and `gain` is measured; NaN without one."""
 
+    tight: float
+    """The crossover in rad/s at which `phase` is measured; NaN without one."""
+
     def describe(self) -> str:
         """The margins in one line of text, with units."""
+        turn, crossover = frequency(self.turn), frequency(self.crossover)
         if not self.stable:
-            much = (
-                ""
-                if math.isnan(self.gain)
-                else f"; the gain is {1 / self.gain:.3g} times the limit at {self.turn:.3g} rad/s"
-            )
-            late = "" if math.isnan(self.delay) else f"; the delay is {-self.delay * 1e3:.4g} ms too long"
+            much = "" if math.isnan(self.gain) else f"; the gain is {decibels(1 / self.gain)} above the limit at {turn}"
+            late = "" if math.isnan(self.delay) else f"; the delay is {span(-self.delay)} too long"
             return f"unstable: small deviations grow{much}{late}"
-        gain = "no limit" if math.isinf(self.gain) else f"a factor {self.gain:.3g} at {self.turn:.3g} rad/s"
+        gain = "no limit" if math.isinf(self.gain) else f"{decibels(self.gain)} at {turn}"
         if math.isinf(self.delay):
-            return f"stable; gain margin {gain}; the loop gain stays below 1, so no delay makes it unstable"
-        phase = f"{self.phase:.3g}°, delay margin {self.delay * 1e3:.4g} ms, crossover {self.crossover:.3g} rad/s"
+            return f"stable; gain margin {gain}; the loop gain stays below 0 dB, so no delay makes it unstable"
+        phase = f"{self.phase:.3g}°, delay margin {span(self.delay)}, crossover {crossover}"
         return f"stable; gain margin {gain}; phase margin {phase}"
 
 
@@ -76,14 +77,11 @@ def margins(loop: Response, omega: Array = GRID) -> Margins:
     if stable:  # additional lag leads to the next odd multiple of 180 degrees, however far the phase has turned before
         lags = [lag % (2 * math.pi) for lag in lags]
     none = math.inf if stable else math.nan
-    lags, delays = _lacking(lags, stable), _lacking([lag / w for lag, w in zip(lags, crossovers, strict=True)], stable)
+    wanted = [(lag, w) for lag, w in zip(lags, crossovers, strict=True) if stable or lag < 0]
     gain, turn = _gain(loop, omega, value, size, stable)
-    least, most = min(lags, default=none), max(crossovers, default=math.nan)
-    return Margins(stable, gain, math.degrees(least), min(delays, default=none), most, turn)
-
-
-def _lacking(values: list[float], stable: bool) -> list[float]:
-    return [each for each in values if stable or each < 0]
+    least, tight = min(wanted, default=(none, math.nan))
+    delay, most = min((lag / w for lag, w in wanted), default=none), max(crossovers, default=math.nan)
+    return Margins(stable, gain, math.degrees(least), delay, most, turn, tight)
 
 
 def _lag(loop: Response, w: float, omega: Array, value: Complexes, phase: Array) -> float:

@@ -129,12 +129,13 @@ def bits(text: str) -> float:
 
 @dataclass(frozen=True)
 class Managed:
-    """A link of a scenario with its queue table, and its plant in the fluid model."""
+    """A link of a scenario with its queue table, its plant in the fluid model, and the groups of flows in it."""
 
     scenario: Scenario
     link: str
     queue: dict[str, Any]
     plant: Plant
+    groups: frozenset[str] = frozenset()
 
 
 def managed(source: Source, link: str | None = None) -> Managed:
@@ -170,11 +171,28 @@ def managed(source: Source, link: str | None = None) -> Managed:
     held = str(chosen["queue"]["limit"])
     limit = float(held.removesuffix(" packets")) if held.endswith(" packets") else octets(held) / packet
     ecn = bool(chosen["queue"]["ecn"]) and all(g["tcp"]["ecn"] for g in bulk)
+    notes += _changes(chosen, bulk)
     plant = Plant(
         classes, (rate - constant) / (8 * packet), limit, packet, not ecn, float(tree["packet"]),
         seconds(chosen["delay"]), tuple(notes),
     )  # fmt: skip
-    return Managed(scenario, str(chosen["name"]), queue, plant)
+    return Managed(scenario, str(chosen["name"]), queue, plant, frozenset(str(g["name"]) for g in bulk))
+
+
+def _changes(link: Mapping[str, Any], bulk: list[Any]) -> list[str]:
+    """What happens on the way that the model leaves out."""
+    notes = [f"{g['name']} stops at {g['stop']}; the model's flows never stop" for g in bulk if g.get("stop")]
+    if link.get("rate_changes") or link.get("delay_changes"):
+        notes.append(f"{link['name']} changes its rate or delay; the model keeps the first ones")
+    if link.get("impairments"):
+        notes.append(f"{link['name']} has impairments, which the model leaves out")
+    return notes
+
+
+def latest_start(managed: Managed) -> float:
+    """When the last endless flow starts, at most, in seconds."""
+    groups = (group for group in managed.scenario.resolved()["groups"] if group["name"] in managed.groups)
+    return max((float(np.max(_values(group["start"], int(group["count"]), seconds))) for group in groups), default=0.0)
 
 
 _NOT_OF_THE_LAW = ("limit", "ecn", "hints")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from scipy.signal import welch
@@ -19,3 +22,42 @@ def queue_spectrum(t: Array, packets: Array, warmup: float) -> tuple[Array, Arra
     step = float(np.median(np.diff(t)))
     f, power = welch(kept, fs=1 / step, nperseg=min(len(kept), max(256, int(20 / step))), detrend="linear")
     return np.asarray(f[1:]), np.asarray(power[1:])
+
+
+BAND = 1.1
+"""Highest over lowest frequency of a band. A line that is narrower counts by its area, not by its height."""
+
+
+def bands(f: Array, power: Array) -> tuple[Array, Array]:
+    """A spectrum times frequency, averaged in bands: frequencies in rad/s, and packets².
+
+    `f` (Hz) and `power` (packets² per Hz) are those of `queue_spectrum`. On a logarithmic axis of frequency, the area
+    under the result is the variance.
+    """
+    number = np.floor(np.log(f / f[0]) / math.log(BAND)).astype(int)
+    count = np.bincount(number)
+    used = count > 0
+    middle = np.bincount(number, weights=np.log(f))[used] / count[used]
+    height = np.bincount(number, weights=f * power)[used] / count[used]
+    return np.asarray(2 * math.pi * np.exp(middle)), np.asarray(height)
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Where a measured queue oscillates most: the highest band of `bands`, `omega` in rad/s, `height` in packets²."""
+
+    omega: float
+    height: float
+
+    def rounds(self, rtt: float) -> int | None:
+        """How many oscillations a round trip of `rtt` seconds has, if it is a small whole number within a fifth."""
+        number = self.omega * rtt / (2 * math.pi)
+        whole = max(1, round(number))
+        return whole if whole < 5 and abs(number - whole) < 0.2 * whole else None
+
+
+def strongest(f: Array, power: Array) -> Peak | None:
+    """The peak of a spectrum as `queue_spectrum` gives it; None where the queue is constant."""
+    omega, height = bands(f, power)
+    at = int(np.argmax(height))
+    return Peak(float(omega[at]), float(height[at])) if height[at] > 0 else None

@@ -1,4 +1,4 @@
-"""The command that compares the fluid model with a packet simulation: `analyze`."""
+"""The command that compares the fluid model with packet runs: `analyze`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from rich.table import Table
 from sojourn.cli.output import check_folder, out, say_written
 from sojourn.cli.runs import Set, load_changed
 from sojourn.errors import ScenarioError, UserError
-from sojourn.record import Record
-from sojourn.running import LAST_SEED
-from sojourn.running import run as run_scenario
-from sojourn.scenario import Scenario
+from sojourn.extras import require
+from sojourn.running import LAST_SEED, first_seed
+from sojourn.stats import estimate
 
 if TYPE_CHECKING:
     from sojourn.analysis import LimitCycle, Loop, Managed, Margins, Point
+    from sojourn.analysis.assumptions import Evidence
+    from sojourn.analysis.means import Means, PacketRuns, Trace
 
 
 def register(app: typer.Typer) -> None:
@@ -29,87 +30,90 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass
-class Analysis:
+class Model:
     """What the model says of one loop; what it can't say is None, and `notes` say why."""
 
     loop: Loop
+    notes: list[str]
     point: Point | None = None
     margins: Margins | None = None
     predicted: LimitCycle | None = None
     """By describing function."""
     simulated: LimitCycle | None = None
     """By integrating the nonlinear equations."""
-    notes: list[str] | None = None
 
 
 def analyze(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     link: Annotated[str | None, typer.Option("--link", help="The link (default: the slowest that is used).")] = None,
+    check: Annotated[bool, typer.Option("--check/--no-check", help="Compare with short packet runs.")] = True,
+    seeds: Annotated[int, typer.Option("--seeds", help="How many packet runs.", min=1)] = 3,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the packet simulation.", min=0, max=LAST_SEED)
+        int | None, typer.Option("--seed", help="Seed of the first packet run.", min=0, max=LAST_SEED)
+    ] = None,
+    length: Annotated[
+        float | None, typer.Option("--seconds", help="Longest packet run (default: 60 s, less on fast links).")
     ] = None,
     change: Set = None,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures.")] = None,
 ) -> None:
-    """Prints a queue law's operating point and margins, and compares them with a packet simulation."""
-    from sojourn.analysis import Loop, managed  # here: python-control takes a second to load
-
+    """Prints a queue law's working point, what it rests on, and its margins, compared with short packet runs."""
     check_folder(out_dir)
+    require("scipy", "control", *(["matplotlib"] if out_dir else []))
+    from sojourn.analysis import Loop, managed  # here: python-control takes a second to load
+    from sojourn.analysis.means import fluid_run, packet_runs
+
+    if length is not None and not (math.isfinite(length) and 0.1 <= length <= 1e6):
+        raise UserError.expected("--seconds", "a number of seconds, 0.1 to 1e6", length)
     scenario = load_changed(file, change)
     chosen = managed(scenario, link)
     if chosen.queue.get("aqm") == "external":
         where = f"{file}: links.{chosen.link}.queue"
         raise UserError(f"{where}: a law in Python is analyzed from Python: sojourn.analysis.Loop")
-    record = run_scenario(_traced(scenario, chosen.link), seed)
-    found = _analyzed(Loop(chosen.queue, chosen.plant))
-    out.print(f"{scenario.get('name', file.stem)}: {chosen.queue['aqm']} on {chosen.link}, {_plant(chosen)}")
-    out.print(_table(chosen, record, found.point))
-    if found.margins:
-        out.print(f"margins: {found.margins.describe()}")
-    for note in found.notes or []:
+    runs = packet_runs(chosen, seeds, first_seed(scenario) if seed is None else seed, length) if check else None
+    model = _modeled(Loop(chosen.queue, chosen.plant))
+    title = f"{scenario.get('name', file.stem)}: {chosen.queue['aqm']} on {chosen.link}"
+    out.print(f"{title}, {_plant(chosen)}")
+    fluid = fluid_run(model.loop, runs.end if runs else 60.0)
+    _show_point(chosen, model, runs, fluid)
+    if model.margins:
+        out.print(f"margins: {model.margins.describe()}")
+    for note in model.notes:
         out.print(f"note: {note}")
-    peak = _peak(record, chosen.link)
-    if peak:
-        out.print(f"the measured queue oscillates most at {peak:.3g} Hz ({2 * math.pi * peak:.3g} rad/s)")
+    if runs:
+        _show_peak(model, runs)
     if out_dir is not None:
-        say_written(_draw(chosen, record, found, out_dir))
+        say_written(_draw(title, model, runs, fluid, out_dir))
 
 
-def _traced(scenario: Scenario, link: str) -> Scenario:
-    traced = scenario.copy()
-    traced.set("trace.queue", {"links": [link], "every": "10 ms"})
-    return traced
-
-
-def _analyzed(loop: Loop) -> Analysis:
+def _modeled(loop: Loop) -> Model:
     """Operating point, margins and limit cycles, as far as the model has them."""
     from sojourn.analysis import predicted_limit_cycle, simulated_limit_cycle
     from sojourn.analysis.feedback_loop import LEAST_WINDOW
 
-    found = Analysis(loop, notes=list(loop.plant.notes))
-    notes: list[str] = []
+    found = Model(loop, [])
     try:
         found.point = loop.point()
-        found.notes = loop.cautions(found.point)
         if found.point.window < LEAST_WINDOW:
-            notes.append(f"no margins: they mean little at windows of {found.point.window:.2f} packets")
+            found.notes.append(f"no margins: they mean little at windows of {found.point.window:.2f} packets")
         else:
             margins = loop.margins()
             found.predicted, found.simulated = predicted_limit_cycle(loop), simulated_limit_cycle(loop)
             found.margins = margins
-            notes += _limit_cycle_notes(margins, found)
+            found.notes += _limit_cycle_notes(margins, found)
     except ScenarioError as error:
-        notes.append(str(error))
-    found.notes = notes + (found.notes or [])
+        found.notes.append(str(error))
     return found
 
 
-def _limit_cycle_notes(margins: Margins, found: Analysis) -> list[str]:
+def _limit_cycle_notes(margins: Margins, found: Model) -> list[str]:
+    from sojourn.analysis.text import frequency
+
     notes = []
     for source, cycle in (("by describing function", found.predicted), ("of the nonlinear equations", found.simulated)):
         if cycle is not None:
             size = f"amplitude {cycle.amplitude:.3g} packets around a mean of {cycle.mean:.3g}"
-            notes.append(f"limit cycle {source}: {size}, {cycle.hertz:.3g} Hz ({cycle.omega:.3g} rad/s)")
+            notes.append(f"limit cycle {source}: {size}, {frequency(cycle.omega)}")
     if found.simulated is None:
         return notes if margins.stable else [*notes, "the loop is unstable, but the model finds no regular oscillation"]
     if margins.stable:
@@ -128,59 +132,132 @@ def _plant(chosen: Managed) -> str:
     return f"{plant.flows:g} flows, {plant.capacity:.4g} packets/s, round trip {spread} without the queue, {mode}"
 
 
-def _table(chosen: Managed, record: Record, point: Point | None) -> Table:
-    """The model's operating point and the means of the packet simulation."""
-    table = Table(title="operating point of the model, and means of the packet simulation", title_justify="left")
-    for name in ("", "model", "packets"):
-        table.add_column(name, justify="left" if not name else "right")
-    at = record.value(f'links."{chosen.link}"')
-    lost = (at["dropped_total"] + (0 if chosen.plant.drops else at["marked"])) / max(at["arrived"], 1)
-    signal = "dropped (%)" if chosen.plant.drops else "dropped or marked (%)"
-    rows: list[tuple[str, float | None, float | None]] = [
-        ("queue (packets)", point.queue if point else None, at["queue"]["mean"]),
-        ("standard deviation of the queue (packets)", None, at["queue"]["sd"]),
-        ("utilization (%)", 100 * point.utilization if point else None, 100 * (at["utilization"] or 0.0)),
-        (signal, 100 * point.probability if point else None, 100 * lost),
-        ("round trip (ms)", 1e3 * float(np.mean(point.rtts)) if point else None, _rtt(record)),
-        ("window (packets)", point.window if point else None, None),
-    ]
-    for name, model, packets in rows:
-        table.add_row(name, *("–" if v is None or math.isnan(v) else f"{v:.4g}" for v in (model, packets)))
+def _show_point(chosen: Managed, model: Model, runs: PacketRuns | None, fluid: Trace | str) -> None:
+    """Prints the working point next to the packets, and what it rests on."""
+    from sojourn.analysis.assumptions import Evidence, assumptions, calibrated
+    from sojourn.analysis.means import at_rest, of_fluid
+
+    window, columns = "", {}
+    if runs:
+        window = f", {runs.start:.3g} to {runs.end:.3g} s"
+        count = len(runs.records)
+        seeds = f"{count} seeds, 95 % interval" if count > 1 else "1 seed"
+        whole = runs.whole
+        short = f" of the scenario's {whole:g} s" if runs.end < whole else ""
+        out.print(f"packets: {runs.end:.3g} s{short}, the first {runs.start:.3g} s left out; {seeds}")
+    if model.point:
+        columns["model at rest"] = at_rest(model.point, chosen.plant)
+    moving = of_fluid(fluid, chosen.plant, runs.start) if runs and not isinstance(fluid, str) else None
+    if moving:
+        columns[f"model{window}"] = moving
+    table = _table(columns, runs, f"packets{window}", chosen.plant.drops)
+    if table.row_count:
+        out.print(table)
+    if model.point is None:
+        for note in chosen.plant.notes:
+            out.print(f"note: {note}")
+        return
+    measured = (runs.mean(), runs.extra()) if runs else (None, None)
+    known = Evidence(model.loop, model.point, moving, *measured)
+    out.print("the working point rests on:")
+    for each in assumptions(known):
+        out.print(f"  {each}")
+    found = calibrated(known)
+    if found and runs and any(each.holds is False for each in assumptions(known)):
+        _show_calibrated(known, found)
+
+
+def _show_calibrated(known: Evidence, found: Means) -> None:
+    """Prints where the law would rest with what was measured, and how much of the difference that explains."""
+    from sojourn.analysis.text import percent
+
+    rest, packets = known.point, known.packets
+    if packets is None:
+        return
+    out.print(
+        f"with the measured draws, windows and round trips the law would rest at {found.queue:.3g} packets and "
+        f"{percent(found.signals)} {known.acts} (model {rest.queue:.3g} and {percent(rest.probability)}, packets "
+        f"{packets.queue:.3g} and {percent(packets.signals)})"
+    )
+
+
+def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops: bool) -> Table:
+    """The means of model and packets, a row for each quantity."""
+    act = "dropped" if drops else "dropped or marked"
+    rows = [
+        ("queue (packets)", "queue", 1.0), ("queuing delay (ms)", "wait", 1e3),
+        ("standard deviation of the queue (packets)", "sd", 1.0), ("utilization (%)", "utilization", 100.0),
+        (f"{act} (%)", "signals", 100.0), ("the law's probability (%)", "law", 100.0), ("round trip (ms)", "rtt", 1e3),
+        ("window (packets)", "window", 1.0),
+    ]  # fmt: skip
+    table = Table(title="working point", title_justify="left")
+    shown = [*columns, *([title] if runs else [])]
+    if not shown:
+        return table
+    for name in ("", *shown, *(["packets are"] if runs and columns else [])):
+        table.add_column(name, justify="right" if name else "left")
+    for label, field, scale in rows:
+        model = [getattr(means, field) * scale for means in columns.values()]
+        cells = ["–" if math.isnan(value) else f"{value:.4g}" for value in model]
+        if runs:
+            values = np.array(runs.values(field)) * scale
+            cells.append(estimate(values).text(places=3))
+            if columns:
+                cells.append(_off(float(np.mean(values)), model[0] if field != "sd" else model[-1]))
+        table.add_row(label, *cells)
     return table
 
 
-def _rtt(record: Record) -> float | None:
-    means = [g["rtt_ms"]["mean"] for g in record["groups"] if g.get("rtt_ms")]
-    return float(np.mean(means)) if means else None
+def _off(packets: float, model: float) -> str:
+    """How far packets are from the model, in percent of the model."""
+    if not (math.isfinite(packets) and math.isfinite(model)) or abs(model) < 0.01 * abs(packets):
+        return ""
+    return f"{100 * (packets / model - 1):+.0f} %"
 
 
-def _peak(record: Record, link: str) -> float:
-    """The frequency in Hz where the queue's spectrum times frequency is highest; 0 where the queue is constant."""
+def _show_peak(model: Model, runs: PacketRuns) -> None:
+    """Prints where the queue of the first run oscillates most."""
     from sojourn.analysis import queue_spectrum
+    from sojourn.analysis.spectrum import strongest
+    from sojourn.analysis.text import frequency
 
-    series = record.series[f"queue/{link}"]
-    if np.ptp(series["packets"]) == 0:
-        return 0.0
-    f, power = queue_spectrum(series["t"], series["packets"], float(record["warmup_s"]))
-    return float(f[np.argmax(f * power)])
+    series = runs.series()
+    peak = strongest(*queue_spectrum(series["t"], series["packets"], runs.start))
+    if peak is None:
+        return
+    said = f"the measured queue oscillates most at {frequency(peak.omega)}"
+    rounds = peak.rounds(runs.path_rtt)
+    if rounds:
+        often = "once" if rounds == 1 else f"{rounds} times"
+        said += f", about {often} a round trip: bursts of windows, which the model does not have"
+    elif model.margins and math.isfinite(model.margins.crossover):
+        said += f"; the loop's crossover is at {frequency(model.margins.crossover)}"
+    out.print(said)
 
 
-def _draw(chosen: Managed, record: Record, found: Analysis, folder: Path) -> list[Path]:
+def _draw(title: str, model: Model, runs: PacketRuns | None, fluid: Trace | str, folder: Path) -> list[Path]:
     from sojourn.analysis import queue_spectrum
     from sojourn.plots import loops, save_figure
 
-    series, duration = record.series[f"queue/{chosen.link}"], float(record["duration_s"])
     written: list[Path] = []
-    try:
-        fluid = found.loop.simulate(duration)
-    except ScenarioError as error:
-        out.print(f"note: no trajectory: {error}")
+    if isinstance(fluid, str):
+        out.print(f"note: no trajectory: {fluid}")
     else:
-        written += save_figure(loops.trajectories(series, fluid, duration), folder, "trajectory")
-    f, power = queue_spectrum(series["t"], series["packets"], float(record["warmup_s"]))
-    figure = loops.spectrum(f, power, found.margins, found.predicted, found.simulated)
-    written += save_figure(figure, folder, "spectrum")
-    if found.margins is not None:
-        for name, drawn in loops.bode_and_nyquist(found.loop).items():
+        end = runs.end if runs else float(fluid["t"][-1])
+        packets = runs.series() if runs else None
+        written += save_figure(loops.trajectories(packets, fluid, end, title), folder, "trajectory")
+    if runs:
+        series, marks = runs.series(), {}
+        if model.margins is not None and not math.isnan(model.margins.crossover):
+            marks["the model's crossover"] = model.margins.crossover
+        if model.predicted is not None:
+            marks["limit cycle, describing function"] = model.predicted.omega
+        if model.simulated is not None:
+            marks["limit cycle, nonlinear model"] = model.simulated.omega
+        marks["once a round trip"] = 2 * math.pi / runs.path_rtt
+        figure = loops.spectrum(*queue_spectrum(series["t"], series["packets"], runs.start), marks, title)
+        written += save_figure(figure, folder, "spectrum")
+    if model.margins is not None:
+        for name, drawn in loops.bode_and_nyquist(model.loop, title).items():
             written += save_figure(drawn, folder, name)
     return written

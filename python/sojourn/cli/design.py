@@ -12,6 +12,8 @@ from sojourn import _sojourn
 from sojourn.cli.output import out
 from sojourn.errors import UserError
 
+TARGET = 20.0  # packets
+
 
 class Controller(enum.StrEnum):
     """The controllers that can be designed."""
@@ -33,8 +35,13 @@ def design(
     rate: Annotated[str, typer.Option("--rate", help='Rate of the link: "3750pps" or "15 Mbit/s".')],
     rtt: Annotated[str, typer.Option("--rtt", help='Round-trip time with the queue at its target: "246ms".')],
     packet: Annotated[str, typer.Option("--packet", help="Mean packet size.")] = "1500 B",
-    target: Annotated[float, typer.Option("--target", help="Target of the queue, in packets.")] = 20.0,
-    margin: Annotated[float, typer.Option("--margin", help="pid: phase margin in degrees.")] = 60.0,
+    target: Annotated[
+        float | None,
+        typer.Option("--target", help="Target of the queue, in packets (default: 20; red: its own)."),
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option("--margin", help="pid: phase margin in degrees (default: 60).")
+    ] = None,
     crossover: Annotated[float | None, typer.Option("--crossover", help="pid: in rad/s (default: 1/(3 R)).")] = None,
     inner_gain: Annotated[float | None, typer.Option("--inner-gain", help="cpc: instead of the computed gain.")] = None,
 ) -> None:
@@ -42,9 +49,15 @@ def design(
     from sojourn.analysis.cascade import OperatingPoint  # here: python-control takes a second to load
     from sojourn.cli import design_output
 
-    if not (math.isfinite(target) and target >= 0):
+    for option, value, of in (
+        ("--margin", margin, Controller.PID), ("--crossover", crossover, Controller.PID),
+        ("--inner-gain", inner_gain, Controller.CPC),
+    ):  # fmt: skip
+        if value is not None and controller is not of:
+            raise UserError.expected(option, f"it only with {of}", str(controller))
+    if target is not None and not (math.isfinite(target) and target >= 0):
         raise UserError.expected("--target", "a number of packets, 0 or more", target)
-    if not 0 < margin < 180:
+    if margin is not None and not 0 < margin < 180:
         raise UserError.expected("--margin", "a phase margin above 0 and below 180 degrees", margin)
     point = OperatingPoint(flows, packets_a_second(rate, packet), _quantity("--rtt", "time", rtt))
     if point.probability > 1:
@@ -56,14 +69,15 @@ def design(
         f"N = {point.flows:g} flows, C = {point.rate:g} packets/s, R = {point.rtt:g} s: "
         f"window {point.window:.4g} packets, probability {point.probability:.4g}"
     )
+    queue = TARGET if target is None else target
     if controller is Controller.CPC:
-        design_output.cpc(point, target, inner_gain)
+        design_output.cpc(point, queue, inner_gain)
     elif controller is Controller.PI:
-        design_output.pi(point, target)
+        design_output.pi(point, queue)
     elif controller is Controller.RED:
-        design_output.red(point)
+        design_output.red(point, target)
     else:
-        design_output.pid(point, margin, crossover)
+        design_output.pid(point, queue, 60.0 if margin is None else margin, crossover)
 
 
 def packets_a_second(text: str, packet: str) -> float:

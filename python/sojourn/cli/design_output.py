@@ -67,14 +67,15 @@ def pi(point: OperatingPoint, target: float) -> None:
     out.print(f'queue = {{ aqm = "pi", a = {a:.6g}, b = {b:.6g}, interval = "5.882 ms", target = {target:g} }}')
 
 
-def pid(point: OperatingPoint, margin: float, crossover: float | None) -> None:
+def pid(point: OperatingPoint, target: float, margin: float, crossover: float | None) -> None:
     """Prints a single PID for the whole plant with its dead time."""
     at = 1.0 / (3.0 * point.rtt) if crossover is None else crossover
     if not (math.isfinite(at) and at > 0):
         raise UserError.expected("--crossover", "a frequency above 0", at)
-    if not 0 < margin < 180:
-        raise UserError.expected("--margin", "more than 0 and less than 180 degrees", margin)
-    _show(point, cascade.pid_at(response(point.plant(), point.rtt), at, margin))
+    if target <= 0:
+        raise UserError.expected("--target", "a number of packets above 0", target)
+    made = cascade.pid_at(response(point.plant(), point.rtt), at, margin)
+    _show(point, made)
 
 
 def _show(point: OperatingPoint, made: Pid) -> None:
@@ -88,9 +89,19 @@ def _show(point: OperatingPoint, made: Pid) -> None:
     out.print(_loops([("without dead time", response(made.transfer() * point.plant())), ("with it", loop)]))
 
 
-def red(point: OperatingPoint) -> None:
-    """Prints RED as a low pass by the rule of hollot-2001, and as the integrator that cpc-2015 compares with."""
+def red(point: OperatingPoint, target: float | None) -> None:
+    """Prints RED as a low pass by the rule of hollot-2001, the integrator of cpc-2015, and a queue table.
+
+    RED rests where its line gives the probability that the flows need: that far above `min`. The default target puts
+    `min` at a quarter of it.
+    """
     made = cascade.red_by_crossover(point)
+    above = point.probability / made.slope
+    rest = 4.0 / 3.0 * above if target is None else target
+    if rest <= above:
+        raise UserError.expected(
+            "--target", f"more than {above:.4g} packets, where this slope rests above `min`", target
+        )
     gain = cascade.integral_by_margin(point.plant(), 60.0, point.rtt)
     out.print(f"slope max_p / (max - min) = {made.slope:.4g} per packet, weight {made.weight(point.rate):.4g}")
     out.print(f"as an integrator with 60 degrees: {gain:.4g} / s")
@@ -101,3 +112,8 @@ def red(point: OperatingPoint) -> None:
             ("integrator", response(integrator, point.rtt)),
         ])
     )  # fmt: skip
+    low, most = rest - above, min(1.0, 2.0 * point.probability)
+    high = low + most / made.slope
+    out.print(f"rests at {rest:.4g} packets; with `wait`, RED drops 2/3 as often as its line says and rests higher")
+    line = f"min = {low:.6g}, max = {high:.6g}, max_p = {most:.6g}, weight = {made.weight(point.rate):.6g}"
+    out.print(f'queue = {{ aqm = "red", {line}, limit = "{math.ceil(3 * high)} packets" }}')

@@ -4,50 +4,127 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sojourn.analysis.feedback_loop import Loop
-from sojourn.analysis.limit_cycle import LimitCycle
 from sojourn.analysis.margins import Margins
-from sojourn.plots.style import COLUMN, PAGE, figure, style_of
+from sojourn.analysis.spectrum import bands, strongest
+from sojourn.analysis.text import decibels, frequency
+from sojourn.plots.style import BAD, COLUMN, PAGE, figure, style_of
+
+GRAY = "#555555"
+LEAST = -60.0  # dB: below, a loop is not drawn
+LINES = ["--", "-.", ":", (0, (1, 1))]
 
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
 
 
-def bode(loops: Mapping[str, tuple[Array, Complexes]]) -> Figure:
-    """Gain and phase of open loops against frequency; `loops` has `(omega, response)` by label."""
-    with figure(PAGE / 2 + 0.5, 3.6) as made:
+def bode(loops: Mapping[str, tuple[Array, Complexes]], margins: Margins | None = None, title: str = "") -> Figure:
+    """Gain and phase of open loops against frequency; `loops` has `(omega, response)` by label.
+
+    With `margins`, those of the first loop, they are drawn at the frequencies where they are measured.
+    """
+    with figure(PAGE / 2 + 0.9, 4.2) as made:
         top, bottom = made.subplots(2, 1, sharex=True)
         for i, (label, (omega, value)) in enumerate(loops.items()):
             color = style_of(i).color
-            top.loglog(omega, np.abs(value), color=color, label=label)
-            bottom.semilogx(omega, np.degrees(np.unwrap(np.angle(value))), color=color)
-        top.axhline(1, color="#555555", linewidth=0.8)
-        bottom.axhline(-180, color="#555555", linewidth=0.8)
-        bottom.set_ylim(bottom=-540)
-        top.set(ylabel="loop gain")
+            top.semilogx(omega, _decibels(np.abs(value).astype(np.float64)), color=color, label=label)
+            bottom.semilogx(omega, _phase(value), color=color)
+        top.axhline(0, color=GRAY, linewidth=0.8)
+        bottom.axhline(-180, color=GRAY, linewidth=0.8)
+        sizes = [_decibels(np.abs(value).astype(np.float64)) for _, value in loops.values()]
+        seen = [omega[size > LEAST] for (omega, _), size in zip(loops.values(), sizes, strict=True)]
+        ends = [float(each[-1]) for each in seen if len(each)]
+        top.set_xlim(right=1.3 * max(ends) if ends else None)
+        low, high = min(np.min(each) for each in sizes), max(np.max(each) for each in sizes)
+        top.set_ylim(max(low, LEAST) - 5, min(high, 80) + 5)
+        bottom.set_ylim(-400, max(20, max(float(np.max(_phase(value))) for _, value in loops.values()) + 20))
+        bottom.set_yticks([-360, -270, -180, -90, 0])
+        top.set(ylabel="loop gain (dB)", title=title)
         bottom.set(ylabel="phase (°)", xlabel="frequency (rad/s)")
-        if len(loops) > 1:
-            top.legend()
+        if margins is not None:
+            _margins_on_bode(top, bottom, next(iter(loops.values())), margins)
+        for axes in (top, bottom):
+            if len(axes.get_legend_handles_labels()[0]) > 1 or (axes is bottom and margins is not None):
+                axes.legend(loc="lower left")
+        _hertz(top)
         return made
 
 
-def nyquist(loops: Mapping[str, tuple[Array, Complexes]]) -> Figure:
-    """Open loops in the complex plane, around -1; `loops` has `(omega, response)` by label."""
-    with figure(COLUMN, 3.2) as made:
+def _margins_on_bode(top: Axes, bottom: Axes, loop: tuple[Array, Complexes], found: Margins) -> None:
+    """Draws the gain margin from the curve to 0 dB, and the phase margin from the curve to -180 degrees."""
+    omega, value = loop
+    if math.isfinite(found.gain) and omega[0] <= found.turn <= omega[-1]:
+        label = f"gain margin {decibels(found.gain)} at {found.turn:.3g} rad/s"
+        top.plot([found.turn] * 2, [-20 * math.log10(found.gain), 0], color=BAD, marker=".", label=label)
+    if math.isfinite(found.phase) and omega[0] <= found.tight <= omega[-1]:
+        here = float(np.interp(math.log(found.tight), np.log(omega), _phase(value)))
+        label = f"phase margin {found.phase:.3g}° at {found.tight:.3g} rad/s"
+        bottom.plot([found.tight] * 2, [here - found.phase, here], color=BAD, marker=".", label=label)
+
+
+def _decibels(size: Array) -> Array:
+    bounded: Array = np.maximum(size, 1e-12)
+    return np.asarray(20 * np.log10(bounded), dtype=np.float64)
+
+
+def _phase(value: Complexes) -> Array:
+    return np.asarray(np.degrees(np.unwrap(np.angle(value))), dtype=np.float64)
+
+
+def _to_hertz(omega: Any) -> Any:
+    return omega / (2 * math.pi)
+
+
+def _to_omega(hertz: Any) -> Any:
+    return hertz * 2 * math.pi
+
+
+def _hertz(axes: Axes) -> None:
+    """Adds an axis in Hz above one in rad/s."""
+    above = axes.secondary_xaxis("top", functions=(_to_hertz, _to_omega))
+    above.set_xlabel("(Hz)", fontsize=7)
+    above.tick_params(labelsize=6.5)
+
+
+def nyquist(loops: Mapping[str, tuple[Array, Complexes]], margins: Margins | None = None, title: str = "") -> Figure:
+    """Open loops in the complex plane, around -1; `loops` has `(omega, response)` by label.
+
+    With `margins`, those of the first loop: the gain margin on the real axis, the phase margin on the unit circle.
+    """
+    with figure(COLUMN + 0.3, 3.9) as made:
         axes = made.add_subplot()
+        turn = np.linspace(0, 2 * math.pi, 400)
+        axes.plot(np.cos(turn), np.sin(turn), color=GRAY, linewidth=0.7, linestyle=":")
         for i, (label, (_, value)) in enumerate(loops.items()):
             near = np.where(np.abs(value) < 6, value, np.nan)
             axes.plot(near.real, near.imag, color=style_of(i).color, label=label)
-        axes.plot([-1], [0], marker="+", color="black", markersize=9, linestyle="none")
-        axes.set(xlabel="real part", ylabel="imaginary part", xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
-        if len(loops) > 1:
-            axes.legend()
+        axes.plot([-1], [0], marker="+", color="black", markersize=9, linestyle="none", label="-1")
+        if margins is not None:
+            _margins_on_nyquist(axes, next(iter(loops.values())), margins)
+        axes.set(xlabel="real part", ylabel="imaginary part", xlim=(-2.5, 2), ylim=(-2.25, 2.25), aspect="equal")
+        axes.set_title(title)
+        axes.legend(fontsize=6.5, loc="upper left")
         return made
+
+
+def _margins_on_nyquist(axes: Axes, loop: tuple[Array, Complexes], found: Margins) -> None:
+    omega, value = loop
+    if math.isfinite(found.gain) and found.gain > 0:
+        label = f"gain margin {decibels(found.gain)}"
+        axes.plot([-1 / found.gain, -1], [0, 0], color=BAD, marker=".", label=label)
+    if math.isfinite(found.phase) and omega[0] <= found.tight <= omega[-1]:
+        here = math.radians(float(np.interp(math.log(found.tight), np.log(omega), _phase(value))))
+        arc = np.linspace(here - math.radians(found.phase), here, 60)
+        label = f"phase margin {found.phase:.3g}°"
+        axes.plot(np.cos(arc), np.sin(arc), color=style_of(4).color, linewidth=2, label=label)
 
 
 def region(flows: Array, rtt: Array, margin: Array, title: str = "") -> Figure:
@@ -63,49 +140,53 @@ def region(flows: Array, rtt: Array, margin: Array, title: str = "") -> Figure:
         return made
 
 
-def trajectories(packets: Mapping[str, Array], fluid: Mapping[str, Array], until: float) -> Figure:
-    """The queue of the packet simulation and of the fluid model over time, up to `until` seconds."""
-    with figure(PAGE, 2.6) as made:
+def trajectories(
+    packets: Mapping[str, Array] | None, fluid: Mapping[str, Array], until: float, title: str = ""
+) -> Figure:
+    """The queue of a packet run (if there is one) and of the fluid model over time, up to `until` seconds."""
+    with figure(PAGE, 2.8) as made:
         axes = made.add_subplot()
-        axes.plot(packets["t"], packets["packets"], color="#999999", linewidth=0.6, label="packets")
+        if packets is not None:
+            axes.plot(packets["t"], packets["packets"], color="#999999", linewidth=0.6, label="packets")
         axes.plot(fluid["t"], fluid["queue"], color=style_of(1).color, label="fluid model")
-        axes.set(xlabel="time (s)", ylabel="waiting packets", xlim=(0, until))
+        axes.set(xlabel="time (s)", ylabel="waiting packets", xlim=(0, until), title=title)
         axes.set_ylim(bottom=0)
         axes.legend(loc="upper right")
         return made
 
 
-def spectrum(
-    f: Array, power: Array, margins: Margins | None, predicted: LimitCycle | None, simulated: LimitCycle | None
-) -> Figure:
-    """The spectrum of the measured queue, with the model's crossover and limit cycles.
+def spectrum(f: Array, power: Array, marks: Mapping[str, float] = MappingProxyType({}), title: str = "") -> Figure:
+    """The spectrum of the measured queue times frequency, in narrow bands: the area under the curve is the variance.
 
-    `f` is in Hz, `power` in packets² per Hz.
+    `f` is in Hz, `power` in packets² per Hz, as `queue_spectrum` gives them. `marks` are frequencies in rad/s by label,
+    such as the loop's crossover. The peak is marked.
     """
-    with figure(PAGE / 2 + 0.5, 2.7) as made:
+    with figure(PAGE / 2 + 1.4, 3.0) as made:
         axes = made.add_subplot()
-        axes.loglog(f, power, color=style_of(0).color, linewidth=0.9, label="measured queue")
-        if margins is not None and not math.isnan(margins.crossover):
-            at = margins.crossover / (2 * math.pi)
-            axes.axvline(at, color=style_of(2).color, linestyle="--", label="predicted crossover")
-        if predicted is not None:
-            color = style_of(3).color
-            axes.axvline(predicted.hertz, color=color, linestyle="-.", label="limit cycle, describing function")
-        if simulated is not None:
-            axes.axvline(simulated.hertz, color=style_of(1).color, label="limit cycle, nonlinear model")
-        axes.set(xlabel="frequency (Hz)", ylabel="spectrum (packets²/Hz)")
-        axes.legend(fontsize=6.5)
+        axes.semilogx(*bands(f, power), color=style_of(0).color, linewidth=0.9, label="measured queue")
+        peak = strongest(f, power)
+        if peak is not None:
+            label = f"strongest at {frequency(peak.omega)}"
+            axes.plot([peak.omega], [peak.height], "o", color=style_of(0).color, markersize=5, label=label)
+        for i, (label, omega) in enumerate(marks.items()):
+            axes.axvline(omega, color=style_of(i + 1).color, linestyle=LINES[i % len(LINES)], label=label)
+        axes.set(xlabel="frequency (rad/s)", ylabel="spectrum × frequency (packets²)", title=title)
+        axes.set_ylim(bottom=0)
+        made.legend(loc="outside lower center", ncols=2, fontsize=6.5)
+        _hertz(axes)
         return made
 
 
 def grid(loop: Loop, points: int = 1500) -> tuple[Array, Complexes]:
-    """Frequencies that matter, in rad/s, and a loop's response there."""
+    """Frequencies that matter, in rad/s, and a loop's response there: from a tenth of the crossover or less."""
     low, high = loop.band()
-    omega = np.geomspace(max(low, 1e-3 * high), high, points)
+    crossover = loop.margins().crossover
+    start = 1e-3 * high if math.isnan(crossover) else min(1e-3 * high, 0.1 * crossover)
+    omega = np.geomspace(max(low, start), high, points)
     return omega, loop.response(omega)
 
 
-def bode_and_nyquist(loop: Loop) -> dict[str, Figure]:
-    """Bode and Nyquist plots of one loop, by name."""
-    table = {"loop": grid(loop)}
-    return {"bode": bode(table), "nyquist": nyquist(table)}
+def bode_and_nyquist(loop: Loop, title: str = "") -> dict[str, Figure]:
+    """Bode and Nyquist plots of one loop with its margins, by name."""
+    table, found = {"open loop": grid(loop)}, loop.margins()
+    return {"bode": bode(table, found, title), "nyquist": nyquist(table, found, title)}

@@ -1,0 +1,195 @@
+"""What the working point of the fluid model rests on, and whether packets keep to it.
+
+The model has one probability for all packets, drawn independently; windows that follow the square-root law; and a queue
+that neither runs empty nor fills. Where a law or a load breaks one of these, it rests elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sojourn.analysis.feedback_loop import LEAST_WINDOW, MOST_PROBABILITY, Loop
+from sojourn.analysis.means import Extra, Means, mean_rtt
+from sojourn.analysis.plant import Point
+from sojourn.analysis.text import percent, span
+from sojourn.errors import ScenarioError
+
+TOLERANCE = 0.3
+"""How far packets may be from a relation of the model. Independent losses give Reno 14 % less than the fluid's
+square-root law, evenly spaced ones 25 % less."""
+SELDOM = 0.05
+"""How much of the time, or of all signals, an exception may take."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What the model takes for granted, in words; whether it holds (None: not checked), and what was found."""
+
+    says: str
+    holds: bool | None
+    found: str = ""
+
+    def __str__(self) -> str:
+        state = "assumed" if self.holds is None else "holds" if self.holds else "broken"
+        return f"{state:<7}  {self.says}" + (f": {self.found}" if self.found else "")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a loop: its operating point, the fluid model over the packets' window, and the packets.
+
+    What there is not is None.
+    """
+
+    loop: Loop
+    point: Point
+    fluid: Means | None = None
+    packets: Means | None = None
+    extra: Extra | None = None
+
+    @property
+    def acts(self) -> str:
+        """What the queue does to packets."""
+        return "dropped" if self.loop.plant.drops else "marked"
+
+    @property
+    def drawn(self) -> float:
+        """Packets that the law dropped or marked, over those that its probability asks for; NaN if not known."""
+        if self.packets is None or self.extra is None or not self.packets.law > 0:
+            return math.nan
+        return self.extra.own / self.packets.law
+
+    @property
+    def square(self) -> float:
+        """How many times p W² of the packets is that of the model; NaN if not known."""
+        if self.packets is None:
+            return math.nan
+        return self.packets.signals * self.packets.window**2 / (self.point.probability * self.point.window**2)
+
+    @property
+    def base(self) -> tuple[float, float]:
+        """The mean round trip without this queue, of the model and of packets, in seconds."""
+        model = mean_rtt(self.loop.plant, [each.delay for each in self.loop.plant.classes])
+        return model, math.nan if self.packets is None else self.packets.rtt - self.packets.wait
+
+
+def assumptions(known: Evidence) -> list[Assumption]:
+    """What the operating point rests on, each with whether it holds as far as it is known."""
+    rules: tuple[Callable[[Evidence], Assumption | None], ...] = (
+        _draws, _windows, _round_trips, _no_other_losses, _link_used, _in_time, _settled,
+    )  # fmt: skip
+    found = [rule(known) for rule in rules]
+    notes = [Assumption("every flow is endless Reno on a steady path", False, note) for note in known.loop.plant.notes]
+    return [each for each in found if each is not None] + notes
+
+
+def _near(value: float, tolerance: float) -> bool | None:
+    return None if math.isnan(value) else abs(value - 1) <= tolerance
+
+
+def _draws(known: Evidence) -> Assumption:
+    says = f"each packet is {known.acts} with the law's probability, independently of the others"
+    queue = known.loop.queue
+    why = ""
+    if queue.get("aqm") == "red":
+        share = "2/3 as often" if queue.get("wait", True) else "up to twice as often"
+        why = f"RED spaces its signals evenly, which gives {share}"
+    if math.isnan(known.drawn) or known.packets is None or known.extra is None:
+        return Assumption(says, False if why else None, why)
+    numbers = (
+        f"{known.drawn:.2f} times as often (law {percent(known.packets.law)}, {known.acts} {percent(known.extra.own)})"
+    )
+    return Assumption(says, _near(known.drawn, max(0.1, known.extra.noise)), "; ".join(filter(None, (numbers, why))))
+
+
+def _windows(known: Evidence) -> Assumption:
+    point, extra = known.point, known.extra
+    says = f"windows follow the square-root law, p = {percent(point.probability)} at {point.window:.2f} packets"
+    why = []
+    if point.window < LEAST_WINDOW:
+        why.append(f"below {LEAST_WINDOW:g} packets losses become timeouts")
+    if point.probability > MOST_PROBABILITY:
+        why.append(f"above p = {percent(MOST_PROBABILITY)} repeated losses count")
+    if known.packets is None or extra is None or math.isnan(known.square):
+        return Assumption(says, False if why else None, "; ".join(why))
+    seen = (
+        f"p W² is {known.square:.2f} of that ({percent(known.packets.signals)} at {known.packets.window:.2f} packets)"
+    )
+    if extra.timeouts > SELDOM:
+        why.append(f"{percent(extra.timeouts)} of the reductions were timeouts")
+    if extra.together > 1 + TOLERANCE:
+        why.append(f"{extra.together:.2g} losses for each reduction")
+    return Assumption(says, _near(known.square, max(TOLERANCE, extra.noise)), "; ".join([seen, *why]))
+
+
+def _round_trips(known: Evidence) -> Assumption:
+    model, seen = known.base
+    says = f"a round trip without this queue takes {span(model)}"
+    if math.isnan(seen):
+        return Assumption(says, None)
+    holds = _near(seen / model, 0.1)
+    why = ": delayed ACKs, or queues elsewhere" if not holds and seen > model else ""
+    return Assumption(says, holds, f"it takes {span(seen)}{why}")
+
+
+def _no_other_losses(known: Evidence) -> Assumption:
+    says = "nothing but the law drops packets"
+    if known.extra is None:
+        full = known.point.queue >= 0.9 * known.loop.plant.limit
+        return Assumption(says, False if full else None, "the queue is nearly full" if full else "")
+    share = known.extra.other
+    return Assumption(says, share <= SELDOM, f"{percent(share)} of the losses were of a full queue or of the link")
+
+
+def _link_used(known: Evidence) -> Assumption:
+    used = known.point.utilization
+    always = known.point.queue > 0
+    says = (
+        "the queue is never empty" if always else f"the queue is always empty, and {percent(used)} of the link is used"
+    )
+    if known.packets is None:
+        return Assumption(says, None)
+    seen, queue = known.packets.utilization, known.packets.queue
+    holds = abs(seen - used) <= (SELDOM if always else 0.1) and (always or queue < 1)
+    return Assumption(says, holds, f"{queue:.3g} packets wait on average, {percent(seen)} of the link is used")
+
+
+def _in_time(known: Evidence) -> Assumption | None:
+    interval, shortest = known.point.interval, min(known.point.rtts)
+    if not interval or interval <= shortest:
+        return None
+    return Assumption("the law is updated within a round trip", False, f"every {span(interval)}, for {span(shortest)}")
+
+
+def _settled(known: Evidence) -> Assumption | None:
+    if known.fluid is None:
+        return None
+    rest, model = known.point.queue, known.fluid
+    away, spread = abs(model.queue - rest), model.sd
+    holds = away <= max(0.1 * rest, 1) and spread <= max(0.2 * rest, 1)
+    seen = f"the model itself has {model.queue:.3g} ± {model.sd:.2g} packets then"
+    return Assumption("the loop is at rest in the window measured", holds, seen)
+
+
+def calibrated(known: Evidence) -> Means | None:
+    """The operating point with what was measured in place of the model's draws, square-root law and round trips.
+
+    None where packets did not tell, or the law rests nowhere then. How near it is to the packets shows how much of the
+    difference these three explain.
+    """
+    model, seen = known.base
+    if math.isnan(known.drawn) or math.isnan(known.square) or not (seen > 0 and known.drawn > 0 and known.square > 0):
+        return None
+    plant, factor = known.loop.plant, known.square / known.drawn
+    classes = tuple(
+        replace(each, increase=each.increase * factor, delay=each.delay * seen / model) for each in plant.classes
+    )
+    try:
+        point = replace(known.loop, plant=replace(plant, classes=classes)).point()
+    except ScenarioError:
+        return None
+    wait, rtt = point.queue / plant.capacity, mean_rtt(plant, point.rtts)
+    signals = point.probability * known.drawn
+    return Means(point.queue, 0.0, point.utilization, signals, point.probability, wait, rtt, point.window)
