@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
@@ -103,34 +103,34 @@ def _field(column: object) -> str:
 def show_sweep(axes: list[str], summary: pd.DataFrame, wanted: Sequence[str] = ()) -> None:
     """Prints the measures `wanted`, a row for each point; where none is, the main ones, as many as fit."""
     shown = list(wanted) or main_measures(summary)
-    table = _sweep_table(axes, summary, shown)
-    unlimited = out.options.update(width=10_000)
-    while not wanted and len(shown) > 1 and out.measure(table, options=unlimited).minimum > out.width:
+    table = _sweep_table(axes, summary, shown, between=" ")
+    while not _fits(table):
+        table = _sweep_table(axes, summary, shown, between="\n")
+        if wanted or len(shown) == 1 or _fits(table):
+            break
         shown.pop()
-        table = _sweep_table(axes, summary, shown)
     out.print(table)
 
 
-def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> Table:
-    """A row for each point, a column for each axis and measure."""
+def _fits(table: Table) -> bool:
+    """Whether the terminal is wide enough for a table."""
+    return out.measure(table, options=out.options.update(width=10_000)).maximum <= out.width
+
+
+def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], *, between: str) -> Table:
+    """A row for each point, a column for each axis and measure; headers have a space or a break `between` words."""
     known = measures.named(shown)
     table = Table(title="mean ± 95 %", title_justify="left")
     for axis in axes:
-        _add_column(table, field_label(axis), "left")
+        table.add_column(field_label(axis).replace(" ", between), overflow="fold")
     for name in shown:
-        _add_column(table, known[name].title, "right")
+        table.add_column(known[name].title.replace(" ", between), justify="right", overflow="fold")
     chosen = summary[summary["measure"].isin(list(shown))]
     for where, group in chosen.groupby(axes, sort=False, dropna=False):
         by_measure = {str(row["measure"]): row for _, row in group.iterrows()}
         cells = [_scaled(by_measure[name], known[name].scale) for name in shown]
         table.add_row(*[value_label(v) for v in (where if isinstance(where, tuple) else (where,))], *cells)
     return table
-
-
-def _add_column(table: Table, header: str, justify: Literal["left", "right"]) -> None:
-    """Adds a column whose header wraps between words and is never cut."""
-    widest = max(map(len, header.split()))
-    table.add_column(header, justify=justify, overflow="fold", min_width=widest)
 
 
 def _scaled(row: pd.Series[Any], scale: float) -> str:
