@@ -16,14 +16,15 @@ PARALLEL := --numprocesses auto --dist loadfile
 # The extension module is built by maturin and has no tests of its own in Rust.
 CRATES  := --workspace --exclude sojourn-python
 
-.PHONY: help setup test reproduce bench validate fuzz lint rust-test python-test lowest deny lock clean
+.PHONY: help setup test reproduce bench validate hunt fuzz lint rust-test python-test lowest deny lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
 	@echo 'make bench       speed, against ns-2.35 where it is installed'
 	@echo 'make validate    fidelity, against ns-2.35 and ns-3 or their stored results'
-	@echo 'make fuzz        fuzz scenario files for a minute or FUZZ_SECONDS, guided by coverage'
+	@echo 'make hunt        run HUNT_COUNT random worlds, each in many ways; goes on where it stopped'
+	@echo 'make fuzz        fuzz for a minute or FUZZ_SECONDS with each target, guided by coverage'
 	@echo 'make lint        formatting, types and lints alone'
 	@echo 'make lowest      Python tests with the lowest versions that pyproject.toml allows'
 	@echo 'make deny        licenses, versions and known faults of Rust dependencies, where cargo-deny is installed'
@@ -94,12 +95,25 @@ validate: setup
 	@failed=0; for judge in ns2 ns3; do \
 	    $(BIN)/python -m conformance.oracles.$$judge.validate || failed=1; done; exit $$failed
 
-# Inputs and findings stay in target/fuzz. Fuzzing starts from the scenarios of the repository.
+# Random worlds on two threads, in a build that is fast and in one that checks every sum. What was done and what was found stays in
+# target/hunt. The two builds must give the same fingerprints.
+HUNT := $(if $(HUNT_FIRST),--first $(HUNT_FIRST)) $(if $(HUNT_EVENTS),--events $(HUNT_EVENTS))
+hunt:
+	cargo build --quiet --profile quick --package sojourn-hunt
+	cargo build --quiet --package sojourn-hunt
+	RAYON_NUM_THREADS=2 target/quick/sojourn-hunt --count $${HUNT_COUNT:-10000} $(HUNT)
+	RAYON_NUM_THREADS=2 target/debug/sojourn-hunt --count $${HUNT_DEBUG_COUNT:-1000} $(HUNT) --compare release
+
+# Inputs and findings stay in target/fuzz. Fuzzing starts from the files of the repository. The last lines of each target say what
+# part of its counters of coverage (cov, ft) was reached.
+FUZZ_TARGETS := scenario sweep world
 fuzz:
-	@mkdir -p target/fuzz/corpus target/fuzz/found
-	cd fuzz && cargo run --release --quiet --bin scenario -- -max_total_time=$${FUZZ_SECONDS:-60} -max_len=8192 \
-	    -dict=scenario.dict -artifact_prefix=../target/fuzz/found/ \
-	    ../target/fuzz/corpus ../crates/scenario/tests ../examples $(addprefix ../,$(wildcard papers/*/scenarios))
+	@mkdir -p $(FUZZ_TARGETS:%=target/fuzz/%) target/fuzz/found
+	cd fuzz && cargo build --release --quiet
+	@failed=0; for target in $(FUZZ_TARGETS); do echo "fuzz $$target"; \
+	    files=; [ $$target = world ] || files="crates/scenario/tests examples $(wildcard papers/*/scenarios)"; \
+	    fuzz/target/release/$$target -max_total_time=$${FUZZ_SECONDS:-60} -max_len=8192 -dict=fuzz/scenario.dict \
+	        -print_final_stats=1 -verbosity=0 -artifact_prefix=target/fuzz/found/ target/fuzz/$$target $$files || failed=1; done; exit $$failed
 
 clean:
 	rm -rf $(VENV) target build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,6 +18,21 @@ pub struct Qdisc<P> {
     next_update: Time,
     /// The size of a packet that departs at the instant of the next arrival and still counts for it.
     simultaneous_departure: Option<u32>,
+    earlier: DropsOfEarlier,
+}
+
+/// Drops of packets that arrived before a time.
+#[derive(Clone, Copy, Debug)]
+struct DropsOfEarlier {
+    from: Time,
+    count: u64,
+}
+
+impl DropsOfEarlier {
+    /// A packet that has waited since `since` is dropped.
+    fn add(&mut self, since: Time) {
+        self.count += u64::from(since < self.from);
+    }
 }
 
 /// The packets that wait, in the order of service, each with the time of its arrival.
@@ -41,12 +56,30 @@ impl<P: Packet> Qdisc<P> {
             // An arriving packet is always admitted: room is then made in the longest queue.
             Some(queuing) => Waiting::Flows(Box::new(FlowQueues::new(queuing)), replace(&mut controller.limit, Amount::Packets(u32::MAX))),
         };
-        Qdisc { controller, waiting, bytes: 0, departed: 0, next_update, simultaneous_departure: None }
+        Qdisc {
+            controller,
+            waiting,
+            bytes: 0,
+            departed: 0,
+            next_update,
+            simultaneous_departure: None,
+            earlier: DropsOfEarlier { from: Time::NEVER, count: 0 },
+        }
     }
 
     /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.controller.counters
+    }
+
+    /// Counts the drops of packets that waited and had arrived before `from`.
+    pub fn count_drops_of_earlier(&mut self, from: Time) {
+        self.earlier = DropsOfEarlier { from, count: 0 };
+    }
+
+    /// How many packets that waited were dropped and had arrived before the time of [`Qdisc::count_drops_of_earlier`].
+    pub fn drops_of_earlier(&self) -> u64 {
+        self.earlier.count
     }
 
     /// The algorithm.
@@ -141,7 +174,8 @@ impl<P: Packet> Qdisc<P> {
             Amount::Bytes(limit) => bytes > limit,
         };
         while exceeded(queues.packets() + one, self.bytes + more) {
-            let Some(packet) = queues.drop_longest() else { return };
+            let Some((since, packet)) = queues.drop_longest() else { return };
+            self.earlier.add(since);
             self.bytes -= u64::from(packet.size());
             self.controller.counters.count_drop(packet.size(), DropReason::Tail);
             self.controller.aqm.on_overflow();
@@ -171,6 +205,7 @@ impl<P: Packet> Qdisc<P> {
                 DepartureDecision::Send => {}
                 DepartureDecision::SendMarked => packet.mark(),
                 DepartureDecision::Drop(reason) => {
+                    self.earlier.add(since);
                     dropped(packet, reason);
                     continue;
                 }
@@ -186,7 +221,8 @@ impl<P: Packet> Qdisc<P> {
     /// Drops the packet that waits at `position`, if there is one.
     fn drop_waiting(&mut self, position: u32, dropped: &mut impl FnMut(P, DropReason)) {
         let Waiting::Fifo(queue) = &mut self.waiting else { return };
-        if let Some((_, other)) = queue.remove(position as usize) {
+        if let Some((since, other)) = queue.remove(position as usize) {
+            self.earlier.add(since);
             self.bytes -= u64::from(other.size());
             self.controller.counters.count_drop(other.size(), DropReason::Early);
             dropped(other, DropReason::Early);

@@ -53,11 +53,11 @@ pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
     AnyAqm::Custom(Box::new(Sampled::new(Boxed(law), Bernoulli)))
 }
 
-/// Builds the world of a plan.
+/// Builds the world of a plan, with an event at every hop if `all_events`.
 ///
 /// # Errors
 /// A queue names a law that `laws` lacks, or a parameter is out of range for its link.
-pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
+pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorder>, Error> {
     let mut stacks = Stacks::default();
     let mut flows = Vec::new();
     for flow in &plan.flows {
@@ -81,7 +81,7 @@ pub fn build(plan: &Plan, laws: &Laws) -> Result<World<Recorder>, Error> {
         links: links.collect::<Result<_, _>>()?,
         stacks: stacks.params,
         flows,
-        all_events: false,
+        all_events,
     };
     let mut world = World::watched(config, Recorder::new(plan)).map_err(|error| Error::Build(error.to_string()))?;
     for trace in [&plan.trace.queue, &plan.trace.throughput].into_iter().flatten() {

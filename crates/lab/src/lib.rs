@@ -9,9 +9,11 @@ mod recorder;
 mod report;
 mod run;
 mod series;
+mod simulation;
 mod watch;
 
 pub use build::{ExternalLaw, LawFactory, Laws, external};
 pub use error::Error;
-pub use run::{Job, Outcome, run, run_many};
+pub use run::{Job, run, run_many};
 pub use series::Series;
+pub use simulation::{Outcome, Simulation};

@@ -4,7 +4,7 @@ use crate::recorder::Recorder;
 use crate::series::{Series, series};
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::record::{Audit, Completion, Distribution, Dropped, Flow, Group, Level, Link, Record, Spread, Total, Wait};
-use sojourn_sim::{Audit as Counted, FlowReport, TimeWeighted, World};
+use sojourn_sim::{Audit as Counted, FlowReport, LinkStats, TimeWeighted, World};
 
 /// The record of a finished world and its series.
 pub fn report(plan: &Plan, world: &World<Recorder>, audit: Counted) -> (Record, Series) {
@@ -53,7 +53,6 @@ fn one_link(link: &sojourn_sim::Link, planned: &sojourn_spec::link::Link, span: 
         impaired: (!planned.impairments.is_empty()).then_some(stats.impaired),
     };
     let dropped_total = counters.dropped() + stats.impaired;
-    let ms = |nanos: f64| nanos * 1e-6;
     Link {
         name: link.name().into(),
         rate_bps: link.first_rate().map(|rate| rate.as_bps()),
@@ -64,20 +63,27 @@ fn one_link(link: &sojourn_sim::Link, planned: &sojourn_spec::link::Link, span: 
         marked: counters.marked,
         dropped,
         dropped_total,
-        loss_ratio: (arrived > 0).then(|| dropped_total as f64 / arrived as f64),
+        loss_ratio: (arrived > 0).then(|| loss_ratio(stats, arrived)),
         queue: level(&stats.queue.packets),
         queue_bytes: level(&stats.queue.bytes),
-        wait_ms: (stats.wait.count() > 0).then(|| Wait {
-            mean: stats.wait.mean() * 1e3,
-            sd: stats.wait.sd() * 1e3,
-            p50: ms(stats.waits.at(0.5)),
-            p90: ms(stats.waits.at(0.9)),
-            p95: ms(stats.waits.at(0.95)),
-            p99: ms(stats.waits.at(0.99)),
-            max: stats.wait.max() * 1e3,
+        wait_ms: (stats.wait.count() > 0).then(|| {
+            let max = stats.wait.max() * 1e3;
+            // The middle of the last step of the histogram may lie above the longest wait.
+            let at = |q: f64| (stats.waits.at(q) * 1e-6).min(max);
+            let (mean, sd) = (stats.wait.mean() * 1e3, stats.wait.sd() * 1e3);
+            Wait { mean, sd, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max }
         }),
         probability_mean: (stats.probability.count() > 0).then(|| stats.probability.mean()),
     }
+}
+
+/// The part of the packets that the link loses: of those that arrived at its queue, and of those that met an impairment after
+/// it. A packet that arrived before the window and was dropped in it is none of either.
+fn loss_ratio(stats: &LinkStats, arrived: u64) -> f64 {
+    let part = |dropped: u64, of: u64| if of == 0 { 0.0 } else { dropped as f64 / of as f64 };
+    let at_queue = part(stats.counters.dropped() - stats.drops_of_earlier + stats.impaired_before_queue, arrived);
+    let after_queue = part(stats.impaired - stats.impaired_before_queue, stats.met_after_queue);
+    if after_queue == 0.0 { at_queue } else { 1.0 - (1.0 - at_queue) * (1.0 - after_queue) }
 }
 
 /// The plan's flows in order. The measures of a session are the sums over its connections.
@@ -120,12 +126,11 @@ fn one_group(plan: &Plan, world: &World<Recorder>, flows: &[Flow], index: u32) -
     let samples: Vec<Spread> = own.iter().filter_map(|flow| flow.rtt_ms).collect();
     let mean = samples.iter().map(|rtt| rtt.mean).sum::<f64>() / samples.len() as f64;
     let square = samples.iter().map(|rtt| rtt.sd.powi(2) + rtt.mean.powi(2)).sum::<f64>() / samples.len() as f64;
-    let rtt_ms = world.rtts(index).filter(|_| !samples.is_empty()).map(|rtts| Distribution {
-        mean,
-        sd: (square - mean * mean).max(0.0).sqrt(),
-        p50: rtts.at(0.5) * 1e-6,
-        p90: rtts.at(0.9) * 1e-6,
-        p99: rtts.at(0.99) * 1e-6,
+    let (least, most) = samples.iter().fold((f64::INFINITY, 0.0f64), |(least, most), rtt| (least.min(rtt.min), most.max(rtt.max)));
+    let rtt_ms = world.rtts(index).filter(|_| !samples.is_empty()).map(|rtts| {
+        // The middle of a step of the histogram may lie beyond the samples.
+        let at = |q: f64| (rtts.at(q) * 1e-6).clamp(least, most);
+        Distribution { mean, sd: (square - mean * mean).max(0.0).sqrt(), p50: at(0.5), p90: at(0.9), p99: at(0.99) }
     });
     Group {
         name: group.name.clone(),

@@ -1,23 +1,12 @@
 //! Runs a scenario, or many in parallel.
 
 use crate::Error;
-use crate::build::{Laws, build};
-use crate::report::report;
-use crate::series::Series;
+use crate::build::Laws;
+use crate::simulation::{Outcome, Simulation};
 use crate::watch;
 use rayon::prelude::*;
 use sojourn_scenario::Checked;
-use sojourn_scenario::record::Record;
 use std::sync::Arc;
-
-/// The result of a run.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// The record, without series.
-    pub record: Record,
-    /// The traces that the scenario asks for.
-    pub series: Series,
-}
 
 /// A run that is to be done.
 #[derive(Clone, Debug)]
@@ -34,8 +23,8 @@ pub struct Job {
 /// A queue that does not fit its link, a law that is missing, a run that would not end or needs too much memory, an audit that
 /// fails, or a stop.
 pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
-    let plan = scenario.plan(seed.unwrap_or(scenario.seed));
-    let mut world = build(&plan, laws)?;
+    let mut simulation = Simulation::new(scenario, seed.unwrap_or(scenario.seed), laws)?;
+    let Simulation { plan, world } = &mut simulation;
     let mut pauses = 0u64;
     while world.run_some(plan.duration) {
         if stop() {
@@ -43,17 +32,13 @@ pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -
         }
         pauses += 1;
         if pauses.is_multiple_of(watch::PAUSES) {
-            watch::memory(&plan, &world)?;
+            watch::memory(plan, world)?;
         }
     }
-    watch::progress(&plan, &world)?;
     if stop() {
         return Err(Error::Stopped);
     }
-    let audit = world.finish().map_err(Error::Audit)?;
-    world.observer_mut().finish();
-    let (record, series) = report(&plan, &world, audit);
-    Ok(Outcome { record, series })
+    simulation.finish()
 }
 
 /// Runs all jobs on `threads` threads (0: one per core) and calls `done` after each, in no particular order. The result of a

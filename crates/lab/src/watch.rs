@@ -78,7 +78,7 @@ to = "b"
 traffic = { kind = "cbr", rate = "100 Mbit/s" }
 "#;
         let plan = Document::from_toml("memory.toml", text).unwrap().check().unwrap().plan(1);
-        let mut world = build(&plan, &Laws::default()).unwrap();
+        let mut world = build(&plan, &Laws::default(), false).unwrap();
         world.run(Time::ZERO + Duration::from_secs(1));
         assert_eq!(memory(&plan, &world), Ok(()));
         let error = within(&plan, &world, 100_000).unwrap_err().to_string();

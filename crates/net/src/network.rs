@@ -139,6 +139,11 @@ impl<P: Packet> Network<P> {
         &mut self.links
     }
 
+    /// The time of the last event, and how many packets hosts have sent by then.
+    pub fn progress(&self) -> (Time, u64) {
+        (self.now, self.audit.sent)
+    }
+
     /// When the next event is due; `None` if nothing is to come.
     pub fn next_event(&mut self) -> Option<Time> {
         self.calendar.peek()

@@ -27,7 +27,7 @@ impl Error {
 
     /// The usual problem: a field got another value than is expected. `expected` is a noun phrase.
     pub fn got(field: impl Into<String>, got: impl fmt::Display, expected: impl fmt::Display) -> Error {
-        Error::new(field, format!("expected {expected}, got {got}"))
+        Error::new(field, format!("expected {expected}, got {}", short(&got.to_string())))
     }
 
     /// A parameter of the table at `table` that is out of range.
@@ -59,7 +59,7 @@ impl From<ParamError> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.file.is_empty() {
-            write!(f, "{}:", self.file)?;
+            write!(f, "{}:", OneLine(&self.file))?;
         }
         if let Some((line, column)) = self.position {
             write!(f, "{line}:{column}:")?;
@@ -68,9 +68,29 @@ impl fmt::Display for Error {
             f.write_str(" ")?;
         }
         if !self.field.is_empty() {
-            write!(f, "{}: ", self.field)?;
+            write!(f, "{}: ", OneLine(&self.field))?;
         }
-        f.write_str(&self.problem)
+        write!(f, "{}", OneLine(&self.problem))
+    }
+}
+
+/// The most characters of a value that a message shows.
+const SHOWN: usize = 200;
+
+/// A value as a message shows it: in one line, and not all of it if it is long.
+fn short(got: &str) -> String {
+    match got.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}... ({} characters)", &got[..end], got.chars().count()),
+        None => got.to_string(),
+    }
+}
+
+/// A text in one line: what would break it is written as in a quoted text.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })
     }
 }
 

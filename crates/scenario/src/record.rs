@@ -78,7 +78,8 @@ pub struct Link {
     /// Packets dropped in the window: the sum over all causes.
     #[schemars(extend("unit" = "packets", "label" = "dropped", "better" = "lower"))]
     pub dropped_total: u64,
-    /// `dropped_total` over `arrived`; null if nothing arrived.
+    /// The part of the packets that the link lost: of `arrived`, those that it dropped in the window; with impairments after the
+    /// queue also the part of the packets they met that they dropped. Null if nothing arrived.
     #[schemars(extend("unit" = "0..1", "better" = "lower"))]
     pub loss_ratio: Option<f64>,
     /// Packets waiting, over time. The packet being sent has left the queue.
@@ -155,8 +156,8 @@ pub struct Flow {
     /// Bytes on the wire that reached the receiver, headers and retransmissions included, times 8, over the window's length.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
-    /// Bytes of payload that the receiver could read, in order and once (over UDP: all that arrived), times 8, over the window's
-    /// length.
+    /// Bytes of payload that arrived in the window and that the receiver could read, in order and once (over UDP: all that
+    /// arrived), times 8, over the window's length.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub goodput_bps: f64,
     /// Data packets sent, retransmissions included.

@@ -19,7 +19,7 @@ pub(crate) struct FlowRoutes {
 /// What a flow measured within the window of statistics.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct FlowStats {
-    /// Bytes that became readable, in order.
+    /// Bytes that became readable, in order. In a report: without those that had arrived before the window.
     pub delivered: u64,
     /// Bytes on the wire that arrived, retransmissions included.
     pub received: u64,

@@ -76,6 +76,9 @@ impl<O: Observer> World<O> {
         let counts = now >= self.warmup;
         flow.stats.received += if counts { u64::from(packet.size) } else { 0 };
         flow.stats.packets += u64::from(counts);
+        if flow.stats.packets == 1 && counts {
+            flow.receiver.open_window();
+        }
         flow.stats.marked += u64::from(counts && packet.has(flag::CE));
         let sender = match &flow.endpoint {
             Endpoint::Udp { echo, .. } => {

@@ -43,7 +43,7 @@ impl<O: Observer> World<O> {
             FlowReport {
                 entry: flow.entry,
                 group: flow.group,
-                stats: flow.stats,
+                stats: FlowStats { delivered: flow.stats.delivered - flow.receiver.arrived_early(), ..flow.stats },
                 dropped: drops.in_window,
                 sender,
                 tcp,

@@ -269,15 +269,26 @@ impl<O: Observer> World<O> {
         if self.stalled.is_some() {
             return false;
         }
-        while let Some(event) = self.network.next_in_place(until, &mut arrived, &mut self.accounts) {
-            match event {
-                Event::Delivery(Delivered { at, .. }) => self.on_delivery(at, &arrived),
-                Event::Timer { at, class: SENDER_TIMER, entity, .. } => self.sender_timer(at, entity),
-                Event::Timer { at, class: RECEIVER_TIMER, entity, .. } => self.receiver_timer(at, entity),
-                Event::Timer { at, entity, tag, .. } => self.session_timer(at, entity, tag),
+        while self.step(until, &mut arrived).is_some() {}
+        self.network.paused() && !self.stalls()
+    }
+
+    /// Runs events up to `until` until there have been so many of them, each packet that is sent counted as one more. Gives the
+    /// time of the last, or `None` if all that are due by `until` are done, or the world has [`World::stalled`].
+    pub fn run_events(&mut self, until: Time, most: u64) -> Option<Time> {
+        let mut arrived = Packet::EMPTY;
+        let (mut events, (_, before)) = (0, self.network.progress());
+        while self.stalled.is_none() {
+            if self.step(until, &mut arrived).is_none() && (!self.network.paused() || self.stalls()) {
+                return None;
+            }
+            events += 1;
+            let (now, sent) = self.network.progress();
+            if events + sent - before >= most {
+                return Some(now);
             }
         }
-        self.network.paused() && !self.stalls()
+        None
     }
 
     /// Whether time does not advance: more events have happened at one time than can be meant.
@@ -300,6 +311,19 @@ impl<O: Observer> World<O> {
     /// The session that a flow serves, if it does; sessions are in the order of the configuration.
     pub fn session_of(&self, flow: u32) -> Option<u32> {
         self.flows.get(flow as usize).and_then(|flow| flow.session)
+    }
+
+    /// Runs the next event that is due by `until`; `None` if there is none. `arrived` is room for a packet.
+    #[inline(always)]
+    fn step(&mut self, until: Time, arrived: &mut Packet) -> Option<()> {
+        let event = self.network.next_in_place(until, arrived, &mut self.accounts)?;
+        match event {
+            Event::Delivery(Delivered { at, .. }) => self.on_delivery(at, arrived),
+            Event::Timer { at, class: SENDER_TIMER, entity, .. } => self.sender_timer(at, entity),
+            Event::Timer { at, class: RECEIVER_TIMER, entity, .. } => self.receiver_timer(at, entity),
+            Event::Timer { at, entity, tag, .. } => self.session_timer(at, entity, tag),
+        }
+        Some(())
     }
 
     /// Ends the run: brings the statistics of every link to the end and checks that no packet was lost on the way.

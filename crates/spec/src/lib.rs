@@ -7,6 +7,7 @@ extern crate alloc;
 
 pub mod link;
 pub mod queue;
+pub mod supply;
 #[cfg(feature = "serde")]
 pub mod tagged;
 pub mod tcp;

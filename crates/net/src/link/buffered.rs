@@ -30,8 +30,11 @@ pub(crate) enum Report<P> {
 }
 
 impl<P: Packet> Buffered<P> {
-    pub fn new(controller: QueueController) -> Self {
-        Buffered { qdisc: Qdisc::new(controller), transmitting: None, last_departure: LastDeparture::default(), reports: VecDeque::new() }
+    /// An empty queue, measured from `from` on.
+    pub fn new(controller: QueueController, from: Time) -> Self {
+        let mut qdisc = Qdisc::new(controller);
+        qdisc.count_drops_of_earlier(from);
+        Buffered { qdisc, transmitting: None, last_departure: LastDeparture::default(), reports: VecDeque::new() }
     }
 
     /// Packets that wait or are being sent.

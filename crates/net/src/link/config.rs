@@ -63,6 +63,10 @@ pub struct LinkStats {
     pub impaired: u64,
     /// Those of them that impairments dropped before the queue.
     pub impaired_before_queue: u64,
+    /// Packets that reached the impairments after the queue within the window.
+    pub met_after_queue: u64,
+    /// Packets that the queue dropped within the window and that had arrived before it.
+    pub drops_of_earlier: u64,
     /// The queue over time.
     pub queue: QueueStats,
     /// Waits (sojourn times) of the packets that arrived and started to be sent in the window, in seconds.

@@ -112,11 +112,14 @@ impl Meter {
         }
     }
 
-    /// An impairment before or after the queue drops a packet at `now`.
-    pub fn impaired(&mut self, now: Time, after_queue: bool) {
-        let counts = now >= self.window.from;
-        self.stats.impaired += u64::from(counts);
-        self.stats.impaired_before_queue += u64::from(counts && !after_queue);
+    /// A packet meets the impairments before or after the queue at `now`; `dropped` says what became of it.
+    pub fn meets_impairments(&mut self, now: Time, after_queue: bool, dropped: bool) {
+        if now < self.window.from {
+            return;
+        }
+        self.stats.met_after_queue += u64::from(after_queue);
+        self.stats.impaired += u64::from(dropped);
+        self.stats.impaired_before_queue += u64::from(dropped && !after_queue);
     }
 
     /// Takes the samples that are due at `now`.

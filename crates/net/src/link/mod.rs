@@ -96,7 +96,7 @@ impl<P: Packet> Link<P> {
         let transmitter = Transmitter::new(&config.link);
         let undecided = transmitter.is_steady() && matches!(config.controller.aqm, AnyAqm::DropTail(_));
         let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
-            Queue::Buffered(Buffered::new(config.controller))
+            Queue::Buffered(Buffered::new(config.controller, window.from))
         } else {
             Queue::Precomputed(Precomputed::new(config.controller))
         };
@@ -211,9 +211,7 @@ impl<P: Packet> Link<P> {
         let packet = Transit { now, size };
         let effect = if after_queue { self.impairments.after_queue(&packet) } else { self.impairments.before_queue(&packet) };
         let drops = effect == Effect::Drop;
-        if drops {
-            self.meter.impaired(now, after_queue);
-        }
+        self.meter.meets_impairments(now, after_queue, drops);
         drops
     }
 
@@ -374,6 +372,7 @@ impl<P: Packet> Link<P> {
         if now >= opening {
             self.catch_up(opening);
             self.meter.open(self.counters());
+            self.meter.stats.drops_of_earlier = self.drops_of_earlier();
         }
         self.due = self.catch_up(now);
     }
@@ -425,11 +424,20 @@ impl<P: Packet> Link<P> {
         Departed { hop, arrival: self.transmitter.arrival(now), next }
     }
 
+    /// Packets that it dropped since the start after they had waited since before the window.
+    fn drops_of_earlier(&self) -> u64 {
+        match &self.queue {
+            Queue::Precomputed(_) => 0,
+            Queue::Buffered(queue) => queue.qdisc.drops_of_earlier(),
+        }
+    }
+
     /// Brings the statistics to the end of the run.
     pub(crate) fn finish(&mut self, end: Time) {
         self.due = Time::ZERO;
         self.advance(end);
         let total = self.counters();
+        self.meter.stats.drops_of_earlier = self.drops_of_earlier() - self.meter.stats.drops_of_earlier;
         self.meter.finish(end, &total);
     }
 

@@ -99,7 +99,7 @@ fn tcp(own: Option<&TcpOverrides>, common: &TcpOverrides, field: &str) -> Result
 }
 
 /// The most links of a path. A path is counted in a byte, and the links for access and egress are added to it.
-const LONGEST_PATH: usize = 253;
+pub(super) const LONGEST_PATH: usize = 253;
 
 /// The forward path and the reverse path. The reverse path is empty if nothing returns.
 fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>) -> Result<(Vec<u32>, Vec<u32>), Error> {

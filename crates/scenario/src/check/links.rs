@@ -14,7 +14,11 @@ use std::sync::Arc;
 /// The nodes and links of a scenario.
 pub(super) struct Network {
     pub nodes: Vec<String>,
+    /// The positions of the nodes.
+    by_name: HashMap<String, u32>,
     pub links: Vec<Link>,
+    /// The field of each link in the file.
+    pub fields: Vec<String>,
 }
 
 impl Network {
@@ -23,8 +27,8 @@ impl Network {
     /// # Errors
     /// `field` names a node that no link has.
     pub fn node(&self, field: String, name: &str) -> Result<u32, Error> {
-        match self.nodes.iter().position(|node| node == name) {
-            Some(i) => Ok(i as u32),
+        match self.by_name.get(name) {
+            Some(&i) => Ok(i),
             None => Err(Error::new(field, crate::error::unknown("node ", name, &self.nodes))),
         }
     }
@@ -40,8 +44,8 @@ pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Err
     if links.is_empty() {
         return Err(Error::got("links", "none", "at least one link"));
     }
-    let mut network = Network { nodes: Vec::new(), links: Vec::new() };
-    let (mut nodes, mut names) = (HashMap::new(), HashSet::new());
+    let mut network = Network { nodes: Vec::new(), by_name: HashMap::new(), links: Vec::new(), fields: Vec::new() };
+    let mut names = HashSet::new();
     for (i, link) in links.iter().enumerate() {
         let label = label(link);
         let field = if link.name.is_some() { format!("links.{}", element(&label)) } else { format!("links[{i}]") };
@@ -53,17 +57,18 @@ pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Err
             return Err(Error::got(format!("{field}.to"), format_args!("\"{}\", where it starts", link.to), "another node"));
         }
         let mut node = |name: &String| {
-            *nodes.entry(name.clone()).or_insert_with(|| {
+            *network.by_name.entry(name.clone()).or_insert_with(|| {
                 network.nodes.push(name.clone());
                 network.nodes.len() as u32 - 1
             })
         };
         let ends = (node(&link.from), node(&link.to));
-        for made in directed(link, label, ends, &Place { field: &field, packet })? {
+        for (n, made) in directed(link, label, ends, &Place { field: &field, packet })?.into_iter().enumerate() {
             if !names.insert(made.name.clone()) {
                 let got = format!("\"{}\"", made.name);
                 return Err(Error::got(format!("links[{i}].name"), got, "a name that no other link has"));
             }
+            network.fields.push(if n == 0 || link.back.is_none() { field.clone() } else { format!("{field}.back") });
             network.links.push(made);
         }
     }

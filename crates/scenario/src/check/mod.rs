@@ -2,6 +2,7 @@
 
 mod flows;
 mod links;
+mod queues;
 mod route;
 mod trace;
 
@@ -126,13 +127,14 @@ pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
     let packet = scenario.packet.0 as u32;
     let network = links::check(&scenario.links, packet)?;
     let groups = flows::check(&scenario.flows, &scenario.tcp, &network)?;
+    queues::check(&network, &groups, packet, duration)?;
     let run = trace::Run { duration, packet, links: &network.links, groups: &groups };
     let trace = trace::check(&scenario.trace, &run)?;
     let name = scenario.name.clone().unwrap_or_else(|| name.to_string());
     if name.trim().is_empty() || name.chars().any(char::is_control) {
         return Err(Error::got("name", format_args!("{name:?}"), "a name in one line"));
     }
-    let links::Network { nodes, links } = network;
+    let links::Network { nodes, links, .. } = network;
     Ok(Checked { name, seed: scenario.seed, duration, warmup, packet, nodes, links, groups, trace })
 }
 

@@ -1,28 +1,75 @@
 //! Paths through the network.
 
 use super::Link;
+use super::flows::LONGEST_PATH;
 use super::links::Network;
 use crate::error::Error;
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
 
-/// The network, and the links that leave each node in the order of the file.
+/// The network, and the links that leave and enter each node in the order of the file.
 pub(super) struct PathFinder<'a> {
     network: &'a Network,
     leaving: Vec<Vec<u32>>,
+    entering: Vec<Vec<u32>>,
+    search: RefCell<Search>,
+}
+
+/// What is kept from one search to the next.
+#[derive(Default)]
+struct Search {
+    /// The link by which each node was first reached, and in which search.
+    reached_by: Vec<(u32, u32)>,
+    /// The number of searches.
+    count: u32,
+    /// The paths found, by their ends.
+    found: HashMap<(u32, u32), Option<Vec<u32>>>,
 }
 
 impl<'a> PathFinder<'a> {
     pub fn new(network: &'a Network) -> Self {
-        let mut leaving = vec![Vec::new(); network.nodes.len()];
+        let (mut leaving, mut entering) = (vec![Vec::new(); network.nodes.len()], vec![Vec::new(); network.nodes.len()]);
         for (i, link) in network.links.iter().enumerate() {
             leaving[link.from as usize].push(i as u32);
+            entering[link.to as usize].push(i as u32);
         }
-        PathFinder { network, leaving }
+        let search = Search { reached_by: vec![(0, 0); network.nodes.len()], ..Search::default() };
+        PathFinder { network, leaving, entering, search: RefCell::new(search) }
     }
 
     /// The path with the fewest links. Among several, the one whose first link that differs is earlier in the file.
+    ///
+    /// A node with one link has no choice, so only the path between the nodes that have one is searched, and searched once. So
+    /// the paths between all leaves of a tree of switches take a time in proportion to their number.
     pub fn shortest(&self, from: u32, to: u32) -> Option<Vec<u32>> {
-        let mut reached_by: Vec<Option<u32>> = vec![None; self.leaving.len()];
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        let (mut start, mut end) = (from, to);
+        while let ([only], true) = (&self.leaving[start as usize][..], start != end && first.len() <= LONGEST_PATH) {
+            first.push(*only);
+            start = self.link(*only).to;
+        }
+        while let ([only], true) = (&self.entering[end as usize][..], start != end && last.len() <= LONGEST_PATH) {
+            last.push(*only);
+            end = self.link(*only).from;
+        }
+        let mut search = self.search.borrow_mut();
+        let middle = match search.found.get(&(start, end)) {
+            Some(found) => found.clone(),
+            None => {
+                let found = self.searched(&mut search, start, end);
+                search.found.insert((start, end), found.clone());
+                found
+            }
+        };
+        first.extend(middle?);
+        first.extend(last.into_iter().rev());
+        Some(first)
+    }
+
+    /// The path with the fewest links, by a search from its start.
+    fn searched(&self, search: &mut Search, from: u32, to: u32) -> Option<Vec<u32>> {
+        search.count += 1;
+        let Search { reached_by, count, .. } = search;
         let mut next = VecDeque::from([from]);
         while let Some(node) = next.pop_front() {
             if node == to {
@@ -30,15 +77,19 @@ impl<'a> PathFinder<'a> {
             }
             for &link in &self.leaving[node as usize] {
                 let end = self.link(link).to;
-                if end != from && reached_by[end as usize].is_none() {
-                    reached_by[end as usize] = Some(link);
+                let reached = &mut reached_by[end as usize];
+                if end != from && reached.0 != *count {
+                    *reached = (*count, link);
                     next.push_back(end);
                 }
             }
         }
         let (mut path, mut here) = (Vec::new(), to);
         while here != from {
-            let link = reached_by[here as usize]?;
+            let (reached, link) = reached_by[here as usize];
+            if reached != *count {
+                return None;
+            }
             path.push(link);
             here = self.link(link).from;
         }

@@ -5,6 +5,8 @@ use crate::error::{Error, unknown};
 use crate::written;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, range};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// The most samples one series may have.
 const MOST_SAMPLES: u64 = 10_000_000;
@@ -94,17 +96,24 @@ fn waits(asked: &written::TraceWait, run: &Run) -> Result<Waits, Error> {
     }
 }
 
+/// Each pattern once, with its position in the file: a file may repeat one a thousand times.
+fn once(patterns: &[String]) -> impl Iterator<Item = (usize, &String)> {
+    let mut seen = HashSet::new();
+    patterns.iter().enumerate().filter(move |(_, pattern)| seen.insert(pattern.as_str()))
+}
+
 /// The links that match the patterns. With `queues`, only links with a queue.
 fn find_links(field: &str, patterns: &[String], links: &[Link], queues: bool) -> Result<Vec<u32>, Error> {
+    let by_name: HashMap<&str, u32> = links.iter().zip(0..).map(|(link, i)| (link.name.as_str(), i)).collect();
+    let fits = |link: u32| !queues || links[link as usize].queue.is_some();
     let mut found = Vec::new();
-    for (i, pattern) in patterns.iter().enumerate() {
-        let fits = |link: &Link| !queues || link.queue.is_some();
+    for (i, pattern) in once(patterns) {
         if pattern == "*" {
-            found.extend((0..links.len() as u32).filter(|&link| fits(&links[link as usize])));
+            found.extend((0..links.len() as u32).filter(|&link| fits(link)));
             continue;
         }
-        match links.iter().position(|link| link.name == *pattern) {
-            Some(link) if fits(&links[link]) => found.push(link as u32),
+        match by_name.get(pattern.as_str()) {
+            Some(&link) if fits(link) => found.push(link),
             Some(_) => {
                 return Err(Error::got(format!("{field}[{i}]"), format_args!("\"{pattern}\""), "a link with a rate, where packets wait"));
             }
@@ -125,26 +134,32 @@ struct Kind {
 
 /// The flows of this kind that match the patterns.
 fn find_flows(field: &str, patterns: &[String], groups: &[Group], kind: &Kind) -> Result<Vec<u32>, Error> {
+    let mut first = 0;
+    let range = |group: &Group| {
+        let flows = first..first + group.count;
+        first = flows.end;
+        flows
+    };
+    let members: Vec<Range<u32>> = groups.iter().map(range).collect();
+    let by_name: HashMap<&str, usize> = groups.iter().enumerate().map(|(i, group)| (group.name.as_str(), i)).collect();
     let mut found = Vec::new();
-    for (i, pattern) in patterns.iter().enumerate() {
-        let at = format!("{field}[{i}]");
-        let (mut first, before) = (0, found.len());
-        let (name, which) = pattern.rsplit_once('/').unwrap_or((pattern, ""));
-        for group in groups {
-            let (flows, fits) = (first..first + group.count, (kind.fits)(&group.traffic));
-            first = flows.end;
-            match which.parse::<u32>() {
-                _ if pattern == "*" && fits => found.extend(flows),
-                _ if group.name != name || pattern == "*" => {}
-                _ if !fits => return Err(Error::got(at, format_args!("\"{pattern}\""), kind.named)),
-                _ if which == "*" => found.extend(flows),
-                Ok(i) if i < group.count => found.push(flows.start + i),
-                _ => return Err(Error::got(at, format_args!("\"{pattern}\""), format_args!("{name}/0 to {name}/{}", group.count - 1))),
-            }
+    for (i, pattern) in once(patterns) {
+        if pattern == "*" {
+            found.extend(groups.iter().zip(&members).filter(|(group, _)| (kind.fits)(&group.traffic)).flat_map(|(_, flows)| flows.clone()));
+            continue;
         }
-        if found.len() == before && pattern != "*" {
+        let at = format!("{field}[{i}]");
+        let (name, which) = pattern.rsplit_once('/').unwrap_or((pattern, ""));
+        let Some(&group) = by_name.get(name) else {
             let names: Vec<String> = groups.iter().map(|group| format!("{}/*", group.name)).chain(["*".to_string()]).collect();
             return Err(Error::new(at, unknown("flow ", pattern, &names)));
+        };
+        let (group, flows) = (&groups[group], members[group].clone());
+        match which.parse::<u32>() {
+            _ if !(kind.fits)(&group.traffic) => return Err(Error::got(at, format_args!("\"{pattern}\""), kind.named)),
+            _ if which == "*" => found.extend(flows),
+            Ok(i) if i < group.count => found.push(flows.start + i),
+            _ => return Err(Error::got(at, format_args!("\"{pattern}\""), format_args!("{name}/0 to {name}/{}", group.count - 1))),
         }
     }
     Ok(in_order(found))

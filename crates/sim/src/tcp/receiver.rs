@@ -94,6 +94,8 @@ pub struct Receiver {
     out_of_order: Ranges,
     /// A byte of each block that was reported lately, the most recent first.
     recent_blocks: Vec<u64>,
+    /// What had arrived above `rcv_nxt` when the window of statistics opened.
+    early: Option<Box<Ranges>>,
     /// ACKs carry ECE until the sender answers with CWR (rfc3168#6.1.3).
     send_ece: bool,
     /// Segments that arrived since the last ACK.
@@ -122,6 +124,7 @@ impl Default for Receiver {
             rcv_nxt: 0,
             out_of_order: Ranges::default(),
             recent_blocks: Vec::new(),
+            early: None,
             send_ece: false,
             unacked_segments: 0,
             ts_recent: Time::ZERO,
@@ -157,6 +160,17 @@ impl Receiver {
     pub fn memory(&self) -> usize {
         let controller = self.controller.as_ref().map_or(0, |_| size_of::<rledbat::Receiver>());
         self.out_of_order.memory() + self.recent_blocks.capacity() * 8 + controller
+    }
+
+    /// The window of statistics opens: remembers what has arrived and can't be read yet.
+    #[cold]
+    pub fn open_window(&mut self) {
+        self.early = (!self.out_of_order.is_empty()).then(|| Box::new(self.out_of_order.clone()));
+    }
+
+    /// Bytes that became readable in the window of statistics but had arrived before it.
+    pub fn arrived_early(&self) -> u64 {
+        self.early.as_ref().map_or(0, |early| early.iter().map(|(from, to)| to.min(self.rcv_nxt).saturating_sub(from)).sum())
     }
 
     /// Takes a segment that arrives at `now`. A timer that was due before `now` must have been run.

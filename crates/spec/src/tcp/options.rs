@@ -164,8 +164,8 @@ impl TcpOverrides {
     }
 }
 
-/// What three blocks and their option add to an ACK at most (rfc2018#3).
-const LARGEST_SACK_OPTION: u32 = 28;
+/// The three blocks that an ACK has at most (rfc2018#3).
+const LARGEST_SACK_BLOCKS: u32 = 3 * 8;
 
 impl TcpOptions {
     /// Whether the options fit together. Each of them by itself is in its range.
@@ -173,9 +173,10 @@ impl TcpOptions {
     /// # Errors
     /// The first option that contradicts another.
     pub fn check(&self) -> Result<(), ParamError> {
-        let full = self.mss.max(LARGEST_SACK_OPTION) + self.header;
+        let full = self.mss.max(self.sack_option + LARGEST_SACK_BLOCKS) + self.header;
         let packet = alloc::format!("a packet of {full} B with its header");
-        ParamError::unless(full <= 65_535, "mss", &packet, "at most 65535 B")?;
+        let field = if self.header > self.mss { "header" } else { "mss" };
+        ParamError::unless(full <= 65_535, field, &packet, "at most 65535 B")?;
         ParamError::unless(self.window > 0, "window", &self.window, "at least one full segment")?;
         let least = alloc::format!("at least min_rto ({})", self.min_rto);
         ParamError::unless(self.max_rto >= self.min_rto, "max_rto", &self.max_rto, least)?;
@@ -216,6 +217,18 @@ mod tests {
         let on = |profile| TcpOverrides { profile: Some(profile), delayed_ack: Some(Switch::On), ..TcpOverrides::default() };
         assert_eq!(on(Profile::Linux).resolve().delayed_ack, Some(Duration::from_millis(40)));
         assert_eq!(on(Profile::Ns2).resolve().delayed_ack, Some(Duration::from_millis(100)));
+    }
+
+    #[test]
+    fn a_packet_with_its_header_and_options_fits_the_16_bits_of_its_size() {
+        let wrong = |mss, header, sack_option| {
+            TcpOptions { mss, header, sack_option, ..TcpOptions::rfc() }.check().err().map(|error| error.field.into_owned())
+        };
+        assert_eq!(wrong(1460, 65_000, 4), Some("header".into()));
+        assert_eq!(wrong(65_000, 1_000, 4), Some("mss".into()));
+        // An ACK has three blocks of 8 B and their option.
+        assert_eq!(wrong(1, 65_535 - 64, 40), None);
+        assert_eq!(wrong(1, 65_535 - 63, 40), Some("header".into()));
     }
 
     #[test]

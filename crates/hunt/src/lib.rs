@@ -1,0 +1,18 @@
+//! A hunt for faults of the simulator: random valid scenarios over everything in the registries, each run in many ways.
+//! All of them must give the same record, and the record must keep its bounds. `docs/reliability.md` says what is promised.
+//!
+//! [`world`] makes a scenario of a seed, [`hunt`] runs it, [`shrink`] makes one that breaks a promise small.
+
+mod bounds;
+mod draw;
+mod repair;
+mod schema;
+mod shrink;
+mod valid;
+mod ways;
+mod world;
+
+pub use shrink::shrink;
+pub use valid::World;
+pub use ways::{Fate, Fault, hunt};
+pub use world::{world, world_of};

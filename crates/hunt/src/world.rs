@@ -1,0 +1,177 @@
+//! A random valid scenario.
+
+use crate::draw::Draw;
+use crate::repair::repair;
+use crate::schema::{Names, Schema, duration, rate};
+use crate::valid::World;
+use toml::{Table, Value};
+
+/// The random world of this seed.
+pub fn world(seed: u64) -> World {
+    let mut table = drawn(Schema::get(), &mut Draw::new(seed, "world"));
+    table.insert("name".into(), Value::String(format!("world-{seed}")));
+    table.insert("seed".into(), Value::Integer((seed % 1000) as i64));
+    repair(table)
+}
+
+/// The world that a fuzzer's bytes choose.
+pub fn world_of(bytes: &[u8]) -> World {
+    repair(drawn(Schema::get(), &mut Draw::of_bytes(bytes)))
+}
+
+/// A random table. Its structure makes sense; its values may not be in range.
+fn drawn(schema: &Schema, draw: &mut Draw) -> Table {
+    let mut table = Table::new();
+    let duration_ns = draw.magnitude(1e6, 1e11) as u64;
+    table.insert("duration".into(), time(duration_ns));
+    if draw.chance(0.6) {
+        let part = if draw.chance(0.1) { 0.999 } else { draw.uniform(0.0, 0.9) };
+        table.insert("warmup".into(), time((duration_ns as f64 * part) as u64));
+    }
+    if draw.chance(0.3) {
+        table.insert("packet".into(), Value::String(format!("{} B", draw.magnitude(1.0, 65_535.0) as u64)));
+    }
+    let nodes = draw.whole(2, 5);
+    let links = links(schema, nodes, duration_ns, draw);
+    let names =
+        |tables: &[Value]| -> Vec<String> { tables.iter().filter_map(|table| table["name"].as_str().map(str::to_string)).collect() };
+    let mut known = Names { links: names(&links), groups: Vec::new() };
+    let flows: Vec<Value> = (0..draw.whole(1, 4)).map(|i| flows(schema, i, nodes, duration_ns, draw)).collect();
+    known.groups = names(&flows);
+    if draw.chance(0.5) {
+        table.insert("tcp".into(), schema.value("TcpOverrides", &known, draw));
+    }
+    table.insert("links".into(), Value::Array(links));
+    table.insert("flows".into(), Value::Array(flows));
+    if draw.chance(0.4) {
+        table.insert("trace".into(), trace(schema, &known, duration_ns, draw));
+    }
+    table
+}
+
+fn time(nanos: u64) -> Value {
+    Value::String(format!("{nanos} ns"))
+}
+
+/// The name of a node.
+fn node(number: u64) -> Value {
+    Value::String(format!("n{number}"))
+}
+
+/// Links that connect all nodes in a chain, and some more.
+fn links(schema: &Schema, nodes: u64, duration_ns: u64, draw: &mut Draw) -> Vec<Value> {
+    let mut links = Vec::new();
+    let mut add = |from: u64, to: u64, duplex: bool, draw: &mut Draw| {
+        let mut table = one_way(schema, duration_ns, draw);
+        table.insert("name".into(), Value::String(format!("l{}", links.len())));
+        table.insert("from".into(), node(from));
+        table.insert("to".into(), node(to));
+        if duplex {
+            table.insert("duplex".into(), Value::Boolean(true));
+            if draw.chance(0.3) {
+                table.insert("back".into(), Value::Table(one_way(schema, duration_ns, draw)));
+            }
+        }
+        links.push(Value::Table(table));
+    };
+    for i in 0..nodes - 1 {
+        match draw.chance(0.8) {
+            true => add(i, i + 1, true, draw),
+            false => {
+                add(i, i + 1, false, draw);
+                add(i + 1, i, false, draw);
+            }
+        }
+    }
+    for _ in 0..draw.whole(0, 2) {
+        let (from, to) = (draw.whole(0, nodes - 1), draw.whole(0, nodes - 1));
+        if from != to {
+            let duplex = draw.chance(0.5);
+            add(from, to, duplex, draw);
+        }
+    }
+    links
+}
+
+/// What one direction of a link has.
+fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
+    let mut table = Table::new();
+    let any_rate = |draw: &mut Draw| match draw.index(10) {
+        0 => rate(1.0, 1e13, draw),
+        1 => draw.pick(&["1 bit/s", "8 bit/s", "400 Gbit/s", "10000 Gbit/s"]).to_string(),
+        _ => rate(1e4, 1e9, draw),
+    };
+    let any_delay = |draw: &mut Draw| match draw.index(10) {
+        0 => "0 s".to_string(),
+        1 => duration(1.0, 1e15, draw),
+        2 => duration(1e9, 2e10, draw),
+        _ => duration(1e4, 2e8, draw),
+    };
+    table.insert("delay".into(), Value::String(any_delay(draw)));
+    if draw.chance(0.15) {
+        return table;
+    }
+    table.insert("rate".into(), Value::String(any_rate(draw)));
+    if draw.chance(0.85) {
+        table.insert("queue".into(), schema.value("Queue", &Names::default(), draw));
+    }
+    if draw.chance(0.15) {
+        table.insert("impairments".into(), Value::Array(vec![schema.value("Impairment", &Names::default(), draw)]));
+    }
+    if draw.chance(0.2) {
+        let mut at: Vec<u64> = (0..draw.whole(1, 3)).map(|_| draw.whole(0, duration_ns)).collect();
+        at.sort_unstable();
+        at.dedup();
+        let change = |at: u64| {
+            let mut change = Table::new();
+            change.insert("at".into(), time(at));
+            let key = draw.pick(&["rate", "delay"]);
+            let value = if key == "rate" { any_rate(draw) } else { any_delay(draw) };
+            change.insert(key.into(), Value::String(value));
+            Value::Table(change)
+        };
+        table.insert("changes".into(), Value::Array(at.into_iter().map(change).collect()));
+    }
+    table
+}
+
+/// A group of flows.
+fn flows(schema: &Schema, number: u64, nodes: u64, duration_ns: u64, draw: &mut Draw) -> Value {
+    let mut table = Table::new();
+    let any = Names::default();
+    let from = draw.whole(0, nodes - 1);
+    let to = (from + draw.whole(1, nodes - 1)) % nodes;
+    table.insert("name".into(), Value::String(format!("f{number}")));
+    table.insert("count".into(), Value::Integer(draw.whole(1, 4) as i64));
+    table.insert("from".into(), node(from));
+    table.insert("to".into(), node(to));
+    for side in ["access", "egress"] {
+        if draw.chance(0.5) {
+            table.insert(side.into(), schema.value("Access", &any, draw));
+        }
+    }
+    if draw.chance(0.5) {
+        let latest = Value::String(format!("{} ns", duration_ns / 2));
+        table.insert("start".into(), Value::Table(Table::from_iter([("uniform".to_string(), Value::Array(vec!["0 s".into(), latest]))])));
+    }
+    if draw.chance(0.2) {
+        table.insert("stop".into(), schema.value("VaryingDuration", &any, draw));
+    }
+    table.insert("traffic".into(), schema.value("Traffic", &any, draw));
+    if draw.chance(0.6) {
+        table.insert("tcp".into(), schema.value("TcpOverrides", &any, draw));
+    }
+    Value::Table(table)
+}
+
+/// Traces whose samples are not too many.
+fn trace(schema: &Schema, names: &Names, duration_ns: u64, draw: &mut Draw) -> Value {
+    let mut trace = schema.value("Trace", names, draw);
+    let Value::Table(kinds) = &mut trace else { return trace };
+    for table in kinds.iter_mut().filter_map(|(_, kind)| kind.as_table_mut()) {
+        if table.contains_key("every") {
+            table.insert("every".into(), time((duration_ns / draw.whole(1, 200)).max(1)));
+        }
+    }
+    trace
+}

@@ -1,0 +1,28 @@
+//! A few hundred random worlds hold every promise; `make hunt` tries more.
+
+use sojourn_hunt::{Fate, hunt, shrink, world};
+
+/// Worlds in this test, and events in each way that one is run.
+const WORLDS: u64 = 300;
+const EVENTS: u64 = 2_000;
+
+#[test]
+fn random_worlds_hold_every_promise() {
+    let (mut ran, mut packets) = (0, 0);
+    for seed in 0..WORLDS {
+        let world = world(seed);
+        match hunt(&world, EVENTS) {
+            Ok(Fate::Ran { packets: sent, .. }) => {
+                ran += 1;
+                packets += sent;
+            }
+            Ok(_) => {}
+            Err(fault) => {
+                let (smallest, seen) = shrink(&world, &fault, EVENTS);
+                panic!("seed {seed}: {}: {}\n{}", seen.promise, seen.seen, smallest.text());
+            }
+        }
+    }
+    assert!(ran > WORLDS * 9 / 10, "only {ran} of {WORLDS} worlds were run");
+    assert!(packets > WORLDS * EVENTS / 10, "only {packets} packets in {ran} worlds");
+}

@@ -1,0 +1,83 @@
+//! A run that its caller drives: in slices, copied on the way.
+
+use crate::Error;
+use crate::build::{Laws, build};
+use crate::recorder::Recorder;
+use crate::report::report;
+use crate::series::Series;
+use crate::watch;
+use sojourn_scenario::Checked;
+use sojourn_scenario::plan::Plan;
+use sojourn_scenario::record::Record;
+use sojourn_sim::World;
+use sojourn_units::Time;
+use std::sync::Arc;
+
+/// The result of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The record, without series.
+    pub record: Record,
+    /// The traces that the scenario asks for.
+    pub series: Series,
+}
+
+/// A run on its way from time 0 to its record. A copy goes on as the original does.
+#[derive(Clone)]
+pub struct Simulation {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) world: World<Recorder>,
+}
+
+impl Simulation {
+    /// The run of a scenario with a seed, at time 0.
+    ///
+    /// # Errors
+    /// A queue that does not fit its link, or a law that is missing.
+    pub fn new(scenario: &Checked, seed: u64, laws: &Laws) -> Result<Self, Error> {
+        Self::from_plan(scenario.plan(seed), laws, false)
+    }
+
+    /// The same with an event at every hop, to show that leaving events out changes nothing.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    #[doc(hidden)]
+    pub fn with_all_events(scenario: &Checked, seed: u64, laws: &Laws) -> Result<Self, Error> {
+        Self::from_plan(scenario.plan(seed), laws, true)
+    }
+
+    fn from_plan(plan: Plan, laws: &Laws, all_events: bool) -> Result<Self, Error> {
+        let world = build(&plan, laws, all_events)?;
+        Ok(Simulation { plan: Arc::new(plan), world })
+    }
+
+    /// Its plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Runs to the end, or to `until` if that comes first.
+    pub fn run(&mut self, until: Time) {
+        self.world.run(until);
+    }
+
+    /// Runs events up to `until` until there have been so many of them, each packet that is sent counted as one more. Gives
+    /// the time of the last, or `None` if all that are due by `until` are done.
+    pub fn run_events(&mut self, until: Time, most: u64) -> Option<Time> {
+        self.world.run_events(until, most)
+    }
+
+    /// Runs to the end and makes the record.
+    ///
+    /// # Errors
+    /// A run that would not end, or an audit that fails.
+    pub fn finish(mut self) -> Result<Outcome, Error> {
+        self.world.run(Time::NEVER);
+        watch::progress(&self.plan, &self.world)?;
+        let audit = self.world.finish().map_err(Error::Audit)?;
+        self.world.observer_mut().finish();
+        let (record, series) = report(&self.plan, &self.world, audit);
+        Ok(Outcome { record, series })
+    }
+}

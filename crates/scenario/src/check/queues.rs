@@ -1,0 +1,56 @@
+//! What can be said of a queue before the run: whether the flows over it tell it what it asks for, and how often its timer expires.
+
+use super::Group;
+use super::links::Network;
+use crate::error::Error;
+use sojourn_aqm::{Aqm, AqmConfig};
+use sojourn_spec::supply::Supply;
+use sojourn_units::Duration;
+
+/// The most often that the timer of a queue may expire in a run.
+const MOST_UPDATES: u64 = 1_000_000_000;
+
+/// Checks the queues of all links.
+pub(super) fn check(network: &Network, groups: &[Group], packet: u32, duration: Duration) -> Result<(), Error> {
+    let supplies = supplies(network, groups);
+    for ((link, field), supply) in network.links.iter().zip(&network.fields).zip(supplies) {
+        let (Some(queue), Some(rate)) = (&link.queue, link.rate) else { continue };
+        let at = format!("{field}.queue");
+        let aqm = queue.build(rate, link.delay, packet).map_err(|error| Error::parameter(&at, error))?;
+        if let Some(expected) = supply.missing(&aqm.needs(), queue.options.hints) {
+            return Err(Error::got(at, Supply::NOTHING, expected));
+        }
+        let interval = aqm.update_interval().or(external(&queue.aqm, &at)?).unwrap_or(duration);
+        if duration.as_nanos() / interval.as_nanos().max(1) > MOST_UPDATES {
+            let expected = format_args!("a time between two updates that the run has at most {MOST_UPDATES} of");
+            return Err(Error::got(at, interval, expected));
+        }
+    }
+    Ok(())
+}
+
+/// The time between two steps of a law that the caller supplies, if the queue has one.
+///
+/// # Errors
+/// A law without a name.
+fn external(aqm: &AqmConfig, at: &str) -> Result<Option<Duration>, Error> {
+    match aqm {
+        AqmConfig::External(law) if law.law.is_empty() => Err(Error::got(format!("{at}.law"), "none", "the name of a law of the caller")),
+        AqmConfig::External(law) => Ok(Some(law.interval)),
+        _ => Ok(None),
+    }
+}
+
+/// What the flows over each link can tell its queue.
+fn supplies(network: &Network, groups: &[Group]) -> Vec<Supply> {
+    let mut supplies = vec![Supply::default(); network.links.len()];
+    for group in groups {
+        let Some(options) = &group.tcp else { continue };
+        // The requests of a session take the reverse path.
+        let requests = if group.traffic.opens_connections() { &group.back[..] } else { &[] };
+        for &link in group.forward.iter().chain(requests) {
+            supplies[link as usize].add(options);
+        }
+    }
+    supplies
+}

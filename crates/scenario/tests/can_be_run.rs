@@ -1,0 +1,55 @@
+//! What could be known only when a run began is refused when its scenario is checked.
+
+use sojourn_scenario::Document;
+
+/// The refusal of a scenario with this queue, these options of TCP and this traffic.
+fn refused(queue: &str, tcp: &str, traffic: &str) -> Option<String> {
+    let text = format!(
+        "duration = \"10 s\"\n\
+         links = [{{ name = \"up\", from = \"a\", to = \"b\", rate = \"10 Mbit/s\", delay = \"5 ms\", duplex = true, {queue} }}]\n\
+         [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = {{ {traffic} }}\n{tcp}"
+    );
+    Document::from_toml("x.toml", &text).unwrap().check().err().map(|error| error.to_string())
+}
+
+const BULK: &str = "kind = \"bulk\"";
+const CBR: &str = "kind = \"cbr\", rate = \"1 Mbit/s\"";
+
+fn says(refusal: Option<String>, expected: &str) {
+    let refusal = refusal.unwrap_or_else(|| panic!("accepted instead of: {expected}"));
+    assert!(refusal.contains(expected), "{refusal}");
+}
+
+#[test]
+fn a_queue_gets_from_its_flows_what_it_asks_for() {
+    let mute = "tcp = { rtt_hint = false }";
+    for aqm in ["pi-rtt", "fuzzy-rtt"] {
+        let queue = format!("queue = {{ aqm = \"{aqm}\" }}");
+        says(refused(&queue, mute, BULK), "x.toml:2:106: links.up.queue: expected TCP flows with `rtt_hint = true`");
+        assert_eq!(refused(&queue, "", BULK), None);
+        let router = format!("queue = {{ aqm = \"{aqm}\", hints = \"router\" }}");
+        assert_eq!(refused(&router, mute, BULK), None);
+        let silent = "tcp = { handshake = \"none\", timestamps = false }";
+        says(refused(&router, silent, BULK), "links.up.queue: expected TCP flows with a handshake");
+    }
+    says(refused("queue = { aqm = \"pi-rtt\" }", "", CBR), "links.up.queue: expected TCP flows");
+    // The queue of the reverse path, which carries data only of a session's requests.
+    let back = "back = { queue = { aqm = \"pi-rtt\" } }";
+    says(refused(back, "", BULK), "links.up.back.queue: expected TCP flows");
+    assert_eq!(refused(back, "", "kind = \"web\", page_gap = \"1 s\", object_mean = 5, object_shape = 1.5, request = \"300 B\""), None);
+}
+
+#[test]
+fn a_law_has_a_name_and_no_timer_expires_without_end() {
+    says(refused("queue = { aqm = \"external\" }", "", BULK), "links.up.queue.law: expected the name of a law of the caller, got none");
+    assert_eq!(refused("queue = { aqm = \"external\", law = \"mine\" }", "", BULK), None);
+    let often = "queue = { aqm = \"external\", law = \"mine\", interval = \"1 ns\" }";
+    says(refused(often, "", BULK), "links.up.queue: expected a time between two updates");
+}
+
+#[test]
+fn options_of_tcp_fit_together() {
+    says(refused("", "tcp = { max_rto = \"500 ms\" }", BULK), "flows.f.tcp.max_rto: expected at least min_rto (1 s), got 500 ms");
+    says(refused("", "tcp = { header = \"65000 B\" }", BULK), "flows.f.tcp.header: expected at most 65535 B");
+    says(refused("", "tcp = { window = \"10 B\" }", BULK), "flows.f.tcp.window: expected at least one full segment");
+}
