@@ -98,11 +98,13 @@ validate: setup
 # Random worlds on two threads, in a build that is fast and in one that checks every sum. What was done and what was found stays in
 # target/hunt. The two builds must give the same fingerprints.
 HUNT := $(if $(HUNT_FIRST),--first $(HUNT_FIRST)) $(if $(HUNT_EVENTS),--events $(HUNT_EVENTS))
-hunt:
+hunt: setup
 	cargo build --quiet --profile quick --package sojourn-hunt
 	cargo build --quiet --package sojourn-hunt
 	RAYON_NUM_THREADS=2 target/quick/sojourn-hunt --count $${HUNT_COUNT:-10000} $(HUNT)
 	RAYON_NUM_THREADS=2 target/debug/sojourn-hunt --count $${HUNT_DEBUG_COUNT:-1000} $(HUNT) --compare release
+	$(BIN)/python -m conformance.malformed --count $${HUNT_FILES:-100000}
+	$(BIN)/python -m conformance.kills --count $${HUNT_KILLS:-20}
 
 # Inputs and findings stay in target/fuzz. Fuzzing starts from the files of the repository. The last lines of each target say what
 # part of its counters of coverage (cov, ft) was reached.
