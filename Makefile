@@ -13,7 +13,7 @@ RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null) Car
 REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs crates/*/src/*/profiles/*.rs)
 # A process for each core; the tests of a file stay together, because they share what they prepare.
 PARALLEL := --numprocesses auto --dist loadfile
-# The extension module is built by maturin and has no tests of its own in Rust.
+# The extension module is built by maturin; it has no tests of its own in Rust.
 CRATES  := --workspace --exclude sojourn-python
 
 .PHONY: help setup test reproduce bench validate hunt fuzz lint rust-test python-test lowest deny lock clean
@@ -62,8 +62,8 @@ lint: setup
 	$(BIN)/mypy
 
 rust-test: setup
-	cargo test $(CRATES) --no-run
-	cargo test $(CRATES) --quiet
+	cargo test --workspace --no-run
+	cargo test --workspace --quiet
 
 python-test: setup
 	$(BIN)/python -m pytest $(PARALLEL)

@@ -68,6 +68,9 @@ def walkthroughs() -> list[Walkthrough]:
 
 
 ALL = walkthroughs()
+# The commands that test a crate, and what cargo has to compile for them and for the extension module.
+TESTS = {command: found[1] for each in ALL for command in each.commands if (found := CARGO_TEST.match(command))}
+PACKAGES = " ".join(f"--package {package}" for package in sorted({*TESTS.values(), "sojourn-python"}))
 
 
 def table() -> str:
@@ -135,8 +138,8 @@ def environment(tree: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def built(tree: Path) -> Path:
-    """The copy with its extension module built in."""
-    ran(tree, "cargo build --quiet --package sojourn-python")
+    """The copy with its tests compiled and its extension module built in, by one command: each crate is compiled once."""
+    ran(tree, f"cargo build --quiet --lib --tests {PACKAGES}")
     library = next(
         path for path in (ROOT / "target" / "debug").glob("lib_sojourn.*") if path.suffix in (".so", ".dylib")
     )
@@ -146,12 +149,10 @@ def built(tree: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tested(tree: Path) -> set[str]:
-    """The `cargo test` of all walk-throughs as one command, which compiles each crate once; those commands."""
-    commands = {command: found[1] for each in ALL for command in each.commands if (found := CARGO_TEST.match(command))}
-    packages = " ".join(f"--package {package}" for package in sorted(set(commands.values())))
-    ran(tree, f"UPDATE=1 cargo test --quiet --lib --tests {packages}")
-    return set(commands)
+def tested(built: Path) -> set[str]:
+    """The `cargo test` of all walk-throughs as one command; those commands."""
+    ran(built, f"UPDATE=1 cargo test --quiet --lib --tests {PACKAGES}")
+    return set(TESTS)
 
 
 def ran(tree: Path, command: str) -> str:
