@@ -1,5 +1,6 @@
 //! All tests of the simulator as one program: `cargo test -p sojourn-sim --test all timelines` runs those of one file.
 
+mod bounds;
 mod conformance;
 mod elision;
 mod network_by_hand;

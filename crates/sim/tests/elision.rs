@@ -275,7 +275,7 @@ proptest! {
 
 /// Transfers one after another over access links so slow, or paths so long, that packets of a connection are in the network for
 /// longer than a slot rests; the link in the middle has no rate.
-fn long_lived(rate: u64, delay_ms: u64, every_ms: u64, size: u64, seed: u64, all_events: bool) -> WorldConfig {
+fn long_lived(&(rate, delay_ms, every_ms, size, seed): &(u64, u64, u64, u64, u64), all_events: bool) -> WorldConfig {
     let mut links = vec![link("there".into(), None, 1_000 * delay_ms, 0, seed), link("back".into(), None, 1_000 * delay_ms, 0, seed)];
     for name in ["access", "access:back"] {
         let mut access = link(name.into(), Some(rate), 1_000, 0, seed);
@@ -310,15 +310,10 @@ proptest! {
 
     #[test]
     fn packets_that_outlive_the_rest_of_their_slot_change_nothing(
-        rate in 200_000u64..2_000_000,
-        delay_ms in prop_oneof![0u64..100, 0u64..6_000],
-        every_ms in 10u64..200,
-        size in 500u64..20_000,
-        seed in 0u64..1_000,
+        // Rate of the access links, delay in ms, time between transfers in ms, their mean size, seed.
+        made in (200_000u64..2_000_000, prop_oneof![0u64..100, 0u64..6_000], 10u64..200, 500u64..20_000, 0u64..1_000),
     ) {
-        let with = |all_events: bool| {
-            measured(World::new(long_lived(rate, delay_ms, every_ms, size, seed, all_events)).unwrap()).unwrap()
-        };
+        let with = |all_events: bool| measured(World::new(long_lived(&made, all_events)).unwrap()).unwrap();
         let (elided, evented) = (with(false), with(true));
         let differ: Vec<_> = elided.iter().zip(&evented).filter(|(elided, evented)| elided != evented).take(3).collect();
         prop_assert!(differ.is_empty(), "elided, then with every event: {differ:#?}");

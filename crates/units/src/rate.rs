@@ -40,14 +40,15 @@ impl Rate {
         self.0 as f64 / (8.0 * size)
     }
 
-    /// The bytes sent in this time, rounded down.
+    /// The bytes sent in this time, rounded down; the most there can be if they are more.
     pub fn bytes_in(self, time: Duration) -> u64 {
-        (u128::from(time.as_nanos()) * u128::from(self.0) / 8_000_000_000) as u64
+        u64::try_from(u128::from(time.as_nanos()) * u128::from(self.0) / 8_000_000_000).unwrap_or(u64::MAX)
     }
 
-    /// The time to send `bytes`, rounded down to a nanosecond. Use a [`Serializer`] for a train of packets.
+    /// The time to send `bytes`, rounded down to a nanosecond; the longest there is if it takes longer. Use a [`Serializer`] for a
+    /// train of packets.
     pub fn time_for(self, bytes: u64) -> Duration {
-        Duration::from_nanos((u128::from(bytes) * 8_000_000_000 / u128::from(self.0)) as u64)
+        u64::try_from(u128::from(bytes) * 8_000_000_000 / u128::from(self.0)).map_or(Duration::MAX, Duration::from_nanos)
     }
 }
 
@@ -121,9 +122,10 @@ impl Serializer {
     }
 
     /// Whether a train of `bytes` bytes that began with no remainder can have been sent by now, `spent` later: it takes the time of
-    /// its bits. For audits.
+    /// its bits. For audits. After the longest time there is, any number can.
     pub fn allows(&self, bytes: u64, spent: Duration) -> bool {
-        u128::from(bytes) * 8_000_000_000 <= u128::from(spent.as_nanos()) * u128::from(self.rate) + u128::from(self.carry)
+        spent == Duration::MAX
+            || u128::from(bytes) * 8_000_000_000 <= u128::from(spent.as_nanos()) * u128::from(self.rate) + u128::from(self.carry)
     }
 
     /// The rate changes. What the last packet has left over, a part of a nanosecond, is rounded up.

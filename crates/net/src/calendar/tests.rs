@@ -75,6 +75,7 @@ fn simultaneous_events_that_make_others_come_in_order() {
             calendar.push(event.time, Rank::ARRIVAL, event.entity.reverse_bits() >> 15, 0, &mut Numbered(event.entity));
         }
         ranks.push((event.rank, event.entity));
+        assert!(calendar.current.len() <= SORTED, "one more event would be moved past {} others", calendar.current.len());
     }
     assert_eq!(ranks.len(), 2 * flows as usize);
     assert!(ranks.is_sorted());
@@ -125,4 +126,27 @@ fn simultaneous_events_keep_their_order_when_the_count_begins_anew() {
     assert!(calendar.count < RENUMBER_FROM, "{}", calendar.count);
     let last = pop(&mut calendar, now).unwrap();
     assert_eq!(calendar.take(&last), Numbered(FIT_EVERY + 100));
+}
+
+/// The first and the second nanosecond, a bucket's width, the longest run, and nearly the last nanosecond there is.
+const EDGES: [u64; 5] = [0, 1, 1 << 17, 1_000_000_000_000_000, u64::MAX - 3];
+
+proptest! {
+    #[test]
+    fn events_at_the_edges_of_time_come_in_order(
+        times in prop::collection::vec((prop::sample::select(EDGES.to_vec()), 0u64..3), 1..300),
+    ) {
+        let mut calendar = Calendar::new();
+        let mut expected: Vec<(u64, u32)> = Vec::new();
+        for (number, (time, more)) in (0u32..).zip(times) {
+            calendar.push(Time::from_nanos(time + more), Rank::DELIVERY, 0, 0, &mut Numbered(number));
+            expected.push((time + more, number));
+        }
+        expected.sort_unstable();
+        for (time, number) in expected {
+            let event = calendar.pop(Time::NEVER).unwrap();
+            prop_assert_eq!((event.time.as_nanos(), calendar.take(&event)), (time, Numbered(number)));
+        }
+        prop_assert!(calendar.pop(Time::NEVER).is_none());
+    }
 }

@@ -194,7 +194,7 @@ impl AccessLinks {
             let class = self.classes.get(link.class as usize);
             class.is_some_and(|class| {
                 let spent = u128::from(link.free_at.as_nanos()) * u128::from(class.rate.as_bps());
-                u128::from(link.sent_bytes) * 8_000_000_000 > spent + u128::from(link.carry)
+                link.free_at != Time::NEVER && u128::from(link.sent_bytes) * 8_000_000_000 > spent + u128::from(link.carry)
             })
         })
     }

@@ -108,7 +108,7 @@ impl Transmitter {
 
     /// Whether no more was sent since the last change of the rate than it allows.
     fn kept_rate(&self) -> bool {
-        let spent = self.free_at.since(self.rate_since);
+        let spent = if self.free_at == Time::NEVER { Duration::MAX } else { self.free_at.since(self.rate_since) };
         self.serializer.as_ref().is_none_or(|serializer| serializer.allows(self.sent_bytes, spent))
     }
 

@@ -133,4 +133,33 @@ mod tests {
             prop_assert!(ranges.iter().zip(ranges.iter().skip(1)).all(|(a, b)| a.1 < b.0));
         }
     }
+
+    /// Every set of a few points, every range put into it, every point asked about.
+    #[test]
+    fn every_small_set_does_what_a_set_does() {
+        const POINTS: u64 = 7;
+        for set in 0u32..1 << POINTS {
+            let mut ranges = Ranges::default();
+            (0..POINTS).filter(|&point| set >> point & 1 == 1).for_each(|point| assert_eq!(ranges.insert(point, point + 1), 1));
+            let count = |set: u32, from: u64, to: u64| (from..to).filter(|&point| set >> point & 1 == 1).count() as u64;
+            for (from, to) in (0..=POINTS).flat_map(|from| (0..=POINTS).map(move |to| (from, to))) {
+                assert_eq!(ranges.between(from, to), count(set, from, to));
+                let (mut more, added) = (ranges.clone(), (from..to).fold(0, |mask, point| mask | 1 << point));
+                assert_eq!(more.insert(from, to), to.saturating_sub(from) - count(set, from, to));
+                assert_eq!((more.below(from), more.below(to)), (count(set | added, 0, from), count(set | added, 0, to)));
+                assert_eq!(more.gap_from(from), (from..).find(|&point| (set | added) >> point & 1 == 0).unwrap());
+                assert!(more.iter().zip(more.iter().skip(1)).all(|(a, b)| a.1 < b.0));
+                assert_eq!(more.forget_below(to), count(set | added, 0, to));
+                assert_eq!(more.held, count(set | added, to, POINTS));
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_bytes_of_a_stream_overflow_nothing() {
+        let mut ranges = Ranges::default();
+        assert_eq!(ranges.insert(u64::MAX - 10, u64::MAX) + ranges.insert(0, 10), 20);
+        assert_eq!((ranges.below(u64::MAX), ranges.gap_from(u64::MAX - 5)), (20, u64::MAX));
+        assert_eq!(ranges.forget_below(u64::MAX), 20);
+    }
 }
