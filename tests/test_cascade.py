@@ -221,7 +221,7 @@ def test_the_command_prints_controllers_and_margins(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    ("controller", "rest", "phase"), [("cpc", 20, 38.36), ("pi", 20, 75.14), ("red", 60.89, 88.51)]
+    ("controller", "rest", "phase"), [("cpc", 20, 38.36), ("pi", 20, 75.14), ("red", 60.89, 88.51), ("pid", 20, 60.0)]
 )
 def test_the_queue_that_a_design_prints_rests_and_has_margins_as_the_design_says(
     controller: str, rest: float, phase: float, capsys: pytest.CaptureFixture[str]

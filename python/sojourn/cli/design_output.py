@@ -68,7 +68,7 @@ def pi(point: OperatingPoint, target: float) -> None:
 
 
 def pid(point: OperatingPoint, target: float, margin: float, crossover: float | None) -> None:
-    """Prints a single PID for the whole plant with its dead time."""
+    """Prints a single PID for the whole plant with its dead time, and the queue table for a scenario."""
     at = 1.0 / (3.0 * point.rtt) if crossover is None else crossover
     if not (math.isfinite(at) and at > 0):
         raise UserError.expected("--crossover", "a frequency above 0", at)
@@ -76,6 +76,11 @@ def pid(point: OperatingPoint, target: float, margin: float, crossover: float | 
         raise UserError.expected("--target", "a number of packets above 0", target)
     made = cascade.pid_at(response(point.plant(), point.rtt), at, margin)
     _show(point, made)
+    gains = (made.gain, made.gain / made.integral_time, made.gain * made.derivative_time)
+    named = zip(("proportional", "integral", "derivative"), gains, strict=True)
+    table = ", ".join(f"{name} = {gain:.6g}" for name, gain in named)
+    wait = f'target = "{target / point.rate * 1e3:.6g} ms"'
+    out.print(f'queue = {{ aqm = "pid", {wait}, gains = {{ {table} }} }}')
 
 
 def _show(point: OperatingPoint, made: Pid) -> None:

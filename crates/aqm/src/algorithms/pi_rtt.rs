@@ -48,7 +48,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        let pid::Params { target, interval, flows, rtt, gain_margin, phase_margin, filter, packet } = pid::Params::default();
+        let pid::Params { target, interval, flows, rtt, gain_margin, phase_margin, filter, packet, .. } = pid::Params::default();
         let (reference, unknown) = (Duration::from_millis(103), Duration::from_millis(40));
         Params { exponent: 2.0, reference, unknown, target, interval, flows, rtt, gain_margin, phase_margin, filter, packet }
     }
@@ -70,7 +70,8 @@ impl Params {
         let Params { target, interval, flows, rtt, gain_margin, phase_margin, filter, packet, .. } = *self;
         let (r0, queuing) = (self.reference.as_secs_f64(), target.as_secs_f64());
         let design = Duration::from_secs_f64(libm::cbrt(r0 * r0 * (r0 + queuing)));
-        let law = pid::Params { target, interval, flows, rtt, gain_margin, phase_margin, filter, packet }.law_at(link, design)?;
+        let law =
+            pid::Params { target, interval, flows, rtt, gain_margin, phase_margin, filter, packet, gains: None }.law_at(link, design)?;
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         Ok(Sampled::new(law, RttGate { exponent: self.exponent, reference: ms(self.reference), unknown: ms(self.unknown) }))
     }

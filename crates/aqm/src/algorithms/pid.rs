@@ -31,6 +31,10 @@ pub struct Params {
     pub filter: Duration,
     /// Packet size that converts the target and the link's rate to packets; `"0 B"` (the default) is the link's.
     pub packet: Bytes,
+    /// The gains themselves, instead of those designed for `flows`, `rtt` and the margins; default absent. `sojourn design
+    /// pid` computes some.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub gains: Option<Gains>,
 }
 
 impl Default for Params {
@@ -44,12 +48,15 @@ impl Default for Params {
             phase_margin: 60.0,
             filter: Duration::from_millis(10),
             packet: Bytes(0),
+            gains: None,
         }
     }
 }
 
 /// Gains of a parallel PID.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gains {
     /// On the error, in probability per packet.
     pub proportional: f64,
@@ -99,6 +106,20 @@ impl Params {
         Ok(Sampled::new(self.law(link)?, Bernoulli))
     }
 
+    /// The given gains, checked.
+    fn own(&self, gains: Gains) -> Result<Gains, ParamError> {
+        let default = Params::default();
+        let designed = |p: &Params| (p.flows, p.rtt, p.gain_margin, p.phase_margin);
+        let both = designed(self) != designed(&default);
+        ParamError::unless(!both, "gains", &"gains together with a design", "either gains, or flows, rtt and margins")?;
+        let named =
+            [("gains.proportional", gains.proportional), ("gains.integral", gains.integral), ("gains.derivative", gains.derivative)];
+        for (field, gain) in named {
+            ParamError::unless((0.0..=1e3).contains(&gain), field, &gain, "a gain, 0 to 1000")?;
+        }
+        Ok(gains)
+    }
+
     /// The law alone, with gains for a path of `rtt`.
     fn law(&self, link: &Link) -> Result<PidLaw, ParamError> {
         self.law_at(link, self.rtt)
@@ -119,7 +140,10 @@ impl Params {
         let rtt = self.rtt.as_secs_f64();
         let flows = if self.flows > 0.0 { self.flows } else { light_load(rate * (rtt - self.target.as_secs_f64())) };
         let plant = Plant { rate, flows, rtt: design.as_secs_f64() };
-        let gains = Gains::design(&plant, self.gain_margin, degrees * PI / 180.0);
+        let gains = match self.gains {
+            Some(gains) => self.own(gains)?,
+            None => Gains::design(&plant, self.gain_margin, degrees * PI / 180.0),
+        };
         let interval = self.interval.as_secs_f64();
         Ok(PidLaw {
             gains,
@@ -196,6 +220,13 @@ mod tests {
         Link { mean_packet: 576, ..test_link() }
     }
 
+    const OWN: Gains = Gains { proportional: 1e-3, integral: 2e-3, derivative: 3e-4 };
+
+    #[test]
+    fn given_gains_are_those_of_the_law() {
+        assert_eq!(Params { gains: Some(OWN), ..Params::default() }.law(&link()).unwrap().gains(), OWN);
+    }
+
     fn close(a: f64, b: f64, relative: f64) {
         assert!((a - b).abs() <= relative * b.abs(), "{a} is not {b}");
     }
@@ -265,6 +296,8 @@ mod tests {
             (Params { phase_margin: 90.0, ..default() }, "phase_margin"),
             (Params { filter: Duration::MAX, ..default() }, "filter"),
             (Params { packet: Bytes(u64::MAX), ..default() }, "packet"),
+            (Params { gains: Some(Gains { integral: -1.0, ..OWN }), ..default() }, "gains.integral"),
+            (Params { gains: Some(OWN), flows: 20.0, ..default() }, "gains"),
         ] {
             assert_eq!(params.build(&link()).unwrap_err().field, field);
         }
