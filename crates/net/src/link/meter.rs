@@ -131,7 +131,7 @@ impl Meter {
     }
 
     /// Traces the wait of a packet whose transmission starts by the end of the run.
-    #[inline]
+    #[cold]
     fn trace_wait(&mut self, arrived: Time, start: Time, size: u32, flow: u32) {
         if let Some(trace) = &mut self.waits
             && start <= self.window.until
@@ -143,7 +143,9 @@ impl Meter {
     /// Accounts for a packet of `flow` that is sent without waiting.
     #[inline(never)]
     pub fn account_unqueued(&mut self, start: Time, end: Time, size: u32, flow: u32) {
-        self.trace_wait(start, start, size, flow);
+        if self.waits.is_some() {
+            self.trace_wait(start, start, size, flow);
+        }
         self.tx_started_bytes += u64::from(size);
         if start < self.window.from || end > self.window.until {
             return self.account_in_part(start, start, end, size);
@@ -159,7 +161,9 @@ impl Meter {
     #[inline(always)]
     pub fn account(&mut self, service: &Service, flow: u32) {
         let &Service { arrived, start, end, size } = service;
-        self.trace_wait(arrived, start, size, flow);
+        if self.waits.is_some() {
+            self.trace_wait(arrived, start, size, flow);
+        }
         if arrived < self.window.from || end > self.window.until {
             return self.account_in_part(arrived, start, end, size);
         }
