@@ -138,7 +138,7 @@ def environment(tree: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def built(tree: Path) -> Path:
-    """The copy with its tests compiled and its extension module built in, by one command: each crate is compiled once."""
+    """The copy, with tests and extension module built by one command, so that each crate is compiled once."""
     ran(tree, f"cargo build --quiet --lib --tests {PACKAGES}")
     library = next(
         path for path in (ROOT / "target" / "debug").glob("lib_sojourn.*") if path.suffix in (".so", ".dylib")
