@@ -146,9 +146,7 @@ def _no_other_losses(known: Evidence) -> Assumption:
 def _link_used(known: Evidence) -> Assumption:
     used = known.point.utilization
     always = known.point.queue > 0
-    says = (
-        "the queue is never empty" if always else f"the queue is empty, and {percent(used)} of the link is used"
-    )
+    says = "the queue is never empty" if always else f"the queue is empty, and {percent(used)} of the link is used"
     if known.packets is None:
         return Assumption(says, None)
     seen, queue = known.packets.utilization, known.packets.queue
