@@ -118,5 +118,5 @@ def fluid_over_packets(outcome: Outcome, chosen: spec.FluidOverPackets) -> Figur
             axes.plot(run["t"], run[key], color=style_of(1).color, label="fluid")
         above.set(ylabel="queue (packets)")
         below.set(ylabel="probability", xlabel="time (s)")
-        above.legend(ncols=2)
+        legend_above(made)
         return made
