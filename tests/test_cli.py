@@ -16,7 +16,6 @@ from sojourn import files
 from sojourn.cli import main
 from sojourn.errors import Interrupted
 from sojourn.files import together, write_atomic
-from sojourn.sweep import read_plan
 
 ROOT = Path(__file__).parent.parent
 
@@ -412,10 +411,39 @@ def test_every_command_has_help(capsys, command):
 
 @pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.toml")), ids=lambda file: file.name)
 def test_every_example_can_be_run(capsys, file, here):
-    if file.name == "sweep.toml":
-        assert len(read_plan(file).points) == 12
-    else:
-        assert main(["check", str(file)]) == 0
+    assert "can be run" in printed_by(capsys, "check", str(file))
+
+
+def test_check_says_of_a_sweep_how_many_runs_it_is(capsys):
+    axes = "queue, links.bottleneck.queue.limit, flows.ftp.count"
+    said = printed_by(capsys, "check", str(ROOT / "examples" / "sweep.toml"))
+    assert " ".join(said.split()).endswith(f": a sweep of 12 points × 5 seeds over {axes}: 60 runs, all can be run")
+    resolved = ("check", str(ROOT / "examples" / "sweep.toml"), "--resolved")
+    assert "--resolved: expected a scenario, got the sweep" in refused(capsys, *resolved)
+
+
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [
+        (
+            '[axes]\n"links.bottleneck.queue" = [{}, { aqm = "red" }, { aqm = "red", min = 10, max = 5 }]',
+            'got 5 (in the run with links.bottleneck.queue = { aqm = "red", min = 10, max = 5 })',
+        ),
+        ('[axes]\n"flows.ftp.count" = [1, 2, 0]', "got 0 (in the run with flows.ftp.count = 0)"),
+        (
+            '[variants.size]\na.seed = 1\nb.seed = 2\nc."flows.fpt.count" = 1',
+            'did you mean "ftp"? (in the run with size = "c")',
+        ),
+    ],
+)
+def test_a_sweep_with_a_point_that_cannot_be_run_is_refused_before_the_first_run(
+    capsys, dumbbell, here, monkeypatch, axes, said
+):
+    Path("grid.toml").write_text(f'scenario = "dumbbell.toml"\n{axes}\n')
+    monkeypatch.setattr("sojourn.cli.runs.run_sweep", lambda *_, **__: pytest.fail("a run has begun"))
+    assert refused(capsys, "check", "grid.toml").endswith(f"{said}\n")
+    assert refused(capsys, "sweep", "grid.toml").endswith(f"{said}\n")
+    assert not Path("results").exists()
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

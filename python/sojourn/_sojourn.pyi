@@ -30,6 +30,9 @@ def check(text: str, filename: str) -> str:
 def key(text: str, filename: str, seed: int, engine: str) -> str:
     """The cache key of a run: equal if and only if scenario, seed and engine are equal."""
 
+def is_sweep(text: str) -> bool:
+    """Whether a text is a sweep file by its keys, right or wrong."""
+
 class Grid:
     """The grid of a sweep, every point checked; `read(name)` gives file name and text of the scenario that it names."""
 

@@ -48,9 +48,13 @@ class Plan:
     """How many seeds for each point, or which."""
 
     def __repr__(self) -> str:
+        return f"<Plan {self.name}: {self.grid}>"
+
+    @property
+    def grid(self) -> str:
+        """The size of the grid and its axes: `12 points × 5 seeds over queue, flows.ftp.count`."""
         seeds = self.seeds if isinstance(self.seeds, int) else len(self.seeds)
-        grid = f"{counted(len(self.points), 'point')} × {counted(seeds, 'seed')}"
-        return f"<Plan {self.name}: {grid} over {listed(self.axes)}>"
+        return f"{counted(len(self.points), 'point')} × {counted(seeds, 'seed')} over {listed(self.axes)}"
 
     def jobs(self) -> Runs:
         """Every run, in order."""
@@ -77,7 +81,7 @@ class SweepResult:
 
     def __repr__(self) -> str:
         traces = ", with traces" if self.series else ""
-        return f"<SweepResult {repr(self.plan).removeprefix('<Plan ')[:-1]}, {len(self.measures)} measures{traces}>"
+        return f"<SweepResult {self.plan.name}: {self.plan.grid}, {len(self.measures)} measures{traces}>"
 
     def _repr_html_(self) -> str:
         last = tuple(f".{path}" for path in ("utilization", "queue.mean", "loss_ratio"))

@@ -52,6 +52,12 @@ fn key(text: &str, filename: &str, seed: u64, engine: &str) -> PyResult<String> 
     Ok(checked(text, filename)?.key(seed, engine))
 }
 
+/// Whether a text is a sweep file by its keys, right or wrong.
+#[pyfunction]
+fn is_sweep(text: &str) -> bool {
+    Sweep::is_meant_by(text)
+}
+
 /// The grid of a sweep. Its points are made when they are asked for, since there may be 100,000.
 #[pyclass(frozen)]
 struct Grid {
@@ -279,6 +285,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(key, module)?)?;
+    module.add_function(wrap_pyfunction!(is_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

@@ -215,7 +215,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The kind that a table is by its keys, if they say so.
-    fn of(table: &Table) -> Option<Kind> {
+    pub(crate) fn of(table: &Table) -> Option<Kind> {
         let has = |keys: &[&str]| keys.iter().any(|key| table.contains_key(*key));
         match () {
             () if has(&["links", "duration"]) => Some(Kind::Scenario),

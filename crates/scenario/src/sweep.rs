@@ -104,6 +104,11 @@ impl Sweep {
         Ok(Sweep { file: file.to_string(), scenario, replications, axes })
     }
 
+    /// Whether a text is a sweep file by its keys, right or wrong.
+    pub fn is_meant_by(text: &str) -> bool {
+        text.parse::<Table>().is_ok_and(|table| Kind::of(&table) == Some(Kind::Sweep))
+    }
+
     /// The number of points of the grid.
     pub fn points(&self) -> usize {
         self.axes.iter().map(|axis| axis.points.len()).product()
@@ -116,10 +121,10 @@ impl Sweep {
     /// A path of nothing, or a scenario that is wrong at this point; the message says which point.
     pub fn point(&self, base: &Document, point: usize) -> Result<Run, Error> {
         let (mut document, chosen) = (base.clone(), self.chosen(point));
-        for (path, value) in chosen.iter().flat_map(|(_, point)| &point.sets) {
-            document.set(path, value.clone()).map_err(|error| Error { file: self.file.clone(), ..error })?;
-        }
         let values: Vec<_> = chosen.iter().map(|(axis, point)| (axis.name.clone(), point.label.clone())).collect();
+        for (path, value) in chosen.iter().flat_map(|(_, point)| &point.sets) {
+            document.set(path, value.clone()).map_err(|error| at_point(Error { file: self.file.clone(), ..error }, &values))?;
+        }
         let checked = document.check().map_err(|error| at_point(error, &values))?;
         Ok(Run { point, values, replication: 0, seed: checked.seed, document: Arc::new(document), scenario: Arc::new(checked) })
     }

@@ -62,7 +62,7 @@ fn variants_set_several_fields_under_one_name() {
 fn what_is_wrong_with_a_sweep_or_one_of_its_points_is_said() {
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\n\"flows.fpt.count\" = [1]"),
-        "sweep.toml: flows.fpt.count: expected one of ftp, got name \"fpt\"; did you mean \"ftp\"?"
+        "sweep.toml: flows.fpt.count: expected one of ftp, got name \"fpt\"; did you mean \"ftp\"? (in the run with flows.fpt.count = 1)"
     );
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\nseed = [1, 2]\n\"flows.ftp.count\" = [1, 0]"),
@@ -77,6 +77,12 @@ fn what_is_wrong_with_a_sweep_or_one_of_its_points_is_said() {
     assert!(problem("scenario = \"x\"\nreplications = 0").contains("replications: expected a whole number above zero, got 0"));
     assert!(problem("scenario = \"x\"\naxis = 1").contains("did you mean \"axes\"?"));
     assert!(problem("scenario = \"x\"\nreplications = 4294967295").contains("at most 100000 runs"));
+}
+
+#[test]
+fn a_file_is_meant_as_a_sweep_by_its_keys() {
+    assert!(Sweep::is_meant_by("scenario = 1") && Sweep::is_meant_by("axes = {}") && Sweep::is_meant_by("[variants.size]"));
+    assert!(!Sweep::is_meant_by(BASE) && !Sweep::is_meant_by("") && !Sweep::is_meant_by("scenario ="));
 }
 
 #[test]

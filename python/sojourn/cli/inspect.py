@@ -10,8 +10,11 @@ import typer
 
 from sojourn import _sojourn
 from sojourn.cli.output import out
+from sojourn.display import counted
+from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.scenario import load
+from sojourn.sweep import read_plan
 
 
 def register(app: typer.Typer) -> None:
@@ -21,11 +24,18 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A scenario file.")],
+    file: Annotated[Path, typer.Argument(help="A scenario or a sweep.")],
     resolved: Annotated[bool, typer.Option("--resolved", help="Print it with every default filled in.")] = False,
 ) -> None:
-    """Checks a scenario without running it."""
-    canonical = load(file).canonical()
+    """Checks a scenario, or every point of a sweep, without running it."""
+    scenario = load(file)
+    if _sojourn.is_sweep(scenario.to_toml()):
+        if resolved:
+            raise UserError(f"--resolved: expected a scenario, got the sweep {file}")
+        plan = read_plan(file)
+        out.print(f"{file}: a sweep of {plan.grid}: {counted(len(plan.jobs()), 'run')}, all can be run")
+        return
+    canonical = scenario.canonical()
     if resolved:
         out.print_json(canonical)
     else:
