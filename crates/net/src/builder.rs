@@ -165,9 +165,11 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
     for at in 0..network.hops.len() {
         let target = network.hops[at].target();
         let is_buffered = matches!(target, HopTarget::Link(link) if network.links[link].is_buffered());
-        let meets = target != HopTarget::End && (all_events || contention.has_contention(target) || is_buffered);
+        let meets = target != HopTarget::End && (contention.has_contention(target) || is_buffered);
         if meets || network.is_read(at) {
             network.hops[at] = network.hops[at].deferred();
+        } else if all_events && target != HopTarget::End {
+            network.hops[at] = network.hops[at].passing().deferred();
         }
     }
     let mut begin = 0;

@@ -22,7 +22,7 @@ pub(crate) struct Rank(u8);
 impl Rank {
     /// A buffered link finishes sending a packet (entity: the link).
     pub const DEPARTURE: Rank = Rank(0);
-    /// A packet reaches the end of its route (entity: its flow).
+    /// A packet reaches the end of its route, or passes a hop before which nothing is decided (entity: its flow).
     pub const DELIVERY: Rank = Rank(1);
     /// A packet arrives at a link (entity: its flow).
     pub const ARRIVAL: Rank = Rank(7);

@@ -21,9 +21,11 @@ pub(crate) enum HopTarget {
 impl Hop {
     const DEFERRED: u32 = 1 << 31;
     const ACCESS: u32 = 1 << 30;
-    const END: u32 = Self::ACCESS - 1;
+    /// Nothing is decided before it: an event that it has ranks as a delivery.
+    const PASSING: u32 = 1 << 29;
+    const END: u32 = Self::PASSING - 1;
     /// Numbers from here on to the end are impairments: twice the link's number, and 1 for those after its queue.
-    const IMPAIRMENTS: u32 = 1 << 29;
+    const IMPAIRMENTS: u32 = 1 << 28;
 
     /// A hop that needs no event.
     pub fn new(target: HopTarget) -> Self {
@@ -31,7 +33,7 @@ impl Hop {
             HopTarget::Link(link) => Hop(link as u32),
             HopTarget::AccessLink(link) => Hop(link as u32 | Self::ACCESS),
             HopTarget::Impairments { link, after_queue } => Hop(Self::IMPAIRMENTS | (link as u32) << 1 | u32::from(after_queue)),
-            HopTarget::End => Hop(Self::END),
+            HopTarget::End => Hop(Self::END | Self::PASSING),
         }
     }
 
@@ -63,6 +65,19 @@ impl Hop {
         Hop(self.0 | Self::DEFERRED)
     }
 
+    /// Whether nothing is decided before it, as at the end of a route. Its event then comes before what a host does of its own at
+    /// that time, as the delivery would if the hop had no event and took no time.
+    #[inline]
+    pub fn is_passing(self) -> bool {
+        self.0 & Self::PASSING != 0
+    }
+
+    /// The same hop, before which nothing is decided.
+    #[must_use]
+    pub fn passing(self) -> Self {
+        Hop(self.0 | Self::PASSING)
+    }
+
     /// The same hop without an event.
     #[inline]
     #[must_use]
@@ -83,6 +98,8 @@ mod tests {
             assert_eq!((hop.target(), hop.needs_event()), (target, false));
             assert_eq!((hop.deferred().target(), hop.deferred().needs_event()), (target, true));
             assert_eq!(hop.deferred().immediate(), hop);
+            assert_eq!((hop.passing().target(), hop.passing().needs_event()), (target, false));
+            assert!(hop.passing().is_passing() && hop.is_passing() == (target == HopTarget::End));
         }
     }
 }

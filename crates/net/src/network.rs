@@ -383,7 +383,7 @@ impl<P: Packet> Network<P> {
     #[inline(always)]
     fn wait(&mut self, time: Time, at: u32, hop: Hop, packet: &mut P) -> Option<Time> {
         debug_assert!(time >= self.now, "an arrival is planned for {time:?} at {:?}", self.now);
-        let rank = if hop.target() == HopTarget::End { Rank::DELIVERY } else { Rank::ARRIVAL };
+        let rank = if hop.is_passing() { Rank::DELIVERY } else { Rank::ARRIVAL };
         self.calendar.push(time, rank, packet.flow(), at, packet);
         None
     }

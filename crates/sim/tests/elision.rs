@@ -320,3 +320,38 @@ proptest! {
         prop_assert_eq!(elided.len(), evented.len());
     }
 }
+
+/// A path without a rate whose last link takes no time, so that segments arrive at the very times of delayed ACKs: 60 ms there and
+/// 60 ms back, and an ACK waits for 100 ms.
+fn last_link_takes_no_time(all_events: bool) -> WorldConfig {
+    let links = [("there", 60_000), ("back", 60_000), ("egress", 0)].map(|(name, delay)| link(name.into(), None, delay, 0, 1)).into();
+    WorldConfig {
+        end: Time::ZERO + Duration::from_millis(900),
+        links,
+        stacks: vec![TcpOptions { delayed_ack: Some(Duration::from_millis(100)), ..TcpOptions::linux() }],
+        flows: vec![FlowConfig {
+            name: "bulk".into(),
+            group: 0,
+            forward: vec![0, 2],
+            back: vec![1],
+            stack: Some(0),
+            traffic: Traffic::default(),
+            start: Time::ZERO,
+            stop: Time::ZERO + Duration::from_millis(900),
+        }],
+        all_events,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn a_segment_comes_before_a_delayed_ack_that_is_due_at_its_time_whatever_needs_no_event() {
+    let with = |initial_window: u32, all_events: bool| {
+        let mut config = last_link_takes_no_time(all_events);
+        config.stacks[0].initial_window = f64::from(initial_window);
+        measured(World::new(config).unwrap()).unwrap()
+    };
+    for initial_window in 1..6 {
+        assert_eq!(with(initial_window, false), with(initial_window, true));
+    }
+}
