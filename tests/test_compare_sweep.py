@@ -238,6 +238,28 @@ def test_a_wrong_sweep_is_refused_in_one_line(dumbbell, tmp_path, text, says):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("values", [["40 ms", "40 ms"], [False, "40 ms", False]])
+def test_a_value_twice_is_refused_since_its_runs_would_count_twice(dumbbell, values):
+    with pytest.raises(sj.UserError, match=r"axes\.tcp\.delayed_ack: expected different values, got .* twice"):
+        sj.make_plan(dumbbell, {"tcp.delayed_ack": values}, seeds=2)
+
+
+def test_a_number_is_one_value_however_it_is_written(dumbbell):
+    with pytest.raises(sj.UserError, match=r"axes\.flows\.ftp\.count: expected different values, got 2 twice"):
+        sj.make_plan(dumbbell, {"flows.ftp.count": [1, 2, 2]})
+
+
+def test_variants_have_no_name_that_a_measure_can_have(dumbbell):
+    with pytest.raises(sj.UserError, match=r"variants: expected a name without dots"):
+        sj.make_plan(dumbbell, variants={"links.bottleneck.utilization": {"a": {"flows.ftp.count": 1}}})
+
+
+def test_an_axis_of_texts_and_switches_is_written_as_texts(dumbbell, tmp_path):
+    found = sj.sweep(dumbbell, {"tcp.delayed_ack": ["40 ms", False]}, seeds=1)
+    assert list(found.runs["tcp.delayed_ack"]) == ["40 ms", "false"]
+    found.runs.to_parquet(tmp_path / "runs.parquet")
+
+
 def test_a_cluster_needs_ray(dumbbell, monkeypatch):
     import sys
 

@@ -43,6 +43,14 @@ def test_an_entry_comes_back_as_it_was_put(store):
     assert not store.notes
 
 
+def test_a_folder_in_the_place_of_an_entry_is_set_aside(store):
+    entry_file(store).mkdir(parents=True)
+    assert store.get(KEY) is None
+    store.put(KEY, RECORD, {})
+    assert store.get(KEY) is not None
+    assert "set aside" in store.notes[0]
+
+
 def test_no_flip_of_a_bit_is_believed():
     entry = pack_entry(KEY, engine_identity(), RECORD, SERIES)
     for bit in range(8 * len(entry)):

@@ -147,7 +147,7 @@ def test_a_grid_makes_its_points_when_they_are_asked_for(dumbbell):
     assert plan.jobs()[79_999].seed == plan.points[-1].seed + 1
 
 
-@pytest.mark.parametrize("name", ["measure", "mean", "n", "fingerprint"])
+@pytest.mark.parametrize("name", ["seed", "measure", "mean", "n", "fingerprint"])
 def test_an_axis_with_the_name_of_a_column_is_refused(dumbbell, tmp_path, name):
     (tmp_path / "s.toml").write_text(
         f'scenario = "dumbbell.toml"\n[variants.{name}]\na = {{ duration = "2 s" }}\nb = {{ duration = "3 s" }}\n'

@@ -112,4 +112,7 @@ class Rows:
             names, values, _ = self._rows[index]
             numbers[row, places[names]] = values
         rest = pd.DataFrame([self._rows[index][2] for index in order])
+        for name in rest:
+            if len({isinstance(value, str) + 2 * isinstance(value, bool) for value in rest[name]}) > 1:
+                rest[name] = rest[name].map(value_label)  # a file has columns of one type
         return pd.concat([rest, pd.DataFrame(numbers, columns=list(columns))], axis=1)

@@ -81,7 +81,8 @@ class Store:
         except FileNotFoundError:
             return None
         except OSError as error:
-            self.notes.append(f"{path}: cannot be read ({error.strerror or error}), run again")
+            aside = self._set_aside(path) if path.is_dir() else ""
+            self.notes.append(f"{path}: cannot be read ({error.strerror or error}), {aside}run again")
         except (ValueError, TypeError, RecursionError) as error:
             self.notes.append(f"{path}: damaged ({error}), {self._set_aside(path)}run again")
         return None

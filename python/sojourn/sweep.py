@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -155,7 +156,7 @@ class SweepResult:
         return found
 
 
-RESERVED = ("fingerprint", "measure", "unit", "mean", "sd", "low", "high", "n")
+RESERVED = ("seed", "fingerprint", "measure", "unit", "mean", "sd", "low", "high", "n")
 """Columns of the tables: no axis may have such a name."""
 
 
@@ -207,7 +208,23 @@ def _plan(text: str, label: str, read: Callable[[str], tuple[str, str]], name: s
     for axis in grid.axes:
         if axis in RESERVED:
             raise UserError(f'{label}: expected an axis of another name than {", ".join(RESERVED)}, got "{axis}"')
+    _check_different(label, tomllib.loads(text))
     return Plan(name, grid.axes, Points(grid), grid.replications)
+
+
+def _check_different(label: str, written: Mapping[str, Any]) -> None:
+    """Refuses a value that an axis has twice, whose runs would count twice, and variants named like a measure."""
+    for axis, values in written.get("axes", {}).items():
+        seen = set()
+        for value in values:
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            text = repr(float(value)) if number else value_label(value)
+            if text in seen:
+                raise UserError(f"{label}: axes.{axis}: expected different values, got {value_label(value)} twice")
+            seen.add(text)
+    for axis in written.get("variants", {}):
+        if "." in axis:
+            raise UserError(f'{label}: variants: expected a name without dots, unlike a measure\'s, got "{axis}"')
 
 
 def sweep(
