@@ -199,6 +199,9 @@ def test_a_sweep_is_the_product_of_its_axes(dumbbell):
     summary = found.summary(["links.bottleneck.queue.mean"])
     assert len(summary) == 6
     assert (summary["n"] == 2).all()
+    assert found.summary("links.bottleneck.queue.mean").equals(summary)
+    with pytest.raises(sj.UserError, match=r"measure: expected one of links\.bottleneck\.queue\.mean, .*names in all"):
+        found.summary("links.bottleneck.queue.meen")
 
 
 def test_variants_set_several_fields_at_once(dumbbell, tmp_path):

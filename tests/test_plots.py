@@ -1,14 +1,17 @@
 """Plots: what they show, on which axes, and which files they leave."""
 
+import tomllib
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import sojourn as sj
-from sojourn.cli import main
+from sojourn.cli import main, runs
 from sojourn.plots import distributions, summaries
 from sojourn.plots.results import plot_record
+from sojourn.traces import TO_ADD
 
 TRACE = {
     "queue": {"links": ["bottleneck"], "every": "50 ms"},
@@ -63,6 +66,28 @@ def test_a_trace_that_is_missing_or_misspelled_is_refused(record, dumbbell):
         record.plot.queue(names=["botleneck"])
     with pytest.raises(sj.UserError, match="distribution: expected one of wait, rtt, completion"):
         record.plot.cdf("delay")
+
+
+def test_a_distribution_that_no_run_has_says_what_a_scenario_needs(record, comparison):
+    for plots in (record.plot, comparison.plot):
+        with pytest.raises(sj.UserError, match=r"completion: expected flows whose .* add completions = .* \[trace\]"):
+            plots.cdf("completion")
+    with pytest.raises(sj.UserError, match='expected one of ftp, got "fpt"'):
+        comparison.plot.cdf("rtt", names=["fpt"])
+
+
+def test_what_was_not_traced_says_which_trace_to_add(record):
+    with pytest.raises(sj.UserError, match=r'add completions = { flows = \["\*"\] } to \[trace\] of the scenario'):
+        _ = record.completions
+    with pytest.raises(sj.UserError, match=r"add wait = "):
+        record.samples("wait/bottleneck")
+
+
+@pytest.mark.parametrize("kind", TO_ADD)
+def test_what_a_message_says_to_add_is_a_trace(dumbbell, kind):
+    scenario = sj.load(dumbbell)
+    scenario.set("trace", tomllib.loads(TO_ADD[kind]))
+    assert scenario.resolved()["trace"][kind] is not None
 
 
 def test_a_distribution_is_exact_where_every_sample_was_traced(record):
@@ -193,6 +218,29 @@ def test_a_comparison_is_one_page_and_single_measures_can_be_added(capsys, dumbb
     assert main(["plot", "c"]) == 0
     assert main(["plot", "c", "--measure", "Jain's index"]) == 0
     assert figures(here / "c") == {"overview.png", "cdf-rtt.png", "Jain-s-index.png"}
+
+
+def test_a_distribution_that_no_case_can_have_is_refused_before_the_first_run(capsys, dumbbell, here, monkeypatch):
+    monkeypatch.setattr(runs, "run_compare", lambda *_, **__: pytest.fail("something was run"))
+    arguments = ["compare", str(dumbbell), "--queues", "droptail", "--seeds", "1", "--out", "c", "--cdf", "completion"]
+    assert main(arguments) == 2
+    assert "--cdf: distribution of completion: expected flows whose connections end" in capsys.readouterr().err
+    assert not (here / "c").exists()
+
+
+def test_a_distribution_that_one_case_can_have_is_drawn(dumbbell, here):
+    traffic = "flows.ftp.traffic={kind='bulk'},{kind='transfers',every='50 ms',size_mean='20 kB'}"
+    assert main(["compare", str(dumbbell), "--vary", traffic, "--seeds", "1", "--out", "c", "--cdf", "completion"]) == 0
+    assert figures(here / "c") == {"overview.png", "cdf-completion.png"}
+
+
+def test_a_distribution_that_no_run_measured_loses_nothing_else(capsys, dumbbell, here):
+    never = "flows.ftp.traffic={kind='bulk',size='100 GB'}"
+    arguments = ["compare", str(dumbbell), "--queues", "droptail", "--seeds", "1", "--out", "c", "--cdf", "completion"]
+    assert main([*arguments, "--set", never]) == 0
+    assert "note: dumbbell: distribution of completion" in capsys.readouterr().err
+    assert figures(here / "c") == {"overview.png"}
+    assert (here / "c" / "summary.csv").exists()
 
 
 def test_an_empty_unit_in_a_file_stays_empty(dumbbell, here, monkeypatch):

@@ -132,7 +132,7 @@ def test_what_cannot_be_traced_is_refused() -> None:
 
 def test_a_series_that_is_not_there_is_named_with_those_that_are() -> None:
     record = traced(wait={"links": ["line"]})
-    with pytest.raises(UserError, match=r"expected one of wait/line, got 'wait/up'"):
+    with pytest.raises(UserError, match='expected one of wait/line, got "wait/up"'):
         record.samples("wait/up")
     with pytest.raises(UserError, match=r"expected one of .*seconds.*, got 'wait'"):
         record.samples("wait/line", "wait")
@@ -154,3 +154,12 @@ def test_every_column_has_its_unit() -> None:
     assert {kind.kind for kind in series_kinds()} == {"queue", "cwnd", "throughput", "rtt", "wait", "completions"}
     with pytest.raises(KeyError):
         column("wait/line", "packets")
+
+
+def test_a_series_that_is_not_there_is_refused_with_those_that_are() -> None:
+    series = traced(wait={"links": ["line"]}).series
+    assert series.get("wait/lime") is None
+    with pytest.raises(UserError, match='series: expected one of wait/line, got "wait/lime"'):
+        series["wait/lime"]
+    with pytest.raises(UserError, match="queue: expected a trace: add queue = "):
+        series["queue/line"]

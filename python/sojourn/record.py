@@ -166,8 +166,7 @@ class Record(Mapping[str, Any]):
 
     def _traced(self, name: str) -> dict[str, Array]:
         if name not in self.series:
-            known = ", ".join(self.series) or "a [trace] table in the scenario"
-            raise UserError(f"record of {self.get('scenario', 'a run')}: expected one of {known}, got {name!r}")
+            raise self.series.unknown(f"record of {self.get('scenario', 'a run')}", name)
         return self.series[name]
 
     def value(self, path: str) -> Any:

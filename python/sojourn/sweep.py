@@ -121,9 +121,16 @@ class SweepResult:
 
         return SweepPlots(self)
 
-    def summary(self, measures: Sequence[str] | None = None) -> pd.DataFrame:
-        """A row for each point and measure (default: all): axes, `measure`, `mean`, `sd`, `low`, `high`, `n`."""
-        chosen = list(measures or self.measures)
+    def summary(self, measures: str | Sequence[str] | None = None) -> pd.DataFrame:
+        """A row for each point and measure (default: all): axes, `measure`, `mean`, `sd`, `low`, `high`, `n`.
+
+        `measures` is one name or several. Raises `UserError` for a name that none has.
+        """
+        chosen = [measures] if isinstance(measures, str) else list(measures or self.measures)
+        known = self.measures
+        for name in chosen:
+            if name not in known:
+                raise UserError.unknown(f"{self.plan.name}: measure", name, known)
         return summarize(self.runs, self.axes, chosen)
 
     def series_names(self) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn.display import counted, html_table, listed
+from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.measures import Column, series_columns
 
@@ -19,14 +20,42 @@ Array = npt.NDArray[np.float64]
 Columns = dict[str, Array]
 TIME = Column("t", "s", "simulated time")
 
+# What to add to a scenario for a trace that is missing.
+TO_ADD = {
+    "queue": 'queue = { links = ["*"], every = "10 ms" }',
+    "cwnd": 'cwnd = { flows = ["*"], every = "10 ms" }',
+    "throughput": 'throughput = { flows = ["*"], every = "1 s" }',
+    "wait": 'wait = { links = ["*"] }',
+    "rtt": 'rtt = { flows = ["*"] }',
+    "completions": 'completions = { flows = ["*"] }',
+}
+
+
+def missing(where: str, kind: str) -> UserError:
+    """The error for a record without traces of a kind: it says what to add to the scenario."""
+    what = f"add {TO_ADD[kind]} to [trace] of the scenario" if kind in TO_ADD else "add a [trace] table to the scenario"
+    return UserError(f"{where}: {kind}: expected a trace: {what}, got none")
+
 
 class Traces(dict[str, Columns]):
     """Series by name (`queue/bottleneck`), each a dictionary of equally long arrays: `t` in seconds, and its columns.
+
+    `traces[name]` raises `UserError` for a name that none has.
 
     >>> scenario = sj.load("examples/dumbbell.toml").set("trace.queue", {"links": ["bottleneck"], "every": "1 s"})
     >>> sj.run(scenario).series["queue/bottleneck"]["packets"].shape
     (61,)
     """
+
+    def __missing__(self, name: str) -> Columns:
+        raise self.unknown("series", name)
+
+    def unknown(self, where: str, name: str) -> UserError:
+        """The error for a name that no series has: the names there are, or which trace to add to the scenario."""
+        kind = str(name).partition("/")[0]
+        if not self or (kind in TO_ADD and all(other.partition("/")[0] != kind for other in self)):
+            return missing(where, kind)
+        return UserError.unknown(where, str(name), self)
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'trace')}{': ' if self else ''}{listed(self)}>"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cases import parse_variation
+from sojourn.cases import cases_of, field_axis, parse_variation
 from sojourn.cli.output import (
     CACHE,
     CacheDir,
@@ -21,9 +21,9 @@ from sojourn.cli.output import (
     store,
 )
 from sojourn.cli.tables import main_measures, show_comparison, show_record, show_replications, show_sweep
+from sojourn.compare import Comparison, queued_link
 from sojourn.compare import compare as run_compare
-from sojourn.compare import queued_link
-from sojourn.errors import UserError
+from sojourn.errors import UserError, note
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import write_flent
@@ -137,15 +137,17 @@ def compare(
     if not (queues or cc or vary):
         raise UserError("compare: expected --queues, --cc or --vary, got none")
     scenario = load_changed(file, change)
+    varied = _variations(vary)
     curves = _traced(scenario, cdf, out_dir, link)
+    _check_curves(scenario, varied, curves)
     with progress("comparing") as on_progress:
         found = run_compare(
-            scenario, queues, seeds, cc=cc, vary=_variations(vary), link=link, group=group, threads=threads,
+            scenario, queues, seeds, cc=cc, vary=varied, link=link, group=group, threads=threads,
             cache=store(cache, no_cache), progress=on_progress,
         )  # fmt: skip
     show_comparison(found)
     if out_dir is not None:
-        from sojourn.plots.results import plot_cdf, plot_overview
+        from sojourn.plots.results import plot_overview
 
         table = found.table()
         with together(out_dir):
@@ -153,7 +155,7 @@ def compare(
             written.append(write_atomic(out_dir / "summary.csv", table.to_csv(index=False)))
             written += plot_overview(table, found.title, out_dir)
             for of in curves:
-                written += plot_cdf(found, of, out_dir)
+                written += _plotted(found, of, out_dir)
         say_written(written)
 
 
@@ -181,6 +183,30 @@ def _traced(scenario: Scenario, cdf: str | None, out_dir: Path | None, link: str
             raise UserError.unknown("--cdf", of, QUANTITIES)
         scenario.set(*QUANTITIES[of].trace_of(queued_link(scenario, link)))
     return wanted
+
+
+def _check_curves(scenario: Scenario, varied: dict[str, list[Any]], curves: list[str]) -> None:
+    """Raises `UserError` for a distribution that no case can have: before the first run."""
+    if not curves:
+        return
+    from sojourn.plots.distributions import QUANTITIES, nothing
+
+    cases = cases_of(scenario, [field_axis(path, values) for path, values in varied.items()])
+    traced = [case.scenario.resolved()["trace"] for case in cases]
+    for of in curves:
+        if not any(each[QUANTITIES[of].trace] for each in traced):
+            raise nothing(f"{scenario.label}: --cdf", of)
+
+
+def _plotted(found: Comparison, of: str, folder: Path) -> list[Path]:
+    """The files of one distribution; none, with a note, where no run measured it: the other results are kept."""
+    from sojourn.plots.results import plot_cdf
+
+    try:
+        return plot_cdf(found, of, folder)
+    except UserError as error:
+        note(str(error))
+        return []
 
 
 def _listed(text: str | None) -> list[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class Compared(Protocol):
     """A comparison, as far as its plots need it."""
 
+    scenario: str
     link: str
 
     @property
@@ -62,19 +63,22 @@ class ComparisonPlots:
         It is exact where the scenario traced every sample, else a line through the mean quantiles. `names` are links
         or groups: by default the compared link, or the first group. `complement` shows the share above a value.
         """
-        chosen = list(names) if names else self.places(of)[:1]
+        there = self.places(of)
+        if not there:
+            raise distributions.nothing(self._comparison.scenario, of)
+        chosen = list(names or there[:1])
         with drawn_on(ax, COLUMN, 2.5) as axes:
             drawn: list[Distribution] = []
             for case, records in self._comparison.records.items():
                 for place in chosen:
                     parts = [distributions.distribution(record, of, place) for record in records]
-                    there = [part for part in parts if part is not None]
-                    if there:
+                    seen = [part for part in parts if part is not None]
+                    if seen:
                         label = case if len(chosen) == 1 else f"{case}: {place}"
-                        distributions.draw(axes, distributions.pooled(there), len(drawn), label, complement)
-                        drawn.append(distributions.pooled(there))
+                        distributions.draw(axes, distributions.pooled(seen), len(drawn), label, complement)
+                        drawn.append(distributions.pooled(seen))
             if not drawn:
-                raise UserError.unknown(f"distribution of {of}", chosen[0] if chosen else "none", self._all_places(of))
+                raise UserError.unknown(f"distribution of {of}", chosen[0], self._all_places(of))
             distributions.finish(axes, of, complement, drawn, chosen[0] if len(chosen) == 1 else "")
             legend_beside(axes)
             return axes

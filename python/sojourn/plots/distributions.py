@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 
 from sojourn.errors import UserError
 from sojourn.plots.style import style_of
+from sojourn.traces import TO_ADD
 
 Array = npt.NDArray[np.float64]
 
@@ -40,6 +41,7 @@ class Quantity:
     part: str
     field: str
     trace: str
+    source: str  # what must be in a run for it
 
     def trace_of(self, link: str) -> tuple[str, dict[str, list[str]]]:
         """Path and value of the trace in a scenario that stores every sample: at a link, or of all flows."""
@@ -47,9 +49,17 @@ class Quantity:
 
 
 QUANTITIES = {
-    "wait": Quantity("wait in the queue", "ms", 1e3, "links", "wait_ms", "wait"),
-    "rtt": Quantity("round-trip time", "ms", 1e3, "groups", "rtt_ms", "rtt"),
-    "completion": Quantity("completion time", "s", 1.0, "groups", "completion_s", "completions"),
+    "wait": Quantity("wait in the queue", "ms", 1e3, "links", "wait_ms", "wait", "links with packets"),
+    "rtt": Quantity("round-trip time", "ms", 1e3, "groups", "rtt_ms", "rtt", "flows over TCP, or ping"),
+    "completion": Quantity(
+        "completion time",
+        "s",
+        1.0,
+        "groups",
+        "completion_s",
+        "completions",
+        "flows whose connections end after the warm-up (a session, or bulk with a size)",
+    ),
 }
 LEVELS = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
@@ -68,6 +78,13 @@ def quantity(of: str) -> Quantity:
     if of not in QUANTITIES:
         raise UserError.unknown("distribution", of, QUANTITIES)
     return QUANTITIES[of]
+
+
+def nothing(where: str, of: str) -> UserError:
+    """The error where no run has such a distribution: what a scenario needs for it, and the trace for every sample."""
+    chosen = quantity(of)
+    every = f"for every sample add {TO_ADD[chosen.trace]} to [trace]"
+    return UserError(f"{where}: distribution of {of}: expected {chosen.source}, got none; {every} of the scenario")
 
 
 def places(record: Run, of: str) -> list[str]:

@@ -12,17 +12,10 @@ from sojourn.errors import UserError
 from sojourn.plots import distributions
 from sojourn.plots.distributions import Array, Run
 from sojourn.plots.style import COLUMN, drawn_on, legend_beside, style_of
+from sojourn.traces import missing
 
 MANY = 8  # series that one panel shows
 FAR = 2.0  # how far above the largest window a slow-start threshold may lie and still be shown
-
-# What to add to a scenario for a trace that is missing.
-TRACES = {
-    "queue": 'queue = { links = ["*"], every = "10 ms" }',
-    "cwnd": 'cwnd = { flows = ["*"], every = "10 ms" }',
-    "throughput": 'throughput = { flows = ["*"], every = "1 s" }',
-    "rtt": 'rtt = { flows = ["*"] }',
-}
 
 
 @dataclass(frozen=True)
@@ -98,9 +91,11 @@ class RecordPlots:
         groups.
         """
         there = distributions.places(self._record, of)
-        unknown = [name for name in names or [] if name not in there]
-        if unknown or not there:
-            raise UserError.unknown(f"distribution of {of}", unknown[0] if unknown else "none", there)
+        if not there:
+            raise distributions.nothing(str(self._record.get("scenario")), of)
+        for name in names or []:
+            if name not in there:
+                raise UserError.unknown(f"distribution of {of}", name, there)
         with drawn_on(ax, COLUMN, 2.5) as axes:
             found = {
                 name: distributions.distribution(self._record, of, name)
@@ -131,8 +126,7 @@ class RecordPlots:
         """The links or flows to show. Raises `UserError` for those that were not traced."""
         there = [name.partition("/")[2] for name in self._record.series if name.partition("/")[0] == kind]
         if not there:
-            what = f"a trace: add {TRACES[kind]} to [trace] of the scenario"
-            raise UserError(f"{self._record.get('scenario')}: {kind}: expected {what}, got none")
+            raise missing(str(self._record.get("scenario")), kind)
         for name in names or []:
             if name not in there:
                 raise UserError.unknown(f"traces of {kind}", name, there)

@@ -71,7 +71,7 @@ def plot_cdf(comparison: Compared, of: str, folder: Path) -> list[Path]:
     plots = ComparisonPlots(comparison)
     there = plots.places(of)
     if not there:
-        raise UserError(f"distribution of {of}: expected a run that measured it, got none")
+        raise distributions.nothing(comparison.scenario, of)
     with figure(2 * COLUMN, 0.3 + 2.5 * len(there)) as made:
         for place, (left, right) in zip(there, made.subplots(len(there), 2, squeeze=False), strict=True):
             plots.cdf(of, left, [place])
