@@ -136,7 +136,7 @@ def test_a_series_that_is_not_there_is_named_with_those_that_are() -> None:
         record.samples("wait/up")
     with pytest.raises(UserError, match=r"expected one of .*seconds.*, got 'wait'"):
         record.samples("wait/line", "wait")
-    with pytest.raises(UserError, match=r"expected one of wait/line, got 'completions/<group>'"):
+    with pytest.raises(UserError, match=r"completions: expected a trace: add completions = "):
         _ = record.completions
 
 
