@@ -16,6 +16,7 @@ from sojourn import files
 from sojourn.cli import main
 from sojourn.errors import Interrupted
 from sojourn.files import together, write_atomic
+from sojourn.sweep import read_plan
 
 ROOT = Path(__file__).parent.parent
 
@@ -462,3 +463,16 @@ def test_no_header_of_a_sweep_is_cut_in_a_narrow_terminal(dumbbell, monkeypatch,
     header = " ".join(lines[2 : next(i for i, line in enumerate(lines) if line.startswith("┡"))])
     assert "…" not in header
     assert {"bottleneck", "queue", "limit", "ftp", "count", "utilization"} <= set(header.split())
+
+
+def test_a_sweep_takes_changes_of_its_scenario(capsys, dumbbell, here):
+    (here / "s.toml").write_text(f'scenario = "{dumbbell}"\n[axes]\n"flows.ftp.count" = [1, 2]\n')
+    before = read_plan(here / "s.toml", {"links.bottleneck.rate": "5 Mbit/s"})
+    assert {point.scenario["links"][0]["rate"] for point in before.points} == {"5 Mbit/s"}
+    assert main(["sweep", "s.toml", "--no-cache", "--out", "o", "--set", "duration=2 s"]) == 0
+    assert 'got "flows.ftp.count"' in refused(capsys, "sweep", "s.toml", "--set", "flows.ftp.count=3")
+
+
+def test_every_summary_of_a_command_is_whole(capsys):
+    assert main(["-h"]) == 0
+    assert "..." not in capsys.readouterr().out.split("Commands:")[1]

@@ -149,6 +149,11 @@ def test_a_law_that_fails_stops_the_runs_and_says_why(dumbbell):
         sj.compare(dumbbell, ["mine"], 2, laws={"mine": Broken})
 
 
+def test_the_name_of_a_law_is_among_those_that_a_queue_can_have(dumbbell):
+    with pytest.raises(sj.UserError, match=r'queues: expected one of mine, droptail, .*, got "mien"'):
+        sj.compare(dumbbell, ["droptail", "mien"], 1, laws={"mine": Constant})
+
+
 def comparison_of(values, better="lower"):
     """A comparison of one measure with these values, one for each seed."""
     records = {case: [sj.Record({"scenario": "x", "x": value}) for value in each] for case, each in values.items()}

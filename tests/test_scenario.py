@@ -133,3 +133,9 @@ def test_the_engine_says_what_is_wrong(dumbbell):
     scenario["colour"] = "red"
     with pytest.raises(sj.ScenarioError, match="colour"):
         scenario.canonical()
+
+
+@pytest.mark.parametrize(("path", "meant"), [("flows.fpt.count", "ftp"), ("flow.ftp.count", "flows")])
+def test_a_wrong_step_of_a_path_is_one_kind_of_error_with_the_nearest_name(dumbbell, path, meant):
+    with pytest.raises(sj.ScenarioError, match=rf'did you mean "{meant}"\?$'):
+        sj.load(dumbbell).set(path, 5)

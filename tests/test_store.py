@@ -191,9 +191,24 @@ def test_a_result_written_again_leaves_nothing_of_the_one_before(result, dumbbel
     (result / "notes.txt").write_text("my own")
     sj.run(dumbbell).save(result)
     assert not (result / "series.npz").exists()
-    assert not list((result / "series").iterdir())
+    assert not (result / "series").exists()
     assert (result / "notes.txt").exists()
     assert not sj.Record.read(result).series
+
+
+def test_one_run_and_several_leave_nothing_of_each_other(dumbbell, here, capsys):
+    def run(*options):
+        assert main(["run", str(dumbbell), "--out", "out", *options]) == 0
+        return {path.name for path in (here / "out").iterdir()}
+
+    alone = run()
+    (here / "out" / "notes.txt").write_text("my own")
+    assert run("--seeds", "2") == {"seed-1", "seed-2", "SHA256SUMS", "notes.txt"}
+    assert main(["plot", "out"]) == 2
+    with together(here / "out" / "seed-1", add=True):
+        write_atomic(here / "out" / "seed-1" / "queue.png", "a plot")
+    assert run("--seeds", "2", "--seed", "2") == {"seed-2", "seed-3", "SHA256SUMS", "notes.txt"}
+    assert run() == alone | {"notes.txt"}
 
 
 def test_a_list_of_files_does_not_lead_to_files_elsewhere(tmp_path):

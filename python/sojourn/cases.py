@@ -68,6 +68,8 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
         aqm = str(table.get("aqm", "droptail"))
         if aqm in laws:
             table = {**table, "aqm": "external", "law": aqm}
+        elif laws and aqm not in _disciplines():
+            raise UserError(f'queues: expected one of {", ".join([*laws, *_disciplines()])}, got "{aqm}"')
         kept = before if aqm == before["aqm"] else {key: before[key] for key in before if key in _of_every_queue()}
         changes[label] = (f"{at}.queue", {**kept, **table})
         if aqm != before["aqm"] and _has_parameters(aqm) and not set(table) - {"aqm"} - _of_every_queue():
@@ -116,6 +118,13 @@ def _of_every_queue() -> set[str]:
     """The keys that a queue of any discipline can have (its limit, ...)."""
     queues = json.loads(_sojourn.schema())["$defs"]["Queue"]["oneOf"]
     return set.intersection(*(set(queue["properties"]) for queue in queues)) - {"aqm"}
+
+
+@cache
+def _disciplines() -> list[str]:
+    """The names that `aqm` can have."""
+    queues = json.loads(_sojourn.schema())["$defs"]["Queue"]["oneOf"]
+    return [str(queue["properties"]["aqm"]["const"]) for queue in queues]
 
 
 @cache

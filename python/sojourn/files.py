@@ -89,6 +89,12 @@ class _Result:
         if new:
             self.new.append(path)
 
+    def include(self, part: _Result) -> None:
+        """Notes the files of a part of this result."""
+        within = part.root.relative_to(self.root)
+        self.digests |= {(within / name).as_posix(): digest for name, digest in part.digests.items()}
+        self.new += part.new
+
 
 _result: ContextVar[_Result | None] = ContextVar("result", default=None)
 
@@ -98,15 +104,15 @@ def together(root: Path, *, add: bool = False) -> Iterator[None]:
     """Writes the files of one result in the folder `root`, and then their `SHA256SUMS`.
 
     Files of the result that was there before, and that are not written again, are removed unless they were changed
-    since; with `add` they stay. Where the block fails, the new files that it wrote are removed. Raises `UserError` for
-    a file outside the folder.
+    since; with `add` they stay. A block inside another writes a part: its files belong to both results. Where the block
+    fails, the new files that it wrote are removed. Raises `UserError` for a file outside the folder.
     """
     if "\0" in str(root):
         raise DiskError(errno.EINVAL, explain(ValueError("a NUL in its name"), root))
     before: dict[str, str] = {}
     with suppress(OSError, UserError):
-        before = _sums(root)
-    made = _Result(root, root.resolve(), root.exists())
+        before = _listed(root)
+    outer, made = _result.get(), _Result(root, root.resolve(), root.exists())
     token = _result.set(made)
     try:
         yield
@@ -114,6 +120,8 @@ def together(root: Path, *, add: bool = False) -> Iterator[None]:
         digests = (before if add else {}) | made.digests
         lines = [f"{digest}  {name}\n" for name, digest in sorted(digests.items())]
         write_atomic(root / SUMS, "".join(lines))
+        if outer is not None:
+            outer.include(made)
     except BaseException:
         for path in made.new:
             with suppress(OSError):
@@ -137,6 +145,20 @@ def _remove_old(result: _Result, path: Path, digest: str) -> None:
         result.check(path)
         if hashlib.sha256(disk.read(path)).hexdigest() == digest:
             disk.remove(path)
+            for folder in path.parents:
+                if folder == result.root:
+                    break
+                folder.rmdir()  # which keeps one with files in it
+
+
+def _listed(root: Path) -> dict[str, str]:
+    """What belongs to the result in a folder: digest by name, with what was added to its parts since."""
+    found = _sums(root)
+    for part in [PurePosixPath(name).parent for name in found if PurePosixPath(name).name == SUMS]:
+        with suppress(OSError, UserError):
+            found |= {(part / name).as_posix(): digest for name, digest in _sums(root / part).items()}
+            found[(part / SUMS).as_posix()] = hashlib.sha256(disk.read(root / part / SUMS)).hexdigest()
+    return found
 
 
 def _sums(root: Path) -> dict[str, str]:

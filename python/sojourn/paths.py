@@ -7,6 +7,7 @@ name with a dot in it is quoted: `links."a.b".rate`. The engine splits paths; th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from sojourn import _sojourn
@@ -101,4 +102,6 @@ def _walk(node: Any, steps: list[str], where: str, make: bool) -> Iterator[Any]:
 def _missing(where: str, step: str, names: list[str]) -> UserError:
     shown = ", ".join(f'"{name}"' for name in names[:12]) or "nothing"
     more = ", ..." if len(names) > 12 else ""
-    return UserError(f'{where}: expected one of {shown}{more}, got "{step}"')
+    near = get_close_matches(step, names, 1)
+    meant = f'; did you mean "{near[0]}"?' if near else ""
+    return UserError(f'{where}: expected one of {shown}{more}, got "{step}"{meant}')

@@ -104,9 +104,8 @@ class Scenario(MutableMapping[str, Any]):
         """Sets the field at a dotted path (`links.bottleneck.rate`) in this scenario and returns it: nothing is copied.
 
         For another scenario write `scenario.copy().set(...)`. Missing tables are made. Raises `ScenarioError` for a
-        field that scenarios don't have, with the nearest one, and `UserError` for a list entry that does not exist; the
-        scenario is then unchanged. The value, and whether the chosen queue, controller or traffic has this parameter,
-        are checked by `canonical` and by every run.
+        field or a list entry that does not exist, with the nearest one; the scenario is then unchanged. The value, and
+        whether the chosen queue, controller or traffic has this parameter, are checked by `canonical` and by every run.
 
         >>> scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.rate", "5 Mbit/s")
         >>> scenario.set("links.bottleneck.rte", "5 Mbit/s")
@@ -115,8 +114,11 @@ class Scenario(MutableMapping[str, Any]):
         sojourn.ScenarioError: ...links.bottleneck: expected one of ..., got key "rte"; did you mean "rate"?
         """
         value = plain(value)
-        self._check_path(path, value)
-        paths.put(self._changed(), path, value, self.label)
+        try:
+            self._check_path(path, value)
+            paths.put(self._changed(), path, value, self.label)
+        except UserError as error:
+            raise ScenarioError(str(error)) from None
         return self
 
     def _check_path(self, path: str, value: Any) -> None:

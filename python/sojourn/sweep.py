@@ -18,7 +18,7 @@ from sojourn.grid import Points, Rows, Runs
 from sojourn.labels import value_label
 from sojourn.record import Record
 from sojourn.running import Laws, Progress, Seeds, run_each, seeds_of
-from sojourn.scenario import Source, load, plain, read_text
+from sojourn.scenario import Scenario, Source, load, plain, read_text
 from sojourn.stats import summarize
 from sojourn.store import Store
 from sojourn.traces import Traces
@@ -167,18 +167,28 @@ RESERVED = ("seed", "fingerprint", "measure", "unit", "mean", "sd", "low", "high
 """Columns of the tables: no axis may have such a name."""
 
 
-def read_plan(path: str | Path) -> Plan:
+def read_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Plan:
     """The sweep that a file describes. Names of scenarios in it are relative to its folder.
 
-    Raises `UserError` and `ScenarioError` for files that can't be used.
+    `changes` maps paths of fields to values: they are set in the scenario before the axes are.
+
+    Raises `UserError` and `ScenarioError` for files that can't be used, `UserError` for a change of an axis.
     """
     file = Path(path)
+    changed = changes or {}
 
     def read(name: str) -> tuple[str, str]:
         base = file.parent / name
-        return str(base), read_text(base, "scenario")
+        text = read_text(base, "scenario")
+        if changed:
+            text = Scenario.from_toml(text, str(base)).set_all(changed).to_toml()
+        return str(base), text
 
-    return _plan(read_text(file, "sweep"), str(file), read, file.stem)
+    plan = _plan(read_text(file, "sweep"), str(file), read, file.stem)
+    for path in changed:
+        if path in plan.axes:
+            raise UserError(f'{file}: expected a change of a field that is no axis, got "{path}"')
+    return plan
 
 
 def make_plan(

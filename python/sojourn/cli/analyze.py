@@ -57,7 +57,10 @@ def analyze(
     change: Set = None,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for figures.")] = None,
 ) -> None:
-    """Prints a queue law's working point, what it rests on, and its margins, compared with short packet runs."""
+    """Prints a queue law's working point and margins.
+
+    Says what they rest on, and compares them with short packet runs.
+    """
     check_folder(out_dir)
     require("scipy", "control", *(["matplotlib"] if out_dir else []))
     from sojourn.analysis import Loop, managed  # here: python-control takes a second to load

@@ -93,10 +93,10 @@ def bench_lbe(
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Compares congestion controllers as background transport next to CUBIC, with 95 % intervals over the seeds.
+    """Compares background transports next to CUBIC.
 
-    One card is for 10 Mbit/s and 40 ms. With `--grid` each pair of controllers is compared in 81 cells of target,
-    buffer, rate and round-trip time.
+    Prints means with 95 % intervals over the seeds. One card is for 10 Mbit/s and 40 ms. With `--grid` each pair of
+    controllers is compared in 81 cells of target, buffer, rate and round-trip time.
     """
     require("scipy")
     check_folder(json_file and json_file.parent, "--json")

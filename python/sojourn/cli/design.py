@@ -45,7 +45,10 @@ def design(
     crossover: Annotated[float | None, typer.Option("--crossover", help="pid: in rad/s (default: 1/(3 R)).")] = None,
     inner_gain: Annotated[float | None, typer.Option("--inner-gain", help="cpc: instead of the computed gain.")] = None,
 ) -> None:
-    """Designs a controller for flows, rate and round trip, and prints its margins with the dead time."""
+    """Designs a queue controller for given flows.
+
+    They are given by their number, rate and round trip. Prints the margins with the dead time.
+    """
     from sojourn.analysis.cascade import OperatingPoint  # here: python-control takes a second to load
     from sojourn.cli import design_output
 

@@ -27,7 +27,10 @@ def check(
     file: Annotated[Path, typer.Argument(help="A scenario or a sweep.")],
     resolved: Annotated[bool, typer.Option("--resolved", help="Print it with every default filled in.")] = False,
 ) -> None:
-    """Checks a scenario, or every point of a sweep, without running it."""
+    """Checks a scenario or a sweep without running it.
+
+    Of a sweep it checks every point.
+    """
     scenario = load(file)
     if _sojourn.is_sweep(scenario.to_toml()):
         if resolved:
@@ -45,7 +48,10 @@ def check(
 def schema(
     file: Annotated[str, typer.Argument(help="scenario, or a paper's file: paper, claims or deviations.")] = "scenario",
 ) -> None:
-    """Prints the JSON Schema of a kind of file, for completion in an editor."""
+    """Prints the JSON Schema of a kind of file.
+
+    With it an editor completes and checks names.
+    """
     if file == "scenario":
         found = json.loads(_sojourn.schema())
     else:

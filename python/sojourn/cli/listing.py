@@ -65,7 +65,10 @@ def list_(
         ),
     ] = None,
 ) -> None:
-    """Lists algorithms, traffic, TCP profiles, measures and papers, or the parameters of one."""
+    """Lists names, or the parameters of one.
+
+    These are algorithms, traffic, TCP profiles, measures and papers.
+    """
     if kind is not None and kind not in KINDS:
         raise UserError.unknown("list", kind, KINDS)
     if kind is None or name is None:

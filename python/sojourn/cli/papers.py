@@ -49,7 +49,10 @@ def reproduce(
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Reruns a paper: published and measured values, a verdict on every claim, a report."""
+    """Reruns a paper and compares the values.
+
+    Shows published and measured values, a verdict on every claim, and writes a report.
+    """
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
     from sojourn.papers import RunOptions, find_paper  # here: the report takes seconds to load
     from sojourn.papers import reproduce as run_paper

@@ -91,9 +91,7 @@ def run(
     with progress("running") as on_progress:
         records = run_many(scenario, seeds, threads=threads, progress=on_progress)[0]
     if out_dir is not None:
-        for record in records:
-            folder = out_dir if seeds == 1 else out_dir / f"seed-{record['seed']}"
-            say_written(record.save(folder))
+        say_written(_save(records, out_dir))
     if flent is not None:
         say_written([write_flent(records[0], flent)])
     if as_json:
@@ -103,6 +101,14 @@ def run(
         show_record(records[0])
     else:
         show_replications(records)
+
+
+def _save(records: list[Record], folder: Path) -> list[Path]:
+    """Writes one record into the folder, or several into a folder each, as one result; says which files."""
+    if len(records) == 1:
+        return records[0].save(folder)
+    with together(folder):
+        return [path for record in records for path in record.save(folder / f"seed-{record['seed']}")]
 
 
 def compare(
@@ -128,9 +134,9 @@ def compare(
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Runs one scenario with several queues, congestion controllers or values, with identical traffic.
+    """Compares queues, controllers or values of a field.
 
-    Options that are given together are combined.
+    Runs one scenario with each of them, with identical traffic. Options that are given together are combined.
     """
     require("scipy", *(["pandas", "pyarrow", "matplotlib"] if out_dir else []))
     check_folder(out_dir)
@@ -216,6 +222,7 @@ def _listed(text: str | None) -> list[str]:
 
 def sweep(
     file: Annotated[Path, typer.Argument(help="A sweep file.")],
+    change: Set = None,
     out_dir: Out = None,
     plots: Annotated[str | None, typer.Option("--plot", help="Measures to show and plot, with commas.")] = None,
     threads: Threads = 0,
@@ -226,9 +233,12 @@ def sweep(
     ] = False,
     series: Annotated[bool, typer.Option("--series", help="Write the traces of all runs, a table for each.")] = False,
 ) -> None:
-    """Runs a grid over any fields of a scenario; goes on where an interrupted sweep stopped."""
+    """Runs a grid over any fields of a scenario.
+
+    Goes on where an interrupted sweep stopped.
+    """
     require("scipy", "pandas", "pyarrow", *(["matplotlib"] if plots else []))
-    plan = read_plan(file)
+    plan = read_plan(file, dict(map(parse_assignment, change or [])))
     folder = out_dir or Path("results") / file_name(plan.name)
     check_folder(folder)
     wanted = _listed(plots)
@@ -276,7 +286,10 @@ def plot(
     ] = None,
     out_dir: Out = None,
 ) -> None:
-    """Plots a result: the traces of a run, all measures of a comparison, or means over the axes of a sweep."""
+    """Plots the result of a run, comparison or sweep.
+
+    Draws the traces of a run, all measures of a comparison, or means over the axes of a sweep.
+    """
     from sojourn.plots.results import plot_means, plot_overview, plot_record
 
     folder = result if result.is_dir() else result.parent
