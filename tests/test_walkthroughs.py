@@ -26,6 +26,8 @@ STEP = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 COPY = ROOT / "target" / "walkthroughs"
+# A folder of its own: cargo takes a crate of the copy and the same crate here for one, and would use either for both.
+BUILT = ROOT / "target" / "walkthroughs-built"
 CARGO_TEST = re.compile(r"^(?:UPDATE=1 )?cargo test -p (\S+)$")
 # Cases of each property test: all of them run in `make test`, here they have to hold for what is new.
 CASES = "16"
@@ -125,13 +127,13 @@ def tree() -> Path:
 
 
 def environment(tree: Path) -> dict[str, str]:
-    """The environment in which `cargo` and `sojourn` work on the copy, with what is already compiled here."""
+    """The environment in which `cargo` and `sojourn` work on the copy."""
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {
         **os.environ,
         "PATH": programs,
         "PYTHONPATH": str(tree / "python"),
-        "CARGO_TARGET_DIR": str(ROOT / "target"),
+        "CARGO_TARGET_DIR": str(BUILT),
         "PROPTEST_CASES": CASES,
     }
 
@@ -140,9 +142,7 @@ def environment(tree: Path) -> dict[str, str]:
 def built(tree: Path) -> Path:
     """The copy, with tests and extension module built by one command, so that each crate is compiled once."""
     ran(tree, f"cargo build --quiet --lib --tests {PACKAGES}")
-    library = next(
-        path for path in (ROOT / "target" / "debug").glob("lib_sojourn.*") if path.suffix in (".so", ".dylib")
-    )
+    library = next(path for path in (BUILT / "debug").glob("lib_sojourn.*") if path.suffix in (".so", ".dylib"))
     module = tree / "python" / "sojourn" / "_sojourn.abi3.so"
     module.write_bytes(library.read_bytes())
     return tree
