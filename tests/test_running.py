@@ -211,6 +211,12 @@ def test_a_law_that_raises_is_named_with_the_time_in_a_note_on_its_own_error(dum
         sj.run(scenario)
 
 
+def test_what_is_no_table_of_factories_is_no_table_of_laws(dumbbell):
+    for laws, where in (({"mine": SimpleNamespace(step=abs)}, "laws.mine"), ([object], "laws")):
+        with pytest.raises(sj.UserError, match=f"^{where}: expected a"):
+            sj.run(with_law(dumbbell), laws=laws)
+
+
 @pytest.mark.parametrize(
     ("answer", "shown"),
     [

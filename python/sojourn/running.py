@@ -39,6 +39,16 @@ def checked_seed(seed: int) -> int:
     return seed
 
 
+def _check_laws(laws: Laws | None) -> None:
+    """Raises `UserError` for what is no table of factories of laws."""
+    if laws is not None and not isinstance(laws, Mapping):
+        raise UserError.expected("laws", "a table of laws by name", type(laws).__name__)
+    for name, factory in (laws or {}).items():
+        if not callable(factory):
+            what = "a class or a function without arguments that makes a law"
+            raise UserError.expected(f"laws.{name}", what, type(factory).__name__)
+
+
 def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> Record:
     """Runs a scenario once and returns its record. The interpreter's lock is released meanwhile.
 
@@ -55,6 +65,7 @@ def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> 
     1.0
     """
     loaded = load(scenario)
+    _check_laws(laws)
     if seed is not None:
         checked_seed(seed)
     with loaded.clean_errors():
@@ -155,6 +166,7 @@ def run_each(
     Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or,
     before the first run, a cache that can't be written to. A damaged entry of the cache is named in a `Note`.
     """
+    _check_laws(laws)
     if threads < 0:
         raise UserError.expected("threads", "0 for one per core, or more", threads)
     places: dict[str, list[int]] = {}
