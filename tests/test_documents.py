@@ -122,6 +122,7 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
     """A block of `output` after one of `python` is what that prints."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "120")
+    (ROOT / "results").mkdir(exist_ok=True)  # a page's commands make it; its Python is run alone here
     names: dict[str, object] = {}
     printed = ""
     for language, block in CODE.findall(text(page)):
