@@ -206,8 +206,8 @@ def test_what_another_simulator_gave_is_not_called_published():
 def test_headlines_count_the_papers_claims_alone(here):
     outcome = reproduce(find_paper("led"), "margins", 1)
     paper, theory = outcome.of_origin("paper"), outcome.of_origin("theory")
-    assert (len(paper), len(theory)) == (9, 3)
-    assert sum(outcome.counts().values()) == 9
+    assert (len(paper), len(theory)) == (7, 3)
+    assert sum(outcome.counts().values()) == 7
     text = write_report(outcome, here / "out")[-1].read_text()
     own, others = text.index('<h2 id="claims">'), text.index('<h2 id="others">')
     assert own < text.index('id="claim-D1"') < others < text.index('id="claim-D1v"')

@@ -146,7 +146,11 @@ def test_a_killed_sweep_starts_again_where_it_stopped(here):
     assert len(kept) >= 3
     store = Store(here / "results" / "cache")
     assert all(store.get(file.stem) is not None for file in kept)
-    again = {**env, "RUN_LOG": str(here / "again"), "RUN_DELAY": "0"}  # workers of the killed sweep may still write "log"
+    again = {
+        **env,
+        "RUN_LOG": str(here / "again"),
+        "RUN_DELAY": "0",
+    }  # workers of the killed sweep may still write "log"
     subprocess.run([sys.executable, "-c", code], cwd=here, env=again, check=True, stdout=subprocess.DEVNULL)
     assert len((here / "again").read_text().splitlines()) == 12 - len(kept)
     assert (here / "results" / "sweep" / "summary.csv").exists()

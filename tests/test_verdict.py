@@ -1,24 +1,36 @@
 """The rule for verdicts: what must hold whatever is measured."""
 
-import itertools
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.errors import UserError
-from sojourn.papers.verdict import Target, Tolerance, Verdict, combine, judge, parse_target
-from sojourn.stats import Estimate
+from sojourn.papers.verdict import (
+    Judged,
+    Target,
+    Tolerance,
+    Verdict,
+    combine,
+    judge,
+    judge_part,
+    over_readings,
+    parse_target,
+)
+from sojourn.stats import Estimate, share_of
 
-R, U, P, N = Verdict.REPRODUCED, Verdict.UNDECIDED, Verdict.PARTLY, Verdict.NOT_REPRODUCED
-ORDER = {N: 0, P: 1, U: 2, R: 3}
+R, D, N = Verdict.REPRODUCED, Verdict.IN_DIRECTION, Verdict.NOT_REPRODUCED
+U, X = Verdict.UNDECIDED, Verdict.NOT_DECIDABLE
+ORDER = {N: 0, D: 1, U: 2, R: 3}
 FLOATS = st.floats(-1e6, 1e6, allow_nan=False)
 HALVES = st.floats(0, 1e5)
 ESTIMATES = st.builds(lambda mean, half: Estimate(mean, half, half, 5), FLOATS, HALVES)
 TARGETS = st.builds(
     lambda a, b, lo, ho: Target(min(a, b), max(a, b), lo, ho), FLOATS, FLOATS, st.booleans(), st.booleans()
 )
-VERDICTS = st.lists(st.sampled_from(list(Verdict)), min_size=1, max_size=8)
+NUMBERS = [Judged(R), Judged(U), Judged(N)]
+WITH_DIRECTION = [Judged(R, R), Judged(D, R), Judged(U, R), Judged(U, U), Judged(N, N)]
+DIRECTIONS = [Judged(R, R), Judged(U, U), Judged(N, N)]
+PARTS = st.lists(st.sampled_from(list(dict.fromkeys(NUMBERS + WITH_DIRECTION))), min_size=1, max_size=8)
 
 
 @given(ESTIMATES, TARGETS)
@@ -59,30 +71,105 @@ def test_an_interval_wider_than_its_target_is_undecided_even_around_the_publishe
     assert judge(Estimate(10, 1.0, half, 2), Tolerance(absolute=1.0).around(10)) is verdict
 
 
-@given(VERDICTS)
+@given(PARTS)
 def test_a_claim_does_not_depend_on_the_order_or_number_of_its_parts(parts):
     assert combine(parts) is combine(list(reversed(parts))) is combine(parts + parts)
 
 
-@given(VERDICTS, VERDICTS)
-def test_a_claim_is_as_good_as_the_claims_that_it_is_made_of(one, other):
-    assert combine([combine(one), combine(other)]) is combine(one + other)
-
-
-@given(VERDICTS)
+@given(
+    st.lists(st.sampled_from([part for part in WITH_DIRECTION + NUMBERS if U not in (part.verdict, part.direction)]))
+)
 def test_one_better_part_never_makes_a_claim_worse(parts):
-    for i in range(len(parts)):
-        better = [*parts[:i], R, *parts[i + 1 :]]
-        assert ORDER[combine(better)] >= ORDER[combine(parts)]
+    """Of decided parts: an undecided one can turn out either way."""
+    for i, part in enumerate(parts):
+        better = Judged(R, R if part.direction else None)
+        assert ORDER[combine([*parts[:i], better, *parts[i + 1 :]])] >= ORDER[combine(parts)]
 
 
-def test_all_some_none():
-    for parts in itertools.product([R, U, N], repeat=3):
-        fails, holds = N in parts, set(parts) != {N}
-        expected = (P if holds else N) if fails else U if U in parts else R
-        assert combine(parts) is expected
+@given(PARTS)
+def test_a_claim_hides_no_failure(parts):
+    """Whatever else holds: reproduced means all parts, and a direction that fails is never outvoted."""
+    verdict = combine(parts)
+    assert (verdict is R) == all(part.verdict is R for part in parts)
+    if any(part.direction is N for part in parts):
+        assert verdict is N
+    if verdict is D:
+        assert any(part.direction is R for part in parts)
+        assert all(part.direction in (R, None) for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("parts", "verdict"),
+    [
+        ([Judged(R), Judged(R), Judged(R), Judged(N)], N),  # a row of a table with one number missed
+        ([Judged(R, R), Judged(N)], D),  # the order holds, the number does not
+        ([Judged(N, N), Judged(R)], N),  # the number holds, the order does not
+        ([Judged(U, U), Judged(N)], U),  # the number is missed: the order decides, and is open
+        ([Judged(R, R), Judged(U)], U),
+        ([Judged(N), Judged(U)], N),  # nothing undecided could save it
+        ([Judged(D, R)], D),
+        ([Judged(D, R), Judged(N)], D),
+        ([Judged(D, R), Judged(N, N)], N),
+        ([Judged(D, R), Judged(U, R)], D),
+    ],
+)
+def test_the_rule_for_claims(parts, verdict):
+    assert combine(parts) is verdict
+
+
+def test_a_claim_without_parts_is_a_defect():
     with pytest.raises(ValueError, match="without parts"):
         combine([])
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "judged"),
+    [
+        (-2.5, 0.1, Judged(R, R)),  # published -2, give or take 1
+        (-8.0, 1.0, Judged(D, R)),
+        (-0.5, 0.1, Judged(D, R)),
+        (-0.5, 0.4, Judged(D, R)),
+        (0.2, 0.4, Judged(U, U)),
+        (2.0, 0.4, Judged(N, N)),
+        (-1.0, 0.4, Judged(U, R)),
+        (0.0, 5.0, Judged(U, U)),
+    ],
+)
+def test_a_number_that_is_missed_can_hold_in_direction(mean, half, judged):
+    target, direction = Tolerance(absolute=1.0).around(-2), parse_target("< 0")
+    assert judge_part(Estimate(mean, 1.0, half, 5), target, "number", direction) == judged
+
+
+@given(ESTIMATES, TARGETS, TARGETS)
+def test_a_direction_never_changes_what_the_number_alone_reproduces(measured, target, direction):
+    alone, both = judge_part(measured, target, "number"), judge_part(measured, target, "number", direction)
+    assert (alone.verdict is R) == (both.verdict is R)
+    assert judge_part(measured, target, "direction") == Judged(alone.verdict, alone.verdict)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "verdict"),
+    [([R, R], R), ([N, N, N], N), ([R, N], X), ([D, N], X), ([R, U], U), ([R, D, U], X), ([U], U)],
+)
+def test_readings_that_disagree_make_a_claim_undecidable(verdicts, verdict):
+    assert over_readings(verdicts) is verdict
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "low", "high"),
+    # Newcombe (1998), table I, method 3
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_a_share_of_seeds_has_wilsons_interval(hits, n, low, high):
+    share = share_of([True] * hits + [False] * (n - hits))
+    assert (share.low, share.high) == pytest.approx((low, high), abs=5e-5)
+    assert judge(share, Target(low=share.low, low_open=False)) is R
+    assert judge(share, Target(low=share.mean + 1e-9, low_open=False)) is U
+
+
+def test_a_share_needs_seeds():
+    with pytest.raises(UserError, match="expected one value or more"):
+        share_of([])
 
 
 def test_a_single_run_has_no_interval_to_excuse_it():
@@ -109,7 +196,7 @@ def test_targets_are_read_as_written(text, inside, outside):
 
 @pytest.mark.parametrize("text", ["", "3", "> x", "> 3 and < 4", "between 3 and -3", "=> 3", "> nan"])
 def test_other_targets_are_refused_with_what_is_expected(text):
-    with pytest.raises(UserError, match="holds: expected"):
+    with pytest.raises(UserError, match='expected "> 3"'):
         parse_target(text)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +70,49 @@ class Estimate:
 
     def __str__(self) -> str:
         return self.text()
+
+
+@dataclass(frozen=True)
+class Share(Estimate):
+    """The share of replications in which something holds, with Wilson's interval."""
+
+    hits: int = 0
+    """In how many of the `n` replications it holds."""
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self._ends[0]
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self._ends[1]
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """Wilson's interval: the shares that a score test at this confidence does not refuse."""
+        z = NormalDist().inv_cdf(0.5 + self.confidence / 2)
+        scale = 1 / (1 + z**2 / self.n)
+        middle = scale * (self.mean + z**2 / (2 * self.n))
+        half = scale * z * math.sqrt(self.mean * (1 - self.mean) / self.n + z**2 / (4 * self.n**2))
+        low = 0.0 if self.hits == 0 else middle - half
+        return low, 1.0 if self.hits == self.n else middle + half
+
+    def __str__(self) -> str:
+        return f"{self.hits} of {self.n} ({self.low:.2f} … {self.high:.2f})"
+
+
+def share_of(holds: Sequence[bool], confidence: float = CONFIDENCE) -> Share:
+    """The share of replications in which something holds. `holds` has one value for each, and at least one.
+
+    >>> str(sj.stats.share_of([True] * 9 + [False]))
+    '9 of 10 (0.60 … 0.98)'
+    """
+    if not len(holds):
+        raise UserError("share_of: expected one value or more, got none")
+    hits, n = sum(map(bool, holds)), len(holds)
+    return Share(hits / n, math.nan, math.nan, n, confidence, hits)
 
 
 def decimals(half: float, mean: float) -> int:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from sojourn.papers.report import OriginText
     from sojourn.papers.schema.claims import Origin
 
-STYLES = {"reproduced": "green", "undecided": "cyan", "partly": "yellow", "not reproduced": "red", "": ""}
+STYLES = {"good": "green", "fair": "yellow", "bad": "red", "open": "cyan", "soft": "dim", "": ""}
+"""The color in the terminal of each class of verdicts in the page."""
 
 
 def register(app: typer.Typer) -> None:
@@ -123,7 +124,7 @@ def _cells(outcome: Outcome, experiment: Experiment) -> Table:
 
 def _cell(row: Any, unit: str) -> Text:
     """One cell: published / measured and the mark of its verdict."""
-    from sojourn.papers.report import MARKS
+    from sojourn.papers.report import CLASSES, MARKS
 
     digits, verdict = int(row["decimals"]), str(row["verdict"])
     given = row["reference"] if math.isnan(row["published"]) else row["published"]
@@ -131,13 +132,13 @@ def _cell(row: Any, unit: str) -> Text:
     own_unit = f" {row['unit']}" if row["unit"] != unit else ""
     text = Text(f"{published}{estimate_of(row).text(places=digits + 1)}{own_unit}")
     if verdict:
-        text.append(f" {MARKS[verdict]}", style=STYLES[verdict])
+        text.append(f" {MARKS[verdict]}", style=STYLES[CLASSES[verdict]])
     return text
 
 
 def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult], said: OriginText) -> Table:
     """One line for each claim of an origin; for a claim with several parts, how many of them hold."""
-    from sojourn.papers.report import MARKS, counts_text
+    from sojourn.papers.report import CLASSES, MARKS, counts_text
 
     table = Table(title="claims" if origin == "paper" else f"not the paper's ({origin})", title_justify="left")
     judged = [result for result in results if not result.claim.table]
@@ -150,8 +151,10 @@ def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult], said: 
             text = f"{each.title}: {counted(len(rows), 'row')} of {counted(len(each.measures), 'value')}"
             table.add_row(each.id, text, *[""] * (len(table.columns) - 3), counts_text(rows))
     for result in judged:
-        verdict = Text(f"{MARKS[str(result.verdict)]} {result.verdict}", style=STYLES[str(result.verdict)])
-        shown = _one_part(result.parts[0]) if len(result.parts) == 1 else _many_parts(result)
+        said_verdict = str(result.verdict)
+        verdict = Text(f"{MARKS[said_verdict]} {said_verdict}", style=STYLES[CLASSES[said_verdict]])
+        one = len(result.parts) == 1 and not result.readings
+        shown = _one_part(result.parts[0]) if one else _many_parts(result)
         if not published:
             del shown[1]
         table.add_row(result.claim.id, result.claim.text, *shown, verdict)
@@ -161,7 +164,7 @@ def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult], said: 
 def _one_part(part: PartResult) -> list[str]:
     """Target, published and measured value of a claim with one part."""
     published = "" if part.published is None else number(part.published)
-    return [part.part.target_text, published, str(part.measured)]
+    return [part.part.target_text, published, part.measured_text]
 
 
 def _many_parts(result: ClaimResult) -> list[str]:

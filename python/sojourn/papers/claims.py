@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sojourn.display import number
 from sojourn.errors import UserError
-from sojourn.papers.expression import fields, fill
+from sojourn.papers.expression import fields, fill, is_constant
 from sojourn.papers.families import MOST_CASES
 from sojourn.papers.schema.claims import (
     ClaimsFile,
@@ -17,10 +18,11 @@ from sojourn.papers.schema.claims import (
     Origin,
     PartTable,
     PublishedTable,
+    ReadingTable,
     ToleranceFields,
     ToleranceTable,
 )  # fmt: skip
-from sojourn.papers.verdict import Target, Tolerance, parse_target
+from sojourn.papers.verdict import PartKind, Target, Tolerance, parse_target
 
 PublishedValues = dict[tuple[str, str, str], float]
 """Published values by scenario, queue and measure."""
@@ -41,16 +43,36 @@ class Part:
     cells: tuple[str, ...] = ()
     """The measures of a part about many cases; then `target` is the share of them that must meet `cell_target`."""
     cell_target: Target = field(default_factory=Target)
+    kind: PartKind = "number"
+    direction: Target | None = None
+    """The direction that a number implies, if it states one."""
+    share_of_seeds: float = 0.0
+    """Above 0: the share of seeds in which the target must hold."""
 
     @property
     def target_text(self) -> str:
         """The target in words."""
         if self.cells:
-            return f"{self.cell_target} in {self.target} of {len(self.cells)} cells"
+            least = math.ceil(self.target.low * len(self.cells) - 1e-9)
+            return f"{self.cell_target} in {least} of {len(self.cells)} cells or more"
         value = self.expected if self.published is None else self.published
         if self.tolerance is not None and value is not None:
-            return f"{number(value)} {self.tolerance}"
-        return str(self.target)
+            text = f"{number(value)} {self.tolerance}"
+        else:
+            text = str(self.target)
+        if self.direction is not None:
+            text += f", else {self.direction}"
+        return f"{text} in {number(self.share_of_seeds)} of the seeds or more" if self.share_of_seeds else text
+
+
+@dataclass(frozen=True)
+class ClaimReading:
+    """Another reading of what the paper omits, with the parts as measured under it."""
+
+    label: str
+    fit: bool
+    """Whether it was searched for against the published numbers."""
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -66,6 +88,10 @@ class Claim:
     """The table whose row it is, if any."""
     origin: Origin = "paper"
     """Who says it."""
+    omitted: str = ""
+    """What the paper omits and the claim depends on."""
+    readings: tuple[ClaimReading, ...] = ()
+    """Other readings of that."""
 
 
 def expand_claims(
@@ -77,10 +103,10 @@ def expand_claims(
     ]
     claims += [_claim(label, table) for table in file.claims]
     seen: set[str] = set()
-    for claim in claims:
-        if claim.id in seen:
-            raise UserError(f'{label}: claims[{claim.id}].id: expected a name used once, got "{claim.id}" again')
-        seen.add(claim.id)
+    for kind, name in [*(("claims", each.id) for each in claims), *(("notes", each.id) for each in file.notes)]:
+        if name in seen:
+            raise UserError(f'{label}: {kind}[{name}].id: expected a name used once, got "{name}" again')
+        seen.add(name)
     return claims, list(file.tables)
 
 
@@ -91,7 +117,30 @@ def _claim(label: str, table: ClaimTable) -> Claim:
         for number, each in enumerate(table.parts, start=1)
         for part in _parts(f"{label}: claims[{table.id}].parts[{number}]", each)
     ]
-    return Claim(table.id, table.where, table.text, table.reason, tuple(parts), origin=table.origin)
+    readings = tuple(_reading(f"{label}: claims[{table.id}].readings", each, parts) for each in table.readings)
+    return Claim(
+        table.id, table.where, table.text, table.reason, tuple(parts), origin=table.origin, omitted=table.omitted,
+        readings=readings,
+    )  # fmt: skip
+
+
+def _reading(label: str, table: ReadingTable, parts: list[Part]) -> ClaimReading:
+    """The parts under another reading."""
+    for word in table.replace:
+        if not any(re.search(_word(word), text) for part in parts for text in (part.measure, *part.cells)):
+            raise UserError(f'{label}.replace: expected a word of the measures, got "{word}"')
+    words = re.compile("|".join(_word(word) for word in table.replace))
+
+    def other(text: str) -> str:
+        return words.sub(lambda match: table.replace[match.group(0)], text)
+
+    changed = [replace(p, measure=other(p.measure), cells=tuple(map(other, p.cells))) for p in parts]
+    return ClaimReading(table.label, table.fit, tuple(changed))
+
+
+def _word(word: str) -> str:
+    """A pattern for a whole word of a measure; `a.b` is a word too."""
+    return rf"(?<!\w){re.escape(word)}(?!\w)"
 
 
 def _parts(label: str, table: PartTable) -> Iterable[Part]:
@@ -103,18 +152,33 @@ def _parts(label: str, table: PartTable) -> Iterable[Part]:
     for name in fields(template + ("" if table.share else table.label)):
         if name not in lists:
             raise UserError(f'{label}.measure: expected "{name}" among the lists of "for", got "{template}"')
+    if is_constant(template):
+        raise UserError(
+            f'{label}.measure: expected something that is measured or computed, got "{template}", a constant: what '
+            "nothing can test is one of [[notes]]"
+        )
     target, tolerance = _target(label, table)
+    direction = None if table.direction is None else _parsed(label, "direction", table.direction)
+    kind = table.kind or _usual_kind(table, target)
     if (count := math.prod(map(len, lists.values()))) > MOST_CASES:
         raise UserError(f"{label}.for: expected at most {MOST_CASES} combinations, got {count}")
     combinations = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     if table.share > 0.0:
         cells = tuple(fill(template, values) for values in combinations)
         share = Target(low=table.share, low_open=False)
-        yield Part(template, share, label=table.label, cells=cells, cell_target=target)
+        yield Part(template, share, label=table.label, cells=cells, cell_target=target, kind=kind)
         return
     for values in combinations:
-        label_here = fill(table.label, values)
-        yield Part(fill(template, values), target, table.published, table.expected, tolerance, label_here)
+        yield Part(
+            fill(template, values), target, table.published, table.expected, tolerance, fill(table.label, values),
+            kind=kind, direction=direction, share_of_seeds=table.share_of_seeds,
+        )  # fmt: skip
+
+
+def _usual_kind(table: PartTable, target: Target) -> PartKind:
+    """What a part states where its file does not say: an inequality with one side is a direction."""
+    one_side = math.isinf(target.low) or math.isinf(target.high)
+    return "direction" if table.holds is not None and one_side else "number"
 
 
 def _target(label: str, table: PartTable) -> tuple[Target, Tolerance | None]:
@@ -123,10 +187,15 @@ def _target(label: str, table: PartTable) -> tuple[Target, Tolerance | None]:
     if value is not None:
         tolerance = _tolerance(table)
         return tolerance.around(value), tolerance
+    return _parsed(label, "holds", table.holds or ""), None
+
+
+def _parsed(label: str, field: str, text: str) -> Target:
+    """An inequality of a part."""
     try:
-        return parse_target(table.holds or ""), None
+        return parse_target(text)
     except UserError as error:
-        raise UserError(f"{label}.{error}") from None
+        raise UserError(f"{label}.{field}: {error}") from None
 
 
 def _tolerance(table: ToleranceFields) -> Tolerance:

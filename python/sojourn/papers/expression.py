@@ -147,6 +147,19 @@ def _dotted(node: ast.expr, text: str) -> tuple[str, ...]:
     raise UserError(f'measure: expected a name, got "{ast.unparse(node)}" in "{text}"')
 
 
+def is_constant(template: str) -> bool:
+    """Whether an expression is arithmetic with numbers alone: it asks no run, no design and no formula."""
+    if len(template) > LONGEST:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nodes = list(ast.walk(ast.parse(_FIELD.sub("x", template), mode="eval")))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False  # `evaluate` says what is wrong
+    return all(node.id in _FUNCTIONS for node in nodes if isinstance(node, ast.Name))
+
+
 _FIELD = re.compile(r"\{(\w+)\}")
 
 

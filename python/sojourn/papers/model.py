@@ -24,7 +24,7 @@ from sojourn.papers.families import (
 )
 from sojourn.papers.readings import TAKES, Reading
 from sojourn.papers.schema import ClaimsFile, DeviationsFile, PaperFile
-from sojourn.papers.schema.claims import PublishedTable
+from sojourn.papers.schema.claims import NoteTable, PublishedTable
 from sojourn.papers.schema.deviations import Deviation
 from sojourn.papers.schema.figures import KINDS, Figure
 from sojourn.papers.schema.paper import ExperimentTable, Fluid, Measure
@@ -81,6 +81,7 @@ class Paper:
     units: dict[tuple[str, str, str], str]
     claims: list[Claim]
     tables: list[PublishedTable]
+    notes: list[NoteTable]
     deviations: list[Deviation]
 
     @property
@@ -261,6 +262,7 @@ def load_paper(root: Path) -> Paper:
         units,
         claims,
         tables,
+        claims_file.notes,
         deviations,
     )
     _check_kinds(paper, label)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import UnknownNameError
 from sojourn.papers.model import Case, Experiment, Paper
 from sojourn.papers.schema.claims import Origin
-from sojourn.papers.verdict import Verdict
+from sojourn.papers.verdict import Judged, Verdict, combine, over_readings
 from sojourn.record import Record
 from sojourn.stats import Estimate, estimate
 
@@ -32,12 +34,59 @@ class PartResult:
     part: Part
     measured: Estimate
     published: float | None
-    verdict: Verdict
+    judged: Judged
+    same: bool = False
+    """Whether every seed gave the same runs, so that they count as one."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the part."""
+        return self.judged.verdict
+
+    @property
+    def measured_text(self) -> str:
+        """The measured value with its interval; a value that no seed changes says so."""
+        return f"{self.measured} (deterministic: one run)" if self.same else str(self.measured)
 
     @property
     def published_holds(self) -> bool | None:
         """Whether the published values meet the target; `None` where there are none."""
         return None if self.published is None else self.published in self.part.target
+
+
+def held(parts: Sequence[PartResult]) -> str:
+    """What became of parts: `3 of 5 parts held, 1 undecided, 1 failed`."""
+    count = [part.verdict for part in parts].count
+    rest = [
+        (count(Verdict.IN_DIRECTION), "held in direction"),
+        (count(Verdict.UNDECIDED), "undecided"),
+        (count(Verdict.NOT_REPRODUCED), "failed"),
+    ]
+    first = f"{count(Verdict.REPRODUCED)} of {counted(len(parts), 'part')} held"
+    return ", ".join([first, *(f"{number} {what}" for number, what in rest if number)])
+
+
+@dataclass(frozen=True)
+class ReadingResult:
+    """A claim under one reading of what the paper omits."""
+
+    label: str
+    fit: bool
+    parts: list[PartResult]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict under this reading."""
+        return combine(part.judged for part in self.parts)
+
+    @property
+    def held(self) -> str:
+        """What became of its parts."""
+        return held(self.parts)
+
+
+CHOSEN = "as chosen here"
+"""The label of the reading that all other results are from."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +95,33 @@ class ClaimResult:
 
     claim: Claim
     parts: list[PartResult]
-    verdict: Verdict
     cases: frozenset[Case] = frozenset()
     """The cases that its measures were taken from."""
+    others: tuple[ReadingResult, ...] = ()
+    """What other readings of the paper give."""
+
+    @property
+    def readings(self) -> tuple[ReadingResult, ...]:
+        """Every reading, that chosen here first; empty for a claim that has one reading alone."""
+        return (ReadingResult(CHOSEN, False, self.parts), *self.others) if self.others else ()
+
+    @functools.cached_property
+    def verdict(self) -> Verdict:
+        """The verdict, over all readings."""
+        chosen = combine(part.judged for part in self.parts)
+        return over_readings([chosen, *(each.verdict for each in self.others)])
 
     @property
     def held(self) -> str:
-        """What became of its parts: `3 of 5 parts held, 1 undecided, 1 failed`."""
-        count = [part.verdict for part in self.parts].count
-        rest = [(count(Verdict.UNDECIDED), "undecided"), (count(Verdict.NOT_REPRODUCED), "failed")]
-        held = f"{count(Verdict.REPRODUCED)} of {counted(len(self.parts), 'part')} held"
-        return ", ".join([held, *(f"{number} {what}" for number, what in rest if number)])
+        """What became of its parts, or of its readings: `reproduced under 2 of 5 readings`."""
+        if not self.others:
+            return held(self.parts)
+        verdicts = [each.verdict for each in self.readings]
+        counts = [(verdict, verdicts.count(verdict)) for verdict in Verdict if verdict in verdicts]
+        if Verdict.REPRODUCED not in verdicts:
+            counts.insert(0, (Verdict.REPRODUCED, 0))
+        first, *rest = [f"{verdict} under {count}" for verdict, count in counts]
+        return ", ".join([f"{first} of {counted(len(verdicts), 'reading')}", *rest])
 
 
 @dataclass
@@ -96,6 +161,17 @@ class Outcome:
         self._taken.clear()
         return found
 
+    def same(self, cases: Iterable[Case]) -> bool:
+        """Whether all seeds gave the same runs of these cases: there is nothing random in them."""
+        if len(self.seeds) < 2:
+            return False
+        return all(len({r.get("fingerprint") for r in self.records[case]}) == 1 for case in cases)
+
+    def estimate(self, case: Case, measure: str) -> Estimate:
+        """A measure of one case with its interval; without one where all seeds gave the same run."""
+        values = self.values(case, measure)
+        return estimate(values[:1] if self.same([case]) else values)
+
     def mean(self, case: Case, measure: str) -> float:
         """The mean of a measure over the seeds."""
         return float(np.mean(self.values(case, measure)))
@@ -108,9 +184,9 @@ class Outcome:
         """The claims that come from the paper, or from somebody else."""
         return [result for result in self.results if result.claim.origin == origin]
 
-    def counts(self) -> dict[Verdict, int]:
-        """The number of the paper's own claims with each verdict."""
-        return {verdict: sum(result.verdict is verdict for result in self.of_origin("paper")) for verdict in Verdict}
+    def counts(self, origin: Origin = "paper") -> dict[Verdict, int]:
+        """The number of claims with each verdict: the paper's own, or those of another origin."""
+        return {verdict: sum(result.verdict is verdict for result in self.of_origin(origin)) for verdict in Verdict}
 
     def fingerprint(self) -> str:
         """One digest over the fingerprints of all runs, sorted by case and seed."""
@@ -146,7 +222,7 @@ class Outcome:
         rows = []
         for case in experiment.cases():
             for name in experiment.measures or list(self.paper.measures):
-                chosen, found = self.paper.measure(case.scenario, name), estimate(self.values(case, name))
+                chosen, found = self.paper.measure(case.scenario, name), self.estimate(case, name)
                 cell = judged.get(f"{case}.{name}")
                 rows.append({
                     "scenario": case.scenario, "queue": case.queue, "setting": case.setting, "measure": name,
@@ -174,6 +250,6 @@ class Outcome:
                     "target": part.part.target_text,
                     "published": np.nan if part.published is None else part.published,
                     "mean": found.mean, "low": found.low, "high": found.high, "n": found.n,
-                    "part_verdict": str(part.verdict),
+                    "part_verdict": str(part.verdict), "kind": part.part.kind,
                 })  # fmt: skip
         return pd.DataFrame(rows)

@@ -26,8 +26,24 @@ from sojourn.papers.verdict import RULE, Verdict
 from sojourn.plots.style import PAGE, render, save_figure
 from sojourn.record import file_name, frame_to_parquet
 
-CLASSES = {"reproduced": "good", "undecided": "open", "partly": "fair", "not reproduced": "bad", "": ""}
-MARKS = {"reproduced": "✓", "undecided": "?", "partly": "~", "not reproduced": "✗", "": ""}
+CLASSES = {
+    str(Verdict.REPRODUCED): "good",
+    str(Verdict.IN_DIRECTION): "fair",
+    str(Verdict.NOT_REPRODUCED): "bad",
+    str(Verdict.UNDECIDED): "open",
+    str(Verdict.NOT_DECIDABLE): "soft",
+    "": "",
+}
+"""How a verdict is colored in the page."""
+MARKS = {
+    str(Verdict.REPRODUCED): "✓",
+    str(Verdict.IN_DIRECTION): "~",
+    str(Verdict.NOT_REPRODUCED): "✗",
+    str(Verdict.UNDECIDED): "?",
+    str(Verdict.NOT_DECIDABLE): "◇",
+    "": "",
+}
+"""The sign of a verdict."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +139,12 @@ def page_name(outcome: Outcome) -> str:
 def _about(outcome: Outcome) -> dict[str, Any]:
     """What the files of a report were made from, for programs."""
     facts = {"paper": outcome.paper.id, "quick": outcome.quick, "shortened": outcome.shortened, "seeds": outcome.seeds}
+    counts = {origin: outcome.counts(origin) for origin in ORIGINS}
+    facts["claims"] = {
+        origin: {str(verdict): count for verdict, count in each.items()}
+        for origin, each in counts.items()
+        if sum(each.values())
+    }
     return facts | {"fingerprint": outcome.fingerprint(), **environment()}
 
 
@@ -176,7 +198,7 @@ def _homes(result: ClaimResult, experiments: list[Experiment]) -> list[str]:
 
 
 def counts_text(results: Sequence[ClaimResult], every: bool = False) -> str:
-    """How many claims have each verdict, such as `3 reproduced, 1 partly`; `every` one also where none has it."""
+    """How many claims have each verdict, such as `3 reproduced, 1 undecided`; `every` one also where none has it."""
     counts = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count or every)
 

@@ -13,10 +13,10 @@ from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.papers.functions import all_functions
 from sojourn.papers.model import Case, Experiment, Paper
-from sojourn.papers.outcome import ClaimResult, Outcome, PartResult
-from sojourn.papers.verdict import combine, judge
+from sojourn.papers.outcome import ClaimResult, Outcome, PartResult, ReadingResult
+from sojourn.papers.verdict import Target, judge_part
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
-from sojourn.stats import estimate
+from sojourn.stats import Estimate, estimate, share_of
 from sojourn.store import Store
 
 
@@ -99,19 +99,35 @@ def _shown(value: object) -> str:
 
 def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimResult | None:
     """The verdict on a claim; `None` where it needs cases that were not run."""
-    parts = []
+    used: set[Case] = set()
+    try:
+        parts = [_judge(part, outcome, functions, used) for part in claim.parts]
+        others = [
+            ReadingResult(each.label, each.fit, [_judge(part, outcome, functions, used) for part in each.parts])
+            for each in claim.readings
+        ]
+    except UnknownNameError:
+        return None
+    return ClaimResult(claim, parts, frozenset(used), tuple(others))
+
+
+def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) -> PartResult:
+    """The verdict on a part; the cases that it was measured in are added to `used`."""
     outcome.taken()
-    for part in claim.parts:
-        try:
-            value = part_value(part, outcome, functions)
-        except UnknownNameError:
-            return None
-        measured = estimate(np.atleast_1d(np.asarray(value, dtype=np.float64)))
-        published = part.published
-        if published is None and not part.cells:
-            published = _published(part, outcome.paper, functions)
-        parts.append(PartResult(part, measured, published, judge(measured, part.target)))
-    return ClaimResult(claim, parts, combine(part.verdict for part in parts), outcome.taken())
+    values = np.atleast_1d(np.asarray(part_value(part, outcome, functions), dtype=np.float64))
+    cases = outcome.taken()
+    used |= cases
+    published = part.published
+    if published is None and not part.cells:
+        published = _published(part, outcome.paper, functions)
+    same = bool(cases) and outcome.same(cases)
+    if part.share_of_seeds:
+        least = Target(part.share_of_seeds, low_open=False)
+        holds = [float(value) in part.target for value in values]
+        measured: Estimate = estimate([float(holds[0])]) if same else share_of(holds)
+        return PartResult(part, measured, published, judge_part(measured, least, part.kind), same)
+    measured = estimate(values[:1] if same else values)
+    return PartResult(part, measured, published, judge_part(measured, part.target, part.kind, part.direction), same)
 
 
 def part_value(part: Part, outcome: Outcome, functions: Functions) -> Value:

@@ -11,31 +11,47 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from sojourn.display import number
 from sojourn.errors import UserError
 from sojourn.stats import Estimate
 
 RULE = (
-    "A part of a claim is reproduced if the whole 95 % confidence interval over the seeds lies in its target, not "
-    "reproduced if no value of the interval does, and undecided if the interval straddles an edge of the target. A "
-    "claim is reproduced if all its parts are, not reproduced if all its parts fail, partly reproduced if some part "
-    "fails and another does not, and undecided if none fails but some part is undecided. A single run, and a number "
-    "that needs no run, has no interval: its value decides."
+    "A part of a claim is reproduced if the whole 95 % confidence interval over the seeds lies in its target, missed "
+    "if no value of the interval does, and undecided if the interval straddles an edge of the target. A part is a "
+    "number, or a direction: a sign or an order. A number may have a direction of its own, which can hold where the "
+    "number is missed. A claim is reproduced if all its parts are. It is reproduced in direction if numbers are missed "
+    "but all its directions hold, and there is one. It is not reproduced if a direction fails, or a number is missed "
+    "and there is no direction. It is undecided if an undecided part could still change that. It is not decidable from "
+    "the paper if readings of what the paper omits give different verdicts. A single run, and a number that needs no "
+    "run, has no interval: its value decides."
 )
 """The rule, as the reports print it."""
+
+PartKind = Literal["number", "direction"]
+"""What a part states: a number, or a direction (a sign or an order)."""
 
 
 class Verdict(enum.Enum):
     """The result for a claim or a part of one."""
 
     REPRODUCED = "reproduced"
-    UNDECIDED = "undecided"
-    PARTLY = "partly"
+    IN_DIRECTION = "reproduced in direction"
     NOT_REPRODUCED = "not reproduced"
+    UNDECIDED = "undecided"
+    NOT_DECIDABLE = "not decidable from the paper"
 
     def __str__(self) -> str:
         return self.value
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on one part, and on the direction that it states, if any."""
+
+    verdict: Verdict
+    direction: Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +108,7 @@ def parse_target(text: str) -> Target:
         low, high = float(between.group(1)), float(between.group(2))
         if low <= high:
             return Target(low, high, False, False)
-    raise UserError(f'holds: expected "> 3", ">= 3", "< 3", "<= 3" or "between -3 and 3", got "{text}"')
+    raise UserError(f'expected "> 3", ">= 3", "< 3", "<= 3" or "between -3 and 3", got "{text}"')
 
 
 @dataclass(frozen=True)
@@ -118,17 +134,45 @@ class Tolerance:
 
 
 def judge(measured: Estimate, target: Target) -> Verdict:
-    """The verdict on one part."""
+    """Whether a measured value lies in a target."""
     if measured.low in target and measured.high in target:
         return Verdict.REPRODUCED
     return Verdict.UNDECIDED if target.meets(measured.low, measured.high) else Verdict.NOT_REPRODUCED
 
 
-def combine(parts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a claim from the verdicts on its parts."""
+def judge_part(measured: Estimate, target: Target, kind: PartKind, direction: Target | None = None) -> Judged:
+    """The verdict on one part; `direction` is the range that a number's own direction allows."""
+    found = judge(measured, target)
+    if kind == "direction":
+        return Judged(found, found)
+    if direction is None:
+        return Judged(found)
+    holds = Verdict.REPRODUCED if found is Verdict.REPRODUCED else judge(measured, direction)
+    if found is Verdict.NOT_REPRODUCED and holds is not Verdict.NOT_REPRODUCED:
+        found = Verdict.IN_DIRECTION if holds is Verdict.REPRODUCED else Verdict.UNDECIDED
+    return Judged(found, holds)
+
+
+def combine(parts: Iterable[Judged]) -> Verdict:
+    """The verdict on a claim from those on its parts."""
     seen = set(parts)
     if not seen:
         raise ValueError("a claim without parts has no verdict")
-    if len(seen) == 1:
-        return seen.pop()
-    return Verdict.UNDECIDED if seen == {Verdict.REPRODUCED, Verdict.UNDECIDED} else Verdict.PARTLY
+    verdicts = {part.verdict for part in seen}
+    directions = {part.direction for part in seen} - {None}
+    if Verdict.NOT_REPRODUCED in directions:
+        return Verdict.NOT_REPRODUCED
+    if verdicts & {Verdict.NOT_REPRODUCED, Verdict.IN_DIRECTION}:
+        if not directions:
+            return Verdict.NOT_REPRODUCED
+        return Verdict.UNDECIDED if Verdict.UNDECIDED in directions else Verdict.IN_DIRECTION
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.REPRODUCED
+
+
+def over_readings(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict on a claim from those under each reading of what the paper omits."""
+    seen = set(verdicts)
+    decided = seen - {Verdict.UNDECIDED}
+    if len(decided) > 1:
+        return Verdict.NOT_DECIDABLE
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in seen else decided.pop()

@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from sojourn.papers.schema.toml import FileModel, expected
+from sojourn.papers.verdict import PartKind
 
 Origin = Literal["paper", "theory", "judge", "ours"]
 """Who says it: the paper; a formula of ours; another simulator or implementation; ourselves, beyond the paper."""
@@ -40,6 +41,12 @@ class PartTable(ToleranceFields):
     """A value that the paper does not print, such as that of a formula; it takes a tolerance too."""
     share: float = Field(default=0.0, ge=0.0, le=1.0)
     """Above 0: the combinations are one part, and the target must hold in at least this share of them."""
+    share_of_seeds: float = Field(default=0.0, ge=0.0, le=1.0)
+    """Above 0: the target must hold in at least this share of the seeds, with Wilson's interval."""
+    kind: PartKind | None = None
+    """`number`, or `direction`: a sign or an order (default: `direction` for `holds` with one side, else `number`)."""
+    direction: str | None = None
+    """An inequality, as in `holds`: the sign or order that a number implies, which can hold where it is missed."""
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
@@ -47,7 +54,22 @@ class PartTable(ToleranceFields):
         if len(given) != 1:
             got = " and ".join(given) or "neither"
             raise expected("holds, or published with relative or absolute, or expected with them", got)
+        if self.share and self.share_of_seeds:
+            raise expected("share or share_of_seeds", "both")
+        if self.direction is not None and (self.kind == "direction" or self.share or self.share_of_seeds):
+            raise expected("a part that is a number, and no share", "another", field="direction")
         return self
+
+
+class ReadingTable(FileModel):
+    """Another reading of what the paper omits: the same parts, measured in other runs."""
+
+    label: str
+    """The reading in one phrase."""
+    replace: dict[str, str] = Field(min_length=1)
+    """Whole words of the measures, and what stands there instead, such as `red = "red_nongentle"`."""
+    fit: bool = False
+    """Whether it was searched for against the published numbers."""
 
 
 class ClaimTable(FileModel):
@@ -65,6 +87,29 @@ class ClaimTable(FileModel):
     """Who says it: `paper`, `theory` (a formula of ours), `judge` (another simulator) or `ours`."""
     parts: list[PartTable] = Field(min_length=1)
     """What the claim consists of: one part or more."""
+    omitted: str = ""
+    """What the paper omits and the claim depends on; it needs `readings`."""
+    readings: list[ReadingTable] = []
+    """Other readings of what is omitted. The claim is not decidable if readings give different verdicts."""
+
+    @model_validator(mode="after")
+    def _omitted_with_readings(self) -> Self:
+        if bool(self.omitted) != bool(self.readings):
+            raise expected("both or neither", "one of them", field="omitted and readings")
+        return self
+
+
+class NoteTable(FileModel):
+    """Something that the paper says and that nothing here can test; it has no verdict and is not counted."""
+
+    id: str
+    """Its name in the report; each only once, among claims too."""
+    where: str
+    """Its place in the paper."""
+    text: str
+    """What the paper says, in one sentence."""
+    reason: str
+    """Why it is not tested, or what can be said of it without a run."""
 
 
 class ToleranceTable(ToleranceFields):
@@ -106,3 +151,5 @@ class ClaimsFile(FileModel):
     """Published tables."""
     claims: list[ClaimTable] = []
     """All other claims."""
+    notes: list[NoteTable] = []
+    """What the paper says and nothing here can test."""

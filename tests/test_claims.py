@@ -1,0 +1,127 @@
+"""Claims: what each kind of part, reading and note makes of measured values, and which files are refused."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import UserError
+from sojourn.papers import load_paper
+from sojourn.papers.outcome import Outcome
+from sojourn.papers.reproduce import judge_claim
+from sojourn.papers.verdict import Verdict
+from sojourn.record import Record
+
+CLAIM = """
+[[claims]]
+id = "C1"
+where = "here"
+text = "RED varies more"
+reason = "A test."
+"""
+
+
+LEHTO = Path(__file__).parent.parent / "papers" / "lehto-2005"
+
+
+def record_of(value, fingerprint):
+    """A record with one value for all that the claims below ask."""
+    queue = {"sd": value}
+    return Record({"links": [{"name": "bottleneck", "queue": queue, "rate_bps": 1e7}], "fingerprint": fingerprint})
+
+
+def one_claim(tmp_path, text):
+    """Lehto's paper with one claim alone."""
+    copy = tmp_path / "paper"
+    shutil.copytree(LEHTO, copy)
+    (copy / "claims.toml").write_text(text)
+    return load_paper(copy)
+
+
+def verdict_on(paper, values, published=False):
+    """The first claim's result, where every queue's deviation is this with each seed, or the published one."""
+    table2 = paper.experiments["table2"]
+    records = {
+        case: [
+            record_of(paper.published[case.scenario, case.queue, "queue_sd"] if published else each, str(each))
+            for each in values
+        ]
+        for case in table2.cases()
+    }
+    outcome = Outcome(paper, [table2], list(range(len(values))), records)
+    return judge_claim(paper.claims[0], outcome, {})
+
+
+def test_seeds_that_give_the_same_run_are_one_run(tmp_path):
+    paper = one_claim(tmp_path, CLAIM + 'parts = [{ measure = "s3.red.queue_sd", holds = "> 3" }]')
+    part = verdict_on(paper, (33.33, 33.33, 33.33)).parts[0]
+    assert part.same
+    assert part.measured.n == 1
+    assert part.measured_text == "33.33 (deterministic: one run)"
+    part = verdict_on(paper, (33.33, 33.33, 33.34)).parts[0]
+    assert not part.same
+    assert part.measured.n == 3
+
+
+@pytest.mark.parametrize(
+    ("below", "verdict"),
+    [(0, Verdict.REPRODUCED), (1, Verdict.REPRODUCED), (4, Verdict.UNDECIDED), (10, Verdict.NOT_REPRODUCED)],
+)
+def test_an_order_can_be_judged_by_the_share_of_seeds(tmp_path, below, verdict):
+    paper = one_claim(
+        tmp_path, CLAIM + 'parts = [{ measure = "s3.red.queue_sd", holds = "> 30", share_of_seeds = 0.5 }]'
+    )
+    result = verdict_on(paper, [29 - i for i in range(below)] + [31 + i for i in range(10 - below)])
+    assert result.verdict is verdict
+    assert result.parts[0].measured.mean == (10 - below) / 10
+    assert result.parts[0].part.target_text == "> 30 in 0.5 of the seeds or more"
+
+
+def test_readings_that_disagree_are_counted_and_leave_the_claim_undecidable(tmp_path):
+    paper = one_claim(
+        tmp_path,
+        CLAIM
+        + """
+omitted = "which queue it means"
+parts = [{ measure = "s3.red.queue_sd", holds = "> 20" }]
+readings = [
+  { label = "the linear law", replace = { red = "pd" } },
+  { label = "scenario 1", replace = { "s3.red" = "s1.red" }, fit = true },
+]
+""",
+    )
+    result = verdict_on(paper, (1.0,), published=True)
+    assert [reading.verdict for reading in result.readings] == [
+        Verdict.REPRODUCED,
+        Verdict.NOT_REPRODUCED,
+        Verdict.NOT_REPRODUCED,
+    ]
+    assert result.verdict is Verdict.NOT_DECIDABLE
+    assert result.held == "reproduced under 1 of 3 readings, not reproduced under 2"
+    assert {case.queue for case in result.cases} == {"red", "pd"}
+
+
+@pytest.mark.parametrize(
+    ("rest", "says"),
+    [
+        ('parts = [{ measure = "max(115, 42)", published = 83 }]',
+         'claims[C1].parts[1].measure: expected something that is measured or computed, got "max('),
+        ('parts = [{ measure = "s3.red.drops", holds = "> 3", direction = "about" }]',
+         'claims[C1].parts[1].direction: expected "> 3", ">= 3"'),
+        ('parts = [{ measure = "s3.red.drops", holds = "> 3", kind = "direction", direction = "> 0" }]',
+         'claims[C1].parts[1].direction: expected a part that is a number, and no share, got another'),
+        ('omitted = "much"\nparts = [{ measure = "s3.red.drops", holds = "> 3" }]',
+         "claims[C1].omitted and readings: expected both or neither, got one of them"),
+        ('omitted = "much"\nreadings = [{ label = "x", replace = { blue = "red" } }]\n'
+         'parts = [{ measure = "s3.red.drops", holds = "> 3" }]',
+         'claims[C1].readings.replace: expected a word of the measures, got "blue"'),
+        ('parts = [{ measure = "s3.red.drops", holds = "> 3" }]\n[[notes]]\nid = "C1"\n'
+         'where = "x"\ntext = "y"\nreason = "z"',
+         'notes[C1].id: expected a name used once, got "C1" again'),
+    ],
+)  # fmt: skip
+def test_a_wrong_claim_is_refused_in_one_line(tmp_path, rest, says):
+    with pytest.raises(UserError) as error:
+        one_claim(tmp_path, CLAIM + rest)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
