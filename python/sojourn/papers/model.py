@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import functools
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,7 @@ from sojourn.papers.schema.deviations import Deviation
 from sojourn.papers.schema.figures import KINDS, Figure
 from sojourn.papers.schema.paper import ExperimentTable, Fluid, Measure
 from sojourn.papers.schema.toml import read_toml
+from sojourn.papers.schema.variables import Variable
 from sojourn.record import Record
 from sojourn.scenario import Scenario, load, read_text
 
@@ -72,6 +75,8 @@ class Paper:
     root: Path
     file: PaperFile
     scenarios: dict[str, PaperScenario]
+    families: dict[str, list[str]]
+    """The scenarios of each family."""
     queues: dict[str, Choice]
     settings: dict[str, Choice]
     curves: dict[str, Curve]
@@ -142,6 +147,29 @@ class Paper:
     def queue_table(self, queue: str, scenario: str | None = None) -> dict[str, Any]:
         """A queue's parameters, with those that a scenario replaces."""
         return self.queues[queue].table | (self.scenarios[scenario].queue if scenario else {})
+
+    def concerns(self, variable: Variable, case: Case) -> bool:
+        """Whether a value that is left open changes the runs of a case."""
+        curves = [name for name, curve in self.curves.items() if case.queue in curve.queues]
+        families = [name for name, found in self.families.items() if case.scenario in found]
+        asked = [
+            (variable.scenarios, [case.scenario, *families]),
+            (variable.queues, [case.queue, *curves]),
+            (variable.settings, [case.setting]),
+        ]
+        return all(
+            not patterns or any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+            for patterns, names in asked
+        )
+
+    def drawn(self, case: Case, seed: int) -> dict[str, Any]:
+        """The fields that are drawn for a seed: the same for every queue, for they depend on the seed alone."""
+        found: dict[str, Any] = {}
+        for each in self.file.draws:
+            if self.concerns(each, case):
+                digest = hashlib.sha256(f"{seed}/{each.label}".encode()).digest()
+                found |= each.changes(each.value(int.from_bytes(digest[:8], "big") / 2**64))
+        return found
 
     def scenario(self, case: Case, over: Mapping[str, Any] | None = None) -> Scenario:
         """The scenario of a case; the fields in `over` are changed last."""
@@ -240,7 +268,8 @@ def load_paper(root: Path) -> Paper:
         "scenarios": list(scenarios), "queues": list(queues), "settings": list(settings),
         "measures": list(file.measures),
     }  # fmt: skip
-    names = _Names(kinds, {name: [s.id for s in family] for name, family in families.items()}, curves)
+    family_names = {name: [each.id for each in family] for name, family in families.items()}
+    names = _Names(kinds, family_names, curves)
     experiments = {name: _experiment(label, table, names) for name, table in file.experiments.items()}
     published, units = _merged(root, file.published)
     reference, their_units = _merged(root, file.reference)
@@ -253,6 +282,7 @@ def load_paper(root: Path) -> Paper:
         root,
         file,
         scenarios,
+        family_names,
         queues,
         settings,
         curves,
@@ -266,7 +296,21 @@ def load_paper(root: Path) -> Paper:
         deviations,
     )
     _check_kinds(paper, label)
+    _check_variables(paper, label)
     return paper
+
+
+def _check_variables(paper: Paper, label: str) -> None:
+    """Refuses a value left open that changes no run."""
+    cases = [(each.id, case) for each in paper.experiments.values() for case in each.cases()]
+    for kind, variables in (("draws", paper.file.draws), ("omitted", paper.file.omitted)):
+        for variable in variables:
+            asked = getattr(variable, "experiments", [])
+            for name in asked:
+                if name not in paper.experiments:
+                    raise _unknown(f"{label}: {kind}[{variable.label}].experiments", name, list(paper.experiments))
+            if not any(paper.concerns(variable, case) for name, case in cases if not asked or name in asked):
+                raise UserError(f"{label}: {kind}[{variable.label}]: expected runs that it changes, got none")
 
 
 def _check_kinds(paper: Paper, label: str) -> None:

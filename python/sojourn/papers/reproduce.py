@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from sojourn.papers.functions import all_functions
 from sojourn.papers.model import Case, Experiment, Paper
 from sojourn.papers.outcome import ClaimResult, Outcome, PartResult, ReadingResult
 from sojourn.papers.verdict import Target, judge_part
+from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
 from sojourn.stats import Estimate, estimate, share_of
 from sojourn.store import Store
@@ -55,11 +58,7 @@ def reproduce(
     chosen = choose(paper, experiment)
     all_seeds = seeds_of((paper.file.quick if options.quick else paper.file.replications) if seeds is None else seeds)
     over = {case: each.quick_set if options.quick else {} for each in chosen for case in each.cases()}
-    scenarios = {case: paper.scenario(case, changes) for case, changes in over.items()}
-    jobs = [Job(scenario, seed) for scenario in scenarios.values() for seed in all_seeds]
-    done = run_jobs(jobs, threads=options.threads, cache=options.cache, progress=options.progress)
-    records = iter(done)
-    by_case = {case: [next(records) for _ in all_seeds] for case in scenarios}
+    by_case = run_cases(paper, over, all_seeds, options)
     shortened = _shortened(paper, chosen, len(all_seeds), options.quick)
     quick = options.quick and bool(shortened)
     outcome = Outcome(paper, chosen, all_seeds, by_case, shortened=shortened, quick=quick)
@@ -71,6 +70,20 @@ def reproduce(
         else:
             outcome.results.append(result)
     return outcome
+
+
+def run_cases(
+    paper: Paper, over: Mapping[Case, Mapping[str, Any]], seeds: list[int], options: RunOptions
+) -> dict[Case, list[Record]]:
+    """Runs cases, each with some fields changed, with every seed."""
+    jobs = []
+    for case, changes in over.items():
+        plain = paper.scenario(case, changes)
+        for seed in seeds:
+            drawn = paper.drawn(case, seed)
+            jobs.append(Job(paper.scenario(case, drawn | dict(changes)) if drawn else plain, seed))
+    done = iter(run_jobs(jobs, threads=options.threads, cache=options.cache, progress=options.progress))
+    return {case: [next(done) for _ in seeds] for case in over}
 
 
 def _shortened(paper: Paper, chosen: list[Experiment], seeds: int, quick: bool) -> list[str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from sojourn.papers.schema.figures import FigureSpec
 from sojourn.papers.schema.toml import FileModel, FileName, Keyed, NamedTable, PlainName, Span, Texts, expected
-
-Parameters = dict[str, Any]
-"""Fields of a scenario file, or parameters of an algorithm: checked where they are used."""
+from sojourn.papers.schema.variables import Parameters, Variable
 
 
 class Measure(NamedTable):
@@ -207,6 +205,15 @@ class ExperimentTable(NamedTable):
     """Fields of the scenario file that `--quick` changes."""
 
 
+class Omitted(Variable):
+    """A value that the paper omits and `sojourn infer` searches."""
+
+    id: PlainName
+    """Its name in tables."""
+    experiments: list[str] = []
+    """The experiments whose runs depend on it (default: all)."""
+
+
 class PaperFile(FileModel):
     """`paper.toml`."""
 
@@ -254,6 +261,10 @@ class PaperFile(FileModel):
     """The step to which designs respond."""
     fluids: Annotated[dict[str, Fluid], Keyed] = {}
     """Runs of the fluid model."""
+    draws: list[Variable] = []
+    """What the paper did not record, such as exact start times: drawn anew for each seed."""
+    omitted: list[Omitted] = []
+    """Values that the paper does not give, with the ranges that `sojourn infer` searches."""
     experiments: Annotated[dict[PlainName, ExperimentTable], Keyed] = {}
     """What is run."""
     figures: list[FigureSpec] = []
