@@ -36,6 +36,9 @@ twice = { series = "queue/bottleneck", column = "packets", take = "twice-the-mea
 both = { path = "links.bottleneck.queue.mean + links.bottleneck.queue.mean" }
 mean = { path = "links.bottleneck.queue.mean" }
 traced = { series = "queue/bottleneck", column = "packets", take = "mean" }
+full = { series = "queue/bottleneck", column = "packets", take = "nth-fall", than = 0.9, between = [1, 3], unit = "s" }
+peak = { series = "queue/bottleneck", column = "packets", take = "max" }
+later = { series = "queue/bottleneck", column = "packets", take = "max", after = "full", between = [0, 1e-3] }
 
 [scenarios.base]
 title = "the base"
@@ -74,6 +77,7 @@ parts = [
   { measure = "base.droptail.twice - 2 * base.droptail.traced", holds = "between -1e-6 and 1e-6" },
   { measure = "base.droptail.both - 2 * base.droptail.mean", holds = "between -1e-6 and 1e-6" },
   { measure = 'design("slow", "flows_seen")', holds = ">= 60" },
+  { measure = "met(0.9 * base.droptail.peak - base.droptail.later)", expected = 1, absolute = 0.0 },
 ]
 """
 
@@ -190,6 +194,21 @@ def test_a_mistake_in_extra_is_one_line(folder: Path, old: str, new: str, says: 
     with pytest.raises(UserError, match=says) as error:
         reproduce(load_paper(folder), seeds=1)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('after = "full"', 'after = "later"', "measures.later.after: expected one of twice, traced, full, peak"),
+        ('after = "full", between = [0, 1e-3]', 'after = "full"', "expected between beside after"),
+    ],
+)
+def test_a_time_after_no_event_is_refused(folder: Path, old: str, new: str, says: str) -> None:
+    text = (folder / "paper.toml").read_text()
+    assert old in text
+    (folder / "paper.toml").write_text(text.replace(old, new))
+    with pytest.raises(UserError, match=says):
+        load_paper(folder)
 
 
 def test_reading_a_paper_does_not_run_its_python_unless_a_field_needs_it(folder: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import functools
 import hashlib
+import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,7 +138,13 @@ class Paper:
         """A measure of a record, NaN where the record has none."""
         measure = self.measure(scenario, name)
         if measure.series:
-            return reading_of(measure).of(record, measure.scale, self.extra.readings)
+            reading = reading_of(measure)
+            if measure.after and reading.between is not None:
+                event = self.value(scenario, measure.after, record)
+                if not math.isfinite(event):
+                    return float("nan")
+                reading = replace(reading, between=(event + reading.between[0], event + reading.between[1]))
+            return reading.of(record, measure.scale, self.extra.readings)
         if measure.share_of:
             parts = [float(record.value(path) or 0.0) for path in measure.share_of]
             return parts[0] / sum(parts) * measure.scale if sum(parts) else float("nan")
@@ -323,6 +330,10 @@ def _check_kinds(paper: Paper, label: str) -> None:
         if measure.series and measure.take not in TAKES and measure.take not in paper.extra.readings:
             known = [*TAKES, *paper.extra.readings]
             raise _unknown(f"{label}: measures.{measure.id}.take", measure.take, known)
+        if measure.after:
+            events = [each.id for each in paper.measures.values() if each.series and not each.after]
+            if measure.after not in events:
+                raise _unknown(f"{label}: measures.{measure.id}.after", measure.after, events)
 
 
 def folders() -> list[Path]:

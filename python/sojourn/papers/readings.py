@@ -108,8 +108,9 @@ def _slope(times: Array, values: Array, _: Reading) -> float:
 
 
 def _slope_after(times: Array, values: Array, reading: Reading) -> float:
-    """The slope over `span` seconds from the first value below `than` on."""
-    start = _first(times, values < reading.than)
+    """The slope over `span` seconds from the end of the first stretch of values below `than` on."""
+    low = _first(times, values < reading.than)
+    start = _first(times, (times > low) & (values >= reading.than))
     inside = (times >= start) & (times <= start + reading.span)
     return _slope(times[inside], values[inside], reading)
 

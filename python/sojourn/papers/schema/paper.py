@@ -26,6 +26,8 @@ class Measure(NamedTable):
     """`series`: what is computed from the values, such as `mean` or `median`."""
     between: Span | None = None
     """`series`: begin and end of the time that counts, in seconds (default: all after the warm-up)."""
+    after: str = ""
+    """`series`: a measure that gives a time in seconds; `between` counts from that time on."""
     bin: float = 0.0
     """`series`: above 0, samples are first averaged over bins of so many seconds."""
     than: float = 0.0
@@ -52,6 +54,8 @@ class Measure(NamedTable):
             raise expected("one of path, series and share_of", " and ".join(given) or "none")
         if self.series and not (self.column and self.take):
             raise expected("column and take beside series", "one of them or none")
+        if self.after and self.between is None:
+            raise expected("between beside after", "none")
         return self
 
     @property
