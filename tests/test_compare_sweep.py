@@ -1,5 +1,7 @@
 """Comparisons and sweeps."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -145,8 +147,24 @@ def test_a_law_that_fails_stops_the_runs_and_says_why(dumbbell):
         def step(self, sample):
             raise ZeroDivisionError("nothing to divide by")
 
-    with pytest.raises(ZeroDivisionError, match="nothing to divide by"):
-        sj.compare(dumbbell, ["mine"], 2, laws={"mine": Broken})
+    with pytest.raises(ZeroDivisionError, match="nothing to divide by") as caught:
+        sj.compare(dumbbell, ["droptail", "mine"], [4], laws={"mine": Broken})
+    assert caught.value.__notes__ == [f"{dumbbell} with mine: laws.mine: raised at 0.01 s (seed 4)"]
+
+
+def test_a_law_that_answers_no_probability_is_named_with_case_and_seed_in_every_kind_of_run(dumbbell):
+    class Broken:
+        def step(self, sample):
+            return math.nan if sample.now >= 2 else 0.01
+
+    laws, said = {"mine": Broken}, "laws.mine: expected a probability from 0 to 1 at 2 s, got nan"
+    external = {"aqm": "external", "law": "mine"}
+    with pytest.raises(sj.ScenarioError, match=f"^{dumbbell} with mine with count=7: {said} [(]seed 4[)]$"):
+        sj.compare(dumbbell, ["droptail", "mine"], [4], laws=laws, vary={"flows.ftp.count": [7]})
+    with pytest.raises(sj.ScenarioError, match=f"^{dumbbell} with .*law=mine.*: {said} [(]seed 1[)]$"):
+        sj.sweep(dumbbell, {"links.bottleneck.queue": [{"aqm": "droptail"}, external]}, laws=laws)
+    with pytest.raises(sj.ScenarioError, match=f"^{dumbbell}: {said} [(]seed 3[)]$"):
+        sj.run_many(sj.load(dumbbell).set("links.bottleneck.queue", external), [3], laws=laws)
 
 
 def test_the_name_of_a_law_is_among_those_that_a_queue_can_have(dumbbell):

@@ -205,9 +205,6 @@ def test_a_law_that_raises_is_named_with_the_time_in_a_note_on_its_own_error(dum
     with pytest.raises(KeyError, match="my own mistake") as caught:
         sj.run(scenario, laws=law(step))
     assert caught.value.__notes__ == [f"{dumbbell}: laws.mine: raised at 0.11 s"]
-    with pytest.raises(AttributeError) as caught:
-        sj.run(scenario, laws={"mine": object})
-    assert caught.value.__notes__ == [f"{dumbbell}: laws.mine: raised at 0.01 s"]
     with pytest.raises(ZeroDivisionError) as caught:
         sj.run(scenario, laws={"mine": lambda: 1 / 0})
     assert caught.value.__notes__ == [f"{dumbbell}: laws.mine: raised when it was made"]
@@ -215,10 +212,33 @@ def test_a_law_that_raises_is_named_with_the_time_in_a_note_on_its_own_error(dum
         sj.run(scenario)
 
 
-def test_what_is_no_table_of_factories_is_no_table_of_laws(dumbbell):
-    for laws, where in (({"mine": SimpleNamespace(step=abs)}, "laws.mine"), ([object], "laws")):
-        with pytest.raises(sj.UserError, match=f"^{where}: expected a"):
-            sj.run(with_law(dumbbell), laws=laws)
+class TwoSamples:
+    def step(self, sample, before):
+        return 0.0
+
+
+class Needy:
+    def __init__(self, target):
+        self.step = abs
+
+
+@pytest.mark.parametrize(
+    ("laws", "said"),
+    [
+        ([object], 'laws: expected a table of laws by name, got "list"'),
+        ({"mine": SimpleNamespace(step=abs)}, 'laws.mine: expected a class or a function .*, got "SimpleNamespace"'),
+        ({"mine": object}, r"laws.mine: expected a law with a method step\(sample\), got object without one"),
+        ({"mine": lambda: None}, r"laws.mine: expected a law with a method step\(sample\), got NoneType without one"),
+        ({"mine": TwoSamples}, r"laws.mine: expected a law with a method step\(sample\), got step\(sample, before\)"),
+        (law(lambda: 0.0), r"laws.mine: expected a law with a method step\(sample\), got <lambda>\(\)"),
+        ({"mine": Needy}, r"laws.mine: expected a class or a function without arguments .*, got Needy\(target\)"),
+        ({"mine": lambda sample: 0.1}, r"laws.mine: expected a class or a function .*, got <lambda>\(sample\)"),
+    ],
+)
+def test_what_makes_no_law_is_refused_in_one_line_before_the_run(dumbbell, laws, said):
+    for call in (sj.run, sj.run_many):
+        with pytest.raises(sj.UserError, match=f"^{said}(\n|$)"):
+            call(with_law(dumbbell), laws=laws)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +246,7 @@ def test_what_is_no_table_of_factories_is_no_table_of_laws(dumbbell):
     [
         (math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf"), (1.5, "1.5"), (-1e-9, "-1e-09"), ("0.5", "'0.5'"),
         (None, "None"), ([0.5], r"\[0.5\]"), ("a\n" * 100, r"'a\\na.*\.\.\."),
-        (np.float64("nan"), r"np.float64\(nan\)"),
+        (np.float64("nan"), r"np.float64\(nan\)"), (True, "True"), (np.bool_(False), r"np.False_"),
     ],
 )  # fmt: skip
 def test_an_answer_that_is_no_probability_is_refused_with_law_and_time(dumbbell, answer, shown):

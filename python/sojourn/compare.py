@@ -12,9 +12,10 @@ from sojourn.cases import Axis, Case, Named, cases_of, controller_axis, field_ax
 from sojourn.display import counted, html_table, listed
 from sojourn.errors import UserError
 from sojourn.extras import require
+from sojourn.laws import Laws
 from sojourn.measures import Measure, group_measures, link_measures
 from sojourn.record import Record
-from sojourn.running import Job, Laws, Progress, Seeds, first_seed, run_jobs, seeds_of
+from sojourn.running import Job, Progress, Seeds, first_seed, run_jobs, seeds_of
 from sojourn.scenario import Scenario, Source, load
 from sojourn.stats import CONFIDENCE, Estimate, estimate, paired
 from sojourn.store import Store

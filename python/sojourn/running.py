@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 
 from sojourn import _sojourn
 from sojourn.cluster import Work, cluster_run
-from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
+from sojourn.errors import Interrupted, RunError, UserError
+from sojourn.laws import Laws, calls_law, checked_laws, of_run
 from sojourn.record import Record, Series
 from sojourn.scenario import Scenario, Source, load
 from sojourn.store import Store, engine_identity, pack_entry, unpack_entry
 from sojourn.workers import Answer, Task, run_in_workers
 
 Progress: TypeAlias = Callable[[int, int], None]
-Laws: TypeAlias = Mapping[str, Callable[[], Any]]
 Seeds: TypeAlias = int | Sequence[int]
 
 
@@ -39,16 +39,6 @@ def checked_seed(seed: int) -> int:
     return seed
 
 
-def _check_laws(laws: Laws | None) -> None:
-    """Raises `UserError` for what is no table of factories of laws."""
-    if laws is not None and not isinstance(laws, Mapping):
-        raise UserError.expected("laws", "a table of laws by name", type(laws).__name__)
-    for name, factory in (laws or {}).items():
-        if not callable(factory):
-            what = "a class or a function without arguments that makes a law"
-            raise UserError.expected(f"laws.{name}", what, type(factory).__name__)
-
-
 def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> Record:
     """Runs a scenario once and returns its record. The interpreter's lock is released meanwhile.
 
@@ -64,12 +54,11 @@ def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> 
     >>> round(record.value("links.bottleneck.utilization"), 1)
     1.0
     """
-    loaded = load(scenario)
-    _check_laws(laws)
+    loaded, own = load(scenario), checked_laws(laws)
     if seed is not None:
         checked_seed(seed)
     with loaded.clean_errors():
-        text, series = _sojourn.run(loaded.to_toml(), loaded.file, seed, dict(laws) if laws else None)
+        text, series = _sojourn.run(loaded.to_toml(), loaded.file, seed, own)
     return Record.from_json(text, series)
 
 
@@ -100,12 +89,13 @@ def run_many(
     threads: int = 0,
     cache: Store | None = None,
     progress: Progress | None = None,
+    laws: Laws | None = None,
 ) -> list[list[Record]]:
     """Runs every scenario with every seed, in parallel.
 
     `scenarios` is one scenario or several; `seeds` is how many, beginning with each scenario's own, or which. Returns a
     list for each scenario with a record for each seed, in the order of the arguments. For `threads`, `cache`,
-    `progress` and what is raised see `run_each`.
+    `progress`, `laws` and what is raised see `run_each`.
 
     >>> [record["seed"] for record in sj.run_many("examples/dumbbell.toml", seeds=3)[0]]
     [1, 2, 3]
@@ -118,7 +108,7 @@ def run_many(
         chosen = seeds_of(seeds, first_seed(scenario))
         counts.append(len(chosen))
         jobs.extend(Job(scenario, seed) for seed in chosen)
-    records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress))
+    records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress, laws=laws))
     return [[next(records) for _ in range(count)] for count in counts]
 
 
@@ -161,19 +151,19 @@ def run_each(
     With `isolated` processes do them: one that is out of memory or is killed loses its run and no other. Then
     `on_failed(index, reason)` is called; without it the first failure ends all runs. `laws` are Python laws by name,
     as for `run`: runs that may call one are done in threads of this process, and are not cached, since the code of a
-    law is no part of the key.
+    law is no part of the key. What a law raises gets a note with the law, the time, the scenario and the seed.
 
     Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or,
     before the first run, a cache that can't be written to. A damaged entry of the cache is named in a `Note`.
     """
-    _check_laws(laws)
+    own = checked_laws(laws)
     if threads < 0:
         raise UserError.expected("threads", "0 for one per core, or more", threads)
     places: dict[str, list[int]] = {}
     uncached: set[str] = set()
     for index, key in enumerate(_keys(jobs)):
         places.setdefault(key, []).append(index)
-        if laws and _calls_law(jobs[index].scenario):
+        if own and calls_law(jobs[index].scenario):
             uncached.add(key)
     if uncached and cluster:
         raise UserError('cluster: expected queues without laws in Python, got a queue with aqm = "external"')
@@ -183,7 +173,7 @@ def run_each(
         if missing.keys() - uncached:
             cache.check_writable()
     runs = _Runs(jobs, missing, cache, progress, len(places))
-    runs.on_record, runs.on_failed, runs.laws, runs.uncached = on_record, on_failed, laws, uncached
+    runs.on_record, runs.on_failed, runs.laws, runs.uncached = on_record, on_failed, own, uncached
     try:
         runs.say_progress()
         if cluster:
@@ -220,7 +210,7 @@ class _Runs:
 
     on_record: Callable[[int, Record], None]
     on_failed: Callable[[int, str], None] | None
-    laws: Laws | None
+    laws: dict[str, Callable[[], Any]]
     uncached: set[str]
 
     def __init__(
@@ -295,24 +285,23 @@ class _Runs:
         for first in range(0, len(self._keys), BATCH):
             try:
                 work = self._work(first, first + BATCH)
-                laws = dict(self.laws) if self.laws else None
-                _sojourn.run_many(work, threads, lambda i, *found, first=first: self._on_done(first + i, *found), laws)
-            except (ScenarioError, RuntimeError) as error:
+                _sojourn.run_many(
+                    work, threads, lambda i, *found, first=first: self._on_done(first + i, *found), self.laws
+                )
+            except Exception as error:
                 failed: int | None = getattr(error, "job", None)
                 if failed is None:
                     raise
-                raise type(error)(self._job(first + failed).scenario.clean_error(str(error))) from None
+                job = self._job(first + failed)
+                named = of_run(error, job.scenario, job.seed)
+                if named is error:
+                    raise
+                raise named from None
 
     def on_cluster(self) -> None:
         """Does the runs on a Ray cluster."""
         if self._keys:
             cluster_run(self._work(0, len(self._keys)), self._on_done)
-
-
-def _calls_law(scenario: Scenario) -> bool:
-    """Whether a queue of a scenario has a law that the caller supplies."""
-    links = [each for link in scenario.to_dict().get("links", []) for each in (link, link.get("back") or {})]
-    return any((link.get("queue") or {}).get("aqm") == "external" for link in links)
 
 
 def _keys(jobs: Sequence[Job]) -> Iterator[str]:

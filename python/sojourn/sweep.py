@@ -16,8 +16,9 @@ from sojourn.errors import RunError, UserError, note
 from sojourn.extras import require
 from sojourn.grid import Points, Rows, Runs
 from sojourn.labels import value_label
+from sojourn.laws import Laws
 from sojourn.record import Record
-from sojourn.running import Laws, Progress, Seeds, run_each, seeds_of
+from sojourn.running import Progress, Seeds, run_each, seeds_of
 from sojourn.scenario import Scenario, Source, load, plain, read_text
 from sojourn.stats import summarize
 from sojourn.store import Store

@@ -209,14 +209,14 @@ fn traced(world: &World) -> Checked {
 fn on_threads(scenario: &Checked, whole: &Outcome) -> Result<(), Fault> {
     let threads = 1 + (scenario.seed % 4) as usize;
     let shared = Arc::new(scenario.clone());
-    let jobs: Vec<Job> = (0..threads).map(|_| Job { scenario: Arc::clone(&shared), seed: None }).collect();
+    let jobs: Vec<Job> = (0..threads).map(|_| Job { scenario: Arc::clone(&shared), seed: None, laws: laws() }).collect();
     let done = Mutex::new(Vec::new());
     let push = |_, outcome| {
         if let Ok(mut done) = done.lock() {
             done.push(outcome);
         }
     };
-    run_many(&jobs, threads, &laws(), &|| false, &push);
+    run_many(&jobs, threads, &|| false, &push);
     let done = done.into_inner().unwrap_or_default();
     if done.len() != threads {
         return Err(fault("every run of many ends", format!("{} of {threads}", done.len())));

@@ -9,12 +9,14 @@ use sojourn_scenario::Checked;
 use std::sync::Arc;
 
 /// A run that is to be done.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Job {
     /// The scenario.
     pub scenario: Arc<Checked>,
     /// The seed; `None`: the scenario's own.
     pub seed: Option<u64>,
+    /// The laws that its queues name.
+    pub laws: Laws,
 }
 
 /// Runs a scenario with a seed. `stop` is called after every few thousand events; if it returns true, the run ends.
@@ -46,17 +48,11 @@ pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -
 ///
 /// # Panics
 /// If the operating system gives no threads.
-pub fn run_many(
-    jobs: &[Job],
-    threads: usize,
-    laws: &Laws,
-    stop: &(dyn Fn() -> bool + Sync),
-    done: &(dyn Fn(usize, Result<Outcome, Error>) + Sync),
-) {
+pub fn run_many(jobs: &[Job], threads: usize, stop: &(dyn Fn() -> bool + Sync), done: &(dyn Fn(usize, Result<Outcome, Error>) + Sync)) {
     let work = || {
         jobs.par_iter().enumerate().with_max_len(1).for_each(|(index, job)| {
             if !stop() {
-                done(index, run(&job.scenario, job.seed, laws, stop));
+                done(index, run(&job.scenario, job.seed, &job.laws, stop));
             }
         });
     };

@@ -11,9 +11,9 @@ fn scenario(text: &str) -> Arc<Checked> {
 
 fn records(text: &str, seeds: u64, threads: usize) -> Vec<Record> {
     let scenario = scenario(text);
-    let jobs: Vec<Job> = (1..=seeds).map(|seed| Job { scenario: scenario.clone(), seed: Some(seed) }).collect();
+    let jobs: Vec<Job> = (1..=seeds).map(|seed| Job { scenario: scenario.clone(), seed: Some(seed), laws: Laws::default() }).collect();
     let done: Mutex<Vec<Option<Record>>> = Mutex::new(vec![None; jobs.len()]);
-    run_many(&jobs, threads, &Laws::default(), &|| false, &|index, outcome| {
+    run_many(&jobs, threads, &|| false, &|index, outcome| {
         done.lock().unwrap()[index] = Some(outcome.unwrap().record);
     });
     done.into_inner().unwrap().into_iter().flatten().collect()

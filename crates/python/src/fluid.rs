@@ -74,7 +74,7 @@ fn control_of(queue: &str, table: &Table<'_>, plant: &Plant, laws: Option<&Bound
     let refused = |text: String| crate::refused(text);
     let config = aqm_of(queue).map_err(refused)?;
     if let AqmConfig::External(params) = &config {
-        let known = laws.map_or_else(|| Ok(Default::default()), |laws| from_python(laws, "", OutOfRange::Limited, trouble))?;
+        let known = from_python(laws, "", OutOfRange::Limited, trouble)?;
         let law = known
             .get(&params.law)
             .ok_or_else(|| refused(format!("queue.law: expected the name of a law that was supplied, got \"{}\"", params.law)))?;

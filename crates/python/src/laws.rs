@@ -8,17 +8,30 @@ use sojourn_lab::{ExternalLaw, LawFactory, Laws};
 use sojourn_units::{Duration, Probability};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The first error of a law or of a signal handler, raised after the run has stopped.
+/// The first error of a law or of a signal handler, raised after the runs have stopped.
 #[derive(Clone, Default)]
-pub struct Trouble(Arc<Mutex<Option<PyErr>>>);
+pub struct Trouble {
+    first: Arc<Mutex<Option<PyErr>>>,
+    /// The run of many whose laws report here.
+    job: Option<usize>,
+}
 
 impl Trouble {
     fn lock(&self) -> MutexGuard<'_, Option<PyErr>> {
-        self.0.lock().unwrap_or_else(|held| held.into_inner())
+        self.first.lock().unwrap_or_else(|held| held.into_inner())
+    }
+
+    /// The same for the laws of one run of many: their errors get its index as the attribute `job`.
+    pub fn of_job(&self, index: usize) -> Self {
+        Trouble { first: Arc::clone(&self.first), job: Some(index) }
     }
 
     /// Stores an error unless there is one already.
     pub fn set(&self, error: PyErr) {
+        if let Some(index) = self.job {
+            // An error that takes no attributes is raised without one.
+            let _ = Python::attach(|py| error.value(py).setattr("job", index));
+        }
         self.lock().get_or_insert(error);
     }
 
@@ -81,15 +94,21 @@ impl PyLaw {
         let when = format!("at {} s", sample.now);
         let called = self.object.call_method1(py, "step", (sample,));
         let answer = called.map_err(|error| noted(py, error, &self.place, &when))?;
-        match answer.extract::<f64>(py) {
-            Ok(p) if (0.0..=1.0).contains(&p) => Ok(Probability::clamped(p)),
-            Ok(p) if p.is_finite() && self.out_of_range == OutOfRange::Limited => Ok(Probability::clamped(p)),
+        let number = if is_truth_value(answer.bind(py)) { None } else { answer.extract::<f64>(py).ok() };
+        match number {
+            Some(p) if (0.0..=1.0).contains(&p) => Ok(Probability::clamped(p)),
+            Some(p) if p.is_finite() && self.out_of_range == OutOfRange::Limited => Ok(Probability::clamped(p)),
             _ => {
                 let got = answer.bind(py).repr().map_or_else(|_| answer.bind(py).get_type().to_string(), |text| text.to_string());
                 Err(crate::refused(format!("{}: expected a probability from 0 to 1 {when}, got {}", self.place, one_line(&got))))
             }
         }
     }
+}
+
+/// Whether an answer is True or False, of Python or of NumPy: a comparison where a probability was meant.
+fn is_truth_value(answer: &Bound<'_, PyAny>) -> bool {
+    answer.get_type().name().is_ok_and(|name| ["bool", "bool_"].iter().any(|truth| name == *truth))
 }
 
 /// A text as a message shows it: the first 80 characters, without line breaks.
@@ -167,9 +186,9 @@ fn make(place: &str, factory: &Py<PyAny>, trouble: &Trouble) -> Py<PyAny> {
 
 /// Factories by name: each is a callable without arguments that returns a fresh law with a method `step(sample) -> float`.
 /// Messages about a law begin with `place` and its name.
-pub fn from_python(laws: &Bound<'_, PyDict>, place: &str, out_of_range: OutOfRange, trouble: &Trouble) -> PyResult<Laws> {
+pub fn from_python(laws: Option<&Bound<'_, PyDict>>, place: &str, out_of_range: OutOfRange, trouble: &Trouble) -> PyResult<Laws> {
     let mut known = Laws::new();
-    for (name, factory) in laws {
+    for (name, factory) in laws.into_iter().flatten() {
         let (factory, trouble) = (factory.unbind(), trouble.clone());
         let name: String = name.extract()?;
         let place: Arc<str> = format!("{place}laws.{name}").into();

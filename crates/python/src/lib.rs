@@ -145,8 +145,7 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
 fn run(py: Python<'_>, text: &str, filename: &str, seed: Option<u64>, laws: Option<&Bound<'_, PyDict>>) -> PyResult<(String, Py<PyDict>)> {
     let scenario = checked(text, filename)?;
     let trouble = laws::Trouble::default();
-    let place = format!("{filename}: ");
-    let laws = laws.map_or_else(|| Ok(Laws::new()), |laws| laws::from_python(laws, &place, laws::OutOfRange::Refused, &trouble))?;
+    let laws = laws_of_run(laws, filename, &trouble)?;
     let stop = || trouble.is_set() || interrupted(&trouble);
     let result = py.detach(|| sojourn_lab::run(&scenario, seed, &laws, &stop));
     match (trouble.take(), result) {
@@ -154,6 +153,11 @@ fn run(py: Python<'_>, text: &str, filename: &str, seed: Option<u64>, laws: Opti
         (None, Ok(done)) => outcome(py, done),
         (None, Err(error)) => Err(failed(filename, error)),
     }
+}
+
+/// The laws of a run of the scenario in a file.
+fn laws_of_run(laws: Option<&Bound<'_, PyDict>>, filename: &str, trouble: &laws::Trouble) -> PyResult<Laws> {
+    laws::from_python(laws, &format!("{filename}: "), laws::OutOfRange::Refused, trouble)
 }
 
 /// Whether the user pressed Ctrl-C. If so, the error is stored, to be raised after the run.
@@ -168,8 +172,8 @@ fn interrupted(trouble: &laws::Trouble) -> bool {
 }
 
 /// Runs many jobs on `threads` threads (0: one per core); `on_done(index, record, series)` is called for each as it finishes.
-/// Ctrl-C, or an error in `on_done` or in a law, stops the runs and is raised. So does a run that fails; the error's `job` is
-/// its index.
+/// Ctrl-C, or an error in `on_done` or in a law, stops the runs and is raised. So does a run that fails. The `job` of the
+/// error of a run or of a law is the run's index.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, on_done=None, laws=None))]
 fn run_many(
@@ -179,19 +183,17 @@ fn run_many(
     on_done: Option<Py<PyAny>>,
     laws: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
+    let (trouble, stopped) = (laws::Trouble::default(), AtomicBool::new(false));
     let mut work: Vec<Job> = Vec::with_capacity(jobs.len());
     let mut last: Option<(&str, &str, Arc<Checked>)> = None;
-    for (text, filename, seed) in &jobs {
+    for (index, (text, filename, seed)) in jobs.iter().enumerate() {
         let scenario = match &last {
             Some((known, file, scenario)) if known == text && file == filename => Arc::clone(scenario),
             _ => Arc::new(checked(text, filename)?),
         };
         last = Some((text, filename, Arc::clone(&scenario)));
-        work.push(Job { scenario, seed: *seed });
+        work.push(Job { scenario, seed: *seed, laws: laws_of_run(laws, filename, &trouble.of_job(index))? });
     }
-    let (trouble, stopped) = (laws::Trouble::default(), AtomicBool::new(false));
-    let place = jobs.first().map_or_else(String::new, |(_, filename, _)| format!("{filename}: "));
-    let laws = laws.map_or_else(|| Ok(Laws::new()), |laws| laws::from_python(laws, &place, laws::OutOfRange::Refused, &trouble))?;
     let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
     let halt = || stopped.store(true, Ordering::Relaxed);
     let done = |index: usize, result: Result<Outcome, Error>| match result {
@@ -214,7 +216,7 @@ fn run_many(
     py.detach(|| {
         std::thread::scope(|scope| {
             let stop = || stopped.load(Ordering::Relaxed) || trouble.is_set();
-            let work = scope.spawn(move || sojourn_lab::run_many(&work, threads, &laws, &stop, &done));
+            let work = scope.spawn(move || sojourn_lab::run_many(&work, threads, &stop, &done));
             while !work.is_finished() {
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 if interrupted(&trouble) {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,10 +18,10 @@ from sojourn import _sojourn
 from sojourn.analysis.margins import Margins, margins
 from sojourn.analysis.plant import Plant, Point, linear_plant
 from sojourn.errors import UserError
+from sojourn.laws import Laws, checked_laws
 
 Array = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
-Laws = Mapping[str, Callable[[], Any]]
 
 LEAST_WINDOW = 4.0
 """Packets. In a smaller window there are too few packets for three duplicate ACKs: losses become timeouts, which the
@@ -55,7 +54,7 @@ class Loop:
 
     @functools.cached_property
     def _equilibrium(self) -> _sojourn.Resting:
-        return _sojourn.Resting(*self._as_json(), self.laws)
+        return _sojourn.Resting(*self._as_json(), checked_laws(self.laws))
 
     def simulate(
         self, duration: float = 60.0, step: float = 1e-3, *, every: int = 10, window: float = 1.0, queue: float = 0.0,
@@ -75,7 +74,7 @@ class Loop:
             "duration": duration, "step": min(step, shortest / 3), "every": every, "window": window, "queue": queue,
             "probability": probability, "changes": changes or [],
         }  # fmt: skip
-        return _sojourn.fluid(*self._as_json(), json.dumps(run), self.laws)
+        return _sojourn.fluid(*self._as_json(), json.dumps(run), checked_laws(self.laws))
 
     def point(self) -> Point:
         """The operating point: the law asks there for the probability that the flows need to fill the link.

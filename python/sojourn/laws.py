@@ -1,0 +1,96 @@
+"""Queue laws written in Python: checked before a run, read from files, and what is said where one fails."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from sojourn.errors import ScenarioError, UserError
+from sojourn.scenario import Scenario
+
+Laws: TypeAlias = Mapping[str, Callable[[], Any]]
+FACTORY = "a class or a function without arguments that makes a law"
+LAW = "a law with a method step(sample)"
+
+
+def checked_laws(laws: Laws | None) -> dict[str, Callable[[], Any]]:
+    """The laws, each made by a function that raises `UserError` for an object that is no law.
+
+    Raises `UserError` for what is no table of factories, for a factory that needs arguments, and for a class whose
+    objects are no laws.
+    """
+    if laws is None:
+        return {}
+    if not isinstance(laws, Mapping):
+        raise UserError.expected("laws", "a table of laws by name", type(laws).__name__)
+    return {str(name): _factory(f"laws.{name}", factory) for name, factory in laws.items()}
+
+
+def _factory(where: str, factory: Any) -> Callable[[], Any]:
+    """A factory whose product is checked. A class is checked at once."""
+    if not callable(factory):
+        raise UserError.expected(where, FACTORY, type(factory).__name__)
+    if not _takes(factory):
+        raise UserError(f"{where}: expected {FACTORY}, got {_shown(factory)}")
+
+    def make() -> Any:
+        law = factory()
+        _check_step(where, getattr(law, "step", None), type(law).__name__)
+        return law
+
+    if inspect.isclass(factory):
+        step = inspect.getattr_static(factory, "step", None)
+        if inspect.isfunction(step):
+            _check_step(where, step.__get__(factory), factory.__name__)
+        elif step is None:
+            make()  # it may get its step when it is made
+    return make
+
+
+def _check_step(where: str, step: Any, of: str = "") -> None:
+    """Raises `UserError` for a step that can't be called with a sample; `of` is whose it is."""
+    if not callable(step):
+        raise UserError(f"{where}: expected {LAW}, got {of} without one")
+    if not _takes(step, None):
+        raise UserError(f"{where}: expected {LAW}, got {_shown(step)}")
+
+
+def _takes(what: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether a function can be called with so many arguments, as far as its signature is known."""
+    try:
+        inspect.signature(what).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # some functions in C have no signature
+        return True
+    return True
+
+
+def _shown(what: Callable[..., Any]) -> str:
+    """A function with its arguments, as a message shows it."""
+    return f"{getattr(what, '__name__', type(what).__name__)}{inspect.signature(what)}"
+
+
+def calls_law(scenario: Scenario) -> bool:
+    """Whether a queue of a scenario has a law that the caller supplies."""
+    links = [each for link in scenario.to_dict().get("links", []) for each in (link, link.get("back") or {})]
+    return any((link.get("queue") or {}).get("aqm") == "external" for link in links)
+
+
+def of_run(error: Exception, scenario: Scenario, seed: int) -> Exception:
+    """An error of a run or of its law, with the scenario's label and the seed.
+
+    What a law raises stays as it is: the note on it, which names the law and the time, gets them.
+    """
+    notes = getattr(error, "__notes__", [])
+    if notes:
+        notes[-1] = _with_seed(scenario.clean_error(notes[-1]), seed)
+        return error
+    if type(error) in (ScenarioError, RuntimeError):
+        return type(error)(_with_seed(scenario.clean_error(str(error)), seed))
+    return error
+
+
+def _with_seed(text: str, seed: int) -> str:
+    return f"{text} (seed {seed})"
