@@ -32,7 +32,7 @@ from sojourn.papers.schema.deviations import Deviation
 from sojourn.papers.schema.figures import KINDS, Figure
 from sojourn.papers.schema.paper import ExperimentTable, Fluid, Measure
 from sojourn.papers.schema.toml import read_toml
-from sojourn.papers.schema.variables import Variable
+from sojourn.papers.schema.variables import Choosing
 from sojourn.record import Record
 from sojourn.scenario import Scenario, load, read_text
 
@@ -155,14 +155,14 @@ class Paper:
         """A queue's parameters, with those that a scenario replaces."""
         return self.queues[queue].table | (self.scenarios[scenario].queue if scenario else {})
 
-    def concerns(self, variable: Variable, case: Case) -> bool:
-        """Whether a value that is left open changes the runs of a case."""
+    def concerns(self, chosen: Choosing, case: Case) -> bool:
+        """Whether a case is among those that a table of a file names."""
         curves = [name for name, curve in self.curves.items() if case.queue in curve.queues]
         families = [name for name, found in self.families.items() if case.scenario in found]
         asked = [
-            (variable.scenarios, [case.scenario, *families]),
-            (variable.queues, [case.queue, *curves]),
-            (variable.settings, [case.setting]),
+            (chosen.scenarios, [case.scenario, *families]),
+            (chosen.queues, [case.queue, *curves]),
+            (chosen.settings, [case.setting]),
         ]
         return all(
             not patterns or any(fnmatchcase(name, pattern) for name in names for pattern in patterns)

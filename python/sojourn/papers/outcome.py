@@ -44,6 +44,12 @@ class PartResult:
         return self.judged.verdict
 
     @property
+    def holds(self) -> bool:
+        """Whether the mean alone, whatever its interval, meets the target."""
+        least = self.part.share_of_seeds
+        return self.measured.mean >= least if least else self.measured.mean in self.part.target
+
+    @property
     def measured_text(self) -> str:
         """The measured value with its interval; a value that no seed changes says so."""
         return f"{self.measured} (deterministic: one run)" if self.same else str(self.measured)

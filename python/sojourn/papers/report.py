@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sojourn.display import counted, number
 from sojourn.files import together, write_atomic
+from sojourn.papers.audit import Audit, read_audit
 from sojourn.papers.environment import environment
 from sojourn.papers.figures import DrawnFigure, draw_figures
 from sojourn.papers.grids import Grid, grid_of
@@ -127,7 +128,7 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
     claims = outcome.claims_table()
     written.append(write_atomic(folder / "tables" / "claims.csv", claims.to_csv(index=False)))
     written.append(write_atomic(folder / "about.json", json.dumps(_about(outcome), indent=1)))
-    written.append(write_atomic(folder / page_name(outcome), build_page(outcome, figures)))
+    written.append(write_atomic(folder / page_name(outcome), build_page(outcome, figures, read_audit(folder))))
     return written
 
 
@@ -148,8 +149,8 @@ def _about(outcome: Outcome) -> dict[str, Any]:
     return facts | {"fingerprint": outcome.fingerprint(), **environment()}
 
 
-def build_page(outcome: Outcome, figures: list[DrawnFigure]) -> str:
-    """The whole page."""
+def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None = None) -> str:
+    """The whole page; `audit` is what `sojourn audit-claims` found."""
     templates = Environment(
         loader=PackageLoader("sojourn.papers"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined, keep_trailing_newline=True,
@@ -169,6 +170,7 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure]) -> str:
         tables=list(_table_summaries(outcome)),
         sections=list(sections.values()),
         others=others,
+        audit=audit,
         linked={result.claim.origin for result in outcome.results if homes[result.claim.id]},
         skipped=list(dict.fromkeys(claim.table or claim.id for claim in outcome.skipped)),
         origin_counts={origin: counts_text(outcome.of_origin(origin)) for origin in others},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,14 +62,19 @@ def reproduce(
     shortened = _shortened(paper, chosen, len(all_seeds), options.quick)
     quick = options.quick and bool(shortened)
     outcome = Outcome(paper, chosen, all_seeds, by_case, shortened=shortened, quick=quick)
+    judge_claims(outcome, paper.claims)
+    return outcome
+
+
+def judge_claims(outcome: Outcome, claims: Iterable[Claim]) -> None:
+    """Judges claims from the runs that there are; a claim that needs others is skipped."""
     functions = all_functions(outcome)
-    for claim in paper.claims:
+    for claim in claims:
         result = judge_claim(claim, outcome, functions)
         if result is None:
             outcome.skipped.append(claim)
         else:
             outcome.results.append(result)
-    return outcome
 
 
 def run_cases(

@@ -1,6 +1,6 @@
 """The files of a paper's folder as written: which fields they have, with type, default and one sentence each.
 
-`sojourn schema paper`, `sojourn schema claims` and `sojourn schema deviations` print these as JSON Schema.
+`sojourn schema paper` prints one of them as JSON Schema; so do `claims`, `deviations` and `mutants`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,16 @@ from typing import Any
 from sojourn.errors import UserError
 from sojourn.papers.schema.claims import ClaimsFile
 from sojourn.papers.schema.deviations import DeviationsFile
+from sojourn.papers.schema.mutants import MutantsFile
 from sojourn.papers.schema.paper import PaperFile
 from sojourn.papers.schema.toml import FileModel
 
-FILES: dict[str, type[FileModel]] = {"paper": PaperFile, "claims": ClaimsFile, "deviations": DeviationsFile}
+FILES: dict[str, type[FileModel]] = {
+    "paper": PaperFile,
+    "claims": ClaimsFile,
+    "deviations": DeviationsFile,
+    "mutants": MutantsFile,
+}
 """The files by the name of their schema; each is `<name>.toml` in the folder."""
 
 
@@ -25,4 +31,4 @@ def schema_of(name: str) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
-__all__ = ["FILES", "ClaimsFile", "DeviationsFile", "FileModel", "PaperFile", "schema_of"]
+__all__ = ["FILES", "ClaimsFile", "DeviationsFile", "FileModel", "MutantsFile", "PaperFile", "schema_of"]

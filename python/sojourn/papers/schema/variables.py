@@ -1,4 +1,4 @@
-"""Values that a paper leaves open: a range for each, and what in a scenario it sets."""
+"""Values that a paper leaves open: a range for each, what in a scenario it sets, and in which runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,18 @@ Parameters = dict[str, Any]
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
-class Variable(FileModel):
+class Choosing(FileModel):
+    """Names the runs that it is about by scenario, queue and setting; `*` stands for any letters."""
+
+    scenarios: list[str] = []
+    """The scenarios and families (default: all)."""
+    queues: list[str] = []
+    """The queues and curves (default: all)."""
+    settings: list[str] = []
+    """The settings (default: all, and none)."""
+
+
+class Variable(Choosing):
     """A value that the paper does not give."""
 
     label: str
@@ -34,12 +45,6 @@ class Variable(FileModel):
     """`between`: whether it is a whole number."""
     set: Parameters = Field(min_length=1)
     """Fields of the scenario file; `{x}` in a text stands for the value, and `{2 * x}` for twice it."""
-    scenarios: list[str] = []
-    """Scenarios and families whose runs it changes (default: all); `*` stands for any letters."""
-    queues: list[str] = []
-    """Queues and curves whose runs it changes (default: all)."""
-    settings: list[str] = []
-    """Settings in whose runs it changes something (default: all)."""
 
     @model_validator(mode="after")
     def _one_range(self) -> Self:

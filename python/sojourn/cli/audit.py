@@ -1,0 +1,87 @@
+"""The command that tests the claims of a paper with wrong versions of its algorithm: `audit-claims`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from sojourn.cli.listing import names
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
+from sojourn.display import counted
+from sojourn.extras import require
+from sojourn.files import write_atomic
+
+if TYPE_CHECKING:
+    from sojourn.papers.audit import Audit, Observed
+    from sojourn.papers.schema.mutants import MutantTable
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("audit-claims")(audit_claims)
+
+
+def audit_claims(
+    paper: Annotated[
+        str,
+        typer.Argument(help="A paper, or a folder with a paper.toml.", autocompletion=lambda: names("papers")),
+    ],
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="A mutant; may be given again (default: all).")
+    ] = None,
+    no_patches: Annotated[bool, typer.Option("--no-patches", help="Leave out what builds the engine again.")] = False,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for audit.json.")] = None,
+    threads: Threads = 0,
+    cache: CacheDir = CACHE,
+    no_cache: NoCache = False,
+) -> None:
+    """Says which claims of a paper notice wrong versions.
+
+    `mutants.toml` in the paper's folder declares them: changed parameters, or changed sources.
+    """
+    require("pydantic", "scipy", "control")
+    from sojourn.papers import RunOptions, find_paper  # here: the papers take time to load
+    from sojourn.papers.audit import FILE, audit, chosen_mutants, observe, plan_of, with_parameters
+    from sojourn.papers.mutate import Workspace, build_folder
+
+    chosen = find_paper(paper)
+    folder = out_dir or Path("results") / chosen.id
+    check_folder(folder)
+    plan = plan_of(chosen)
+    mutants = chosen_mutants(plan, only or [], not no_patches)
+    workspace = Workspace(plan, build_folder(plan), threads)
+    with progress(chosen.id) as on_progress:
+        options = RunOptions(True, threads, store(cache, no_cache), on_progress)
+        base = observe(plan, options)
+
+        def measure(mutant: MutantTable) -> Observed:
+            return workspace.measure(mutant) if mutant.patch else with_parameters(plan, mutant, options)
+
+        found = audit(plan, mutants, base, measure)
+    _print(found)
+    write_atomic(folder / FILE, found.as_json())
+    out.print(f"table: {folder / 'audit.json'}")
+
+
+def _print(found: Audit) -> None:
+    """The table, and what nobody noticed."""
+    table = Table(
+        title=f"{found.paper}: {counted(len(found.claims), 'claim')}, {counted(found.seeds, 'seed')}",
+        title_justify="left",
+    )
+    for name in ("mutant", "what is wrong", "noticed by", "moved, but still held"):
+        table.add_column(name, overflow="fold")
+    for row in found.rows:
+        moved = found.moved(row)
+        noticed = f"did not run: {row.stopped}" if row.stopped else " ".join(row.noticed) or "none"
+        table.add_row(row.id, row.text, noticed, "" if row.stopped else " ".join(moved))
+    out.print(table)
+    for row in found.rows:
+        if row.missed:
+            out.print(f"{row.id}: not noticed by {', '.join(row.missed)}, which should", style="bold")
+    out.print(f"claims that notice none: {', '.join(found.blind) or '–'}")
+    out.print(f"claims that can't, for nothing of them holds: {', '.join(found.failed_before) or '–'}")
+    out.print(f"mutants that no claim notices: {', '.join(row.id for row in found.unnoticed) or '–'}")

@@ -1,0 +1,212 @@
+"""`sojourn audit-claims`: claims that should notice a wrong version do, and the table says which don't."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sojourn.cli import main
+from sojourn.errors import UserError
+from sojourn.papers import find_papers, load_paper
+from sojourn.papers.audit import Audit, Row, plan_of, read_audit
+from sojourn.papers.mutate import Workspace
+from sojourn.papers.needs import cases_of
+
+LEHTO = Path(__file__).parent.parent / "papers" / "lehto-2005"
+CLAIMS = """
+[[claims]]
+id = "mean"
+where = "here"
+text = "The queue of PD is near its set point"
+reason = "A test."
+parts = [{ measure = "s1.pd.queue_mean", holds = "between 20 and 40" }]
+
+[[claims]]
+id = "full"
+where = "here"
+text = "The link is used"
+reason = "A test."
+parts = [{ measure = "s1.pd.throughput", holds = "> 0" }]
+
+[[claims]]
+id = "red"
+where = "here"
+text = "RED drops"
+reason = "A test."
+parts = [{ measure = "s1.red.drops", holds = "> 0" }]
+
+[[claims]]
+id = "never"
+where = "here"
+text = "PD drops nothing"
+reason = "A test."
+parts = [{ measure = "s1.pd.drops", holds = "< 0" }]
+"""
+MUTANTS = """
+experiments = ["table2"]
+seeds = 1
+short = { duration = "12 s", warmup = "4 s" }
+
+[[mutants]]
+id = "target"
+text = "a set point of 60"
+queues = ["pd*"]
+claims = ["mean", "full"]
+scale = { "links.bottleneck.queue.target" = 2 }
+
+[[mutants]]
+id = "same"
+text = "nothing is wrong"
+queues = ["red"]
+set = { "links.bottleneck.queue.max_p" = 0.1 }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Lehto's paper with few claims and mutants."""
+    copy = tmp_path / "papers" / "audited"
+    shutil.copytree(LEHTO, copy)
+    (copy / "claims.toml").write_text(CLAIMS)
+    (copy / "mutants.toml").write_text(MUTANTS)
+    return copy
+
+
+def test_the_table_says_which_claims_notice_which_wrong_version(folder, here, capsys):
+    assert main(["audit-claims", str(folder), "--out", "r"]) == 0
+    printed = capsys.readouterr().out
+    found = read_audit(here / "r")
+    assert [(row.id, row.noticed, row.missed) for row in found.rows] == [
+        ("target", ["mean"], ["full"]),
+        ("same", [], []),
+    ]
+    assert found.moved(found.rows[0]) == ["full"]
+    assert found.rows[1].unmoved == ["mean", "full", "red", "never"]
+    assert found.failed_before == ["never"]
+    assert found.blind == ["full", "red"]
+    assert "target: not noticed by full, which should" in printed
+    assert "claims that notice none: full, red\n" in printed
+    assert "mutants that no claim notices: same\n" in printed
+
+
+def test_a_patch_changes_a_copy_alone_and_runs_there(folder, tmp_path):
+    (folder / "extra.py").write_text("FUNCTIONS = {'gain': lambda x: 2 * x}\n")
+    (folder / "claims.toml").write_text(
+        CLAIMS
+        + """
+[[claims]]
+id = "gain"
+where = "here"
+text = "A gain of two"
+reason = "A test."
+parts = [{ measure = "gain(4)", expected = 8 }]
+"""
+    )
+    (folder / "mutants.toml").write_text("""
+claims = ["gain"]
+
+[[mutants]]
+id = "three"
+text = "a gain of three"
+patch = [{ file = "extra.py", old = "2 * x", new = "3 * x" }]
+
+[[mutants]]
+id = "broken"
+text = "no gain at all"
+patch = [{ file = "extra.py", old = "2 * x", new = "1 / 0" }]
+""")
+    before = (folder / "extra.py").read_text()
+    out = tmp_path / "r"
+    assert main(["audit-claims", str(folder), "--out", str(out)]) == 0
+    found = read_audit(out)
+    assert found.rows[0].noticed == ["gain"]
+    assert "division by zero" in found.rows[1].stopped
+    assert (folder / "extra.py").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('experiments = ["table2"]', 'experiments = ["none"]', 'experiment: expected one of table2, surfaces'),
+        ('claims = ["mean", "full"]', 'claims = ["nobody"]', 'mutants.toml: claims: expected one of mean, full, red'),
+        ('queues = ["red"]', 'queues = ["blue"]', "mutants[same]: expected runs that it changes, got none"),
+        ('queues = ["red"]', 'patch = [{ file = "extra.py", old = "a", new = "b" }]',
+         "mutants[same].patch: expected patch, or set and scale, got both"),
+        ('"links.bottleneck.queue.target" = 2', '"links.bottleneck.queue.aqm" = 2',
+         'mutants[target].scale.links.bottleneck.queue.aqm: expected a field with a number, got "pd"'),
+        ('set = { "links.bottleneck.queue.max_p" = 0.1 }',
+         'patch = [{ file = "paper.toml", old = "nowhere", new = "" }]',
+         "mutants[same].patch[1].old: expected a text that paper.toml has once, got it 0 times"),
+        ('set = { "links.bottleneck.queue.max_p" = 0.1 }', 'patch = [{ file = "none.py", old = "a", new = "" }]',
+         'mutants[same].patch[1].file: expected a file of the paper or the repository, got "none.py"'),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("here")
+def test_a_wrong_file_is_refused_in_one_line(folder, old, new, says, capsys):
+    text = (folder / "mutants.toml").read_text()
+    assert old in text
+    (folder / "mutants.toml").write_text(text.replace(old, new))
+    assert main(["audit-claims", str(folder), "--out", "r"]) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert said.count("\n") == 1
+
+
+def test_sources_that_do_not_compile_are_named_in_one_line(folder, tmp_path, monkeypatch):
+    """What cargo says, from a stand-in for it."""
+    cargo = tmp_path / "cargo"
+    cargo.write_text("#!/bin/sh\necho 'warning: x' >&2; echo 'error[E0308]: mismatched types' >&2; exit 101\n")
+    cargo.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (folder / "mutants.toml").write_text("""
+[[mutants]]
+id = "typo"
+text = "a typing error"
+patch = [{ file = "crates/aqm/src/algorithms/pd.rs", old = "let percent = k1", new = "let percent = k9" }]
+""")
+    plan = plan_of(load_paper(folder))
+    with pytest.raises(UserError) as error:
+        Workspace(plan, tmp_path / "workspace").measure(plan.file.mutants[0])
+    assert "mutants[typo].patch: expected sources that compile, got error[E0308]: mismatched types" in str(error.value)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    with pytest.raises(UserError, match="expected cargo, which builds the changed engine, got none"):
+        Workspace(plan, tmp_path / "workspace").measure(plan.file.mutants[0])
+    original = (LEHTO.parent.parent / "crates/aqm/src/algorithms/pd.rs").read_text()
+    assert (tmp_path / "workspace/crates/aqm/src/algorithms/pd.rs").read_text() == original
+
+
+def test_every_papers_mutants_can_be_run():
+    """Each names claims and runs that exist, and each of its patches finds its text once."""
+    root, seen = LEHTO.parent.parent, 0
+    for paper in find_papers():
+        if not (paper.root / "mutants.toml").exists():
+            continue
+        plan = plan_of(paper)
+        assert plan.claims
+        for mutant in plan.file.mutants:
+            seen += 1
+            assert mutant.patch or any(paper.concerns(mutant, case) for case in plan.over), mutant.id
+            for patch in mutant.patch:
+                path = root / patch.file if patch.file.startswith(("crates/", "python/")) else paper.root / patch.file
+                assert path.read_text().count(patch.old) == 1, (paper.id, mutant.id)
+                assert patch.new != patch.old
+    assert seen > 30
+
+
+def test_the_runs_that_a_claim_needs_are_known_without_running():
+    paper = load_paper(LEHTO)
+    needed = {claim.id: {str(case) for case in cases_of(paper, claim)} for claim in paper.claims}
+    assert needed["L8"] == {"s1.pd", "s1.pd60"}
+    assert needed["L12"] == set()
+    assert len(needed["L9"]) == 21
+
+
+def test_a_file_that_is_no_audit_is_none(tmp_path):
+    assert read_audit(tmp_path) is None
+    for text in ("{", "[]", "{}", json.dumps({"rows": [{}]})):
+        (tmp_path / "audit.json").write_text(text)
+        assert read_audit(tmp_path) is None
+    audit = Audit("p", 2, {"C": "c"}, [], [Row("m", "wrong", noticed=["C"])])
+    (tmp_path / "audit.json").write_text(audit.as_json())
+    assert read_audit(tmp_path) == audit
