@@ -110,7 +110,9 @@ def boxes(outcome: Outcome, chosen: spec.Boxes) -> Figure:
             groups = [(g, queues[i]) for g, queues in enumerate(chosen.groups.values()) if i < len(queues)]
             stats = []
             for _, queue in groups:
-                found = [reading.pooled(record) for record in outcome.records[Case(chosen.scenario, queue)]]
+                found = [
+                    reading.pooled(record) for record in outcome.records[Case(chosen.scenario, queue, chosen.setting)]
+                ]
                 stats += boxplot_stats(np.concatenate([each[1] for each in found if each]) * measure.scale)
             drawn = axes.bxp(
                 stats, positions=[g + (i - (count - 1) / 2) * 0.25 for g, _ in groups], widths=0.2, patch_artist=True,

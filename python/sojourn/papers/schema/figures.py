@@ -219,6 +219,8 @@ class Boxes(Figure):
     """A measure of a series."""
     groups: dict[str, list[str]]
     """Queues by the label of their group."""
+    setting: str = ""
+    """The setting."""
     labels: list[str]
     """Labels of the boxes in a group."""
     xlabel: str
