@@ -13,7 +13,9 @@ class Proportional:
         return min(max(0.002 * (sample.backlog_packets - self.target), 0.0), 1.0)
 
 
-scenario = sj.load("examples/dumbbell.toml")
-scenario.set("links.bottleneck.queue", {"aqm": "external", "law": "mine", "interval": "10 ms", "limit": "200 packets"})
-record = sj.run(scenario, laws={"mine": Proportional})
-print(record.links[["utilization", "queue.mean", "queue.sd", "loss_ratio"]])
+if __name__ == "__main__":
+    scenario = sj.load("examples/dumbbell.toml")
+    queue = {"aqm": "external", "law": "mine", "interval": "10 ms", "limit": "200 packets"}
+    scenario.set("links.bottleneck.queue", queue)
+    record = sj.run(scenario, laws={"mine": Proportional})
+    print(record.links[["utilization", "queue.mean", "queue.sd", "loss_ratio"]])

@@ -72,10 +72,11 @@ def _shown(what: Callable[..., Any]) -> str:
     return f"{getattr(what, '__name__', type(what).__name__)}{inspect.signature(what)}"
 
 
-def calls_law(scenario: Scenario) -> bool:
-    """Whether a queue of a scenario has a law that the caller supplies."""
+def external_laws(scenario: Scenario) -> list[str]:
+    """The names of the laws that queues of a scenario have from the caller."""
     links = [each for link in scenario.to_dict().get("links", []) for each in (link, link.get("back") or {})]
-    return any((link.get("queue") or {}).get("aqm") == "external" for link in links)
+    queues = [link.get("queue") or {} for link in links]
+    return [str(queue.get("law", "")) for queue in queues if queue.get("aqm") == "external"]
 
 
 def of_run(error: Exception, scenario: Scenario, seed: int) -> Exception:

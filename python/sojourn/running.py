@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from sojourn import _sojourn
 from sojourn.cluster import Work, cluster_run
 from sojourn.errors import Interrupted, RunError, UserError
-from sojourn.laws import Laws, calls_law, checked_laws, of_run
+from sojourn.laws import Laws, checked_laws, external_laws, of_run
 from sojourn.record import Record, Series
 from sojourn.scenario import Scenario, Source, load
 from sojourn.store import Store, engine_identity, pack_entry, unpack_entry
@@ -163,7 +163,7 @@ def run_each(
     uncached: set[str] = set()
     for index, key in enumerate(_keys(jobs)):
         places.setdefault(key, []).append(index)
-        if own and calls_law(jobs[index].scenario):
+        if own and external_laws(jobs[index].scenario):
             uncached.add(key)
     if uncached and cluster:
         raise UserError('cluster: expected queues without laws in Python, got a queue with aqm = "external"')

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn.cases import cases_of, field_axis, parse_variation
+from sojourn.cli.laws import Law, read_laws
 from sojourn.cli.output import (
     CACHE,
     CacheDir,
@@ -59,7 +60,12 @@ def register(app: typer.Typer) -> None:
 
 def load_changed(file: Path, changes: list[str] | None) -> Scenario:
     """The scenario of a file, with the changes of `--set`."""
-    scenario = load(file)
+    return with_changes(load(file), changes)
+
+
+def with_changes(scenario: Scenario, changes: list[str] | None) -> Scenario:
+    """The same scenario, with the changes of `--set`."""
+    file = scenario.label
     for change in changes or []:
         scenario.set(*parse_assignment(change))
         scenario.label = f"{file} with {change}"
@@ -79,17 +85,19 @@ def run(
     flent: Annotated[
         Path | None, typer.Option("--flent", help="Write series of the first run to this .flent.gz.")
     ] = None,
+    law: Law = None,
     threads: Threads = 0,
 ) -> None:
     """Runs a scenario and prints what was measured."""
     require(*(["scipy"] if seeds > 1 and not as_json else []), *(["pandas", "pyarrow"] if out_dir else []))
     check_folder(out_dir)
     check_folder(flent and flent.parent, "--flent")
-    scenario = load_changed(file, change)
+    laws = read_laws(law)
+    scenario = with_changes(laws.put_into(load(file)), change)
     if seed is not None:
         scenario.set("seed", seed)
-    with progress("running") as on_progress:
-        records = run_many(scenario, seeds, threads=threads, progress=on_progress)[0]
+    with progress("running") as on_progress, laws.one_line():
+        records = run_many(scenario, seeds, threads=threads, progress=on_progress, laws=laws.laws)[0]
     if out_dir is not None:
         say_written(_save(records, out_dir))
     if flent is not None:
@@ -129,6 +137,7 @@ def compare(
         str | None, typer.Option("--cdf", help="Distributions to plot with --out: wait, rtt, completion.")
     ] = None,
     change: Set = None,
+    law: Law = None,
     out_dir: Out = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
@@ -140,16 +149,20 @@ def compare(
     """
     require("scipy", *(["pandas", "pyarrow", "matplotlib"] if out_dir else []))
     check_folder(out_dir)
-    if not (queues or cc or vary):
-        raise UserError("compare: expected --queues, --cc or --vary, got none")
-    scenario = load_changed(file, change)
+    if not (queues or cc or vary or law):
+        raise UserError("compare: expected --queues, --law, --cc or --vary, got none")
+    laws, scenario = read_laws(law), load_changed(file, change)
+    compared = laws.among(queues, scenario, link)
     varied = _variations(vary)
     curves = _traced(scenario, cdf, out_dir, link)
     _check_curves(scenario, varied, curves)
-    with progress("comparing") as on_progress:
+    kept = store(cache, no_cache)
+    if kept:
+        laws.say_uncached()
+    with progress("comparing") as on_progress, laws.one_line():
         found = run_compare(
-            scenario, queues, seeds, cc=cc, vary=varied, link=link, group=group, threads=threads,
-            cache=store(cache, no_cache), progress=on_progress,
+            scenario, compared, seeds, cc=cc, vary=varied, link=link, group=group, threads=threads,
+            cache=kept, progress=on_progress, laws=laws.laws,
         )  # fmt: skip
     show_comparison(found)
     if out_dir is not None:
@@ -223,6 +236,7 @@ def _listed(text: str | None) -> list[str]:
 def sweep(
     file: Annotated[Path, typer.Argument(help="A sweep file.")],
     change: Set = None,
+    law: Law = None,
     out_dir: Out = None,
     plots: Annotated[str | None, typer.Option("--plot", help="Measures to show and plot, with commas.")] = None,
     threads: Threads = 0,
@@ -238,14 +252,19 @@ def sweep(
     Goes on where an interrupted sweep stopped.
     """
     require("scipy", "pandas", "pyarrow", *(["matplotlib"] if plots else []))
-    plan = read_plan(file, dict(map(parse_assignment, change or [])))
+    laws, plan = read_laws(law), read_plan(file, dict(map(parse_assignment, change or [])))
+    laws.check_used(file, plan)
     folder = out_dir or Path("results") / file_name(plan.name)
     check_folder(folder)
     wanted = _listed(plots)
     _check_measures(next(iter(plan.points)).scenario, wanted)
-    with progress(plan.name) as on_progress:
-        kept = store(cache, no_cache)
-        found = run_sweep(plan, threads=threads, cache=kept, progress=on_progress, cluster=cluster, series=series)
+    kept = store(cache, no_cache)
+    if kept:
+        laws.say_uncached()
+    with progress(plan.name) as on_progress, laws.one_line():
+        found = run_sweep(
+            plan, threads=threads, cache=kept, progress=on_progress, cluster=cluster, series=series, laws=laws.laws
+        )
     summary = found.summary()
     with together(folder):
         written = [

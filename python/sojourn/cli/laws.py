@@ -1,0 +1,157 @@
+"""Laws in Python on the command line: `--law FILE.py:Class`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+
+from sojourn import paths
+from sojourn.cases import Named, parse_named, queue_axis
+from sojourn.compare import queued_link
+from sojourn.errors import UserError, note
+from sojourn.laws import external_laws
+from sojourn.scenario import Scenario, read_text
+from sojourn.sweep import Plan
+
+Law = Annotated[
+    list[str] | None,
+    typer.Option("--law", help="A queue law in Python: FILE.py:Class. Queues name it by its class."),
+]
+FORM = "FILE.py:Class such as law.py:Proportional"
+
+
+@dataclass(frozen=True)
+class LawFiles:
+    """The laws of the options `--law`, by the names of their classes."""
+
+    laws: dict[str, Callable[[], Any]]
+    files: frozenset[str]
+
+    def put_into(self, scenario: Scenario) -> Scenario:
+        """Gives the main link the law as its queue, unless a queue of the scenario names it. Returns the scenario.
+
+        Raises `UserError` for several laws that no queue names.
+        """
+        unused = [name for name in self.laws if name not in external_laws(scenario)]
+        if len(unused) > 1:
+            raise UserError.expected("--law", 'one, or queues with law = "NAME" for the others', ", ".join(unused))
+        for name in unused:
+            link = queued_link(scenario)
+            scenario.set_all(dict(queue_axis(scenario, link, [name], self.laws).changes.values()))
+        return scenario
+
+    def among(self, queues: str | None, scenario: Scenario, link: str | None) -> Named | None:
+        """The queues that are compared: those of `--queues`, by default the scenario's, and the laws."""
+        if not self.laws:
+            return queues
+        if queues:
+            tables = parse_named(queues, "queues", "aqm")
+        else:
+            at = f"links.{paths.element(queued_link(scenario, link))}"
+            own = str(scenario.get_path(at).get("queue", {}).get("aqm", "droptail"))
+            tables = {} if own == "external" else {own: {"aqm": own}}
+        named = {table["aqm"] for table in tables.values()}
+        return {**tables, **{name: {"aqm": name} for name in self.laws if name not in named}}
+
+    def check_used(self, file: Path, plan: Plan) -> None:
+        """Raises `UserError` for a law that no point of a sweep has."""
+        left = set(self.laws)
+        for point in plan.points if left else ():
+            left -= set(external_laws(point.scenario))
+            if not left:
+                return
+        for name in sorted(left):
+            queue = f'{{ aqm = "external", law = "{name}" }}'
+            raise UserError(f"{file}: --law: expected a point with the queue {queue}, got none")
+
+    def say_uncached(self) -> None:
+        """Says that runs with these laws are not cached."""
+        if self.laws:
+            note(f"runs with {', '.join(self.laws)} are not cached, since what a law in Python does can't be known")
+
+    @contextmanager
+    def one_line(self) -> Iterator[None]:
+        """Makes a `UserError` of what a law raises."""
+        try:
+            yield
+        except Exception as error:
+            said = None if isinstance(error, UserError) else self._line(error)
+            if said is None:
+                raise
+            raise UserError(said) from error
+
+    def _line(self, error: BaseException) -> str | None:
+        """What a law raised, in one line with the place in its file; None for an error of something else."""
+        notes = [each for each in getattr(error, "__notes__", []) if ": raised " in each]
+        if not notes:
+            return None
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in self.files]
+        place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+        return f"{place}{notes[-1].replace(': raised ', f': raised {_shown(error)} ')}"
+
+
+def read_laws(options: Iterable[str] | None) -> LawFiles:
+    """The laws that the options name. Raises `UserError` for what can't be loaded."""
+    laws: dict[str, Callable[[], Any]] = {}
+    files: set[str] = set()
+    for option in options or []:
+        file, sign, name = option.rpartition(":")
+        if not (sign and file.endswith(".py")):
+            file, name = option, ""
+        if not file.endswith(".py"):
+            raise UserError.expected("--law", FORM, option)
+        module = _loaded(Path(file))
+        found = _class_of(module, file, name)
+        if found.__name__ in laws:
+            raise UserError.expected("--law", "classes of different names", f"{found.__name__} twice")
+        laws[found.__name__] = found
+        files.add(str(Path(file)))
+    return LawFiles(laws, frozenset(files))
+
+
+def _loaded(file: Path) -> ModuleType:
+    """A Python file as a module; what it imports may lie beside it. Raises `UserError` with the line that fails."""
+    text = read_text(file, "law")
+    module = ModuleType(str(file))
+    module.__file__ = str(file)
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    sys.modules[module.__name__] = module  # a dataclass looks for its module
+    try:
+        exec(compile(text, str(file), "exec"), module.__dict__)
+    except SyntaxError as error:
+        raise UserError(f"{error.filename}:{error.lineno}:{error.offset}: expected Python, got {error.msg}") from None
+    except Exception as error:
+        lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == str(file)]
+        raise UserError(f"{file}:{lines[-1]}: raised {_shown(error)}") from None
+    return module
+
+
+def _class_of(module: ModuleType, file: str, name: str) -> type:
+    """A class of a file, or its only one with a method `step` where none is named."""
+    own = [each for each in vars(module).values() if inspect.isclass(each) and each.__module__ == module.__name__]
+    known = {each.__name__: each for each in own if hasattr(each, "step")}
+    if not name and len(known) == 1:
+        return next(iter(known.values()))
+    if not name:
+        raise UserError(
+            f"--law {file}: expected {FORM}, with one of the classes {', '.join(known) or '(none is there)'}"
+        )
+    if name not in known:
+        raise UserError.expected(f"--law {file}", f"one of the classes {', '.join(known) or '(none is there)'}", name)
+    return known[name]
+
+
+def _shown(error: BaseException) -> str:
+    """An error as Python shows it, without its notes."""
+    return "".join(traceback.format_exception_only(type(error), error)).splitlines()[0]

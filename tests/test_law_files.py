@@ -1,0 +1,107 @@
+"""Laws in Python on the command line: `--law FILE.py:Class` of run, compare and sweep."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sojourn.cli import main
+
+LAWS = """
+from dataclasses import dataclass
+from helper import SHARE
+
+
+@dataclass
+class Tenth:
+    share: float = SHARE
+
+    def step(self, sample):
+        return self.share
+
+
+class Broken:
+    def step(self, sample):
+        if sample.now < 2:
+            return 0.01
+        return self.share
+"""
+
+
+@pytest.fixture
+def laws(here, dumbbell):
+    (here / "helper.py").write_text("SHARE = 0.1\n")
+    (here / "laws.py").write_text(LAWS)
+    return "laws.py"
+
+
+def said(capsys, *arguments, code=0):
+    assert main([str(each) for each in arguments]) == code
+    printed = capsys.readouterr()
+    return printed.out if code == 0 else printed.err.strip().removeprefix("error: ")
+
+
+def test_a_law_of_a_file_runs_with_the_options_of_its_queue(laws, dumbbell, capsys):
+    def probability(*more):
+        record = json.loads(said(capsys, "run", dumbbell, "--law", f"{laws}:Tenth", "--json", *more))
+        return record["links"][0]["probability_mean"]
+
+    assert probability() == pytest.approx(0.1)
+    assert probability("--set", 'links.bottleneck.queue.interval="4 s"') < 0.09  # none in the first 4 of 5 seconds
+
+
+def test_a_law_is_compared_with_the_queue_of_the_scenario_or_with_those_that_are_named(laws, dumbbell, here, capsys):
+    shown = said(capsys, "compare", dumbbell, "--law", f"{laws}:Tenth", "--seeds", 2)
+    assert "droptail" in shown
+    assert "Tenth" in shown
+    queues = 'red,Tenth(interval="20 ms")'
+    assert main(["compare", str(dumbbell), "--law", f"{laws}:Tenth", "--queues", queues, "--seeds", "1"]) == 0
+    printed = capsys.readouterr()
+    assert 'Tenth(interval="20 ms")' in printed.out
+    assert "droptail" not in printed.out
+    assert "note: runs with Tenth are not cached" in printed.err
+    assert len(list((here / "results").rglob("*"))) > 0
+
+
+def test_a_sweep_takes_a_law_by_its_name(laws, dumbbell, here, capsys):
+    queues = '[{ aqm = "red" }, { aqm = "external", law = "Tenth" }]'
+    (here / "sweep.toml").write_text(f'scenario = "{dumbbell}"\naxes."links.bottleneck.queue" = {queues}\n')
+    assert "Tenth" in said(capsys, "sweep", "sweep.toml", "--law", f"{laws}:Tenth")
+    line = said(capsys, "sweep", "sweep.toml", "--law", f"{laws}:Broken", code=2)
+    wanted = 'a point with the queue { aqm = "external", law = "Broken" }'
+    assert line == f"sweep.toml: --law: expected {wanted}, got none"
+
+
+def test_a_law_that_raises_is_one_line_with_its_place_case_time_and_seed(laws, dumbbell, capsys):
+    what = "laws.Broken: raised AttributeError: 'Broken' object has no attribute 'share' at 2 s"
+    for command in (("run", dumbbell), ("run", dumbbell, "--seeds", 2)):
+        line = said(capsys, *command, "--seed", 3, "--law", f"{laws}:Broken", code=2)
+        assert line.startswith(f"laws.py:18: {dumbbell}: {what} (seed ")
+    line = said(capsys, "compare", dumbbell, "--seeds", 1, "--no-cache", "--law", f"{laws}:Broken", code=2)
+    assert line == f"laws.py:18: {dumbbell} with Broken: {what} (seed 1)"
+
+
+FORM = "expected FILE.py:Class such as law.py:Proportional"
+WRONG = [
+    ("class A:\n    pass\n", "", f"--law bad.py: {FORM}, with one of the classes (none is there)"),
+    (LAWS, "", f"--law bad.py: {FORM}, with one of the classes Tenth, Broken"),
+    (LAWS, ":Tent", '--law bad.py: expected one of the classes Tenth, Broken, got "Tent"'),
+    ("class A:\n  def step(self)\n", ":A", "bad.py:2:17: expected Python, got expected ':'"),
+    ("import missing_it\n", ":A", "bad.py:1: raised ModuleNotFoundError: No module named 'missing_it'"),
+    ("class A:\n  def step(self): 0\n", ":A", "laws.A: expected a law with a method step(sample), got step()"),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_file_without_a_law_is_refused_in_a_line(laws, dumbbell, capsys, wrong):
+    text, option, message = wrong
+    Path("bad.py").write_text(text)
+    assert said(capsys, "run", dumbbell, "--law", f"bad.py{option}", code=2) == message
+
+
+def test_what_is_no_python_file_is_no_law(laws, dumbbell, capsys):
+    assert said(capsys, "run", dumbbell, "--law", "laws", code=2) == f'--law: {FORM}, got "laws"'
+    line = said(capsys, "run", dumbbell, "--law", "lws.py:Tenth", code=2)
+    assert line == 'lws.py: cannot read this law: No such file or directory; did you mean "laws.py"?'
+    line = said(capsys, "run", dumbbell, "--law", "laws.py:Tenth", "--law", "laws.py:Broken", code=2)
+    assert line == '--law: expected one, or queues with law = "NAME" for the others, got "Tenth, Broken"'
