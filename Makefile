@@ -16,11 +16,12 @@ PARALLEL := --numprocesses auto --dist loadfile
 # The extension module is built by maturin; it has no tests of its own in Rust.
 CRATES  := --workspace --exclude sojourn-python
 
-.PHONY: help setup test reproduce bench validate hunt fuzz lint rust-test python-test lowest deny lock clean
+.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz lint rust-test python-test lowest deny lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
+	@echo 'make reproduce-all  rerun all papers with their seeds, write results/index.html and print the time'
 	@echo 'make bench       speed, against ns-2.35 where it is installed'
 	@echo 'make validate    fidelity, against ns-2.35 and ns-3 or their stored results'
 	@echo 'make hunt        run HUNT_COUNT random worlds, each in many ways; goes on where it stopped'
@@ -87,6 +88,9 @@ lock: setup
 
 reproduce: setup
 	$(BIN)/sojourn reproduce lehto
+
+reproduce-all: setup
+	$(BIN)/sojourn reproduce all
 
 bench: setup
 	$(BIN)/python conformance/bench/bench.py

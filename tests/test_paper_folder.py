@@ -157,7 +157,7 @@ def test_a_quick_look_says_so_at_its_top_and_in_what_it_writes(
     assert said.encode() in (written / "figures" / "own.png").read_bytes()
     about = json.loads((written / "about.json").read_text())
     assert (about["quick"], about["seeds"], len(about["shortened"])) == (True, [1], 2)
-    assert "Rerun with 1 seed." in page
+    assert "Rerun with 1 seed in " in page
 
 
 def test_fewer_seeds_are_said_and_a_whole_rerun_says_nothing(folder: Path, tmp_path: Path) -> None:

@@ -36,6 +36,22 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
+def elapsed(seconds: float) -> str:
+    """How long something took: `0.42 s`, `12 s`, `4 min 5 s`, `1 h 2 min`.
+
+    ```python
+    elapsed(245.0)
+    ```
+    """
+    if seconds < 9.95:
+        return f"{seconds:.2g} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def listed(names: Iterable[str], most: int = 4) -> str:
     """Names in a line: the first `most`, and how many more there are."""
     known = list(names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,13 +13,13 @@ from rich.text import Text
 
 from sojourn.cli.listing import names
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
-from sojourn.display import counted, number
+from sojourn.display import counted, elapsed, number
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.stats import estimate_of
 
 if TYPE_CHECKING:
-    from sojourn.papers import Outcome
+    from sojourn.papers import Outcome, RunOptions
     from sojourn.papers.model import Experiment, Paper
     from sojourn.papers.outcome import ClaimResult, PartResult
     from sojourn.papers.report import OriginText
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 STYLES = {"good": "green", "fair": "yellow", "bad": "red", "open": "cyan", "soft": "dim", "": ""}
 """The color in the terminal of each class of verdicts in the page."""
+
+
+ALL = "all"
+"""What stands for every paper."""
+RESULTS = Path("results")
+"""The folder of the reports."""
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +44,7 @@ def reproduce(
     paper: Annotated[
         str,
         typer.Argument(
-            help="A paper: see `sojourn list papers`, or a folder with a paper.toml.",
+            help="A paper: see `sojourn list papers`, a folder with a paper.toml, or `all` papers.",
             autocompletion=lambda: names("papers"),
         ),
     ],
@@ -55,22 +62,41 @@ def reproduce(
     Shows published and measured values, a verdict on every claim, and writes a report.
     """
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
-    from sojourn.papers import RunOptions, find_paper  # here: the report takes seconds to load
+    from sojourn.papers import RunOptions, find_paper, find_papers  # here: the report takes seconds to load
+
+    if quick and full:
+        raise UserError("--quick --full: expected one of them, got both")
+    if paper == ALL and (experiment is not None or out_dir is not None):
+        got = f'the experiment "{experiment}"' if experiment is not None else f'--out "{out_dir}"'
+        raise UserError(f'paper: expected one paper beside {got}, got "{ALL}"')
+    chosen = find_papers() if paper == ALL else [find_paper(paper)]
+    folders = [out_dir or _results(each, quick) for each in chosen]
+    for folder in folders:
+        check_folder(folder)
+    wall, cpu = time.perf_counter(), time.process_time()
+    for each, folder in zip(chosen, folders, strict=True):
+        with progress(each.id) as on_progress:
+            options = RunOptions(quick, threads, store(cache, no_cache), on_progress)
+            _reproduce(each, experiment, seeds, options, folder)
+    if out_dir is None:
+        from sojourn.papers.index import write_index
+
+        out.print(f"papers:  {write_index(RESULTS)}")
+    if paper == ALL:
+        spent = f"{elapsed(time.perf_counter() - wall)} ({elapsed(time.process_time() - cpu)} of CPU time)"
+        out.print(f"{counted(len(chosen), 'paper')} in {spent}")
+
+
+def _reproduce(paper: Paper, experiment: str | None, seeds: int | None, options: RunOptions, folder: Path) -> None:
+    """Reruns one paper, prints what it gave, and writes its report."""
     from sojourn.papers import reproduce as run_paper
     from sojourn.papers.report import ORIGINS, counts_text, write_report
 
-    chosen = find_paper(paper)
-    if quick and full:
-        raise UserError("--quick --full: expected one of them, got both")
-    folder = out_dir or _results(chosen, quick)
-    check_folder(folder)
-    out.print(chosen.citation)
-    with progress(chosen.id) as on_progress:
-        options = RunOptions(quick, threads, store(cache, no_cache), on_progress)
-        outcome = run_paper(chosen, experiment, seeds, options)
+    out.print(paper.citation)
+    outcome = run_paper(paper, experiment, seeds, options)
     if outcome.caution:
         out.print(outcome.caution, style="bold")
-    tables = {each.experiment for each in chosen.tables}
+    tables = {each.experiment for each in paper.tables}
     for each in outcome.experiments:
         if each.cases() and (each.id in tables or experiment):
             out.print(_cells(outcome, each))
@@ -87,11 +113,13 @@ def reproduce(
     if figures:
         out.print(f"figures: {folder / 'figures'} ({figures}, each as PNG and PDF)")
     out.print(f"tables:  {folder / 'tables'} (CSV and Parquet)")
+    if outcome.effort:
+        out.print(f"runs:    {outcome.effort}")
 
 
 def _results(paper: Paper, quick: bool) -> Path:
     """Where the report is written without `--out`: in `results`, also where the paper's folder has links in it."""
-    results = Path("results")
+    results = RESULTS
     folder = results / (f"{paper.id}-quick" if quick else paper.id)
     inside_paper = results.is_symlink() and Path.cwd().is_relative_to(paper.root.resolve())
     if inside_paper or not folder.resolve().is_relative_to(results.resolve()):
@@ -124,7 +152,7 @@ def _cells(outcome: Outcome, experiment: Experiment) -> Table:
 
 def _cell(row: Any, unit: str) -> Text:
     """One cell: published / measured and the mark of its verdict."""
-    from sojourn.papers.report import CLASSES, MARKS
+    from sojourn.papers.pages import CLASSES, MARKS
 
     digits, verdict = int(row["decimals"]), str(row["verdict"])
     given = row["reference"] if math.isnan(row["published"]) else row["published"]
@@ -138,7 +166,8 @@ def _cell(row: Any, unit: str) -> Text:
 
 def _claims(outcome: Outcome, origin: Origin, results: list[ClaimResult], said: OriginText) -> Table:
     """One line for each claim of an origin; for a claim with several parts, how many of them hold."""
-    from sojourn.papers.report import CLASSES, MARKS, counts_text
+    from sojourn.papers.pages import CLASSES, MARKS
+    from sojourn.papers.report import counts_text
 
     table = Table(title="claims" if origin == "paper" else f"not the paper's ({origin})", title_justify="left")
     judged = [result for result in results if not result.claim.table]

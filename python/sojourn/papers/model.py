@@ -188,7 +188,7 @@ class Paper:
         if case.setting:
             scenario.set_all(self.settings[case.setting].table)
         scenario.set_all(dict(over or {}))
-        scenario.set("name", f"{self.id}/{case}")
+        scenario.set("name", self.id)  # not the case's: cases with the same network and traffic are run once
         scenario.label = f"{self.scenarios[case.scenario].file.name} as {case}"
         return scenario
 

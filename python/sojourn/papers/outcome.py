@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.display import counted
+from sojourn.display import counted, elapsed
 from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import UnknownNameError
 from sojourn.papers.model import Case, Experiment, Paper
@@ -130,6 +130,24 @@ class ClaimResult:
         return ", ".join([f"{first} of {counted(len(verdicts), 'reading')}", *rest])
 
 
+@dataclass(frozen=True)
+class Effort:
+    """What the runs of a rerun cost."""
+
+    seconds: float
+    """By the clock on the wall."""
+    cpu_seconds: float
+    """Of all cores together."""
+    runs: int
+    """Runs that are not the same as another one."""
+    cached: int
+    """Those that the cache had."""
+
+    def __str__(self) -> str:
+        known = f", {self.cached:,} of them from the cache" if self.cached else ""
+        return f"{elapsed(self.seconds)} ({elapsed(self.cpu_seconds)} of CPU time), {counted(self.runs, 'run')}{known}"
+
+
 @dataclass
 class Outcome:
     """The records of the experiments that were run, and the verdicts."""
@@ -145,6 +163,8 @@ class Outcome:
     """What was made smaller than the paper's rerun asks for, a line for each; empty for a whole rerun."""
     quick: bool = False
     """Whether `--quick` made it smaller."""
+    effort: Effort | None = None
+    """What the runs cost; `None` where there were none."""
 
     _taken: set[Case] = field(default_factory=set)
 

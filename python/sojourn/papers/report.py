@@ -12,39 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from sojourn.display import counted, number
+from sojourn.display import counted
 from sojourn.files import together, write_atomic
 from sojourn.papers.audit import Audit, read_audit
 from sojourn.papers.environment import environment
 from sojourn.papers.figures import DrawnFigure, draw_figures
 from sojourn.papers.grids import Grid, grid_of
+from sojourn.papers.index import ABOUT
 from sojourn.papers.model import Experiment
 from sojourn.papers.outcome import ClaimResult, Outcome
+from sojourn.papers.pages import page
 from sojourn.papers.schema.claims import Origin
 from sojourn.papers.verdict import RULE, Verdict
 from sojourn.plots.style import PAGE, render, save_figure
 from sojourn.record import file_name, frame_to_parquet
-
-CLASSES = {
-    str(Verdict.REPRODUCED): "good",
-    str(Verdict.IN_DIRECTION): "fair",
-    str(Verdict.NOT_REPRODUCED): "bad",
-    str(Verdict.UNDECIDED): "open",
-    str(Verdict.NOT_DECIDABLE): "soft",
-    "": "",
-}
-"""How a verdict is colored in the page."""
-MARKS = {
-    str(Verdict.REPRODUCED): "✓",
-    str(Verdict.IN_DIRECTION): "~",
-    str(Verdict.NOT_REPRODUCED): "✗",
-    str(Verdict.UNDECIDED): "?",
-    str(Verdict.NOT_DECIDABLE): "◇",
-    "": "",
-}
-"""The sign of a verdict."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +108,7 @@ def _write_files(outcome: Outcome, figures: list[DrawnFigure], folder: Path) -> 
             written.append(write_atomic(folder / "tables" / f"{experiment.id}.csv", cells.to_csv(index=False)))
     claims = outcome.claims_table()
     written.append(write_atomic(folder / "tables" / "claims.csv", claims.to_csv(index=False)))
-    written.append(write_atomic(folder / "about.json", json.dumps(_about(outcome), indent=1)))
+    written.append(write_atomic(folder / ABOUT, json.dumps(_about(outcome), indent=1)))
     written.append(write_atomic(folder / page_name(outcome), build_page(outcome, figures, read_audit(folder))))
     return written
 
@@ -140,6 +121,11 @@ def page_name(outcome: Outcome) -> str:
 def _about(outcome: Outcome) -> dict[str, Any]:
     """What the files of a report were made from, for programs."""
     facts = {"paper": outcome.paper.id, "quick": outcome.quick, "shortened": outcome.shortened, "seeds": outcome.seeds}
+    facts |= {
+        "citation": outcome.paper.citation, "page": page_name(outcome), "made": _made(outcome),
+        "caution": " ".join(filter(None, (outcome.caution, _left_out(outcome)))),
+        "skipped": sum(claim.origin == "paper" for claim in outcome.skipped),
+    }  # fmt: skip
     counts = {origin: outcome.counts(origin) for origin in ORIGINS}
     facts["claims"] = {
         origin: {str(verdict): count for verdict, count in each.items()}
@@ -149,19 +135,32 @@ def _about(outcome: Outcome) -> dict[str, Any]:
     return facts | {"fingerprint": outcome.fingerprint(), **environment()}
 
 
+def _left_out(outcome: Outcome) -> str:
+    """One sentence on experiments that were not rerun; empty where all were."""
+    ran, every = len(outcome.experiments), len(outcome.paper.experiments)
+    return f"{counted(ran, 'experiment')} of {every} rerun." if ran < every else ""
+
+
+def _made(outcome: Outcome) -> str:
+    """One sentence: seeds, how long the runs took, and the engine."""
+    seeds = counted(len(outcome.seeds), "seed")
+    how = f"Rerun with {seeds} in {outcome.effort}" if outcome.effort else "Computed without runs"
+    facts = environment()
+    commit = f", commit {facts['commit']}" if "commit" in facts else ""
+    return f"{how}, by Sojourn {facts['sojourn']}{commit} (engine {facts['engine']})."
+
+
 def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None = None) -> str:
     """The whole page; `audit` is what `sojourn audit-claims` found."""
-    templates = Environment(
-        loader=PackageLoader("sojourn.papers"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=StrictUndefined, keep_trailing_newline=True,
-    )  # fmt: skip
-    templates.globals |= {"MARKS": MARKS, "CLASSES": CLASSES, "RULE": RULE, "ORIGINS": ORIGINS}
-    templates.filters |= {"number": number, "counted": counted, "anchor": _anchor}
     homes = {result.claim.id: _homes(result, outcome.experiments) for result in outcome.results}
     sections = {each.id: _section(outcome, each, figures, homes) for each in outcome.experiments}
     table_cells = [part for result in outcome.of_origin("paper") if result.claim.table for part in result.parts]
     others = [origin for origin in ORIGINS if origin != "paper" and outcome.of_origin(origin)]
-    return templates.get_template("report.html").render(
+    return page(
+        "report.html",
+        RULE=RULE,
+        ORIGINS=ORIGINS,
+        made=_made(outcome),
         outcome=outcome,
         paper=outcome.paper,
         counts={str(verdict): total for verdict, total in outcome.counts().items()},
@@ -186,11 +185,6 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
             for case, records in sorted(outcome.records.items())
         },
     )
-
-
-def _anchor(claim: str) -> str:
-    """Where a claim stands in the page."""
-    return f"claim-{file_name(claim)}"
 
 
 def _homes(result: ClaimResult, experiments: list[Experiment]) -> list[str]:

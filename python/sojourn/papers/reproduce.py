@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.papers.functions import all_functions
 from sojourn.papers.model import Case, Experiment, Paper
-from sojourn.papers.outcome import ClaimResult, Outcome, PartResult, ReadingResult
+from sojourn.papers.outcome import ClaimResult, Effort, Outcome, PartResult, ReadingResult
 from sojourn.papers.verdict import Target, judge_part
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
@@ -58,10 +59,10 @@ def reproduce(
     chosen = choose(paper, experiment)
     all_seeds = seeds_of((paper.file.quick if options.quick else paper.file.replications) if seeds is None else seeds)
     over = {case: each.quick_set if options.quick else {} for each in chosen for case in each.cases()}
-    by_case = run_cases(paper, over, all_seeds, options)
+    by_case, effort = _timed(lambda timed: run_cases(paper, over, all_seeds, timed), options)
     shortened = _shortened(paper, chosen, len(all_seeds), options.quick)
     quick = options.quick and bool(shortened)
-    outcome = Outcome(paper, chosen, all_seeds, by_case, shortened=shortened, quick=quick)
+    outcome = Outcome(paper, chosen, all_seeds, by_case, shortened=shortened, quick=quick, effort=effort)
     judge_claims(outcome, paper.claims)
     return outcome
 
@@ -75,6 +76,25 @@ def judge_claims(outcome: Outcome, claims: Iterable[Claim]) -> None:
             outcome.skipped.append(claim)
         else:
             outcome.results.append(result)
+
+
+def _timed(
+    run: Callable[[RunOptions], dict[Case, list[Record]]], options: RunOptions
+) -> tuple[dict[Case, list[Record]], Effort | None]:
+    """What `run` gives, and what it cost; no cost where it had nothing to run."""
+    seen: list[tuple[int, int]] = []
+
+    def watch(done: int, total: int) -> None:
+        seen.append((done, total))
+        if options.progress:
+            options.progress(done, total)
+
+    wall, cpu = time.perf_counter(), time.process_time()
+    records = run(replace(options, progress=watch))
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    if not records:
+        return records, None
+    return records, Effort(seconds, cpu_seconds, runs=seen[0][1], cached=seen[0][0])
 
 
 def run_cases(

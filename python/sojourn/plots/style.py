@@ -108,6 +108,14 @@ def legend_above(made: Figure) -> None:
     made.legend(handles, labels, ncols=max(1, min(len(labels), int(fit))), loc="outside upper center", fontsize=7)
 
 
+def settled(made: Figure) -> Figure:
+    """The figure itself with its layout computed once, not again for every file that it is written to."""
+    with mpl.rc_context(RC):
+        made.draw_without_rendering()
+    made.set_layout_engine("none")
+    return made
+
+
 # The field of each kind of file that says what it shows.
 ABOUT = {"png": "Description", "svg": "Description", "pdf": "Subject"}
 

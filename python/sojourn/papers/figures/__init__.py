@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from sojourn.papers.figures import comparison, over_scenarios, over_time, theory
 from sojourn.papers.outcome import Outcome
+from sojourn.plots.style import settled
 
 DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
     "surface": theory.surface,
@@ -57,7 +58,7 @@ def draw_figures(outcome: Outcome) -> list[DrawnFigure]:
     for spec in outcome.paper.figures:
         if spec.experiment in ran:
             draw = DRAW.get(spec.kind) or outcome.paper.extra.figures[spec.kind]
-            figure = draw(outcome, spec)
+            figure = settled(draw(outcome, spec))
             drawn.append(DrawnFigure(spec.id, spec.experiment, spec.caption, figure, spec.as_pixels))
     return drawn
 
