@@ -1,25 +1,29 @@
 //! What is true of every record, whatever was simulated.
 
+use sojourn_lab::Outcome;
 use sojourn_scenario::plan::{Flow as Planned, Plan};
-use sojourn_scenario::record::{Flow, Group, Link, Record};
+use sojourn_scenario::record::{Flow, Group, LINK_THROUGHPUT, Link, Record};
 
 /// What rounding may change, as a part of the value: sums of floats.
 const ROUNDING: f64 = 1e-9;
 
-/// What a record breaks, one line each.
-pub fn broken(plan: &Plan, record: &Record) -> Vec<String> {
-    let mut found = Found(Vec::new());
-    let span = record.duration_s - record.warmup_s;
+/// What a record and its series break, one line each.
+pub fn broken(plan: &Plan, outcome: &Outcome) -> Vec<String> {
+    let (record, mut found) = (&outcome.record, Found(Vec::new()));
+    let span = plan.duration.since(plan.warmup).as_secs_f64();
     for (number, link) in record.links.iter().enumerate() {
-        one_link(&mut found, link, span, plan.links[number].rate_changes.iter().map(|change| change.rate.as_bps()).max());
+        one_link(&mut found, link);
+        if let Some(rate) = highest_rate(plan, number as u32) {
+            let traced = outcome.series.get(&LINK_THROUGHPUT.name(&link.name)).into_iter().flat_map(|steps| &steps["bps"]);
+            traced.chain([&link.throughput_bps]).for_each(|&bps| found.at_most(&format!("{}: throughput_bps", link.name), bps, rate));
+        }
         if record.warmup_s == 0.0 {
             found.at_most(&format!("{}: departed + dropped", link.name), accounted(link) as f64, link.arrived as f64);
         }
     }
     for (planned, flow) in plan.flows.iter().zip(&record.flows) {
         one_flow(&mut found, flow);
-        if let Some((rate, largest)) = last_rate(plan, planned) {
-            let most = rate as f64 + largest / span;
+        if let Some(most) = most_received(plan, planned, span) {
             found.at_most(&format!("{}: throughput_bps", flow.name), flow.throughput_bps, most);
         }
     }
@@ -65,7 +69,14 @@ impl Found {
     }
 }
 
-fn one_link(found: &mut Found, link: &Link, span: f64, later_rate: Option<u64>) {
+/// The highest rate of a link in bit/s; `None` for one that only delays.
+fn highest_rate(plan: &Plan, link: u32) -> Option<f64> {
+    let link = &plan.links[link as usize];
+    let rates = link.rate.into_iter().chain(link.rate_changes.iter().map(|change| change.rate));
+    rates.map(|rate| rate.as_bps() as f64).reduce(f64::max)
+}
+
+fn one_link(found: &mut Found, link: &Link) {
     let name = |measure: &str| format!("{}: {measure}", link.name);
     found.part(&name("utilization"), link.utilization);
     found.part(&name("loss_ratio"), link.loss_ratio);
@@ -73,11 +84,6 @@ fn one_link(found: &mut Found, link: &Link, span: f64, later_rate: Option<u64>) 
     let dropped = link.dropped;
     let causes = dropped.early + dropped.forced + dropped.tail + dropped.impaired.unwrap_or(0);
     found.unless(causes == link.dropped_total, || name(&format!("dropped_total: expected {causes}, got {}", link.dropped_total)));
-    if let Some(rate) = link.rate_bps {
-        // The packet that was being sent when the window opened counts as a whole.
-        let most = rate.max(later_rate.unwrap_or(0)) as f64 + LARGEST_PACKET_BITS / span;
-        found.at_most(&name("throughput_bps"), link.throughput_bps, most);
-    }
     for (level, what) in [(&link.queue, "queue"), (&link.queue_bytes, "queue_bytes")] {
         found.ordered(&name(what), &[level.mean, level.max]);
         found.counted(&name(what), level.sd);
@@ -90,16 +96,26 @@ fn one_link(found: &mut Found, link: &Link, span: f64, later_rate: Option<u64>) 
     }
 }
 
-/// The largest packet that an IP header can express.
-const LARGEST_PACKET_BITS: f64 = 65_535.0 * 8.0;
+/// The most bits a second that can arrive at the hosts of a flow in a window of `span` seconds. Packets arrive whole, and the first
+/// may have been sent before the window: so that much and one packet. A session gets data at one end and requests at the other.
+fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
+    let largest = match &flow.tcp {
+        Some(tcp) => f64::from(tcp.mss + tcp.header),
+        None => flow.traffic.largest_packet()?.0 as f64,
+    };
+    let most = |path: &[u32]| last_rate(plan, path).map(|rate| rate + 8.0 * largest / span);
+    let data = most(&flow.forward)?;
+    if flow.traffic.opens_connections() { Some(data + most(&flow.back)?) } else { Some(data) }
+}
 
-/// The rate of the last link with a rate on the flow's path and the bits of the largest packet. `None` if there is none, or if
-/// packets that left it earlier may be delivered in the window in addition: where a delay changes after it.
-fn last_rate(plan: &Plan, flow: &Planned) -> Option<(u64, f64)> {
-    let mut links = flow.forward.iter().rev().map(|&link| &plan.links[link as usize]);
-    let last = links.by_ref().find(|link| link.rate.is_some() || !link.delay_changes.is_empty())?;
-    let rates = last.rate_changes.iter().map(|change| change.rate.as_bps()).chain(last.rate.map(|rate| rate.as_bps()));
-    last.delay_changes.is_empty().then(|| rates.max().map(|rate| (rate, LARGEST_PACKET_BITS)))?
+/// The rate in bit/s of the last link with a rate on a path. `None` if there is none, or if packets that left it at different times
+/// may arrive at the same one: where a delay changes after it.
+fn last_rate(plan: &Plan, path: &[u32]) -> Option<f64> {
+    let last = path.iter().rev().find(|&&link| {
+        let link = &plan.links[link as usize];
+        link.rate.is_some() || !link.delay_changes.is_empty()
+    })?;
+    if plan.links[*last as usize].delay_changes.is_empty() { highest_rate(plan, *last) } else { None }
 }
 
 fn one_flow(found: &mut Found, flow: &Flow) {

@@ -95,7 +95,7 @@ fn all_ways(world: &World, budget: u64) -> Result<Fate, Fault> {
         Err(error) => return Ok(Fate::Ended(error.to_string())),
     };
     let plan = scenario.plan(scenario.seed);
-    if let Some(broken) = bounds::broken(&plan, &whole.record).into_iter().next() {
+    if let Some(broken) = bounds::broken(&plan, &whole).into_iter().next() {
         // The name of the link or flow is not part of the promise.
         let measure = broken.split(": ").nth(1).unwrap_or_default().to_string();
         return Err(fault(&format!("measures are in their bounds: {measure}"), broken));

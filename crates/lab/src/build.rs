@@ -84,11 +84,15 @@ pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorde
         all_events,
     };
     let mut world = World::watched(config, Recorder::new(plan)).map_err(|error| Error::Build(error.to_string()))?;
-    for trace in [&plan.trace.queue, &plan.trace.throughput].into_iter().flatten() {
-        trace.links.iter().for_each(|&link| world.links_mut()[link as usize].start_trace(trace.every));
+    let links = world.links_mut();
+    if let Some(trace) = &plan.trace.queue {
+        trace.links.iter().for_each(|&link| links[link as usize].trace_queue(trace.every));
+    }
+    if let Some(trace) = &plan.trace.throughput {
+        trace.links.iter().for_each(|&link| links[link as usize].trace_throughput(trace.every));
     }
     if let Some(trace) = &plan.trace.wait {
-        trace.links.iter().for_each(|&link| world.links_mut()[link as usize].trace_waits(trace.one_in));
+        trace.links.iter().for_each(|&link| links[link as usize].trace_waits(trace.one_in));
     }
     Ok(world)
 }

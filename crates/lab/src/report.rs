@@ -57,7 +57,7 @@ fn one_link(link: &sojourn_sim::Link, planned: &sojourn_spec::link::Link, span: 
         name: link.name().into(),
         rate_bps: link.first_rate().map(|rate| rate.as_bps()),
         utilization: queued.then(|| stats.busy.as_secs_f64() / span),
-        throughput_bps: if queued { stats.sent_bytes as f64 * 8.0 / span } else { counters.arrived_bytes as f64 * 8.0 / span },
+        throughput_bps: if queued { stats.sent_bits() / span } else { counters.arrived_bytes as f64 * 8.0 / span },
         arrived,
         departed: if queued { stats.sent } else { counters.arrived },
         marked: counters.marked,

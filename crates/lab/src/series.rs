@@ -36,24 +36,18 @@ pub(crate) fn series(plan: &Plan, world: &World<Recorder>) -> Series {
     series
 }
 
-/// Links at equal steps. A link that is traced for both has the samples of its queue first.
+/// Links at equal steps.
 fn sampled_links(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
-    let queue = plan.trace.queue.as_ref();
-    for &index in queue.iter().flat_map(|trace| &trace.links) {
+    for &index in plan.trace.queue.iter().flat_map(|trace| &trace.links) {
         let link = &world.links()[index as usize];
-        let Some(samples) = link.traces().first() else { continue };
+        let Some(samples) = link.traced_queue() else { continue };
         let columns = vec![samples.packets.clone(), samples.bytes.clone(), samples.delay.clone(), samples.probability.clone()];
         series.insert(QUEUE.name(link.name()), QUEUE.table(samples.t.clone(), columns));
     }
-    let Some(trace) = &plan.trace.throughput else { return };
-    for &index in &trace.links {
+    for &index in plan.trace.throughput.iter().flat_map(|trace| &trace.links) {
         let link = &world.links()[index as usize];
-        let second = queue.is_some_and(|queue| queue.links.contains(&index));
-        let Some(samples) = link.traces().get(usize::from(second)) else { continue };
-        let every = trace.every.as_secs_f64();
-        let bps = samples.tx_started_bytes.windows(2).map(|pair| (pair[1] - pair[0]) * 8.0 / every).collect();
-        let t = samples.t[..samples.t.len().saturating_sub(1)].to_vec();
-        series.insert(LINK_THROUGHPUT.name(link.name()), LINK_THROUGHPUT.table(t, vec![bps]));
+        let Some(steps) = link.traced_throughput() else { continue };
+        series.insert(LINK_THROUGHPUT.name(link.name()), LINK_THROUGHPUT.table(steps.t.clone(), vec![steps.bps.clone()]));
     }
 }
 

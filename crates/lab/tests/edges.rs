@@ -91,3 +91,65 @@ traffic = { kind = "cbr", rate = "10 kbit/s", size = "700 B" }
     let waits = record.links[0].wait_ms.unwrap();
     assert!(waits.max > 0.0 && waits.p90 == waits.max && waits.p99 == waits.max, "{waits:?}");
 }
+
+/// Packets of 1500 B at the rate of a link of 10 Mbit/s: one ends every 1.2 ms, from 1.2 ms on, and arrives 10 ms later.
+fn saturated(duration: &str, warmup: &str) -> Record {
+    record(&format!(
+        r#"
+duration = "{duration}"
+warmup = "{warmup}"
+links = [{{ name = "link", from = "a", to = "b", rate = "10 Mbit/s", delay = "10 ms" }}]
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+traffic = {{ kind = "cbr", rate = "10 Mbit/s", size = "1500 B" }}
+"#
+    ))
+}
+
+#[test]
+fn what_happens_when_the_window_opens_counts_and_what_would_happen_when_it_closes_does_not() {
+    // A packet arrives exactly when the window opens, and one when it closes.
+    let record = saturated("1.0012 s", "1 s");
+    assert_eq!((record.flows[0].throughput_bps, record.links[0].departed), (10e6, 1));
+    // A flow with a window on a packet's edge, and the windows side by side that share it.
+    let received = |from: &str, until: &str, span: f64| saturated(until, from).flows[0].throughput_bps * span / 12_000.0;
+    assert_eq!(
+        (received("100 ms", "112 ms", 12e-3), received("112 ms", "124 ms", 12e-3), received("100 ms", "124 ms", 24e-3)),
+        (10.0, 10.0, 20.0)
+    );
+}
+
+#[test]
+fn a_window_of_less_than_a_packet_has_the_links_rate() {
+    for (duration, warmup) in [("1.0007 s", "1 s"), ("1.0005 s", "1.0001 s"), ("1.000000001 s", "1 s"), ("1.0031 s", "1.0011 s")] {
+        let bps = saturated(duration, warmup).links[0].throughput_bps;
+        assert!((bps / 10e6 - 1.0).abs() < 1e-12, "{warmup} to {duration}: {bps}");
+    }
+}
+
+#[test]
+fn a_step_of_the_throughput_of_a_link_has_at_most_its_rate() {
+    let text = r#"
+duration = "1 s"
+links = [{ name = "link", from = "a", to = "b", rate = "1 Mbit/s", queue = { aqm = "AQM", limit = "10 packets" }, changes = [{ at = "500 ms", rate = "700 kbit/s" }] }]
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+traffic = { kind = "cbr", rate = "3 Mbit/s", size = "1500 B" }
+[trace]
+throughput = { links = ["link"], every = "10 ms" }
+"#;
+    for aqm in ["droptail", "red", "codel"] {
+        let scenario = Document::from_toml("steps.toml", &text.replace("AQM", aqm)).unwrap().check().unwrap();
+        let outcome = run(&scenario, None, &Laws::default(), &|| false).unwrap();
+        let bps = &outcome.series["throughput/link"]["bps"];
+        // The packet that is being sent when the rate changes is sent at the old one.
+        let (before, after) = (&bps[..50], &bps[52..]);
+        assert!(before.iter().all(|bps| *bps == 1e6) && after.iter().all(|bps| *bps == 7e5), "{aqm}: {bps:?}");
+        let mean = bps.iter().sum::<f64>() / 100.0;
+        assert!((mean - outcome.record.links[0].throughput_bps).abs() < 1e-6, "{aqm}: {mean}");
+    }
+}

@@ -41,5 +41,5 @@ pub use observer::{DropCause, LinkObserver, Sink};
 pub use packet::{Direction, Headers, Packet};
 pub use sojourn_aqm::Timestamps;
 pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
-pub use trace::{LinkTrace, PacketWait};
+pub use trace::{PacketWait, QueueTrace, ThroughputTrace};
 pub use window::Window;

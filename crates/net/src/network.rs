@@ -94,7 +94,8 @@ pub struct Network<P> {
     /// The transit times of each link.
     transit_times: Vec<TransitTimes>,
     ids: LinkIds,
-    window: Window,
+    /// The last instant of the run.
+    last: Time,
     now: Time,
     /// The time at the last pause, and events since then without one at another time.
     last_pause: Time,
@@ -120,7 +121,7 @@ impl<P: Packet> Network<P> {
             ack_listeners: Vec::new(),
             transit_times,
             ids,
-            window,
+            last: window.last(),
             now: Time::ZERO,
             last_pause: Time::ZERO,
             events_at_once: 0,
@@ -188,7 +189,7 @@ impl<P: Packet> Network<P> {
     /// It also gives `None` when it pauses ([`Network::paused`]).
     #[inline(always)]
     pub fn next_in_place(&mut self, until: Time, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Event<()>> {
-        let until = until.min(self.window.until);
+        let until = until.min(self.last);
         loop {
             let Some(due) = self.calendar.pop(until) else {
                 self.pause();
@@ -296,7 +297,7 @@ impl<P: Packet> Network<P> {
                 },
                 // What would happen after the end has not happened: the packet is still in flight. An access link keeps no
                 // statistics that could show it.
-                _ if time > self.window.until => return self.wait(time, at, hop, packet),
+                _ if time > self.last => return self.wait(time, at, hop, packet),
                 HopTarget::End => {
                     self.audit.delivered += 1;
                     return Some(time);
@@ -392,7 +393,7 @@ impl<P: Packet> Network<P> {
     #[cold]
     fn lose(&mut self, time: Time, at: u32, cause: DropCause, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
         let hop = self.hops[at as usize];
-        if time > self.window.until {
+        if time > self.last {
             return self.wait(time, at, hop, packet);
         }
         self.audit.dropped += 1;
@@ -485,7 +486,7 @@ impl<P: Packet> Network<P> {
         if let Some(link) = self.access_links.faster_than_rate() {
             return Err(format!("link {}: sent more than its rate allows", self.ids.access_links[link]));
         }
-        self.links.iter().try_for_each(|link| link.check(end)).map(|()| audit)
+        self.links.iter().try_for_each(Link::check).map(|()| audit)
     }
 
     /// Bytes of memory held.

@@ -1,13 +1,15 @@
-//! Traces of a link, taken only where asked for: samples of its queue at equal steps, and the waits of its packets.
+//! Traces of a link, taken only where asked for: samples of its queue at equal steps, what it sends in each step, and the waits of
+//! its packets.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_units::{Duration, Probability, Time};
+use sojourn_units::{Duration, NANOBITS_PER_BYTE, Probability, Time, Transmission};
 
-/// A link's queue sampled at equal steps.
+/// A queue sampled at equal steps.
 #[derive(Clone, Debug)]
-pub struct LinkTrace {
+pub struct QueueTrace {
     /// When the next sample is due.
-    pub next: Time,
+    pub(crate) next: Time,
     every: Duration,
     /// Times in seconds.
     pub t: Vec<f64>,
@@ -19,36 +21,97 @@ pub struct LinkTrace {
     pub delay: Vec<f64>,
     /// The discipline's probability; NaN for one that has none.
     pub probability: Vec<f64>,
-    /// Bytes of all packets whose transmission has started so far.
-    pub tx_started_bytes: Vec<f64>,
 }
 
-impl LinkTrace {
+impl QueueTrace {
     /// Samples at 0, `every`, 2 `every`, ...
-    pub fn new(every: Duration) -> Self {
-        let every = every.max(Duration::from_nanos(1));
-        LinkTrace {
+    pub(crate) fn new(every: Duration) -> Self {
+        QueueTrace {
             next: Time::ZERO,
-            every,
+            every: every.max(Duration::from_nanos(1)),
             t: Vec::new(),
             packets: Vec::new(),
             bytes: Vec::new(),
             delay: Vec::new(),
             probability: Vec::new(),
-            tx_started_bytes: Vec::new(),
         }
     }
 
     /// Takes the sample that is due.
-    pub(crate) fn sample(&mut self, sample: &Sample) {
+    pub(crate) fn sample(&mut self, sample: &QueueSample) {
         self.t.push(self.next.as_secs_f64());
         self.packets.push(f64::from(sample.packets));
         self.bytes.push(sample.bytes as f64);
         self.delay.push(sample.delay.as_secs_f64());
         self.probability.push(sample.probability.map_or(f64::NAN, Probability::get));
-        self.tx_started_bytes.push(sample.tx_started_bytes as f64);
         self.next += self.every;
     }
+}
+
+/// A queue at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueSample {
+    pub packets: u32,
+    pub bytes: u64,
+    pub delay: Duration,
+    pub probability: Option<Probability>,
+}
+
+/// What is sent in equal steps: of a packet that is being sent at the end of a step, the bits sent by then. So no step has more than
+/// the rate allows.
+#[derive(Clone, Debug)]
+pub struct ThroughputTrace {
+    /// When the present step ends.
+    pub(crate) next: Time,
+    every: Duration,
+    /// Packets in the order of their transmissions, of which the first is not known to be sent whole.
+    planned: VecDeque<Transmission>,
+    /// Billionths of a bit of the packets before them, and those that were sent by the end of the last step.
+    sent_before: u128,
+    sent_by_last: u128,
+    /// Start of each step, in seconds.
+    pub t: Vec<f64>,
+    /// Throughput in each step, in bit/s.
+    pub bps: Vec<f64>,
+}
+
+impl ThroughputTrace {
+    /// Steps of `every`, the first from 0 on.
+    pub(crate) fn new(every: Duration) -> Self {
+        let every = every.max(Duration::from_nanos(1));
+        let (planned, next) = (VecDeque::new(), Time::ZERO + every);
+        ThroughputTrace { next, every, planned, sent_before: 0, sent_by_last: 0, t: Vec::new(), bps: Vec::new() }
+    }
+
+    /// A packet is sent after those before.
+    pub(crate) fn add(&mut self, transmission: Transmission) {
+        self.planned.push_back(transmission);
+    }
+
+    /// The present step ends.
+    pub(crate) fn sample(&mut self) {
+        let now = self.next;
+        while let Some(&sent) = self.planned.front()
+            && sent.end < now
+        {
+            self.planned.pop_front();
+            self.sent_before += u128::from(sent.size) * u128::from(NANOBITS_PER_BYTE);
+        }
+        // More than one packet can be sent within the nanosecond in which the step ends.
+        let in_part = self.planned.iter().map(|planned| planned.sent_by(now)).take_while(|&sent| sent > 0);
+        let sent = self.sent_before + in_part.sum::<u128>();
+        self.t.push(Time::from_nanos(now.as_nanos() - self.every.as_nanos()).as_secs_f64());
+        self.bps.push((sent - self.sent_by_last) as f64 / self.every.as_nanos() as f64);
+        self.sent_by_last = sent;
+        self.next += self.every;
+    }
+}
+
+/// What is traced of single packets.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct PacketTraces {
+    pub waits: Option<WaitTrace>,
+    pub throughput: Option<ThroughputTrace>,
 }
 
 /// The wait of one packet.
@@ -88,14 +151,4 @@ impl WaitTrace {
             self.left_out = self.one_in - 1;
         }
     }
-}
-
-/// A queue at one time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sample {
-    pub packets: u32,
-    pub bytes: u64,
-    pub delay: Duration,
-    pub probability: Option<Probability>,
-    pub tx_started_bytes: u64,
 }

@@ -121,4 +121,46 @@ proptest! {
             }
         }
     }
+    /// Of a packet that is being sent at the edge of a window or a step, the bits sent within it count. So neither has more than the
+    /// rate allows, and the steps of the run have together what the window has.
+    #[test]
+    fn no_window_and_no_step_shows_more_than_the_rate(
+        // Not an access link, which measures nothing.
+        kind in 1usize..6,
+        rate in rate(),
+        packets in prop::collection::vec((size(), 0u64..24, 0u64..3), 2..60),
+        (from, until, steps) in (0u64..100, 1u64..100, 1u64..20),
+    ) {
+        let time_for = |size: u32| (u128::from(size) * 8_000_000_000 / u128::from(rate)) as u64;
+        let mut now = 0;
+        let arrivals: Vec<u64> = packets.iter().map(|&(size, part, ns)| { now += (time_for(size) / 16).saturating_mul(part) + ns; now }).collect();
+        let end = (now / 64).saturating_mul(until).max(1);
+        let run = |from: u64| {
+            let window = Window { from: Time::from_nanos(from), until: Time::from_nanos(end) };
+            let mut builder = NetworkBuilder::new(window);
+            builder.add_link(link(kind, rate, None));
+            let route = builder.add_route(&[0], Delivery::Deferred, false).unwrap();
+            let (mut network, mut ends) = (builder.build(), Ends::default());
+            network.links_mut()[0].trace_throughput(Duration::from_nanos(end.div_ceil(steps)));
+            for (number, (&(size, ..), &at)) in packets.iter().zip(&arrivals).enumerate().filter(|(_, (_, at))| **at < end) {
+                network.advance(Time::from_nanos(at), &mut ends);
+                network.send(Time::from_nanos(at), route, Sized { size, number }, &mut ends);
+            }
+            network.advance(window.until, &mut ends);
+            network.finish(window.until).map(|_| network.links()[0].clone())
+        };
+        let (whole, part) = (run(0), run(end / 101 * from));
+        prop_assert!(whole.is_ok() && part.is_ok(), "{whole:?} {part:?}");
+        let Ok(whole) = whole else { unreachable!() };
+        let traced = whole.traced_throughput().unwrap();
+        let most = rate as f64 * (1.0 + 1e-12);
+        prop_assert!(traced.bps.iter().all(|&bps| bps <= most), "{:?}", traced.bps);
+        let all: f64 = traced.bps.iter().map(|bps| bps * end.div_ceil(steps) as f64 * 1e-9).sum();
+        let sent = whole.stats().sent_bits();
+        // The last step may end after the run.
+        prop_assert!(all <= sent * (1.0 + 1e-12), "{all} of {sent}");
+        if end.is_multiple_of(end.div_ceil(steps)) {
+            prop_assert!((all - sent).abs() <= sent * 1e-12, "{all} of {sent}");
+        }
+    }
 }

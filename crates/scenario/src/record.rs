@@ -60,7 +60,8 @@ pub struct Link {
     /// without a rate.
     #[schemars(extend("unit" = "0..1", "better" = "higher"))]
     pub utilization: Option<f64>,
-    /// Bytes on the wire of the packets in `departed`, times 8, over the window's length.
+    /// Bits sent in the window, over its length: at most the link's rate. Of a packet that is being sent at either end of the window,
+    /// those sent within it. Without a rate, all bits of the packets that arrived.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
     /// Packets that came to the link in the window, dropped ones included.
@@ -153,7 +154,8 @@ pub struct Flow {
     pub name: String,
     /// Its group.
     pub group: String,
-    /// Bytes on the wire that reached the receiver, headers and retransmissions included, times 8, over the window's length.
+    /// Bytes on the wire that reached the receiver, headers and retransmissions included, times 8, over the window's length. A packet
+    /// counts as a whole when it arrives, so a short window can have more than the path's rate, by less than one packet.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
     /// Bytes of payload that arrived in the window and that the receiver could read, in order and once (over UDP: all that
@@ -356,7 +358,11 @@ pub const LINK_THROUGHPUT: SeriesKind = SeriesKind {
     kind: "throughput",
     of: "link",
     row: "a step of `every` that starts at `t`",
-    columns: &[column("bps", "bit/s", "bytes whose transmission began in the step")],
+    columns: &[column(
+        "bps",
+        "bit/s",
+        "bits sent in the step; of a packet that is being sent at either end of the step, those sent within it",
+    )],
 };
 
 /// Goodput of flows.

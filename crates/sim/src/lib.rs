@@ -18,7 +18,9 @@ pub use flow::{Completion, FlowStats};
 pub use observer::{NoopObserver, Observer};
 pub use packet::{Packet, flag};
 pub use report::FlowReport;
-pub use sojourn_net::{Audit, LinkConfig, LinkStats, LinkTrace, Moments, PacketWait, Place, Quantiles, QueueStats, Sums, TimeWeighted};
+pub use sojourn_net::{
+    Audit, LinkConfig, LinkStats, Moments, PacketWait, Place, Quantiles, QueueStats, QueueTrace, Sums, ThroughputTrace, TimeWeighted,
+};
 pub use world::World;
 
 /// A link of the simulator's network.

@@ -1,6 +1,6 @@
 //! What a kind of traffic is asked: of its parameters, and of its running state.
 
-use sojourn_units::{Duration, ParamError, Stream, Time};
+use sojourn_units::{Bytes, Duration, ParamError, Stream, Time};
 
 /// What carries a flow's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,6 +34,11 @@ pub trait Params {
     /// What carries the data.
     fn transport(&self) -> Transport {
         Transport::Udp
+    }
+
+    /// The largest packet on the wire; `None` over TCP, where that is the connection's.
+    fn largest_packet(&self) -> Option<Bytes> {
+        None
     }
 
     /// Whether the receiver returns every packet to its sender.

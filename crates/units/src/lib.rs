@@ -26,5 +26,5 @@ pub use param::ParamError;
 pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};
 pub use probability::Probability;
 pub use random::Stream;
-pub use rate::{Bytes, Rate, Serializer};
+pub use rate::{Bytes, NANOBITS_PER_BYTE, Rate, Serializer, Transmission};
 pub use time::{Duration, Time};

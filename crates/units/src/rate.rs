@@ -1,7 +1,10 @@
 //! Sizes and rates, and exact transmission times.
 
-use crate::Duration;
+use crate::{Duration, Time};
 use core::fmt;
+
+/// Billionths of a bit in a byte: at a rate in bit/s, a nanosecond sends so many of them.
+pub const NANOBITS_PER_BYTE: u64 = 8_000_000_000;
 
 /// A number of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -42,13 +45,13 @@ impl Rate {
 
     /// The bytes sent in this time, rounded down; the most there can be if they are more.
     pub fn bytes_in(self, time: Duration) -> u64 {
-        u64::try_from(u128::from(time.as_nanos()) * u128::from(self.0) / 8_000_000_000).unwrap_or(u64::MAX)
+        u64::try_from(u128::from(time.as_nanos()) * u128::from(self.0) / u128::from(NANOBITS_PER_BYTE)).unwrap_or(u64::MAX)
     }
 
     /// The time to send `bytes`, rounded down to a nanosecond; the longest there is if it takes longer. Use a [`Serializer`] for a
     /// train of packets.
     pub fn time_for(self, bytes: u64) -> Duration {
-        u64::try_from(u128::from(bytes) * 8_000_000_000 / u128::from(self.0)).map_or(Duration::MAX, Duration::from_nanos)
+        u64::try_from(u128::from(bytes) * u128::from(NANOBITS_PER_BYTE) / u128::from(self.0)).map_or(Duration::MAX, Duration::from_nanos)
     }
 }
 
@@ -66,6 +69,30 @@ impl fmt::Display for Rate {
             r if r >= 1e3 => write!(f, "{} kbit/s", r / 1e3),
             r => write!(f, "{r} bit/s"),
         }
+    }
+}
+
+/// When the bits of one packet are sent, to the part of a nanosecond.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmission {
+    /// The size of the packet in bytes.
+    pub size: u32,
+    /// The nanosecond in which it ends.
+    pub end: Time,
+    rate: u64,
+    /// What is still sent after `end`, in billionths of a bit: less than a nanosecond sends.
+    carry: u64,
+}
+
+impl Transmission {
+    /// Billionths of a bit that are sent before `at`: all that are not still to be sent.
+    pub fn sent_by(&self, at: Time) -> u128 {
+        let all = u128::from(self.size) * u128::from(NANOBITS_PER_BYTE);
+        if at > self.end {
+            return all;
+        }
+        let unsent = u128::from(self.end.since(at).as_nanos()) * u128::from(self.rate) + u128::from(self.carry);
+        all.saturating_sub(unsent)
     }
 }
 
@@ -96,7 +123,7 @@ impl Serializer {
     fn divide(&mut self, size: u32) {
         let size = u64::from(size);
         if size != self.size {
-            let bits = size * 8_000_000_000;
+            let bits = size * NANOBITS_PER_BYTE;
             (self.size, self.quotient, self.remainder) = (size, bits / self.rate, bits % self.rate);
         }
     }
@@ -121,11 +148,17 @@ impl Serializer {
         Duration::from_nanos(self.quotient)
     }
 
+    /// The transmission of the last packet, which has `size` bytes and ends at `end`.
+    pub fn last_transmission(&self, size: u32, end: Time) -> Transmission {
+        Transmission { size, end, rate: self.rate, carry: self.carry }
+    }
+
     /// Whether a train of `bytes` bytes that began with no remainder can have been sent by now, `spent` later: it takes the time of
     /// its bits. For audits. After the longest time there is, any number can.
     pub fn allows(&self, bytes: u64, spent: Duration) -> bool {
         spent == Duration::MAX
-            || u128::from(bytes) * 8_000_000_000 <= u128::from(spent.as_nanos()) * u128::from(self.rate) + u128::from(self.carry)
+            || u128::from(bytes) * u128::from(NANOBITS_PER_BYTE)
+                <= u128::from(spent.as_nanos()) * u128::from(self.rate) + u128::from(self.carry)
     }
 
     /// The rate changes. What the last packet has left over, a part of a nanosecond, is rounded up.

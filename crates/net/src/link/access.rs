@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_aqm::Amount;
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{Duration, NANOBITS_PER_BYTE, Rate, Time};
 
 /// What access links of one class share.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -73,7 +73,7 @@ impl AccessLink {
     fn decide(&mut self, class: Option<&Class>, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
         let Some(&Class { rate, limit }) = class else { return AccessOffer::Arrives(now + self.delay) };
         if self.size != size {
-            let bits = u64::from(size) * 8_000_000_000;
+            let bits = u64::from(size) * NANOBITS_PER_BYTE;
             (self.size, self.tx_ns, self.tx_rest) = (size, bits / rate.as_bps(), bits % rate.as_bps());
         }
         if self.free_at <= now {
@@ -194,7 +194,7 @@ impl AccessLinks {
             let class = self.classes.get(link.class as usize);
             class.is_some_and(|class| {
                 let spent = u128::from(link.free_at.as_nanos()) * u128::from(class.rate.as_bps());
-                link.free_at != Time::NEVER && u128::from(link.sent_bytes) * 8_000_000_000 > spent + u128::from(link.carry)
+                link.free_at != Time::NEVER && u128::from(link.sent_bytes) * u128::from(NANOBITS_PER_BYTE) > spent + u128::from(link.carry)
             })
         })
     }

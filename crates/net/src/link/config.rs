@@ -6,7 +6,7 @@ use sojourn_aqm::{AnyAqm, Counters, QueueController};
 use sojourn_link::Impairments;
 use sojourn_spec::link::{Link, Measure};
 use sojourn_spec::queue::Hints;
-use sojourn_units::Duration;
+use sojourn_units::{Duration, NANOBITS_PER_BYTE};
 
 /// What a link is made from.
 #[derive(Clone, Debug)]
@@ -75,12 +75,27 @@ pub struct LinkStats {
     pub waits: Quantiles,
     /// Time spent sending.
     pub busy: Duration,
-    /// Packets whose transmission ended in the window.
+    /// Packets whose transmission ended in the window, to the nanosecond.
     pub sent: u64,
-    /// Bytes of those.
-    pub sent_bytes: u64,
+    /// Bytes of the packets whose transmission lies within the window.
+    pub(super) sent_bytes: u64,
+    /// Billionths of a bit that were sent in the window, of packets that were also sent before or after it.
+    pub(super) sent_in_part: u128,
     /// The discipline's probability as arriving packets met it; nothing where it has none.
     pub probability: Sums,
+}
+
+impl LinkStats {
+    /// Billionths of a bit that were sent in the window: of a packet that is being sent when it opens or closes, those that are sent
+    /// within it. So they are never more than the rate allows.
+    pub(super) fn sent_nanobits(&self) -> u128 {
+        u128::from(self.sent_bytes) * u128::from(NANOBITS_PER_BYTE) + self.sent_in_part
+    }
+
+    /// Bits that were sent in the window.
+    pub fn sent_bits(&self) -> f64 {
+        self.sent_nanobits() as f64 / 1e9
+    }
 }
 
 /// A number of packets and their bytes.

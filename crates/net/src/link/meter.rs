@@ -1,13 +1,13 @@
 //! What is measured on a link: its queue, waits and transmissions within a window, and traces.
 
 use super::config::LinkStats;
-use crate::trace::{LinkTrace, PacketWait, Sample, WaitTrace};
+use super::transmitter::Transmitter;
+use crate::trace::{PacketTraces, PacketWait, QueueSample, QueueTrace, ThroughputTrace};
 use crate::window::Window;
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use sojourn_aqm::Counters;
 use sojourn_spec::link::Measure;
-use sojourn_units::{Duration, Probability, Time};
+use sojourn_units::{Probability, Time};
 
 /// The times of one packet at a link.
 #[derive(Clone, Copy, Debug)]
@@ -28,29 +28,18 @@ pub(super) struct Meter {
     pub window: Window,
     measure: Measure,
     pub stats: LinkStats,
-    pub traces: Vec<LinkTrace>,
-    /// Waits of single packets, where they are traced.
-    pub waits: Option<Box<WaitTrace>>,
+    pub queue_trace: Option<Box<QueueTrace>>,
+    /// What is traced of single packets.
+    pub packets: Option<Box<PacketTraces>>,
     /// When the next sample of any trace is due.
     pub next_sample: Time,
     /// The counters when the window opened; `None` before.
     at_opening: Option<Counters>,
-    /// Bytes of all packets whose transmission has started.
-    pub tx_started_bytes: u64,
 }
 
 impl Meter {
     pub fn new(window: Window, measure: Measure) -> Self {
-        Meter {
-            window,
-            measure,
-            stats: LinkStats::default(),
-            traces: Vec::new(),
-            waits: None,
-            next_sample: Time::NEVER,
-            at_opening: None,
-            tx_started_bytes: 0,
-        }
+        Meter { window, measure, stats: LinkStats::default(), queue_trace: None, packets: None, next_sample: Time::NEVER, at_opening: None }
     }
 
     /// Whether anything but packets and drops is measured.
@@ -75,11 +64,6 @@ impl Meter {
     pub fn finish(&mut self, end: Time, total: &Counters) {
         self.stats.queue.finish(end);
         self.stats.counters = difference(total, &self.at_opening.unwrap_or_default());
-    }
-
-    /// The time that the window has lasted by `end`.
-    pub fn span(&self, end: Time) -> Duration {
-        end.since(self.window.from)
     }
 
     /// A packet joins the queue at `now`, which then holds so much.
@@ -122,33 +106,49 @@ impl Meter {
         self.stats.impaired_before_queue += u64::from(dropped && !after_queue);
     }
 
-    /// Takes the samples that are due at `now`.
-    pub fn sample(&mut self, now: Time, sample: &Sample) {
-        for trace in self.traces.iter_mut().filter(|trace| trace.next == now) {
-            trace.sample(sample);
-        }
-        self.next_sample = self.traces.iter().map(|trace| trace.next).min().unwrap_or(Time::NEVER);
+    /// The trace of throughput.
+    pub fn throughput_trace(&self) -> Option<&ThroughputTrace> {
+        self.packets.as_ref()?.throughput.as_ref()
     }
 
-    /// Traces the wait of a packet whose transmission starts by the end of the run.
+    /// Takes the samples that are due at `now`, when the queue is as `queue` says.
+    pub fn sample(&mut self, now: Time, queue: impl FnOnce() -> QueueSample) {
+        if let Some(trace) = self.queue_trace.as_mut().filter(|trace| trace.next == now) {
+            trace.sample(&queue());
+        }
+        if let Some(trace) = self.packets.as_mut().and_then(|packets| packets.throughput.as_mut()).filter(|trace| trace.next == now) {
+            trace.sample();
+        }
+        self.plan_sample();
+    }
+
+    /// Finds out when a sample is due next.
+    pub fn plan_sample(&mut self) {
+        let queue = self.queue_trace.as_ref().map_or(Time::NEVER, |trace| trace.next);
+        self.next_sample = self.throughput_trace().map_or(queue, |trace| trace.next.min(queue));
+    }
+
+    /// Traces a packet for which the last transmission was planned.
     #[cold]
-    fn trace_wait(&mut self, arrived: Time, start: Time, size: u32, flow: u32) {
-        if let Some(trace) = &mut self.waits
-            && start <= self.window.until
-        {
-            trace.add(PacketWait { arrived, wait: start.since(arrived), flow, size });
+    fn trace_packet(&mut self, arrived: Time, start: Time, size: u32, flow: u32, transmitter: &Transmitter) {
+        let (Some(traces), Some(sent)) = (&mut self.packets, transmitter.last_transmission(size)) else { return };
+        if let Some(throughput) = &mut traces.throughput {
+            throughput.add(sent);
+        }
+        if let Some(waits) = traces.waits.as_mut().filter(|_| start < self.window.until) {
+            waits.add(PacketWait { arrived, wait: start.since(arrived), flow, size });
         }
     }
 
-    /// Accounts for a packet of `flow` that is sent without waiting.
+    /// Accounts for a packet of `flow` that is sent without waiting; its transmission is the last that `transmitter` planned.
     #[inline(never)]
-    pub fn account_unqueued(&mut self, start: Time, end: Time, size: u32, flow: u32) {
-        if self.waits.is_some() {
-            self.trace_wait(start, start, size, flow);
+    pub fn account_unqueued(&mut self, start: Time, size: u32, flow: u32, transmitter: &Transmitter) {
+        if self.packets.is_some() {
+            self.trace_packet(start, start, size, flow, transmitter);
         }
-        self.tx_started_bytes += u64::from(size);
-        if start < self.window.from || end > self.window.until {
-            return self.account_in_part(start, start, end, size);
+        let end = transmitter.free_at;
+        if start < self.window.from || end >= self.window.until {
+            return self.account_in_part(start, start, size, transmitter);
         }
         self.stats.wait.add_zero();
         if self.measure == Measure::All {
@@ -157,15 +157,15 @@ impl Meter {
         self.stats.account_transmission(start, end, size);
     }
 
-    /// Accounts for a packet of `flow` that is sent.
+    /// Accounts for a packet of `flow` that is sent; its transmission is the last that `transmitter` planned.
     #[inline(always)]
-    pub fn account(&mut self, service: &Service, flow: u32) {
+    pub fn account(&mut self, service: &Service, flow: u32, transmitter: &Transmitter) {
         let &Service { arrived, start, end, size } = service;
-        if self.waits.is_some() {
-            self.trace_wait(arrived, start, size, flow);
+        if self.packets.is_some() {
+            self.trace_packet(arrived, start, size, flow, transmitter);
         }
-        if arrived < self.window.from || end > self.window.until {
-            return self.account_in_part(arrived, start, end, size);
+        if arrived < self.window.from || end >= self.window.until {
+            return self.account_in_part(arrived, start, size, transmitter);
         }
         let (stats, wait) = (&mut self.stats, start.since(arrived));
         stats.wait.add(wait.as_secs_f64());
@@ -178,13 +178,10 @@ impl Meter {
     /// The same for a packet that arrives before the window opens or is still being sent when it closes. Its arguments
     /// are plain values so that the usual path need not write a [`Service`] to memory.
     #[cold]
-    fn account_in_part(&mut self, arrived: Time, start: Time, end: Time, size: u32) {
-        let Window { from, until } = self.window;
-        if end <= from {
-            return;
-        }
-        let stats = &mut self.stats;
-        if arrived >= from && start <= until {
+    fn account_in_part(&mut self, arrived: Time, start: Time, size: u32, transmitter: &Transmitter) {
+        let (Window { from, until }, Some(sent)) = (self.window, transmitter.last_transmission(size)) else { return };
+        let (stats, end) = (&mut self.stats, sent.end);
+        if arrived >= from && start < until {
             let wait = start.since(arrived);
             stats.wait.add(wait.as_secs_f64());
             if self.measure == Measure::All {
@@ -192,10 +189,8 @@ impl Meter {
             }
         }
         stats.busy = stats.busy + end.min(until).since(start.max(from));
-        if end <= until {
-            stats.sent += 1;
-            stats.sent_bytes += u64::from(size);
-        }
+        stats.sent += u64::from(end >= from && end < until);
+        stats.sent_in_part += sent.sent_by(until) - sent.sent_by(from);
     }
 }
 

@@ -22,7 +22,7 @@ mod updates;
 pub use config::{LinkConfig, LinkStats};
 
 use crate::packet::{InFlight, Packet};
-use crate::trace::{LinkTrace, PacketWait, Sample, WaitTrace};
+use crate::trace::{PacketWait, QueueSample, QueueTrace, ThroughputTrace, WaitTrace};
 use crate::window::Window;
 use alloc::boxed::Box;
 use alloc::format;
@@ -140,26 +140,41 @@ impl<P: Packet> Link<P> {
         &self.meter.stats
     }
 
-    /// Its traces, in the order in which they were started.
-    pub fn traces(&self) -> &[LinkTrace] {
-        &self.meter.traces
+    /// Samples the queue at 0, `every`, 2 `every`, ...
+    pub fn trace_queue(&mut self, every: Duration) {
+        self.meter.queue_trace = Some(Box::new(QueueTrace::new(every)));
+        self.start_trace();
     }
 
-    /// Samples the link at 0, `every`, 2 `every`, ...
-    pub fn start_trace(&mut self, every: Duration) {
-        self.meter.traces.push(LinkTrace::new(every));
-        self.meter.next_sample = Time::ZERO;
+    /// Stores how much is sent in each step of `every`.
+    pub fn trace_throughput(&mut self, every: Duration) {
+        self.meter.packets.get_or_insert_default().throughput = Some(ThroughputTrace::new(every));
+        self.start_trace();
+    }
+
+    fn start_trace(&mut self) {
+        self.meter.plan_sample();
         self.due = Time::ZERO;
     }
 
     /// Stores the waits of the first packet and every `one_in`-th after it, in the order in which transmissions start.
     pub fn trace_waits(&mut self, one_in: u32) {
-        self.meter.waits = Some(Box::new(WaitTrace::new(one_in)));
+        self.meter.packets.get_or_insert_default().waits = Some(WaitTrace::new(one_in));
+    }
+
+    /// The samples of the queue, where it is traced.
+    pub fn traced_queue(&self) -> Option<&QueueTrace> {
+        self.meter.queue_trace.as_deref()
+    }
+
+    /// What was sent in each step, where that is traced.
+    pub fn traced_throughput(&self) -> Option<&ThroughputTrace> {
+        self.meter.throughput_trace()
     }
 
     /// The waits that were stored. Packets that wait at the end of the run are not among them.
     pub fn traced_waits(&self) -> &[PacketWait] {
-        self.meter.waits.as_ref().map_or(&[], |trace| &trace.packets)
+        self.meter.packets.as_ref().and_then(|traces| traces.waits.as_ref()).map_or(&[], |trace| &trace.packets)
     }
 
     /// Whether something happened to a buffered packet that has not been reported yet.
@@ -242,14 +257,13 @@ impl<P: Packet> Link<P> {
     }
 
     /// Checks at the end of a run that it never sent faster than its rate and that its queue balances.
-    pub(crate) fn check(&self, end: Time) -> Result<(), String> {
-        let (busy, span) = (self.meter.stats.busy, self.meter.span(end));
-        if busy > span {
-            return Err(format!("link {}: busy for {busy} of {span}", self.name));
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let (stats, span) = (&self.meter.stats, self.meter.window.span());
+        if stats.busy > span {
+            return Err(format!("link {}: busy for {} of {span}", self.name, stats.busy));
         }
-        let sent = self.meter.stats.sent_bytes;
-        if !self.transmitter.allows(sent, span) {
-            return Err(format!("link {}: sent more than its rate allows, {sent} bytes in {span}", self.name));
+        if !self.transmitter.allows(stats.sent_nanobits(), span) {
+            return Err(format!("link {}: sent more than its rate allows, {} bits in {span}", self.name, stats.sent_bits()));
         }
         match &self.queue {
             Queue::Buffered(queue) if !queue.qdisc.balances() => Err(format!("link {}: its queue does not balance", self.name)),
@@ -276,7 +290,7 @@ impl<P: Packet> Link<P> {
         let end = self.transmitter.send_at_rate(now, size);
         self.passed.add(size);
         if self.measured {
-            self.meter.account_unqueued(now, end, size, packet.flow());
+            self.meter.account_unqueued(now, size, packet.flow(), &self.transmitter);
         }
         Offer::Arrives(end + self.transmitter.delay)
     }
@@ -305,7 +319,7 @@ impl<P: Packet> Link<P> {
             self.due = self.due.min(service.start);
         }
         if self.measured {
-            self.meter.account(&service, packet.flow());
+            self.meter.account(&service, packet.flow(), &self.transmitter);
         }
         Offer::Arrives(service.end + self.transmitter.delay)
     }
@@ -346,7 +360,7 @@ impl<P: Packet> Link<P> {
                     self.due = self.due.min(service.start);
                 }
                 if self.measured {
-                    self.meter.account(&service, packet.flow());
+                    self.meter.account(&service, packet.flow(), &self.transmitter);
                 }
                 let arrival = self.transmitter.arrival(service.end);
                 if marked { Offer::ArrivesMarked(arrival) } else { Offer::Arrives(arrival) }
@@ -368,13 +382,18 @@ impl<P: Packet> Link<P> {
         if now < self.due {
             return;
         }
+        self.open_window(now);
+        self.due = self.catch_up(now);
+    }
+
+    /// Opens the window of statistics if that is due by `now`.
+    fn open_window(&mut self, now: Time) {
         let opening = self.meter.opening();
         if now >= opening {
             self.catch_up(opening);
             self.meter.open(self.counters());
             self.meter.stats.drops_of_earlier = self.drops_of_earlier();
         }
-        self.due = self.catch_up(now);
     }
 
     /// Does in order what is due by `now`: departures first, then the timers, then samples. Gives when something is due next.
@@ -407,17 +426,20 @@ impl<P: Packet> Link<P> {
     }
 
     fn sample(&mut self, now: Time) {
-        let Backlog { packets, bytes, .. } = self.queue.backlog();
-        let delay = self.queue.delay(now, &self.transmitter);
-        let probability = self.queue.aqm().probability();
-        let tx_started_bytes = self.meter.tx_started_bytes;
-        self.meter.sample(now, &Sample { packets, bytes, delay, probability, tx_started_bytes });
+        let (queue, transmitter) = (&self.queue, &self.transmitter);
+        self.meter.sample(now, || {
+            let Backlog { packets, bytes, .. } = queue.backlog();
+            QueueSample { packets, bytes, delay: queue.delay(now, transmitter), probability: queue.aqm().probability() }
+        });
     }
 
     /// The transmission of a buffered packet ends at `now`; the packet is moved to `packet`.
     pub(crate) fn depart(&mut self, now: Time, packet: &mut P) -> Departed {
         // A departure comes before a timer that is due at the same time, as where departures are precomputed. Before 0 is nothing.
-        self.advance(Time::from_nanos(now.as_nanos().saturating_sub(1)));
+        if self.due <= now {
+            self.advance(Time::from_nanos(now.as_nanos().saturating_sub(1)));
+            self.open_window(now);
+        }
         let Queue::Buffered(queue) = &mut self.queue else { unreachable!("only buffered links have departures") };
         let hop = queue.take_transmitted(packet);
         let next = queue.start_next(now, false, &mut self.transmitter, &mut self.meter);
@@ -432,10 +454,13 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Brings the statistics to the end of the run.
+    /// Brings the statistics to the end of the run. The last sample may be due then: it shows the queue as it was just before.
     pub(crate) fn finish(&mut self, end: Time) {
         self.due = Time::ZERO;
-        self.advance(end);
+        self.advance(self.meter.window.last());
+        if self.meter.next_sample == end {
+            self.sample(end);
+        }
         let total = self.counters();
         self.meter.stats.drops_of_earlier = self.drops_of_earlier() - self.meter.stats.drops_of_earlier;
         self.meter.finish(end, &total);

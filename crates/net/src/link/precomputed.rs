@@ -90,7 +90,6 @@ impl Precomputed {
         }
         self.waiting.pop_front();
         self.last_departure = LastDeparture { at: start, size };
-        meter.tx_started_bytes += u64::from(size);
         meter.queue_shrinks(start, self.waiting.len() as u64, self.bytes);
     }
 
@@ -137,7 +136,6 @@ impl Precomputed {
         let size = arrival.size;
         let (idle, start) = (idle_since.is_some(), if idle_since.is_some() { now } else { transmitter.free_at });
         if idle {
-            meter.tx_started_bytes += u64::from(size);
             if self.sees_departures {
                 let nothing = Backlog { packets: 0, bytes: 0, idle_since: None };
                 self.controller.decide_departure(&arrival, Duration::ZERO, false, &nothing);
@@ -165,10 +163,8 @@ impl Precomputed {
         if !self.controller.admit_if_room(size, &backlog) {
             return None;
         }
-        let (idle, start) = (idle_since.is_some(), transmitter.free_at.max(now));
-        if idle {
-            meter.tx_started_bytes += u64::from(size);
-        } else {
+        let start = transmitter.free_at.max(now);
+        if idle_since.is_none() {
             self.join(Waiting { start, arrived: now, size, flow: 0, rtt_hint_ms: 0, has_data: true }, meter);
         }
         let end = transmitter.send_at_rate(start, size);

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 use sojourn_spec::link::{DelayChange, Link, RateChange};
-use sojourn_units::{Duration, Rate, Serializer, Time, range};
+use sojourn_units::{Duration, Rate, Serializer, Time, Transmission};
 
 /// Rate and propagation delay, which may change during the run.
 #[derive(Clone, Debug)]
@@ -97,13 +97,17 @@ impl Transmitter {
         self.free_at
     }
 
+    /// The transmission that was planned last, of a packet of `size` bytes; `None` where it takes no time.
+    pub fn last_transmission(&self, size: u32) -> Option<Transmission> {
+        self.serializer.as_ref().map(|serializer| serializer.last_transmission(size, self.free_at))
+    }
+
     /// For the audit: whether it never sent more than its rate allows, from each change of the rate to the next, and may have sent
-    /// `bytes` bytes within `span`. These are at most the bytes of that time, one packet whose transmission began before, and the
-    /// bytes of one nanosecond, because times are whole ones.
-    pub fn allows(&self, bytes: u64, span: Duration) -> bool {
+    /// so many billionths of a bit within `span`.
+    pub fn allows(&self, nanobits: u128, span: Duration) -> bool {
         let Some(highest) = self.highest_rate else { return true };
-        let most = highest.bytes_in(span + Duration::from_nanos(1)).saturating_add(range::LARGEST_PACKET);
-        bytes <= most && !self.exceeded && self.kept_rate()
+        let most = u128::from(span.as_nanos()) * u128::from(highest.as_bps());
+        nanobits <= most && !self.exceeded && self.kept_rate()
     }
 
     /// Whether no more was sent since the last change of the rate than it allows.

@@ -33,7 +33,7 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     let mut made = Trace::default();
     if let Some(asked) = &trace.queue {
         let every = every("trace.queue.every", asked.every)?;
-        made.queue = Some(Sampled { links: find_links("trace.queue.links", &asked.links, links, true)?, flows: Vec::new(), every });
+        made.queue = Some(Sampled { links: find_links("trace.queue.links", &asked.links, links)?, flows: Vec::new(), every });
     }
     if let Some(asked) = &trace.cwnd {
         let every = every("trace.cwnd.every", asked.every)?;
@@ -50,7 +50,7 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     }
     if let Some(asked) = &trace.throughput {
         let every = every("trace.throughput.every", asked.every)?;
-        let links = find_links("trace.throughput.links", &asked.links, links, false)?;
+        let links = find_links("trace.throughput.links", &asked.links, links)?;
         made.throughput = Some(Sampled {
             links,
             flows: find_flows("trace.throughput.flows", &asked.flows, groups, &Kind { fits: |_| true, named: "flows" })?,
@@ -78,7 +78,7 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
 /// The links whose waits are traced. How many packets a link carries is not known before the run: those of mean size, at its
 /// highest rate, must stay below the limit.
 fn waits(asked: &written::TraceWait, run: &Run) -> Result<Waits, Error> {
-    let links = find_links("trace.wait.links", &asked.links, run.links, true)?;
+    let links = find_links("trace.wait.links", &asked.links, run.links)?;
     let packets = |link: &Link| {
         let rates = link.rate.into_iter().chain(link.rate_changes.iter().map(|change| change.rate));
         let most = rates.map(|rate| rate.as_bps()).max().unwrap_or_default();
@@ -102,10 +102,10 @@ fn once(patterns: &[String]) -> impl Iterator<Item = (usize, &String)> {
     patterns.iter().enumerate().filter(move |(_, pattern)| seen.insert(pattern.as_str()))
 }
 
-/// The links that match the patterns. With `queues`, only links with a queue.
-fn find_links(field: &str, patterns: &[String], links: &[Link], queues: bool) -> Result<Vec<u32>, Error> {
+/// The links that match the patterns; only those with a rate: on others nothing waits, and packets come in any order of time.
+fn find_links(field: &str, patterns: &[String], links: &[Link]) -> Result<Vec<u32>, Error> {
     let by_name: HashMap<&str, u32> = links.iter().zip(0..).map(|(link, i)| (link.name.as_str(), i)).collect();
-    let fits = |link: u32| !queues || links[link as usize].queue.is_some();
+    let fits = |link: u32| links[link as usize].rate.is_some();
     let mut found = Vec::new();
     for (i, pattern) in once(patterns) {
         if pattern == "*" {
@@ -115,7 +115,7 @@ fn find_links(field: &str, patterns: &[String], links: &[Link], queues: bool) ->
         match by_name.get(pattern.as_str()) {
             Some(&link) if fits(link) => found.push(link),
             Some(_) => {
-                return Err(Error::got(format!("{field}[{i}]"), format_args!("\"{pattern}\""), "a link with a rate, where packets wait"));
+                return Err(Error::got(format!("{field}[{i}]"), format_args!("\"{pattern}\""), "a link with a rate"));
             }
             None => {
                 let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).chain(["*"]).collect();

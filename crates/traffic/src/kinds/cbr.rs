@@ -25,6 +25,10 @@ impl crate::Params for Params {
         Params { rate: super::example_rate(), size: super::packet_size(), jitter: 0.0 }
     }
 
+    fn largest_packet(&self) -> Option<Bytes> {
+        Some(self.size)
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         super::check_pace(self.rate, self.size)?;
         ParamError::unless((0.0..=1.0).contains(&self.jitter), "jitter", &self.jitter, "a number, 0 to 1")

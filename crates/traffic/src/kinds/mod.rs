@@ -77,6 +77,14 @@ macro_rules! registry {
                 }
             }
 
+            /// The largest packet on the wire; `None` over TCP, where that is the connection's.
+            pub fn largest_packet(&self) -> Option<Bytes> {
+                match self {
+                    $(Traffic::$Flow(params) => params.largest_packet(),)*
+                    $(Traffic::$Session(params) => params.largest_packet(),)*
+                }
+            }
+
             /// Whether the receiver returns every packet to its sender.
             pub fn echoes(&self) -> bool {
                 match self {

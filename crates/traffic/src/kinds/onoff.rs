@@ -33,6 +33,10 @@ impl crate::Params for Params {
         Params { rate: super::example_rate(), size: super::packet_size(), on, off, shape: None, transport: Transport::Udp }
     }
 
+    fn largest_packet(&self) -> Option<Bytes> {
+        (self.transport() == Transport::Udp).then_some(self.size)
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         super::check_pace(self.rate, self.size)?;
         range::positive_time("on", self.on)?;

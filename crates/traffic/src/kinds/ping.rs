@@ -27,6 +27,10 @@ impl crate::Params for Params {
         Params::default()
     }
 
+    fn largest_packet(&self) -> Option<Bytes> {
+        Some(self.size)
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         range::packet_size("size", self.size)?;
         range::positive_time("every", self.every)

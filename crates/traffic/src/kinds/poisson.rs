@@ -37,6 +37,13 @@ impl crate::Params for Params {
         Params { rate: super::example_rate(), size: super::packet_size(), sizes: Sizes::Constant }
     }
 
+    fn largest_packet(&self) -> Option<Bytes> {
+        Some(match self.sizes {
+            Sizes::Constant => self.size,
+            Sizes::Exponential => Bytes(range::LARGEST_PACKET),
+        })
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         super::check_pace(self.rate, self.size)
     }
