@@ -57,6 +57,7 @@ lint: setup
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(REGISTERED)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo fmt --manifest-path hosts/linux/abi/Cargo.toml --check
 	cargo clippy $(CRATES) --all-targets -- --deny warnings
 	$(BIN)/ruff check --quiet python tests conformance examples scripts papers
 	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers

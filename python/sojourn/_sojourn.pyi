@@ -53,6 +53,12 @@ def run(
 ) -> tuple[str, SeriesMap]:
     """One run: the record as JSON, and its series."""
 
+def kernel_plan(text: str, filename: str, seed: int) -> str:
+    """What a Linux kernel must know of a run, as TOML."""
+
+def kernel_record(text: str, filename: str, seed: int, log: bytes) -> tuple[str, SeriesMap]:
+    """The record of a run that a Linux kernel has logged, as JSON, and its series."""
+
 def run_many(
     jobs: Sequence[tuple[str, str, int | None]],
     threads: int,

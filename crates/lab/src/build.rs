@@ -2,14 +2,14 @@
 
 use crate::Error;
 use crate::recorder::Recorder;
-use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, QueueController, Sampled};
-use sojourn_link::Impairments;
+use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, Sampled};
+use sojourn_net::Packet;
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
 use sojourn_spec::link::Link;
 use sojourn_spec::queue::Queue;
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_units::{Amount, Duration, Rate, Stream, Time};
+use sojourn_units::{Duration, Rate, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -84,7 +84,12 @@ pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorde
         all_events,
     };
     let mut world = World::watched(config, Recorder::new(plan)).map_err(|error| Error::Build(error.to_string()))?;
-    let links = world.links_mut();
+    start_traces(plan, world.links_mut());
+    Ok(world)
+}
+
+/// Starts the traces of links that a plan asks for.
+pub(crate) fn start_traces<P: Packet>(plan: &Plan, links: &mut [sojourn_net::Link<P>]) {
     if let Some(trace) = &plan.trace.queue {
         trace.links.iter().for_each(|&link| links[link as usize].trace_queue(trace.every));
     }
@@ -94,19 +99,14 @@ pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorde
     if let Some(trace) = &plan.trace.wait {
         trace.links.iter().for_each(|&link| links[link as usize].trace_waits(trace.one_in));
     }
-    Ok(world)
 }
 
 fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
-    let random = Stream::named(plan.seed, &format!("link/{}/aqm", link.name));
-    let controller = match (&link.queue, link.rate) {
-        (Some(queue), Some(rate)) => {
-            QueueController::new(aqm(plan, link, queue, rate, laws)?, queue.options.limit, queue.options.ecn, random)
-        }
-        _ => QueueController::new(AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail), Amount::Packets(u32::MAX), false, random),
+    let aqm = match (&link.queue, link.rate) {
+        (Some(queue), Some(rate)) => Some(aqm(plan, link, queue, rate, laws)?),
+        _ => None,
     };
-    let impairments = Impairments::new(&link.impairments, plan.seed, &link.name);
-    Ok(LinkConfig { link: link.clone(), controller, impairments })
+    Ok(LinkConfig::planned(link.clone(), aqm, plan.seed))
 }
 
 fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {

@@ -5,6 +5,7 @@
 
 mod build;
 mod error;
+mod kernel;
 mod recorder;
 mod report;
 mod run;
@@ -14,6 +15,7 @@ mod watch;
 
 pub use build::{ExternalLaw, LawFactory, Laws, external};
 pub use error::Error;
+pub use kernel::{replay, wiring};
 pub use run::{Job, run, run_many};
 pub use series::Series;
 pub use simulation::{Outcome, Simulation};

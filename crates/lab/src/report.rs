@@ -1,18 +1,52 @@
-//! Makes the record of a finished world.
+//! Makes the record of a finished run.
 
 use crate::recorder::Recorder;
 use crate::series::{Series, series};
+use sojourn_net::{Link as Measured, Packet};
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::record::{Audit, Completion, Distribution, Dropped, Flow, Group, Level, Link, Record, Spread, Total, Wait};
-use sojourn_sim::{Audit as Counted, FlowReport, LinkStats, TimeWeighted, World};
+use sojourn_sim::{Audit as Counted, Completion as Completed, FlowReport, LinkStats, Quantiles, TimeWeighted, World};
 
-/// The record of a finished world and its series.
-pub fn report(plan: &Plan, world: &World<Recorder>, audit: Counted) -> (Record, Series) {
+/// What a finished run measured, whatever its hosts were.
+pub(crate) struct Finished<'a, P> {
+    /// The links of the scenario, in its order; others may follow.
+    pub links: &'a [Measured<P>],
+    /// Every flow, and every connection of a session.
+    pub flows: Vec<FlowReport>,
+    /// The round-trip times of each group that has samples.
+    pub rtts: Vec<Option<&'a Quantiles>>,
+    /// The transfers that were completed in the window.
+    pub completions: &'a [Completed],
+    /// What was traced of flows.
+    pub recorder: &'a Recorder,
+    /// The sum over the delivered packets.
+    pub fingerprint: u64,
+    /// What became of every packet.
+    pub audit: Counted,
+}
+
+impl<'a> Finished<'a, sojourn_sim::Packet> {
+    /// What a world measured.
+    pub fn world(plan: &Plan, world: &'a World<Recorder>, audit: Counted) -> Self {
+        Finished {
+            links: world.links(),
+            flows: world.flows().collect(),
+            rtts: (0..plan.groups.len() as u32).map(|group| world.rtts(group)).collect(),
+            completions: world.completions(),
+            recorder: world.observer(),
+            fingerprint: world.fingerprint(),
+            audit,
+        }
+    }
+}
+
+/// The record of a finished run and its series.
+pub(crate) fn report<P: Packet>(plan: &Plan, run: &Finished<'_, P>) -> (Record, Series) {
     let span = plan.duration.since(plan.warmup).as_secs_f64();
     let links: Vec<Link> =
-        world.links().iter().zip(&plan.links[..plan.shared_links as usize]).map(|(link, planned)| one_link(link, planned, span)).collect();
-    let flows = all_flows(plan, world, span);
-    let groups = (0..plan.groups.len()).map(|index| one_group(plan, world, &flows, index as u32)).collect();
+        run.links.iter().zip(&plan.links[..plan.shared_links as usize]).map(|(link, planned)| one_link(link, planned, span)).collect();
+    let flows = all_flows(plan, &run.flows, span);
+    let groups = (0..plan.groups.len()).map(|index| one_group(plan, run, &flows, index)).collect();
     let sum = |value: fn(&Flow) -> f64| flows.iter().map(value).sum();
     let total = Total {
         goodput_bps: sum(|flow| flow.goodput_bps),
@@ -26,22 +60,22 @@ pub fn report(plan: &Plan, world: &World<Recorder>, audit: Counted) -> (Record, 
         seed: plan.seed,
         duration_s: plan.duration.as_secs_f64(),
         warmup_s: plan.warmup.as_secs_f64(),
-        fingerprint: format!("{:016x}", world.fingerprint()),
+        fingerprint: format!("{:016x}", run.fingerprint),
         links,
         flows,
         groups,
         total,
-        audit: Audit { sent: audit.sent, delivered: audit.delivered, dropped: audit.dropped, in_flight: audit.in_flight },
+        audit: Audit { sent: run.audit.sent, delivered: run.audit.delivered, dropped: run.audit.dropped, in_flight: run.audit.in_flight },
         series: Default::default(),
     };
-    (record, series(plan, world))
+    (record, series(plan, run.links, run.recorder))
 }
 
 fn level(weighted: &TimeWeighted) -> Level {
     Level { mean: weighted.mean(), sd: weighted.sd(), max: weighted.max() as f64 }
 }
 
-fn one_link(link: &sojourn_sim::Link, planned: &sojourn_spec::link::Link, span: f64) -> Link {
+fn one_link<P: Packet>(link: &Measured<P>, planned: &sojourn_spec::link::Link, span: f64) -> Link {
     let stats = link.stats();
     let counters = &stats.counters;
     let queued = link.rate().is_some();
@@ -87,9 +121,9 @@ fn loss_ratio(stats: &LinkStats, arrived: u64) -> f64 {
 }
 
 /// The plan's flows in order. The measures of a session are the sums over its connections.
-fn all_flows(plan: &Plan, world: &World<Recorder>, span: f64) -> Vec<Flow> {
+fn all_flows(plan: &Plan, reports: &[FlowReport], span: f64) -> Vec<Flow> {
     let mut parts_of: Vec<Vec<FlowReport>> = vec![Vec::new(); plan.flows.len()];
-    world.flows().for_each(|report| parts_of[report.entry as usize].push(report));
+    reports.iter().for_each(|report| parts_of[report.entry as usize].push(*report));
     let flows = plan.flows.iter().zip(&parts_of).map(|(flow, parts)| {
         let count = |value: fn(&FlowReport) -> u64| parts.iter().map(value).sum::<u64>();
         let rtts: Vec<_> = parts.iter().map(|part| part.sender.rtt).filter(|rtt| rtt.count() > 0).collect();
@@ -120,14 +154,14 @@ fn all_flows(plan: &Plan, world: &World<Recorder>, span: f64) -> Vec<Flow> {
     flows.collect()
 }
 
-fn one_group(plan: &Plan, world: &World<Recorder>, flows: &[Flow], index: u32) -> Group {
-    let group = &plan.groups[index as usize];
+fn one_group<P>(plan: &Plan, run: &Finished<'_, P>, flows: &[Flow], index: usize) -> Group {
+    let group = &plan.groups[index];
     let own = &flows[group.flows.start as usize..group.flows.end as usize];
     let samples: Vec<Spread> = own.iter().filter_map(|flow| flow.rtt_ms).collect();
     let mean = samples.iter().map(|rtt| rtt.mean).sum::<f64>() / samples.len() as f64;
     let square = samples.iter().map(|rtt| rtt.sd.powi(2) + rtt.mean.powi(2)).sum::<f64>() / samples.len() as f64;
     let (least, most) = samples.iter().fold((f64::INFINITY, 0.0f64), |(least, most), rtt| (least.min(rtt.min), most.max(rtt.max)));
-    let rtt_ms = world.rtts(index).filter(|_| !samples.is_empty()).map(|rtts| {
+    let rtt_ms = run.rtts[index].filter(|_| !samples.is_empty()).map(|rtts| {
         // The middle of a step of the histogram may lie beyond the samples.
         let at = |q: f64| (rtts.at(q) * 1e-6).clamp(least, most);
         Distribution { mean, sd: (square - mean * mean).max(0.0).sqrt(), p50: at(0.5), p90: at(0.9), p99: at(0.99) }
@@ -139,13 +173,13 @@ fn one_group(plan: &Plan, world: &World<Recorder>, flows: &[Flow], index: u32) -
         goodput_bps: own.iter().map(|flow| flow.goodput_bps).sum(),
         jain: jain(own.iter().map(|flow| flow.goodput_bps)),
         rtt_ms,
-        completion_s: completions(world, index),
+        completion_s: completions(run.completions, index as u32),
     }
 }
 
-fn completions(world: &World<Recorder>, group: u32) -> Option<Completion> {
+fn completions(completed: &[Completed], group: u32) -> Option<Completion> {
     let mut times: Vec<f64> =
-        world.completions().iter().filter(|done| done.group == group).map(|done| done.closed.since(done.opened).as_secs_f64()).collect();
+        completed.iter().filter(|done| done.group == group).map(|done| done.closed.since(done.opened).as_secs_f64()).collect();
     times.sort_by(f64::total_cmp);
     let at = |q: f64| times[((q * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1];
     (!times.is_empty()).then(|| Completion {

@@ -1,63 +1,64 @@
-//! The series of a finished world: what was traced, as tables.
+//! The series of a finished run: what was traced, as tables.
 
 use crate::recorder::Recorder;
+use sojourn_net::{Link, Packet};
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::record::{COMPLETIONS, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT, WAIT};
-use sojourn_sim::{Completion, PacketWait, World};
+use sojourn_sim::{Completion, PacketWait};
 use std::collections::BTreeMap;
 
 /// Traces by name, each a table of columns.
 pub type Series = BTreeMap<String, BTreeMap<String, Vec<f64>>>;
 
 /// The series that the scenario asks for.
-pub(crate) fn series(plan: &Plan, world: &World<Recorder>) -> Series {
+pub(crate) fn series<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recorder) -> Series {
     let mut series = Series::new();
-    sampled_links(plan, world, &mut series);
-    waits(plan, world, &mut series);
+    sampled_links(plan, links, &mut series);
+    waits(plan, links, recorder, &mut series);
     let name = |flow: u32| plan.flows[flow as usize].name.as_str();
-    for (&flow, window) in &world.observer().windows {
+    for (&flow, window) in &recorder.windows {
         let columns = vec![window.packets.clone(), window.ssthresh.clone()];
         series.insert(CWND.name(name(flow)), CWND.table(window.t.clone(), columns));
     }
-    for (&flow, bytes) in &world.observer().delivered {
+    for (&flow, bytes) in &recorder.delivered {
         let every = plan.trace.throughput.as_ref().map_or(1.0, |trace| trace.every.as_secs_f64());
         let t = (0..bytes.len()).map(|bin| bin as f64 * every).collect();
         let bps = bytes.iter().map(|bytes| bytes * 8.0 / every).collect();
         series.insert(FLOW_THROUGHPUT.name(name(flow)), FLOW_THROUGHPUT.table(t, vec![bps]));
     }
-    for (&flow, samples) in &world.observer().rtts {
+    for (&flow, samples) in &recorder.rtts {
         // The connections of a session run ahead of each other.
         let mut samples = samples.clone();
         samples.sort_unstable();
         let t = samples.iter().map(|(at, _)| at.as_secs_f64()).collect();
         series.insert(RTT.name(name(flow)), RTT.table(t, vec![samples.iter().map(|(_, rtt)| rtt.as_secs_f64()).collect()]));
     }
-    completions(plan, world, &mut series);
+    completions(plan, recorder, &mut series);
     series
 }
 
 /// Links at equal steps.
-fn sampled_links(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
+fn sampled_links<P: Packet>(plan: &Plan, links: &[Link<P>], series: &mut Series) {
     for &index in plan.trace.queue.iter().flat_map(|trace| &trace.links) {
-        let link = &world.links()[index as usize];
+        let link = &links[index as usize];
         let Some(samples) = link.traced_queue() else { continue };
         let columns = vec![samples.packets.clone(), samples.bytes.clone(), samples.delay.clone(), samples.probability.clone()];
         series.insert(QUEUE.name(link.name()), QUEUE.table(samples.t.clone(), columns));
     }
     for &index in plan.trace.throughput.iter().flat_map(|trace| &trace.links) {
-        let link = &world.links()[index as usize];
+        let link = &links[index as usize];
         let Some(steps) = link.traced_throughput() else { continue };
         series.insert(LINK_THROUGHPUT.name(link.name()), LINK_THROUGHPUT.table(steps.t.clone(), vec![steps.bps.clone()]));
     }
 }
 
 /// Waits in the order of arrival, which is not that of transmission where flows have queues of their own.
-fn waits(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
+fn waits<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recorder, series: &mut Series) {
     for &index in plan.trace.wait.iter().flat_map(|trace| &trace.links) {
-        let link = &world.links()[index as usize];
+        let link = &links[index as usize];
         let mut packets: Vec<&PacketWait> = link.traced_waits().iter().collect();
         packets.sort_by_key(|packet| packet.arrived);
-        let entries = &world.observer().entries;
+        let entries = &recorder.entries;
         let column = |value: &dyn Fn(&PacketWait) -> f64| packets.iter().map(|packet| value(packet)).collect::<Vec<f64>>();
         let columns = vec![
             column(&|packet| packet.wait.as_secs_f64()),
@@ -69,10 +70,10 @@ fn waits(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
 }
 
 /// The completed connections of every group with a flow that is traced.
-fn completions(plan: &Plan, world: &World<Recorder>, series: &mut Series) {
+fn completions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
     let mut groups: BTreeMap<u32, Vec<&Completion>> =
         plan.trace.completions.iter().map(|&flow| (plan.flows[flow as usize].group, Vec::new())).collect();
-    for done in &world.observer().completions {
+    for done in &recorder.completions {
         groups.entry(done.group).or_default().push(done);
     }
     for (group, mut done) in groups {

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::build::{Laws, build};
 use crate::recorder::Recorder;
-use crate::report::report;
+use crate::report::{Finished, report};
 use crate::series::Series;
 use crate::watch;
 use sojourn_scenario::Checked;
@@ -77,7 +77,7 @@ impl Simulation {
         watch::progress(&self.plan, &self.world)?;
         let audit = self.world.finish().map_err(Error::Audit)?;
         self.world.observer_mut().finish();
-        let (record, series) = report(&self.plan, &self.world, audit);
+        let (record, series) = report(&self.plan, &Finished::world(&self.plan, &self.world, audit));
         Ok(Outcome { record, series })
     }
 }

@@ -17,7 +17,7 @@ pub use sojourn_units::ParamError;
 
 /// An impairment as a scenario gives it: its kind with parameters, and its place.
 #[derive(Clone, PartialEq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ImpairmentConfig {
     /// Its kind and the parameters.
     #[cfg_attr(feature = "serde", serde(flatten))]

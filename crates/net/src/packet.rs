@@ -1,6 +1,7 @@
 //! What the network must know of a packet.
 
 use sojourn_aqm::Timestamps;
+use sojourn_units::Time;
 
 /// A packet of the host's own kind. A queue reads what [`sojourn_aqm::Packet`] gives, and a router may read its
 /// headers.
@@ -25,6 +26,14 @@ pub trait Packet: sojourn_aqm::Packet + Default {
     fn set_rtt_hint_ms(&mut self, rtt_ms: u16) {
         let _ = rtt_ms;
     }
+}
+
+/// The hash of a packet that reaches the end of its route at `now`. A run's fingerprint is the sum of those of all its packets.
+#[inline]
+pub fn packet_hash(now: Time, flow: u32, seq: u64, flags: u16) -> u64 {
+    let place = now.as_nanos() ^ (u64::from(flow) << 40) ^ seq.rotate_left(20) ^ (u64::from(flags) << 52);
+    let mixed = u128::from(place ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
+    ((mixed >> 64) ^ mixed) as u64
 }
 
 /// Which way a packet of a connection travels.

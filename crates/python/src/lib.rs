@@ -2,6 +2,7 @@
 
 mod fluid;
 mod fuzzy;
+mod kernel;
 mod laws;
 mod listing;
 mod path;
@@ -300,6 +301,8 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fluid::point_with, module)?)?;
     module.add_class::<fluid::Resting>()?;
     module.add_function(wrap_pyfunction!(fuzzy::infer, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::kernel_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::kernel_record, module)?)?;
     module.add_class::<laws::PySample>()?;
     module.add_class::<Grid>()?;
     module.add_function(wrap_pyfunction!(path::path_split, module)?)?;

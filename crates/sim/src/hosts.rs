@@ -5,7 +5,7 @@ use crate::observer::Observer;
 use crate::packet::{Packet, flag};
 use crate::tcp::{Call, Progress, Received, SegmentSink};
 use crate::world::{PacketAccounts, RECEIVER_TIMER, SENDER_TIMER, World};
-use sojourn_net::{Network, RouteId};
+use sojourn_net::{Network, RouteId, packet_hash};
 use sojourn_traffic::{Action, Write};
 use sojourn_units::Time;
 
@@ -62,9 +62,7 @@ impl<O: Observer> World<O> {
     #[inline]
     pub(crate) fn on_delivery(&mut self, now: Time, packet: &Packet) {
         // A sum, so that it doesn't depend on the order in which endpoints that can't affect each other were run.
-        let place = now.as_nanos() ^ (u64::from(packet.flow) << 40) ^ packet.seq.rotate_left(20) ^ (u64::from(packet.flags) << 52);
-        let mixed = u128::from(place ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-        self.fingerprint = self.fingerprint.wrapping_add(((mixed >> 64) ^ mixed) as u64);
+        self.fingerprint = self.fingerprint.wrapping_add(packet_hash(now, packet.flow, packet.seq, packet.flags));
         if packet.has(flag::BACK) { self.at_sender(now, packet) } else { self.at_receiver(now, packet) }
     }
 

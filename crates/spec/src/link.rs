@@ -9,7 +9,7 @@ use sojourn_units::{Duration, Rate, Time};
 
 /// A directed link.
 #[derive(Clone, PartialEq, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Link {
     /// Its name in messages and records.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct Link {
     /// delay has become shorter, the packet still follows the one ahead of it.
     pub delay_changes: Vec<DelayChange>,
     /// What it does to packets besides queuing them, in order.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub impairments: Vec<ImpairmentConfig>,
     /// The nearest link in the opposite direction. A router that reads headers (`Hints::Router`) sees its packets too.
     pub reverse: Option<u32>,
@@ -39,7 +39,7 @@ pub struct Link {
 
 /// A new rate of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RateChange {
     /// From this time on.
     pub at: Time,
@@ -49,7 +49,7 @@ pub struct RateChange {
 
 /// A new propagation delay of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DelayChange {
     /// From this time on.
     pub at: Time,
@@ -59,7 +59,7 @@ pub struct DelayChange {
 
 /// How much is measured on a link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Measure {
     /// Packets and drops only, as the audit needs them: for access links.
     Counts,

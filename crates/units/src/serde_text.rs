@@ -56,3 +56,9 @@ impl Serialize for Time {
         self.since(Time::ZERO).serialize(serializer)
     }
 }
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Time::ZERO + Duration::deserialize(deserializer)?)
+    }
+}

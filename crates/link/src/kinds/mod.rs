@@ -22,7 +22,7 @@ macro_rules! registry {
 
         /// The parameters of any impairment.
         #[derive(Clone, PartialEq, Debug)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "kind"))]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(tag = "kind"))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum ImpairmentKind {
             $(#[doc = $summary] #[cfg_attr(feature = "serde", serde(rename = $name))] $Impairment($file::Params),)*

@@ -2,11 +2,13 @@
 
 use super::tie_break::TransitTimes;
 use crate::stats::{Quantiles, QueueStats, Sums};
+use alloc::format;
+use sojourn_aqm::algorithms::drop_tail::DropTail;
 use sojourn_aqm::{AnyAqm, Counters, QueueController};
 use sojourn_link::Impairments;
 use sojourn_spec::link::{Link, Measure};
 use sojourn_spec::queue::Hints;
-use sojourn_units::{Duration, NANOBITS_PER_BYTE};
+use sojourn_units::{Amount, Duration, NANOBITS_PER_BYTE, Stream};
 
 /// What a link is made from.
 #[derive(Clone, Debug)]
@@ -23,6 +25,18 @@ impl LinkConfig {
     /// A link without impairments.
     pub fn new(link: Link, controller: QueueController) -> Self {
         LinkConfig { link, controller, impairments: Impairments::default() }
+    }
+
+    /// A planned link in the run with this seed: its queue draws from the stream `link/<name>/aqm`. `aqm` is the discipline of its
+    /// queue, if it has one.
+    pub fn planned(link: Link, aqm: Option<AnyAqm>, seed: u64) -> Self {
+        let random = Stream::named(seed, &format!("link/{}/aqm", link.name));
+        let controller = match (aqm, &link.queue) {
+            (Some(aqm), Some(queue)) => QueueController::new(aqm, queue.options.limit, queue.options.ecn, random),
+            _ => QueueController::new(AnyAqm::DropTail(DropTail), Amount::Packets(u32::MAX), false, random),
+        };
+        let impairments = Impairments::new(&link.impairments, seed, &link.name);
+        LinkConfig { link, controller, impairments }
     }
 
     /// Where its queue gets round-trip times and the number of flows from, if it asks for them.

@@ -35,7 +35,7 @@ macro_rules! registry {
 
         /// The parameters of any kind of traffic.
         #[derive(Clone, PartialEq, Debug)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "kind"))]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(tag = "kind"))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Traffic {
             $(#[doc = $flow_summary] #[cfg_attr(feature = "serde", serde(rename = $flow))] $Flow($flow_file::Params),)*

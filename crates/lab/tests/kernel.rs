@@ -1,0 +1,100 @@
+//! What a kernel is told of a scenario, and the record of its log. The kernel here is a few lines that send what they like.
+
+use sojourn_lab::{replay, wiring};
+use sojourn_linux::{Guest, Packet, flag};
+use sojourn_scenario::Document;
+use sojourn_scenario::plan::Plan;
+use sojourn_units::Duration;
+
+const SCENARIO: &str = r#"
+duration = "2 s"
+warmup = "500 ms"
+links = [{ name = "wire", from = "a", to = "b", rate = "1 Mbit/s", delay = "10 ms", duplex = true, queue = { limit = "10 packets" } }]
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+access = { delay = "5 ms" }
+tcp = { profile = "linux" }
+[trace]
+queue = { links = ["wire"], every = "100 ms" }
+"#;
+
+fn plan(text: &str) -> Plan {
+    Document::from_toml("x.toml", text).unwrap().check().unwrap().plan(1)
+}
+
+/// Sends a packet of 1000 B every 4 ms, twice the rate of the link, each third of them a second time, and reads what arrives.
+fn log(plan: &Plan) -> Vec<u8> {
+    let mut guest = Guest::new(wiring(plan).unwrap().to_toml().unwrap().as_bytes()).unwrap();
+    let millisecond = Duration::from_millis(1).as_nanos();
+    let mut arrived = Packet::default();
+    for number in 0..400u32 {
+        let now = u64::from(number) * 4 * millisecond;
+        // The sequence numbers wrap around.
+        let seq = (u32::MAX - 5000).wrapping_add(948 * (number - number / 3));
+        guest.send(now, Packet { handle: 1, seq, size: 1000, payload: 948, flags: flag::ECT, ..Packet::default() });
+        loop {
+            match guest.settled(&mut arrived) {
+                0 => break,
+                1 => guest.on_read(now, arrived.flow, u64::from(arrived.payload)),
+                _ => {}
+            }
+        }
+        if number.is_multiple_of(10) {
+            guest.on_rtt(now, 0, 25_000 + u64::from(number));
+            guest.on_window(now, 0, number, 100);
+        }
+    }
+    guest.on_loss(1_700 * millisecond, 0, true);
+    guest.on_loss(1_700 * millisecond, 0, false);
+    guest.on_completed(1_800 * millisecond, 0, 300 * millisecond, 400 * 948);
+    guest.on_end(2_000 * millisecond);
+    guest.log().to_vec()
+}
+
+#[test]
+fn the_record_has_what_the_kernel_did_in_the_window() {
+    let plan = plan(SCENARIO);
+    let outcome = replay(&plan, &log(&plan)).unwrap();
+    let (link, flow) = (&outcome.record.links[0], &outcome.record.flows[0]);
+    // A packet reaches the link 5 ms after it was sent, so one more does so in the window than is sent in it.
+    assert_eq!((link.arrived, outcome.record.audit.sent, outcome.record.audit.in_flight), (276, 400, 0));
+    // The link is busy until ten packets of 8 ms are sent after the last arrival.
+    assert!((link.utilization.unwrap() - 1.189 / 1.5).abs() < 0.006, "{link:?}");
+    assert_eq!((flow.sent, flow.retransmitted, flow.dropped), (275, 92, link.dropped_total));
+    assert_eq!((flow.timeouts, flow.fast_retransmits, flow.completed), (1, 1, 1));
+    let rtt = flow.rtt_ms.unwrap();
+    assert_eq!(((rtt.min * 1e3).round(), (rtt.max * 1e3).round()), (25_130.0, 25_390.0));
+    assert_eq!(outcome.record.groups[0].completion_s.unwrap().mean, 1.5);
+    assert_eq!(outcome.series["queue/wire"]["t"].len(), 21);
+}
+
+#[test]
+fn a_log_that_is_cut_or_changed_gives_no_record() {
+    let plan = plan(SCENARIO);
+    let whole = log(&plan);
+    let refused = |log: &[u8]| replay(&plan, log).unwrap_err().to_string();
+    assert!(refused(&whole[..whole.len() - 32]).starts_with("the audit failed: the log is damaged at byte "));
+    assert!(refused(&whole[..whole.len() - 1]).starts_with("the audit failed: the log is damaged at byte "));
+    assert!(refused(&[]).starts_with("the audit failed: the log is damaged at byte 0"));
+    let changed = |at: usize, to: u8| {
+        let mut log = whole.clone();
+        log[at] = to;
+        refused(&log)
+    };
+    assert_eq!(changed(8, 99), "the audit failed: the log is damaged at byte 0", "no such kind");
+    assert_eq!(changed(12, 1), "the audit failed: the log is damaged at byte 0", "no such flow");
+    assert!(changed(10, 1).contains("the kernel has a network of other code"), "a packet of another size");
+}
+
+#[test]
+fn what_linux_cannot_do_is_named() {
+    let refused = |more: &str| wiring(&plan(&SCENARIO.replace("tcp = {", more))).unwrap_err().to_string();
+    assert_eq!(
+        refused("traffic = { kind = \"ping\", every = \"1 s\" }\n#"),
+        "flows.f.traffic.kind: expected bulk, cbr, poisson or onoff on a Linux host, got ping"
+    );
+    let flower = refused("tcp = { control = { cc = \"flower\" },");
+    assert!(flower.starts_with("flows.f.tcp.control.cc: expected one of "), "{flower}");
+}

@@ -1,0 +1,191 @@
+//! Everything that the kernel's driver asks: the network, the applications and the log. A C interface wraps it.
+
+use crate::log::{Entry, Logged};
+use crate::network::{Fate, KernelNetwork};
+use crate::packet::Packet;
+use crate::wiring::Wiring;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use sojourn_traffic::{Action, Application, Model, Write};
+use sojourn_units::{Duration, Stream, Time};
+
+/// The longest name of a congestion control in Linux (`TCP_CA_NAME_MAX`), with the zero at its end.
+const NAME: usize = 16;
+
+/// A flow as the driver sets it up. C declares the same.
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct GuestFlow {
+    /// The host that sends its data.
+    pub source: u32,
+    /// The host that receives its data.
+    pub destination: u32,
+    /// Size of a full packet with its headers, in bytes.
+    pub packet: u32,
+    /// 1 over TCP, 0 over UDP.
+    pub tcp: u8,
+    /// 1 if it asks for ECN.
+    pub ecn: u8,
+    /// 1 if SACK is offered.
+    pub sack: u8,
+    /// 1 if the receiver returns every datagram.
+    pub echoes: u8,
+    /// The congestion control, with a zero at its end.
+    pub controller: [u8; NAME],
+}
+
+/// What an application does when it is due. C declares the same.
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Written {
+    /// Bytes that it writes; the largest number without end; 0 if it stops.
+    pub bytes: u64,
+    /// 1 if nothing follows.
+    pub last: u8,
+}
+
+/// A run inside the kernel.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    wiring: Wiring,
+    network: KernelNetwork,
+    applications: Vec<Application>,
+    log: Vec<u8>,
+}
+
+impl Guest {
+    /// The run of a plan, at time 0.
+    ///
+    /// # Errors
+    /// What is wrong with the plan, in words.
+    pub fn new(plan: &[u8]) -> Result<Guest, String> {
+        let text = core::str::from_utf8(plan).map_err(|_| String::from("expected text in UTF-8"))?;
+        let wiring = Wiring::from_toml(text)?;
+        let network = KernelNetwork::new(&wiring)?;
+        let mut applications = Vec::new();
+        for flow in &wiring.flows {
+            let Model::Flow(model) = flow.traffic.model() else {
+                return Err(format!("flows.{}.traffic.kind: expected traffic of one flow, got {}", flow.name, flow.traffic.name()));
+            };
+            let random = Stream::named(wiring.seed, &format!("flow/{}/application", flow.name));
+            let stop = if flow.stop >= wiring.duration { Time::NEVER } else { flow.stop };
+            applications.push(Application::new(model, flow.start, stop, random));
+        }
+        Ok(Guest { wiring, network, applications, log: Vec::new() })
+    }
+
+    /// How many hosts there are.
+    pub fn hosts(&self) -> u32 {
+        self.wiring.hosts
+    }
+
+    /// How many flows there are.
+    pub fn flows(&self) -> u32 {
+        self.wiring.flows.len() as u32
+    }
+
+    /// When the run ends.
+    pub fn duration(&self) -> Time {
+        self.wiring.duration
+    }
+
+    /// A flow of the plan; a default if there is none of that number.
+    pub fn flow(&self, number: u32) -> GuestFlow {
+        let Some(flow) = self.wiring.flows.get(number as usize) else { return GuestFlow::default() };
+        let mut guest = GuestFlow { source: flow.source, destination: flow.destination, ..GuestFlow::default() };
+        guest.packet = self.wiring.packet;
+        guest.echoes = u8::from(flow.traffic.echoes());
+        if let Some(tcp) = &flow.tcp {
+            (guest.tcp, guest.packet, guest.ecn, guest.sack) = (1, tcp.packet, u8::from(tcp.ecn), u8::from(tcp.sack));
+            for (to, from) in guest.controller[..NAME - 1].iter_mut().zip(tcp.controller.bytes()) {
+                *to = from;
+            }
+        }
+        guest
+    }
+
+    /// When the application of a flow acts next; [`Time::NEVER`] if it does not.
+    pub fn application_due(&self, flow: u32) -> Time {
+        self.applications.get(flow as usize).map_or(Time::NEVER, Application::due)
+    }
+
+    /// The application of a flow acts at its time.
+    pub fn application_acts(&mut self, flow: u32) -> Written {
+        match self.applications.get_mut(flow as usize).map(Application::act) {
+            Some(Action::Write(Write { bytes, last, .. })) => Written { bytes: bytes.unwrap_or(u64::MAX), last: u8::from(last) },
+            Some(Action::Stop) | None => Written { bytes: 0, last: 1 },
+        }
+    }
+
+    fn note(&mut self, now: u64, entry: Entry) {
+        self.log.extend_from_slice(&Logged { at: Time::from_nanos(now), entry }.to_bytes());
+    }
+
+    /// A host sends a packet at `now`, in ns.
+    pub fn send(&mut self, now: u64, packet: Packet) {
+        self.note(now, Entry::Sent(packet));
+        self.network.send(Time::from_nanos(now), packet);
+    }
+
+    /// Runs what is due by `now`, in ns.
+    pub fn advance(&mut self, now: u64) {
+        self.network.advance(Time::from_nanos(now));
+    }
+
+    /// When it must be advanced next, in ns; the largest number if never.
+    pub fn next_event(&mut self) -> u64 {
+        self.network.next_event().unwrap_or(Time::NEVER).as_nanos()
+    }
+
+    /// The next packet that has left the network: 0 if there is none, 1 if it reached its host, 2 if it was dropped.
+    pub fn settled(&mut self, packet: &mut Packet) -> u32 {
+        let Some(settled) = self.network.settled() else { return 0 };
+        *packet = settled.packet;
+        match settled.fate {
+            Fate::Delivered => 1,
+            Fate::Dropped => 2,
+        }
+    }
+
+    /// The application at the receiver has read so many bytes.
+    pub fn on_read(&mut self, now: u64, flow: u32, bytes: u64) {
+        self.note(now, Entry::Read { flow, bytes });
+    }
+
+    /// A sender has taken a round-trip sample.
+    pub fn on_rtt(&mut self, now: u64, flow: u32, rtt_us: u64) {
+        self.note(now, Entry::Rtt { flow, rtt: Duration::from_micros(rtt_us) });
+    }
+
+    /// A sender's windows have changed.
+    pub fn on_window(&mut self, now: u64, flow: u32, cwnd: u32, ssthresh: u32) {
+        self.note(now, Entry::Window { flow, cwnd, ssthresh });
+    }
+
+    /// A sender's loss recovery begins.
+    pub fn on_loss(&mut self, now: u64, flow: u32, timeout: bool) {
+        self.note(now, if timeout { Entry::Timeout { flow } } else { Entry::Recovery { flow } });
+    }
+
+    /// The last byte of a connection is acknowledged.
+    pub fn on_completed(&mut self, now: u64, flow: u32, opened: u64, bytes: u64) {
+        self.note(now, Entry::Completed { flow, opened: Time::from_nanos(opened), bytes });
+    }
+
+    /// The run ends.
+    pub fn on_end(&mut self, now: u64) {
+        self.network.advance(Time::from_nanos(now));
+        self.note(now, Entry::End { fingerprint: self.network.fingerprint() });
+    }
+
+    /// What has been logged and not cleared.
+    pub fn log(&self) -> &[u8] {
+        &self.log
+    }
+
+    /// Forgets what has been logged.
+    pub fn clear_log(&mut self) {
+        self.log.clear();
+    }
+}

@@ -1,0 +1,32 @@
+//! The network of a scenario between the TCP stacks of a running Linux.
+//!
+//! The same code runs twice. Inside the kernel (`hosts/linux`), [`KernelNetwork`] carries the packets of real sockets, and a log
+//! keeps what hosts did: what they sent and when, what they read, their round-trip times. Afterwards the log is replayed
+//! through the same network, which gives the record: every average, wait and trace of a link comes from the code that the simulator
+//! uses too.
+//!
+//! ```text
+//!   scenario -> plan -> Wiring -- TOML --> kernel: KernelNetwork <-> sockets
+//!                          |                  |
+//!                          |                  v
+//!                          |                 log of Entry
+//!                          v                  |
+//!                    KernelNetwork <- replay -+-> record
+//! ```
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod guest;
+mod log;
+mod network;
+mod packet;
+mod wiring;
+
+pub use guest::{Guest, GuestFlow, Written};
+pub use log::{ENTRY_BYTES, Entry, Logged};
+pub use network::{Fate, KernelNetwork, Settled};
+pub use packet::{Packet, flag};
+pub use wiring::{Flow, Tcp, Wiring};

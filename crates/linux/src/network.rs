@@ -1,0 +1,157 @@
+//! The network between the kernel's hosts.
+
+use crate::packet::{Packet, flag};
+use crate::wiring::Wiring;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use sojourn_net::{
+    Audit, Delivery, DropCause, Link, LinkConfig, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window, packet_hash,
+};
+use sojourn_units::Time;
+
+/// What became of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It reached its host.
+    Delivered,
+    /// A link dropped it.
+    Dropped,
+}
+
+/// A packet that has left the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settled {
+    /// When.
+    pub at: Time,
+    /// The packet, marked if a queue marked it.
+    pub packet: Packet,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// Collects packets that leave the network. A host that gets one may send at once, so none is handed over while the network runs.
+#[derive(Clone, Default, Debug)]
+struct Exit {
+    settled: VecDeque<Settled>,
+    fingerprint: u64,
+}
+
+impl Exit {
+    fn add(&mut self, at: Time, packet: Packet, fate: Fate) {
+        self.settled.push_back(Settled { at, packet, fate });
+    }
+}
+
+impl LinkObserver<Packet> for Exit {
+    fn on_drop(&mut self, now: Time, _link: u32, _cause: DropCause, packet: Packet) {
+        self.add(now, packet, Fate::Dropped);
+    }
+}
+
+impl Sink<Packet> for Exit {
+    fn on_deliver(&mut self, now: Time, packet: Packet) {
+        self.fingerprint = self.fingerprint.wrapping_add(packet_hash(now, packet.flow, u64::from(packet.seq), u16::from(packet.flags)));
+        self.add(now, packet, Fate::Delivered);
+    }
+}
+
+/// The two ways of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Routes {
+    forward: RouteId,
+    back: RouteId,
+}
+
+/// The network of a plan between hosts that send whenever they like. The same packets at the same times give the same packets at
+/// the same times.
+#[derive(Clone, Debug)]
+pub struct KernelNetwork {
+    network: Network<Packet>,
+    routes: Vec<Routes>,
+    exit: Exit,
+    now: Time,
+}
+
+impl KernelNetwork {
+    /// The network at time 0.
+    ///
+    /// # Errors
+    /// A parameter that is out of range for its link, in words.
+    pub fn new(wiring: &Wiring) -> Result<Self, String> {
+        let mut builder = NetworkBuilder::new(Window { from: wiring.warmup, until: wiring.duration });
+        for link in &wiring.links {
+            let aqm = match (&link.queue, link.rate) {
+                (Some(queue), Some(rate)) => {
+                    Some(queue.build(rate, link.delay, wiring.packet).map_err(|error| format!("links.{}.queue.{error}", link.name))?)
+                }
+                _ => None,
+            };
+            builder.add_link(LinkConfig::planned(link.clone(), aqm, wiring.seed));
+        }
+        let mut routes = Vec::new();
+        for flow in &wiring.flows {
+            let mut add = |links: &[u32]| {
+                let route = builder.add_route(links, Delivery::Deferred, true);
+                route.map_err(|unknown| format!("flows.{}: expected a link of the plan, got number {}", flow.name, unknown.0))
+            };
+            routes.push(Routes { forward: add(&flow.forward)?, back: add(&flow.back)? });
+        }
+        Ok(KernelNetwork { network: builder.build(), routes, exit: Exit::default(), now: Time::ZERO })
+    }
+
+    /// A host sends a packet. What is due by then happens first. A packet of an unknown flow is dropped, and an earlier time than
+    /// that of the last call counts as that time.
+    pub fn send(&mut self, now: Time, packet: Packet) {
+        self.advance(now);
+        let Some(routes) = self.routes.get(packet.flow as usize) else {
+            self.exit.add(self.now, packet, Fate::Dropped);
+            return;
+        };
+        let route = if packet.has(flag::BACK) { routes.back } else { routes.forward };
+        if let Some(delivered) = self.network.send(self.now, route, packet, &mut self.exit) {
+            self.exit.on_deliver(delivered.at, delivered.packet);
+        }
+    }
+
+    /// Runs everything that is due by `now`.
+    pub fn advance(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.network.advance(self.now, &mut self.exit);
+    }
+
+    /// The next packet that has left the network, in the order of time.
+    pub fn settled(&mut self) -> Option<Settled> {
+        self.exit.settled.pop_front()
+    }
+
+    /// When it must be advanced next: at once if a packet has left it; `None` if nothing is to come.
+    pub fn next_event(&mut self) -> Option<Time> {
+        if self.exit.settled.is_empty() { self.network.next_event() } else { Some(self.now) }
+    }
+
+    /// The sum of a hash of every packet delivered so far: equal for equal runs.
+    pub fn fingerprint(&self) -> u64 {
+        self.exit.fingerprint
+    }
+
+    /// The links, in the order of the plan, without those that measure nothing.
+    pub fn links(&self) -> &[Link<Packet>] {
+        self.network.links()
+    }
+
+    /// The same links, to start traces.
+    pub fn links_mut(&mut self) -> &mut [Link<Packet>] {
+        self.network.links_mut()
+    }
+
+    /// Ends the run: brings all statistics to the end and checks the accounts.
+    ///
+    /// # Errors
+    /// What does not balance, in words.
+    pub fn finish(&mut self, end: Time) -> Result<Audit, String> {
+        self.advance(end);
+        self.network.finish(end)
+    }
+}

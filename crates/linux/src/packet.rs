@@ -1,0 +1,89 @@
+//! A packet of the kernel's sockets, as the network sees it.
+
+use sojourn_aqm as aqm;
+use sojourn_net as net;
+
+/// Bits of [`Packet::flags`].
+pub mod flag {
+    /// Opens a connection.
+    pub const SYN: u8 = 1;
+    /// The last segment of a connection.
+    pub const FIN: u8 = 2;
+    /// Can carry a congestion mark (ECT, rfc3168#5).
+    pub const ECT: u8 = 4;
+    /// Carries a congestion mark (CE, rfc3168#5).
+    pub const CE: u8 = 8;
+    /// Carries TCP timestamps.
+    pub const TIMESTAMPS: u8 = 16;
+    /// Travels from the receiver to the sender.
+    pub const BACK: u8 = 32;
+}
+
+/// A packet: what the network reads of its headers, and the kernel's handle of it.
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// What the kernel knows it by; 0 in a replay.
+    pub handle: u64,
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// Sequence number of its first byte.
+    pub seq: u32,
+    /// TSval, in the sender's unit.
+    pub ts_value: u32,
+    /// TSecr.
+    pub ts_echo: u32,
+    /// Size on the wire in bytes, IP header included.
+    pub size: u16,
+    /// Bytes of payload.
+    pub payload: u16,
+    /// Its sender's smoothed round-trip time in ms; 0 is unknown.
+    pub rtt_ms: u16,
+    /// See [`flag`].
+    pub flags: u8,
+}
+
+impl Packet {
+    /// Whether all these flags are set.
+    pub fn has(&self, flags: u8) -> bool {
+        self.flags & flags == flags
+    }
+}
+
+impl aqm::Packet for Packet {
+    fn size(&self) -> u32 {
+        u32::from(self.size)
+    }
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+    fn can_mark(&self) -> bool {
+        self.has(flag::ECT)
+    }
+    fn mark(&mut self) {
+        self.flags |= flag::CE;
+    }
+    fn rtt_hint_ms(&self) -> u16 {
+        self.rtt_ms
+    }
+    fn has_data(&self) -> bool {
+        self.payload > 0
+    }
+}
+
+impl net::Packet for Packet {
+    fn take(&mut self) -> Self {
+        *self
+    }
+
+    fn headers(&self) -> Option<net::Headers> {
+        let direction = if self.has(flag::BACK) { net::Direction::ToSender } else { net::Direction::ToReceiver };
+        let timestamps =
+            self.has(flag::TIMESTAMPS).then(|| net::Timestamps { value: u64::from(self.ts_value), echo: u64::from(self.ts_echo) });
+        Some(net::Headers { connection: u64::from(self.flow), direction, syn: self.has(flag::SYN), timestamps })
+    }
+
+    fn set_rtt_hint_ms(&mut self, rtt_ms: u16) {
+        self.rtt_ms = rtt_ms;
+    }
+}

@@ -1,0 +1,180 @@
+//! The C interface between the kernel's driver (`hosts/linux/kernel`) and the network; `sojourn.h` there declares the same.
+//!
+//! All pointers come from the driver, which calls from one CPU and never twice at once. Nothing here is clever: each function turns
+//! pointers into references and calls [`sojourn_linux`].
+#![no_std]
+
+extern crate alloc;
+
+use alloc::boxed::Box;
+use alloc::format;
+use core::alloc::{GlobalAlloc, Layout};
+use core::ffi::{c_char, c_void};
+use core::panic::PanicInfo;
+use core::slice;
+use sojourn_linux::{Guest, GuestFlow, Packet, Written};
+
+unsafe extern "C" {
+    fn sojourn_alloc(size: usize) -> *mut c_void;
+    fn sojourn_free(memory: *mut c_void);
+    fn sojourn_panic(text: *const c_char, length: usize) -> !;
+}
+
+/// The kernel's memory. It is aligned to 16 bytes, and the network asks for no more.
+struct KernelMemory;
+
+unsafe impl GlobalAlloc for KernelMemory {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.align() > 16 {
+            return core::ptr::null_mut();
+        }
+        unsafe { sojourn_alloc(layout.size()).cast() }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, _layout: Layout) {
+        unsafe { sojourn_free(memory.cast()) }
+    }
+}
+
+#[global_allocator]
+static MEMORY: KernelMemory = KernelMemory;
+
+fn give_up(text: &str) -> ! {
+    unsafe { sojourn_panic(text.as_ptr().cast(), text.len()) }
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    give_up(&format!("{info}"))
+}
+
+/// Copies text into a buffer of C, with a zero at its end.
+fn copy(text: &str, to: &mut [u8]) {
+    let length = text.len().min(to.len().saturating_sub(1));
+    to[..length].copy_from_slice(&text.as_bytes()[..length]);
+    if let Some(end) = to.get_mut(length) {
+        *end = 0;
+    }
+}
+
+/// The guest of a plan, or null and what is wrong with the plan in `error`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_guest(plan: *const u8, length: usize, error: *mut u8, room: usize) -> *mut Guest {
+    let (plan, error) = unsafe { (slice::from_raw_parts(plan, length), slice::from_raw_parts_mut(error, room)) };
+    match Guest::new(plan) {
+        Ok(guest) => Box::into_raw(Box::new(guest)),
+        Err(text) => {
+            copy(&text, error);
+            core::ptr::null_mut()
+        }
+    }
+}
+
+/// How many hosts there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_hosts(guest: &Guest) -> u32 {
+    guest.hosts()
+}
+
+/// How many flows there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_flows(guest: &Guest) -> u32 {
+    guest.flows()
+}
+
+/// When the run ends, in ns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_duration(guest: &Guest) -> u64 {
+    guest.duration().as_nanos()
+}
+
+/// A flow of the plan; its number is below [`sojourn_flows`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_flow(guest: &Guest, number: u32, flow: &mut GuestFlow) {
+    *flow = guest.flow(number);
+}
+
+/// When the application of a flow acts next, in ns; the largest number if never.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_application_due(guest: &Guest, flow: u32) -> u64 {
+    guest.application_due(flow).as_nanos()
+}
+
+/// The application of a flow acts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_application_acts(guest: &mut Guest, flow: u32, written: &mut Written) {
+    *written = guest.application_acts(flow);
+}
+
+/// A host sends a packet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_send(guest: &mut Guest, now: u64, packet: &Packet) {
+    guest.send(now, *packet);
+}
+
+/// Runs what is due by now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_advance(guest: &mut Guest, now: u64) {
+    guest.advance(now);
+}
+
+/// When the network must be advanced next, in ns; the largest number if never.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_next_event(guest: &mut Guest) -> u64 {
+    guest.next_event()
+}
+
+/// The next packet that has left the network: 0 if there is none, 1 if it reached its host, 2 if it was dropped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_settled(guest: &mut Guest, packet: &mut Packet) -> u32 {
+    guest.settled(packet)
+}
+
+/// The application at the receiver has read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_read(guest: &mut Guest, now: u64, flow: u32, bytes: u64) {
+    guest.on_read(now, flow, bytes);
+}
+
+/// A sender has taken a round-trip sample, in us.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_rtt(guest: &mut Guest, now: u64, flow: u32, rtt_us: u64) {
+    guest.on_rtt(now, flow, rtt_us);
+}
+
+/// A sender has these windows, in segments.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_window(guest: &mut Guest, now: u64, flow: u32, cwnd: u32, ssthresh: u32) {
+    guest.on_window(now, flow, cwnd, ssthresh);
+}
+
+/// A sender's loss recovery begins: by a timeout, or by a fast retransmit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_loss(guest: &mut Guest, now: u64, flow: u32, timeout: bool) {
+    guest.on_loss(now, flow, timeout);
+}
+
+/// The last byte of a connection is acknowledged.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_completed(guest: &mut Guest, now: u64, flow: u32, opened: u64, bytes: u64) {
+    guest.on_completed(now, flow, opened, bytes);
+}
+
+/// The run ends.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_end(guest: &mut Guest, now: u64) {
+    guest.on_end(now);
+}
+
+/// What has been logged since the last [`sojourn_log_clear`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_log(guest: &Guest, length: &mut usize) -> *const u8 {
+    *length = guest.log().len();
+    guest.log().as_ptr()
+}
+
+/// Forgets what has been logged: it is in the file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_log_clear(guest: &mut Guest) {
+    guest.clear_log();
+}

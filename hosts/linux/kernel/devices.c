@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The hosts: a network namespace each, with one device. What a host sends goes to the network of the scenario, and one timer
+ * brings back what arrives. A device has no Ethernet header, no queue and no offload that would join segments: the network
+ * gets each IP packet as it would be on a wire.
+ */
+#include <linux/inetdevice.h>
+#include <linux/ip.h>
+#include <linux/if_arp.h>
+#include <linux/hrtimer.h>
+#include <linux/rtnetlink.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <linux/unaligned.h>
+#include <net/dst.h>
+#include <net/inet_ecn.h>
+#include <net/tcp.h>
+#include <linux/user_namespace.h>
+#include "sojourn.h"
+
+struct host {
+	struct net *net;
+	struct net_device *device;
+};
+
+static struct host *hosts;
+static u32 host_count;
+static struct hrtimer timer;
+static bool handing_over;
+
+__be32 sojourn_address(u32 host)
+{
+	return htonl((10u << 24) + 1 + host);
+}
+
+struct net *sojourn_host(u32 number)
+{
+	return hosts[number].net;
+}
+
+static void set_timer(void)
+{
+	u64 next = sojourn_next_event(guest);
+
+	if (next != U64_MAX)
+		hrtimer_start(&timer, ns_to_ktime(next - sojourn_now() + ktime_get_ns()), HRTIMER_MODE_ABS_SOFT);
+}
+
+/* The flow and the direction of a packet follow from its ports. */
+static bool ports(struct sojourn_packet *packet, u16 source, u16 destination)
+{
+	bool back = destination >= FIRST_OWN_PORT;
+
+	packet->flow = (back ? source : destination) - FIRST_PORT;
+	packet->flags |= back ? BACK : 0;
+	return packet->flow < flow_count;
+}
+
+static void timestamps(struct sojourn_packet *packet, const struct tcphdr *tcp)
+{
+	const u8 *at = (const u8 *)(tcp + 1), *end = (const u8 *)tcp + tcp->doff * 4;
+
+	while (at + 1 < end && *at != TCPOPT_EOL) {
+		if (*at == TCPOPT_NOP) {
+			at++;
+			continue;
+		}
+		if (*at == TCPOPT_TIMESTAMP && at + TCPOLEN_TIMESTAMP <= end) {
+			packet->ts_value = get_unaligned_be32(at + 2);
+			packet->ts_echo = get_unaligned_be32(at + 6);
+			packet->flags |= TIMESTAMPS;
+			return;
+		}
+		at += max_t(u8, at[1], 2);
+	}
+}
+
+/* What the network must know of a packet; false if it is none of a flow. */
+static bool describe(struct sojourn_packet *packet, const struct sk_buff *skb)
+{
+	const struct iphdr *ip = ip_hdr(skb);
+
+	*packet = (struct sojourn_packet){ .handle = (unsigned long)skb, .size = skb->len };
+	if (ip->version != 4 || ip_is_fragment(ip))
+		return false;
+	if (INET_ECN_is_capable(ip->tos))
+		packet->flags |= INET_ECN_is_ce(ip->tos) ? ECT | CE : ECT;
+	if (ip->protocol == IPPROTO_UDP) {
+		const struct udphdr *udp = (const struct udphdr *)((const u8 *)ip + ip->ihl * 4);
+
+		packet->payload = ntohs(udp->len) - sizeof(*udp);
+		return ports(packet, ntohs(udp->source), ntohs(udp->dest));
+	}
+	if (ip->protocol == IPPROTO_TCP) {
+		const struct tcphdr *tcp = (const struct tcphdr *)((const u8 *)ip + ip->ihl * 4);
+
+		packet->seq = ntohl(tcp->seq);
+		packet->payload = skb->len - ip->ihl * 4 - tcp->doff * 4;
+		packet->flags |= (tcp->syn ? SYN : 0) | (tcp->fin ? FIN : 0);
+		timestamps(packet, tcp);
+		return ports(packet, ntohs(tcp->source), ntohs(tcp->dest));
+	}
+	return false;
+}
+
+/*
+ * A host sends. The network gets a copy, and the host is told at once that its packet has left: else TCP would take a packet in
+ * the network for one that waits in the host, and not send it again.
+ */
+static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
+{
+	struct sojourn_packet packet;
+	struct sk_buff *copy = pskb_copy(skb, GFP_ATOMIC);
+	u32 rtt_us = skb->sk && sk_fullsock(skb->sk) && skb->sk->sk_protocol == IPPROTO_TCP ? tcp_sk(skb->sk)->srtt_us >> 3 : 0;
+
+	dev_consume_skb_any(skb);
+	if (!copy || !describe(&packet, copy)) {
+		kfree_skb(copy);
+		return NETDEV_TX_OK;
+	}
+	skb_scrub_packet(copy, true);
+	packet.rtt_ms = min_t(u32, DIV_ROUND_CLOSEST(rtt_us, 1000), U16_MAX);
+	sojourn_send(guest, sojourn_now(), &packet);
+	if (!handing_over)
+		set_timer();
+	return NETDEV_TX_OK;
+}
+
+/* A packet arrives at its host. */
+static void deliver(struct sk_buff *skb, const struct sojourn_packet *packet)
+{
+	struct flow *flow = &flows[packet->flow];
+	u32 host = ntohl(ip_hdr(skb)->daddr) - ntohl(sojourn_address(0));
+
+	if (host >= host_count) {
+		kfree_skb(skb);
+		return;
+	}
+	if (packet->flags & CE)
+		INET_ECN_set_ce(skb);
+	skb->dev = hosts[host].device;
+	skb->protocol = htons(ETH_P_IP);
+	skb->pkt_type = PACKET_HOST;
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	skb_reset_mac_header(skb);
+	netif_receive_skb(skb);
+	if (packet->flags & BACK)
+		sojourn_flow_looks(flow);
+}
+
+/* The network is advanced to now, and what has left it is handed over. Hosts answer at once, which advances it again. */
+static enum hrtimer_restart hand_over(struct hrtimer *unused)
+{
+	struct sojourn_packet packet;
+	u32 fate;
+
+	handing_over = true;
+	sojourn_advance(guest, sojourn_now());
+	while ((fate = sojourn_settled(guest, &packet))) {
+		struct sk_buff *skb = (struct sk_buff *)(unsigned long)packet.handle;
+
+		if (fate == 1)
+			deliver(skb, &packet);
+		else
+			kfree_skb(skb);
+	}
+	handing_over = false;
+	set_timer();
+	return HRTIMER_NORESTART;
+}
+
+static const struct net_device_ops operations = {
+	.ndo_start_xmit = transmit,
+};
+
+static void setup(struct net_device *device)
+{
+	device->netdev_ops = &operations;
+	device->type = ARPHRD_NONE;
+	device->flags = IFF_NOARP;
+	device->priv_flags |= IFF_NO_QUEUE;
+	device->priv_flags &= ~IFF_TX_SKB_SHARING;
+	device->lltx = true;
+	device->features = device->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA;
+	device->min_mtu = 68;
+	device->max_mtu = IP_MAX_MTU;
+	netif_set_tso_max_segs(device, 1);
+}
+
+static void set_options(struct net *net)
+{
+	struct netns_ipv4 *ipv4 = &net->ipv4;
+
+	/* Buffers never limit: the scenario's network does. */
+	ipv4->sysctl_tcp_rmem[1] = 1 << 22;
+	ipv4->sysctl_tcp_rmem[2] = 1 << 26;
+	ipv4->sysctl_tcp_wmem[1] = 1 << 20;
+	ipv4->sysctl_tcp_wmem[2] = 1 << 26;
+	/* Every connection begins without memory of earlier ones. */
+	ipv4->sysctl_tcp_nometrics_save = 1;
+	ipv4->ip_local_ports.range = 65535 << 16 | FIRST_OWN_PORT;
+}
+
+static int set_address(struct host *host, u32 number)
+{
+	struct ifreq request = {};
+	struct sockaddr_in *address = (struct sockaddr_in *)&request.ifr_addr;
+	int error;
+
+	strscpy(request.ifr_name, host->device->name, IFNAMSIZ);
+	address->sin_family = AF_INET;
+	address->sin_addr.s_addr = sojourn_address(number);
+	error = devinet_ioctl(host->net, SIOCSIFADDR, &request);
+	if (error)
+		return error;
+	address->sin_addr.s_addr = htonl(0xff000000);
+	return devinet_ioctl(host->net, SIOCSIFNETMASK, &request);
+}
+
+static int make_host(struct host *host, u32 number, u32 mtu)
+{
+	int error;
+
+	host->net = copy_net_ns(CLONE_NEWNET, &init_user_ns, &init_net);
+	if (IS_ERR(host->net))
+		return PTR_ERR(host->net);
+	set_options(host->net);
+	host->device = alloc_netdev(0, "net%d", NET_NAME_ENUM, setup);
+	if (!host->device)
+		return -ENOMEM;
+	dev_net_set(host->device, host->net);
+	host->device->mtu = mtu;
+	error = register_netdev(host->device);
+	if (error)
+		return error;
+	error = set_address(host, number);
+	if (error)
+		return error;
+	rtnl_lock();
+	error = dev_change_flags(host->device, host->device->flags | IFF_UP, NULL);
+	rtnl_unlock();
+	return error;
+}
+
+int sojourn_make_hosts(u32 count, u32 mtu)
+{
+	u32 number;
+
+	hosts = kcalloc(count, sizeof(*hosts), GFP_KERNEL);
+	if (!hosts)
+		return -ENOMEM;
+	host_count = count;
+	hrtimer_setup(&timer, hand_over, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	for (number = 0; number < count; number++) {
+		int error = make_host(&hosts[number], number, mtu);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}

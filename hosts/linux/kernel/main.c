@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A run: reads the plan from the file `plan.toml` of the host's current folder, makes hosts and flows, waits until the run is over,
+ * and ends the kernel. The log goes to the file `log`; what went wrong goes to the file `error`. There are no user programs.
+ */
+#include <linux/hrtimer.h>
+#include <linux/init.h>
+#include <linux/reboot.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <os.h>
+#include "sojourn.h"
+
+#define START (2 * NSEC_PER_SEC)           /* of the run, in the kernel's time */
+#define FULL (1 << 20)                     /* bytes of log that are written together */
+
+struct guest *guest;
+struct flow *flows;
+u32 flow_count;
+static int log_file = -1;
+
+u64 sojourn_now(void)
+{
+	return ktime_get_ns() - START;
+}
+
+void sojourn_sleep_until(u64 time)
+{
+	ktime_t until = ns_to_ktime(START + time);
+
+	while (ktime_before(ktime_get(), until)) {
+		set_current_state(TASK_UNINTERRUPTIBLE);
+		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
+	}
+}
+
+static void write_all(int file, const void *bytes, size_t length)
+{
+	while (length) {
+		int written = os_write_file(file, bytes, min_t(size_t, length, 1 << 20));
+
+		if (written <= 0)
+			break;
+		bytes += written;
+		length -= written;
+	}
+}
+
+void sojourn_stop(const char *format, ...)
+{
+	char text[256];
+	va_list values;
+	int file = os_open_file("error", of_trunc(of_create(of_write(OPENFLAGS()))), 0644);
+
+	va_start(values, format);
+	write_all(file, text, vscnprintf(text, sizeof(text), format, values));
+	va_end(values);
+	machine_halt();
+	unreachable();
+}
+
+void *sojourn_alloc(size_t size)
+{
+	return size <= PAGE_SIZE ? kmalloc(size, GFP_ATOMIC) : kvmalloc(size, GFP_ATOMIC);
+}
+
+void sojourn_free(void *memory)
+{
+	kvfree(memory);
+}
+
+__noreturn void sojourn_panic(const char *text, size_t length)
+{
+	sojourn_stop("%.*s", (int)length, text);
+}
+
+/* Compiled code of Rust's standard parts names it; nothing unwinds here. */
+void rust_eh_personality(void)
+{
+}
+
+/* Writes the log to its file, all of it or what fills a buffer. A full disk ends the run. */
+static void store_log(size_t least)
+{
+	size_t length;
+	const u8 *bytes = sojourn_log(guest, &length);
+
+	if (length <= least)
+		return;
+	while (length) {
+		int written = os_write_file(log_file, bytes, min_t(size_t, length, FULL));
+
+		if (written <= 0)
+			sojourn_stop("log: expected room on the disk, got error %d", written);
+		bytes += written;
+		length -= written;
+	}
+	sojourn_log_clear(guest);
+}
+
+static u8 *read_plan(size_t *length)
+{
+	unsigned long long size;
+	int file = os_open_file("plan.toml", of_read(OPENFLAGS()), 0);
+	u8 *bytes;
+
+	if (file < 0 || os_file_size("plan.toml", &size))
+		sojourn_stop("plan.toml: expected a file");
+	bytes = vmalloc(size + 1);
+	for (*length = 0; bytes && *length < size;) {
+		int got = os_read_file(file, bytes + *length, min_t(size_t, size - *length, 1 << 20));
+
+		if (got <= 0)
+			sojourn_stop("plan.toml: error %d", got);
+		*length += got;
+	}
+	os_close_file(file);
+	if (!bytes)
+		sojourn_stop("plan.toml: no memory");
+	return bytes;
+}
+
+static void set_up(void)
+{
+	char error[256];
+	size_t length;
+	u8 *plan = read_plan(&length);
+	u32 number, mtu = 576;
+
+	guest = sojourn_guest(plan, length, error, sizeof(error));
+	if (!guest)
+		sojourn_stop("%s", error);
+	vfree(plan);
+	flow_count = sojourn_flows(guest);
+	flows = kvcalloc(flow_count, sizeof(*flows), GFP_KERNEL);
+	if (!flows)
+		sojourn_stop("no memory for %u flows", flow_count);
+	for (number = 0; number < flow_count; number++) {
+		flows[number].number = number;
+		sojourn_flow(guest, number, &flows[number].plan);
+		mtu = max(mtu, flows[number].plan.packet);
+	}
+	if (sojourn_make_hosts(sojourn_hosts(guest), mtu))
+		sojourn_stop("no memory for %u hosts", sojourn_hosts(guest));
+}
+
+static int __init sojourn_run(void)
+{
+	u64 step = 100 * NSEC_PER_MSEC, until = 0;
+
+	log_file = os_open_file("log", of_trunc(of_create(of_write(OPENFLAGS()))), 0644);
+	if (log_file < 0)
+		sojourn_stop("log: error %d", log_file);
+	set_up();
+	if (sojourn_now() < (u64)S64_MAX)
+		sojourn_stop("the hosts were not ready at the start of the run");
+	if (sojourn_start_flows())
+		sojourn_stop("no memory for %u flows", flow_count);
+	while (until < sojourn_duration(guest)) {
+		until = min(until + step, sojourn_duration(guest));
+		sojourn_sleep_until(until);
+		store_log(FULL);
+	}
+	sojourn_end(guest, sojourn_duration(guest));
+	store_log(0);
+	os_close_file(log_file);
+	machine_halt();
+	return 0;
+}
+late_initcall(sojourn_run);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the driver's files share, and the C interface of the Rust library (hosts/linux/abi). */
+#ifndef SOJOURN_H
+#define SOJOURN_H
+
+#include <linux/net.h>
+#include <linux/netdevice.h>
+#include <linux/types.h>
+#include <net/net_namespace.h>
+
+struct guest; /* Rust's */
+
+/* The same as Packet in crates/linux/src/packet.rs. */
+struct sojourn_packet {
+	u64 handle;
+	u32 flow;
+	u32 seq;
+	u32 ts_value;
+	u32 ts_echo;
+	u16 size;
+	u16 payload;
+	u16 rtt_ms;
+	u8 flags;
+};
+
+enum { SYN = 1, FIN = 2, ECT = 4, CE = 8, TIMESTAMPS = 16, BACK = 32 };
+
+/* The same as GuestFlow and Written in crates/linux/src/guest.rs. */
+struct sojourn_flow {
+	u32 source;
+	u32 destination;
+	u32 packet;
+	u8 tcp;
+	u8 ecn;
+	u8 sack;
+	u8 echoes;
+	char controller[16];
+};
+
+struct sojourn_written {
+	u64 bytes;
+	u8 last;
+};
+
+struct guest *sojourn_guest(const u8 *plan, size_t length, char *error, size_t room);
+u32 sojourn_hosts(const struct guest *guest);
+u32 sojourn_flows(const struct guest *guest);
+u64 sojourn_duration(const struct guest *guest);
+void sojourn_flow(const struct guest *guest, u32 number, struct sojourn_flow *flow);
+u64 sojourn_application_due(const struct guest *guest, u32 flow);
+void sojourn_application_acts(struct guest *guest, u32 flow, struct sojourn_written *written);
+void sojourn_send(struct guest *guest, u64 now, const struct sojourn_packet *packet);
+void sojourn_advance(struct guest *guest, u64 now);
+u64 sojourn_next_event(struct guest *guest);
+u32 sojourn_settled(struct guest *guest, struct sojourn_packet *packet);
+void sojourn_read(struct guest *guest, u64 now, u32 flow, u64 bytes);
+void sojourn_rtt(struct guest *guest, u64 now, u32 flow, u64 rtt_us);
+void sojourn_window(struct guest *guest, u64 now, u32 flow, u32 cwnd, u32 ssthresh);
+void sojourn_loss(struct guest *guest, u64 now, u32 flow, bool timeout);
+void sojourn_completed(struct guest *guest, u64 now, u32 flow, u64 opened, u64 bytes);
+void sojourn_end(struct guest *guest, u64 now);
+const u8 *sojourn_log(const struct guest *guest, size_t *length);
+void sojourn_log_clear(struct guest *guest);
+
+/* What the Rust library asks of the kernel. */
+void *sojourn_alloc(size_t size);
+void sojourn_free(void *memory);
+__noreturn void sojourn_panic(const char *text, size_t length);
+void rust_eh_personality(void);
+
+/* What the kernel's TCP calls. */
+void sojourn_on_rtt(struct sock *sk, long rtt_us);
+void sojourn_on_state(struct sock *sk, u8 state);
+
+/* A flow of the plan, and its sender's socket while there is one. */
+struct flow {
+	u32 number;
+	struct sojourn_flow plan;
+	struct socket *sender;
+	u64 opened;     /* when the connection was opened */
+	u64 bytes;      /* what it has been given to send so far */
+	bool closing;   /* nothing follows */
+	u32 first;      /* sequence number of its first byte */
+	u32 cwnd;       /* as logged last */
+	u32 ssthresh;
+};
+
+extern struct guest *guest;
+extern struct flow *flows;
+extern u32 flow_count;
+
+u64 sojourn_now(void);                     /* ns since the start of the run */
+void sojourn_sleep_until(u64 time);
+__noreturn void sojourn_stop(const char *format, ...);
+
+/* devices.c */
+int sojourn_make_hosts(u32 count, u32 mtu);
+struct net *sojourn_host(u32 number);
+__be32 sojourn_address(u32 host);
+#define FIRST_PORT 1024
+#define FIRST_OWN_PORT 61000               /* ports of senders begin here, those of flows end */
+
+/* flows.c */
+int sojourn_start_flows(void);
+void sojourn_flow_looks(struct flow *flow);
+
+#endif
