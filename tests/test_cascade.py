@@ -271,3 +271,17 @@ def test_impossible_designs_end_with_the_reason_and_code_2(
     controller = "pid" if "--margin" in options or "--crossover" in options else "cpc"
     assert main(["design", controller, *[f"{key}={value}" for key, value in options.items()]]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("controller", ["cpc", "pi", "red", "pid"])
+def test_no_design_has_a_target_beyond_the_round_trip_or_margins_at_tiny_windows(
+    controller: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ["design", controller, "--flows", "20", "--rate", "10 Mbit/s", "--rtt", "80 ms", "--target"]
+    assert main([*small, "500"]) == 2
+    assert "--target: expected 0 to 66.67 packets, what a round trip holds, got 500" in capsys.readouterr().err
+    assert main([*small, "50"]) == 0
+    said = capsys.readouterr().out
+    assert "no margins: they mean little at windows of 3.33 packets" in said
+    assert "phase margin" not in said
+    assert "queue = {" in said

@@ -52,6 +52,12 @@ class OperatingPoint:
         """Drop or mark probability at which flows keep that window: 2 / w^2."""
         return 2.0 / self.window**2
 
+    def check_target(self, target: float) -> None:
+        """Raises `UserError` for a target of the queue, in packets, that the round trip of these flows can't hold."""
+        most = self.rtt * self.rate
+        if not 0 <= target <= most:
+            raise UserError(f"--target: expected 0 to {most:.4g} packets, what a round trip holds, got {target:g}")
+
     @property
     def corner(self) -> float:
         """The window's slow pole B = 2 N / (R^2 C), in rad/s."""

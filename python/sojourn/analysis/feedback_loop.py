@@ -31,6 +31,13 @@ MOST_PROBABILITY = 0.3
 """Above it losses of what is sent again count, which the model does not include."""
 
 
+def no_margins(window: float) -> str | None:
+    """Why margins say nothing of flows with windows of so many packets; None where they do."""
+    if window >= LEAST_WINDOW:
+        return None
+    return f"no margins: they mean little at windows of {window:.2f} packets, less than {LEAST_WINDOW:g}"
+
+
 @dataclass(frozen=True)
 class Loop:
     """A queue law and the flows that it controls.

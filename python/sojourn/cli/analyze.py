@@ -92,13 +92,14 @@ def analyze(
 def _modeled(loop: Loop) -> Model:
     """Operating point, margins and limit cycles, as far as the model has them."""
     from sojourn.analysis import predicted_limit_cycle, simulated_limit_cycle
-    from sojourn.analysis.feedback_loop import LEAST_WINDOW
+    from sojourn.analysis.feedback_loop import no_margins
 
     found = Model(loop, [])
     try:
         found.point = loop.point()
-        if found.point.window < LEAST_WINDOW:
-            found.notes.append(f"no margins: they mean little at windows of {found.point.window:.2f} packets")
+        why = no_margins(found.point.window)
+        if why:
+            found.notes.append(why)
         else:
             margins = loop.margins()
             found.predicted, found.simulated = predicted_limit_cycle(loop), simulated_limit_cycle(loop)

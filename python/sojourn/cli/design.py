@@ -73,6 +73,8 @@ def design(
         f"window {point.window:.4g} packets, probability {point.probability:.4g}"
     )
     queue = TARGET if target is None else target
+    if controller is not Controller.RED:
+        point.check_target(queue)
     if controller is Controller.CPC:
         design_output.cpc(point, queue, inner_gain)
     elif controller is Controller.PI:

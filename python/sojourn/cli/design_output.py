@@ -8,21 +8,26 @@ from rich.table import Table
 
 from sojourn.analysis import cascade
 from sojourn.analysis.cascade import OperatingPoint, Pid
+from sojourn.analysis.feedback_loop import no_margins
 from sojourn.analysis.margins import Margins, margins
 from sojourn.analysis.transfer import Response, rational, response
 from sojourn.cli.output import out
 from sojourn.errors import UserError
 
 
-def _loops(rows: list[tuple[str, Response]]) -> Table:
-    """Crossover and margins, a row for each loop."""
+def _show_loops(point: OperatingPoint, rows: list[tuple[str, Response]]) -> None:
+    """Prints crossover and margins, a row for each loop, or why there are none."""
+    why = no_margins(point.window)
+    if why:
+        out.print(f"note: {why}")
+        return
     table = Table(title="loops", title_justify="left")
     for name in ("", "crossover (rad/s)", "phase margin (deg)", "gain margin (dB)", "delay margin (s)", ""):
         table.add_column(name, justify="right" if name else "left")
     for name, loop in rows:
         m = margins(loop)
         table.add_row(name, *_cells(m), "stable" if m.stable else "unstable")
-    return table
+    out.print(table)
 
 
 def _cells(m: Margins) -> list[str]:
@@ -33,10 +38,6 @@ def _cells(m: Margins) -> list[str]:
 def cpc(point: OperatingPoint, target: float, inner_gain: float | None) -> None:
     """Prints CPC's cascade: gains, margins, and the queue table for a scenario."""
     propagation = point.rtt - target / point.rate
-    if not (target >= 0 and propagation >= 0):
-        raise UserError(
-            f"--target: expected 0 to {point.rtt * point.rate:.4g} packets, what a round trip holds, got {target:g}"
-        )
     made = cascade.cpc(point, inner_gain).check()
     if point.window < cascade.LEAST_WINDOW:
         out.print(f"window below {cascade.LEAST_WINDOW:g} packets: the gains are those of {cascade.LEAST_WINDOW:g}")
@@ -45,13 +46,13 @@ def cpc(point: OperatingPoint, target: float, inner_gain: float | None) -> None:
     out.print(
         f"outer, of the queue:  {outer.gain:.4g} (1 + 1/({outer.integral_time:.4g} s) + {outer.derivative_time:.4g} s)"
     )
-    out.print(
-        _loops([
+    _show_loops(
+        point, [
             ("inner, without dead time", response(made.inner_loop())),
             ("inner", response(made.inner_loop(), point.rtt)),
             ("outer, without dead time", response(made.outer_loop())),
             ("outer", made.outer_response()),
-        ])
+        ]
     )  # fmt: skip
     own = "" if inner_gain is None else f", inner_gain = {inner_gain:g}"
     design = f'flows = {point.flows:g}, rtt = "{propagation * 1e3:.4g} ms", target = {target:g}{own}'
@@ -91,7 +92,7 @@ def _show(point: OperatingPoint, made: Pid) -> None:
         raise UserError(f"the loop is unstable: its phase margin is {found.phase:.1f} degrees")
     derivative = f" + {made.derivative_time:.4g} s" if made.derivative_time else ""
     out.print(f"{made.gain:.6g} (1 + 1/({made.integral_time:.4g} s){derivative})")
-    out.print(_loops([("without dead time", response(made.transfer() * point.plant())), ("with it", loop)]))
+    _show_loops(point, [("without dead time", response(made.transfer() * point.plant())), ("with it", loop)])
 
 
 def red(point: OperatingPoint, target: float | None) -> None:
@@ -103,6 +104,7 @@ def red(point: OperatingPoint, target: float | None) -> None:
     made = cascade.red_by_crossover(point)
     above = point.probability / made.slope
     rest = 4.0 / 3.0 * above if target is None else target
+    point.check_target(rest)
     if rest <= above:
         raise UserError.expected(
             "--target", f"more than {above:.4g} packets, where this slope rests above `min`", target
@@ -111,11 +113,11 @@ def red(point: OperatingPoint, target: float | None) -> None:
     out.print(f"slope max_p / (max - min) = {made.slope:.4g} per packet, weight {made.weight(point.rate):.4g}")
     out.print(f"as an integrator with 60 degrees: {gain:.4g} / s")
     integrator = rational([gain], [1.0, 0.0]) * point.plant()
-    out.print(
-        _loops([
+    _show_loops(
+        point, [
             ("low pass", response(made.transfer() * point.plant(), point.rtt)),
             ("integrator", response(integrator, point.rtt)),
-        ])
+        ]
     )  # fmt: skip
     low, most = rest - above, min(1.0, 2.0 * point.probability)
     high = low + most / made.slope
