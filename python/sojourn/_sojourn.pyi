@@ -27,8 +27,8 @@ class ScenarioError(ValueError):
 def check(text: str, filename: str) -> str:
     """The resolved scenario as JSON, with every default filled in."""
 
-def key(text: str, filename: str, seed: int, engine: str) -> str:
-    """The cache key of a run: equal if and only if scenario, seed and engine are equal."""
+def keys(text: str, filename: str, seeds: list[int], engine: str) -> list[str]:
+    """The cache keys of a scenario's runs: equal if and only if scenario, seed and engine are equal."""
 
 def is_sweep(text: str) -> bool:
     """Whether a text is a sweep file by its keys, right or wrong."""
@@ -119,3 +119,29 @@ def infer(design: str, a: Array, b: Array) -> Array:
     `rules`, `and`, `implication`, `aggregation`, `defuzzifier`, and `points` of a sampled centroid. Raises
     `ScenarioError` for a wrong design, and where `a` and `b` differ in length.
     """
+
+class FuzzyLaw:
+    """The fuzzy controller of a queue discipline or of FLOWER, to be shown."""
+
+    @staticmethod
+    def of_queue(queue: str) -> FuzzyLaw:
+        """That of a queue table (JSON). Raises `ScenarioError` for a discipline without fuzzy rules."""
+
+    @staticmethod
+    def of_flower() -> FuzzyLaw:
+        """FLOWER's, of a new connection."""
+
+    def variables(self) -> list[tuple[str, list[str]]]:
+        """The first input, the second input and the output: name and terms of each."""
+
+    def grades(self, variable: str, x: Array) -> Array:
+        """The grades of numbers in the terms of a variable: a row for each term that has a set."""
+
+    def rules(self) -> list[list[str | None]]:
+        """The term of the output for each term of the first input (rows) and of the second."""
+
+    def surface(self, rows: Array, columns: Array) -> Array:
+        """The results over a grid: a row for each number of the first input. NaN where there is no number."""
+
+    def fired(self, row: float, column: float) -> list[tuple[str, str, str, float]]:
+        """The rules that fire at a point: the terms of the inputs and of the output, and the strength."""

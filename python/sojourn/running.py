@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -307,6 +308,8 @@ class _Runs:
 def _keys(jobs: Sequence[Job]) -> Iterator[str]:
     """The cache key of each job."""
     engine = engine_identity()
-    for job in jobs:
-        with job.scenario.clean_errors():
-            yield _sojourn.key(job.scenario.to_toml(), job.scenario.file, job.seed, engine)
+    for _, same in groupby(jobs, key=lambda job: id(job.scenario)):
+        group = list(same)
+        scenario = group[0].scenario
+        with scenario.clean_errors():
+            yield from _sojourn.keys(scenario.to_toml(), scenario.file, [job.seed for job in group], engine)

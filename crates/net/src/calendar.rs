@@ -117,6 +117,8 @@ pub(crate) struct Calendar<P> {
     /// Events added so far: orders simultaneous events of one rank and entity.
     count: u32,
     pace: Pace,
+    /// Log2 of how many times longer the year is than for events that all come as soon.
+    reach: u32,
 }
 
 /// How fast events come, to fit the buckets to.
@@ -124,6 +126,8 @@ pub(crate) struct Calendar<P> {
 struct Pace {
     /// Events removed since the last fit.
     pops: u32,
+    /// Events that came out of the heap of far ones since the last fit.
+    far: u32,
     /// When the last fit was, in ns.
     since: u64,
 }
@@ -133,6 +137,11 @@ pub(crate) const FIT_EVERY: u32 = 1 << 12;
 
 /// The count of events from which on the events that are to come are counted anew at the next fit.
 const RENUMBER_FROM: u32 = 1 << 31;
+
+/// Where more events than one of so many came from the heap, the year becomes longer, up to 2 to the power of [`MOST_REACH`] times:
+/// some packets have much longer ways than others.
+const FAR_SHARE: u32 = 32;
+const MOST_REACH: u32 = 4;
 
 /// How many events of the current bucket are kept sorted at most; half as many when the others are put into the heap.
 const SORTED: usize = 128;
@@ -153,6 +162,7 @@ impl<P: Packet> Calendar<P> {
             near: 0,
             count: 0,
             pace: Pace::default(),
+            reach: 0,
         }
     }
 
@@ -379,6 +389,7 @@ impl<P: Packet> Calendar<P> {
     #[inline(never)]
     fn take_far(&mut self) {
         if let Some(Reverse((key, index))) = self.far.pop() {
+            self.pace.far += 1;
             self.file(key, index);
         }
     }
@@ -411,13 +422,17 @@ impl<P: Packet> Calendar<P> {
         self.current.pop().map(|(_, index)| index)
     }
 
-    /// Fits the width and the number of buckets to the traffic up to `now`, when the last event was due: about one event a bucket.
+    /// Fits the width and the number of buckets to the traffic up to `now`, when the last event was due: about one event a bucket,
+    /// and a year that few events lie beyond.
     pub fn fit(&mut self, now: Time) {
         let now = now.as_nanos();
-        let Pace { pops, since } = replace(&mut self.pace, Pace { pops: 0, since: now });
+        let Pace { pops, far, since } = replace(&mut self.pace, Pace { since: now, ..Pace::default() });
         let gap = (now.saturating_sub(since) / u64::from(pops.max(1))).max(1);
         let shift = gap.ilog2().saturating_sub(1).min(40);
-        let slots = (4 * self.len()).next_power_of_two().clamp(256, 1 << 20);
+        if far > pops / FAR_SHARE && self.reach < MOST_REACH {
+            self.reach += 1;
+        }
+        let slots = ((4 * self.len()) << self.reach).next_power_of_two().clamp(256, 1 << 20);
         if self.count >= RENUMBER_FROM {
             self.renumber(now);
         }

@@ -1,6 +1,8 @@
 //! Fuzzy controllers for Python: a design as JSON and points in, the results out.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use crate::listing::aqm_of;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use serde_json::Value;
 use sojourn_fuzzy::{Controller, Defuzzifier, Design, FuzzyError, Implication, Membership, Method, Output, SNorm, TNorm, Variable};
@@ -87,4 +89,90 @@ pub fn infer<'py>(
     }
     let values = a.iter().zip(b).map(|(&a, &b)| controller.infer(a, b).value_or(f64::NAN));
     Ok(values.collect::<Vec<_>>().into_pyarray(py))
+}
+
+/// The fuzzy controller of a queue discipline or of a congestion controller, to be shown: its terms, rules and results.
+#[pyclass(frozen, module = "sojourn")]
+pub struct FuzzyLaw {
+    controller: Controller,
+}
+
+#[pymethods]
+impl FuzzyLaw {
+    /// That of a queue table (JSON). Raises `ScenarioError` for a wrong table, or a discipline without fuzzy rules.
+    #[staticmethod]
+    fn of_queue(queue: &str) -> PyResult<FuzzyLaw> {
+        let config = aqm_of(queue).map_err(crate::refused)?;
+        match config.fuzzy() {
+            Some(Ok(controller)) => Ok(FuzzyLaw { controller }),
+            Some(Err(error)) => Err(crate::refused(format!("queue.{error}"))),
+            None => Err(crate::refused(format!("queue.aqm: expected a law with fuzzy rules, got \"{}\"", config.name()))),
+        }
+    }
+
+    /// FLOWER's, of a new connection.
+    #[staticmethod]
+    fn of_flower() -> PyResult<FuzzyLaw> {
+        let controller = sojourn_cc::algorithms::flower::controller().map_err(|error| crate::refused(error.to_string()))?;
+        Ok(FuzzyLaw { controller })
+    }
+
+    /// The first input, the second input and the output: name and terms of each, in order.
+    fn variables(&self) -> Vec<(String, Vec<String>)> {
+        let (row, column, output) = (self.controller.row(), self.controller.column(), self.controller.output());
+        [(row.name(), row.terms()), (column.name(), column.terms()), (output.name(), output.terms())]
+            .map(|(name, terms)| (name.to_string(), terms.to_vec()))
+            .to_vec()
+    }
+
+    /// The grades of numbers in the terms of a variable: a row for each term that has a set.
+    fn grades<'py>(&self, py: Python<'py>, variable: &str, x: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (row, column, output) = (self.controller.row(), self.controller.column(), self.controller.output());
+        let x = x.as_slice()?;
+        let input = |of: &Variable| (0..of.terms().len()).map(|term| x.iter().map(|&x| of.grade(term, x)).collect()).collect::<Vec<_>>();
+        let rows = if variable == row.name() {
+            input(row)
+        } else if variable == column.name() {
+            input(column)
+        } else if variable == output.name() {
+            output.sets().iter().map(|set| x.iter().map(|&x| set.grade(x)).collect()).collect()
+        } else {
+            return Err(PyKeyError::new_err(variable.to_string()));
+        };
+        Ok(PyArray2::from_vec2(py, &rows)?)
+    }
+
+    /// The rule table: the term of the output for each term of the first input (rows) and of the second; `None` without a rule.
+    fn rules(&self) -> Vec<Vec<Option<String>>> {
+        let (rules, output) = (self.controller.rules(), self.controller.output());
+        let consequent = |i, j| {
+            let found = [(Some(i), Some(j)), (Some(i), None), (None, Some(j))].into_iter().find_map(|(i, j)| rules.consequent(i, j));
+            found.map(|term| output.terms()[term].clone())
+        };
+        let columns = self.controller.column().terms().len();
+        (0..self.controller.row().terms().len()).map(|i| (0..columns).map(|j| consequent(i, j)).collect()).collect()
+    }
+
+    /// The results over a grid: a row for each number of the first input. NaN where there is no number.
+    fn surface<'py>(
+        &self,
+        py: Python<'py>,
+        rows: PyReadonlyArray1<'py, f64>,
+        columns: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let columns = columns.as_slice()?;
+        let row = |&x: &f64| columns.iter().map(|&y| self.controller.infer(x, y).value_or(f64::NAN)).collect();
+        Ok(PyArray2::from_vec2(py, &rows.as_slice()?.iter().map(row).collect::<Vec<_>>())?)
+    }
+
+    /// The rules that fire at a point: the term of each input and of the output, and the strength. A term that a rule ignores is "".
+    fn fired(&self, row: f64, column: f64) -> Vec<(String, String, String, f64)> {
+        let (first, second, output) = (self.controller.row().terms(), self.controller.column().terms(), self.controller.output().terms());
+        let name = |terms: &[String], at: Option<usize>| at.map_or(String::new(), |at| terms[at].clone());
+        let mut fired = Vec::new();
+        self.controller.for_each_fired(row, column, |rule| {
+            fired.push((name(first, rule.row), name(second, rule.column), output[rule.consequent].clone(), rule.strength));
+        });
+        fired
+    }
 }

@@ -47,10 +47,11 @@ fn check(text: &str, filename: &str) -> PyResult<String> {
     serde_json::to_string(&checked(text, filename)?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// The key of a run in the cache. Two runs have the same key exactly if scenario, seed and engine are the same.
+/// The keys of a scenario's runs in the cache, one for each seed. Two runs have the same key exactly if scenario, seed and
+/// engine are the same.
 #[pyfunction]
-fn key(text: &str, filename: &str, seed: u64, engine: &str) -> PyResult<String> {
-    Ok(checked(text, filename)?.key(seed, engine))
+fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str) -> PyResult<Vec<String>> {
+    Ok(checked(text, filename)?.keys(seeds, engine).collect())
 }
 
 /// Whether a text is a sweep file by its keys, right or wrong.
@@ -287,7 +288,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
-    module.add_function(wrap_pyfunction!(key, module)?)?;
+    module.add_function(wrap_pyfunction!(keys, module)?)?;
     module.add_function(wrap_pyfunction!(is_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
@@ -303,6 +304,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fuzzy::infer, module)?)?;
     module.add_function(wrap_pyfunction!(kernel::kernel_plan, module)?)?;
     module.add_function(wrap_pyfunction!(kernel::kernel_record, module)?)?;
+    module.add_class::<fuzzy::FuzzyLaw>()?;
     module.add_class::<laws::PySample>()?;
     module.add_class::<Grid>()?;
     module.add_function(wrap_pyfunction!(path::path_split, module)?)?;

@@ -227,15 +227,25 @@ impl Checked {
     ///
     /// The key is that of the checked scenario: it does not depend on how quantities are written or on defaults that are given.
     pub fn key(&self, seed: u64, engine: &str) -> String {
+        self.keys([seed], engine).next().unwrap_or_default()
+    }
+
+    /// The keys of runs that differ in their seeds alone: the scenario is written out once for all.
+    pub fn keys(&self, seeds: impl IntoIterator<Item = u64>, engine: &str) -> impl Iterator<Item = String> {
         let mut scenario = serde_json::to_value(self).expect("every map in a checked scenario has text for its keys");
         if let Some(object) = scenario.as_object_mut() {
             object.remove("seed");
         }
         let mut text = String::new();
-        canonical(&serde_json::json!({ "engine": engine, "scenario": scenario, "seed": seed }), &mut text);
-        Sha256::digest(text.as_bytes()).iter().fold(String::with_capacity(64), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
+        canonical(&serde_json::json!({ "engine": engine, "scenario": scenario }), &mut text);
+        text.pop(); // the bracket at the end: the seed is the last key of the object
+        let common = Sha256::new_with_prefix(text.as_bytes());
+        seeds.into_iter().map(move |seed| {
+            let digest = common.clone().chain_update(format!(",\"seed\":{seed}}}")).finalize();
+            digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
+                let _ = write!(hex, "{byte:02x}");
+                hex
+            })
         })
     }
 }

@@ -52,6 +52,14 @@ impl Default for Params {
 pub type Flc = Sampled<FlcLaw, Bernoulli>;
 
 impl Params {
+    /// The fuzzy controller, from error and change in -1..=1 to the change of the probability in `step`.
+    ///
+    /// # Errors
+    /// None that a parameter can cause.
+    pub fn controller(&self) -> Result<Controller, ParamError> {
+        table_i(self.output, self.inference, self.inputs).map(|made| *made)
+    }
+
     /// FLC with these parameters on this link.
     ///
     /// # Errors

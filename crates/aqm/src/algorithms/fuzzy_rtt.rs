@@ -66,6 +66,14 @@ impl Default for Params {
 }
 
 impl Params {
+    /// The fuzzy controller, from error and change in -1..=1 to the change of a probability in `unit`.
+    ///
+    /// # Errors
+    /// None that a parameter can cause.
+    pub fn controller(&self) -> Result<Controller, ParamError> {
+        table_i(self.output, self.inference, self.inputs).map(|made| *made)
+    }
+
     /// `FuzzyRTT` with these parameters on this link.
     ///
     /// # Errors

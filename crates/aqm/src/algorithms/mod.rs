@@ -3,6 +3,7 @@
 use crate::registry::registry;
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Law, Link, Needs, PacketView, ParamError, Plugin};
 use alloc::boxed::Box;
+use sojourn_fuzzy::Controller;
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 registry! {
@@ -27,6 +28,18 @@ registry! {
     "choke" => choke::Choke: "RED that drops an arriving packet and a drawn one of the same flow, Pan et al. 2000",
     "choker" => choker::Choker: "CHOKe with draws that follow the load, after Lu et al. 2014",
     "pie" => pie::Pie: "a probability that follows the delay, Pan et al. 2013, RFC 8033",
+}
+
+impl AqmConfig {
+    /// The fuzzy controller of an algorithm that has one.
+    pub fn fuzzy(&self) -> Option<Result<Controller, ParamError>> {
+        match self {
+            AqmConfig::FuzzyRed(params) => Some(params.controller()),
+            AqmConfig::FuzzyRtt(params) => Some(params.controller()),
+            AqmConfig::Flc(params) => Some(params.controller()),
+            _ => None,
+        }
+    }
 }
 
 /// The link of unit tests: 10 Mbit/s, 11 ms, packets of 1000 bytes.

@@ -7,8 +7,9 @@
 extern crate alloc;
 use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
 use alloc::boxed::Box;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use sojourn_fuzzy::Partition;
+use sojourn_fuzzy::{Controller, Defuzzifier, Design, FuzzyError, Method, Output, Partition, Variable};
 use sojourn_units::{Duration, Time};
 
 /// FLOWER.
@@ -152,6 +153,34 @@ impl Grid {
         }
         Answer::Change(sum / weights)
     }
+}
+
+/// The consequent that resets the window, as flower-2016#fig4 writes it.
+const RESET: &str = "-6";
+
+/// The law of a new connection as a fuzzy controller, to be shown: from the error in percent and the trend in milliseconds to
+/// the change of the window in segments. Terms have the numbers of flower-2016#fig4; `-6` resets the window.
+///
+/// # Errors
+/// None: the terms are those of the law.
+pub fn controller() -> Result<Controller, FuzzyError> {
+    let names: Vec<String> = (-5..=5).map(|term: i32| term.to_string()).collect();
+    let named = |centers: &[f64]| names.iter().map(String::as_str).zip(centers.iter().copied()).collect::<Vec<_>>();
+    let grid = Grid::new(1.0);
+    let changes: Vec<f64> = (-5..=5).map(|term| f64::from(term) / 5.0).collect();
+    let mut rules = ["e\\de", &names.join(" ")].join(" ");
+    for error in -5..=5 {
+        let row: Vec<String> = (-5..=4).map(|trend| rule(error, trend).to_string()).collect();
+        rules += &["\n", &error.to_string(), " ", &row.join(" "), " ", RESET].concat();
+    }
+    Design {
+        row: Variable::partition("e", &named(grid.errors.centers()))?,
+        column: Variable::partition("de", &named(grid.trends.centers()))?,
+        output: Output::partition("dcwnd", (-1.0, 1.0), &named(&changes))?.with_override(RESET)?,
+        rules: &rules,
+        method: Method { defuzzifier: Defuzzifier::RuleMean, ..Method::default() },
+    }
+    .build()
 }
 
 /// A partition whose centers are known to be valid.

@@ -61,6 +61,26 @@ fn the_calendar_refits_itself_to_the_traffic_without_losing_an_event() {
     assert_eq!(popped, 50_000);
 }
 
+/// As where flows of short and of long round-trip times share a network: the calendar's year reaches the long ones too.
+#[test]
+fn few_events_wait_in_the_heap_where_some_ways_are_much_longer_than_others() {
+    let mut calendar = Calendar::<Numbered>::new();
+    for flow in 0..1000 {
+        calendar.push_number(Time::from_nanos(u64::from(flow) * 1000), Rank::timer(0), flow, 0);
+    }
+    let (mut now, mut most) = (0, 0);
+    for popped in 0..40 * FIT_EVERY {
+        if calendar.needs_fit() && popped > 20 * FIT_EVERY {
+            most = most.max(calendar.pace.far);
+        }
+        let due = pop(&mut calendar, now).unwrap();
+        now = due.time.as_nanos();
+        let way = if popped % 20 == 0 { 32_000_000 } else { 1_000_000 };
+        calendar.push_number(Time::from_nanos(now + way), Rank::timer(0), due.entity, 0);
+    }
+    assert!(most <= FIT_EVERY / FAR_SHARE, "{most} of {FIT_EVERY} events came from the heap");
+}
+
 /// Each event is followed by one at the same time that comes after all others, as where flows start together.
 #[test]
 fn simultaneous_events_that_make_others_come_in_order() {

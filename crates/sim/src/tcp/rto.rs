@@ -24,6 +24,12 @@ pub struct RttEstimator {
     hint: u16,
 }
 
+/// The whole ticks of a time, which is never negative. It needs no call, unlike `floor` where the processor may be an old one.
+#[inline]
+fn whole(ticks: f64) -> f64 {
+    ticks as i64 as f64
+}
+
 impl RttEstimator {
     /// An estimator before the first sample (rfc6298#2.1).
     pub fn new(params: &TcpOptions) -> Self {
@@ -76,18 +82,18 @@ impl RttEstimator {
         let rest = if params.timestamps { tick / 2 } else { (sent.as_nanos() + phase.as_nanos()) % tick };
         let ticks = (((rtt.as_nanos() + rest) / tick) as f64).max(1.0);
         if self.srtt != 0.0 {
-            let change = ticks - (self.srtt / 8.0).floor();
+            let change = ticks - whole(self.srtt / 8.0);
             self.srtt = (self.srtt + change).max(1.0);
-            let mut delta = change.abs() - (self.rttvar / 4.0).floor();
+            let mut delta = change.abs() - whole(self.rttvar / 4.0);
             if params.linux_variation && change < 0.0 && delta > 0.0 {
-                delta = (delta / 8.0).floor();
+                delta = whole(delta / 8.0);
             }
             self.rttvar = (self.rttvar + delta).max(f64::from(!params.linux_variation));
         } else {
             (self.srtt, self.rttvar) = (ticks * 8.0, ticks * 2.0);
         }
         // rttvar is 4 times the variation and srtt is 8 times the mean: both are scaled by 8 before the shift.
-        let ticks = ((self.rttvar * 8.0 + self.srtt) / 8.0).floor();
+        let ticks = whole((self.rttvar * 8.0 + self.srtt) / 8.0);
         self.base = Duration::from_nanos(ticks as u64 * tick);
         self.set_smoothed(Duration::from_nanos((self.srtt / 8.0 * tick as f64) as u64));
     }
@@ -111,7 +117,7 @@ impl RttEstimator {
         }
         if params.tick_arithmetic && self.backoff > 8 {
             // The mean says nothing any more: it is kept in the variation alone (`ns-2 tcp.cc`, `rtt_backoff`).
-            self.rttvar += (self.srtt / 8.0).floor();
+            self.rttvar += whole(self.srtt / 8.0);
             self.srtt = 0.0;
         }
         self.update_rto(params);

@@ -149,3 +149,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_controller_that_is_shown_is_the_law() {
+    let (shown, law) = (controller().unwrap(), Grid::new(0.125));
+    for error in -11..=11 {
+        for trend in -26..=26 {
+            let (error, trend) = (f64::from(error) * 10.0, f64::from(trend) * 0.25);
+            let expected = match shown.infer(error, trend) {
+                sojourn_fuzzy::Outcome::Value(change) => Answer::Change(change),
+                sojourn_fuzzy::Outcome::Override { .. } => Answer::Reset,
+                sojourn_fuzzy::Outcome::Nothing => unreachable!("the terms cover everything"),
+            };
+            match (law.infer(error, trend), expected) {
+                (Answer::Change(a), Answer::Change(b)) => assert!((a - b).abs() < 1e-12, "{error} {trend}: {a} {b}"),
+                (a, b) => assert_eq!(a, b, "{error} {trend}"),
+            }
+        }
+    }
+}
