@@ -17,7 +17,7 @@ from typer.exceptions import TyperException
 import sojourn.cli.design as design_command
 import sojourn.cli.papers as papers_command
 from sojourn import __version__
-from sojourn.cli import analyze, audit, completion, inspect, listing, runs, usage
+from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, usage
 from sojourn.cli import bench as bench_command
 from sojourn.cli.output import StoppedError
 from sojourn.errors import Note, ScenarioError, UserError
@@ -53,6 +53,7 @@ runs.register(app)
 analyze.register(app)
 papers_command.register(app)
 audit.register(app)
+infer.register(app)
 design_command.register(app)
 bench_command.register(app)
 completion.register(app)

@@ -111,11 +111,15 @@ class ClaimResult:
         """Every reading, that chosen here first; empty for a claim that has one reading alone."""
         return (ReadingResult(CHOSEN, False, self.parts), *self.others) if self.others else ()
 
+    @property
+    def chosen(self) -> Verdict:
+        """The verdict under the reading that is chosen here, alone."""
+        return combine(part.judged for part in self.parts)
+
     @functools.cached_property
     def verdict(self) -> Verdict:
         """The verdict, over all readings."""
-        chosen = combine(part.judged for part in self.parts)
-        return over_readings([chosen, *(each.verdict for each in self.others)])
+        return over_readings([self.chosen, *(each.verdict for each in self.others)])
 
     @property
     def held(self) -> str:

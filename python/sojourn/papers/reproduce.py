@@ -101,14 +101,21 @@ def run_cases(
     paper: Paper, over: Mapping[Case, Mapping[str, Any]], seeds: list[int], options: RunOptions
 ) -> dict[Case, list[Record]]:
     """Runs cases, each with some fields changed, with every seed."""
+    return dict(zip(over, run_each(paper, list(over.items()), seeds, options), strict=True))
+
+
+def run_each(
+    paper: Paper, asked: list[tuple[Case, Mapping[str, Any]]], seeds: list[int], options: RunOptions
+) -> list[list[Record]]:
+    """Runs cases with some fields changed, with every seed; a case may be asked for with several changes."""
     jobs = []
-    for case, changes in over.items():
+    for case, changes in asked:
         plain = paper.scenario(case, changes)
         for seed in seeds:
             drawn = paper.drawn(case, seed)
             jobs.append(Job(paper.scenario(case, drawn | dict(changes)) if drawn else plain, seed))
     done = iter(run_jobs(jobs, threads=options.threads, cache=options.cache, progress=options.progress))
-    return {case: [next(done) for _ in seeds] for case in over}
+    return [[next(done) for _ in seeds] for _ in asked]
 
 
 def _shortened(paper: Paper, chosen: list[Experiment], seeds: int, quick: bool) -> list[str]:

@@ -1,0 +1,152 @@
+"""The command that searches what a paper omits: `infer`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sojourn.cli.listing import names
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
+from sojourn.display import counted, number
+from sojourn.extras import require
+from sojourn.files import write_atomic
+
+if TYPE_CHECKING:
+    from sojourn.papers.infer import Inference
+
+SHARES = (0.05, 0.5, 0.95)
+"""The posterior quantiles that are printed."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(infer)
+
+
+def infer(
+    paper: Annotated[
+        str,
+        typer.Argument(help="A paper, or a folder with a paper.toml.", autocompletion=lambda: names("papers")),
+    ],
+    experiment: Annotated[str, typer.Argument(help="The experiment whose runs depend on what is omitted.")],
+    claim: Annotated[
+        list[str] | None,
+        typer.Option("--claim", help="A claim to fit; may be given again (default: the paper's that it can change)."),
+    ] = None,
+    points: Annotated[int, typer.Option("--points", help="Points of the search; more continue it.")] = 64,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", help="Seeds of a run (default: the paper's few).", min=1)
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, as `sojourn reproduce --quick`.")] = False,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for the table of all points.")] = None,
+    threads: Threads = 0,
+    cache: CacheDir = CACHE,
+    no_cache: NoCache = False,
+) -> None:
+    """Searches values that a paper omits for its published figures.
+
+    The ranges are under `omitted` in the paper's paper.toml. Prints which values fit, how well, and which claims they
+    would change.
+    """
+    require("pydantic", "scipy", "control")
+    from sojourn.papers import RunOptions, find_paper  # here: the papers take time to load
+    from sojourn.papers.infer import infer as search_points
+    from sojourn.papers.infer import search_of
+
+    chosen = find_paper(paper)
+    folder = out_dir or Path("results") / chosen.id
+    check_folder(folder)
+    search = search_of(chosen, experiment, claim or (), quick, seeds)
+    runs = len(search.moved) * len(search.seeds)
+    out.print(f"{chosen.id} {experiment}: {counted(points, 'point')} of {counted(runs, 'run')} each")
+    with progress(chosen.id) as on_progress:
+        options = RunOptions(quick, threads, store(cache, no_cache))
+        found = search_points(search, points, options, on_progress)
+    _print_values(found)
+    _print_parts(found)
+    _print_claims(found)
+    path = folder / f"infer-{experiment}.csv"
+    write_atomic(path, _csv(found))
+    out.print(f"points: {path}")
+
+
+def _print_values(found: Inference) -> None:
+    """What fits, for each value that is omitted."""
+    fitting, parts, best = found.fitting, counted(len(found.parts), "part"), found.best
+    if fitting:
+        out.print(f"{len(fitting)} of {counted(len(found.points), 'point')} meet all {parts}")
+        region = fitting
+    else:
+        out.print(f"no point meets all {parts}; the best meets {sum(best.holds)}, as chosen {sum(found.chosen.holds)}")
+        region = [point for point in found.points if sum(point.holds) == sum(best.holds)]
+    meets = "all" if fitting else str(sum(best.holds))
+    table = Table(title="values (a fit, not a finding about the paper)", title_justify="left")
+    for name in ("omitted", "searched", f"meet {meets} parts", "posterior 5, 50, 95 %", "best"):
+        table.add_column(name, overflow="fold")
+    for i, variable in enumerate(found.search.variables):
+        values = [point.values[i] for point in region]
+        if variable.between is None:
+            searched = ", ".join(map(_shown, variable.among))
+            kept = ", ".join(_shown(each) for each in variable.among if each in values)
+            posterior = ", ".join(f"{_shown(value)} {100 * share:.0f} %" for value, share in found.shares(i))
+        else:
+            searched = " … ".join(map(number, variable.between))
+            kept = " … ".join(map(number, (min(values), max(values))))
+            posterior = ", ".join(map(number, found.quantiles(i, SHARES)))
+        table.add_row(variable.label, searched, kept, posterior, _shown(best.values[i]))
+    out.print(table)
+    out.print(f"the posterior rests on {number(found.effective)} of {counted(len(found.points), 'point')}")
+
+
+def _print_parts(found: Inference) -> None:
+    """Each part as chosen, with the best point, and what all points reach."""
+    table = Table(title="parts", title_justify="left")
+    for name in ("claim", "measure", "target", "as chosen", "best", "all points"):
+        table.add_column(name, overflow="fold")
+    for i, (claim, part) in enumerate(found.parts):
+        low, high = found.reach(i)
+        cells = [
+            f"{number(point.means[i])}{'' if point.holds[i] else ' ✗'}" for point in (found.chosen, found.best)
+        ]  # fmt: skip
+        reach = f"{number(low)} … {number(high)}"
+        out_of_reach = not part.target.meets(low, high) if not math.isnan(low) else True
+        table.add_row(
+            claim, part.label or part.measure, part.target_text, *cells, reach + (" (never)" if out_of_reach else "")
+        )
+    out.print(table)
+
+
+def _print_claims(found: Inference) -> None:
+    """The claims whose verdict the best point changes, and how many points reproduce each."""
+    table = Table(title="claims", title_justify="left")
+    for name in ("claim", "as chosen", "best", "points that reproduce it"):
+        table.add_column(name, overflow="fold")
+    for i, claim in enumerate(found.search.claims):
+        before, after = found.chosen.verdicts[i], found.best.verdicts[i]
+        table.add_row(
+            claim.id, str(before), "the same" if before is after else str(after), f"{100 * found.holding(i):.0f} %"
+        )
+    out.print(table)
+
+
+def _shown(value: Any) -> str:
+    """A value as a file has it."""
+    return number(value) if isinstance(value, float) else value if isinstance(value, str) else json.dumps(value)
+
+
+def _csv(found: Inference) -> str:
+    """A row for each point: its values, the mean of each part, its weight."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    parts = [f"{claim}: {part.label or part.measure}" for claim, part in found.parts]
+    writer.writerow([*(each.id for each in found.search.variables), *parts, "parts met", "weight"])
+    for point, weight in zip(found.points, found.weights, strict=True):
+        writer.writerow([*map(_shown, point.values), *point.means, sum(point.holds), float(weight)])
+    return text.getvalue()
