@@ -445,24 +445,29 @@ def test_a_sweep_with_a_point_that_cannot_be_run_is_refused_before_the_first_run
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_header_of_a_sweep_is_cut_in_a_narrow_terminal(dumbbell, monkeypatch, width):
+def test_no_table_is_cut_in_a_narrow_terminal(dumbbell, monkeypatch, width):
     import io
 
     from rich.console import Console
 
     import sojourn as sj
-    from sojourn.cli import tables
+    from sojourn.cli import output, tables
 
     written = io.StringIO()
-    monkeypatch.setattr(tables, "out", Console(file=written, width=width))
-    found = sj.sweep(dumbbell, {"links.bottleneck.queue.limit": ["9 packets"], "flows.ftp.count": [1, 2]})
-    tables.show_sweep(found.axes, found.summary())
+    for module in (output, tables):
+        monkeypatch.setattr(module, "out", Console(file=written, width=width, soft_wrap=True))
+    swept = sj.sweep(dumbbell, {"links.bottleneck.queue.limit": ["9 packets"], "flows.ftp.count": [1, 2]})
+    compared = sj.compare(dumbbell, ["droptail", "red", "pd", "codel", "pie", "pi"], 2)
+    tables.show_sweep(swept.axes, swept.summary())
+    tables.show_record(compared.records["red"][0])
+    tables.show_comparison(compared)
     lines = written.getvalue().splitlines()
-    assert max(map(len, lines)) <= width
-    assert lines[1].rstrip().endswith("┓")  # no column is cut off
-    header = " ".join(lines[2 : next(i for i, line in enumerate(lines) if line.startswith("┡"))])
-    assert "…" not in header
-    assert {"bottleneck", "queue", "limit", "ftp", "count", "utilization"} <= set(header.split())
+    framed = [line for line in lines if line.startswith(tuple("┏┃┡│└"))]
+    assert max(map(len, framed)) <= width
+    assert all(line.rstrip().endswith(tuple("┓┃┩│┘")) for line in framed)  # no column is cut off
+    shown = set(" ".join(lines).replace("┃", " ").split())
+    assert "…" not in shown
+    assert {"limit", "count", "utilization", "arrived", "p95", "codel", "pie", "unit", "Jain's"} <= shown
 
 
 def test_a_sweep_takes_changes_of_its_scenario(capsys, dumbbell, here):

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from sojourn.cli.output import check_folder, out, say_written
+from sojourn.cli.output import check_folder, out, say_written, show
 from sojourn.cli.runs import Set, load_changed
 from sojourn.errors import ScenarioError, UserError
 from sojourn.extras import require
@@ -156,7 +156,7 @@ def _show_point(chosen: Managed, model: Model, runs: PacketRuns | None, fluid: T
         columns[f"model{window}"] = moving
     table = _table(columns, runs, f"packets{window}", chosen.plant.drops)
     if table.row_count:
-        out.print(table)
+        show(table)
     if model.point is None:
         for note in chosen.plant.notes:
             out.print(f"note: {note}")

@@ -17,7 +17,7 @@ from rich.table import Table
 from sojourn.bench_grid import CHANCE, Grid, cells, levels, measure_grid, with_target
 from sojourn.bench_grid import ROWS as GRID_ROWS
 from sojourn.bench_lbe import LEAST, ROWS, Row, ScoreCards, controllers, score
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, store
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, show, store
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.files import write_atomic
@@ -63,7 +63,7 @@ class Printed:
                 table.add_row(section, style="bold")
             for row in rows:
                 table.add_row(*(("  " if section and i == 0 else "") + row[i] for i in columns))
-        out.print(table)
+        show(table)
 
     def markdown(self) -> str:
         """The table in Markdown, for a document."""

@@ -11,7 +11,7 @@ from sojourn.analysis.cascade import OperatingPoint, Pid
 from sojourn.analysis.feedback_loop import no_margins
 from sojourn.analysis.margins import Margins, margins
 from sojourn.analysis.transfer import Response, rational, response
-from sojourn.cli.output import out
+from sojourn.cli.output import out, show
 from sojourn.errors import UserError
 
 
@@ -27,7 +27,7 @@ def _show_loops(point: OperatingPoint, rows: list[tuple[str, Response]]) -> None
     for name, loop in rows:
         m = margins(loop)
         table.add_row(name, *_cells(m), "stable" if m.stable else "unstable")
-    out.print(table)
+    show(table)
 
 
 def _cells(m: Margins) -> list[str]:

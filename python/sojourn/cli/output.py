@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from sojourn.errors import UserError
 from sojourn.running import Progress as OnProgress
@@ -23,14 +23,14 @@ class StoppedError(Exception):
     """Interrupted by the user. The message says which runs were saved."""
 
 
-NARROW = 120  # columns, where the output is a file or a pipe
+PIPE = 120  # columns, where the output is a file or a pipe and COLUMNS says nothing else
 
 
 def console(stderr: bool) -> Console:
-    """A console as wide as the terminal, or `NARROW` where the output is not a terminal."""
+    """A console as wide as the terminal; where the output is none, as `COLUMNS` says, else `PIPE`."""
     plain: Any = {"stderr": stderr, "highlight": False, "soft_wrap": True, "markup": False, "emoji": False}
     made = Console(**plain)  # without markup: a link may be named `link:back`
-    return made if made.is_terminal else Console(**plain, width=NARROW)
+    return made if made.is_terminal or os.environ.get("COLUMNS", "").isdigit() else Console(**plain, width=PIPE)
 
 
 out = console(stderr=False)
@@ -75,6 +75,42 @@ def progress(what: str) -> Iterator[OnProgress]:
             yield lambda done, total: bars.update(task, completed=done, total=total)
     except KeyboardInterrupt as error:
         raise StoppedError(str(error) or "interrupted") from None
+
+
+def show(table: Table) -> None:
+    """Prints a table. One that is too wide gets headers of several lines, and else becomes several tables.
+
+    The columns before the first of numbers, which are those that are set to the right, are in each of them.
+    """
+    columns, first = table.columns, next((i for i, c in enumerate(table.columns) if c.justify == "right"), 0)
+    if _wide(table) > out.width:
+        table = _part(table, columns)
+    if _wide(table) <= out.width or not first:
+        out.print(table)
+        return
+    labels, chosen = columns[:first], list[Column]()
+    for column in columns[first:]:
+        if chosen and _wide(_part(table, [*labels, *chosen, column])) > out.width:
+            out.print(_part(table, [*labels, *chosen]))
+            chosen = []
+        chosen.append(column)
+    out.print(_part(table, [*labels, *chosen]))
+
+
+def _wide(table: Table) -> int:
+    """The columns of a terminal that a table takes if nothing is wrapped."""
+    return out.measure(table, options=out.options.update(width=10_000)).maximum
+
+
+def _part(table: Table, columns: Sequence[Column]) -> Table:
+    """Some columns of a table, with a word of the headers on each line."""
+    made = Table(title=table.title, title_justify="left")
+    for each in columns:
+        header = str(each.header).replace(" ", "\n")
+        made.add_column(header, justify=each.justify, no_wrap=each.no_wrap, overflow=each.overflow)
+    for row in zip(*(each.cells for each in columns), strict=True):
+        made.add_row(*row)
+    return made
 
 
 def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate]], units: Mapping[str, str]) -> Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from sojourn import measures, paths
-from sojourn.cli.output import estimates_table, out
+from sojourn.cli.output import estimates_table, out, show
 from sojourn.compare import Comparison
 from sojourn.labels import field_label, value_label
 from sojourn.measures import OF_A_GROUP, link_measures
@@ -19,12 +19,10 @@ from sojourn.stats import estimate, estimate_of
 if TYPE_CHECKING:
     import pandas as pd
 
-# The columns of links in a wide terminal, and in one of less than `WIDE` columns; the record has all.
+# The columns of links; the record has all.
 LINKS = (
     "utilization", "throughput_bps", "arrived", "dropped_total", "loss_ratio", "queue.mean", "queue.sd", "wait_ms.p95",
 )  # fmt: skip
-LINKS_NARROW = ("utilization", "dropped_total", "loss_ratio", "queue.mean", "wait_ms.p95")
-WIDE = 110
 COMPLETION = ("completion_s.count", "completion_s.mean", "completion_s.p99")
 # What the table of a sweep shows of the fullest link, unless other measures are named.
 OF_A_SWEEP = ("utilization", "queue.mean", "loss_ratio")
@@ -34,7 +32,7 @@ def show_record(record: Record) -> None:
     """Prints what one run measured: a table of links, a table of groups."""
     fingerprint = record.get("fingerprint", "")
     out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}")
-    _show_part("links", record, "links", LINKS if out.width >= WIDE else LINKS_NARROW)
+    _show_part("links", record, "links", LINKS)
     complete = COMPLETION if any(group.get("completion_s") for group in record.get("groups", [])) else ()
     _show_part("groups of flows", record, "groups", (*OF_A_GROUP, *complete))
 
@@ -48,7 +46,7 @@ def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> 
     for item in record.get(part, []):
         found = [measures.measure(part, path, item["name"]) for path in fields]
         table.add_row(item["name"], *[_number(record.value(m.path), m.unit, m.scale) for m in found])
-    out.print(table)
+    show(table)
 
 
 def _number(value: object, unit: str = "", scale: float = 1.0) -> str:
@@ -68,16 +66,16 @@ def show_replications(records: list[Record]) -> None:
         found = link_measures(str(link["name"]))
         rows = {m.label: {"mean ± 95 %": estimate([m.of(record) for record in records])} for m in found}
         title = f"{link['name']}: {len(records)} seeds"
-        out.print(estimates_table(title, rows, {m.label: m.unit for m in found}))
+        show(estimates_table(title, rows, {m.label: m.unit for m in found}))
 
 
 def show_comparison(found: Comparison) -> None:
     """Prints the means of every case, the paired differences from the first, and what a reader should know."""
     units = {measure.label: measure.unit for measure in found.measures}
-    out.print(estimates_table(f"{found.title}, mean ± 95 %", found.estimates(), units))
+    show(estimates_table(f"{found.title}, mean ± 95 %", found.estimates(), units))
     if len(found.records) > 1 and len(found.seeds) > 1:
         first = next(iter(found.records))
-        out.print(estimates_table(f"difference from {first}, paired by seed", found.differences(), units))
+        show(estimates_table(f"difference from {first}, paired by seed", found.differences(), units))
     for note in found.notes:
         out.print(note)
 
@@ -101,30 +99,18 @@ def _field(column: object) -> str:
 
 
 def show_sweep(axes: list[str], summary: pd.DataFrame, wanted: Sequence[str] = ()) -> None:
-    """Prints the measures `wanted`, a row for each point; where none is, the main ones, as many as fit."""
-    shown = list(wanted) or main_measures(summary)
-    table = _sweep_table(axes, summary, shown, between=" ")
-    while not _fits(table):
-        table = _sweep_table(axes, summary, shown, between="\n")
-        if wanted or len(shown) == 1 or _fits(table):
-            break
-        shown.pop()
-    out.print(table)
+    """Prints the measures `wanted`, a row for each point; where none is, the main ones."""
+    show(_sweep_table(axes, summary, list(wanted) or main_measures(summary)))
 
 
-def _fits(table: Table) -> bool:
-    """Whether the terminal is wide enough for a table."""
-    return out.measure(table, options=out.options.update(width=10_000)).maximum <= out.width
-
-
-def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], *, between: str) -> Table:
-    """A row for each point, a column for each axis and measure; headers have a space or a break `between` words."""
+def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> Table:
+    """A row for each point, a column for each axis and measure."""
     known = measures.named(shown)
     table = Table(title="mean ± 95 %", title_justify="left")
     for axis in axes:
-        table.add_column(field_label(axis).replace(" ", between), overflow="fold")
+        table.add_column(field_label(axis), overflow="fold")
     for name in shown:
-        table.add_column(known[name].title.replace(" ", between), justify="right", overflow="fold")
+        table.add_column(known[name].title, justify="right", overflow="fold")
     chosen = summary[summary["measure"].isin(list(shown))]
     for where, group in chosen.groupby(axes, sort=False, dropna=False):
         by_measure = {str(row["measure"]): row for _, row in group.iterrows()}
