@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,8 @@ def test_the_table_has_84_values_with_units(lehto):
 def test_every_claim_of_the_paper_is_there(lehto):
     ids = [claim.id for claim in lehto.claims]
     assert len([i for i in ids if i.startswith("T2-")]) == 21
-    assert [i for i in ids if i.startswith("L")] == [f"L{n}" for n in range(1, 14)]
+    named = [*(f"L{n}" for n in range(1, 10)), "L9b", *(f"L{n}" for n in range(10, 14))]
+    assert [i for i in ids if i.startswith("L")] == named
     assert all(claim.reason and claim.where for claim in lehto.claims if not claim.table)
 
 
@@ -81,7 +83,7 @@ def test_the_published_numbers_reproduce_themselves(lehto):
     for claim in lehto.claims:
         if claim.id in {"L8", "L11", "L12", "L13"}:  # not in the table
             continue
-        result = judge_claim(claim, outcome, functions)
+        result = judge_claim(replace(claim, readings=()), outcome, functions)  # other readings are other runs
         assert result.verdict is Verdict.REPRODUCED, claim.id
         assert all(part.published_holds for part in result.parts), claim.id
 
@@ -248,7 +250,7 @@ def spoiled(tmp_path, file, old, new):
         ("paper.toml", "quick        = 3", "quik = 3", "paper.toml: quik: expected one of id, aliases, title,"),
         ("paper.toml", "year    = 2005", 'year = "2005"', 'paper.toml: year: expected a whole number, got "2005"'),
         ("paper.toml", 'queues    = ["red", "fuzzy", "pd"]', 'queues = ["blue"]',
-         'experiments.table2.queues: expected one of red, fuzzy, pd, pd60, pd25, exact, droptail, got "blue"'),
+         'experiments.table2.queues: expected one of red, fuzzy, first, pd, pd60, pd25, exact, droptail, got "blue"'),
         ("paper.toml", 'decimals = 0 }', 'digits = 0 }', "measures.drops.digits: expected one of label, path,"),
         ("paper.toml", 'decimals = 0 }', 'series = "x" }', "measures.drops: expected one of path, series and share_of"),
         ("paper.toml", "backlog    = [0, 100]", "backlog = [100, 0]",
