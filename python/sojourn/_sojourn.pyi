@@ -121,15 +121,15 @@ def infer(design: str, a: Array, b: Array) -> Array:
     """
 
 class FuzzyLaw:
-    """The fuzzy controller of a queue discipline or of FLOWER, to be shown."""
+    """The fuzzy controller of a queue discipline or of a congestion controller, to be shown."""
 
     @staticmethod
     def of_queue(queue: str) -> FuzzyLaw:
         """That of a queue table (JSON). Raises `ScenarioError` for a discipline without fuzzy rules."""
 
     @staticmethod
-    def of_flower() -> FuzzyLaw:
-        """FLOWER's, of a new connection."""
+    def of_controller(name: str) -> FuzzyLaw:
+        """That of a congestion controller, of a new connection. Raises `ScenarioError` for one without fuzzy rules."""
 
     def variables(self) -> list[tuple[str, list[str]]]:
         """The first input, the second input and the output: name and terms of each."""

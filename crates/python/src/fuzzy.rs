@@ -110,11 +110,15 @@ impl FuzzyLaw {
         }
     }
 
-    /// FLOWER's, of a new connection.
+    /// That of a congestion controller by its name, of a new connection. Raises `ScenarioError` for one without fuzzy rules.
     #[staticmethod]
-    fn of_flower() -> PyResult<FuzzyLaw> {
-        let controller = sojourn_cc::algorithms::flower::controller().map_err(|error| crate::refused(error.to_string()))?;
-        Ok(FuzzyLaw { controller })
+    fn of_controller(name: &str) -> PyResult<FuzzyLaw> {
+        let config = sojourn_cc::REGISTRY.iter().find(|entry| entry.name == name).map(|entry| (entry.default)());
+        match config.and_then(|config| config.fuzzy()) {
+            Some(Ok(controller)) => Ok(FuzzyLaw { controller }),
+            Some(Err(error)) => Err(crate::refused(error.to_string())),
+            None => Err(crate::refused(format!("expected a congestion controller with fuzzy rules, got \"{name}\""))),
+        }
     }
 
     /// The first input, the second input and the output: name and terms of each, in order.

@@ -26,3 +26,13 @@ registry! {
     "flower" => flower::Flower: "a fuzzy law over LEDBAT's queuing delay (Trang and Lochin 2016)",
     "flower+" => flower_plus::FlowerPlus: "FLOWER with a lower target, a multiplicative decrease and periodic slowdowns",
 }
+
+impl CcConfig {
+    /// The law of a new connection as a fuzzy controller, where it is one.
+    pub fn fuzzy(&self) -> Option<Result<sojourn_fuzzy::Controller, sojourn_fuzzy::FuzzyError>> {
+        match self {
+            CcConfig::Flower(_) => Some(flower::controller()),
+            _ => None,
+        }
+    }
+}

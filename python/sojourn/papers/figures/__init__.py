@@ -11,7 +11,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from sojourn.papers.figures import comparison, over_scenarios, over_time, theory
+from sojourn.papers.figures import comparison, diagrams, over_scenarios, over_time, rule_tables, theory
 from sojourn.papers.outcome import Outcome
 from sojourn.plots.style import settled
 
@@ -25,6 +25,7 @@ DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
     "parity": over_scenarios.parity,
     "lines": over_scenarios.lines,
     "averages": over_scenarios.averages,
+    "spread": over_scenarios.spread,
     "timeline": over_time.timeline,
     "series": over_time.series,
     "traces": over_time.traces,
@@ -35,6 +36,12 @@ DRAW: dict[str, Callable[[Outcome, Any], Figure]] = {
     "parallel": comparison.parallel,
     "boxes": comparison.boxes,
     "map": comparison.grid_map,
+    "sets": rule_tables.sets,
+    "rules": rule_tables.rules,
+    "control-surface": rule_tables.control_surface,
+    "inference": rule_tables.inference,
+    "blocks": diagrams.blocks,
+    "network": diagrams.network,
 }
 """The function that draws each kind of `sojourn.papers.schema.figures.KINDS`."""
 

@@ -124,3 +124,28 @@ def averages(outcome: Outcome, chosen: spec.Averages) -> Figure:
             axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
             axes.set(title=outcome.paper.measures[measure].title)
         return made
+
+
+def spread(outcome: Outcome, chosen: spec.Spread) -> Figure:
+    """Mean and standard deviation over all runs of the scenarios that fit a pattern: a mark for each queue."""
+    experiment, measure = outcome.experiment(chosen.experiment), outcome.paper.measures[chosen.measure]
+    names = [name for name in experiment.scenarios if fnmatchcase(name, chosen.scenarios)]
+    with figure(PAGE, 2.4) as made:
+        left, right = panels(made, 2)
+        for i, queue in enumerate(experiment.queues):
+            look = style_of(i)
+            values = np.concatenate([outcome.values(Case(name, queue), chosen.measure) for name in names])
+            for axes, value in ((left, values.mean()), (right, values.std(ddof=1))):
+                axes.plot([i], [value], color=look.color, marker=look.marker, linestyle="none")
+            if queue in chosen.published:
+                right.plot(
+                    [i + 0.2], [chosen.published[queue]], color=look.color, marker=look.marker, markerfacecolor="white",
+                    linestyle="none",
+                )  # fmt: skip
+        labels = [queue_label(outcome, queue) for queue in experiment.queues]
+        unit = f" ({measure.unit})" if measure.unit else ""
+        for axes, title in ((left, "mean"), (right, "standard deviation")):
+            axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
+            axes.set(title=f"{measure.label}: {title}{unit}")
+        right.set_ylim(bottom=0)
+        return made

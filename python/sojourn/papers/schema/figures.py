@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union
 
-from pydantic import ConfigDict, Discriminator, Field, Tag
+from pydantic import ConfigDict, Discriminator, Field, Strict, Tag, model_validator
 
-from sojourn.papers.schema.toml import FileModel, PlainName, Span, TwoTexts
+from sojourn.papers.schema.toml import FileModel, PlainName, Span, TwoTexts, expected
 
 Points = Annotated[int, Field(ge=2)]
 
@@ -85,6 +85,18 @@ class Averages(Figure):
     """The panels."""
     published: dict[str, dict[str, float]] = {}
     """Published averages, by measure and queue: an open mark."""
+
+
+class Spread(Figure):
+    """Mean and standard deviation of a measure over all runs of many scenarios: a mark for each queue."""
+
+    kind: Literal["spread"]
+    scenarios: str
+    """A pattern of scenario names, such as `y2_*`."""
+    measure: str
+    """The measure."""
+    published: dict[str, float] = {}
+    """Published standard deviations by queue: an open mark."""
 
 
 class Timeline(Figure):
@@ -314,6 +326,135 @@ class FluidOverPackets(Figure):
     """The setting."""
 
 
+class LawFigure(Figure):
+    """What every figure of a fuzzy law has."""
+
+    queue: str = ""
+    """The queue whose law is shown."""
+    cc: str = ""
+    """The congestion controller whose law is shown, in place of a queue."""
+
+    @model_validator(mode="after")
+    def _one_law(self) -> Self:
+        if bool(self.queue) == bool(self.cc):
+            raise expected("one of queue and cc", "both" if self.cc else "none")
+        return self
+
+
+class SetPanel(FileModel):
+    """A panel of membership functions: of a variable of the law, or of terms by their centers."""
+
+    variable: str = ""
+    """The variable of the law."""
+    parameter: str = ""
+    """A parameter of the queue: a list of times, which are the centers, in ms."""
+    terms: dict[str, float] = {}
+    """Centers by term, of triangles that reach to their neighbors' centers."""
+    range: Span
+    """The range of the x axis."""
+    xlabel: str
+    """Label of the x axis."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if sum(map(bool, (self.variable, self.parameter, self.terms))) != 1:
+            raise expected("one of variable, parameter and terms", "another number of them")
+        return self
+
+
+class Sets(LawFigure):
+    """Membership functions of a fuzzy law, a panel for each variable."""
+
+    kind: Literal["sets"]
+    panels: list[SetPanel]
+    """The panels."""
+
+
+class Rules(LawFigure):
+    """The rule table of a fuzzy law."""
+
+    kind: Literal["rules"]
+    xlabel: str
+    """Label of the columns."""
+    ylabel: str
+    """Label of the rows."""
+
+
+class ControlSurface(LawFigure):
+    """The result of a fuzzy law over its two inputs."""
+
+    kind: Literal["control-surface"]
+    rows: Span
+    """Range of the first input."""
+    columns: Span
+    """Range of the second input."""
+    xlabel: str
+    """Label of the first input."""
+    ylabel: str
+    """Label of the second input."""
+    zlabel: str
+    """Label of the result."""
+    as_pixels: ClassVar[bool] = True
+
+
+class Inference(LawFigure):
+    """How a fuzzy law comes to one result: its sets, the grades of the inputs, and the sets of the output, clipped."""
+
+    kind: Literal["inference"]
+    at: Annotated[tuple[float, float], Strict(False)]
+    """The two inputs."""
+    ranges: Annotated[tuple[Span, Span, Span], Strict(False)]
+    """The ranges of the inputs and of the output."""
+    xlabels: Annotated[tuple[str, str, str], Strict(False)]
+    """Their labels."""
+
+
+Place = Annotated[tuple[float, float], Strict(False)]
+"""A place in a diagram: across and up. A box is 1.6 wide and 0.68 high."""
+
+
+class Block(FileModel):
+    """A box of a diagram."""
+
+    text: str
+    """What it says."""
+    at: Place
+    """Its middle."""
+    differs: bool = False
+    """Whether it is shown in another color."""
+
+
+class Arrow(FileModel):
+    """An arrow of a diagram."""
+
+    start: str = Field(alias="from")
+    """The box that it comes from."""
+    end: str = Field(alias="to")
+    """The box that it goes to."""
+    label: str = ""
+    """What stands beside it."""
+    via: list[Place] = []
+    """Places that it passes."""
+
+
+class Blocks(Figure):
+    """A block diagram."""
+
+    kind: Literal["blocks"]
+    boxes: dict[str, Block]
+    """Boxes by name."""
+    arrows: list[Arrow]
+    """The arrows between them."""
+
+
+class Network(Figure):
+    """The network of a scenario: routers, the links between them, and the flows."""
+
+    kind: Literal["network"]
+    scenario: str
+    """The scenario."""
+
+
 class ExtraFigure(Figure):
     """A kind that the paper's `extra.py` draws. All other fields are its own."""
 
@@ -322,9 +463,11 @@ class ExtraFigure(Figure):
 
 KINDS: dict[str, type[Figure]] = {
     "surface": Surface, "by-scenario": ByScenario, "parity": Parity, "lines": Lines, "averages": Averages,
-    "timeline": Timeline, "series": Series, "traces": Traces, "rates": Rates, "windows": Windows, "shares": Shares,
+    "spread": Spread, "timeline": Timeline, "series": Series, "traces": Traces, "rates": Rates, "windows": Windows,
+    "shares": Shares,
     "parallel": Parallel, "trade-off": TradeOffPlot, "boxes": Boxes, "map": Map, "expressions": Expressions,
-    "step": Step, "bode": Bode, "fluid": FluidOverPackets,
+    "step": Step, "bode": Bode, "fluid": FluidOverPackets, "sets": Sets, "rules": Rules,
+    "control-surface": ControlSurface, "inference": Inference, "blocks": Blocks, "network": Network,
 }  # fmt: skip
 """The kinds that any paper can use."""
 
