@@ -50,7 +50,7 @@ def infer(
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
 ) -> None:
-    """Searches values that a paper omits for its published figures.
+    """Searches what a paper omits for its figures.
 
     The ranges are under `omitted` in the paper's paper.toml. Prints which values fit, how well, and which claims they
     would change.

@@ -37,6 +37,8 @@ class PartResult:
     judged: Judged
     same: bool = False
     """Whether every seed gave the same runs, so that they count as one."""
+    sure: bool = False
+    """Whether it holds whatever is measured: the target has every value that the measure can have."""
 
     @property
     def verdict(self) -> Verdict:

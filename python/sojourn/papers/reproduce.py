@@ -12,11 +12,13 @@ import numpy as np
 
 from sojourn.display import counted
 from sojourn.errors import UserError
+from sojourn.papers.bounds import cannot_fail
 from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.papers.functions import all_functions
 from sojourn.papers.model import Case, Experiment, Paper
 from sojourn.papers.outcome import ClaimResult, Effort, Outcome, PartResult, ReadingResult
+from sojourn.papers.schema.paper import Measure
 from sojourn.papers.verdict import Target, judge_part
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
@@ -170,9 +172,18 @@ def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) 
         least = Target(part.share_of_seeds, low_open=False)
         holds = [float(value) in part.target for value in values]
         measured: Estimate = estimate([float(holds[0])]) if same else share_of(holds)
-        return PartResult(part, measured, published, judge_part(measured, least, part.kind), same)
-    measured = estimate(values[:1] if same else values)
-    return PartResult(part, measured, published, judge_part(measured, part.target, part.kind, part.direction), same)
+        judged = judge_part(measured, least, part.kind)
+    else:
+        measured = estimate(values[:1] if same else values)
+        judged = judge_part(measured, part.target, part.kind, part.direction)
+    sure = cannot_fail(part, lambda name: _measure(outcome.paper, name), set(functions))
+    return PartResult(part, measured, published, judged, same, sure)
+
+
+def _measure(paper: Paper, name: tuple[str, ...]) -> Measure:
+    """The measure that a dotted name stands for."""
+    case, measure = _case(paper, name)
+    return paper.measure(case.scenario, measure)
 
 
 def part_value(part: Part, outcome: Outcome, functions: Functions) -> Value:

@@ -1,0 +1,50 @@
+"""Writes the table of the papers' claims in README.md from the last whole rerun of each paper.
+
+    python scripts/papers_table.py [FOLDER ...]     # default: results, after `sojourn reproduce all`
+
+A paper without a whole rerun has dashes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from sojourn.papers import find_papers
+from sojourn.papers.index import Entry, entries
+from sojourn.papers.verdict import Verdict
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+BEGIN, END = "<!-- papers: begin -->\n", "<!-- papers: end -->\n"
+
+
+def table(papers: Iterable[str], found: Mapping[str, Entry]) -> str:
+    """The table, one row for each paper."""
+    verdicts = [str(verdict) for verdict in Verdict]
+    rows = [["paper", "claims of the paper", *verdicts]]
+    for paper in papers:
+        entry = found.get(paper)
+        counts = [entry.total, *(entry.counts[each] for each in verdicts)] if entry else []
+        rows.append([paper, *(map(str, counts) if counts else ["–"] * (1 + len(verdicts)))])
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], f"|---|{'---:|' * (len(rows[0]) - 1)}", *lines[1:]]) + "\n"
+
+
+def with_table(text: str, new: str) -> str:
+    """A page with the table between its marks replaced."""
+    before, _, rest = text.partition(BEGIN)
+    return before + BEGIN + new + END + rest.partition(END)[2]
+
+
+def main(folders: list[str]) -> None:
+    """Writes the table."""
+    whole = {
+        e.id: e for folder in folders or ["results"] for e in entries(Path(folder)) if not (e.caution or e.skipped)
+    }
+    papers = sorted(paper.id for paper in find_papers())
+    README.write_text(with_table(README.read_text(), table(papers, whole)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
