@@ -1,5 +1,6 @@
 """Figures of fuzzy laws, diagrams and networks: what they show is what the code does."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from sojourn.errors import UserError
 from sojourn.papers import load_paper, reproduce
-from sojourn.papers.figures import DRAW, diagrams, draw_figures, rule_tables
+from sojourn.papers.figures import DRAW, diagrams, draw_figures, over_time, rule_tables
 from sojourn.papers.outcome import Outcome
 from sojourn.papers.schema import figures as spec
 
@@ -76,9 +77,9 @@ def test_where_the_window_is_reset_the_surface_has_a_gap(flower: Outcome) -> Non
 
 def test_the_topology_says_what_the_scenario_has(lehto: Outcome) -> None:
     said = texts(diagrams.network(lehto, figure_of(lehto, "fig4")))
-    assert "10 Mbit/s, 11 ms, 100 packets" in said
-    assert said.count("45 Mbit/s, 5 ms") == 2
-    assert {"R0", "R1", "ftp: 30 senders", "ftp: 30 receivers"} <= set(said)
+    assert "10 Mbit/s\n11 ms\n100 packets" in said
+    hosts = {f"ftp\n30 {what}\n45 Mbit/s, 5 ms" for what in ("senders", "receivers")}
+    assert {"R0", "R1"} | hosts <= set(said)
 
 
 def test_a_wrong_name_in_a_figure_is_one_line(flower: Outcome, lehto: Outcome) -> None:
@@ -101,6 +102,21 @@ def test_a_wrong_name_in_a_figure_is_one_line(flower: Outcome, lehto: Outcome) -
     panel = spec.SetPanel(variable="x", range=(0.0, 1.0), xlabel="x")
     with pytest.raises(UserError, match=r"figures\[fig5\].panels.variable: expected one of e, de, dcwnd, got \"x\""):
         rule_tables.sets(flower, wrong("fig5", flower, panels=[panel]))
+
+
+def test_a_column_that_a_trace_lacks_is_one_line(tmp_path: Path) -> None:
+    shutil.copytree(PAPERS / "cpc-2015", tmp_path / "cpc-2015")
+    file = tmp_path / "cpc-2015" / "paper.toml"
+    good = file.read_text()
+    file.write_text(good.replace('series = "rtt/ping/0", column = "seconds"', 'series = "rtt/ping/0", column = "ms"'))
+    outcome = reproduce(load_paper(file.parent), "bloat", 1)
+    with pytest.raises(
+        UserError, match=r"paper.toml: measures.ping_idle.column: expected one of seconds of the trace rtt/ping/0"
+    ):
+        outcome.runs()
+    chosen = figure_of(outcome, "fig4").model_copy(update={"series": "rtt/pong/0"})
+    with pytest.raises(UserError, match="series: expected one of rtt/ping/0, got"):
+        over_time.series(outcome, chosen)
 
 
 def test_a_panel_of_sets_has_one_source() -> None:

@@ -144,7 +144,10 @@ class Paper:
                 if not math.isfinite(event):
                     return float("nan")
                 reading = replace(reading, between=(event + reading.between[0], event + reading.between[1]))
-            return reading.of(record, measure.scale, self.extra.readings)
+            try:
+                return reading.of(record, measure.scale, self.extra.readings)
+            except UserError as error:
+                raise UserError(f"{self.root / 'paper.toml'}: measures.{name}.{error}") from None
         if measure.share_of:
             parts = [float(record.value(path) or 0.0) for path in measure.share_of]
             return parts[0] / sum(parts) * measure.scale if sum(parts) else float("nan")

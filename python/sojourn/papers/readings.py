@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sojourn.errors import UserError
 from sojourn.record import Record
 
 Array = npt.NDArray[np.float64]
@@ -52,7 +53,7 @@ class Reading:
         for name, table in record.series.items():
             if not fnmatch.fnmatchcase(name, self.series):
                 continue
-            t, column = np.asarray(table["t"], dtype=np.float64), np.asarray(table[self.column], dtype=np.float64)
+            t, column = np.asarray(table["t"], dtype=np.float64), column_of(record, name, self.column)
             inside = (t >= begin - 1e-9) & (t <= end)
             if self.bin:
                 from sojourn.analysis.transient import rebin  # here: `sojourn.analysis` takes a second to load
@@ -65,6 +66,17 @@ class Reading:
             times.append(t[inside])
             values.append(column[inside])
         return (np.concatenate(times), np.concatenate(values)) if times else None
+
+
+def column_of(record: Record, trace: str, column: str) -> Array:
+    """The values of a column of a trace. Raises `UserError` where the record has no such trace or column."""
+    if trace not in record.series:
+        raise UserError(f'series: expected one of {", ".join(record.series) or "none"}, got "{trace}"')
+    table = record.series[trace]
+    if column not in table:
+        known = ", ".join(name for name in table if name != "t")
+        raise UserError(f'column: expected one of {known} of the trace {trace}, got "{column}"')
+    return np.asarray(table[column], dtype=np.float64)
 
 
 def settling_time(_: Array, values: Array, reading: Reading) -> float:

@@ -29,6 +29,8 @@ def trade_off(outcome: Outcome, chosen: spec.TradeOffPlot) -> Figure:
     rows = -(-len(chosen.scenarios) // columns)
     with figure(PAGE, 2.3 * rows + 0.3) as made:
         grid = made.subplots(rows, columns, squeeze=False).ravel()
+        for spare in grid[len(chosen.scenarios) :]:
+            spare.remove()
         for axes, scenario in zip(grid, chosen.scenarios, strict=False):
             for i, name in enumerate(chosen.curves):
                 curve, look = outcome.paper.curves[name], style_of(i)

@@ -111,7 +111,9 @@ def network(outcome: Outcome, chosen: spec.Network) -> Figure:
             ends = [places[link[end]] for end in ("from", "to")]
             axes.plot(*zip(*ends, strict=True), color="#333333", linewidth=2.2, zorder=0)
             middle = np.mean(ends, axis=0)
-            axes.text(middle[0], middle[1] + 0.09, _said(link), ha="center", va="bottom", fontsize=6.5)
+            axes.text(
+                middle[0], middle[1] + 0.09, _said(link).replace(", ", "\n"), ha="center", va="bottom", fontsize=6.5
+            )
         for name, at in places.items():
             axes.plot(*at, marker="o", markersize=19, color="#f4f6f8", markeredgecolor="#333333")
             axes.text(*at, name, ha="center", va="center", fontsize=6.5)
@@ -133,13 +135,12 @@ def _hosts(axes: Any, flows: dict[str, Any], row: int, places: dict[str, tuple[f
     down = -0.95 * row - (0 if len(places) < 3 else 0.95)
     for end, key, side, what in (("from", "access", -1, "senders"), ("to", "egress", 1, "receivers")):
         x, y = places[flows[end]]
-        at = (x + side * 2.4 if len(places) < 3 else x + side * 0.9, y + down)
-        _box(axes, at, f"{name}: {count} {what}", COLORS[row % len(COLORS)])
+        aside = 2.4 if len(places) < 3 else max(0.85, 1.9 - 0.5 * row)
+        at = (x + side * aside, y + down)
+        said = _said(flows.get(key) or {})
+        _box(axes, at, "\n".join(filter(None, (name, f"{count} {what}", said))), COLORS[row % len(COLORS)])
         edge = _edge(np.array(at), np.array([x, y]))
         axes.plot([edge[0], x], [edge[1], y], color=COLORS[row % len(COLORS)], linewidth=0.9, zorder=0)
-        said = _said(flows.get(key) or {})
-        if said:
-            axes.text((edge[0] + x) / 2, (edge[1] + y) / 2 + 0.07, said, ha="center", va="bottom", fontsize=6)
 
 
 def _said(link: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from sojourn.errors import UserError
 from sojourn.papers.figures.parts import case_named, first_record, queue_label
 from sojourn.papers.model import Case
 from sojourn.papers.outcome import Outcome
-from sojourn.papers.readings import Reading
+from sojourn.papers.readings import Reading, column_of
 from sojourn.papers.schema import figures as spec
 from sojourn.plots.style import COLORS, PAGE, figure, legend_above, style_of
 from sojourn.record import Record
@@ -49,9 +49,9 @@ def series(outcome: Outcome, chosen: spec.Series) -> Figure:
     with figure(PAGE, 1.3 * len(cases) + 0.3) as made:
         rows = made.subplots(len(cases), 1, sharex=True, sharey=True, squeeze=False).ravel()
         for axes, case in zip(rows, cases, strict=True):
-            table = first_record(outcome, chosen, case).series[chosen.series]
-            y = table[chosen.column] * chosen.scale + chosen.offset
-            axes.plot(table["t"], y, color=style_of(0).color, linewidth=0.7)
+            record = first_record(outcome, chosen, case)
+            y = column_of(record, chosen.series, chosen.column) * chosen.scale + chosen.offset
+            axes.plot(record.series[chosen.series]["t"], y, color=style_of(0).color, linewidth=0.7)
             label = f"{outcome.paper.scenarios[case.scenario].label}: {queue_label(outcome, case.queue)}"
             axes.set_title(label, fontsize=7.5, loc="left")
             axes.set_ylabel(chosen.ylabel or chosen.column, fontsize=7)
