@@ -68,7 +68,7 @@ rust-test: setup
 	cargo test --workspace --quiet
 
 python-test: setup
-	$(BIN)/python -m pytest $(PARALLEL)
+	$(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder
 
 # The package is used from python/, with the extension module that `setup` built: it works with all these versions.
 lowest: setup

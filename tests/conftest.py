@@ -20,6 +20,11 @@ def pytest_configure(config: pytest.Config) -> None:
         ) from None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts what compiles first: while cargo works, the other processes do the rest."""
+    items.sort(key=lambda item: item.path.name != "test_walkthroughs.py")
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     """Which engine is tested."""
     import sojourn._sojourn

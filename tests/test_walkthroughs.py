@@ -9,6 +9,7 @@ A walk-through is a section of CONTRIBUTING.md with one of these comments before
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -134,13 +135,33 @@ def environment(tree: Path) -> dict[str, str]:
         "PATH": programs,
         "PYTHONPATH": str(tree / "python"),
         "CARGO_TARGET_DIR": str(BUILT),
+        "CARGO_INCREMENTAL": "0",
+        "CARGO_PROFILE_DEV_DEBUG": "0",
         "PROPTEST_CASES": CASES,
     }
+
+
+def take_dependencies() -> None:
+    """Gives the copy's first build what `cargo test` has compiled of the registry's crates: they are the same."""
+    compiled = ROOT / "target" / "debug"
+    if BUILT.exists() or not compiled.exists():
+        return
+    for folder, copy in ((".fingerprint", shutil.copy2), ("build", shutil.copy2), ("deps", os.link)):
+        (BUILT / "debug" / folder).mkdir(parents=True)
+        for there in (compiled / folder).iterdir() if (compiled / folder).exists() else ():
+            here = BUILT / "debug" / folder / there.name
+            if there.name.removeprefix("lib").startswith("sojourn"):
+                continue
+            if there.is_dir():
+                shutil.copytree(there, here, copy_function=copy)
+            else:
+                copy(there, here)
 
 
 @pytest.fixture(scope="module")
 def built(tree: Path) -> Path:
     """The copy, with tests and extension module built by one command, so that each crate is compiled once."""
+    take_dependencies()
     ran(tree, f"cargo build --quiet --lib --tests {PACKAGES}")
     library = next(path for path in (BUILT / "debug").glob("lib_sojourn.*") if path.suffix in (".so", ".dylib"))
     module = tree / "python" / "sojourn" / "_sojourn.abi3.so"
