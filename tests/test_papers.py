@@ -178,8 +178,8 @@ def test_what_a_quick_look_shortens_is_said_with_what_it_is_otherwise():
 ORIGINS = {
     "cpc": {"ours": {"A3b", "A7d", "F2", "S5b", "B1", "B2", "B3", "B4"}, "theory": {"F1"}, "judge": {"N1"}},
     "flower": {"ours": {"F23b"}},
-    "fuzzyrtt": {"ours": {"S1", "S2", "S3", "E1", "L1"}},
-    "led": {"theory": {"D1v", "D2v", "D3v"}, "judge": {"N-ftp", "N-reverse", "N-lot"}},
+    "fuzzyrtt": {"ours": {"S1", "S2", "S3", "S4", "E1", "L1"}},
+    "led": {"theory": {"D1v", "D2v", "D3v"}, "judge": {"N-ftp", "N-reverse", "N-lot"}, "ours": {"S1", "S2"}},
     "lehto": {},
 }
 
