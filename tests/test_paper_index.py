@@ -67,7 +67,11 @@ def test_a_rerun_says_what_it_took_and_updates_the_index(
     made = json.loads((folder / "about.json").read_text())["made"]
     assert made.startswith("Rerun with 1 seed in ")
     assert "engine" in made
-    assert made in (folder / "report.html").read_text()
+    page = (folder / "report.html").read_text()
+    assert made in page
+    # What was measured has a row of its own, as wide as the table: beside the claim it would be cut.
+    opened = page.count("<summary>what was measured</summary>")
+    assert page.count('<tr class="more"><td></td><td colspan="4"><details>') == opened > 0
     assert made in (tmp_path / "results" / "index.html").read_text()
     assert main(command) == 0
     assert "2 runs, 2 of them from the cache" in capsys.readouterr().out

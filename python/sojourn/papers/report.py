@@ -123,7 +123,7 @@ def _about(outcome: Outcome) -> dict[str, Any]:
     facts = {"paper": outcome.paper.id, "quick": outcome.quick, "shortened": outcome.shortened, "seeds": outcome.seeds}
     facts |= {
         "citation": outcome.paper.citation, "page": page_name(outcome), "made": _made(outcome),
-        "caution": " ".join(filter(None, (outcome.caution, _left_out(outcome)))),
+        "caution": _less_than_whole(outcome),
         "skipped": sum(claim.origin == "paper" for claim in outcome.skipped),
     }  # fmt: skip
     counts = {origin: outcome.counts(origin) for origin in ORIGINS}
@@ -135,10 +135,16 @@ def _about(outcome: Outcome) -> dict[str, Any]:
     return facts | {"fingerprint": outcome.fingerprint(), **environment()}
 
 
-def _left_out(outcome: Outcome) -> str:
-    """One sentence on experiments that were not rerun; empty where all were."""
-    ran, every = len(outcome.experiments), len(outcome.paper.experiments)
-    return f"{counted(ran, 'experiment')} of {every} rerun." if ran < every else ""
+def _less_than_whole(outcome: Outcome) -> str:
+    """What makes it less than the whole rerun, in a few words; empty where it is whole."""
+    said = ["A quick look."] if outcome.quick else []
+    seeds, every = len(outcome.seeds), outcome.paper.file.replications
+    if outcome.records and seeds < every:
+        said.append(f"{counted(seeds, 'seed')} instead of {every}.")
+    ran, experiments = len(outcome.experiments), len(outcome.paper.experiments)
+    if ran < experiments:
+        said.append(f"{counted(ran, 'experiment')} of {experiments} rerun.")
+    return " ".join(said)
 
 
 def _made(outcome: Outcome) -> str:
