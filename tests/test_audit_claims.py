@@ -199,7 +199,7 @@ def test_the_runs_that_a_claim_needs_are_known_without_running():
     needed = {claim.id: {str(case) for case in cases_of(paper, claim)} for claim in paper.claims}
     assert needed["L8"] == {"s1.pd", "s1.pd60"}
     assert needed["L12"] == set()
-    assert len(needed["L9"]) == 21
+    assert len(needed["L9"]) == 18
 
 
 def test_a_file_that_is_no_audit_is_none(tmp_path):

@@ -58,11 +58,12 @@ def folder(tmp_path):
     copy = tmp_path / "papers" / "inferred"
     shutil.copytree(LEHTO, copy)
     (copy / "claims.toml").write_text(CLAIMS)
-    text = (copy / "paper.toml").read_text()
+    before, own = (copy / "paper.toml").read_text().split("# --- What the paper does not give")
+    text = before + own[own.index("# --- What is measured") :]
     short = 'scenarios = ["s1", "s2", "s3", "s4", "s5", "s6", "s7"]'
-    assert text.count(short) == 1
+    assert short in text
     quick = short + '\nquick_set = { duration = "14 s", warmup = "4 s" }'
-    (copy / "paper.toml").write_text(text.replace(short, quick) + OMITTED)
+    (copy / "paper.toml").write_text(text.replace(short, quick, 1) + OMITTED)
     return copy
 
 
@@ -108,7 +109,7 @@ def test_infer_prints_what_fits_how_well_and_what_it_changes(folder, here, capsy
     [
         (["table2", "--claim", "nobody"], '--claim: expected one of mean, never, red, got "nobody"'),
         (["table2", "--claim", "red"], 'expected one that rests on table2 and on what is omitted, got "red"'),
-        (["none"], 'experiment: expected one of table2, surfaces, variants, sensitivity, got "none"'),
+        (["none"], 'experiment: expected one of table2, surfaces, variants, sets, sensitivity, got "none"'),
         (["surfaces"], "paper.toml: omitted: expected values that surfaces depends on, got none"),
         (["table2", "--points", "0"], "--points: expected 1 to 4096, got 0"),
         (["variants", "--claim", "mean"], 'expected one that rests on variants and on what is omitted, got "mean"'),
@@ -178,3 +179,21 @@ def _spoiled(folder):
     text = (folder / "paper.toml").read_text()
     (folder / "paper.toml").write_text(text.replace("between = [20, 60]", "between = [60, 20]"))
     return folder
+
+
+def test_the_search_takes_the_place_of_a_claims_readings(folder):
+    with (folder / "claims.toml").open("a") as file:
+        file.write("""
+[[claims]]
+id = "read"
+where = "here"
+text = "The queue of PD is 40 packets long"
+reason = "A test."
+omitted = "the set point"
+parts = [{ measure = "s1.pd.queue_mean", published = 40, absolute = 3 }]
+readings = [{ label = "60", replace = { pd = "pd60" } }]
+""")
+    search = search_of(load_paper(folder), "table2")
+    (found,) = [claim for claim in search.claims if claim.id == "read"]
+    assert found.readings == ()
+    assert Case("s1", "pd60") not in search.over

@@ -117,7 +117,7 @@ def test_a_run_without_draws_is_one_run_and_with_them_it_is_many(tmp_path):
         (
             "[[draws]]",
             '[[omitted]]\nid = "a"\nexperiments = ["none"]',
-            "experiments: expected one of decoy, latecomers",
+            "experiments: expected one of law, decoy, latecomers",
         ),
     ],
 )

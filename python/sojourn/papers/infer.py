@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -182,9 +182,10 @@ def search_of(
     for claim in paper.claims:
         if claim.id not in claims if claims else claim.origin != "paper":
             continue
-        needed = cases_of(paper, claim)
+        plain = replace(claim, readings=())  # the search takes the place of the readings
+        needed = cases_of(paper, plain)
         if needed <= set(cases) and any(paper.concerns(each, case) for each in variables for case in needed):
-            found.append(claim)
+            found.append(plain)
             used |= needed
         elif claim.id in claims:
             raise UserError(
