@@ -95,10 +95,13 @@ def test_a_named_type_function_or_crate_exists(page: Path) -> None:
 
 @cache
 def commands() -> set[str]:
-    """The commands of the `sojourn` program."""
+    """The commands of the `sojourn` program, groups of commands too."""
     from sojourn.cli import app
 
-    return {each.name or each.callback.__name__.replace("_", "-") for each in app.registered_commands if each.callback}
+    single = {
+        each.name or each.callback.__name__.replace("_", "-") for each in app.registered_commands if each.callback
+    }
+    return single | {str(group.name) for group in app.registered_groups}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

@@ -56,8 +56,8 @@ def run(
 def kernel_plan(text: str, filename: str, seed: int) -> str:
     """What a Linux kernel must know of a run, as TOML."""
 
-def kernel_record(text: str, filename: str, seed: int, log: bytes) -> tuple[str, SeriesMap]:
-    """The record of a run that a Linux kernel has logged, as JSON, and its series."""
+def kernel_record(job: tuple[str, str, int], log: bytes, host: str) -> tuple[str, SeriesMap]:
+    """The record of a run that a Linux kernel has logged, as JSON, and its series; `host` is its field `host`."""
 
 def run_many(
     jobs: Sequence[tuple[str, str, int | None]],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import groupby
 from numbers import Integral
@@ -11,8 +12,9 @@ from typing import Any, TypeAlias
 
 from sojourn import _sojourn
 from sojourn.cluster import Work, cluster_run
-from sojourn.errors import Interrupted, RunError, UserError
+from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.laws import Laws, checked_laws, external_laws, of_run
+from sojourn.linux.kernel import find_kernel
 from sojourn.record import Record, Series
 from sojourn.scenario import Scenario, Source, load
 from sojourn.store import Store, engine_identity, pack_entry, unpack_entry
@@ -58,6 +60,8 @@ def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> 
     loaded, own = load(scenario), checked_laws(laws)
     if seed is not None:
         checked_seed(seed)
+    if on_linux(loaded):
+        return run_jobs([Job(loaded, first_seed(loaded) if seed is None else seed)], laws=laws)[0]
     with loaded.clean_errors():
         text, series = _sojourn.run(loaded.to_toml(), loaded.file, seed, own)
     return Record.from_json(text, series)
@@ -76,6 +80,12 @@ def seeds_of(seeds: Seeds, first: int = 1) -> list[int]:
     if not chosen or len(set(chosen)) != len(chosen):
         raise UserError.expected("seeds", "one or more different seeds", chosen)
     return chosen
+
+
+def on_linux(scenario: Scenario) -> bool:
+    """Whether the flows of a scenario have the TCP of a Linux kernel."""
+    # A scenario that the engine made is read only if it may be so.
+    return "host" in scenario.to_toml() and scenario.get("host") == "linux"
 
 
 def first_seed(scenario: Scenario) -> int:
@@ -174,9 +184,14 @@ def run_each(
         if missing.keys() - uncached:
             cache.check_writable()
     runs = _Runs(jobs, missing, cache, progress, len(places))
+    kernels = {key for key in missing if on_linux(jobs[missing[key][0]].scenario)}
+    if cluster and kernels:
+        raise UserError('cluster: expected the simulator as host, got host = "linux"')
     runs.on_record, runs.on_failed, runs.laws, runs.uncached = on_record, on_failed, own, uncached
     try:
         runs.say_progress()
+        if kernels:
+            runs.on_kernels(kernels, threads or _cores())
         if cluster:
             runs.on_cluster()
         elif isolated and not uncached:
@@ -252,6 +267,35 @@ class _Runs:
         for at in self._missing[self._keys[index]]:
             self.on_failed(at, text)
 
+    def on_kernels(self, keys: set[str], count: int) -> None:
+        """Does these runs on Linux kernels, each a process of its own; the others are left."""
+        from sojourn.linux.guest import Guests
+
+        guests = Guests(find_kernel())
+        places = [index for index, key in enumerate(self._keys) if key in keys]
+
+        def one(index: int) -> tuple[str, Series]:
+            job = self._job(index)
+            return guests.run(job.scenario.to_toml(), job.scenario.file, job.seed)
+
+        pool = ThreadPoolExecutor(max_workers=min(count, len(places)))
+        try:
+            waiting = {pool.submit(one, index): index for index in places}
+            for each in as_completed(waiting):
+                index = waiting[each]
+                try:
+                    found = each.result()
+                except ScenarioError as error:
+                    raise ScenarioError(self._job(index).scenario.clean_error(str(error))) from None
+                except RunError as error:
+                    self._fail(index, str(error))
+                else:
+                    self._on_done(index, *found)
+        finally:
+            guests.stop()
+            pool.shutdown(cancel_futures=True)
+        self._keys = [key for key in self._keys if key not in keys]
+
     def in_processes(self, count: int) -> None:
         """Does the runs in processes of their own."""
         engine = engine_identity()
@@ -312,4 +356,5 @@ def _keys(jobs: Sequence[Job]) -> Iterator[str]:
         group = list(same)
         scenario = group[0].scenario
         with scenario.clean_errors():
-            yield from _sojourn.keys(scenario.to_toml(), scenario.file, [job.seed for job in group], engine)
+            made_by = f"{engine} {find_kernel().identity}" if on_linux(scenario) else engine
+            yield from _sojourn.keys(scenario.to_toml(), scenario.file, [job.seed for job in group], made_by)

@@ -35,6 +35,9 @@ impl Simulation {
     /// # Errors
     /// A queue that does not fit its link, or a law that is missing.
     pub fn new(scenario: &Checked, seed: u64, laws: &Laws) -> Result<Self, Error> {
+        if !scenario.host.is_simulator() {
+            return Err(Error::Build("host: expected simulator, got linux, for which there is `sojourn linux`".into()));
+        }
         Self::from_plan(scenario.plan(seed), laws, false)
     }
 

@@ -27,6 +27,10 @@ pub struct Record {
     /// the packets: equal for the same scenario, seed and engine, on any machine.
     #[schemars(extend("unit" = "hexadecimal"))]
     pub fingerprint: String,
+    /// What ran it; absent where that is the simulator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub host: Option<Host>,
     /// Every link of the scenario. The flows' own links (`access`, `egress`) are left out.
     pub links: Vec<Link>,
     /// Every flow, in the order of the file. A session (`web`, `transfers`) is one flow: the sum of its connections.
@@ -42,6 +46,24 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(skip)]
     pub series: BTreeMap<String, Series>,
+}
+
+/// The kernel whose TCP a run had.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Its name: `linux`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Where its source comes from: a package with its version, or a folder.
+    pub source: String,
+    /// SHA-256 of its configuration.
+    pub config_sha256: String,
+    /// SHA-256 of the kernel itself.
+    pub kernel_sha256: String,
+    /// SHA-256 of the log of everything that hosts did: equal for equal runs.
+    pub log_sha256: String,
 }
 
 /// Columns of equal length by name; `t` is the time in seconds.

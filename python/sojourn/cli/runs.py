@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Set = Annotated[list[str] | None, typer.Option("--set", help="Change a field: links.bottleneck.rate='5 Mbit/s'.")]
+Host = Annotated[
+    str | None, typer.Option("--host", help="Whose TCP the flows have: simulator or linux (default: the scenario's).")
+]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results.")]
 
 
@@ -56,6 +59,11 @@ def register(app: typer.Typer) -> None:
     app.command()(compare)
     app.command()(sweep)
     app.command()(plot)
+
+
+def _changes(changes: list[str] | None, host: str | None) -> list[str]:
+    """The changes of `--host` and of `--set`."""
+    return [*([f"host={host}"] if host else []), *(changes or [])]
 
 
 def load_changed(file: Path, changes: list[str] | None) -> Scenario:
@@ -75,6 +83,7 @@ def with_changes(scenario: Scenario, changes: list[str] | None) -> Scenario:
 def run(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     change: Set = None,
+    host: Host = None,
     seed: Annotated[
         int | None,
         typer.Option("--seed", help="Seed of the first run (default: the scenario's).", min=0, max=LAST_SEED),
@@ -93,7 +102,7 @@ def run(
     check_folder(out_dir)
     check_folder(flent and flent.parent, "--flent")
     laws = read_laws(law)
-    scenario = with_changes(laws.put_into(load(file)), change)
+    scenario = with_changes(laws.put_into(load(file)), _changes(change, host))
     if seed is not None:
         scenario.set("seed", seed)
     with progress("running") as on_progress, laws.one_line():
@@ -137,6 +146,7 @@ def compare(
         str | None, typer.Option("--cdf", help="Distributions to plot with --out: wait, rtt, completion.")
     ] = None,
     change: Set = None,
+    host: Host = None,
     law: Law = None,
     out_dir: Out = None,
     threads: Threads = 0,
@@ -151,7 +161,7 @@ def compare(
     check_folder(out_dir)
     if not (queues or cc or vary or law):
         raise UserError("compare: expected --queues, --law, --cc or --vary, got none")
-    laws, scenario = read_laws(law), load_changed(file, change)
+    laws, scenario = read_laws(law), load_changed(file, _changes(change, host))
     compared = laws.among(queues, scenario, link)
     varied = _variations(vary)
     curves = _traced(scenario, cdf, out_dir, link)
@@ -236,6 +246,7 @@ def _listed(text: str | None) -> list[str]:
 def sweep(
     file: Annotated[Path, typer.Argument(help="A sweep file.")],
     change: Set = None,
+    host: Host = None,
     law: Law = None,
     out_dir: Out = None,
     plots: Annotated[str | None, typer.Option("--plot", help="Measures to show and plot, with commas.")] = None,
@@ -252,7 +263,7 @@ def sweep(
     Goes on where an interrupted sweep stopped.
     """
     require("scipy", "pandas", "pyarrow", *(["matplotlib"] if plots else []))
-    laws, plan = read_laws(law), read_plan(file, dict(map(parse_assignment, change or [])))
+    laws, plan = read_laws(law), read_plan(file, dict(map(parse_assignment, _changes(change, host))))
     laws.check_used(file, plan)
     folder = out_dir or Path("results") / file_name(plan.name)
     check_folder(folder)

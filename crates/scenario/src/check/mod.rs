@@ -8,7 +8,7 @@ mod trace;
 
 use crate::error::Error;
 use crate::quantity::Varying;
-use crate::written::{Access, Scenario};
+use crate::written::{Access, Host, Scenario};
 use serde::Serialize;
 use sojourn_spec::link::Link;
 use sojourn_spec::tcp::TcpOptions;
@@ -30,6 +30,9 @@ pub struct Checked {
     pub warmup: Duration,
     /// Mean packet size in bytes.
     pub packet: u32,
+    /// Whose TCP the flows have.
+    #[serde(skip_serializing_if = "Host::is_simulator")]
+    pub host: Host,
     /// The nodes by name, in the order in which links name them.
     pub nodes: Vec<String>,
     /// The links. The second link of a duplex link comes right after the first.
@@ -135,7 +138,7 @@ pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
         return Err(Error::got("name", format_args!("{name:?}"), "a name in one line"));
     }
     let links::Network { nodes, links, .. } = network;
-    Ok(Checked { name, seed: scenario.seed, duration, warmup, packet, nodes, links, groups, trace })
+    Ok(Checked { name, seed: scenario.seed, duration, warmup, packet, host: scenario.host, nodes, links, groups, trace })
 }
 
 /// A name that can be part of a path and of `group/0`.

@@ -31,6 +31,9 @@ pub struct Scenario {
     /// The mean packet size, by which parameters in packets are converted to bytes; default "1500 B".
     #[serde(default = "packet")]
     pub packet: Bytes,
+    /// Whose TCP the flows have: the simulator's, or that of a Linux kernel; default "simulator".
+    #[serde(default, skip_serializing_if = "Host::is_simulator")]
+    pub host: Host,
     /// The links. A node exists if a link names it.
     pub links: Vec<Link>,
     /// TCP options of all flows that do not set them.
@@ -42,6 +45,24 @@ pub struct Scenario {
     /// What is traced; default: nothing.
     #[serde(default)]
     pub trace: Trace,
+}
+
+/// Whose TCP the flows have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Host {
+    /// The simulator's.
+    #[default]
+    Simulator,
+    /// That of a Linux kernel in virtual time, over the same links and queues.
+    Linux,
+}
+
+impl Host {
+    /// Whether it is the simulator.
+    pub fn is_simulator(&self) -> bool {
+        *self == Host::Simulator
+    }
 }
 
 /// A link in one direction, or with `duplex` a link in each direction.

@@ -1,0 +1,127 @@
+"""A run on the kernel: it gets the plan, runs in virtual time, and its log becomes the record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from sojourn import _sojourn
+from sojourn.errors import RunError, ScenarioError
+from sojourn.linux.kernel import Kernel
+from sojourn.record import Series
+
+ARGUMENTS = ("con=null", "con0=null,fd:1", "ssl=null", "quiet", "time-travel=inf-cpu", "time-travel-start=1000000000")
+
+PATIENCE = 300.0
+"""Seconds that a run may take besides `PER_SECOND` for each second of virtual time."""
+
+PER_SECOND = 20.0
+
+
+@dataclass
+class Guests:
+    """The kernels that run now, so that all can be ended at once."""
+
+    kernel: Kernel
+    _running: set[subprocess.Popen[bytes]] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stopped: bool = False
+
+    def run(self, text: str, file: str, seed: int) -> tuple[str, Series]:
+        """Runs a scenario: the record as JSON, and its series.
+
+        Raises `ScenarioError` for what a kernel can't do, `RunError` where the kernel fails or takes too long.
+        """
+        plan = _sojourn.kernel_plan(text, file, seed)
+        with tempfile.TemporaryDirectory(prefix="sojourn-linux-") as name:
+            folder = Path(name)
+            (folder / "plan.toml").write_text(plan, encoding="utf-8")
+            self._boot(folder, seed, plan)
+            problem = folder / "error"
+            if problem.exists():
+                said = problem.read_text(encoding="utf-8", errors="replace")
+                if said.startswith(("links.", "flows.")):
+                    raise ScenarioError(f"{file}: {said}")
+                raise RunError(f"the kernel stopped: {said}")
+            log = (folder / "log").read_bytes() if (folder / "log").exists() else b""
+            if not log:
+                raise RunError(f"the kernel stopped without a log: {_last_words(folder)}")
+        host = {
+            "name": "linux", "version": self.kernel.version, "source": self.kernel.source,
+            "config_sha256": self.kernel.config_sha256, "kernel_sha256": self.kernel.kernel_sha256,
+            "log_sha256": hashlib.sha256(log).hexdigest(),
+        }  # fmt: skip
+        return _sojourn.kernel_record((text, file, seed), log, json.dumps(host))
+
+    def _boot(self, folder: Path, seed: int, plan: str) -> None:
+        """Runs the kernel in a folder until it ends. Raises `RunError` where it fails or takes too long."""
+        planned = tomllib.loads(plan)
+        memory = 256 + 2 * int(planned["hosts"]) + 2 * len(planned.get("flows", []))
+        seconds = float(_sojourn.quantity("time", planned["duration"]))
+        limit = PATIENCE + PER_SECOND * seconds
+        environment = {"SOJOURN_SEED": str(seed), "TMPDIR": ".", "HOME": ".", "PATH": os.environ.get("PATH", "")}
+        with (folder / "console").open("wb") as console:
+            arguments = [str(self.kernel.program), f"mem={memory}M", *ARGUMENTS]
+            process = self._start(arguments, folder, environment, console)
+            try:
+                process.wait(timeout=limit)
+            except subprocess.TimeoutExpired:
+                raise RunError(f"the kernel: expected {seconds:g} s in {limit:g} s, got no end") from None
+            finally:
+                self._end(process)
+        if self._stopped:
+            raise KeyboardInterrupt
+        if process.returncode:
+            raise RunError(f"the kernel ended with {_reason(process.returncode)}: {_last_words(folder)}")
+
+    def _start(
+        self, arguments: list[str], folder: Path, environment: dict[str, str], console: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._stopped:
+                raise KeyboardInterrupt
+            process = subprocess.Popen(
+                arguments, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=console,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+            self._running.add(process)
+        return process
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """Ends a kernel and its helpers, if it has not ended."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        with self._lock:
+            self._running.discard(process)
+
+    def stop(self) -> None:
+        """Ends all kernels; no new one starts."""
+        with self._lock:
+            self._stopped = True
+            running = list(self._running)
+        for process in running:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _reason(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+def _last_words(folder: Path) -> str:
+    """The line on the console that says why the kernel stopped, or the last one."""
+    text = (folder / "console").read_text(encoding="utf-8", errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if "panic" in line.lower() or "error" in line.lower()]
+    return (telling or lines or ["it said nothing"])[-1]

@@ -1,0 +1,86 @@
+"""The kernel that was built: where it is and what it was made from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sojourn.errors import UserError
+
+HOSTS = Path(__file__).resolve().parents[3] / "hosts" / "linux"
+"""The driver, the edits and the configuration: a folder of the repository."""
+
+CRATES = HOSTS.parents[1] / "crates"
+"""The crates, of which some are linked into the kernel."""
+
+LINKED = ("units", "fuzzy", "aqm", "cc", "traffic", "link", "spec", "net", "linux")
+"""The crates that are linked into the kernel."""
+
+
+def cache_folder() -> Path:
+    """Where the kernel is kept: `sojourn/linux` in the user's cache folder (`XDG_CACHE_HOME`, else `~/.cache`)."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "sojourn" / "linux"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that was built."""
+
+    program: Path
+    version: str
+    """As the source gives it, such as 7.3.4."""
+    source: str
+    """A package with its version, or a folder."""
+    config_sha256: str
+    kernel_sha256: str
+    code: str
+    """What `code_identity` was when it was built."""
+
+    @property
+    def identity(self) -> str:
+        """What tells its runs from those of another kernel, for the cache of runs."""
+        return f"linux-{self.version}-{self.kernel_sha256[:16]}"
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it was built from the network's code as it is now."""
+        return self.code == code_identity()
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def code_identity() -> str:
+    """A digest of the code that is linked into the kernel, and of what is changed in its source."""
+    folders = [HOSTS / "kernel", HOSTS / "abi" / "src", *(CRATES / name / "src" for name in LINKED)]
+    files = [*HOSTS.glob("*.*"), *(path for folder in folders for path in folder.rglob("*") if path.is_file())]
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(f"{path.relative_to(HOSTS.parents[1]).as_posix()}\n{sha256_of(path)}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def store_kernel(kernel: Kernel) -> None:
+    """Writes down what a kernel was made from, beside it."""
+    about = {key: value for key, value in asdict(kernel).items() if key != "program"}
+    kernel.program.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def find_kernel() -> Kernel:
+    """The kernel that was built. Raises `UserError` where there is none, or where it is damaged."""
+    program = cache_folder() / "kernel"
+    if not program.is_file():
+        raise UserError("host: expected a Linux kernel, got none: `sojourn linux build` makes one in about 5 minutes")
+    try:
+        about = json.loads(program.with_suffix(".json").read_text(encoding="utf-8"))
+        kernel = Kernel(program=program, **about)
+    except (OSError, ValueError, TypeError):
+        raise UserError(f"{program}: expected its description, got damage: run `sojourn linux build`") from None
+    return kernel

@@ -1,0 +1,222 @@
+"""A Linux kernel as host. Most tests need none: a program of a few lines stands for it."""
+
+import os
+import stat
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import sojourn as sj
+from sojourn.errors import RunError, ScenarioError, UserError
+from sojourn.linux import build, guest, kernel, source
+from sojourn.linux.kernel import Kernel, find_kernel, store_kernel
+from sojourn.running import run_many
+
+SCENARIO = """
+name = "five"
+host = "linux"
+duration = "10 s"
+warmup = "2 s"
+[[links]]
+name = "bottleneck"
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "25 ms"
+duplex = true
+queue = { limit = "42 packets" }
+[[flows]]
+name = "ftp"
+from = "a"
+to = "b"
+count = 5
+start = { spread = ["0 s", "1 s"] }
+tcp = { profile = "linux" }
+"""
+
+END = struct.pack("<QBBHIQQ", 10**10, 8, 0, 0, 0, 0, 0)
+"""The entry that ends a log of 10 s in which nothing was sent."""
+
+
+def put_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Kernel:
+    """A program that stands for a kernel, where the real one would be."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    program = kernel.cache_folder() / "kernel"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!{sys.executable}\n{script}\n", encoding="utf-8")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    made = Kernel(program, "7.3.4", "linux-source-7.3 7.3.4-1", "c" * 64, kernel.sha256_of(program), "code")
+    store_kernel(made)
+    return made
+
+
+def test_a_missing_kernel_is_one_line_that_says_how_to_make_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(UserError, match=r"^host: expected a Linux kernel, got none: `sojourn linux build` makes one"):
+        sj.run(SCENARIO)
+
+
+def test_a_damaged_description_of_the_kernel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = put_kernel(tmp_path, monkeypatch, "")
+    assert find_kernel() == made
+    made.program.with_suffix(".json").write_text('{"version": 1}', encoding="utf-8")
+    with pytest.raises(UserError, match="expected its description, got damage"):
+        find_kernel()
+
+
+def test_the_record_says_which_kernel_made_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = put_kernel(tmp_path, monkeypatch, f"open('log', 'wb').write({END!r})")
+    record = sj.run(SCENARIO, seed=3)
+    assert record["seed"] == 3
+    assert record.value("total.goodput_bps") == 0
+    assert record["host"]["version"] == "7.3.4"
+    assert record["host"]["kernel_sha256"] == made.kernel_sha256
+    assert "host" not in sj.run(SCENARIO.replace('host = "linux"', ""))
+
+
+def test_the_kernel_gets_plan_and_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = f"import os; open('log', 'wb').write({END!r}); open('error', 'w').write(os.environ['SOJOURN_SEED'])"
+    put_kernel(tmp_path, monkeypatch, f"assert 'bottleneck' in open('plan.toml').read(); {script}")
+    with pytest.raises(RunError, match="the kernel stopped: 7 "):
+        sj.run(SCENARIO, seed=7)
+
+
+@pytest.mark.parametrize(
+    ("script", "error", "said"),
+    [
+        (
+            "open('error', 'w').write('links.bottleneck: expected x, got y')",
+            ScenarioError,
+            "links.bottleneck: expected x",
+        ),
+        ("open('error', 'w').write('log: expected room on the disk, got error -28')", RunError, "room on the disk"),
+        ("print('Kernel panic - not syncing: out'); raise SystemExit(1)", RunError, "exit code 1: Kernel panic"),
+        ("import os; os.kill(os.getpid(), 11)", RunError, "ended with SIGSEGV"),
+        ("", RunError, "stopped without a log: it said nothing"),
+        ("open('log', 'wb').write(b'x' * 40)", RuntimeError, "the log is damaged at byte 0"),
+        (f"open('log', 'wb').write({END[:16]!r} + bytes([1]) * 16)", RuntimeError, "a network of other code"),
+    ],
+)
+def test_a_kernel_that_fails_gives_one_line(
+    script: str, error: type[Exception], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_kernel(tmp_path, monkeypatch, script)
+    with pytest.raises(error, match=said) as found:
+        sj.run(SCENARIO)
+    assert "\n" not in str(found.value)
+
+
+def test_a_kernel_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = tmp_path / "pid"
+    put_kernel(
+        tmp_path, monkeypatch, f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    )
+    monkeypatch.setattr(guest, "PATIENCE", 1.0)
+    monkeypatch.setattr(guest, "PER_SECOND", 0.0)
+    with pytest.raises(RunError, match="expected 10 s in 1 s, got no end"):
+        sj.run(SCENARIO)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text(encoding="ascii")), 0)
+
+
+def test_ctrl_c_ends_the_kernel_and_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = tmp_path / "pid"
+    put_kernel(
+        tmp_path, monkeypatch, f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    )
+    file = tmp_path / "x.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    command = [sys.executable, "-c", "from sojourn_program import entry; entry()", "run", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not (note.exists() and note.read_text(encoding="ascii")):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(2)
+        _, said = process.communicate()
+    assert (process.returncode, len(said.splitlines())) == (130, 1), said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text(encoding="ascii")), 0)
+
+
+def test_what_linux_cannot_do_is_named_before_the_kernel_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_kernel(tmp_path, monkeypatch, "raise SystemExit(9)")
+    wrong = SCENARIO + 'traffic = { kind = "ping", every = "1 s" }\n'
+    wrong = wrong.replace('tcp = { profile = "linux" }\n', "")
+    with pytest.raises(ScenarioError, match=r"flows\.ftp\.traffic\.kind: expected bulk, cbr, poisson or onoff"):
+        sj.run(wrong)
+
+
+def test_the_newest_package_is_taken_and_an_old_one_refused() -> None:
+    assert source.newest("linux-source-7.9 - x\nlinux-source-7.10 - x\n") == "linux-source-7.10"
+    with pytest.raises(RunError, match=r"expected a package linux-source-7\.2 or newer in .*, got linux-source-6\.12"):
+        source.newest("linux-source-6.12 - x\n")
+    with pytest.raises(RunError, match="got none"):
+        source.newest("")
+
+
+def test_edits_are_made_all_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("one two", encoding="utf-8")
+    edits = [{"file": "a", "before": "one", "after": "1"}, {"file": "a", "before": "two", "after": "2"}]
+    build.edit(tmp_path, edits)
+    assert (tmp_path / "a").read_text(encoding="utf-8") == "1 2"
+    with pytest.raises(RunError, match='a: expected "two" once, got it 0 times'):
+        build.edit(tmp_path, [{"file": "a", "before": "1", "after": "one"}, edits[1]])
+    assert (tmp_path / "a").read_text(encoding="utf-8") == "1 2"
+
+
+def test_a_source_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    with pytest.raises(UserError, match="expected a kernel's source, got no Makefile and Kconfig in it"):
+        source.get_source(tmp_path, tmp_path / "tree", lambda _text: None)
+    with pytest.raises(UserError, match=r"expected a folder, a \.deb or an archive, got nothing"):
+        source.get_source(tmp_path, tmp_path / "none", lambda _text: None)
+    (tmp_path / "tree" / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"expected a kernel of version 7\.2 or newer, got \"6\.12\.1\""):
+        source.version_of(tmp_path / "tree")
+
+
+def has_kernel() -> bool:
+    """Whether there is a kernel of the present code."""
+    try:
+        return find_kernel().is_current
+    except UserError:
+        return False
+
+
+live = pytest.mark.skipif(not has_kernel(), reason="needs the kernel of `sojourn linux build`")
+
+
+@live
+def test_two_runs_with_one_seed_are_the_same_to_the_bit() -> None:
+    first, second = (sj.run(SCENARIO.replace("limit", 'aqm = "codel", limit')) for _ in range(2))
+    assert first["host"]["log_sha256"] == second["host"]["log_sha256"]
+    assert dict(first) == dict(second)
+
+
+@live
+def test_five_flows_of_linux_share_the_link() -> None:
+    records = run_many(sj.load(SCENARIO).set("duration", "30 s"), seeds=2)[0]
+    for record in records:
+        # 5 flows send full packets of 1500 B with 1448 B of payload over a link of 10 Mbit/s that is never idle.
+        assert record.value("total.goodput_bps") == pytest.approx(10e6 * 1448 / 1500, rel=0.005)
+        assert record.value("total.jain") > 0.9
+        assert record.value("links.bottleneck.dropped_total") > 0
+        audit = record["audit"]
+        assert audit["sent"] == audit["delivered"] + audit["dropped"] + audit["in_flight"]
+
+
+@live
+def test_ecn_marks_instead_of_drops() -> None:
+    scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"aqm": "codel", "ecn": True}).set("tcp.ecn", True)
+    record = sj.run(scenario)
+    assert record.value("links.bottleneck.marked") > 10
+    assert record.value("links.bottleneck.dropped_total") == 0
+    assert record.value("flows.*.retransmitted") == [0] * 5
