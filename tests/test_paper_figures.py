@@ -9,6 +9,7 @@ import pytest
 from sojourn.errors import UserError
 from sojourn.papers import load_paper, reproduce
 from sojourn.papers.figures import DRAW, diagrams, draw_figures, over_time, rule_tables
+from sojourn.papers.grids import Grid, Head
 from sojourn.papers.outcome import Outcome
 from sojourn.papers.schema import figures as spec
 
@@ -131,3 +132,12 @@ def test_a_figure_shows_one_law() -> None:
     for laws in ({}, {"queue": "a", "cc": "b"}):
         with pytest.raises(ValueError, match="one of queue and cc"):
             spec.Rules(**known, **laws)
+
+
+def test_a_table_of_many_columns_has_smaller_letters() -> None:
+    def grid(columns: int, given: str = "") -> Grid:
+        return Grid(["scenario", "queue"], [Head("x", given)] * columns)
+
+    assert not grid(8).wide
+    assert grid(9).wide
+    assert grid(5, "published").wide, "a published value has a column of its own"

@@ -15,6 +15,8 @@ from sojourn.stats import Estimate, decimals, estimate_of
 
 GIVEN = ("published", "reference")
 """The columns of an experiment's cells with values that are not measured here."""
+MOST_COLUMNS = 10
+"""Columns of a table up to which its letters have their usual size."""
 MANY = 6
 """Measures from which on a table has a row for each, if there are fewer cases."""
 
@@ -56,6 +58,11 @@ class Grid:
     names: list[str]
     heads: list[Head]
     rows: list[Row] = field(default_factory=list)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it has so many columns that smaller letters keep it from being cut."""
+        return len(self.names) + sum(2 if head.given else 1 for head in self.heads) > MOST_COLUMNS
 
     @property
     def has_given(self) -> bool:
