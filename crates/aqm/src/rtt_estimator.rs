@@ -5,9 +5,10 @@
 //! echoes it is the time from the router to one end and back; both ends together give the round-trip time (like Pollere's
 //! pping). The router follows one timestamp per end at a time, so that a flow uses the same memory at any rate.
 //!
-//! The time that a packet waits in the router's own queue is known and changes fast. It is not part of the stored times; the
-//! expected wait of the present packet is added to them. Otherwise a handshake through a queue that is full at the start would
-//! count for the whole connection.
+//! The time that packets wait in the router's own queue is known and changes fast. It is not part of the stored times: a
+//! handshake through a queue that is full at the start would otherwise count for the whole connection. What is added to them
+//! is the flow's mean wait, smoothed over about eight round-trip times as a sender smooths its own (rfc6298#2). The wait of the
+//! present packet would not do: a law that drops less at a longer round-trip time would drop less while its own queue grows.
 //!
 //! The receiver answers immediately, so its latest time is used: at one sample per round-trip time, the mean of rfc6298#2
 //! would lag by eight round-trip times. The sender may wait for its window before it answers: the shortest time of the last 10
@@ -107,14 +108,34 @@ struct Slot {
     handshake: Option<Duration>,
     receiver: End,
     sender: End,
+    /// The mean time that its packets wait in the router's own queue; `None` before its first packet.
+    wait: Option<Duration>,
+    /// The time from which a packet's wait counts for the mean again: once per round-trip time.
+    wait_due: Time,
 }
 
 impl Slot {
-    /// The estimate in whole milliseconds, at least 1, for a packet that will wait `ahead`; 0 if there is none.
-    fn rtt_ms(&self, ahead: Duration) -> u16 {
+    /// The round-trip time without the router's own queue, if it is known.
+    fn base(&self) -> Option<Duration> {
         let stamps = self.receiver.latest.zip(self.sender.shortest()).map(|(receiver, sender)| receiver + sender);
-        let ms = |rtt: Duration| (((rtt + ahead).as_nanos() + 500_000) / 1_000_000).clamp(1, 0xffff) as u16;
-        stamps.or(self.handshake).map_or(0, ms)
+        stamps.or(self.handshake)
+    }
+
+    /// A packet passes that will wait `ahead`.
+    fn on_wait(&mut self, now: Time, ahead: Duration) {
+        if now < self.wait_due {
+            return;
+        }
+        let wait = self.wait.map_or(ahead, |mean| Duration::from_nanos((7 * mean.as_nanos() + ahead.as_nanos()) / 8));
+        self.wait = Some(wait);
+        self.wait_due = now + self.base().unwrap_or(Duration::ZERO) + wait;
+    }
+
+    /// The estimate in whole milliseconds, at least 1; 0 if there is none.
+    fn rtt_ms(&self) -> u16 {
+        let wait = self.wait.unwrap_or(Duration::ZERO);
+        let ms = |rtt: Duration| (((rtt + wait).as_nanos() + 500_000) / 1_000_000).clamp(1, 0xffff) as u16;
+        self.base().map_or(0, ms)
     }
 }
 
@@ -137,6 +158,7 @@ impl RttEstimator {
         if header.syn {
             // Of several SYNs the last counts: the estimate can then be too short, but never too long.
             *slot = Slot { flow: slot.flow, seen: header.now, syn: Some(header.now + header.ahead), ..Slot::default() };
+            slot.on_wait(header.now, header.ahead);
             return 0;
         }
         if let Some(syn) = slot.syn.take() {
@@ -146,7 +168,8 @@ impl RttEstimator {
             slot.sender.on_echo(echo, header.now);
             slot.receiver.on_timestamp(value, header.now + header.ahead);
         }
-        slot.rtt_ms(header.ahead)
+        slot.on_wait(header.now, header.ahead);
+        slot.rtt_ms()
     }
 
     /// A packet of a flow's receiver passes in the other direction.
@@ -227,15 +250,26 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_in_the_routers_own_queue_is_added_and_not_stored() {
+    fn the_mean_wait_in_the_routers_own_queue_is_added_and_not_stored() {
         let behind = |wait: u64, header: Header| Header { ahead: Duration::from_millis(wait), ..header };
         let mut router = RttEstimator::new(8);
-        router.from_sender(&behind(160, syn(0, 1)));
-        assert_eq!(router.from_sender(&header(200, 1, None)), 40);
-        assert_eq!(router.from_sender(&behind(15, header(200, 1, None))), 55);
-        router.from_sender(&behind(15, header(300, 1, Some((9, 8)))));
-        router.from_receiver(&header(345, 1, Some((7, 9))));
-        assert_eq!(router.from_sender(&behind(12, header(355, 1, Some((10, 7))))), 30 + 10 + 12);
+        router.from_sender(&behind(80, syn(0, 1)));
+        assert_eq!(router.from_sender(&behind(80, header(120, 1, None))), 40 + 80, "the handshake took 40 ms without the queue");
+        assert_eq!(router.from_sender(&header(130, 1, None)), 40 + 80, "within a round-trip time nothing counts");
+        assert_eq!(router.from_sender(&header(240, 1, None)), 40 + 70, "an eighth of the way to an empty queue (rfc6298#2)");
+        for round in 1..100 {
+            router.from_sender(&header(240 + 120 * round, 1, None));
+        }
+        assert_eq!(router.from_sender(&header(20_000, 1, None)), 40, "what the first packet met is forgotten");
+    }
+
+    #[test]
+    fn a_queue_that_grows_for_a_moment_does_not_lengthen_the_estimate_at_once() {
+        let mut router = RttEstimator::new(8);
+        router.from_sender(&syn(0, 1));
+        assert_eq!(router.from_sender(&header(40, 1, None)), 40);
+        let full = Header { ahead: Duration::from_millis(160), ..header(80, 1, None) };
+        assert_eq!(router.from_sender(&full), 40 + 20, "as the sender's own smoothed time would be");
     }
 
     #[test]
