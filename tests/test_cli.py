@@ -70,6 +70,12 @@ def test_the_script_for_a_shell_asks_the_program(capsys, shell):
         ("sojourn list aqm fq", ["fq-codel"]),
         ("sojourn list measures tot", ["total"]),
         ("sojourn run --see", ["--seed", "--seeds"]),
+        ("sojourn compare x --cc reno,cub", ["reno,cubic"]),
+        ("sojourn compare x --queues fq", ["fq-codel"]),
+        ("sojourn compare x --cdf wait,comp", ["wait,completion"]),
+        ("sojourn run x --set tcp.prof", ["tcp.profile="]),
+        ("sojourn run examples/dumbbell.toml --set links.bo", ["links.bottleneck."]),
+        ("sojourn run examples/dumbbell.toml --set links.bottleneck.ra", ["links.bottleneck.rate="]),
     ],
 )
 def test_a_shell_gets_completions(words, found):
@@ -442,32 +448,6 @@ def test_a_sweep_with_a_point_that_cannot_be_run_is_refused_before_the_first_run
     assert refused(capsys, "check", "grid.toml").endswith(f"{said}\n")
     assert refused(capsys, "sweep", "grid.toml").endswith(f"{said}\n")
     assert not (here / "results").exists()  # no run is in the cache
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_table_is_cut_in_a_narrow_terminal(dumbbell, monkeypatch, width):
-    import io
-
-    from rich.console import Console
-
-    import sojourn as sj
-    from sojourn.cli import output, tables
-
-    written = io.StringIO()
-    for module in (output, tables):
-        monkeypatch.setattr(module, "out", Console(file=written, width=width, soft_wrap=True))
-    swept = sj.sweep(dumbbell, {"links.bottleneck.queue.limit": ["9 packets"], "flows.ftp.count": [1, 2]})
-    compared = sj.compare(dumbbell, ["droptail", "red", "pd", "codel", "pie", "pi"], 2)
-    tables.show_sweep(swept.axes, swept.summary())
-    tables.show_record(compared.records["red"][0])
-    tables.show_comparison(compared)
-    lines = written.getvalue().splitlines()
-    framed = [line for line in lines if line.startswith(tuple("┏┃┡│└"))]
-    assert max(map(len, framed)) <= width
-    assert all(line.rstrip().endswith(tuple("┓┃┩│┘")) for line in framed)  # no column is cut off
-    shown = set(" ".join(lines).replace("┃", " ").split())
-    assert "…" not in shown
-    assert {"limit", "count", "utilization", "arrived", "p95", "codel", "pie", "unit", "Jain's"} <= shown
 
 
 def test_a_sweep_takes_changes_of_its_scenario(capsys, dumbbell, here):

@@ -165,3 +165,13 @@ def test_a_series_that_is_not_there_is_refused_with_those_that_are() -> None:
         series["wait/lime"]
     with pytest.raises(UserError, match="queue: expected a trace: add queue = "):
         series["queue/line"]
+
+
+def test_the_only_series_needs_no_name_and_several_are_named_in_the_error(dumbbell):
+    traced = sj.load(dumbbell).set("trace.queue", {"links": ["bottleneck"], "every": "1 s"})
+    assert list(sj.run(traced).to_pandas().columns) == list(sj.run(traced).to_pandas("queue/bottleneck").columns)
+    with pytest.raises(UserError, match="expected the name of one, but nothing is traced, got none"):
+        sj.run(dumbbell).to_pandas()
+    traced.set("trace.cwnd", {"flows": ["ftp/0"], "every": "1 s"})
+    with pytest.raises(UserError, match="expected the name of one, cwnd/ftp/0, queue/bottleneck, got none"):
+        sj.run(traced).to_pandas()

@@ -30,12 +30,19 @@ class UserError(ValueError):
         """The error for a name that is none of `names`: it lists them if they are few, else those nearest to it.
 
         >>> str(sj.UserError.unknown("--cc", "ren", ["reno", "cubic"]))
-        '--cc: expected one of reno, cubic, got "ren"'
+        '--cc: expected one of reno, cubic, got "ren"; did you mean "reno"?'
         """
         known = list(names)
         near = known if len(known) <= FEW else nearest(got, known)
         more = "" if len(near) == len(known) else f" ({len(known)} names in all)"
-        return cls.expected(where, f"one of {', '.join(near) or 'none'}{more}", got)
+        wrong = cls.expected(where, f"one of {', '.join(near) or 'none'}{more}", got)
+        return cls(f"{wrong}{meant(got, known)}")
+
+
+def meant(got: str, names: Iterable[str]) -> str:
+    """`; did you mean "NAME"?` for the name that is nearly the text `got`, or nothing."""
+    found = difflib.get_close_matches(got, list(names), 1, 0.7)
+    return f'; did you mean "{found[0]}"?' if found else ""
 
 
 FEW = 12  # names that a message lists in full

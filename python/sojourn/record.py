@@ -194,11 +194,18 @@ class Record(Mapping[str, Any]):
         """The record without its series, as JSON."""
         return json.dumps(self._data, indent=1)
 
-    def to_pandas(self, series: str) -> pd.DataFrame:
+    def to_pandas(self, series: str | None = None) -> pd.DataFrame:
         """One of the series as a table indexed by `t` in seconds; otherwise as `trace` gives it.
 
-        The tables `links`, `flows` and `groups` are there already.
+        `series` is its name; it can be left out where there is a single one. Raises `UserError` for any other name. The
+        tables `links`, `flows` and `groups` are there already.
         """
+        if series is None:
+            names = list(self.series)
+            if len(names) != 1:
+                there = ", ".join(names) or "but nothing is traced"
+                raise UserError(f"series: expected the name of one, {there}, got none")
+            series = names[0]
         return self.trace(series).set_index("t")
 
     def to_xarray(self) -> xr.DataTree:

@@ -227,7 +227,7 @@ def nearest_path(path: Path) -> Path | None:
     if there is None:
         return None
     wrong, *rest = path.parts[len(there.parts) :]
-    near = difflib.get_close_matches(wrong, [entry.name for entry in there.iterdir()], n=1)
+    near = difflib.get_close_matches(wrong, [entry.name for entry in there.iterdir()], 1, 0.75)
     found = there.joinpath(*near, *rest)
     return found if near and found.exists() else None
 

@@ -209,7 +209,7 @@ def _chosen(tree: Mapping[str, Any], link: str | None, label: str) -> int:
     for i, each in enumerate(tree["links"]):
         if each["name"] == link and each.get("rate"):
             return i
-    raise UserError.expected(f"{label}: link", f"one of {', '.join(names)}", link)
+    raise UserError.unknown(f"{label}: link", link, names)
 
 
 def _wire(group: Mapping[str, Any]) -> float:

@@ -18,7 +18,7 @@ from sojourn.bench_grid import CHANCE, Grid, cells, levels, measure_grid, with_t
 from sojourn.bench_grid import ROWS as GRID_ROWS
 from sojourn.bench_lbe import LEAST, ROWS, Row, ScoreCards, controllers, score
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, show, store
-from sojourn.errors import UserError
+from sojourn.errors import UserError, meant
 from sojourn.extras import require
 from sojourn.files import write_atomic
 
@@ -107,7 +107,8 @@ def bench_lbe(
     for name in chosen:
         if name not in known:
             what = "a controller with a target" if grid else "a controller"
-            raise UserError.expected("controller", f"{what}: one of {', '.join(known)}", name)
+            wrong = UserError.expected("controller", f"{what}: one of {', '.join(known)}", name)
+            raise UserError(f"{wrong}{meant(name, known)}")
     if grid and len(chosen) < 2:
         raise UserError.expected("--grid", "two controllers or more", ", ".join(chosen))
     with progress("bench-lbe") as on_progress:

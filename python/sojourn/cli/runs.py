@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn.cases import cases_of, field_axis, parse_variation
+from sojourn.cli import values
 from sojourn.cli.laws import Law, read_laws
 from sojourn.cli.output import (
     CACHE,
@@ -39,7 +40,10 @@ from sojourn.sweep import sweep as run_sweep
 if TYPE_CHECKING:
     import pandas as pd
 
-Set = Annotated[list[str] | None, typer.Option("--set", help="Change a field: links.bottleneck.rate='5 Mbit/s'.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a field: links.bottleneck.rate='5 Mbit/s'.", autocompletion=values.fields),
+]
 Host = Annotated[
     str | None, typer.Option("--host", help="Whose TCP the flows have: simulator or linux (default: the scenario's).")
 ]
@@ -131,10 +135,14 @@ def _save(records: list[Record], folder: Path) -> list[Path]:
 def compare(
     file: Annotated[Path, typer.Argument(help="A scenario file.")],
     queues: Annotated[
-        str | None, typer.Option("--queues", help="Queues, such as 'droptail,red(min=5,max=15),pd'.")
+        str | None,
+        typer.Option("--queues", help="Queues, such as 'droptail,red(min=5,max=15),pd'.", autocompletion=values.queues),
     ] = None,
     cc: Annotated[
-        str | None, typer.Option("--cc", help="Congestion controllers, such as 'reno,cubic,flower+'.")
+        str | None,
+        typer.Option(
+            "--cc", help="Congestion controllers, such as 'reno,cubic,flower+'.", autocompletion=values.controllers
+        ),
     ] = None,
     vary: Annotated[
         list[str] | None, typer.Option("--vary", help="Values of any field: 'flows.ftp.count=5,20,80'.")
@@ -143,7 +151,12 @@ def compare(
     link: Annotated[str | None, typer.Option("--link", help="The link that is compared and gets the queues.")] = None,
     group: Annotated[str | None, typer.Option("--group", help="The flows that get the controllers.")] = None,
     cdf: Annotated[
-        str | None, typer.Option("--cdf", help="Distributions to plot with --out: wait, rtt, completion.")
+        str | None,
+        typer.Option(
+            "--cdf",
+            help=f"Distributions to plot with --out: {', '.join(values.DISTRIBUTIONS)}.",
+            autocompletion=values.distributions,
+        ),
     ] = None,
     change: Set = None,
     host: Host = None,
@@ -191,10 +204,10 @@ def compare(
 def _variations(texts: list[str] | None) -> dict[str, list[Any]]:
     """The fields and values of `--vary`. Raises `UserError` for a field that is there twice."""
     found: dict[str, list[Any]] = {}
-    for path, values in map(parse_variation, texts or []):
+    for path, choices in map(parse_variation, texts or []):
         if path in found:
             raise UserError(f'--vary: expected each field once, got "{path}" twice')
-        found[path] = values
+        found[path] = choices
     return found
 
 

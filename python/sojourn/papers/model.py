@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.errors import UserError, note
+from sojourn.errors import UserError, meant, note
 from sojourn.papers.claims import Claim, PublishedValues, expand_claims
 from sojourn.papers.extra import Extra, load_extra
 from sojourn.papers.families import (
@@ -383,4 +383,5 @@ def find_paper(name: str) -> Paper:
     for mistake in mistakes.values():
         note(str(mistake))
     known = ", ".join(paper.id for paper in papers)
-    raise UserError(f'paper: expected {f"{known} or " if known else ""}a folder with a paper.toml, got "{name}"')
+    near = meant(name, [each for paper in papers for each in (paper.id, *paper.file.aliases)])
+    raise UserError(f'paper: expected {f"{known} or " if known else ""}a folder with a paper.toml, got "{name}"{near}')

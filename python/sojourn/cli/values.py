@@ -1,0 +1,53 @@
+"""What a shell offers as values of options: names, lists of names, paths of a scenario's fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import typer
+
+from sojourn import paths
+from sojourn.cli.listing import names
+from sojourn.errors import ScenarioError, UserError
+from sojourn.fields import Field, scenario_fields
+from sojourn.scenario import load
+
+DISTRIBUTIONS = ("wait", "rtt", "completion")
+
+
+def lists_of(known: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Completes the last of some names with commas between them."""
+
+    def complete(incomplete: str) -> list[str]:
+        before = incomplete.rpartition(",")[0]
+        return [f"{before},{name}" if before else name for name in known()]
+
+    return complete
+
+
+queues = lists_of(lambda: names("aqm"))
+controllers = lists_of(lambda: names("cc"))
+distributions = lists_of(lambda: DISTRIBUTIONS)
+
+
+def fields(context: typer.Context, incomplete: str) -> list[str]:
+    """Completes the next step of a path of a field, with the names of the scenario on the command line."""
+    *steps, _ = incomplete.split(".")
+    here: Field | None = scenario_fields()
+    for step in steps:
+        here = here.below(step) if here else None
+    if here is None:
+        return []
+    found = list(here.keys) or (_named(context, steps[0]) if len(steps) == 1 else [])
+    below = {name: here.below(name) for name in found}
+    ends = {name: "." if each and (each.keys or each.entry) else "=" for name, each in below.items()}
+    return [".".join([*steps, f"{name}{ends[name]}"]) for name in found]
+
+
+def _named(context: typer.Context, part: str) -> list[str]:
+    """The names of the links or flows of the scenario on the command line."""
+    try:
+        scenario = load(context.params.get("file") or context.args[0])  # the shell's last word ends its parsing
+        return [paths.element(str(paths.name_of(each))) for each in scenario.get_path(part)]
+    except (IndexError, UserError, ScenarioError):
+        return []

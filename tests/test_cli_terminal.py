@@ -1,0 +1,46 @@
+"""What a terminal gets: tables that fit it, and the nearest name to one that is wrong."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+import sojourn as sj
+from sojourn.cli import output, tables
+from test_cli import refused
+
+
+@pytest.mark.parametrize(
+    ("command", "near"),
+    [
+        ("reproduce lehtto", "lehto"),
+        ("compare dumbbell.toml --cc reno --out x --cdf wiat", "wait"),
+        ("bench-lbe ledbatt", "ledbat"),
+        ("analyze dumbbell.toml --link bottlenek", "bottleneck"),
+        ("check dumbell.toml", "dumbbell.toml"),
+        ("check nofile.toml", None),
+    ],
+)
+def test_the_nearest_name_is_suggested_if_there_is_one(capsys, dumbbell, here, command, near):
+    (here / "deny.toml").write_text("")
+    said = refused(capsys, *command.split())
+    assert said.endswith(f'; did you mean "{near}"?\n') if near else "did you mean" not in said
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_table_is_cut_in_a_narrow_terminal(dumbbell, monkeypatch, width):
+    written = io.StringIO()
+    for module in (output, tables):
+        monkeypatch.setattr(module, "out", Console(file=written, width=width, soft_wrap=True))
+    swept = sj.sweep(dumbbell, {"links.bottleneck.queue.limit": ["9 packets"], "flows.ftp.count": [1, 2]})
+    compared = sj.compare(dumbbell, ["droptail", "red", "pd", "codel", "pie", "pi"], 2)
+    tables.show_sweep(swept.axes, swept.summary())
+    tables.show_record(compared.records["red"][0])
+    tables.show_comparison(compared)
+    lines = written.getvalue().splitlines()
+    framed = [line for line in lines if line.startswith(tuple("┏┃┡│└"))]
+    assert max(map(len, framed)) <= width
+    assert all(line.rstrip().endswith(tuple("┓┃┩│┘")) for line in framed)  # no column is cut off
+    shown = set(" ".join(lines).replace("┃", " ").split())
+    assert "…" not in shown
+    assert {"limit", "count", "utilization", "arrived", "p95", "codel", "pie", "unit", "Jain's"} <= shown
