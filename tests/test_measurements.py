@@ -54,6 +54,8 @@ def leaves(tree: dict[str, Any], path: str = "") -> Iterator[str]:
     for key, value in tree.items():
         if isinstance(value, dict):
             yield from leaves(value, f"{path}{key}.")
+        elif isinstance(value, list) and value:
+            yield from leaves(value[0], f"{path}{key}[].")
         else:
             yield f"{path}{key}"
 
@@ -61,7 +63,7 @@ def leaves(tree: dict[str, Any], path: str = "") -> Iterator[str]:
 def defined(part: str) -> set[str]:
     """The fields of a part that hold no others."""
     paths = set(parts()[part].fields)
-    return {path for path in paths if not any(other.startswith(f"{path}.") for other in paths)}
+    return {path for path in paths if not any(other.startswith((f"{path}.", f"{path}[].")) for other in paths)}
 
 
 def test_the_tables_of_the_page_are_those_that_the_definitions_give() -> None:

@@ -18,7 +18,8 @@ pub fn broken(plan: &Plan, outcome: &Outcome) -> Vec<String> {
             traced.chain([&link.throughput_bps]).for_each(|&bps| found.at_most(&format!("{}: throughput_bps", link.name), bps, rate));
         }
         if record.warmup_s == 0.0 {
-            found.at_most(&format!("{}: departed + dropped", link.name), accounted(link) as f64, link.arrived as f64);
+            let copies: u64 = link.impairments.iter().map(|impairment| impairment.duplicated).sum();
+            found.at_most(&format!("{}: departed + dropped", link.name), accounted(link) as f64, (link.arrived + copies) as f64);
         }
     }
     for (planned, flow) in plan.flows.iter().zip(&record.flows) {
@@ -109,13 +110,11 @@ fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
 }
 
 /// The rate in bit/s of the last link with a rate on a path. `None` if there is none, or if packets that left it at different times
-/// may arrive at the same one: where a delay changes after it.
+/// may arrive at the same one, or copies of them: where a delay changes after it, or packets meet impairments.
 fn last_rate(plan: &Plan, path: &[u32]) -> Option<f64> {
-    let last = path.iter().rev().find(|&&link| {
-        let link = &plan.links[link as usize];
-        link.rate.is_some() || !link.delay_changes.is_empty()
-    })?;
-    if plan.links[*last as usize].delay_changes.is_empty() { highest_rate(plan, *last) } else { None }
+    let varies = |link: u32| !plan.links[link as usize].delay_changes.is_empty() || !plan.links[link as usize].impairments.is_empty();
+    let last = *path.iter().rev().find(|&&link| plan.links[link as usize].rate.is_some() || varies(link))?;
+    if varies(last) { None } else { highest_rate(plan, last) }
 }
 
 fn one_flow(found: &mut Found, flow: &Flow) {

@@ -169,6 +169,7 @@ enum Quantity {
     Rate,
     Bytes,
     Amount,
+    Spell,
 }
 
 impl Quantity {
@@ -178,6 +179,7 @@ impl Quantity {
             "Rate" => Some(Quantity::Rate),
             "Bytes" => Some(Quantity::Bytes),
             "Amount" => Some(Quantity::Amount),
+            "Spell" => Some(Quantity::Spell),
             _ => None,
         }
     }
@@ -185,7 +187,7 @@ impl Quantity {
     /// The number of ns, bit/s or bytes.
     fn read(self, text: &str) -> Option<f64> {
         match self {
-            Quantity::Duration => sojourn_units::parse_duration(text).ok().map(|time| time.as_nanos() as f64),
+            Quantity::Duration | Quantity::Spell => sojourn_units::parse_duration(text).ok().map(|time| time.as_nanos() as f64),
             Quantity::Rate => sojourn_units::parse_rate(text).ok().map(|rate| rate.as_bps() as f64),
             Quantity::Bytes | Quantity::Amount => sojourn_units::parse_bytes(text).ok().map(|bytes| bytes.0 as f64),
         }
@@ -193,12 +195,17 @@ impl Quantity {
 
     /// One near the default, a usual one, or one of any size.
     fn draw(self, default: &Json, draw: &mut Draw) -> String {
-        if self == Quantity::Amount && draw.chance(0.7) {
+        let in_packets = match self {
+            Quantity::Amount => 0.7,
+            Quantity::Spell => 0.3,
+            _ => 0.0,
+        };
+        if in_packets > 0.0 && draw.chance(in_packets) {
             return format!("{} packets", packets(draw));
         }
         let default = default.as_str().and_then(|text| self.read(text)).filter(|&default| default > 0.0);
         let (usual, any, unit) = match self {
-            Quantity::Duration => ((1e5, 1e9), (1.0, 1e15), "ns"),
+            Quantity::Duration | Quantity::Spell => ((1e5, 1e9), (1.0, 1e15), "ns"),
             Quantity::Rate => ((1e4, 1e9), (1.0, 1e13), "bit/s"),
             Quantity::Bytes | Quantity::Amount => ((40.0, 1e5), (1.0, 1e7), "B"),
         };

@@ -115,8 +115,9 @@ fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
     if draw.chance(0.85) {
         table.insert("queue".into(), schema.value("Queue", &Names::default(), draw));
     }
-    if draw.chance(0.15) {
-        table.insert("impairments".into(), Value::Array(vec![schema.value("Impairment", &Names::default(), draw)]));
+    if draw.chance(0.2) {
+        let impairments = (0..draw.whole(1, 3)).map(|_| schema.value("Impairment", &Names::default(), draw)).collect();
+        table.insert("impairments".into(), Value::Array(impairments));
     }
     if draw.chance(0.2) {
         let mut at: Vec<u64> = (0..draw.whole(1, 3)).map(|_| draw.whole(0, duration_ns)).collect();

@@ -110,6 +110,7 @@ pub fn replay(plan: &Plan, log: &[u8]) -> Result<Outcome, Error> {
     accounts.recorder.finish();
     let finished = Finished {
         links: network.links(),
+        impairments: network.impairments(),
         flows: accounts.reports(),
         rtts: accounts.rtts.iter().map(Some).collect(),
         completions: &accounts.completions,

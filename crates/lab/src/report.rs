@@ -2,15 +2,19 @@
 
 use crate::recorder::Recorder;
 use crate::series::{Series, series};
-use sojourn_net::{Link as Measured, Packet};
+use sojourn_link::Place;
+use sojourn_net::{ImpairmentStats, Link as Measured, LinkImpairment, Packet};
 use sojourn_scenario::plan::Plan;
-use sojourn_scenario::record::{Audit, Completion, Distribution, Dropped, Flow, Group, Level, Link, Record, Spread, Total, Wait};
+use sojourn_scenario::record::{Audit, Completion, Distribution, Dropped, Flow, Group};
+use sojourn_scenario::record::{Impairment, Level, Link, Record, Spread, Total, Wait};
 use sojourn_sim::{Audit as Counted, Completion as Completed, FlowReport, LinkStats, Quantiles, TimeWeighted, World};
 
 /// What a finished run measured, whatever its hosts were.
 pub(crate) struct Finished<'a, P> {
     /// The links of the scenario, in its order; others may follow.
     pub links: &'a [Measured<P>],
+    /// The impairments of all links.
+    pub impairments: &'a [LinkImpairment],
     /// Every flow, and every connection of a session.
     pub flows: Vec<FlowReport>,
     /// The round-trip times of each group that has samples.
@@ -30,6 +34,7 @@ impl<'a> Finished<'a, sojourn_sim::Packet> {
     pub fn world(plan: &Plan, world: &'a World<Recorder>, audit: Counted) -> Self {
         Finished {
             links: world.links(),
+            impairments: world.impairments(),
             flows: world.flows().collect(),
             rtts: (0..plan.groups.len() as u32).map(|group| world.rtts(group)).collect(),
             completions: world.completions(),
@@ -44,7 +49,7 @@ impl<'a> Finished<'a, sojourn_sim::Packet> {
 pub(crate) fn report<P: Packet>(plan: &Plan, run: &Finished<'_, P>) -> (Record, Series) {
     let span = plan.duration.since(plan.warmup).as_secs_f64();
     let links: Vec<Link> =
-        run.links.iter().zip(&plan.links[..plan.shared_links as usize]).map(|(link, planned)| one_link(link, planned, span)).collect();
+        (0..run.links.len()).zip(&plan.links[..plan.shared_links as usize]).map(|(at, _)| one_link(run, at, span)).collect();
     let flows = all_flows(plan, &run.flows, span);
     let groups = (0..plan.groups.len()).map(|index| one_group(plan, run, &flows, index)).collect();
     let sum = |value: fn(&Flow) -> f64| flows.iter().map(value).sum();
@@ -66,7 +71,13 @@ pub(crate) fn report<P: Packet>(plan: &Plan, run: &Finished<'_, P>) -> (Record, 
         flows,
         groups,
         total,
-        audit: Audit { sent: run.audit.sent, delivered: run.audit.delivered, dropped: run.audit.dropped, in_flight: run.audit.in_flight },
+        audit: Audit {
+            sent: run.audit.sent,
+            duplicated: run.audit.duplicated,
+            delivered: run.audit.delivered,
+            dropped: run.audit.dropped,
+            in_flight: run.audit.in_flight,
+        },
         series: Default::default(),
     };
     (record, series(plan, run.links, run.recorder))
@@ -76,18 +87,22 @@ fn level(weighted: &TimeWeighted) -> Level {
     Level { mean: weighted.mean(), sd: weighted.sd(), max: weighted.max() as f64 }
 }
 
-fn one_link<P: Packet>(link: &Measured<P>, planned: &sojourn_spec::link::Link, span: f64) -> Link {
+fn one_link<P: Packet>(run: &Finished<'_, P>, at: usize, span: f64) -> Link {
+    let link = &run.links[at];
     let stats = link.stats();
     let counters = &stats.counters;
     let queued = link.rate().is_some();
-    let arrived = counters.arrived + stats.impaired_before_queue;
+    let impairments: Vec<Impairment> = run.impairments.iter().filter(|each| each.link() == at).map(impairment).collect();
+    let first = impairments.iter().find(|impairment| impairment.place == Place::BeforeQueue);
+    let arrived = first.map_or(counters.arrived, |impairment| impairment.met);
+    let impaired = impairments.iter().map(|impairment| impairment.dropped).sum();
     let dropped = Dropped {
         early: counters.dropped_early,
         forced: counters.dropped_forced,
         tail: counters.dropped_tail,
-        impaired: (!planned.impairments.is_empty()).then_some(stats.impaired),
+        impaired: (!impairments.is_empty()).then_some(impaired),
     };
-    let dropped_total = counters.dropped() + stats.impaired;
+    let dropped_total = counters.dropped() + impaired;
     Link {
         name: link.name().into(),
         rate_bps: link.first_rate().map(|rate| rate.as_bps()),
@@ -98,7 +113,7 @@ fn one_link<P: Packet>(link: &Measured<P>, planned: &sojourn_spec::link::Link, s
         marked: counters.marked,
         dropped,
         dropped_total,
-        loss_ratio: (arrived > 0).then(|| loss_ratio(stats, arrived)),
+        loss_ratio: (arrived > 0).then(|| loss_ratio(stats, arrived, &impairments)),
         queue: level(&stats.queue.packets),
         queue_bytes: level(&stats.queue.bytes),
         wait_ms: (stats.wait.count() > 0).then(|| {
@@ -108,17 +123,26 @@ fn one_link<P: Packet>(link: &Measured<P>, planned: &sojourn_spec::link::Link, s
             let (mean, sd) = (stats.wait.mean() * 1e3, stats.wait.sd() * 1e3);
             Wait { mean, sd, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max }
         }),
+        impairments,
         probability_mean: (stats.probability.count() > 0).then(|| stats.probability.mean()),
     }
 }
 
+fn impairment(impairment: &LinkImpairment) -> Impairment {
+    let ImpairmentStats { met, dropped, corrupted, duplicated, delayed } = *impairment.stats();
+    Impairment { kind: impairment.name().into(), place: impairment.place(), met, dropped, corrupted, duplicated, delayed }
+}
+
 /// The part of the packets that the link loses: of those that arrived at its queue, and of those that met an impairment after
 /// it. A packet that arrived before the window and was dropped in it is none of either.
-fn loss_ratio(stats: &LinkStats, arrived: u64) -> f64 {
+fn loss_ratio(stats: &LinkStats, arrived: u64, impairments: &[Impairment]) -> f64 {
     let part = |dropped: u64, of: u64| if of == 0 { 0.0 } else { dropped as f64 / of as f64 };
-    let at_queue = part(stats.counters.dropped() - stats.drops_of_earlier + stats.impaired_before_queue, arrived);
-    let after_queue = part(stats.impaired - stats.impaired_before_queue, stats.met_after_queue);
-    if after_queue == 0.0 { at_queue } else { 1.0 - (1.0 - at_queue) * (1.0 - after_queue) }
+    let (before, after): (Vec<_>, Vec<_>) = impairments.iter().partition(|impairment| impairment.place == Place::BeforeQueue);
+    let sum = |value: fn(&Impairment) -> u64| before.iter().map(|impairment| value(impairment)).sum::<u64>();
+    let dropped = stats.counters.dropped() - stats.drops_of_earlier + sum(|impairment| impairment.dropped);
+    let at_queue = part(dropped, arrived + sum(|impairment| impairment.duplicated));
+    let lost_after: Vec<f64> = after.iter().map(|each| part(each.dropped, each.met)).filter(|&lost| lost > 0.0).collect();
+    if lost_after.is_empty() { at_queue } else { 1.0 - lost_after.iter().fold(1.0 - at_queue, |kept, lost| kept * (1.0 - lost)) }
 }
 
 /// The plan's flows in order. The measures of a session are the sums over its connections.

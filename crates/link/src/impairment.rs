@@ -1,14 +1,18 @@
 //! What an impairment is asked.
 
-use sojourn_units::{ParamError, Stream, Time};
+use alloc::format;
+use alloc::string::String;
+use sojourn_units::{Duration, ParamError, Stream, Time};
 
 /// A packet that meets an impairment.
 #[derive(Clone, Copy, Debug)]
 pub struct Transit {
-    /// When.
+    /// When; never earlier than the packet before.
     pub now: Time,
     /// Its size on the wire in bytes.
     pub size: u32,
+    /// Whether it carries payload (a pure acknowledgment does not).
+    pub has_data: bool,
 }
 
 /// What becomes of a packet.
@@ -19,18 +23,31 @@ pub enum Effect {
     Pass,
     /// It is lost.
     Drop,
+    /// It goes on, takes room and time at every later link, and its receiver discards it.
+    Corrupt,
+    /// It goes on, and so does a copy of it.
+    Duplicate,
+    /// It goes on so much later.
+    Delay(Duration),
 }
 
 /// The running state of an impairment.
 pub trait Impairment {
     /// What becomes of this packet.
-    fn on_packet(&mut self, packet: &Transit, random: &mut Stream) -> Effect;
+    fn on_packet(&mut self, packet: &Transit) -> Effect;
 }
 
 /// The parameters of an impairment.
 pub trait Params {
     /// The state machine that they describe.
     type Impairment: Impairment;
+
+    /// Whether packets may leave in another order than they came, or two at the same time: where it duplicates, or delays a
+    /// packet beyond a later one.
+    const REORDERS: bool = false;
+
+    /// Whether it answers [`Effect::Corrupt`].
+    const CORRUPTS: bool = false;
 
     /// Parameters for a listing and for tests over all kinds.
     fn example() -> Self;
@@ -41,6 +58,30 @@ pub trait Params {
     /// The first parameter that is not.
     fn check(&self) -> Result<(), ParamError>;
 
-    /// The state machine at its start. The parameters are in their ranges.
-    fn start(&self) -> Self::Impairment;
+    /// The state machine at its start, with the random streams that it draws from. The parameters are in their ranges.
+    fn start(&self, streams: &Streams) -> Self::Impairment;
+}
+
+/// The random streams of one impairment.
+#[derive(Clone, Debug)]
+pub struct Streams {
+    seed: u64,
+    name: String,
+}
+
+impl Streams {
+    /// The streams of the impairment called `name` in the run with this seed.
+    pub fn new(seed: u64, name: String) -> Self {
+        Streams { seed, name }
+    }
+
+    /// The stream of what is drawn for each packet: `link/<link>/<kind>/<n>`.
+    pub fn packets(&self) -> Stream {
+        Stream::named(self.seed, &self.name)
+    }
+
+    /// A stream for something else: `link/<link>/<kind>/<n>/<role>`.
+    pub fn role(&self, role: &str) -> Stream {
+        Stream::named(self.seed, &format!("{}/{role}", self.name))
+    }
 }

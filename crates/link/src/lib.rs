@@ -1,19 +1,23 @@
 //! Link impairments: what a link does to packets besides queuing them, such as random loss.
 //!
 //! An impairment is one file in [`kinds`] with its parameters, their ranges and its state machine, and one line in the
-//! registry there. It has no clock and holds no packets: it is asked about each packet, draws from a random stream of its
+//! registry there. It has no clock and holds no packets: it is asked about each packet, draws from random streams of its
 //! own, and answers what becomes of the packet. The network acts on the answer and counts it.
 #![no_std]
 extern crate alloc;
 
+mod error_rate;
 mod impairment;
 mod impairments;
 pub mod kinds;
+mod spell;
 
-pub use impairment::{Effect, Impairment, Params, Transit};
-pub use impairments::Impairments;
+pub use error_rate::Per;
+pub use impairment::{Effect, Impairment, Params, Streams, Transit};
+pub use impairments::{Impairments, Started};
 pub use kinds::{AnyImpairment, Entry, ImpairmentKind, REGISTRY};
 pub use sojourn_units::ParamError;
+pub use spell::Spell;
 
 /// An impairment as a scenario gives it: its kind with parameters, and its place.
 #[derive(Clone, PartialEq, Debug)]
@@ -33,7 +37,13 @@ pub struct ImpairmentConfig {
 pub enum Place {
     /// When it arrives at the link: what is lost takes no room in the queue and no time to send.
     BeforeQueue,
-    /// When its transmission has ended: what is lost has taken both.
+    /// When it reaches the other end of the link: what is lost has taken both.
     #[default]
     AfterQueue,
+}
+
+impl<K: Into<ImpairmentKind>> From<K> for ImpairmentConfig {
+    fn from(kind: K) -> Self {
+        ImpairmentConfig { kind: kind.into(), place: Place::default() }
+    }
 }

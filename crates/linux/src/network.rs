@@ -7,7 +7,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use sojourn_net::{
-    Audit, Delivery, DropCause, Link, LinkConfig, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window, packet_hash,
+    Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window, packet_hash,
 };
 use sojourn_units::Time;
 
@@ -134,6 +134,11 @@ impl KernelNetwork {
     /// The sum of a hash of every packet delivered so far: equal for equal runs.
     pub fn fingerprint(&self) -> u64 {
         self.exit.fingerprint
+    }
+
+    /// The impairments of all links.
+    pub fn impairments(&self) -> &[LinkImpairment] {
+        self.network.impairments()
     }
 
     /// The links, in the order of the plan, without those that measure nothing.

@@ -2,6 +2,7 @@
 
 use crate::contention::ContentionMap;
 use crate::hop::{Hop, HopTarget};
+use crate::impaired::LinkImpairment;
 use crate::link::access::AccessLinks;
 use crate::link::{Link, LinkConfig};
 use crate::network::{LinkIds, Network, RouteId};
@@ -9,12 +10,14 @@ use crate::packet::Packet;
 use crate::window::Window;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
+use sojourn_link::Place;
 use sojourn_units::Duration;
 
 /// How packets that reach the end of a route are delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Delivery {
-    /// Each by an event, in the order of time: for any host.
+    /// Each by an event, in the order of time: for any host. A route on which packets overtake each other has this delivery always.
     Deferred,
     /// As soon as its time is known, which may be ahead of the network's time: for a host whose endpoints may run ahead.
     Immediate,
@@ -73,7 +76,7 @@ impl NetworkBuilder {
             return Err(UnknownLink(unknown));
         }
         let id = RouteId(self.hops as u32);
-        let hops = links.iter().map(|&link| if self.links[link as usize].impairments.is_empty() { 1 } else { 3 }).sum();
+        let hops = links.iter().map(|&link| 1 + self.links[link as usize].impairments.0.len()).sum();
         self.hops += hops + 1;
         self.routes.push(Route { links: links.to_vec(), hops, delivery, shared });
         Ok(id)
@@ -100,39 +103,49 @@ impl NetworkBuilder {
             }
         }
         let (mut links, mut access_links, mut targets) = (Vec::new(), AccessLinks::default(), Vec::new());
+        let (mut impairments, mut impaired) = (Vec::new(), Vec::new());
         let (mut ids, mut transit_times) = (LinkIds::default(), Vec::new());
-        for ((id, config), is_read) in (0u32..).zip(self.links).zip(is_read) {
+        for ((id, mut config), is_read) in (0u32..).zip(self.links).zip(is_read) {
             targets.push(if config.is_access_link() && !is_read {
                 ids.access_links.push(id);
                 HopTarget::AccessLink(access_links.add(&config) as usize)
             } else {
                 ids.links.push(id);
                 transit_times.push(config.transit_times());
+                let first = impairments.len();
+                let of_link = core::mem::take(&mut config.impairments).0.into_iter();
+                impairments.extend(of_link.map(|started| LinkImpairment::new(started, links.len(), self.window)));
+                impaired.push(first..impairments.len());
                 links.push(Link::new(config, self.window));
                 HopTarget::Link(links.len() - 1)
             });
         }
         let mut network = Network::new(links, access_links, transit_times, ids, self.window);
         network.ack_listeners = ack_listeners(&network.links, &reverse_links, &targets);
-        network.hops = hops(&self.routes, &targets, &network.links);
+        network.impairments = impairments;
+        network.hops = hops(&self.routes, &targets, &network.impairments, &impaired);
         defer(&mut network, &self.routes, self.all_events);
+        let begins = self.routes.iter().scan(0, |next, route| {
+            let begin = *next;
+            *next += route.hops as u32 + 1;
+            Some(begin)
+        });
+        network.add_discard_routes(begins);
         network
     }
 }
 
-/// The table of hops, none of them deferred yet. The impairments of a link are hops before and after it.
-fn hops<P: Packet>(routes: &[Route], targets: &[HopTarget], links: &[Link<P>]) -> Vec<Hop> {
+/// The table of hops, none of them deferred yet. The impairments of a link are hops before and after it: `impaired` has their
+/// positions for each link that decides or measures.
+fn hops(routes: &[Route], targets: &[HopTarget], impairments: &[LinkImpairment], impaired: &[Range<usize>]) -> Vec<Hop> {
     let mut hops = Vec::with_capacity(routes.iter().map(|route| route.hops + 1).sum());
     for route in routes {
         for target in route.links.iter().map(|&link| targets[link as usize]) {
-            match target {
-                HopTarget::Link(link) if links[link].is_impaired() => {
-                    hops.push(Hop::new(HopTarget::Impairments { link, after_queue: false }));
-                    hops.push(Hop::new(target));
-                    hops.push(Hop::new(HopTarget::Impairments { link, after_queue: true }));
-                }
-                _ => hops.push(Hop::new(target)),
-            }
+            let own = if let HopTarget::Link(link) = target { impaired[link].clone() } else { 0..0 };
+            let at = |place| own.clone().filter(move |&at| impairments[at].place() == place).map(|at| Hop::new(HopTarget::Impairment(at)));
+            hops.extend(at(Place::BeforeQueue));
+            hops.push(Hop::new(target));
+            hops.extend(at(Place::AfterQueue));
         }
         hops.push(Hop::new(HopTarget::End));
     }
@@ -158,8 +171,9 @@ fn ack_listeners<P: Packet>(links: &[Link<P>], reverse_links: &[Option<u32>], ta
 fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool) {
     let mut contention = ContentionMap::default();
     let mut begin = 0;
+    let mut reordered = Vec::with_capacity(routes.len());
     for route in routes {
-        contention.add_route(&network.hops, begin, route.shared, |target| network.is_pure_delay(target));
+        reordered.push(contention.add_route(&network.hops, begin, route.shared, |target| network.order(target)));
         begin += route.hops + 1;
     }
     for at in 0..network.hops.len() {
@@ -173,10 +187,10 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
         }
     }
     let mut begin = 0;
-    for route in routes {
+    for (route, reordered) in routes.iter().zip(reordered) {
         let end = begin + route.hops;
         let waits = network.hops[begin..end].iter().any(|hop| hop.needs_event());
-        if route.delivery == Delivery::Deferred || (route.delivery == Delivery::AfterEvent && !waits) {
+        if route.delivery == Delivery::Deferred || (route.delivery == Delivery::AfterEvent && !waits) || reordered {
             network.hops[end] = network.hops[end].deferred();
         }
         begin = end + 1;

@@ -6,6 +6,17 @@
 use crate::hop::{Hop, HopTarget};
 use alloc::collections::BTreeMap;
 
+/// In which order packets leave a hop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    /// In the order in which they came to it, which must be that of time.
+    InOrder,
+    /// In another one, as if several upstreams fed what comes next.
+    Reorders,
+    /// It keeps none: packets need not come in the order of time.
+    None,
+}
+
 /// What feeds each link.
 #[derive(Default)]
 pub(crate) struct ContentionMap {
@@ -28,16 +39,19 @@ enum Feeder {
 }
 
 impl ContentionMap {
-    /// Adds the route whose hops start at `begin`. `shared` says that several endpoints send on it.
-    pub fn add_route(&mut self, hops: &[Hop], begin: usize, shared: bool, is_pure_delay: impl Fn(HopTarget) -> bool) {
-        let (mut feeder, mut several) = (Feeder::Endpoint(begin), shared);
+    /// Adds the route whose hops start at `begin`. `shared` says that several endpoints send on it. Whether packets may reach its end
+    /// in another order than that of the hop before.
+    pub fn add_route(&mut self, hops: &[Hop], begin: usize, shared: bool, kind: impl Fn(HopTarget) -> Order) -> bool {
+        let (mut feeder, mut several, mut reordered) = (Feeder::Endpoint(begin), shared, false);
         let targets = hops[begin..].iter().map(|hop| hop.target()).take_while(|&target| target != HopTarget::End);
         // A link that only delays keeps no order among those that use it: what feeds it feeds the link after it.
-        for target in targets.filter(|&target| !is_pure_delay(target)) {
+        for (target, order) in targets.map(|target| (target, kind(target))).filter(|(_, order)| *order != Order::None) {
             let feeders = self.feeders.entry(target).or_insert(Feeders { first: feeder, several });
             feeders.several |= several || feeders.first != feeder;
-            (feeder, several) = (Feeder::Upstream(target), false);
+            reordered = order == Order::Reorders;
+            (feeder, several) = (Feeder::Upstream(target), reordered);
         }
+        reordered
     }
 
     /// Whether more than one upstream feeds this link.

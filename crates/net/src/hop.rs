@@ -9,13 +9,12 @@ pub(crate) struct Hop(u32);
 pub(crate) enum HopTarget {
     Link(usize),
     AccessLink(usize),
-    /// The impairments of a link, those before its queue or those after it.
-    Impairments {
-        link: usize,
-        after_queue: bool,
-    },
+    /// An impairment of a link, as a position among those of all links.
+    Impairment(usize),
     /// The end of the route.
     End,
+    /// The end of the route for packets with bit errors: they are discarded.
+    Discard,
 }
 
 impl Hop {
@@ -24,7 +23,8 @@ impl Hop {
     /// Nothing is decided before it: an event that it has ranks as a delivery.
     const PASSING: u32 = 1 << 29;
     const END: u32 = Self::PASSING - 1;
-    /// Numbers from here on to the end are impairments: twice the link's number, and 1 for those after its queue.
+    const DISCARD: u32 = Self::END - 1;
+    /// Numbers from here on are impairments.
     const IMPAIRMENTS: u32 = 1 << 28;
 
     /// A hop that needs no event.
@@ -32,8 +32,9 @@ impl Hop {
         match target {
             HopTarget::Link(link) => Hop(link as u32),
             HopTarget::AccessLink(link) => Hop(link as u32 | Self::ACCESS),
-            HopTarget::Impairments { link, after_queue } => Hop(Self::IMPAIRMENTS | (link as u32) << 1 | u32::from(after_queue)),
+            HopTarget::Impairment(impairment) => Hop(Self::IMPAIRMENTS | impairment as u32),
             HopTarget::End => Hop(Self::END | Self::PASSING),
+            HopTarget::Discard => Hop(Self::DISCARD | Self::PASSING),
         }
     }
 
@@ -49,7 +50,8 @@ impl Hop {
         }
         match number {
             Self::END => HopTarget::End,
-            _ => HopTarget::Impairments { link: ((number - Self::IMPAIRMENTS) >> 1) as usize, after_queue: number & 1 == 1 },
+            Self::DISCARD => HopTarget::Discard,
+            _ => HopTarget::Impairment((number - Self::IMPAIRMENTS) as usize),
         }
     }
 
@@ -72,6 +74,12 @@ impl Hop {
         self.0 & Self::PASSING != 0
     }
 
+    /// Whether it is the end of a route.
+    #[inline]
+    pub fn is_end(self) -> bool {
+        self.0 & Self::END >= Self::DISCARD
+    }
+
     /// The same hop, before which nothing is decided.
     #[must_use]
     pub fn passing(self) -> Self {
@@ -92,14 +100,15 @@ mod tests {
 
     #[test]
     fn a_hop_remembers_its_target_and_its_event() {
-        let impairments = [false, true].map(|after_queue| HopTarget::Impairments { link: 7, after_queue });
-        for target in [HopTarget::Link(7), HopTarget::AccessLink(7), HopTarget::End].into_iter().chain(impairments) {
+        let ends = [HopTarget::End, HopTarget::Discard];
+        for target in [HopTarget::Link(7), HopTarget::AccessLink(7), HopTarget::Impairment(7)].into_iter().chain(ends) {
             let hop = Hop::new(target);
             assert_eq!((hop.target(), hop.needs_event()), (target, false));
             assert_eq!((hop.deferred().target(), hop.deferred().needs_event()), (target, true));
             assert_eq!(hop.deferred().immediate(), hop);
             assert_eq!((hop.passing().target(), hop.passing().needs_event()), (target, false));
-            assert!(hop.passing().is_passing() && hop.is_passing() == (target == HopTarget::End));
+            assert_eq!(hop.deferred().is_end(), ends.contains(&target));
+            assert!(hop.passing().is_passing() && hop.is_passing() == ends.contains(&target));
         }
     }
 }

@@ -26,6 +26,7 @@ mod builder;
 mod calendar;
 mod contention;
 mod hop;
+mod impaired;
 mod link;
 mod network;
 mod observer;
@@ -35,6 +36,7 @@ mod trace;
 mod window;
 
 pub use builder::{Delivery, NetworkBuilder, UnknownLink};
+pub use impaired::{ImpairmentStats, LinkImpairment};
 pub use link::{Link, LinkConfig, LinkStats};
 pub use network::{Audit, Delivered, Event, Network, Place, RouteId, TimerClass};
 pub use observer::{DropCause, LinkObserver, Sink};

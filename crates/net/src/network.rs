@@ -1,7 +1,13 @@
 //! What packets travel through: links, routes, the calendar and the accounts.
 
+mod impair;
+mod places;
+
+pub(crate) use impair::DiscardRoute;
+
 use crate::calendar::{Calendar, FIT_EVERY, Rank};
 use crate::hop::{Hop, HopTarget};
+use crate::impaired::LinkImpairment;
 use crate::link::access::{AccessLinks, AccessOffer};
 use crate::link::tie_break::TransitTimes;
 use crate::link::{Link, Offer, Report};
@@ -12,16 +18,19 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use sojourn_aqm::DropReason;
-use sojourn_units::{Duration, Time};
+use sojourn_link::{Effect, Transit};
+use sojourn_units::Time;
 
-/// The accounts of all packets: sent = delivered + dropped + in flight.
+/// The accounts of all packets: sent + duplicated = delivered + dropped + in flight.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Audit {
     /// Packets that hosts sent.
     pub sent: u64,
+    /// Copies that impairments made.
+    pub duplicated: u64,
     /// Packets that reached the end of their route.
     pub delivered: u64,
-    /// Packets dropped at links.
+    /// Packets dropped at links, and at the ends of their routes because of bit errors.
     pub dropped: u64,
     /// Packets in the network at the end.
     pub in_flight: u64,
@@ -88,7 +97,10 @@ pub struct Network<P> {
     calendar: Calendar<P>,
     pub(crate) links: Vec<Link<P>>,
     access_links: AccessLinks,
+    pub(crate) impairments: Vec<LinkImpairment>,
     pub(crate) hops: Vec<Hop>,
+    /// The ways of packets with bit errors.
+    pub(crate) discards: Vec<DiscardRoute>,
     /// For each link those whose routers read what comes over it; empty where no router does.
     pub(crate) ack_listeners: Vec<Vec<u32>>,
     /// The transit times of each link.
@@ -117,7 +129,9 @@ impl<P: Packet> Network<P> {
             calendar: Calendar::new(),
             links,
             access_links,
+            impairments: Vec::new(),
             hops: Vec::new(),
+            discards: Vec::new(),
             ack_listeners: Vec::new(),
             transit_times,
             ids,
@@ -133,6 +147,11 @@ impl<P: Packet> Network<P> {
     /// The links that decide or measure, in the order in which they were added. Access links are not among them.
     pub fn links(&self) -> &[Link<P>] {
         &self.links
+    }
+
+    /// The impairments of all links, those of a link in the order in which they were given.
+    pub fn impairments(&self) -> &[LinkImpairment] {
+        &self.impairments
     }
 
     /// The same links, to start traces.
@@ -246,20 +265,8 @@ impl<P: Packet> Network<P> {
     /// Where the network stands.
     pub fn place(&mut self) -> Place {
         let next = self.calendar.next_due().filter(|due| matches!(due.rank, Rank::ARRIVAL | Rank::DELIVERY));
-        let link = next.as_ref().and_then(|due| {
-            let here = self.hops[due.hop as usize].target();
-            self.link_number(if here == HopTarget::End { self.upstream(due.hop) } else { here })
-        });
+        let link = next.as_ref().and_then(|due| self.link_number(due.hop));
         Place { now: self.now, events: self.events_at_once, flow: next.map(|due| due.entity), link }
-    }
-
-    /// The number of the link of a hop.
-    fn link_number(&self, target: HopTarget) -> Option<u32> {
-        match target {
-            HopTarget::Link(link) | HopTarget::Impairments { link, .. } => Some(self.ids.links[link]),
-            HopTarget::AccessLink(link) => Some(self.ids.access_links[link]),
-            HopTarget::End => None,
-        }
     }
 
     /// Runs everything that is due by `until` and tells `sink`. For a host without timers.
@@ -319,12 +326,20 @@ impl<P: Packet> Network<P> {
                     }
                     Offer::NeedsTieBreak => unreachable!("a link that knows the transit time decides"),
                 },
-                HopTarget::Impairments { link, after_queue } => {
-                    if self.links[link].impairment_drops(time, after_queue, packet.size()) {
-                        return self.lose(time, at, DropCause::Impairment, packet, observer);
+                HopTarget::Impairment(impairment) => {
+                    let transit = Transit { now: time, size: packet.size(), has_data: packet.has_data() };
+                    match self.impairments[impairment].on_packet(&transit) {
+                        Effect::Pass => time,
+                        effect => match self.impair(time, at, effect, packet, observer) {
+                            Some(next) => {
+                                at = next.at;
+                                next.time
+                            }
+                            None => return None,
+                        },
                     }
-                    time
                 }
+                HopTarget::Discard => return self.lose(time, at, DropCause::Corruption, packet, observer),
             };
             at += 1;
             hop = self.hops[at as usize];
@@ -353,39 +368,17 @@ impl<P: Packet> Network<P> {
         if let AccessOffer::Arrives(arrival) = offer { Some(arrival) } else { None }
     }
 
-    /// The link over which a packet that stands at `at` came, or the end of another route if its route starts there.
-    fn upstream(&self, at: u32) -> HopTarget {
-        let before = self.hops[..at as usize].iter().rev().map(|hop| hop.target());
-        before.into_iter().find(|target| !matches!(target, HopTarget::Impairments { .. })).unwrap_or(HopTarget::End)
-    }
-
-    /// The link at whose end the hop `at` is, after the link's impairments. Access links don't count.
-    fn link_ending_at(&self, at: u32) -> Option<usize> {
-        let before = self.hops[at.checked_sub(1)? as usize].target();
-        match (before, self.hops[at as usize].target()) {
-            (_, HopTarget::Impairments { after_queue: true, .. }) => None,
-            (HopTarget::Link(link) | HopTarget::Impairments { link, after_queue: true }, _) => Some(link),
-            _ => None,
-        }
-    }
-
-    /// The transit time of a packet that arrives at `now` over the hop before `at`.
-    #[cold]
-    fn transit_time(&self, now: Time, at: u32, packet: &P) -> Duration {
-        match self.upstream(at) {
-            HopTarget::AccessLink(link) => self.access_links.transit_time(link, packet.size(), now),
-            HopTarget::Link(link) => self.transit_times[link].of(packet.size(), now),
-            // Its host has just sent it, because of a timer or of a packet that started long before.
-            HopTarget::End | HopTarget::Impairments { .. } => Duration::MAX,
-        }
-    }
-
     /// Plans the event of a packet that waits before `hop`, which is at `at`.
     #[inline(always)]
     fn wait(&mut self, time: Time, at: u32, hop: Hop, packet: &mut P) -> Option<Time> {
         debug_assert!(time >= self.now, "an arrival is planned for {time:?} at {:?}", self.now);
-        let rank = if hop.is_passing() { Rank::DELIVERY } else { Rank::ARRIVAL };
-        self.calendar.push(time, rank, packet.flow(), at, packet);
+        let (rank, entity) = match hop.is_passing() {
+            false => (Rank::ARRIVAL, packet.flow()),
+            true if hop.is_end() => (Rank::DELIVERY, packet.flow()),
+            // Packets that leave one upstream in the same nanosecond stay in order, whatever their flows.
+            true => (Rank::DELIVERY, 0),
+        };
+        self.calendar.push(time, rank, entity, at, packet);
         None
     }
 
@@ -397,7 +390,7 @@ impl<P: Packet> Network<P> {
             return self.wait(time, at, hop, packet);
         }
         self.audit.dropped += 1;
-        let Some(link) = self.link_number(hop.target()) else { unreachable!("the end of a route drops nothing") };
+        let Some(link) = self.link_number(at) else { unreachable!("a packet is dropped at a link or after one") };
         observer.on_drop(time, link, cause, packet.take());
         None
     }
@@ -428,32 +421,6 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Shows a packet to the routers that read what comes over the link that it came over. Such links end in events, and so do the
-    /// hops to the links of these routers: a router sees both directions in the order of time.
-    fn observe_ack(&mut self, time: Time, at: u32, packet: &P) {
-        if let Some(link) = self.link_ending_at(at) {
-            for &listener in &self.ack_listeners[link] {
-                self.links[listener as usize].observe_ack(time, packet);
-            }
-        }
-    }
-
-    /// Whether a router reads what is at this hop: a packet on its way to the router's link, or one that came over the link to which
-    /// the router listens.
-    pub(crate) fn is_read(&self, at: usize) -> bool {
-        let serves = matches!(self.hops[at].target(), HopTarget::Link(link) if self.links[link].reads_headers());
-        let listens = |link: usize| self.ack_listeners.get(link).is_some_and(|listeners| !listeners.is_empty());
-        serves || self.link_ending_at(at as u32).is_some_and(listens)
-    }
-
-    pub(crate) fn is_pure_delay(&self, target: HopTarget) -> bool {
-        match target {
-            HopTarget::Link(link) => self.links[link].is_pure_delay(),
-            HopTarget::AccessLink(link) => self.access_links.is_pure_delay(link),
-            HopTarget::Impairments { .. } | HopTarget::End => false,
-        }
-    }
-
     /// Whether some link's discipline uses the number of active flows ([`Network::flow_changes`]).
     pub fn counts_flows(&self) -> bool {
         self.links.iter().any(Link::counts_flows)
@@ -480,7 +447,7 @@ impl<P: Packet> Network<P> {
         let buffered: u64 = self.links.iter().map(Link::buffered_packets).sum();
         self.audit.in_flight = self.calendar.packets() as u64 + buffered;
         let audit = self.audit;
-        if audit.sent != audit.delivered + audit.dropped + audit.in_flight {
+        if audit.sent + audit.duplicated != audit.delivered + audit.dropped + audit.in_flight {
             return Err(format!("packets do not balance: {audit:?}"));
         }
         if let Some(link) = self.access_links.faster_than_rate() {

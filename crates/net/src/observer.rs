@@ -10,6 +10,8 @@ pub enum DropCause {
     Queue(DropReason),
     /// An impairment, such as random loss, dropped it.
     Impairment,
+    /// It reached the end of its route with bit errors, over this link at last.
+    Corruption,
 }
 
 /// Gets what links do to packets. The calls of one link come in the order of time; those of different links may not where packets
@@ -19,6 +21,12 @@ pub trait LinkObserver<P> {
     #[inline]
     fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: P) {
         let _ = (now, link, cause, packet);
+    }
+    /// An impairment of a link duplicates a packet: the host gives the copy, which travels on its own from there. `None`: its packets
+    /// cannot be copied, and there is no duplicate.
+    fn on_duplicate(&mut self, now: Time, link: u32, packet: &P) -> Option<P> {
+        let _ = (now, link, packet);
+        None
     }
     /// A link marks a packet of this flow.
     #[inline]

@@ -1,14 +1,18 @@
 //! Impairments of a link: what they drop is counted by its cause and audited, whatever the queue, and wherever events are left out.
 
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
-use sojourn_link::{ImpairmentConfig, Impairments, Place, kinds::loss};
-use sojourn_net::{Audit, Delivery, DropCause, LinkConfig, LinkObserver, Network, NetworkBuilder, Sink, Window};
+use sojourn_link::kinds::{corruption, jitter, loss, reorder};
+use sojourn_link::{ImpairmentConfig, Impairments, Per, Place};
+use sojourn_net::{
+    Audit, Delivered, Delivery, DropCause, ImpairmentStats, LinkConfig, LinkObserver, Network, NetworkBuilder, Sink, Window,
+};
 use sojourn_spec::link::Link as PlannedLink;
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 
 #[derive(Clone, Default, Debug)]
 struct Datagram {
     flow: u32,
+    number: u64,
 }
 
 impl sojourn_aqm::Packet for Datagram {
@@ -30,23 +34,29 @@ impl sojourn_net::Packet for Datagram {}
 #[derive(Default, Debug, PartialEq)]
 struct Told {
     impaired: u64,
+    corrupted: u64,
     queue: u64,
-    delivered: Vec<(Time, u32)>,
+    delivered: Vec<(Time, u32, u64)>,
 }
 
 impl LinkObserver<Datagram> for Told {
     fn on_drop(&mut self, _: Time, link: u32, cause: DropCause, _: Datagram) {
-        assert_eq!(link, 0);
+        assert_eq!(link, if cause == DropCause::Corruption { 1 } else { link });
         match cause {
             DropCause::Impairment => self.impaired += 1,
+            DropCause::Corruption => self.corrupted += 1,
             DropCause::Queue(_) => self.queue += 1,
         }
+    }
+
+    fn on_duplicate(&mut self, _: Time, _: u32, packet: &Datagram) -> Option<Datagram> {
+        Some(packet.clone())
     }
 }
 
 impl Sink<Datagram> for Told {
     fn on_deliver(&mut self, now: Time, packet: Datagram) {
-        self.delivered.push((now, packet.flow));
+        self.delivered.push((now, packet.flow, packet.number));
     }
 }
 
@@ -56,67 +66,138 @@ struct Found {
     told: Told,
     audit: Audit,
     arrived: u64,
-    impaired: u64,
+    /// What each impairment did, in the order given.
+    impaired: Vec<ImpairmentStats>,
     stats: String,
 }
 
-/// Two flows with two links each for a link with losses, for 100 s at 1.25 times its rate.
-fn run(aqm: &str, losses: &[(Place, f64)], all_events: bool) -> Found {
+impl Found {
+    fn sum(&self, count: fn(&ImpairmentStats) -> u64) -> u64 {
+        self.impaired.iter().map(count).sum()
+    }
+}
+
+fn loss(place: Place, probability: f64) -> ImpairmentConfig {
+    ImpairmentConfig { place, ..loss::Params::of(probability).into() }
+}
+
+/// Two flows with two links each for a link with impairments and one behind it, for 100 s at 1.25 times the rate.
+fn run(aqm: &str, impairments: &[ImpairmentConfig], all_events: bool) -> Found {
     let until = Time::ZERO + Duration::from_secs(101);
     let (rate, delay) = (Rate::from_bps(800_000).unwrap(), Duration::from_millis(10));
     let config: AqmConfig = (REGISTRY.iter().find(|entry| entry.name == aqm).unwrap().default)();
-    let aqm = config.build(&Link { rate, delay, mean_packet: 1000, limit_packets: 20 }).unwrap();
-    let loss = |&(place, probability)| ImpairmentConfig { kind: loss::Params { probability }.into(), place };
-    let losses: Vec<ImpairmentConfig> = losses.iter().map(loss).collect();
     let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until });
     builder.all_events(all_events);
-    builder.add_link(LinkConfig {
-        link: PlannedLink { name: "lossy".into(), rate: Some(rate), delay, ..PlannedLink::default() },
-        controller: QueueController::new(aqm, Amount::Packets(20), false, Stream::named(1, "aqm")),
-        impairments: Impairments::new(&losses, 1, "lossy"),
-    });
-    let routes = [0; 2].map(|link| builder.add_route(&[link], Delivery::Deferred, false).unwrap());
+    let mut link = |name: &str, impairments: &[ImpairmentConfig]| {
+        let aqm = config.build(&Link { rate, delay, mean_packet: 1000, limit_packets: 20 }).unwrap();
+        builder.add_link(LinkConfig {
+            link: PlannedLink { name: name.into(), rate: Some(rate), delay, ..PlannedLink::default() },
+            controller: QueueController::new(aqm, Amount::Packets(20), false, Stream::named(1, "aqm")),
+            impairments: Impairments::new(impairments, 1, name),
+        })
+    };
+    let path = [link("impaired", impairments), link("plain", &[])];
+    let routes = [0; 2].map(|_| builder.add_route(&path, Delivery::Immediate, false).unwrap());
     let mut network: Network<Datagram> = builder.build();
     let mut told = Told::default();
-    for number in 0..12_500u64 {
+    for number in 0..SENT {
         let now = Time::ZERO + Duration::from_millis(8 * number);
         network.advance(now, &mut told);
         let flow = (number % 2) as u32;
-        assert!(network.send(now, routes[flow as usize], Datagram { flow }, &mut told).is_none());
+        if let Some(Delivered { at, packet }) = network.send(now, routes[flow as usize], Datagram { flow, number }, &mut told) {
+            told.on_deliver(at, packet);
+        }
     }
     network.advance(until, &mut told);
+    told.delivered.sort_unstable();
     let audit = network.finish(until).unwrap();
+    let impaired = network.impairments().iter().map(|impairment| *impairment.stats()).collect();
+    assert!(network.impairments().iter().all(|impairment| impairment.link() == 0));
     let stats = network.links()[0].stats();
-    Found { told, audit, arrived: stats.counters.arrived, impaired: stats.impaired, stats: format!("{stats:?}") }
+    Found { told, audit, arrived: stats.counters.arrived, impaired, stats: format!("{stats:?}") }
 }
+
+const SENT: u64 = 12_500;
 
 #[test]
 fn losses_are_counted_by_their_cause_and_audited() {
     for aqm in ["droptail", "red", "codel"] {
         let none = run(aqm, &[], false);
-        assert_eq!((none.told.impaired, none.impaired), (0, 0));
-        let before = run(aqm, &[(Place::BeforeQueue, 0.1)], false);
-        let after = run(aqm, &[(Place::AfterQueue, 0.1)], false);
+        assert_eq!((none.told.impaired, none.impaired.len()), (0, 0));
+        let before = run(aqm, &[loss(Place::BeforeQueue, 0.1)], false);
+        let after = run(aqm, &[loss(Place::AfterQueue, 0.1)], false);
         for found in [&before, &after] {
-            assert_eq!(found.told.impaired, found.impaired, "{aqm}");
+            assert_eq!(found.told.impaired, found.sum(|stats| stats.dropped), "{aqm}");
             assert_eq!(found.audit.dropped, found.told.impaired + found.told.queue, "{aqm}");
             assert_eq!(found.audit.delivered, found.told.delivered.len() as u64, "{aqm}");
-            assert_eq!((found.audit.sent, found.audit.in_flight), (12_500, 0), "{aqm}");
+            assert_eq!((found.audit.sent, found.audit.in_flight), (SENT, 0), "{aqm}");
         }
         // What is lost before the queue never arrives there; what is lost after it has been sent.
-        assert_eq!(before.arrived + before.impaired, 12_500, "{aqm}");
-        assert!((1_100..1_400).contains(&before.impaired), "{aqm}: {}", before.impaired);
-        assert_eq!(after.arrived, 12_500, "{aqm}");
-        assert_eq!(after.told.queue, none.told.queue, "{aqm}: the queue does not see what is lost after it");
-        let sent = 12_500 - after.told.queue;
-        assert!((sent / 12..sent / 8).contains(&after.impaired), "{aqm}: {} of {sent}", after.impaired);
+        assert_eq!(before.arrived + before.told.impaired, SENT, "{aqm}");
+        assert!((1_100..1_400).contains(&before.told.impaired), "{aqm}: {}", before.told.impaired);
+        assert_eq!(after.arrived, SENT, "{aqm}");
+        let sent = after.impaired[0].met;
+        assert!((sent / 12..sent / 8).contains(&after.told.impaired), "{aqm}: {} of {sent}", after.told.impaired);
     }
 }
 
 #[test]
-fn an_event_at_every_hop_changes_nothing() {
-    for aqm in ["red", "codel"] {
-        let losses = [(Place::BeforeQueue, 0.02), (Place::AfterQueue, 0.05)];
-        assert_eq!(run(aqm, &losses, false), run(aqm, &losses, true), "{aqm}");
+fn every_impairment_is_audited_at_every_place_and_an_event_at_every_hop_changes_nothing() {
+    for entry in sojourn_link::REGISTRY {
+        for place in [Place::BeforeQueue, Place::AfterQueue] {
+            for aqm in ["droptail", "red", "codel"] {
+                let what = format!("{} {place:?} {aqm}", entry.name);
+                let config = ImpairmentConfig { kind: (entry.example)(), place };
+                let impairments = [config.clone(), loss(place, 0.05), config];
+                let found = run(aqm, &impairments, false);
+                let Audit { sent, duplicated, delivered, dropped, in_flight } = found.audit;
+                assert_eq!((sent, duplicated), (SENT, found.sum(|stats| stats.duplicated)), "{what}");
+                assert_eq!((delivered, in_flight), (found.told.delivered.len() as u64, 0), "{what}");
+                assert_eq!(dropped, found.told.queue + found.told.impaired + found.told.corrupted, "{what}");
+                assert_eq!(found.told.impaired, found.sum(|stats| stats.dropped), "{what}");
+                let [first, loss, last] = found.impaired[..] else { panic!("{what}") };
+                assert_eq!(loss.met, first.met - first.dropped + first.duplicated, "{what}");
+                assert_eq!(last.met, loss.met - loss.dropped, "{what}");
+                assert_eq!(found, run(aqm, &impairments, true), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_packet_with_bit_errors_takes_its_room_and_its_time_and_is_discarded_at_the_end() {
+    for place in [Place::BeforeQueue, Place::AfterQueue] {
+        let corruption = corruption::Params { probability: 0.3, per: Per::Packet };
+        let found = run("droptail", &[ImpairmentConfig { place, ..corruption.into() }], false);
+        let none = run("droptail", &[], false);
+        assert_eq!((found.told.queue, &found.stats), (none.told.queue, &none.stats), "links see no difference");
+        assert_eq!(found.told.delivered.len() as u64 + found.told.corrupted, none.told.delivered.len() as u64);
+        assert!(found.told.delivered.iter().all(|packet| none.told.delivered.contains(packet)));
+        assert!((0.28..0.32).contains(&(found.told.corrupted as f64 / none.told.delivered.len() as f64)));
+    }
+}
+
+#[test]
+fn packets_that_are_delayed_are_overtaken_by_those_that_come_meanwhile() {
+    let by = Duration::from_millis(25);
+    let reorder = reorder::Params { by, probability: 1.0, gap: 100 };
+    let found = run("droptail", &[ImpairmentConfig { place: Place::BeforeQueue, ..reorder.into() }], false);
+    // Packets come 8 ms apart: three pass the one that waits 25 ms. What the full queue drops does not count.
+    let numbers: Vec<u64> = found.told.delivered.iter().map(|delivered| delivered.2).take(500).collect();
+    for delayed in (99..500).step_by(100).filter(|number| numbers.contains(number)) {
+        let at = numbers.iter().position(|&number| number == delayed).unwrap();
+        let passed = numbers[..at].iter().filter(|&&number| number > delayed).count();
+        assert!((1..=3).contains(&passed), "{passed} passed {delayed}");
+    }
+    assert_eq!(found.sum(|stats| stats.delayed), SENT / 100);
+}
+
+#[test]
+fn jitter_keeps_the_order() {
+    let delay = jitter::Distribution::Uniform([Duration::ZERO, Duration::from_millis(100)]);
+    for place in [Place::BeforeQueue, Place::AfterQueue] {
+        let found = run("codel", &[ImpairmentConfig { place, ..jitter::Params { delay: delay.clone() }.into() }], false);
+        assert!(found.told.delivered.is_sorted_by_key(|delivered| delivered.2));
+        assert_eq!(found.sum(|stats| stats.delayed), found.sum(|stats| stats.met));
     }
 }

@@ -71,7 +71,7 @@ impl RecordSchema {
         name(field).or_else(optional).filter(|name| self.order.contains_key(name.as_str()))
     }
 
-    /// Adds the fields of a struct, those of nested structs after the field that holds them.
+    /// Adds the fields of a struct, those of nested structs after the field that holds them. What a list holds is no number of its own.
     fn collect(&self, name: String, above: &Measure, into: &mut Vec<Value>) {
         for (field_name, field) in self.properties(&self.root["$defs"][&name], &name) {
             let own = measure(field_name, field, above);
@@ -80,6 +80,10 @@ impl RecordSchema {
             into.push(own);
             if let Some(inner) = self.target(field) {
                 self.collect(inner, &held, into);
+            } else if let Some(inner) = self.target(&field["items"]) {
+                let first = into.len();
+                self.collect(inner, &Measure { path: format!("{}[]", held.path), ..held }, into);
+                into[first..].iter_mut().for_each(|field| field["number"] = false.into());
             }
         }
     }

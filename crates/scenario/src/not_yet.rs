@@ -3,17 +3,15 @@
 /// Names, and the sentence that follows the refusal of one of them.
 const INSTEAD: &[(&[&str], &str)] = &[
     (&["loss", "loss_rate", "plr", "error_rate"], "random loss of a link is `impairments = [{ kind = \"loss\", probability = 0.01 }]`"),
-    (
-        &["outage", "outages", "down", "blackout", "handover"],
-        "outages do not exist yet: give the link a low rate for that time with `changes`",
-    ),
+    (&["outages", "down", "blackout", "handover"], "an outage of a link is `impairments = [{ kind = \"outage\", ... }]`"),
     (
         &["trace", "replay", "pcap", "capture", "mahimahi", "trace_file", "rate_trace"],
         "a trace cannot be replayed yet: write the rates of a link as its `changes`",
     ),
     (
-        &["jitter", "reorder", "reordering", "duplicate", "duplication", "corrupt", "corruption", "gilbert", "burst", "bursts"],
-        "of the impairments only independent loss exists yet: CONTRIBUTING.md shows how to add another",
+        &["jitter", "reorder", "reordering", "duplicate", "duplication", "corrupt", "corruption", "gilbert", "burst", "bursts", "outage"],
+        "what a link does to packets besides queuing them is a list: `impairments = [{ kind = \"jitter\", ... }]`; \
+         `sojourn list impairment` prints every kind",
     ),
     (
         &["priority", "priorities", "class", "classes", "scheduler", "prio", "htb", "drr", "sfq", "cake"],

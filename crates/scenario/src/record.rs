@@ -101,8 +101,8 @@ pub struct Link {
     /// Packets dropped in the window: the sum over all causes.
     #[schemars(extend("unit" = "packets", "label" = "dropped", "better" = "lower"))]
     pub dropped_total: u64,
-    /// The part of the packets that the link lost: of `arrived`, those that it dropped in the window; with impairments after the
-    /// queue also the part of the packets they met that they dropped. Null if nothing arrived.
+    /// The part of the packets that the link lost: of `arrived` and the copies made before the queue, those that it dropped in the
+    /// window; with impairments after the queue also the part of the packets they met that they dropped. Null if nothing arrived.
     #[schemars(extend("unit" = "0..1", "better" = "lower"))]
     pub loss_ratio: Option<f64>,
     /// Packets waiting, over time. The packet being sent has left the queue.
@@ -115,6 +115,9 @@ pub struct Link {
     /// sent. A packet that finds the link idle waited 0. Null if there was none.
     #[schemars(extend("unit" = "ms", "better" = "lower"))]
     pub wait_ms: Option<Wait>,
+    /// What each impairment of the link did, in the order of the file; only links with impairments have this field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub impairments: Vec<Impairment>,
     /// Mean of the discipline's probability, over the packets that it let in (not over time), as each met it. Null if none was let
     /// in, and for a discipline that has no probability, such as DropTail and CoDel.
     #[schemars(extend("unit" = "0..1", "label" = "mean probability"))]
@@ -134,6 +137,31 @@ pub struct Dropped {
     /// By an impairment of the link, such as random loss; only links with impairments have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impaired: Option<u64>,
+}
+
+/// What an impairment of a link did in the window.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Impairment {
+    /// Its kind.
+    pub kind: String,
+    /// Where packets meet it.
+    pub place: sojourn_link::Place,
+    /// Packets that came to it.
+    #[schemars(extend("unit" = "packets"))]
+    pub met: u64,
+    /// Packets that it dropped.
+    #[schemars(extend("unit" = "packets", "better" = "lower"))]
+    pub dropped: u64,
+    /// Packets that it gave bit errors: their receivers discard them, and they count in `dropped` of their flows.
+    #[schemars(extend("unit" = "packets", "better" = "lower"))]
+    pub corrupted: u64,
+    /// Copies that it made.
+    #[schemars(extend("unit" = "packets"))]
+    pub duplicated: u64,
+    /// Packets that it delayed.
+    #[schemars(extend("unit" = "packets"))]
+    pub delayed: u64,
 }
 
 /// A quantity over time: integrals in whole numbers, so they are exact.
@@ -190,7 +218,8 @@ pub struct Flow {
     /// Data packets sent again.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub retransmitted: u64,
-    /// Packets of the flow that were dropped on any link, its own included; data and ACKs.
+    /// Packets of the flow that were dropped on any link, its own included, or discarded by their receiver because of bit errors;
+    /// data and ACKs.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
     pub dropped: u64,
     /// Data packets that arrived with a congestion mark.
@@ -308,22 +337,30 @@ pub struct Total {
     pub marked: u64,
 }
 
-/// What became of every packet: sent = delivered + dropped + in flight.
+/// What became of every packet: sent + duplicated = delivered + dropped + in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Audit {
     /// Packets that hosts sent, ACKs included.
     #[schemars(extend("unit" = "packets"))]
     pub sent: u64,
+    /// Copies that impairments made; only runs with some have this field.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(extend("unit" = "packets"))]
+    pub duplicated: u64,
     /// Packets that reached the end of their route.
     #[schemars(extend("unit" = "packets"))]
     pub delivered: u64,
-    /// Packets that links dropped.
+    /// Packets that links dropped, and those that their receivers discarded because of bit errors.
     #[schemars(extend("unit" = "packets"))]
     pub dropped: u64,
     /// Packets waiting or in flight at the end.
     #[schemars(extend("unit" = "packets"))]
     pub in_flight: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A kind of series: its columns after `t`, the time in seconds. Rows are in the order of `t`.
@@ -443,7 +480,9 @@ impl SeriesKind {
 impl Audit {
     /// Whether no packet is missing.
     pub fn balances(&self) -> bool {
-        [self.delivered, self.dropped, self.in_flight].iter().try_fold(0u64, |sum, &n| sum.checked_add(n)) == Some(self.sent)
+        let sum = |parts: &[u64]| parts.iter().try_fold(0u64, |sum, &n| sum.checked_add(n));
+        let here = sum(&[self.sent, self.duplicated]);
+        here.is_some() && here == sum(&[self.delivered, self.dropped, self.in_flight])
     }
 }
 
@@ -464,7 +503,7 @@ mod tests {
 
     #[test]
     fn a_lost_packet_is_missed() {
-        let audit = Audit { sent: 10, delivered: 7, dropped: 1, in_flight: 2 };
+        let audit = Audit { sent: 9, duplicated: 1, delivered: 7, dropped: 1, in_flight: 2 };
         assert!(audit.balances());
         assert!(!Audit { delivered: 6, ..audit }.balances());
         assert!(!Audit { delivered: u64::MAX, ..audit }.balances());

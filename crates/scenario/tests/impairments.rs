@@ -10,7 +10,7 @@ fn checked(link: &str) -> Result<sojourn_scenario::Checked, String> {
 }
 
 fn loss(probability: f64, place: Place) -> ImpairmentConfig {
-    ImpairmentConfig { kind: loss::Params { probability }.into(), place }
+    ImpairmentConfig { place, ..loss::Params::of(probability).into() }
 }
 
 #[test]
@@ -38,5 +38,5 @@ fn an_error_leads_to_the_parameter() {
     let name = error("impairments = [{ kind = \"los\", probability = 0.5 }]");
     assert!(name.contains("impairments[0].kind") && name.contains("did you mean \"loss\"?"), "{name}");
     let key = error("impairments = [{ kind = \"loss\", probability = 0.5, when = 1 }]");
-    assert!(key.contains("probability, kind, place"), "{key}");
+    assert!(key.contains("probability, per, kind, place"), "{key}");
 }

@@ -72,13 +72,15 @@ impl Travels {
     /// Whether no packet was in the network at `now`, after these `drops`. The answer does not depend on how far endpoints have run
     /// ahead: a packet that was there at that time still is, or has left at a later one.
     pub fn over_before(&self, now: Time, drops: &Drops) -> bool {
-        self.sent == self.arrived + drops.all && self.last_data.max(self.last_ack).max(drops.last) < now
+        self.sent + drops.copies == self.arrived + drops.all && self.last_data.max(self.last_ack).max(drops.last) < now
     }
 }
 
-/// The dropped packets of a flow, data and ACKs.
+/// The packets of a flow that were dropped, data and ACKs, and the copies that impairments made of others.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Drops {
+    /// Copies made.
+    pub copies: u64,
     /// Dropped in the window of statistics.
     pub in_window: u64,
     /// Dropped since the start, and when the last was, which may lie ahead of the network's time.

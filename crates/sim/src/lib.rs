@@ -18,9 +18,8 @@ pub use flow::{Completion, FlowStats};
 pub use observer::{NoopObserver, Observer};
 pub use packet::{Packet, flag};
 pub use report::FlowReport;
-pub use sojourn_net::{
-    Audit, LinkConfig, LinkStats, Moments, PacketWait, Place, Quantiles, QueueStats, QueueTrace, Sums, ThroughputTrace, TimeWeighted,
-};
+pub use sojourn_net::{Audit, ImpairmentStats, LinkConfig, LinkImpairment, LinkStats, Moments, PacketWait, Place};
+pub use sojourn_net::{Quantiles, QueueStats, QueueTrace, Sums, ThroughputTrace, TimeWeighted};
 pub use world::World;
 
 /// A link of the simulator's network.

@@ -14,8 +14,8 @@ use crate::packet::{Packet, flag};
 use crate::tcp::{Origin, Receiver, SackPool, Sender, TcpOptions};
 use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
-    Audit, Delivered, Delivery, DropCause, Event, Link, LinkObserver, Network, NetworkBuilder, Place, Quantiles, TimerClass, UnknownLink,
-    Window,
+    Audit, Delivered, Delivery, DropCause, Event, Link, LinkImpairment, LinkObserver, Network, NetworkBuilder, Place, Quantiles,
+    TimerClass, UnknownLink, Window,
 };
 use sojourn_traffic::{Application, Model, Session};
 use sojourn_units::{Duration, Stream, Time};
@@ -76,6 +76,13 @@ impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
             self.pool.take(packet.extra);
         }
         self.observer.on_drop(now, link, &packet);
+    }
+
+    fn on_duplicate(&mut self, _: Time, _: u32, packet: &Packet) -> Option<Packet> {
+        self.drops[packet.flow as usize].copies += 1;
+        // An ACK owns its SACK blocks, and so does its copy.
+        let extra = if packet.has(flag::BACK) { self.pool.copy(packet.extra) } else { packet.extra };
+        Some(Packet { extra, ..*packet })
     }
 
     #[inline]
@@ -361,6 +368,11 @@ impl<O: Observer> World<O> {
     /// The links that decide or measure, in the order of the configuration. Access links are not among them.
     pub fn links(&self) -> &[Link<Packet>] {
         self.network.links()
+    }
+
+    /// The impairments of all links, those of a link in the order of the configuration.
+    pub fn impairments(&self) -> &[LinkImpairment] {
+        self.network.impairments()
     }
 
     /// The same links, to start traces.

@@ -3,7 +3,7 @@
 
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, QueueController};
 use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpOptions};
-use sojourn_sim::{BuildError, FlowConfig, LinkConfig, LinkStats, Observer, Packet, World, WorldConfig};
+use sojourn_sim::{BuildError, FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig};
 use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 use sojourn_traffic::{Traffic, kinds::cbr};

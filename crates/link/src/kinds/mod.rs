@@ -1,7 +1,6 @@
 //! The impairments: one file and one line each.
 
-use crate::{Effect, Impairment, ParamError, Params, Transit};
-use sojourn_units::Stream;
+use crate::{Effect, Impairment, ParamError, Params, Streams, Transit};
 
 /// What is listed of an impairment.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +53,8 @@ macro_rules! registry {
             }
 
             /// The state machine at its start. The parameters are in their ranges.
-            pub fn start(&self) -> AnyImpairment {
-                match self { $(ImpairmentKind::$Impairment(params) => AnyImpairment::$Impairment(params.start()),)* }
+            pub fn start(&self, streams: &Streams) -> AnyImpairment {
+                match self { $(ImpairmentKind::$Impairment(params) => AnyImpairment::$Impairment(params.start(streams)),)* }
             }
 
             /// Reads the parameters of the impairment called `name`; `None` if there is none of that name.
@@ -74,10 +73,27 @@ macro_rules! registry {
             }
         })*
 
+        impl AnyImpairment {
+            /// Its name in scenario files.
+            pub fn name(&self) -> &'static str {
+                match self { $(AnyImpairment::$Impairment(_) => $name,)* }
+            }
+
+            /// See [`Params::REORDERS`].
+            pub fn reorders(&self) -> bool {
+                match self { $(AnyImpairment::$Impairment(_) => $file::Params::REORDERS,)* }
+            }
+
+            /// See [`Params::CORRUPTS`].
+            pub fn corrupts(&self) -> bool {
+                match self { $(AnyImpairment::$Impairment(_) => $file::Params::CORRUPTS,)* }
+            }
+        }
+
         impl Impairment for AnyImpairment {
             #[inline]
-            fn on_packet(&mut self, packet: &Transit, random: &mut Stream) -> Effect {
-                match self { $(AnyImpairment::$Impairment(impairment) => impairment.on_packet(packet, random),)* }
+            fn on_packet(&mut self, packet: &Transit) -> Effect {
+                match self { $(AnyImpairment::$Impairment(impairment) => impairment.on_packet(packet),)* }
             }
         }
     };
@@ -85,17 +101,53 @@ macro_rules! registry {
 
 registry! {
     "loss" => loss::Loss: "random loss, each packet independently of the others",
+    "gilbert-elliott" => gilbert_elliott::GilbertElliott: "loss in bursts: a good and a bad state, each with a loss probability of its own",
+    "loss-list" => loss_list::LossList: "the loss of packets given by their numbers",
+    "corruption" => corruption::Corruption: "bit errors that the receiver finds: the packet takes the whole path and is discarded at its end",
+    "duplication" => duplication::Duplication: "a copy of some packets, right behind them",
+    "reorder" => reorder::Reorder: "some packets delayed, so that later ones overtake them",
+    "jitter" => jitter::Jitter: "a random delay of each packet, without reordering",
+    "outage" => outage::Outage: "times in which the link loses packets or holds them back",
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
+    use sojourn_units::{Duration, Time};
 
     #[test]
     fn every_example_is_in_range_and_has_the_name_of_its_entry() {
         for entry in REGISTRY {
             let kind = (entry.example)();
             assert_eq!((kind.name(), kind.check()), (entry.name, Ok(())));
+            assert_eq!(kind.start(&Streams::new(1, entry.name.to_string())).name(), entry.name);
+        }
+    }
+
+    /// The model of every impairment: what it may answer follows from what its parameters promise.
+    #[test]
+    fn an_impairment_keeps_the_order_and_corrupts_nothing_unless_it_says_so() {
+        for entry in REGISTRY {
+            let mut made = (entry.example)().start(&Streams::new(7, entry.name.to_string()));
+            let (mut now, mut last, mut overtakes, mut corrupts) = (Time::ZERO, None, false, false);
+            for number in 0..100_000u64 {
+                // Trains of packets at the same time, and gaps of all lengths.
+                now += Duration::from_nanos(if number % 3 == 0 { 0 } else { number * number % 9_000_001 });
+                let packet = Transit { now, size: 1 + (number * 37 % 1500) as u32, has_data: number % 4 > 0 };
+                let leaves = match made.on_packet(&packet) {
+                    Effect::Drop => continue,
+                    Effect::Delay(delay) => now + delay,
+                    effect => {
+                        corrupts |= effect == Effect::Corrupt;
+                        overtakes |= effect == Effect::Duplicate;
+                        now
+                    }
+                };
+                overtakes |= last.is_some_and(|last| leaves < last);
+                last = Some(leaves);
+            }
+            assert_eq!((overtakes, corrupts), (made.reorders(), made.corrupts()), "{}", entry.name);
         }
     }
 }

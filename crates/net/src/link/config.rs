@@ -54,7 +54,7 @@ impl LinkConfig {
     pub(crate) fn is_access_link(&self) -> bool {
         let Link { measure, rate_changes, delay_changes, .. } = &self.link;
         let steady = rate_changes.is_empty() && delay_changes.is_empty();
-        *measure == Measure::Counts && steady && self.impairments.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_))
+        *measure == Measure::Counts && steady && self.impairments.0.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_))
     }
 
     /// The least of its propagation delay at first and later.
@@ -73,12 +73,6 @@ impl LinkConfig {
 pub struct LinkStats {
     /// The queue's counters within the window.
     pub counters: Counters,
-    /// Packets that impairments dropped within the window; the queue's counters don't count them.
-    pub impaired: u64,
-    /// Those of them that impairments dropped before the queue.
-    pub impaired_before_queue: u64,
-    /// Packets that reached the impairments after the queue within the window.
-    pub met_after_queue: u64,
     /// Packets that the queue dropped within the window and that had arrived before it.
     pub drops_of_earlier: u64,
     /// The queue over time.

@@ -96,16 +96,6 @@ impl Meter {
         }
     }
 
-    /// A packet meets the impairments before or after the queue at `now`; `dropped` says what became of it.
-    pub fn meets_impairments(&mut self, now: Time, after_queue: bool, dropped: bool) {
-        if now < self.window.from {
-            return;
-        }
-        self.stats.met_after_queue += u64::from(after_queue);
-        self.stats.impaired += u64::from(dropped);
-        self.stats.impaired_before_queue += u64::from(dropped && !after_queue);
-    }
-
     /// The trace of throughput.
     pub fn throughput_trace(&self) -> Option<&ThroughputTrace> {
         self.packets.as_ref()?.throughput.as_ref()

@@ -35,7 +35,6 @@ use precomputed::{Accepted, Precomputed};
 use queue::Queue;
 use router::Router;
 use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason};
-use sojourn_link::{Effect, Impairments, Transit};
 use sojourn_spec::queue::Hints;
 use sojourn_units::{Duration, Rate, Time};
 use transmitter::Transmitter;
@@ -57,7 +56,6 @@ pub struct Link<P> {
     meter: Meter,
     name: String,
     last_offer: Time,
-    impairments: Impairments,
 }
 
 /// What became of a packet that was offered to a link.
@@ -116,7 +114,6 @@ impl<P: Packet> Link<P> {
             meter,
             name: config.link.name,
             last_offer: Time::ZERO,
-            impairments: config.impairments,
         }
     }
 
@@ -214,20 +211,6 @@ impl<P: Packet> Link<P> {
     pub(crate) fn flow_changes(&mut self, at: Time, active: bool) {
         self.updates.flow_changes(at, active);
         self.due = self.due.min(at);
-    }
-
-    /// Whether it has impairments: these have hops of their own, so a link without any pays nothing.
-    pub(crate) fn is_impaired(&self) -> bool {
-        !self.impairments.is_empty()
-    }
-
-    /// Whether an impairment before or after the queue drops a packet of `size` bytes at `now`.
-    pub(crate) fn impairment_drops(&mut self, now: Time, after_queue: bool, size: u32) -> bool {
-        let packet = Transit { now, size };
-        let effect = if after_queue { self.impairments.after_queue(&packet) } else { self.impairments.before_queue(&packet) };
-        let drops = effect == Effect::Drop;
-        self.meter.meets_impairments(now, after_queue, drops);
-        drops
     }
 
     /// Whether it only delays: without a rate there is no queue, and no order among those that use it.

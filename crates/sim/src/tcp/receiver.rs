@@ -45,6 +45,11 @@ impl SackPool {
         }
     }
 
+    /// A handle of the same blocks, for a copy of their ACK; 0 for handle 0.
+    pub fn copy(&mut self, handle: u32) -> u32 {
+        if handle == 0 { 0 } else { self.store(self.blocks[handle as usize - 1]) }
+    }
+
     /// Takes the blocks of a handle out; `None` for handle 0.
     #[inline]
     pub fn take(&mut self, handle: u32) -> Option<SackBlocks> {

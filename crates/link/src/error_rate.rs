@@ -1,0 +1,96 @@
+//! Random errors of packets, bytes or bits (ns-3's `RateErrorModel` with its three units).
+
+use crate::ParamError;
+use sojourn_units::Stream;
+
+/// What a probability of errors is for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Per {
+    /// A packet, whatever its size.
+    #[default]
+    Packet,
+    /// A byte: a packet has an error if one of its bytes has.
+    Byte,
+    /// A bit: a packet has an error if one of its bits has.
+    Bit,
+}
+
+/// Whether a probability is one.
+///
+/// # Errors
+/// It is not.
+pub(crate) fn check(field: &'static str, probability: f64) -> Result<(), ParamError> {
+    ParamError::unless((0.0..=1.0).contains(&probability), field, &probability, "a number, 0 to 1")
+}
+
+/// Errors that are independent of each other.
+#[derive(Clone, Debug)]
+pub(crate) struct ErrorRate {
+    probability: f64,
+    per: Per,
+    /// The size of the last packet, and the probability of an error in one of that size.
+    size: u32,
+    of_size: f64,
+    random: Stream,
+}
+
+impl ErrorRate {
+    pub fn new(probability: f64, per: Per, random: Stream) -> Self {
+        let mut made = ErrorRate { probability, per, size: 0, of_size: probability, random };
+        made.fit(1);
+        made
+    }
+
+    /// Finds the probability for packets of this size: 1 - (1 - p)^n.
+    #[cold]
+    fn fit(&mut self, size: u32) {
+        self.size = size;
+        let units = match self.per {
+            Per::Packet => return,
+            Per::Byte => f64::from(size),
+            Per::Bit => 8.0 * f64::from(size),
+        };
+        self.of_size = -libm::expm1(units * libm::log1p(-self.probability));
+    }
+
+    /// Whether a packet of this size has an error. It draws whatever the probability, so that another one meets the same numbers.
+    #[inline]
+    pub fn hits(&mut self, size: u32) -> bool {
+        if size != self.size {
+            self.fit(size);
+        }
+        self.random.unit() < self.of_size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(probability: f64, per: Per, size: u32) -> f64 {
+        let mut errors = ErrorRate::new(probability, per, Stream::named(1, "errors"));
+        (0..200_000).filter(|_| errors.hits(size)).count() as f64 / 200_000.0
+    }
+
+    #[test]
+    fn a_large_packet_has_more_errors_where_they_are_those_of_bytes_or_bits() {
+        // Four standard deviations of 200,000 independent draws are at most 0.0045.
+        let near = |found: f64, exact: f64| assert!((found - exact).abs() < 0.0045, "{found}, expected {exact}");
+        for size in [40, 1500] {
+            near(share(0.02, Per::Packet, size), 0.02);
+            near(share(1e-4, Per::Byte, size), 1.0 - (1.0f64 - 1e-4).powi(size as i32));
+            near(share(1e-5, Per::Bit, size), 1.0 - (1.0f64 - 1e-5).powi(8 * size as i32));
+        }
+    }
+
+    #[test]
+    fn a_rate_of_one_hits_every_packet_and_a_rate_of_zero_none() {
+        for per in [Per::Packet, Per::Byte, Per::Bit] {
+            assert_eq!((share(1.0, per, 1), share(0.0, per, 65_535)), (1.0, 0.0), "{per:?}");
+        }
+        // Below the rounding of 1 - p.
+        assert!((share(1e-18, Per::Bit, 1500) - 0.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,44 @@
+//! Bit errors that checksums find. The packet takes the rest of its path, with the room and the time that it needs there, and
+//! its receiver discards it (netem `corrupt`, with every error found).
+
+use crate::error_rate::{self, ErrorRate};
+use crate::{Effect, Impairment, ParamError, Per, Streams, Transit};
+
+/// Parameters of corruption.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Corruption"))]
+pub struct Params {
+    /// The probability of an error; 0 to 1.
+    pub probability: f64,
+    /// What that is the probability for: "packet" (default), "byte" or "bit" (the bit error rate).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub per: Per,
+}
+
+impl crate::Params for Params {
+    type Impairment = Corruption;
+    const CORRUPTS: bool = true;
+
+    fn example() -> Self {
+        Params { probability: 1e-7, per: Per::Bit }
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        error_rate::check("probability", self.probability)
+    }
+
+    fn start(&self, streams: &Streams) -> Corruption {
+        Corruption(ErrorRate::new(self.probability, self.per, streams.packets()))
+    }
+}
+
+/// The state of corruption: there is none but the stream.
+#[derive(Clone, Debug)]
+pub struct Corruption(ErrorRate);
+
+impl Impairment for Corruption {
+    fn on_packet(&mut self, packet: &Transit) -> Effect {
+        if self.0.hits(packet.size) { Effect::Corrupt } else { Effect::Pass }
+    }
+}

@@ -1,0 +1,84 @@
+//! What the network does with a packet when an impairment has answered.
+
+use super::Network;
+use crate::hop::{Hop, HopTarget};
+use crate::observer::{DropCause, LinkObserver};
+use crate::packet::Packet;
+use sojourn_link::Effect;
+use sojourn_units::Time;
+
+/// A copy of the hops of a route, for packets with bit errors: it ends with [`HopTarget::Discard`].
+#[derive(Clone, Debug)]
+pub(crate) struct DiscardRoute {
+    /// The hops of the route.
+    original: core::ops::Range<u32>,
+    /// Where the copy begins.
+    copy: u32,
+}
+
+/// Where an impaired packet goes on, and when: at the hop after `at`.
+pub(super) struct Next {
+    pub time: Time,
+    pub at: u32,
+}
+
+impl<P: Packet> Network<P> {
+    /// Adds the way of packets with bit errors to each route that they may take. Routes are given by their first hops.
+    pub(crate) fn add_discard_routes(&mut self, routes: impl Iterator<Item = u32>) {
+        for begin in routes {
+            let hops = &self.hops[begin as usize..];
+            let Some(end) = hops.iter().position(|hop| hop.target() == HopTarget::End) else { continue };
+            let corrupts = |hop: &Hop| matches!(hop.target(), HopTarget::Impairment(at) if self.impairments[at].corrupts());
+            if !hops[..end].iter().any(corrupts) {
+                continue;
+            }
+            let last = if hops[end].needs_event() { Hop::new(HopTarget::Discard).deferred() } else { Hop::new(HopTarget::Discard) };
+            let copy = self.hops.len() as u32;
+            self.hops.extend_from_within(begin as usize..begin as usize + end);
+            self.hops.push(last);
+            self.discards.push(DiscardRoute { original: begin..begin + end as u32, copy });
+        }
+    }
+
+    /// Does to a packet at `at` what the impairment there has answered; gives where it goes on.
+    #[cold]
+    pub(super) fn impair(
+        &mut self,
+        time: Time,
+        at: u32,
+        effect: Effect,
+        packet: &mut P,
+        observer: &mut impl LinkObserver<P>,
+    ) -> Option<Next> {
+        match effect {
+            Effect::Pass => Some(Next { time, at }),
+            Effect::Delay(delay) => Some(Next { time: time + delay, at }),
+            Effect::Drop => {
+                self.lose(time, at, DropCause::Impairment, packet, observer);
+                None
+            }
+            Effect::Corrupt => Some(Next { time, at: self.discarded(at) }),
+            Effect::Duplicate => {
+                let Some(link) = self.link_number(at) else { unreachable!("an impairment belongs to a link") };
+                if let Some(mut copy) = observer.on_duplicate(time, link, packet) {
+                    self.audit.duplicated += 1;
+                    if let HopTarget::Impairment(impairment) = self.hops[at as usize].target() {
+                        self.impairments[impairment].count_copy(time);
+                    }
+                    // Whatever comes next waits for an event, because this impairment reorders.
+                    self.wait(time, at + 1, self.hops[at as usize + 1], &mut copy);
+                }
+                Some(Next { time, at })
+            }
+        }
+    }
+
+    /// The same place on the way of packets with bit errors. A packet that has some stays there.
+    fn discarded(&self, at: u32) -> u32 {
+        let after = self.discards.partition_point(|route| route.original.start <= at);
+        match after.checked_sub(1).map(|last| &self.discards[last]) {
+            Some(route) if route.original.contains(&at) => route.copy + (at - route.original.start),
+            _ => at,
+        }
+    }
+}

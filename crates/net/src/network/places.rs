@@ -1,0 +1,82 @@
+//! Where a packet stands on its route: the links before and after it, and who reads it there.
+
+use super::Network;
+use crate::contention::Order;
+use crate::hop::HopTarget;
+use crate::packet::Packet;
+use sojourn_link::Place;
+use sojourn_units::{Duration, Time};
+
+impl<P: Packet> Network<P> {
+    /// The number of the link at a hop; at the end of a route that of the link before.
+    pub(super) fn link_number(&self, at: u32) -> Option<u32> {
+        let here = self.hops[at as usize].target();
+        let target = if matches!(here, HopTarget::End | HopTarget::Discard) { self.upstream(at) } else { here };
+        match target {
+            HopTarget::Link(link) => Some(self.ids.links[link]),
+            HopTarget::Impairment(impairment) => Some(self.ids.links[self.impairments[impairment].link()]),
+            HopTarget::AccessLink(link) => Some(self.ids.access_links[link]),
+            HopTarget::End | HopTarget::Discard => None,
+        }
+    }
+
+    /// The link over which a packet that stands at `at` came, or the end of another route if its route starts there.
+    fn upstream(&self, at: u32) -> HopTarget {
+        let before = self.hops[..at as usize].iter().rev().map(|hop| hop.target());
+        before.into_iter().find(|target| !matches!(target, HopTarget::Impairment(_))).unwrap_or(HopTarget::End)
+    }
+
+    /// The link at whose end the hop `at` is, after the link's impairments. Access links don't count.
+    fn link_ending_at(&self, at: u32) -> Option<usize> {
+        let after_queue = |target| match target {
+            HopTarget::Impairment(impairment) => self.impairments[impairment].place() == Place::AfterQueue,
+            _ => false,
+        };
+        let (here, before) = self.hops[..=at as usize].split_last()?;
+        let came = before.iter().rev().map(|hop| hop.target()).find(|&target| !after_queue(target))?;
+        match came {
+            HopTarget::Link(link) if !after_queue(here.target()) => Some(link),
+            _ => None,
+        }
+    }
+
+    /// The transit time of a packet that arrives at `now` over the hop before `at`.
+    #[cold]
+    pub(super) fn transit_time(&self, now: Time, at: u32, packet: &P) -> Duration {
+        match self.upstream(at) {
+            HopTarget::AccessLink(link) => self.access_links.transit_time(link, packet.size(), now),
+            HopTarget::Link(link) => self.transit_times[link].of(packet.size(), now),
+            // Its host has just sent it, because of a timer or of a packet that started long before.
+            HopTarget::End | HopTarget::Discard | HopTarget::Impairment(_) => Duration::MAX,
+        }
+    }
+
+    /// Shows a packet to the routers that read what comes over the link that it came over. Such links end in events, and so do the
+    /// hops to the links of these routers: a router sees both directions in the order of time.
+    pub(super) fn observe_ack(&mut self, time: Time, at: u32, packet: &P) {
+        if let Some(link) = self.link_ending_at(at) {
+            for &listener in &self.ack_listeners[link] {
+                self.links[listener as usize].observe_ack(time, packet);
+            }
+        }
+    }
+
+    /// Whether a router reads what is at this hop: a packet on its way to the router's link, or one that came over the link to which
+    /// the router listens.
+    pub(crate) fn is_read(&self, at: usize) -> bool {
+        let serves = matches!(self.hops[at].target(), HopTarget::Link(link) if self.links[link].reads_headers());
+        let listens = |link: usize| self.ack_listeners.get(link).is_some_and(|listeners| !listeners.is_empty());
+        serves || self.link_ending_at(at as u32).is_some_and(listens)
+    }
+
+    /// In which order packets leave a hop.
+    pub(crate) fn order(&self, target: HopTarget) -> Order {
+        let is_pure_delay = match target {
+            HopTarget::Link(link) => self.links[link].is_pure_delay(),
+            HopTarget::AccessLink(link) => self.access_links.is_pure_delay(link),
+            HopTarget::Impairment(impairment) if self.impairments[impairment].reorders() => return Order::Reorders,
+            HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard => false,
+        };
+        if is_pure_delay { Order::None } else { Order::InOrder }
+    }
+}
