@@ -11,6 +11,7 @@ mod impairment;
 mod impairments;
 pub mod kinds;
 mod spell;
+mod token_bucket;
 
 pub use error_rate::Per;
 pub use impairment::{Effect, Impairment, Params, Streams, Transit};

@@ -134,7 +134,7 @@ fn the_examples_of_the_document_are_right() {
     document.check().unwrap_or_else(|error| panic!("{error}"));
     let link = format!("duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\n{impairments}");
     let checked = Document::from_toml("scenario.md", &link).and_then(|document| document.check());
-    assert_eq!(checked.unwrap_or_else(|error| panic!("{error}")).links[0].impairments.len(), 6);
+    assert_eq!(checked.unwrap_or_else(|error| panic!("{error}")).links[0].impairments.len(), 8);
     let sweep = sojourn_scenario::Sweep::from_toml("scenario.md", sweep).unwrap_or_else(|error| panic!("{error}"));
     let runs: Vec<_> = sweep.runs(&document).collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(runs.len(), 2 * 2 * 3 * 5);

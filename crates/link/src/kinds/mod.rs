@@ -108,6 +108,9 @@ registry! {
     "reorder" => reorder::Reorder: "some packets delayed, so that later ones overtake them",
     "jitter" => jitter::Jitter: "a random delay of each packet, without reordering",
     "outage" => outage::Outage: "times in which the link loses packets or holds them back",
+    "policer" => policer::Policer: "a token bucket: packets for which it has no tokens are lost",
+    "shaper" => shaper::Shaper: "a token bucket: packets wait for its tokens, as in tc tbf",
+    "bursts" => bursts::Bursts: "packets that come within an interval leave together at its end, as in aggregates of frames",
 }
 
 #[cfg(test)]

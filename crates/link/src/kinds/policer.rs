@@ -1,0 +1,87 @@
+//! A policer: packets for which a token bucket has no tokens are lost (tc `police` with `conform-exceed drop`).
+
+use crate::token_bucket::{self, TokenBucket};
+use crate::{Effect, Impairment, ParamError, Streams, Transit};
+use sojourn_units::{Bytes, Rate};
+
+/// Parameters of a policer.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Policer"))]
+pub struct Params {
+    /// The rate at which the bucket fills.
+    pub rate: Rate,
+    /// The size of the bucket, 1 B or more; it is full at the start. A packet that is larger never passes.
+    pub burst: Bytes,
+}
+
+impl crate::Params for Params {
+    type Impairment = Policer;
+
+    fn example() -> Self {
+        Params { rate: crate::kinds::shaper::RATE, burst: Bytes(64_000) }
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        token_bucket::check(self.rate, self.burst)
+    }
+
+    fn start(&self, _streams: &Streams) -> Policer {
+        Policer(TokenBucket::new(self.rate, self.burst))
+    }
+}
+
+/// The state of a policer.
+#[derive(Clone, Debug)]
+pub struct Policer(TokenBucket);
+
+impl Impairment for Policer {
+    fn on_packet(&mut self, packet: &Transit) -> Effect {
+        if self.0.ready(packet.now, packet.size) != Some(packet.now) {
+            return Effect::Drop;
+        }
+        self.0.take(packet.now, packet.size);
+        Effect::Pass
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Params as _;
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+    use sojourn_units::{Duration, Time};
+
+    /// When packets of 1000 B that come each `gap` µs pass, in µs.
+    fn passed(rate: u64, burst: u64, gap: u64, packets: u64) -> Vec<u64> {
+        let params = Params { rate: Rate::from_bps(rate).unwrap(), burst: Bytes(burst) };
+        let mut made = params.start(&Streams::new(1, "x".to_string()));
+        let packet = |at| Transit { now: Time::ZERO + Duration::from_micros(at), size: 1000, has_data: true };
+        (0..packets).map(|number| number * gap).filter(|&at| made.on_packet(&packet(at)) == Effect::Pass).collect()
+    }
+
+    #[test]
+    fn a_burst_passes_and_then_the_rate() {
+        // A packet takes 8 ms of 1 Mbit/s. Packets come each ms: the bucket of five packets is empty after the fifth, at 4 ms, but has
+        // filled by half a packet meanwhile, so the next passes 4 ms later, and then each 8 ms.
+        assert_eq!(passed(1_000_000, 5_000, 1_000, 30), [0, 1_000, 2_000, 3_000, 4_000, 8_000, 16_000, 24_000]);
+        // Exactly the rate passes whole, for ever; a bucket smaller than a packet lets none pass.
+        assert_eq!(passed(1_000_000, 1_000, 8_000, 1_000).len(), 1_000);
+        assert!(passed(1_000_000, 999, 8_000, 1_000).is_empty());
+    }
+
+    #[test]
+    fn no_window_has_more_than_the_burst_and_the_rate() {
+        let passed = passed(3_000_000, 7_000, 137, 20_000);
+        for (i, &from) in passed.iter().enumerate().step_by(50) {
+            for (j, &to) in passed.iter().enumerate().skip(i) {
+                let bits = (j - i + 1) as u64 * 8_000;
+                assert!(bits <= 7_000 * 8 + 3 * (to - from), "{bits} from {from} to {to} us");
+            }
+        }
+        // And it gives away less than a packet of what it could let pass.
+        let most = (7_000 * 8 + 3 * passed.last().unwrap()) / 8_000;
+        assert!((most - 1..=most).contains(&(passed.len() as u64)), "{} of {most}", passed.len());
+    }
+}
