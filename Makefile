@@ -59,6 +59,7 @@ lint: setup
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo fmt --manifest-path hosts/linux/abi/Cargo.toml --check
 	cargo clippy $(CRATES) --all-targets -- --deny warnings
+	CUSTOM_LIBFUZZER_PATH=/libfuzzer.a cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint -- --deny warnings
 	$(BIN)/ruff check --quiet python tests conformance examples scripts papers
 	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers
 	$(BIN)/mypy

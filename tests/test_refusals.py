@@ -30,12 +30,27 @@ def test_fewer_threads_than_none_are_refused(dumbbell):
 
 @pytest.mark.parametrize(
     "text",
-    [f"duration = {'9' * 5000}", "a = " + "[" * 5000, "a = " + "[" * 5000 + "]" * 5000, "a =", '"a\\nb" = 1\na.b = {'],
+    ["a = " + "[" * 5000, "a = " + "[" * 5000 + "]" * 5000, "a =", '"a\\nb" = 1\na.b = {'],
 )
 def test_a_text_that_cannot_be_read_is_refused_in_one_line(text):
     with pytest.raises(ValueError, match=r"not TOML|nested") as error:
         sj.load(text + "\n")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"a = 1\n b = {'9' * 5000}", "expected a whole number of at most 9223372036854775807, got one of more digits"),
+        (f"a = 1\n{'x.' * 100_000}x = 1", "expected a key of at most 32 parts, got one of more"),
+        (f"a = 1\n[{'x.' * 100_000}x]", "expected a key of at most 32 parts, got one of more"),
+    ],
+)
+@pytest.mark.parametrize("read", [sj.load, sj.sweep])
+def test_a_number_or_a_key_that_is_too_long_has_its_place(tmp_path, text, problem, read):
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(ValueError, match=rf"x.toml:2:[126]: {problem}$"):
+        read(tmp_path / "x.toml")
 
 
 def test_a_name_with_a_nul_is_refused(tmp_path, dumbbell):

@@ -30,17 +30,23 @@ def check(text: str, filename: str) -> str:
 def keys(text: str, filename: str, seeds: list[int], engine: str) -> list[str]:
     """The cache keys of a scenario's runs: equal if and only if scenario, seed and engine are equal."""
 
+def check_toml(text: str, filename: str, whole: bool) -> None:
+    """Refuses a text that is not TOML; without `whole`, only one with keys of very many parts."""
+
 def is_sweep(text: str) -> bool:
     """Whether a text is a sweep file by its keys, right or wrong."""
 
 class Grid:
-    """The grid of a sweep, every point checked; `read(name)` gives file name and text of the scenario that it names."""
+    """The grid of a sweep, every point checked; `read(name)` gives file name and text of the scenario that it names.
+
+    Errors name a place in the text if a user has `written` it.
+    """
 
     file: str
     axes: list[str]
     replications: int
 
-    def __init__(self, text: str, filename: str, read: Callable[[str], tuple[str, str]]) -> None: ...
+    def __init__(self, text: str, filename: str, read: Callable[[str], tuple[str, str]], written: bool) -> None: ...
     def __len__(self) -> int: ...
     def labels(self, index: int) -> str:
         """The value of each axis at a point, as a JSON list."""

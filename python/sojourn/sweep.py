@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,7 +185,8 @@ def read_plan(path: str | Path, changes: Mapping[str, Any] | None = None) -> Pla
             text = Scenario.from_toml(text, str(base)).set_all(changed).to_toml()
         return str(base), text
 
-    plan = _plan(read_text(file, "sweep"), str(file), read, file.stem)
+    text = read_text(file, "sweep")
+    plan = _plan(_sojourn.Grid(text, str(file), read, written=True), text, str(file), file.stem)
     for path in changed:
         if path in plan.axes:
             raise UserError(f'{file}: expected a change of a field that is no axis, got "{path}"')
@@ -214,13 +215,13 @@ def make_plan(
     }
     tree = plain({"scenario": base.label, "axes": lists, "variants": dict(variants or {})})
     seeds_of(seeds)
-    plan = _plan(tomli_w.dumps(tree), name, lambda _: (base.label, base.to_toml()), name)
-    return replace(plan, seeds=seeds)
+    text = tomli_w.dumps(tree)
+    grid = _sojourn.Grid(text, name, lambda _: (base.label, base.to_toml()), written=False)
+    return replace(_plan(grid, text, name, name), seeds=seeds)
 
 
-def _plan(text: str, label: str, read: Callable[[str], tuple[str, str]], name: str) -> Plan:
-    """The plan as the engine reads it from a sweep file's text."""
-    grid = _sojourn.Grid(text, label, read)
+def _plan(grid: _sojourn.Grid, text: str, label: str, name: str) -> Plan:
+    """The plan of a grid that was read from a sweep's text."""
     if not grid.axes:
         raise UserError(f"{label}: axes: expected one or more, got none: `run --seeds` runs one scenario several times")
     for axis in grid.axes:

@@ -52,6 +52,14 @@ impl Recorder {
         }
     }
 
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        let windows = self.windows.values().map(|window| 3 * window.t.capacity() * size_of::<f64>());
+        let delivered = self.delivered.values().map(|bytes| bytes.capacity() * size_of::<f64>());
+        let rtts = self.rtts.values().map(|samples| samples.capacity() * size_of::<(Time, Duration)>());
+        windows.chain(delivered).chain(rtts).sum::<usize>() + self.completions.capacity() * size_of::<Completion>()
+    }
+
     /// Completes every trace up to the end of the run.
     pub fn finish(&mut self) {
         let (every, end) = (self.window_every, self.end);

@@ -5,13 +5,13 @@ use crate::recorder::Recorder;
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::{Place, World};
 
-/// The most memory that the packets and flows of one run may take, in bytes: 8 GB.
+/// The most memory that the packets, flows and traces of one run may take, in bytes: 8 GB.
 pub(crate) const MOST_MEMORY: usize = 8_000_000_000;
 
 /// How often memory is looked at, in pauses of a world: about once in a million events.
 pub(crate) const PAUSES: u64 = 256;
 
-/// Checks that the packets and flows do not take too much memory.
+/// Checks that packets, flows and traces do not take too much memory.
 ///
 /// # Errors
 /// More than [`MOST_MEMORY`], with the link that holds most of it.
@@ -20,18 +20,21 @@ pub(crate) fn memory(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> 
 }
 
 fn within(plan: &Plan, world: &World<Recorder>, most: usize) -> Result<(), Error> {
-    let held = world.memory();
+    // The record has its own copy of what is traced.
+    let traced = 2 * (world.observer().memory() + world.links().iter().map(|link| link.traced_memory()).sum::<usize>());
+    let held = world.memory() + traced;
     if held <= most {
         return Ok(());
     }
     let queues = world.links().iter().map(|link| link.memory());
     let field = match queues.enumerate().max_by_key(|&(_, bytes)| bytes) {
         // Of a packet that waits a part is there, and a part is in the calendar.
+        _ if traced > held / 2 => "trace".into(),
         Some((link, bytes)) if bytes > held / 8 => format!("links.{}.queue", plan.links[link].name),
         _ => "flows".into(),
     };
     let gb = |bytes: usize| bytes as f64 / 1e9;
-    Err(Error::Endless(format!("{field}: expected packets and flows of at most {} GB in memory, got {:.1} GB", gb(most), gb(held))))
+    Err(Error::Endless(format!("{field}: expected packets, flows and traces of at most {} GB in memory, got {:.1} GB", gb(most), gb(held))))
 }
 
 /// Checks that a run has not ended because its time does not advance.
@@ -82,6 +85,6 @@ traffic = { kind = "cbr", rate = "100 Mbit/s" }
         world.run(Time::ZERO + Duration::from_secs(1));
         assert_eq!(memory(&plan, &world), Ok(()));
         let error = within(&plan, &world, 100_000).unwrap_err().to_string();
-        assert!(error.starts_with("links.wire.queue: expected packets and flows of at most 0.0001 GB in memory, got "), "{error}");
+        assert!(error.starts_with("links.wire.queue: expected packets, flows and traces of at most 0.0001 GB in memory, got "), "{error}");
     }
 }

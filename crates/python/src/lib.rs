@@ -54,6 +54,12 @@ fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str) -> PyResult<V
     Ok(checked(text, filename)?.keys(seeds, engine).collect())
 }
 
+/// Refuses a text that is not TOML; without `whole`, only one with keys of very many parts, which takes no parser's time.
+#[pyfunction]
+fn check_toml(text: &str, filename: &str, whole: bool) -> PyResult<()> {
+    if whole { sojourn_scenario::parse(filename, text).map(drop) } else { sojourn_scenario::check_keys(filename, text) }.map_err(refused)
+}
+
 /// Whether a text is a sweep file by its keys, right or wrong.
 #[pyfunction]
 fn is_sweep(text: &str) -> bool {
@@ -70,9 +76,11 @@ struct Grid {
 #[pymethods]
 impl Grid {
     /// Reads a sweep and checks every point of it. `read(name)` gives the file name and the text of the scenario that it names.
+    /// Errors name a place in the text if a user has `written` it.
     #[new]
-    fn new(py: Python<'_>, text: &str, filename: &str, read: &Bound<'_, PyAny>) -> PyResult<Grid> {
+    fn new(py: Python<'_>, text: &str, filename: &str, read: &Bound<'_, PyAny>, written: bool) -> PyResult<Grid> {
         let sweep = Sweep::from_toml(filename, text).map_err(refused)?;
+        let sweep = if written { sweep } else { sweep.without_text() };
         let (file, base): (String, String) = read.call1((sweep.scenario.as_str(),))?.extract()?;
         let base = Document::from_toml(&file, &base).map_err(refused)?;
         for point in 0..sweep.points() {
@@ -290,6 +298,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(keys, module)?)?;
     module.add_function(wrap_pyfunction!(is_sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(check_toml, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

@@ -3,6 +3,7 @@
 use crate::check::{self, Checked};
 use crate::error::{Error, humanize};
 use crate::path::{self, Step};
+use crate::syntax::{self, line_and_column};
 use crate::written::{Queue, Scenario};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ impl Document {
     /// # Errors
     /// Text that is not TOML; the error has line and column.
     pub fn from_toml(file: &str, text: &str) -> Result<Document, Error> {
-        let table = text.parse::<Table>().map_err(|error| syntax(text, &error).in_file(file))?;
+        let table = syntax::parse(file, text)?;
         Ok(Document { file: file.to_string(), text: Some(Arc::from(text)), table, changed: Vec::new() })
     }
 
@@ -111,6 +112,13 @@ fn deepest(table: &Table, error: &Error) -> Vec<Step> {
     (0..=steps.len()).rev().find_map(|n| path::concrete(table, &steps[..n])).unwrap_or_default()
 }
 
+/// The steps by which the error's field lies below `path`, if it does; `None` if it does not.
+pub(crate) fn below(document: &Document, error: &Error, path: &str) -> Option<Vec<Step>> {
+    let set = path::concrete(&document.table, &path::parse(path).ok()?)?;
+    let known = deepest(&document.table, error);
+    known.strip_prefix(&set[..]).map(<[Step]>::to_vec)
+}
+
 /// The same error with line and column of its field in `text`, of which `table` was read, if it has none.
 pub(crate) fn placed(error: Error, text: &str, table: &Table) -> Error {
     let position = error.position.or_else(|| position_of(text, &deepest(table, &error), error.key.as_deref()));
@@ -171,22 +179,8 @@ fn split(message: &str) -> (Vec<Step>, String) {
     (steps, rest.to_string())
 }
 
-/// The error of text that is not TOML, with its position.
-pub(crate) fn syntax(text: &str, error: &toml::de::Error) -> Error {
-    let position = error.span().map(|span| line_and_column(text, span.start));
-    Error { position, ..Error::new("", error.message().replace('\n', ", ")) }
-}
-
-/// Line and column of a byte, counted from 1.
-fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
-    let before: String = text.char_indices().take_while(|(i, _)| *i < byte).map(|(_, c)| c).collect();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
-    (line, column)
-}
-
 /// Line and column where the value at these steps begins, or where `key` stands in the table there.
-fn position_of(text: &str, steps: &[Step], key: Option<&str>) -> Option<(usize, usize)> {
+pub(crate) fn position_of(text: &str, steps: &[Step], key: Option<&str>) -> Option<(usize, usize)> {
     let root = DeTable::parse(text).ok()?;
     let root = Spanned::new(root.span(), DeValue::Table(root.into_inner()));
     let mut here = &root;

@@ -16,6 +16,7 @@ mod quantity;
 pub mod record;
 mod schema;
 pub mod sweep;
+mod syntax;
 pub mod written;
 
 pub use check::{Checked, check};
@@ -28,3 +29,4 @@ pub use quantity::{Quantity, Varying};
 pub use record::Record;
 pub use schema::schema;
 pub use sweep::{Run, Sweep};
+pub use syntax::{check_keys, parse};

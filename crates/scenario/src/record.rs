@@ -465,6 +465,11 @@ pub const COMPLETIONS: SeriesKind = SeriesKind {
 pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, COMPLETIONS];
 
 impl SeriesKind {
+    /// The numbers of a row.
+    pub fn numbers(&self) -> u64 {
+        1 + self.columns.len() as u64
+    }
+
     /// The name of the series of a link, flow or group.
     pub fn name(&self, of: &str) -> String {
         format!("{}/{of}", self.kind)

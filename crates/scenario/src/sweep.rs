@@ -1,9 +1,10 @@
 //! Sweeps: runs of one scenario with several values for some of its fields and with several seeds.
 
 use crate::check::Checked;
-use crate::document::{Document, Kind, placed, read, syntax};
+use crate::document::{Document, Kind, below, placed, position_of, read};
 use crate::error::Error;
-use crate::path;
+use crate::path::{self, Step};
+use crate::syntax;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -18,6 +19,8 @@ pub const MOST_RUNS: usize = 100_000;
 pub struct Sweep {
     /// The file's name in messages.
     pub file: String,
+    /// Its text, for the places of errors; `None` if nobody wrote it.
+    text: Option<Arc<str>>,
     /// The scenario file, relative to the folder of the sweep file.
     pub scenario: String,
     /// The number of runs of each point of the grid, with seed, seed + 1, ...
@@ -42,6 +45,16 @@ pub struct Point {
     pub label: Value,
     /// The fields that it sets, by path.
     pub sets: Vec<(String, Value)>,
+    /// Where it is written.
+    place: Vec<Step>,
+}
+
+impl Point {
+    /// Where the value for the field at `path` is written: an axis has it as such, a variant by its path.
+    fn place_of(&self, path: &str) -> Vec<Step> {
+        let key = matches!(self.place.last(), Some(Step::Key(_))).then(|| Step::Key(path.to_string()));
+        self.place.iter().cloned().chain(key).collect()
+    }
 }
 
 /// One run of a sweep.
@@ -84,8 +97,9 @@ impl Sweep {
     /// # Errors
     /// Text that is not TOML, unknown keys, axes that are not lists, no replication.
     pub fn from_toml(file: &str, text: &str) -> Result<Sweep, Error> {
-        let table = text.parse::<Table>().map_err(|error| syntax(text, &error).in_file(file))?;
-        Sweep::from_table(file, &table).map_err(|error| placed(error.in_file(file), text, &table))
+        let table = syntax::parse(file, text)?;
+        let sweep = Sweep::from_table(file, &table).map_err(|error| placed(error.in_file(file), text, &table))?;
+        Ok(Sweep { text: Some(Arc::from(text)), ..sweep })
     }
 
     fn from_table(file: &str, table: &Table) -> Result<Sweep, Error> {
@@ -101,12 +115,12 @@ impl Sweep {
         if runs.is_none_or(|runs| runs > MOST_RUNS) {
             return Err(Error::new("axes", format!("expected a grid of at most {MOST_RUNS} runs, replications included, got more")));
         }
-        Ok(Sweep { file: file.to_string(), scenario, replications, axes })
+        Ok(Sweep { file: file.to_string(), text: None, scenario, replications, axes })
     }
 
     /// Whether a text is a sweep file by its keys, right or wrong.
     pub fn is_meant_by(text: &str) -> bool {
-        text.parse::<Table>().is_ok_and(|table| Kind::of(&table) == Some(Kind::Sweep))
+        syntax::parse("", text).is_ok_and(|table| Kind::of(&table) == Some(Kind::Sweep))
     }
 
     /// The number of points of the grid.
@@ -122,11 +136,34 @@ impl Sweep {
     pub fn point(&self, base: &Document, point: usize) -> Result<Run, Error> {
         let (mut document, chosen) = (base.clone(), self.chosen(point));
         let values: Vec<_> = chosen.iter().map(|(axis, point)| (axis.name.clone(), point.label.clone())).collect();
-        for (path, value) in chosen.iter().flat_map(|(_, point)| &point.sets) {
-            document.set(path, value.clone()).map_err(|error| at_point(Error { file: self.file.clone(), ..error }, &values))?;
+        for (point, (path, value)) in chosen.iter().flat_map(|(_, point)| point.sets.iter().map(move |set| (point, set))) {
+            document.set(path, value.clone()).map_err(|error| at_point(self.at(error, &point.place_of(path)), &values))?;
         }
-        let checked = document.check().map_err(|error| at_point(error, &values))?;
+        let checked = document.check().map_err(|error| at_point(self.placed(error, &document, &chosen), &values))?;
         Ok(Run { point, values, replication: 0, seed: checked.seed, document: Arc::new(document), scenario: Arc::new(checked) })
+    }
+
+    /// The same sweep, whose text a program made: errors show no place in it.
+    pub fn without_text(self) -> Sweep {
+        Sweep { text: None, ..self }
+    }
+
+    /// The error with its place in the sweep file, if the field was set there.
+    fn placed(&self, error: Error, document: &Document, chosen: &[(&Axis, &Point)]) -> Error {
+        if self.text.is_none() {
+            return error;
+        }
+        let sets = chosen.iter().rev().flat_map(|(_, point)| point.sets.iter().map(move |(path, _)| (point, path)));
+        let found = sets.filter_map(|(point, path)| Some((point, path, below(document, &error, path)?))).next();
+        let Some((point, path, rest)) = found else { return error };
+        let steps: Vec<Step> = point.place_of(path).into_iter().chain(rest).collect();
+        self.at(error, &steps)
+    }
+
+    /// The error of what is written at these steps of the sweep file.
+    fn at(&self, error: Error, steps: &[Step]) -> Error {
+        let position = self.text.as_ref().and_then(|text| position_of(text, steps, error.key.as_deref()));
+        Error { file: self.file.clone(), position, ..error }
     }
 
     /// The value of each axis at a point of the grid.
@@ -197,8 +234,9 @@ fn value_axis(name: String, values: Value) -> Result<Axis, Error> {
     path::parse(&name).map_err(|error| Error { field: field.clone(), ..error })?;
     match values {
         Value::Array(values) if !values.is_empty() => {
-            let point = |value: Value| Point { label: value.clone(), sets: vec![(name.clone(), value)] };
-            Ok(Axis { points: values.into_iter().map(point).collect(), name })
+            let place = |at: usize| vec![Step::Key("axes".into()), Step::Key(name.clone()), Step::Index(at)];
+            let point = |(at, value): (usize, Value)| Point { label: value.clone(), place: place(at), sets: vec![(name.clone(), value)] };
+            Ok(Axis { points: values.into_iter().enumerate().map(point).collect(), name })
         }
         other => Err(Error::got(field, other, "a list of at least one value")),
     }
@@ -214,7 +252,11 @@ fn variant_axis(name: String, variants: Value) -> Result<Axis, Error> {
         return Err(Error::got(field, "no variant", "at least one"));
     }
     let point = |(label, sets): (String, Value)| match sets {
-        Value::Table(sets) => Ok(Point { label: Value::String(label), sets: sets.into_iter().collect() }),
+        Value::Table(sets) => Ok(Point {
+            place: ["variants", &name, &label].map(|key| Step::Key(key.to_string())).to_vec(),
+            label: Value::String(label),
+            sets: sets.into_iter().collect(),
+        }),
         other => Err(Error::got(format!("{field}.{}", path::element(&label)), other, "a table of fields by path")),
     };
     let points = variants.into_iter().map(point).collect::<Result<_, _>>()?;

@@ -66,7 +66,7 @@ fn the_base_is_right() {
 
 #[test]
 fn a_number_or_a_wrong_unit_for_a_quantity() {
-    let rate = "a rate with its unit such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s), above zero";
+    let rate = "a rate with its unit such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s), above zero";
     for (text, shown) in [
         ("10", "10"),
         ("nan", "NaN"),
@@ -232,6 +232,31 @@ fn traces_of_what_is_not_there() {
         "\"1 ns\"",
         "trace.cwnd.every: expected a time so long that the run has at most, got 1 ns",
     );
+}
+
+#[test]
+fn traces_that_are_too_many_together() {
+    let check = |count: u32, trace: &str| {
+        let text = format!(
+            "duration = \"10 s\"\nlinks = [{{ name = \"up\", from = \"a\", to = \"b\", duplex = true, rate = \"1 Gbit/s\" }}]\n\
+             [[flows]]\nname = \"ftp\"\nfrom = \"a\"\nto = \"b\"\ncount = {count}\n[trace]\n{trace}"
+        );
+        let checked = Document::from_toml("x.toml", &text).unwrap().check();
+        checked.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    let cwnd = |every: &str| format!("cwnd = {{ flows = [\"*\"], every = \"{every}\" }}");
+    assert_eq!(
+        check(1000, &cwnd("1 us")),
+        "x.toml:9:33: trace.cwnd.every: expected traces of at most 100000000 numbers together, got 30000003000"
+    );
+    assert_eq!(check(1000, &cwnd("1 ms")), "");
+    // No kind is too large by itself, but all are together: 1e6 rows of 5 numbers for two links, and so on.
+    let queue = "queue = { links = [\"*\"], every = \"1 us\" }";
+    let (throughput, wait) = (queue.replace("queue", "throughput").replace('5', "2"), "wait = { links = [\"*\"] }");
+    assert_eq!(check(1, &queue.replace("1 us", "2 us")), "");
+    assert_eq!((check(1, &throughput), check(1, wait)), (String::new(), String::new()));
+    let all = check(1, &format!("{}\n{throughput}\n{wait}\n{}", queue.replace("1 us", "2 us"), cwnd("2 us")));
+    assert_eq!(all, "x.toml:9:34: trace.queue.every: expected traces of at most 100000000 numbers together, got 111666681");
 }
 
 #[test]

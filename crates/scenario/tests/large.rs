@@ -15,7 +15,7 @@ const LINK: &str = "duration = \"1 s\"\nlinks = [{ name = \"l\", from = \"a\", t
 fn a_star_with_a_group_between_every_two_leaves() {
     let mut text = "duration = \"1 s\"\n".to_string();
     for i in 0..MANY {
-        writeln!(text, "[[links]]\nfrom = \"hub\"\nto = \"n{i}\"\nduplex = true").unwrap();
+        writeln!(text, "[[links]]\nfrom = \"hub\"\nto = \"n{i}\"\nduplex = true\nrate = \"1 Mbit/s\"").unwrap();
     }
     for i in 1..MANY {
         writeln!(text, "[[flows]]\nname = \"f{i}\"\nfrom = \"n{}\"\nto = \"n{i}\"", i - 1).unwrap();

@@ -62,11 +62,11 @@ fn variants_set_several_fields_under_one_name() {
 fn what_is_wrong_with_a_sweep_or_one_of_its_points_is_said() {
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\n\"flows.fpt.count\" = [1]"),
-        "sweep.toml: flows.fpt.count: expected one of ftp, got name \"fpt\"; did you mean \"ftp\"? (in the run with flows.fpt.count = 1)"
+        "sweep.toml:3:22: flows.fpt.count: expected one of ftp, got name \"fpt\"; did you mean \"ftp\"? (in the run with flows.fpt.count = 1)"
     );
     assert_eq!(
         problem("scenario = \"x\"\n[axes]\nseed = [1, 2]\n\"flows.ftp.count\" = [1, 0]"),
-        "base.toml: flows.ftp.count: expected a whole number above zero, so that all groups together have at most 1000000 flows, got 0 \
+        "sweep.toml:4:25: flows.ftp.count: expected a whole number above zero, so that all groups together have at most 1000000 flows, got 0 \
          (in the run with seed = 1, flows.ftp.count = 0)"
     );
     assert!(problem("scenario = \"x\"\n[axes]\nseed = 1").contains("axes.seed: expected a list of at least one value, got 1"));
@@ -103,4 +103,18 @@ fn a_key_follows_what_a_scenario_means_and_not_how_it_is_written() {
     }
     assert_ne!(key(BASE, 2, "0.1.0"), usual);
     assert_ne!(key(BASE, 1, "0.1.1"), usual);
+}
+
+#[test]
+fn a_wrong_value_has_its_place_in_the_sweep_file() {
+    let file = |rest: &str| problem(&format!("scenario = \"base.toml\"\n{rest}"));
+    let count = file("[axes]\n\"links.up.rate\" = [\"1 Mbit/s\"]\n\"flows.ftp.count\" = [1,\n  2, \"x\"]");
+    assert!(count.starts_with("sweep.toml:5:6: flows.ftp.count: expected a whole number, 0 to "), "{count}");
+    let inner = file("[axes]\n\"links.up.queue\" = [{}, {\n aqm = \"red\", min = \"x\" }]");
+    assert!(inner.starts_with("sweep.toml:4:21: links.up.queue"), "{inner}");
+    let variant =
+        file("[variants.size]\nsmall = { \"flows.ftp.count\" = 1 }\nlarge = { \"flows.ftp.count\" = 9, \"links.up.delay\" = \"-1 s\" }");
+    assert!(variant.starts_with("sweep.toml:4:53: links.up.delay: expected a time with its unit"), "{variant}");
+    let key = file("[axes]\n\"flows.ftp\" = [{ name = \"ftp\", from = \"A\",\n to = \"B\", cuont = 1 }]");
+    assert!(key.starts_with("sweep.toml:4:12: flows.ftp"), "{key}");
 }

@@ -20,7 +20,7 @@ impl fmt::Display for ParseError {
 impl core::error::Error for ParseError {}
 
 pub(crate) const DURATION: &str = "a time with its unit such as \"50 ms\" (ns, us, ms, s, min, h), not negative";
-pub(crate) const RATE: &str = "a rate with its unit such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s), above zero";
+pub(crate) const RATE: &str = "a rate with its unit such as \"10 Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s), above zero";
 pub(crate) const BYTES: &str = "a size with its unit such as \"1500 B\" (B, kB, MB, GB, KiB, MiB), not negative";
 
 /// Splits `text` into its number and its unit and scales by the unit's factor.
@@ -53,13 +53,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseError> {
     quantity(text, units, DURATION).map(|ns| Duration::from_nanos(libm::round(ns) as u64))
 }
 
-/// Reads a rate such as `"10 Mbit/s"`: bit/s, kbit/s, Mbit/s or Gbit/s (also `bps`, `kbps`, `Mbps`, `Gbps`, `Mb/s`); above zero.
+/// Reads a rate such as `"10 Mbit/s"`: bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s (also `bps`, `kbps`, `Mbps`, `Gbps`, `Tbps`, `Mb/s`); above zero.
 pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
     let units: &[(&[&str], f64)] = &[
         (&["bit/s", "bps", "b/s"], 1.0),
         (&["kbit/s", "kbps", "kb/s"], 1e3),
         (&["Mbit/s", "Mbps", "Mb/s"], 1e6),
         (&["Gbit/s", "Gbps", "Gb/s"], 1e9),
+        (&["Tbit/s", "Tbps", "Tb/s"], 1e12),
     ];
     let bps = quantity(text, units, RATE)?;
     Rate::from_bps(libm::round(bps) as u64).ok_or_else(|| ParseError { got: text.to_string(), expected: RATE })
@@ -81,6 +82,7 @@ mod tests {
         assert_eq!(parse_duration("50 ms").unwrap(), Duration::from_millis(50));
         assert_eq!(parse_duration("1.5e-3s").unwrap(), Duration::from_micros(1500));
         assert_eq!(parse_rate("10 Mbit/s").unwrap().as_bps(), 10_000_000);
+        assert_eq!(parse_rate("5 Tbit/s").unwrap().as_bps(), 5_000_000_000_000);
         assert_eq!(parse_rate("5.22Mbps").unwrap().as_bps(), 5_220_000);
         assert_eq!(parse_bytes("1_500 B").unwrap(), Bytes(1500));
         assert_eq!(parse_bytes("2 KiB").unwrap(), Bytes(2048));

@@ -449,7 +449,14 @@ impl<P: Packet> Link<P> {
         self.meter.finish(end, &total);
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory held by its traces.
+    pub fn traced_memory(&self) -> usize {
+        let queue = self.meter.queue_trace.as_ref().map_or(0, |trace| 5 * trace.t.capacity() * size_of::<f64>());
+        let throughput = self.meter.throughput_trace().map_or(0, |trace| 2 * trace.t.capacity() * size_of::<f64>());
+        queue + throughput + size_of_val(self.traced_waits())
+    }
+
+    /// Bytes of memory held, without those of its traces.
     pub fn memory(&self) -> usize {
         let queue = match &self.queue {
             Queue::Precomputed(queue) => queue.memory(),

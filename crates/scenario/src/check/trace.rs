@@ -2,6 +2,7 @@
 
 use super::{Group, Link, Sampled, Trace, Waits};
 use crate::error::{Error, unknown};
+use crate::record::{CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, SeriesKind, WAIT};
 use crate::written;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, range};
@@ -10,6 +11,9 @@ use std::ops::Range;
 
 /// The most samples one series may have.
 const MOST_SAMPLES: u64 = 10_000_000;
+
+/// The most numbers that all series of a run may have together: 0.8 GB, and as much again when the record is made.
+const MOST_NUMBERS: u64 = 100_000_000;
 
 /// The run that is traced.
 pub(super) struct Run<'a> {
@@ -72,19 +76,51 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
         let kind = Kind { fits: Traffic::completes, named: "flows whose connections end (a session, or bulk with a size)" };
         made.completions = find_flows("trace.completions.flows", &asked.flows, groups, &kind)?;
     }
+    together(&made, run)?;
     Ok(made)
+}
+
+/// Checks that all series that are made at equal steps, and the waits as far as they are known, are not too many together. Samples of
+/// round-trip times and completed connections are not known before: a run that takes too much memory for them ends.
+fn together(made: &Trace, run: &Run) -> Result<(), Error> {
+    let sampled = |trace: &Option<Sampled>, links: &SeriesKind, flows: &SeriesKind| {
+        trace.as_ref().map_or(0, |trace| {
+            let rows = run.duration.as_nanos() / trace.every.as_nanos() + 1;
+            let columns = trace.links.len() as u64 * links.numbers() + trace.flows.len() as u64 * flows.numbers();
+            rows.saturating_mul(columns)
+        })
+    };
+    let waits = made.wait.as_ref().map_or(0, |trace| {
+        let packets: u64 = trace.links.iter().map(|&link| most_packets(&run.links[link as usize], run) / u64::from(trace.one_in)).sum();
+        packets.saturating_mul(WAIT.numbers())
+    });
+    let each = [
+        ("trace.queue.every", sampled(&made.queue, &QUEUE, &QUEUE)),
+        ("trace.cwnd.every", sampled(&made.cwnd, &CWND, &CWND)),
+        ("trace.throughput.every", sampled(&made.throughput, &LINK_THROUGHPUT, &FLOW_THROUGHPUT)),
+        ("trace.wait.one_in", waits),
+    ];
+    let all = each.iter().fold(0u64, |sum, (_, numbers)| sum.saturating_add(*numbers));
+    match each.into_iter().max_by_key(|(_, numbers)| *numbers) {
+        Some((field, _)) if all > MOST_NUMBERS => {
+            Err(Error::got(field, all, format_args!("traces of at most {MOST_NUMBERS} numbers together")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The packets of mean size that a link carries in the run at its highest rate.
+fn most_packets(link: &Link, run: &Run) -> u64 {
+    let rates = link.rate.into_iter().chain(link.rate_changes.iter().map(|change| change.rate));
+    let most = rates.map(|rate| rate.as_bps()).max().unwrap_or_default();
+    (most as f64 * run.duration.as_secs_f64() / (8.0 * f64::from(run.packet))) as u64
 }
 
 /// The links whose waits are traced. How many packets a link carries is not known before the run: those of mean size, at its
 /// highest rate, must stay below the limit.
 fn waits(asked: &written::TraceWait, run: &Run) -> Result<Waits, Error> {
     let links = find_links("trace.wait.links", &asked.links, run.links)?;
-    let packets = |link: &Link| {
-        let rates = link.rate.into_iter().chain(link.rate_changes.iter().map(|change| change.rate));
-        let most = rates.map(|rate| rate.as_bps()).max().unwrap_or_default();
-        (most as f64 * run.duration.as_secs_f64() / (8.0 * f64::from(run.packet))) as u64
-    };
-    let most = links.iter().map(|&link| packets(&run.links[link as usize])).max().unwrap_or_default();
+    let most = links.iter().map(|&link| most_packets(&run.links[link as usize], run)).max().unwrap_or_default();
     let least = most.div_ceil(MOST_SAMPLES).clamp(1, u64::from(u32::MAX)) as u32;
     match asked.one_in {
         one_in if one_in >= least => Ok(Waits { links, one_in }),
