@@ -16,7 +16,7 @@ PARALLEL := --numprocesses auto --dist loadfile
 # The extension module is built by maturin; it has no tests of its own in Rust.
 CRATES  := --workspace --exclude sojourn-python
 
-.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz lint rust-test python-test lowest deny lock clean
+.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint rust-test python-test lowest deny lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo 'make validate    fidelity, against ns-2.35 and ns-3 or their stored results'
 	@echo 'make hunt        run HUNT_COUNT random worlds, each in many ways; goes on where it stopped'
 	@echo 'make fuzz        fuzz for a minute or FUZZ_SECONDS with each target, guided by coverage'
+	@echo 'make fuzz-lint   compile and lint the fuzz targets'
 	@echo 'make lint        formatting, types and lints alone'
 	@echo 'make lowest      Python tests with the lowest versions that pyproject.toml allows'
 	@echo 'make deny        licenses, versions and known faults of Rust dependencies, where cargo-deny is installed'
@@ -59,10 +60,13 @@ lint: setup
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo fmt --manifest-path hosts/linux/abi/Cargo.toml --check
 	cargo clippy $(CRATES) --all-targets -- --deny warnings
-	CUSTOM_LIBFUZZER_PATH=/libfuzzer.a cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint -- --deny warnings
 	$(BIN)/ruff check --quiet python tests conformance examples scripts papers
 	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers
 	$(BIN)/mypy
+
+# The fuzz targets are a workspace of their own: they take other dependencies, and a minute to check. No C++ compiler is needed.
+fuzz-lint:
+	CUSTOM_LIBFUZZER_PATH=/libfuzzer.a cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint -- --deny warnings
 
 rust-test: setup
 	cargo test --workspace --no-run
