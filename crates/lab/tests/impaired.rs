@@ -15,7 +15,7 @@ profile = "linux"
 name = "link"
 from = "a"
 to = "b"
-rate = "5 Mbit/s"
+rate = "25 Mbit/s"
 delay = "10 ms"
 duplex = true
 queue = {{ aqm = "red", limit = "100 packets" }}
@@ -26,8 +26,8 @@ name = "bulk"
 count = 2
 from = "a"
 to = "b"
-access = {{ rate = "20 Mbit/s", delay = "1 ms" }}
-egress = {{ rate = "20 Mbit/s", delay = "1 ms" }}
+access = {{ rate = "100 Mbit/s", delay = "1 ms" }}
+egress = {{ rate = "100 Mbit/s", delay = "1 ms" }}
 [[flows]]
 name = "web"
 from = "b"

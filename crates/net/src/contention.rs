@@ -10,9 +10,9 @@ use alloc::collections::BTreeMap;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     /// In the order in which they came to it, which must be that of time.
-    InOrder,
+    Kept,
     /// In another one, as if several upstreams fed what comes next.
-    Reorders,
+    Changed,
     /// It keeps none: packets need not come in the order of time.
     None,
 }
@@ -48,7 +48,7 @@ impl ContentionMap {
         for (target, order) in targets.map(|target| (target, kind(target))).filter(|(_, order)| *order != Order::None) {
             let feeders = self.feeders.entry(target).or_insert(Feeders { first: feeder, several });
             feeders.several |= several || feeders.first != feeder;
-            reordered = order == Order::Reorders;
+            reordered = order == Order::Changed;
             (feeder, several) = (Feeder::Upstream(target), reordered);
         }
         reordered

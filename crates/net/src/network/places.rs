@@ -74,9 +74,9 @@ impl<P: Packet> Network<P> {
         let is_pure_delay = match target {
             HopTarget::Link(link) => self.links[link].is_pure_delay(),
             HopTarget::AccessLink(link) => self.access_links.is_pure_delay(link),
-            HopTarget::Impairment(impairment) if self.impairments[impairment].reorders() => return Order::Reorders,
+            HopTarget::Impairment(impairment) if self.impairments[impairment].reorders() => return Order::Changed,
             HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard => false,
         };
-        if is_pure_delay { Order::None } else { Order::InOrder }
+        if is_pure_delay { Order::None } else { Order::Kept }
     }
 }
