@@ -1,5 +1,6 @@
 """A Linux kernel as host. Most tests need none: a program of a few lines stands for it."""
 
+import json
 import os
 import stat
 import struct
@@ -15,6 +16,10 @@ from sojourn.errors import RunError, ScenarioError, UserError
 from sojourn.linux import build, guest, kernel, source
 from sojourn.linux.kernel import Kernel, find_kernel, store_kernel
 from sojourn.running import run_many
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+from conformance.oracles.linux import gaps  # noqa: E402
 
 SCENARIO = """
 name = "five"
@@ -183,6 +188,29 @@ def test_a_source_that_is_none_is_refused(tmp_path: Path) -> None:
         source.version_of(tmp_path / "tree")
 
 
+def test_the_table_of_gaps_is_what_is_stored() -> None:
+    stored = json.loads(gaps.STORED.read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
+    shown = page.split("<!-- gaps: begin -->\n")[1].split("\n<!-- gaps: end -->")[0]
+    assert shown.splitlines() == gaps.table(stored)
+    assert list(stored["cases"]) == [name for name, _ in gaps.cases()]
+    assert set(stored["about"]) == {"command", "seeds", "version", "source", "config_sha256", "kernel_sha256"}
+
+
+def test_a_gap_outside_its_bound_has_a_star() -> None:
+    goodput, _, _, jain = gaps.MEASURES
+    assert goodput.text(goodput.gap(10.2, 10.0)) == "+2.0 %*"
+    assert goodput.text(goodput.gap(9.95, 10.0)) == "-0.5 %"
+    assert jain.text(jain.gap(0.9, 0.95)) == "-0.050*"
+
+
+@pytest.mark.slow
+def test_the_stored_figures_of_the_simulator_are_those_of_now() -> None:
+    stored = json.loads(gaps.STORED.read_text(encoding="utf-8"))["cases"]
+    name, scenario = next(gaps.cases())
+    assert gaps.means(run_many(scenario, gaps.SEEDS)[0]) == stored[name][gaps.SIMULATOR]
+
+
 def has_kernel() -> bool:
     """Whether there is a kernel of the present code."""
     try:
@@ -220,3 +248,12 @@ def test_ecn_marks_instead_of_drops() -> None:
     assert record.value("links.bottleneck.marked") > 10
     assert record.value("links.bottleneck.dropped_total") == 0
     assert record.value("flows.*.retransmitted") == [0] * 5
+
+
+@live
+@pytest.mark.parametrize("controller", ["flower", "flower+", "ledbat", "ledbat++", "fledbat"])
+def test_our_controllers_fill_the_link_under_the_kernels_tcp(controller: str) -> None:
+    scenario = sj.load(SCENARIO).set("duration", "40 s").set("flows.ftp.tcp.control", {"cc": controller})
+    record = sj.run(scenario)
+    assert record.value("links.bottleneck.utilization") > 0.7
+    assert record.value("total.jain") > 0.8

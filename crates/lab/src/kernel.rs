@@ -5,10 +5,11 @@ use crate::build::start_traces;
 use crate::recorder::Recorder;
 use crate::report::{Finished, report};
 use crate::simulation::Outcome;
+use sojourn_cc::CcConfig;
 use sojourn_linux::{ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, KernelNetwork, Logged, Packet, Settled, Tcp, Wiring, flag};
 use sojourn_scenario::plan::{Flow, Plan};
 use sojourn_sim::{Completion, FlowReport, FlowStats, Observer, Quantiles, tcp::SenderStats};
-use sojourn_spec::tcp::{Recovery, TcpOptions};
+use sojourn_spec::tcp::{Control, Recovery, TcpOptions};
 use sojourn_units::{Duration, Time};
 use std::collections::HashMap;
 
@@ -58,17 +59,18 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
 
 /// What is set on the sockets of a flow of this group.
 fn tcp(group: &str, options: &TcpOptions) -> Result<Tcp, Error> {
-    let name = options.control.name();
-    if !CONTROLLERS.contains(&name) {
-        let known = CONTROLLERS.join(", ");
-        return Err(Error::Build(format!("flows.{group}.tcp.control.cc: expected one of {known} on a Linux host, got {name}")));
+    if let CcConfig::RLedbat(_) = options.control {
+        let expected = "a controller of the sender on a Linux host";
+        return Err(Error::Build(format!("flows.{group}.tcp.control.cc: expected {expected}, got rledbat")));
     }
+    // The kernel's own Reno and CUBIC have no parameters; with other values than the defaults they are ours.
+    let defaults = [CcConfig::Reno(Default::default()), CcConfig::Cubic(Default::default())];
+    let own = !defaults.contains(&options.control);
+    let controller = if own { "sojourn" } else { options.control.name() };
+    let control = own.then(|| Control(options.control.clone()));
     let (packet, ecn) = (options.mss + options.header, options.ecn);
-    Ok(Tcp { controller: name.into(), packet, ecn, sack: options.recovery == Recovery::Sack })
+    Ok(Tcp { controller: controller.into(), control, packet, ecn, sack: options.recovery == Recovery::Sack })
 }
-
-/// The controllers of Linux that have the name of one of ours.
-const CONTROLLERS: &[&str] = &["reno", "cubic"];
 
 /// The record of a run that a kernel has logged: the log is replayed through the same network.
 ///

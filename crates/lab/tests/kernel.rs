@@ -95,6 +95,19 @@ fn what_linux_cannot_do_is_named() {
         refused("traffic = { kind = \"ping\", every = \"1 s\" }\n#"),
         "flows.f.traffic.kind: expected bulk, cbr, poisson or onoff on a Linux host, got ping"
     );
-    let flower = refused("tcp = { control = { cc = \"flower\" },");
-    assert!(flower.starts_with("flows.f.tcp.control.cc: expected one of "), "{flower}");
+    assert_eq!(
+        refused("tcp = { control = { cc = \"rledbat\" },"),
+        "flows.f.tcp.control.cc: expected a controller of the sender on a Linux host, got rledbat"
+    );
+}
+
+#[test]
+fn the_kernels_own_reno_and_cubic_are_taken_unless_they_have_other_parameters() {
+    let controller = |control: &str| {
+        let plan = plan(&SCENARIO.replace("tcp = {", &format!("tcp = {{ control = {control},")));
+        wiring(&plan).unwrap().flows.remove(0).tcp.unwrap().controller
+    };
+    assert_eq!(controller("{ cc = \"cubic\" }"), "cubic");
+    assert_eq!(controller("{ cc = \"cubic\", fast_convergence = false }"), "sojourn");
+    assert_eq!(controller("{ cc = \"flower\" }"), "sojourn");
 }

@@ -1,9 +1,10 @@
 //! Everything that the kernel's driver asks: the network, the applications and the log. A C interface wraps it.
 
+use crate::controllers::KernelController;
 use crate::log::{Entry, Logged};
 use crate::network::{Fate, KernelNetwork};
 use crate::packet::Packet;
-use crate::wiring::Wiring;
+use crate::wiring::{Flow, Wiring};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -45,12 +46,25 @@ pub struct Written {
     pub last: u8,
 }
 
+/// Linux's initial window (`TCP_INIT_CWND`), in segments.
+const INITIAL_WINDOW: u32 = 10;
+
+/// The controller of ours that a flow asks for, at the start of a connection.
+fn controller(flow: &Flow) -> Result<Option<KernelController>, String> {
+    let control = flow.tcp.as_ref().and_then(|tcp| tcp.control.as_ref());
+    control
+        .map(|control| KernelController::new(&control.0, INITIAL_WINDOW))
+        .transpose()
+        .map_err(|error| format!("flows.{}.tcp.control.{error}", flow.name))
+}
+
 /// A run inside the kernel.
 #[derive(Clone, Debug)]
 pub struct Guest {
     wiring: Wiring,
     network: KernelNetwork,
     applications: Vec<Application>,
+    controllers: Vec<Option<KernelController>>,
     log: Vec<u8>,
 }
 
@@ -72,7 +86,8 @@ impl Guest {
             let stop = if flow.stop >= wiring.duration { Time::NEVER } else { flow.stop };
             applications.push(Application::new(model, flow.start, stop, random));
         }
-        Ok(Guest { wiring, network, applications, log: Vec::new() })
+        let controllers = wiring.flows.iter().map(controller).collect::<Result<_, _>>()?;
+        Ok(Guest { wiring, network, applications, controllers, log: Vec::new() })
     }
 
     /// How many hosts there are.
@@ -116,6 +131,21 @@ impl Guest {
             Some(Action::Write(Write { bytes, last, .. })) => Written { bytes: bytes.unwrap_or(u64::MAX), last: u8::from(last) },
             Some(Action::Stop) | None => Written { bytes: 0, last: 1 },
         }
+    }
+
+    /// A connection of a flow opens, with this window.
+    pub fn controller_starts(&mut self, flow: u32, window: u32) {
+        if let Some(planned) = self.wiring.flows.get(flow as usize)
+            && let Ok(Some(mut fresh)) = controller(planned)
+        {
+            fresh.restart(window);
+            self.controllers[flow as usize] = Some(fresh);
+        }
+    }
+
+    /// The controller of a flow, if it has one of ours.
+    pub fn controller(&mut self, flow: u32) -> Option<&mut KernelController> {
+        self.controllers.get_mut(flow as usize)?.as_mut()
     }
 
     fn note(&mut self, now: u64, entry: Entry) {

@@ -19,14 +19,17 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod controllers;
 mod guest;
 mod log;
 mod network;
 mod packet;
 mod wiring;
 
+pub use controllers::{KernelAck, KernelController, Windows};
 pub use guest::{Guest, GuestFlow, Written};
 pub use log::{ENTRY_BYTES, Entry, Logged};
 pub use network::{Fate, KernelNetwork, Settled};
 pub use packet::{Packet, flag};
+pub use sojourn_units::Time;
 pub use wiring::{Flow, Tcp, Wiring};

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use sojourn_aqm::AqmConfig;
 use sojourn_spec::link::Link;
+use sojourn_spec::tcp::Control;
 use sojourn_traffic::Traffic;
 use sojourn_units::Time;
 
@@ -55,11 +56,14 @@ pub struct Flow {
 }
 
 /// What is set on the sockets of a flow.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// The kernel's name of the congestion control, at most 15 characters.
+    /// The kernel's name of the congestion control, at most 15 characters; `sojourn` asks `control`.
     pub controller: String,
+    /// A controller of ours, where the kernel's congestion control is `sojourn`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
     /// Size of a full packet with its headers, in bytes.
     pub packet: u32,
     /// Whether the connection asks for ECN (rfc3168).

@@ -2,9 +2,11 @@
 
 use proptest::prelude::*;
 use sojourn_aqm::REGISTRY;
-use sojourn_linux::{Fate, Flow, Guest, KernelNetwork, Packet, Tcp, Wiring, flag};
+use sojourn_cc::CcConfig;
+use sojourn_linux::{Fate, Flow, Guest, KernelAck, KernelController, KernelNetwork, Packet, Tcp, Windows, Wiring, flag};
 use sojourn_spec::link::{Link, Measure, RateChange};
 use sojourn_spec::queue::Queue;
+use sojourn_spec::tcp::Control;
 use sojourn_units::{Amount, Duration, Rate, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,7 +36,7 @@ fn wiring(queue: Queue) -> Wiring {
         start: Time::from_nanos(u64::from(number)),
         stop: Time::ZERO + SECOND * 10,
         traffic: (sojourn_traffic::REGISTRY[0].example)(),
-        tcp: Some(Tcp { controller: "reno".into(), packet: 1500, ecn: number == 1, sack: true }),
+        tcp: Some(Tcp { controller: "reno".into(), control: None, packet: 1500, ecn: number == 1, sack: true }),
     };
     Wiring {
         seed: i64::MAX as u64,
@@ -85,6 +87,27 @@ fn what_a_kernel_cannot_do_is_refused_with_its_field() {
     assert_eq!(Guest::new(b"\xff").unwrap_err(), "expected text in UTF-8");
 }
 
+#[test]
+fn a_plan_with_any_controller_comes_back_as_it_was_written() {
+    for entry in sojourn_cc::REGISTRY {
+        let mut plan = wiring(Queue::default());
+        plan.flows[0].tcp.as_mut().unwrap().control = Some(Control((entry.default)()));
+        assert_eq!(Wiring::from_toml(&plan.to_toml().unwrap()), Ok(plan));
+    }
+}
+
+#[test]
+fn a_reduction_that_was_for_a_timeout_counts_once_and_one_for_nothing_is_taken_back() {
+    let now = Time::ZERO + SECOND;
+    let mut reno = KernelController::new(&CcConfig::Reno(Default::default()), 40).unwrap();
+    assert_eq!(reno.windows().cwnd, 40);
+    assert_eq!(reno.on_congestion(now, 40, false), Windows { cwnd: 20, ssthresh: 20 });
+    assert_eq!(reno.undo().cwnd, 40);
+    reno.on_congestion(now, 40, false);
+    assert_eq!(reno.on_rto(now, 40), Windows { cwnd: 1, ssthresh: 20 });
+    assert_eq!(reno.undo().cwnd, 40);
+}
+
 /// What a host sends: how long after the packet before, and the packet.
 fn sends() -> impl Strategy<Value = Vec<(u64, Packet)>> {
     let send = (0u64..3_000_000, 0u32..4, any::<u16>(), any::<u16>(), any::<u8>(), any::<u32>());
@@ -121,6 +144,38 @@ proptest! {
         let audit = network.finish(plan.duration).unwrap();
         settle(&mut network, &mut left);
         prop_assert_eq!(left.len() as u64 + audit.in_flight, sends.len() as u64);
+    }
+
+    #[test]
+    fn no_acknowledgment_breaks_a_controller(
+        which in 0..sojourn_cc::REGISTRY.len(),
+        calls in prop::collection::vec((any::<[u64; 4]>(), any::<[u32; 4]>(), any::<[bool; 4]>(), 0u8..8), 1..100),
+    ) {
+        let mut controller = KernelController::new(&(sojourn_cc::REGISTRY[which].default)(), 10).unwrap();
+        let mut now = Time::ZERO;
+        for (long, short, flags, call) in calls {
+            now += Duration::from_nanos(long[0] >> 24);
+            let windows = match call {
+                0 => controller.on_congestion(now, short[0], flags[0]),
+                1 => controller.on_rto(now, short[0]),
+                2 => controller.undo(),
+                _ => controller.on_ack(now, &KernelAck {
+                    snd_una: long[0],
+                    snd_max: long[1],
+                    rtt_us: (long[2] >> 32) as i64 - 1,
+                    one_way_delay_ns: long[3] as i64 >> 16,
+                    acked: short[0] >> 16,
+                    in_flight: short[1] >> 8,
+                    srtt_us: short[2],
+                    rtt_min_us: short[3],
+                    has_one_way_delay: u8::from(flags[0]),
+                    cwnd_limited: u8::from(flags[1]),
+                    in_recovery: u8::from(flags[2]),
+                    after_timeout: u8::from(flags[3]),
+                }),
+            };
+            prop_assert!(windows.cwnd >= 1 && windows.ssthresh >= 2);
+        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Senders and sinks: kernel threads with kernel sockets. They sleep until there is something to do, so virtual time goes on. */
+#include <linux/ip.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
+#include <linux/udp.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 #include "sojourn.h"
@@ -9,7 +11,10 @@
 #define CHUNK (1 << 16)
 #define UNSENT (1 << 18)                   /* what waits unsent in a socket: enough for any growth of the window */
 
+#define UDP_HEADERS (sizeof(struct iphdr) + sizeof(struct udphdr))
+
 static u8 nothing[CHUNK];
+static u8 unread[CHUNK];
 
 static struct sockaddr_in address_of(u32 host, u32 flow)
 {
@@ -87,6 +92,16 @@ static int send_bytes(struct flow *flow, u64 bytes)
 	return 0;
 }
 
+/* Sends a datagram of this size on the wire, and one byte of payload at least. */
+static int send_datagram(struct flow *flow, u64 size)
+{
+	struct kvec part = { nothing, clamp_t(u64, size, UDP_HEADERS + 1, CHUNK - 1) - UDP_HEADERS };
+	struct msghdr message = { .msg_flags = MSG_NOSIGNAL };
+	int sent = kernel_sendmsg(flow->sender, &message, &part, 1, part.iov_len);
+
+	return min(sent, 0);
+}
+
 static int open_sender(struct flow *flow)
 {
 	struct sockaddr_in to = address_of(flow->plan.destination, flow->number);
@@ -127,7 +142,7 @@ static int sender(void *data)
 		if (!flow->sender)
 			error = open_sender(flow);
 		if (!error)
-			error = send_bytes(flow, written.bytes);
+			error = flow->plan.tcp ? send_bytes(flow, written.bytes) : send_datagram(flow, written.bytes);
 		if (error || written.last)
 			break;
 	}
@@ -138,16 +153,30 @@ static int sender(void *data)
 	return 0;
 }
 
+/* TCP gives up what it has without copying it. */
 static void read_all(struct flow *flow, struct socket *socket)
 {
 	for (;;) {
-		struct msghdr message = { .msg_flags = MSG_TRUNC };
+		struct msghdr message = {};
 		struct kvec room = { NULL, 1 << 20 };
 		int read = kernel_recvmsg(socket, &message, &room, 1, room.iov_len, MSG_TRUNC);
 
 		if (read <= 0)
 			return;
 		sojourn_read(guest, sojourn_now(), flow->number, read);
+	}
+}
+
+/* Of datagrams, what is on the wire counts. */
+static void read_datagrams(struct flow *flow, struct socket *socket)
+{
+	for (;;) {
+		struct msghdr message = {};
+		struct kvec room = { unread, sizeof(unread) };
+		int read = kernel_recvmsg(socket, &message, &room, 1, room.iov_len, 0);
+
+		if (read >= 0)
+			sojourn_read(guest, sojourn_now(), flow->number, read + UDP_HEADERS);
 	}
 }
 
@@ -166,10 +195,8 @@ static int sink(void *data)
 		error = kernel_listen(listener, 1);
 	if (error)
 		sojourn_stop("flow %u: no place to listen: error %d", flow->number, error);
-	if (!tcp) {
-		read_all(flow, listener);
-		return 0;
-	}
+	if (!tcp)
+		read_datagrams(flow, listener);
 	while (!kernel_accept(listener, &connection, 0)) {
 		read_all(flow, connection);
 		sock_release(connection);

@@ -42,6 +42,34 @@ struct sojourn_written {
 	u8 last;
 };
 
+/* The same as KernelAck and Windows in crates/linux/src/controllers.rs. */
+struct sojourn_ack {
+	u64 snd_una;
+	u64 snd_max;
+	s64 rtt_us;
+	s64 one_way_delay_ns;
+	u32 acked;
+	u32 in_flight;
+	u32 srtt_us;
+	u32 rtt_min_us;
+	u8 has_one_way_delay;
+	u8 cwnd_limited;
+	u8 in_recovery;
+	u8 after_timeout;
+};
+
+struct sojourn_windows {
+	u32 cwnd;
+	u32 ssthresh;
+};
+
+void sojourn_controller_starts(struct guest *guest, u32 flow, u32 window);
+void sojourn_controller_acks(struct guest *guest, u64 now, u32 flow, const struct sojourn_ack *ack, struct sojourn_windows *windows);
+void sojourn_controller_reduces(struct guest *guest, u64 now, u32 flow, bool marked, struct sojourn_windows *windows);
+void sojourn_controller_times_out(struct guest *guest, u64 now, u32 flow, struct sojourn_windows *windows);
+void sojourn_controller_undoes(struct guest *guest, u32 flow, struct sojourn_windows *windows);
+void sojourn_controller_restarts(struct guest *guest, u32 flow, u32 window);
+
 struct guest *sojourn_guest(const u8 *plan, size_t length, char *error, size_t room);
 u32 sojourn_hosts(const struct guest *guest);
 u32 sojourn_flows(const struct guest *guest);

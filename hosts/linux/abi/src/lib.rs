@@ -12,7 +12,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::{c_char, c_void};
 use core::panic::PanicInfo;
 use core::slice;
-use sojourn_linux::{Guest, GuestFlow, Packet, Written};
+use sojourn_linux::{Guest, GuestFlow, KernelAck, KernelController, Packet, Time, Windows, Written};
 
 unsafe extern "C" {
     fn sojourn_alloc(size: usize) -> *mut c_void;
@@ -158,6 +158,53 @@ pub unsafe extern "C" fn sojourn_loss(guest: &mut Guest, now: u64, flow: u32, ti
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_completed(guest: &mut Guest, now: u64, flow: u32, opened: u64, bytes: u64) {
     guest.on_completed(now, flow, opened, bytes);
+}
+
+/// A connection with a controller of ours opens, with this window.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_starts(guest: &mut Guest, flow: u32, window: u32) {
+    guest.controller_starts(flow, window);
+}
+
+/// Asks the controller of a flow; without one the windows stay.
+fn ask(guest: &mut Guest, flow: u32, windows: &mut Windows, what: impl FnOnce(&mut KernelController) -> Windows) {
+    if let Some(controller) = guest.controller(flow) {
+        *windows = what(controller);
+    }
+}
+
+/// Data was acknowledged.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_acks(guest: &mut Guest, now: u64, flow: u32, ack: &KernelAck, windows: &mut Windows) {
+    ask(guest, flow, windows, |controller| controller.on_ack(Time::from_nanos(now), ack));
+}
+
+/// The network signaled congestion, by a mark or by a loss, while this window was in use.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_reduces(guest: &mut Guest, now: u64, flow: u32, marked: bool, windows: &mut Windows) {
+    let window = windows.cwnd;
+    ask(guest, flow, windows, |controller| controller.on_congestion(Time::from_nanos(now), window, marked));
+}
+
+/// The reduction just asked for was for a timeout.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_times_out(guest: &mut Guest, now: u64, flow: u32, windows: &mut Windows) {
+    let window = windows.cwnd;
+    ask(guest, flow, windows, |controller| controller.on_rto(Time::from_nanos(now), window));
+}
+
+/// The last reduction is taken back.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_undoes(guest: &mut Guest, flow: u32, windows: &mut Windows) {
+    ask(guest, flow, windows, KernelController::undo);
+}
+
+/// The kernel restarts after an idle time, with this window.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_restarts(guest: &mut Guest, flow: u32, window: u32) {
+    if let Some(controller) = guest.controller(flow) {
+        controller.restart(window);
+    }
 }
 
 /// The run ends.
