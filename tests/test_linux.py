@@ -257,3 +257,65 @@ def test_our_controllers_fill_the_link_under_the_kernels_tcp(controller: str) ->
     record = sj.run(scenario)
     assert record.value("links.bottleneck.utilization") > 0.7
     assert record.value("total.jain") > 0.8
+
+
+MIXED = """
+host = "linux"
+duration = "20 s"
+warmup = "5 s"
+[[links]]
+name = "first"
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "5 ms"
+duplex = true
+queue = { aqm = "pie", limit = "200 packets" }
+changes = [{ at = "10 s", rate = "5 Mbit/s" }]
+[[links]]
+name = "second"
+from = "b"
+to = "c"
+rate = "8 Mbit/s"
+delay = "10 ms"
+duplex = true
+[[flows]]
+name = "long"
+from = "a"
+to = "c"
+count = 3
+access = { rate = "100 Mbit/s", delay = { uniform = ["1 ms", "20 ms"] } }
+egress = { delay = "2 ms" }
+[[flows]]
+name = "short"
+from = "a"
+to = "b"
+traffic = { kind = "bulk", size = "1 MB" }
+start = "6 s"
+[[flows]]
+name = "back"
+from = "c"
+to = "b"
+stop = "10 s"
+[[flows]]
+name = "datagrams"
+from = "b"
+to = "c"
+traffic = { kind = "cbr", rate = "500 kbit/s", size = "500 B" }
+[trace]
+queue = { links = ["first"], every = "100 ms" }
+cwnd = { flows = ["long/0"], every = "100 ms" }
+"""
+
+
+@live
+def test_transfers_stops_datagrams_and_several_links_work_on_the_kernel() -> None:
+    record = sj.run(MIXED)
+    assert record.value("groups.short.completion_s.count") == 1
+    assert record.value("groups.back.completion_s") is None
+    # 125 datagrams a second; of those that arrive, some were sent before the window.
+    assert record.value("flows.datagrams/0.sent") == pytest.approx(15 * 125, abs=1)
+    assert record.value("groups.datagrams.goodput_bps") == pytest.approx(500e3, rel=0.1)
+    assert record.value("groups.long.goodput_bps") > 2e6
+    assert len(record.series["queue/first"]["packets"]) == 201
+    assert max(record.series["cwnd/long/0"]["packets"]) > 10

@@ -8,6 +8,7 @@ pub mod check;
 mod document;
 mod error;
 mod field_order;
+mod host;
 mod measures;
 mod not_yet;
 mod path;

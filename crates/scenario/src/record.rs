@@ -5,6 +5,7 @@
 //! `unit` is its unit, `label` is what tables and plots call it if not its name, and `better` is "higher" or "lower" where users
 //! of a network want the one or the other.
 
+pub use crate::host::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,24 +47,6 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(skip)]
     pub series: BTreeMap<String, Series>,
-}
-
-/// The kernel whose TCP a run had.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Host {
-    /// Its name: `linux`.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// Where its source comes from: a package with its version, or a folder.
-    pub source: String,
-    /// SHA-256 of its configuration.
-    pub config_sha256: String,
-    /// SHA-256 of the kernel itself.
-    pub kernel_sha256: String,
-    /// SHA-256 of the log of everything that hosts did: equal for equal runs.
-    pub log_sha256: String,
 }
 
 /// Columns of equal length by name; `t` is the time in seconds.

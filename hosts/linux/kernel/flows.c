@@ -130,7 +130,7 @@ static int open_sender(struct flow *flow)
 static int sender(void *data)
 {
 	struct flow *flow = data;
-	struct sojourn_written written;
+	struct sojourn_written written = {};
 	int error = 0;
 	u64 due;
 
@@ -147,7 +147,8 @@ static int sender(void *data)
 			break;
 	}
 	if (flow->sender && flow->plan.tcp) {
-		flow->closing = true;
+		/* A transfer that is stopped is not completed. */
+		flow->closing = written.last && written.bytes && written.bytes != U64_MAX;
 		kernel_sock_shutdown(flow->sender, SHUT_WR);
 	}
 	return 0;
@@ -175,8 +176,9 @@ static void read_datagrams(struct flow *flow, struct socket *socket)
 		struct kvec room = { unread, sizeof(unread) };
 		int read = kernel_recvmsg(socket, &message, &room, 1, room.iov_len, 0);
 
-		if (read >= 0)
-			sojourn_read(guest, sojourn_now(), flow->number, read + UDP_HEADERS);
+		if (read < 0)
+			return;
+		sojourn_read(guest, sojourn_now(), flow->number, read + UDP_HEADERS);
 	}
 }
 
@@ -195,8 +197,10 @@ static int sink(void *data)
 		error = kernel_listen(listener, 1);
 	if (error)
 		sojourn_stop("flow %u: no place to listen: error %d", flow->number, error);
-	if (!tcp)
+	if (!tcp) {
 		read_datagrams(flow, listener);
+		return 0;
+	}
 	while (!kernel_accept(listener, &connection, 0)) {
 		read_all(flow, connection);
 		sock_release(connection);
