@@ -1,5 +1,6 @@
 """Fixtures. All tests run against the extension module; without it there is one line that says how to build it."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -7,6 +8,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "python"))
+
+
+# A shell ignores SIGINT in what it starts in the background. The programs that the tests interrupt must not inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:

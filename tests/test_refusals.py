@@ -105,6 +105,6 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones():
     names += [f"groups.{n}.goodput_bps" for n in range(20)]
     said = str(sj.UserError.unknown("--plot", "links.up.queue.men", names))
     assert said.startswith("--plot: expected one of links.up.queue.mean, ")
-    assert said.endswith('(26 names in all), got "links.up.queue.men"')
+    assert '(26 names in all), got "links.up.queue.men"; did you mean "links.up.queue.mean"?' in said
     assert "links.up.queue.mean, links.down.queue.mean" in str(sj.UserError.unknown("--plot", "Queue.mean", names))
     assert str(sj.UserError.unknown("x", "b", ["a", "c"])) == 'x: expected one of a, c, got "b"'

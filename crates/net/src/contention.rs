@@ -10,7 +10,7 @@ use alloc::collections::BTreeMap;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     /// In the order in which they came to it, which must be that of time.
-    Kept,
+    OfArrival,
     /// In another one, as if several upstreams fed what comes next.
     Changed,
     /// It keeps none: packets need not come in the order of time.

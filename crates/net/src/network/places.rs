@@ -77,6 +77,6 @@ impl<P: Packet> Network<P> {
             HopTarget::Impairment(impairment) if self.impairments[impairment].reorders() => return Order::Changed,
             HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard => false,
         };
-        if is_pure_delay { Order::None } else { Order::Kept }
+        if is_pure_delay { Order::None } else { Order::OfArrival }
     }
 }
