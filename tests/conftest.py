@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "python"))
 
 
-# A shell ignores SIGINT in what it starts in the background. The programs that the tests interrupt must not inherit that.
+# A shell ignores SIGINT in what it starts in the background. What the tests start and interrupt must not inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
