@@ -16,7 +16,7 @@ pub struct Impairment(pub ImpairmentConfig);
 #[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 struct Common {
-    /// Where a packet meets it: when it arrives at the link, or when its transmission has ended; default "after-queue".
+    /// Where a packet meets it: when it arrives at the link, or at its other end; default "after-queue".
     place: Place,
 }
 
