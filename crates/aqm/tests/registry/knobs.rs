@@ -7,8 +7,9 @@
 use crate::bench::{link, workload};
 use proptest::sample::Index;
 use serde_json::{Value, json};
-use sojourn_aqm::{AqmConfig, REGISTRY};
+use sojourn_aqm::{AqmConfig, Entry, REGISTRY};
 use sojourn_units::{Stream, parse_bytes, parse_duration, parse_rate};
+use std::sync::Mutex;
 
 /// Parameters that may be without effect: algorithm, parameter, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
@@ -137,23 +138,27 @@ fn field(path: &str) -> &str {
     path.split('/').nth(1).expect("a field")
 }
 
+/// The parameters of an algorithm for which no value changes anything.
+fn without_effect(entry: &Entry) -> Vec<String> {
+    let (default, mut paths) = ((entry.default)(), Vec::new());
+    leaves(&written(&default), "", &mut paths);
+    paths.retain(|path| !EXCEPTIONS.iter().any(|&(aqm, parameter, _)| (aqm, parameter) == (entry.name, field(path))));
+    paths.retain(|path| {
+        !has_effect(&default, path) && !(0..COMBINATIONS).any(|number| has_effect(&combination(&default, path, number), path))
+    });
+    paths.iter().map(|path| format!("{}{path}", entry.name)).collect()
+}
+
 #[test]
 fn every_parameter_of_every_algorithm_has_an_effect() {
-    let mut without = Vec::new();
-    for entry in REGISTRY {
-        let (default, mut paths) = ((entry.default)(), Vec::new());
-        leaves(&written(&default), "", &mut paths);
-        for path in paths {
-            if EXCEPTIONS.iter().any(|&(aqm, parameter, _)| (aqm, parameter) == (entry.name, field(&path))) {
-                continue;
-            }
-            let found =
-                has_effect(&default, &path) || (0..COMBINATIONS).any(|number| has_effect(&combination(&default, &path, number), &path));
-            if !found {
-                without.push(format!("{}{path}", entry.name));
-            }
-        }
-    }
+    let entries = Mutex::new(REGISTRY.iter());
+    let next = || entries.lock().unwrap().next();
+    let work = || std::iter::from_fn(next).flat_map(without_effect).collect::<Vec<_>>();
+    let without = std::thread::scope(|scope| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
     assert!(without.is_empty(), "no effect in {COMBINATIONS} combinations: {without:?}; remove them, or name them in EXCEPTIONS");
 }
 
