@@ -56,6 +56,15 @@ macro_rules! registry {
             }
         }
 
+        impl AnyController {
+            /// [`CongestionController::on_ack`] of an acknowledgment that is made for the controller at hand: what it does not read
+            /// need not be computed.
+            #[inline(always)]
+            pub fn on_ack_of(&mut self, ack: impl Fn() -> Ack) {
+                match self { $(AnyController::$controller(c) => c.on_ack(&ack()),)* }
+            }
+        }
+
         impl CongestionController for AnyController {
             #[inline]
             fn on_ack(&mut self, ack: &Ack) {

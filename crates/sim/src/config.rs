@@ -20,7 +20,8 @@ pub struct WorldConfig {
     pub stacks: Vec<TcpOptions>,
     /// The flows; some of them open connections as they go.
     pub flows: Vec<FlowConfig>,
-    /// Makes an event of every hop, so that tests can show that leaving events out changes nothing.
+    /// Makes an event of every hop and predicts no header, so that tests can show that leaving events out and the short ways of
+    /// endpoints change nothing.
     #[doc(hidden)]
     pub all_events: bool,
 }

@@ -121,13 +121,35 @@ pub(crate) struct Flow {
     pub requested_bytes: u64,
     /// Connections completed within the window of statistics.
     pub completed: u64,
-    pub stats: FlowStats,
+    /// What it measured since the start.
+    pub totals: FlowStats,
+    /// The same when the window of statistics opened; `None` before.
+    pub before_window: Option<Box<FlowStats>>,
     pub travels: Travels,
     /// Whether links that count flows count it as active.
     pub counted: bool,
 }
 
 impl Flow {
+    /// The window of statistics opens: the next packet is the first in it that arrives.
+    #[cold]
+    pub fn open_window(&mut self) {
+        self.before_window = Some(Box::new(self.totals));
+        self.receiver.open_window();
+    }
+
+    /// What it measured within the window of statistics.
+    pub fn stats(&self) -> FlowStats {
+        let Some(before) = self.before_window.as_deref() else { return FlowStats { sent: self.totals.sent, ..FlowStats::default() } };
+        FlowStats {
+            delivered: self.totals.delivered - before.delivered - self.receiver.arrived_early(),
+            received: self.totals.received - before.received,
+            packets: self.totals.packets - before.packets,
+            marked: self.totals.marked - before.marked,
+            sent: self.totals.sent,
+        }
+    }
+
     /// When the sending side acts next.
     #[inline]
     pub fn sender_due(&self) -> Time {

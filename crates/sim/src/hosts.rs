@@ -66,30 +66,18 @@ impl<O: Observer> World<O> {
         if packet.has(flag::BACK) { self.at_sender(now, packet) } else { self.at_receiver(now, packet) }
     }
 
-    #[inline]
+    #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
+        if now >= self.warmup && flow.before_window.is_none() {
+            flow.open_window();
+        }
         flow.travels.data_arrives(now);
         self.early += u64::from(now.since(packet.stamp) < flow.routes.least_delay);
-        let counts = now >= self.warmup;
-        flow.stats.received += if counts { u64::from(packet.size) } else { 0 };
-        flow.stats.packets += u64::from(counts);
-        if flow.stats.packets == 1 && counts {
-            flow.receiver.open_window();
-        }
-        flow.stats.marked += u64::from(counts && packet.has(flag::CE));
-        let sender = match &flow.endpoint {
-            Endpoint::Udp { echo, .. } => {
-                let comes_back = echo.is_some();
-                flow.stats.delivered += if counts { u64::from(packet.size) } else { 0 };
-                self.accounts.observer.on_deliver(now, packet, u64::from(packet.size));
-                if comes_back {
-                    self.send(now, Packet { flags: flag::BACK, extra: 0, ..*packet });
-                }
-                return;
-            }
-            Endpoint::Tcp(sender) => sender,
-        };
+        flow.totals.received += u64::from(packet.size);
+        flow.totals.packets += 1;
+        flow.totals.marked += u64::from(packet.has(flag::CE));
+        let Endpoint::Tcp(sender) = &flow.endpoint else { return self.datagram_arrives(now, packet) };
         debug_assert_eq!(packet.incarnation, sender.incarnation(), "a slot is taken again when no packet of it is in the network");
         if flow.receiver.deadline() < now {
             self.receiver_until(now, packet.flow);
@@ -97,7 +85,7 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
         let Received { readable, ack } = flow.receiver.on_segment(now, packet, params, &mut self.accounts.pool);
-        flow.stats.delivered += if counts { readable } else { 0 };
+        flow.totals.delivered += readable;
         let has_timer = flow.receiver.deadline() != Time::NEVER;
         self.accounts.observer.on_deliver(now, packet, readable);
         if let Some(ack) = ack {
@@ -105,6 +93,18 @@ impl<O: Observer> World<O> {
         }
         if has_timer {
             self.arm_receiver(packet.flow);
+        }
+    }
+
+    /// A datagram arrives, which may come back.
+    #[inline(never)]
+    fn datagram_arrives(&mut self, now: Time, packet: &Packet) {
+        let flow = &mut self.flows[packet.flow as usize];
+        let comes_back = matches!(flow.endpoint, Endpoint::Udp { echo: Some(_), .. });
+        flow.totals.delivered += u64::from(packet.size);
+        self.accounts.observer.on_deliver(now, packet, u64::from(packet.size));
+        if comes_back {
+            self.send(now, Packet { flags: flag::BACK, extra: 0, ..*packet });
         }
     }
 
@@ -138,7 +138,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn at_sender(&mut self, now: Time, ack: &Packet) {
         let blocks = self.accounts.pool.take(ack.extra);
         let index = ack.flow as usize;
@@ -235,7 +235,7 @@ impl<O: Observer> World<O> {
                 Endpoint::Udp { sent, .. } => {
                     if let Some(Action::Write(Write { bytes: Some(size), .. })) = action {
                         *sent += size;
-                        flow.stats.sent += u64::from(due >= self.warmup);
+                        flow.totals.sent += u64::from(due >= self.warmup);
                         let packet = Packet { seq: *sent - size, stamp: due, flow: index, size: size as u16, ..Packet::EMPTY };
                         self.send(due, packet);
                     }

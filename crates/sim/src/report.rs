@@ -37,13 +37,13 @@ impl<O: Observer> World<O> {
                 Endpoint::Tcp(sender) => (*sender.stats(), true, sender.cwnd(), sender.delay_source()),
                 Endpoint::Udp { echo, .. } => {
                     let rtt = echo.as_deref().copied().unwrap_or_default();
-                    (SenderStats { sent: flow.stats.sent, rtt, ..Default::default() }, false, 0.0, None)
+                    (SenderStats { sent: flow.totals.sent, rtt, ..Default::default() }, false, 0.0, None)
                 }
             };
             FlowReport {
                 entry: flow.entry,
                 group: flow.group,
-                stats: FlowStats { delivered: flow.stats.delivered - flow.receiver.arrived_early(), ..flow.stats },
+                stats: flow.stats(),
                 dropped: drops.in_window,
                 sender,
                 tcp,

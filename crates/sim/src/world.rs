@@ -46,6 +46,8 @@ pub struct World<O: Observer = NoopObserver> {
     pub(crate) early: u64,
     /// The flows that there were when time last advanced, as far as known.
     flows_before: usize,
+    /// Whether segments and ACKs that need nothing unusual take a short way.
+    predicts: bool,
     /// Where time stopped to advance, so that the run ended.
     stalled: Option<Place>,
 }
@@ -161,6 +163,7 @@ impl<O: Observer> World<O> {
             fingerprint: 0,
             early: 0,
             flows_before: entries.len(),
+            predicts: !config.all_events,
             stalled: None,
         };
         for (entry, routes) in entries.into_iter().zip(routes) {
@@ -229,12 +232,15 @@ impl<O: Observer> World<O> {
             None => Endpoint::Udp { sent: 0, armed: None, echo: None },
             Some(stack) => {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
-                receiver = Receiver::new(params).map_err(BuildError::Control)?;
+                receiver = Receiver::new(params, self.predicts).map_err(BuildError::Control)?;
                 let mut phase = Stream::named(self.seed, &format!("flow/{name}/clock"));
                 let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
                 Endpoint::Tcp(Box::new(
-                    Sender::new(Origin { flow: index, incarnation: 0, clock_phase: phase, count_from: self.warmup }, params)
-                        .map_err(BuildError::Control)?,
+                    Sender::new(
+                        Origin { flow: index, incarnation: 0, clock_phase: phase, count_from: self.warmup, predicts: self.predicts },
+                        params,
+                    )
+                    .map_err(BuildError::Control)?,
                 ))
             }
         };
@@ -256,7 +262,8 @@ impl<O: Observer> World<O> {
             size: 0,
             requested_bytes: 0,
             completed: 0,
-            stats: Default::default(),
+            totals: Default::default(),
+            before_window: None,
             travels: Default::default(),
             counted: false,
         });

@@ -99,16 +99,38 @@ impl Sender {
             self.recovery.send_window(&mut self.core, call);
             self.core.start_persist_timer(call);
         }
+        self.predict(call.params);
     }
 
     /// The application stops; what was sent is still delivered.
     pub fn stop(&mut self) {
         self.core.stop();
+        self.core.predict_nothing();
     }
 
     /// An ACK arrives, with its SACK blocks.
     #[inline]
     pub fn on_ack<O: SegmentSink>(&mut self, ack: &Packet, sack: Option<SackBlocks>, call: &mut Call<O>) -> Progress {
+        if self.core.is_predicted(ack) {
+            if self.core.on_predicted_ack(ack, call) {
+                self.recovery.go_on_sending(&mut self.core, call);
+            }
+            return Progress::Going;
+        }
+        let progress = self.on_any_ack(ack, sack, call);
+        self.predict(call.params);
+        progress
+    }
+
+    /// After anything but the usual ACK: finds out whether the next ACK may be the usual one.
+    #[inline]
+    fn predict(&mut self, params: &TcpOptions) {
+        self.core.predict(self.recovery.is_quiet(), params);
+    }
+
+    /// An ACK of any kind arrives.
+    #[inline(never)]
+    fn on_any_ack<O: SegmentSink>(&mut self, ack: &Packet, sack: Option<SackBlocks>, call: &mut Call<O>) -> Progress {
         let core = &mut self.core;
         core.read_timestamp(ack, call.params);
         if ack.has(flag::SYN) {
@@ -153,5 +175,6 @@ impl Sender {
             Expiry::EndsWait => self.recovery.send_window(&mut self.core, call),
             Expiry::Retransmission => self.recovery.on_timeout(&mut self.core, call),
         }
+        self.predict(call.params);
     }
 }

@@ -182,8 +182,8 @@ impl<O: Observer> World<O> {
             **sender = next;
         }
         let armed = flow.receiver.armed;
-        flow.stats.delivered -= flow.receiver.arrived_early();
-        flow.receiver = Receiver::new(params).unwrap_or_default();
+        flow.totals.delivered -= flow.receiver.arrived_early();
+        flow.receiver = Receiver::new(params, self.predicts).unwrap_or_default();
         flow.receiver.armed = armed;
     }
 }

@@ -14,6 +14,17 @@ pub trait LossRecovery {
     /// Sends what the windows allow, outside recovery: after a handshake, a write or a window update.
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
 
+    /// Goes on sending new data after an ACK that was taken while it [`is quiet`](Self::is_quiet).
+    fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.send_window(sender, call);
+    }
+
+    /// Whether an ACK of new data without SACK blocks would do here only what it does in every sender: take the ACK, open the window,
+    /// send what the windows allow. Then it may take the short way of `sender_core/prediction.rs`.
+    fn is_quiet(&self) -> bool {
+        false
+    }
+
     /// Whether duplicate ACKs arrived since new data was acknowledged.
     fn has_dupacks(&self) -> bool;
 

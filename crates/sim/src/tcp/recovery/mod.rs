@@ -73,6 +73,15 @@ impl LossRecovery for AnyRecovery {
         of_any!(self, strategy => strategy.send_window(sender, call))
     }
 
+    fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        of_any!(self, strategy => strategy.go_on_sending(sender, call))
+    }
+
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        of_any!(self, strategy => strategy.is_quiet())
+    }
+
     fn has_dupacks(&self) -> bool {
         of_any!(self, strategy => strategy.has_dupacks())
     }

@@ -71,6 +71,10 @@ impl LossRecovery for NewReno {
         self.reno.send_window(sender, call);
     }
 
+    fn is_quiet(&self) -> bool {
+        self.reno.is_quiet()
+    }
+
     fn has_dupacks(&self) -> bool {
         self.reno.has_dupacks()
     }

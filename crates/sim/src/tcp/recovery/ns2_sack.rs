@@ -116,6 +116,10 @@ impl LossRecovery for Ns2Sack {
         send_all(sender, SendLimits::default(), call);
     }
 
+    fn is_quiet(&self) -> bool {
+        self.dupacks == 0 && self.high_rxt == 0 && self.scoreboard.is_empty()
+    }
+
     fn has_dupacks(&self) -> bool {
         self.dupacks > 0
     }

@@ -190,6 +190,18 @@ impl LossRecovery for RateHalving {
         sender.send_window(SendLimits::default(), |seq| self.scoreboard.gap_from(seq), call);
     }
 
+    fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.fill_window(sender, call);
+    }
+
+    /// With nothing lost or SACKed, the segments in flight are those between `snd_una` and `snd_max`: the window that they fill is
+    /// that of every sender.
+    fn is_quiet(&self) -> bool {
+        let nothing_sent_again = self.high_rxt == 0 && self.retransmissions.is_empty() && self.lost_retransmissions.is_empty();
+        let nothing_lost = self.lost_below == 0 && self.shrinking_window == 0 && !self.repairing_timeout;
+        nothing_sent_again && nothing_lost && self.scoreboard.is_empty()
+    }
+
     fn has_dupacks(&self) -> bool {
         false
     }

@@ -84,6 +84,10 @@ impl LossRecovery for Reno {
         send_all(sender, SendLimits { inflation: self.inflation, burst: 0 }, call);
     }
 
+    fn is_quiet(&self) -> bool {
+        self.dupacks == 0 && self.inflation == 0
+    }
+
     fn has_dupacks(&self) -> bool {
         self.dupacks > 0
     }

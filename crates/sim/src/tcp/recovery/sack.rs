@@ -133,6 +133,10 @@ impl LossRecovery for Sack {
         sender.send_window(SendLimits::default(), |seq| self.scoreboard.gap_from(seq), call);
     }
 
+    fn is_quiet(&self) -> bool {
+        self.dupacks == 0 && self.scoreboard.is_empty()
+    }
+
     fn has_dupacks(&self) -> bool {
         self.dupacks > 0
     }

@@ -19,6 +19,11 @@ impl Scoreboard {
         self.sacked.clear();
     }
 
+    /// Whether nothing above the cumulative ACK is known to have arrived.
+    pub fn is_empty(&self) -> bool {
+        self.sacked.is_empty()
+    }
+
     /// Takes the SACK blocks of an ACK; gives the bytes newly known to have arrived (rfc6675#4 Update).
     pub fn update(&mut self, snd_una: u64, blocks: Option<&SackBlocks>) -> u64 {
         let gone = self.sacked.forget_below(snd_una);

@@ -78,7 +78,8 @@ impl SenderCore {
         let advances = self.snd_una > snd_una_before;
         let after_timeout = self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
         let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd();
-        self.cc.on_ack(&Ack {
+        // Made only as far as the controller at hand reads it.
+        self.cc.on_ack_of(|| Ack {
             now: call.now,
             acked: (self.snd_una - snd_una_before) as i64 as f64 / mss,
             rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { self.rtt_sample },

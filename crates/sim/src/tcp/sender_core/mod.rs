@@ -2,11 +2,12 @@
 //!
 //! The fields are private to this folder. Each file below adds the methods of one concern: `connection.rs` (the handshake,
 //! what the application writes, the timer), `output.rs` (sending), `congestion.rs` (windows and reductions), `timing.rs` (RTT
-//! samples). Recovery strategies and [`Sender`](super::Sender) use these methods alone.
+//! samples), `prediction.rs` (the short way of the usual ACK). Recovery strategies and [`Sender`](super::Sender) use these methods alone.
 
 mod congestion;
 mod connection;
 mod output;
+mod prediction;
 mod timing;
 
 use super::call::{Call, SegmentSink};
@@ -102,6 +103,9 @@ pub struct SenderCore {
     /// Whether the application has written its last byte.
     write_closed: bool,
     state: State,
+    /// Whether the next ACK of new data may take the short way (`prediction.rs`), and whether any ever may.
+    predictable: bool,
+    predicts: bool,
     last_reduction: LastReduction,
     /// `snd_max` at the last reduction: what lies below was sent before it (rfc6582#3.2).
     recover: u64,
@@ -149,6 +153,8 @@ pub struct Origin {
     pub clock_phase: Duration,
     /// Statistics count from here.
     pub count_from: Time,
+    /// Whether ACKs that need nothing unusual take a short way. It changes nothing but the speed.
+    pub predicts: bool,
 }
 
 impl SenderCore {
@@ -170,6 +176,8 @@ impl SenderCore {
             rwnd: u16::MAX,
             write_closed: false,
             state: State::Closed,
+            predictable: false,
+            predicts: origin.predicts,
             last_reduction: LastReduction::None,
             recover: 0,
             cc,
@@ -200,7 +208,7 @@ impl SenderCore {
     /// A parameter of the congestion controller is out of range.
     pub fn reopened(&self, clock_phase: Duration, params: &TcpOptions) -> Result<Self, ParamError> {
         let incarnation = self.incarnation.wrapping_add(1);
-        let origin = Origin { flow: self.flow, incarnation, clock_phase, count_from: self.count_from };
+        let origin = Origin { flow: self.flow, incarnation, clock_phase, count_from: self.count_from, predicts: self.predicts };
         Ok(SenderCore { stats: self.stats, ..SenderCore::new(origin, params)? })
     }
 

@@ -80,13 +80,33 @@ impl SenderCore {
         // A retransmission can end above snd_max: a short segment is sent again with data written since.
         self.snd_max = self.snd_max.max(end);
         self.last_sent = call.now;
-        let hint = match params.rtt_hint {
+        let size = (params.header as u64 + length) as u16;
+        call.send(Packet { size, flags, extra: self.rtt_hint(params), ..self.packet(seq, call.now) });
+    }
+
+    /// [`SenderCore::transmit`] of a full segment of new data at `snd_nxt`, while data is outstanding and more is to come.
+    #[inline(always)]
+    pub(super) fn transmit_new<O: SegmentSink>(&mut self, mss: u64, call: &mut Call<O>) {
+        let (params, seq) = (call.params, self.snd_nxt);
+        let end = seq + mss;
+        if self.timed.end == 0 {
+            self.timed = TimedSegment { end, sent: call.now };
+        }
+        self.stats.sent += u64::from(call.now >= self.count_from);
+        (self.snd_nxt, self.snd_max, self.last_sent) = (end, end, call.now);
+        let flags = if params.ecn { flag::ECT } else { 0 };
+        let size = (params.header as u64 + mss) as u16;
+        call.send(Packet { size, flags, extra: self.rtt_hint(params), ..self.packet(seq, call.now) });
+    }
+
+    /// What data segments say of the RTT, in ms.
+    #[inline]
+    fn rtt_hint(&self, params: &TcpOptions) -> u32 {
+        u32::from(match params.rtt_hint {
             RttHint::Off => 0,
             RttHint::Smoothed => self.rtt.hint_ms(),
             RttHint::Claimed(ms) => ms,
-        };
-        let size = (params.header as u64 + length) as u16;
-        call.send(Packet { size, flags, extra: u32::from(hint), ..self.packet(seq, call.now) });
+        })
     }
 
     /// Sends the first unacknowledged segment again and restarts the timer (rfc5681#3.2 step 3).

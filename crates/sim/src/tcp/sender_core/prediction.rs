@@ -1,0 +1,65 @@
+//! Header prediction (jacobson-1990): the usual ACK takes a short way.
+//!
+//! Nearly all ACKs bring new data in order to a sender that repairs nothing. What they need of the general way
+//! ([`Sender::on_ack`](crate::tcp::Sender::on_ack)) is one straight line: an RTT sample, growth of the window, and full segments of
+//! new data. One test of the state, made after everything that is not usual, and one of the header decide.
+//! A sender that paces or repairs takes the general way. Worlds with `all_events` take it always, and tests compare.
+
+use super::{IncomingAck, SenderCore, State};
+use crate::packet::{Packet, flag};
+use crate::tcp::call::{Call, SegmentSink};
+use sojourn_cc::CongestionController;
+use sojourn_spec::tcp::TcpOptions;
+
+impl SenderCore {
+    /// Finds out whether the next ACK may be a usual one. `quiet`: recovery has nothing to do with it.
+    #[inline]
+    pub fn predict(&mut self, quiet: bool, params: &TcpOptions) {
+        let pending = self.after_timeout || (self.cwr_pending && params.ecn) || self.ecn_at_one_segment || self.wait_for_rto;
+        let usual = self.state == State::Established && self.snd_nxt == self.snd_max && self.limited_transmit_bytes == 0;
+        self.predictable = self.predicts && quiet && usual && !pending;
+    }
+
+    /// The next ACK is none of the usual ones, whatever it says.
+    pub fn predict_nothing(&mut self) {
+        self.predictable = false;
+    }
+
+    /// Whether this ACK is a usual one: it acknowledges new data, leaves some outstanding, and says nothing else.
+    #[inline]
+    pub fn is_predicted(&self, ack: &Packet) -> bool {
+        let plain = ack.flags == flag::ACK | flag::BACK && ack.extra == 0;
+        self.predictable && plain && ack.seq > self.snd_una && ack.seq < self.snd_max
+    }
+
+    /// Takes a usual ACK: [`SenderCore::accept_ack`], [`SenderCore::grow`] and [`SenderCore::send_window`], without what can't happen.
+    /// Gives whether the recovery strategy has to go on sending.
+    #[inline]
+    pub fn on_predicted_ack<O: SegmentSink>(&mut self, ack: &Packet, call: &mut Call<O>) -> bool {
+        let snd_una_before = self.snd_una;
+        let incoming = IncomingAck { packet: ack, sack: None, ece: false, full: false };
+        self.read_timestamp(ack, call.params);
+        self.rwnd = ack.window;
+        self.snd_una = ack.seq;
+        self.sample_rtt_of_new_data(&incoming, call);
+        self.start_timer(call);
+        self.grow(&incoming, snd_una_before, call);
+        self.send_full_segments(call)
+    }
+
+    /// Sends full segments of new data from `snd_nxt` on, as far as the windows allow. Gives whether it came to the last segment of
+    /// what the application has written, which is for the recovery strategy to send.
+    #[inline]
+    fn send_full_segments<O: SegmentSink>(&mut self, call: &mut Call<O>) -> bool {
+        let mss = u64::from(call.params.mss);
+        let window = u64::from((self.cc.cwnd() as u32).min(self.send_limit(call.params)));
+        let end = self.snd_una.saturating_add(window.saturating_mul(mss));
+        while self.snd_nxt + mss < self.write_end {
+            if self.snd_nxt + mss > end {
+                return false;
+            }
+            self.transmit_new(mss, call);
+        }
+        true
+    }
+}
