@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.papers import find_papers
-from sojourn.papers.bounds import Range, cannot_fail, range_of
+from sojourn.papers.bounds import cannot_fail, range_of, range_of_part
 from sojourn.papers.claims import Part
 from sojourn.papers.expression import evaluate
 from sojourn.papers.functions import all_functions
@@ -15,7 +15,9 @@ from sojourn.papers.outcome import Outcome
 from sojourn.papers.reproduce import _measure
 from sojourn.papers.schema.paper import Measure
 from sojourn.papers.schema.toml import check_table
-from sojourn.papers.verdict import parse_target
+from sojourn.papers.verdict import Verdict, judge, parse_target
+from sojourn.ranges import Range
+from sojourn.stats import estimate
 
 MEASURES = {
     "util": {"path": "links.bottleneck.utilization", "scale": 100},
@@ -94,6 +96,21 @@ def test_measures_have_the_ranges_of_what_they_are():
     assert found == {
         "util": Range(0, 100), "drops": Range(0), "share": Range(0, 1), "slope": Range(), "level": Range(0),
     }  # fmt: skip
+
+
+def within(part):
+    return range_of_part(part, lambda name: MEASURES[name[-1]], {"design"})
+
+
+def test_the_interval_of_a_part_ends_with_what_it_can_be():
+    part = Part("a.b.util / 100", parse_target("between 0.7 and 1"))
+    values = [0.9, 0.95, 1.0]
+    assert judge(estimate(values), part.target) is Verdict.UNDECIDED  # up to 1.07
+    assert judge(estimate(values, within=within(part)), part.target) is Verdict.REPRODUCED
+    assert within(Part("a.b.util - a.c.util", part.target)) == Range(-100, 100)
+    assert within(Part("design('x')", part.target)) == Range()
+    cells = Part("", parse_target(">= 0.5"), cells=("a.b.drops", "a.c.drops"))
+    assert within(cells) == Range(0, 1)
 
 
 def test_no_claim_of_the_papers_has_a_part_that_cannot_fail():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sojourn as sj
-from sojourn.measures import measure, parts, tables, with_tables
+from sojourn.measures import measure, parts, range_of, series_columns, tables, with_tables
 
 PAGE = Path(__file__).parent.parent / "docs" / "measurements.md"
 
@@ -70,6 +70,45 @@ def test_the_tables_of_the_page_are_those_that_the_definitions_give() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert set(re.findall(r"<!-- measures: (\w+) -->", page)) == set(tables())
     assert with_tables(page) == page, "run: python scripts/measurements.py"
+
+
+def numbers(tree: Any, path: str) -> Iterator[tuple[str, float]]:
+    """Every number below a path, with its path."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from numbers(value, f"{path}.{key}")
+    elif isinstance(tree, list):
+        for i, value in enumerate(tree):
+            yield from numbers(value, f"{path}.{i}")
+    elif isinstance(tree, (int, float)):
+        yield path, tree
+
+
+def test_every_number_of_a_record_has_a_range_and_is_in_it() -> None:
+    record = sj.run(sj.Scenario.from_toml(SCENARIO))
+    found = [each for key, value in record.to_dict().items() if key != "series" for each in numbers(value, key)]
+    assert len(found) > 100
+    for path, value in found:
+        known = range_of(path)
+        assert known != sj.Range(), path
+        assert known.low <= value <= known.high, (path, value, known)
+    for name, table in record.series.items():
+        for column, values in table.items():
+            known = sj.Range(0) if column == "t" else series_columns(name.partition("/")[0])[column].range
+            assert known.low >= 0, (name, column)
+            assert all(known.low <= value <= known.high for value in values if value == value), (name, column)
+
+
+@pytest.mark.parametrize(
+    ("path", "high"),
+    [
+        ("links.bottleneck.utilization", 1), ('links."a.b".loss_ratio', 1), ("links.*.probability_mean", 1),
+        ("groups.ftp.jain", 1), ("total.jain", 1), ("flows.0.rtt_ms.mean", float("inf")),
+    ],
+)  # fmt: skip
+def test_the_definition_of_a_measure_gives_its_range(path: str, high: float) -> None:
+    assert range_of(path) == sj.Range(0, high)
+    assert sj.Measure("x", path, scale=100.0).range == sj.Range(0, 100 * high)
 
 
 def test_every_field_of_a_record_is_defined_and_no_other() -> None:

@@ -148,6 +148,35 @@ def test_the_overview_shows_every_measure_and_cuts_no_marker(comparison):
             assert low < np.mean(comparison.values(case, measure)) < high
 
 
+def ends(axes, across):
+    """The ends of the error bars on an axis (0: horizontal, 1: vertical)."""
+    bars = [bar for container in axes.containers for bar in container.lines[2]]
+    return [end[across] for bar in bars for segment in bar.get_segments() for end in segment]
+
+
+def test_error_bars_end_with_the_range_of_the_measure():
+    records = {
+        case: [sj.Record({"scenario": "x", "total": {"jain": value}}) for value in values]
+        for case, values in {"a": (1.0, 0.7), "b": (0.6, 1.0)}.items()
+    }
+    found = sj.Comparison("x", "up", [1, 2], records, [sj.measures.measure("total", "jain")])
+    drawn = ends(found.plot.means("Jain's index"), 0)
+    assert len(drawn) == 4
+    assert (min(drawn), max(drawn)) == (0.0, 1.0)
+    table = found.table()
+    assert table["low"].min() == 0
+    assert table["high"].max() == 1
+    assert table["difference_low"].min() == -1
+    assert "0.85 (0.00 … 1.00)" in found._repr_html_()
+
+
+def test_error_bars_of_a_sweep_end_with_the_range_of_the_measure(dumbbell):
+    found = sj.sweep(dumbbell, {"flows.ftp.count": [2, 3]}, seeds=2)
+    found.runs["total.jain"] = [1.0, 0.7, 0.6, 1.0]
+    drawn = ends(found.plot.means("total.jain"), 1)
+    assert (min(drawn), max(drawn)) == (0.0, 1.0)
+
+
 def test_the_best_of_a_comparison_is_filled(comparison):
     axes = comparison.plot.means("queue mean")
     fills = [container.lines[0].get_markerfacecolor() for container in axes.containers]

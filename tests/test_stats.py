@@ -3,12 +3,14 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from sojourn.stats import Estimate, decimals, estimate, jain, paired
+from sojourn.ranges import Range
+from sojourn.stats import Estimate, decimals, estimate, estimate_of, jain, paired, summarize
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 SAMPLES = st.lists(NUMBERS, min_size=2, max_size=30)
@@ -66,6 +68,54 @@ def test_one_replication_says_nothing_of_the_spread():
 )
 def test_numbers_show_two_digits_of_the_interval(mean, half, text):
     assert str(Estimate(mean, 1.0, half, 5)) == text
+
+
+SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+UNIT = Range(0, 1)
+
+
+@given(SHARES)
+def test_an_interval_ends_with_the_range_of_its_values_and_else_is_students(values):
+    cut, whole = estimate(values, within=UNIT), estimate(values)
+    assert 0 <= cut.low <= cut.mean <= cut.high <= 1
+    assert (cut.low, cut.high) == (min(max(whole.low, 0.0), cut.mean), max(min(whole.high, 1.0), cut.mean))
+    assert cut.errors == (cut.mean - cut.low, cut.high - cut.mean)
+    percent = cut.scaled(100)
+    assert (percent.low, percent.high) == pytest.approx((100 * cut.low, 100 * cut.high))
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=12))
+def test_the_interval_of_a_difference_is_as_wide_to_either_side_as_the_range(pairs):
+    one, other = zip(*pairs, strict=True)
+    apart = paired(one, other, within=UNIT)
+    assert -1 <= apart.low <= apart.mean <= apart.high <= 1
+    free = paired(one, other, within=Range(0))
+    assert (free.low, free.high) == (paired(one, other).low, paired(one, other).high)
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "within", "text"),
+    [
+        (0.9, 0.22, UNIT, "0.90 (0.68 … 1.00)"),
+        (0.5, 0.82, UNIT, "0.50 (0.00 … 1.00)"),
+        (1.5, 6.4, Range(0), "1.5 (0.0 … 7.9)"),
+        (0.9, 0.08, UNIT, "0.900 ± 0.080"),
+        (-0.04, 4.4, Range(-1, 1), "0.0 (-1.0 … 1.0)"),
+        (1.0, 0.0, UNIT, "1.000 ± 0.000"),
+        (1.0, 1e-12, UNIT, "1.000 ± 0.000"),
+    ],
+)
+def test_an_interval_that_is_cut_shows_its_ends(mean, half, within, text):
+    assert str(Estimate(mean, 0.1, half, 3, within=within)) == text
+
+
+@given(SHARES, st.sampled_from([UNIT, Range(0), Range()]))
+def test_a_summary_has_the_intervals_of_estimates(values, within):
+    runs = pd.DataFrame({"case": "x", "share": values})
+    row = summarize(runs, ["case"], {"share": within}).iloc[0]
+    one = estimate(values, within=within)
+    assert (row["low"], row["mean"], row["high"]) == pytest.approx((one.low, one.mean, one.high))
+    assert estimate_of(row).errors == pytest.approx(one.errors)
 
 
 @given(st.floats(1e-9, 1e9), st.floats(0, 1e9))

@@ -16,6 +16,7 @@ from sojourn.congestion import congest
 from sojourn.errors import Interrupted, ScenarioError, UserError
 from sojourn.extras import MissingExtraError
 from sojourn.measures import Measure
+from sojourn.ranges import Range
 from sojourn.record import Record
 from sojourn.running import run, run_many
 from sojourn.scenario import Scenario, load
@@ -32,6 +33,7 @@ __all__ = [
     "Measure",
     "MissingExtraError",
     "Plan",
+    "Range",
     "Record",
     "Sample",
     "Scenario",

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn import _sojourn
-from sojourn.bench_lbe import JITTER, PACKET, Row, group, path_scenario, throughput_between
+from sojourn.bench_lbe import CHANGE, INDEX, JITTER, LOST, PACKET, PART, Row, group, path_scenario, throughput_between
 from sojourn.record import Record
 from sojourn.running import Job, Progress, run_jobs
 from sojourn.scenario import Scenario
@@ -149,12 +149,12 @@ def _fairness(run: Record) -> float:
 
 
 ROWS: list[Row] = [
-    Row("next to CUBIC", "CUBIC loses", "%", True, lambda r, a: _lost(r["bulk"], a["bulk"])),
-    Row("next to CUBIC", "share", "%", True, lambda r, _: _of_link(r["bulk"], 50, 80)),
-    Row("next to CUBIC", "transfers", "%", True, lambda r, a: _longer(r["short"], a["short"]), 1.0),
-    Row("alone", "utilization", "%", False, lambda r, _: _of_link(r["bulk"], 20, 40)),
+    Row("next to CUBIC", "CUBIC loses", "%", True, lambda r, a: _lost(r["bulk"], a["bulk"]), within=LOST),
+    Row("next to CUBIC", "share", "%", True, lambda r, _: _of_link(r["bulk"], 50, 80), within=PART),
+    Row("next to CUBIC", "transfers", "%", True, lambda r, a: _longer(r["short"], a["short"]), 1.0, CHANGE),
+    Row("alone", "utilization", "%", False, lambda r, _: _of_link(r["bulk"], 20, 40), within=PART),
     Row("alone", "wait", "ms", True, lambda r, _: _wait(r["bulk"])),
-    Row("alone", "Jain", "", False, lambda r, _: _fairness(r["late"])),
+    Row("alone", "Jain", "", False, lambda r, _: _fairness(r["late"]), within=INDEX),
 ]
 """What is measured in each cell."""
 

@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn import _sojourn
+from sojourn.ranges import Range
 from sojourn.record import Record
 from sojourn.running import Job, Progress, run_jobs
 from sojourn.scenario import Scenario
@@ -49,6 +50,10 @@ LEAST = {"s": TRACED, "%": 1.0, "ms": 1.0, "packets": 1.0, "/min": 1.0, "": 0.01
 JITTER = {"uniform": ["0 ms", "1 ms"]}
 """Delay of a flow's own link, so that seeds differ by more than the starts of flows."""
 DROPTAIL = {"aqm": "droptail", "limit": "100 packets"}
+SOME, PART, INDEX = Range(0.0), Range(0.0, 100.0), Range(0.0, 1.0)
+LOST, CHANGE = Range(high=100.0), Range(-100.0)
+"""What measures can be: a count or a time, a part in percent, Jain's index; losses and changes against a reference, in
+percent."""
 QUEUES: dict[str, Table] = {
     "DropTail": DROPTAIL,
     "RED": {"aqm": "red", "limit": "100 packets", "min": 5, "max": 15, "max_p": 0.1, "weight": 0.002},
@@ -199,7 +204,7 @@ class Row:
     """A row of the score card: section, label, unit, whether less is better, and how it is computed.
 
     `read` gets the controller's records and those of the references. Where something may never happen, `never` is what
-    a comparison takes instead of its time: how long it was waited for.
+    a comparison takes instead of its time: how long it was waited for. `within` are the values that it can have.
     """
 
     section: str
@@ -208,6 +213,7 @@ class Row:
     less: bool
     read: Callable[[Runs, Runs], float]
     never: float = float("nan")
+    within: Range = SOME
 
     @property
     def title(self) -> str:
@@ -219,16 +225,18 @@ class Row:
         places = 2 if self.unit else 3
         seen = values[np.isfinite(values)]
         if math.isnan(self.never):
-            return estimate(values).text(places=places)
+            return estimate(values, within=self.within).text(places=places)
         if not len(seen):
             return "never"
         missing = len(values) - len(seen)
-        return estimate(seen).text(places=places) + (f" (never in {missing} of {len(values)})" if missing else "")
+        return estimate(seen, within=self.within).text(places=places) + (
+            f" (never in {missing} of {len(values)})" if missing else ""
+        )
 
     def advantage(self, one: Array, other: Array) -> Estimate:
         """How much better `one` is than `other` with the same seeds: above 0 where it is better."""
         a, b = (np.where(np.isnan(values), self.never, values) for values in (one, other))
-        return paired(b, a) if self.less else paired(a, b)
+        return paired(b, a, within=self.within) if self.less else paired(a, b, within=self.within)
 
     def better(self, one: Array, other: Array) -> bool:
         """Whether `one` is better by more than counts, and the 95 % interval of the paired difference is above 0."""
@@ -272,28 +280,29 @@ def _timeouts(runs: Runs, _: Runs) -> float:
 
 _HARM = "one CUBIC flow starts and stops"
 _ALONE = "alone, and two of the same"
+_SHARE = "share next to one CUBIC flow"
 _PATHS = "misleading paths"
 
 ROWS: list[Row] = [
     Row(_HARM, "yields within", "s", True, lambda r, _: _yield_time(r["bulk"]), 60.0),
     Row(_HARM, "recovers within", "s", True, lambda r, _: _reclaim_time(r["bulk"]), 60.0),
-    Row(_HARM, "share of the link meanwhile", "%", True, _of_link("bulk", 80, 120)),
-    Row(_HARM, "CUBIC loses, against none", "%", True, lambda r, a: -_gain(r, a, "tcp/0", "bulk")),
-    Row(_HARM, "L: CUBIC loses, against CUBIC", "%", True, lambda r, a: -_gain(r, a, "tcp/0", "standard")),
-    Row(_HARM, "G: gains, against CUBIC", "%", True, lambda r, a: _gain(r, a, "lbe/0", "standard")),
-    Row(_HARM, "short CUBIC transfers take longer by", "%", True, _completion),
-    Row(_ALONE, "utilization", "%", False, _of_link("bulk", 30, 60)),
+    Row(_HARM, "share of the link meanwhile", "%", True, _of_link("bulk", 80, 120), within=PART),
+    Row(_HARM, "CUBIC loses, against none", "%", True, lambda r, a: -_gain(r, a, "tcp/0", "bulk"), within=LOST),
+    Row(_HARM, "L: CUBIC loses, against CUBIC", "%", True, lambda r, a: -_gain(r, a, "tcp/0", "standard"), within=LOST),
+    Row(_HARM, "G: gains, against CUBIC", "%", True, lambda r, a: _gain(r, a, "lbe/0", "standard"), within=CHANGE),
+    Row(_HARM, "short CUBIC transfers take longer by", "%", True, _completion, within=CHANGE),
+    Row(_ALONE, "utilization", "%", False, _of_link("bulk", 30, 60), within=PART),
     Row(_ALONE, "mean wait", "ms", True, _wait("bulk", 30, 60)),
-    Row(_ALONE, "Jain's index, the second 30 s later", "", False, lambda r, _: _jain(r["latecomer"])),
-    *[Row("share next to one CUBIC flow", f"under {name}", "%", True, _share_under(name)) for name in QUEUES],
-    Row(_PATHS, "clock 200 ppm off: utilization", "%", False, _of_link("skew", 100, 300)),
+    Row(_ALONE, "Jain's index, the second 30 s later", "", False, lambda r, _: _jain(r["latecomer"]), within=INDEX),
+    *[Row(_SHARE, f"under {name}", "%", True, _share_under(name), within=PART) for name in QUEUES],
+    Row(_PATHS, "clock 200 ppm off: utilization", "%", False, _of_link("skew", 100, 300), within=PART),
     Row(_PATHS, "clock 200 ppm off: mean wait", "ms", True, _wait("skew", 100, 300)),
-    Row(_PATHS, "route 80 ms shorter: utilization", "%", False, _of_link("route", 75, 120)),
+    Row(_PATHS, "route 80 ms shorter: utilization", "%", False, _of_link("route", 75, 120), within=PART),
     Row(_PATHS, "route 80 ms shorter: mean wait", "ms", True, _wait("route", 75, 120)),
-    Row(_PATHS, "route 80 ms longer: utilization", "%", False, _of_link("route", 150, 240)),
+    Row(_PATHS, "route 80 ms longer: utilization", "%", False, _of_link("route", 150, 240), within=PART),
     Row(_PATHS, "route 80 ms longer: mean wait", "ms", True, _wait("route", 150, 240)),
-    Row(_PATHS, "one ACK for 8 segments: utilization", "%", False, _of_link("thin", 30, 120)),
-    Row(_PATHS, "1 in 1,000 lost: utilization", "%", False, _of_link("losses", 30, 120)),
+    Row(_PATHS, "one ACK for 8 segments: utilization", "%", False, _of_link("thin", 30, 120), within=PART),
+    Row(_PATHS, "1 in 1,000 lost: utilization", "%", False, _of_link("losses", 30, 120), within=PART),
     Row(_PATHS, "losses at the least window: timeouts", "/min", True, _timeouts),
     Row("the application offers 1 Mbit/s", "largest window", "packets", True, lambda r, _: _window(r["offered"])),
     Row("the application offers 1 Mbit/s", "delivered, compared with CUBIC", "%", False, _delivered),
@@ -317,7 +326,7 @@ class ScoreCards:
 
     def estimate(self, controller: int, row: int) -> Estimate:
         """A mean over the seeds; NaN where something never happened with one of them."""
-        return estimate(self.values[controller, row])
+        return estimate(self.values[controller, row], within=ROWS[row].within)
 
     def best(self, row: int) -> set[int]:
         """The controller that is significantly better than every other, with those that equal it; none without one."""

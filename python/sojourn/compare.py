@@ -90,7 +90,10 @@ class Comparison:
 
     def estimates(self) -> dict[str, dict[str, Estimate]]:
         """Mean and confidence interval, by label of measure and by case. One seed gives a mean without an interval."""
-        return {m.label: {case: estimate(self.values(case, m)) for case in self.records} for m in self.measures}
+        return {
+            m.label: {case: estimate(self.values(case, m), within=m.range) for case in self.records}
+            for m in self.measures
+        }
 
     def differences(self, baseline: str | None = None) -> dict[str, dict[str, Estimate]]:
         """Paired differences from the case `baseline` (default: the first), by label of measure and by case.
@@ -101,7 +104,10 @@ class Comparison:
         if base not in self.records:
             raise UserError.unknown("baseline", base, self.records)
         others = [case for case in self.records if case != base]
-        return {m.label: {c: paired(self.values(c, m), self.values(base, m)) for c in others} for m in self.measures}
+        return {m.label: {case: self._difference(case, base, m) for case in others} for m in self.measures}
+
+    def _difference(self, case: str, base: str, measure: Measure, confidence: float = CONFIDENCE) -> Estimate:
+        return paired(self.values(case, measure), self.values(base, measure), confidence, measure.range)
 
     def best(self, measure: Measure) -> list[str]:
         """The cases that no other is better than, as far as the seeds tell.
@@ -110,14 +116,13 @@ class Comparison:
         intervals of a measure hold together with 95 % (Bonferroni). None with a single seed, or where neither more nor
         less of the measure is better.
         """
-        values = {case: self.values(case, measure) for case in self.records}
-        means = {case: estimate(each).mean for case, each in values.items()}
+        means = {case: estimate(self.values(case, measure)).mean for case in self.records}
         known = {case: mean for case, mean in means.items() if math.isfinite(mean)}
         if not measure.better or len(self.seeds) < 2 or len(known) < 2:
             return []
         first = (max if measure.better == "higher" else min)(known, key=lambda case: known[case])
         confidence = 1 - (1 - CONFIDENCE) / (len(known) - 1)
-        apart = {case: paired(values[case], values[first], confidence) for case in known if case != first}
+        apart = {case: self._difference(case, first, measure, confidence) for case in known if case != first}
         return [case for case in known if case == first or apart[case].low <= 0 <= apart[case].high]
 
     def table(self) -> pd.DataFrame:
@@ -134,7 +139,7 @@ class Comparison:
         for measure in self.measures:
             best = self.best(measure)
             for case in self.records:
-                one = estimate(self.values(case, measure))
+                one = estimate(self.values(case, measure), within=measure.range)
                 row: dict[str, Any] = {"case": case, **self._at(case), "measure": measure.label}
                 row |= {"unit": measure.unit, "better": measure.better}
                 row |= {"mean": one.mean, "sd": one.sd, "low": one.low, "high": one.high, "n": one.n}

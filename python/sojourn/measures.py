@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 
 from sojourn import _sojourn, paths
 from sojourn.errors import UserError
+from sojourn.ranges import Range
 
 # How tables and plots show a unit: the unit shown, and the factor to it.
 SHOWN = {"0..1": ("%", 100.0), "bit/s": ("Mbit/s", 1e-6)}
@@ -58,6 +60,11 @@ class Measure:
         """Label and unit, as on an axis."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
+    @property
+    def range(self) -> Range:
+        """The values that it can have, in its unit, as the record defines them."""
+        return range_of(self.path) * self.scale
+
     def of(self, record: HasPaths) -> float:
         """Its value in a record, in its unit; NaN where the record has null."""
         return self._shown(record.value(self.path))
@@ -74,7 +81,7 @@ class Measure:
 class Definition:
     """A field of a record: path within its part, unit, label, what is better ("higher", "lower" or ""), one sentence.
 
-    `number` says whether it is a number.
+    `number` says whether it is a number, `minimum` and `maximum` which it can be.
     """
 
     path: str
@@ -83,24 +90,47 @@ class Definition:
     summary: str
     better: str
     number: bool
+    minimum: float | None
+    maximum: float | None
+
+    @property
+    def range(self) -> Range:
+        """The values that it can have, in its unit."""
+        return _range(self.minimum, self.maximum)
+
+    @property
+    def shown_unit(self) -> str:
+        """Its unit in lists; its range where it is a share without a unit."""
+        return self.unit or ("" if self.maximum is None else f"{self.minimum:g}..{self.maximum:g}")
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a record (`links`, `total`, ...; `run` for the run's own fields), its sentence and its fields."""
+    """A part of a record (`links`, `total`, ...; `run` for the run's own fields), its sentence and its fields.
+
+    `is_list` says whether there are several, each with a name.
+    """
 
     name: str
     summary: str
     fields: dict[str, Definition]
+    is_list: bool
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a series: its name, its unit and one sentence."""
+    """A column of a series: its name, its unit, one sentence, the least and the most it can be."""
 
     name: str
     unit: str
     summary: str
+    minimum: float | None = None
+    maximum: float | None = None
+
+    @property
+    def range(self) -> Range:
+        """The values that it can have."""
+        return _range(self.minimum, self.maximum)
 
     def __str__(self) -> str:
         return f"{self.name} ({self.unit})" if self.unit else self.name
@@ -133,7 +163,8 @@ def parts() -> dict[str, Part]:
     made = {}
     for each in _engine()["parts"]:
         name = each["part"].removesuffix("[]") or "run"
-        made[name] = Part(name, each["summary"], {f["path"]: Definition(**f) for f in each["fields"]})
+        fields = {f["path"]: Definition(**f) for f in each["fields"]}
+        made[name] = Part(name, each["summary"], fields, each["part"].endswith("[]"))
     return made
 
 
@@ -209,6 +240,40 @@ def measures_of(links: Sequence[str], groups: Sequence[str]) -> list[str]:
     return found
 
 
+@cache
+def range_of(path: str) -> Range:
+    """The values that a record's number at `path`, such as `links.bottleneck.queue.mean`, can have; all if it has none.
+
+    >>> sj.measures.range_of("total.jain")
+    Range(low=0, high=1)
+    """
+    try:
+        first, *steps = paths.split(path)
+    except UserError:
+        return Range()
+    part = parts().get(first)
+    if part is None:
+        part, steps = parts()["run"], [first, *steps]
+    elif part.is_list:
+        steps = steps[1:]
+    found = part.fields.get(_field(part, steps))
+    return found.range if found else Range()
+
+
+def _field(part: Part, steps: list[str]) -> str:
+    """The field of a part to which steps lead, as its definition is called: `impairments[].met`."""
+    field, left = "", iter(steps)
+    for step in left:
+        field = f"{field}.{step}" if field else step
+        if any(name.startswith(f"{field}[].") for name in part.fields):
+            field += "[]" if next(left, "") else ""
+    return field
+
+
+def _range(minimum: float | None, maximum: float | None) -> Range:
+    return Range(-math.inf if minimum is None else minimum, math.inf if maximum is None else maximum)
+
+
 def _at(column: str) -> Measure:
     """The measure at a path of a record; a name that is no such path is its own label."""
     try:
@@ -237,7 +302,9 @@ def entries() -> list[dict[str, Any]]:
             "name": part.name,
             "summary": part.summary,
             "heads": {"default": "unit"},
-            "parameters": [{"name": f.path, "default": f.unit, "summary": f.summary} for f in part.fields.values()],
+            "parameters": [
+                {"name": f.path, "default": f.shown_unit, "summary": f.summary} for f in part.fields.values()
+            ],
         }
         for part in parts().values()
     ]
@@ -261,7 +328,7 @@ def tables() -> dict[str, str]:
     """The tables of docs/measurements.md in Markdown: one for each part of a record, and `series`."""
     made = {}
     for part in parts().values():
-        rows = [_row(f"`{f.path}`", f.unit, f.summary) for f in part.fields.values()]
+        rows = [_row(f"`{f.path}`", f.shown_unit, f.summary) for f in part.fields.values()]
         made[part.name] = "\n".join([_row("field", "unit", "what it is"), "|---|---|---|", *rows])
     rows = []
     for kind in series_kinds():

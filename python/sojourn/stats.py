@@ -6,8 +6,8 @@ Intervals need SciPy (`pip install 'sojourn[analysis]'`); the mean of a single r
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -17,23 +17,28 @@ import numpy.typing as npt
 from sojourn.display import number
 from sojourn.errors import UserError
 from sojourn.extras import require
+from sojourn.ranges import Range
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Array = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
+ANY = Range()
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A mean over `n` replications with its standard deviation and confidence interval.
 
-    `half` is half of the interval's width. With a single replication it is NaN, since nothing is known about the
-    spread; `low` and `high` are then the mean itself.
+    `half` is half of the width of Student's interval. With a single replication it is NaN, since nothing is known about
+    the spread; `low` and `high` are then the mean itself. The interval ends where the range `within` does: no value
+    beyond it is possible.
 
     >>> str(sj.Estimate(mean=32.41, sd=1.2, half=0.87, n=10))
     '32.41 ± 0.87'
+    >>> str(sj.Estimate(mean=0.9, sd=0.1, half=0.22, n=3, within=sj.Range(0, 1)))
+    '0.90 (0.68 … 1.00)'
     """
 
     mean: float
@@ -41,32 +46,50 @@ class Estimate:
     half: float
     n: int
     confidence: float = CONFIDENCE
+    within: Range = ANY
 
     @property
     def low(self) -> float:
         """Lower end of the interval."""
-        return self.mean if math.isnan(self.half) else self.mean - self.half
+        return self.mean if math.isnan(self.half) else min(self.mean, max(self.mean - self.half, self.within.low))
 
     @property
     def high(self) -> float:
         """Upper end of the interval."""
-        return self.mean if math.isnan(self.half) else self.mean + self.half
+        return self.mean if math.isnan(self.half) else max(self.mean, min(self.mean + self.half, self.within.high))
+
+    @property
+    def errors(self) -> tuple[float, float]:
+        """How far the interval reaches below and above the mean; 0 where there is none."""
+        return self.mean - self.low, self.high - self.mean
+
+    def scaled(self, factor: float) -> Estimate:
+        """The same in another unit: all times a factor above 0."""
+        return replace(
+            self, mean=self.mean * factor, sd=self.sd * factor, half=self.half * factor, within=self.within * factor
+        )
 
     def text(self, unit: str = "", places: int = 6) -> str:
-        """`32.4 ± 0.5 packets`: two digits of the half width, at most `places` decimal places, a dash for NaN."""
+        """`32.4 ± 0.5 packets`: two digits of the interval, at most `places` decimal places, a dash for NaN."""
         tail = f" {unit}" if unit else ""
         if not math.isfinite(self.mean):
             return "–"
         if not math.isfinite(self.half):
             return f"{number(self.mean)}{tail}"
-        return f"{self.fixed(min(places, decimals(self.half, self.mean)))}{tail}"
+        return f"{self.fixed(min(places, decimals(max(self.errors), self.mean)))}{tail}"
 
     def fixed(self, places: int) -> str:
-        """`32.4 ± 0.5` with this many decimal places; without the interval where there is none, a dash for NaN."""
+        """`32.4 ± 0.5` with this many decimal places, or `0.5 (0.0 … 1.1)` where the interval ends with its range.
+
+        Without the interval where there is none, a dash for NaN.
+        """
         if not math.isfinite(self.mean):
             return "–"
-        half = f" ± {self.half:,.{places}f}" if math.isfinite(self.half) else ""
-        return f"{self.mean:,.{places}f}{half}"
+        mean, low, high = (f"{value:z,.{places}f}" for value in (self.mean, self.low, self.high))
+        if not math.isfinite(self.half):
+            return mean
+        whole = [f"{value:z,.{places}f}" for value in (self.mean - self.half, self.mean + self.half)]
+        return f"{mean} ± {self.half:,.{places}f}" if [low, high] == whole else f"{mean} ({low} … {high})"
 
     def __str__(self) -> str:
         return self.text()
@@ -112,7 +135,7 @@ def share_of(holds: Sequence[bool], confidence: float = CONFIDENCE) -> Share:
     if not len(holds):
         raise UserError("share_of: expected one value or more, got none")
     hits, n = sum(map(bool, holds)), len(holds)
-    return Share(hits / n, math.nan, math.nan, n, confidence, hits)
+    return Share(hits / n, math.nan, math.nan, n, confidence, Range(0, 1), hits)
 
 
 def decimals(half: float, mean: float) -> int:
@@ -123,36 +146,40 @@ def decimals(half: float, mean: float) -> int:
     return int(min(6, max(0, 1 - math.floor(math.log10(scale)))))
 
 
-def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE) -> Estimate:
-    """The mean of independent replications with Student's confidence interval.
+def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE, within: Range = ANY) -> Estimate:
+    """The mean of independent replications with Student's confidence interval, cut to the range `within`.
 
-    `values` is one number for each replication; none gives NaN throughout. Raises `MissingExtraError` for two or more
-    values where SciPy is missing.
+    `values` is one number for each replication; none gives NaN throughout. `within` are the values that are possible at
+    all: what it cuts off has no possible mean, so the interval covers the mean as often as before. Raises
+    `MissingExtraError` for two or more values where SciPy is missing.
 
     >>> str(sj.estimate([31.0, 33.0, 32.0]))
     '32.0 ± 2.5'
+    >>> str(sj.estimate([0.7, 0.9, 0.8], within=sj.Range(0, 1)))
+    '0.80 (0.55 … 1.00)'
     """
     data = np.asarray(values, dtype=np.float64)
     if data.size == 0:
-        return Estimate(math.nan, math.nan, math.nan, 0, confidence)
+        return Estimate(math.nan, math.nan, math.nan, 0, confidence, within)
     mean = float(data.mean())
     if data.size == 1:
-        return Estimate(mean, math.nan, math.nan, 1, confidence)
+        return Estimate(mean, math.nan, math.nan, 1, confidence, within)
     sd = float(data.std(ddof=1))
     half = _quantile(data.size, confidence) * sd / math.sqrt(data.size)
-    return Estimate(mean, sd, half, int(data.size), confidence)
+    return Estimate(mean, sd, half, int(data.size), confidence, within)
 
 
-def summarize(runs: pd.DataFrame, by: list[str], measures: list[str]) -> pd.DataFrame:
+def summarize(runs: pd.DataFrame, by: list[str], measures: Mapping[str, Range]) -> pd.DataFrame:
     """A row for each group of runs that agree in the columns `by` and for each measure, with the fields of `estimate`.
 
-    Groups are in the order of their first run. Columns: `by`, `measure`, `mean`, `sd`, `low`, `high`, `n`.
+    `measures` gives the range of each. Groups are in the order of their first run. Columns: `by`, `measure`, `mean`,
+    `sd`, `low`, `high`, `n`.
     """
     require("pandas")
     group = runs.groupby(by, sort=False, dropna=False).ngroup().to_numpy()
     order = np.argsort(group, kind="stable")
     firsts, sizes = np.unique(group[order], return_index=True)[1], np.bincount(group)
-    values = runs[measures].to_numpy(dtype=np.float64)
+    values = runs[list(measures)].to_numpy(dtype=np.float64)
     mean, sd, half = (np.full((len(sizes), len(measures)), np.nan) for _ in range(3))
     for n in np.unique(sizes):
         chosen = np.flatnonzero(sizes == n)
@@ -162,9 +189,11 @@ def summarize(runs: pd.DataFrame, by: list[str], measures: list[str]) -> pd.Data
             sd[chosen] = each.std(axis=1, ddof=1)
             half[chosen] = _quantile(int(n), CONFIDENCE) * sd[chosen] / math.sqrt(n)
     width = np.where(np.isnan(half), 0.0, half)
+    least, most = (np.array([getattr(each, end) for each in measures.values()]) for end in ("low", "high"))
+    low, high = np.fmin(mean, np.fmax(mean - width, least)), np.fmax(mean, np.fmin(mean + width, most))
     table = runs[by].iloc[order[firsts]].loc[lambda frame: frame.index.repeat(len(measures))].reset_index(drop=True)
-    columns = {"mean": mean, "sd": sd, "low": mean - width, "high": mean + width}
-    table["measure"] = np.tile(np.array(measures, dtype=object), len(sizes))
+    columns = {"mean": mean, "sd": sd, "low": low, "high": high}
+    table["measure"] = np.tile(np.array(list(measures), dtype=object), len(sizes))
     return table.assign(**{name: each.ravel() for name, each in columns.items()}, n=np.repeat(sizes, len(measures)))
 
 
@@ -177,17 +206,22 @@ def _quantile(n: int, confidence: float) -> float:
 
 
 def estimate_of(row: pd.Series[Any]) -> Estimate:
-    """The estimate in a row of a table with the columns `mean`, `sd`, `high` and `n`."""
-    half = float(row["high"]) - float(row["mean"]) if int(row["n"]) > 1 else math.nan
-    return Estimate(float(row["mean"]), float(row["sd"]), half, int(row["n"]))
+    """The estimate in a row of a table with the columns `mean`, `sd`, `low`, `high` and `n`."""
+    mean, sd, low, high = (float(row[name]) for name in ("mean", "sd", "low", "high"))
+    half = max(mean - low, high - mean) if int(row["n"]) > 1 else math.nan
+    return Estimate(mean, sd, half, int(row["n"]), within=Range(low, high))
 
 
 def paired(
-    values: Sequence[float] | Array, baseline: Sequence[float] | Array, confidence: float = CONFIDENCE
+    values: Sequence[float] | Array,
+    baseline: Sequence[float] | Array,
+    confidence: float = CONFIDENCE,
+    within: Range = ANY,
 ) -> Estimate:
     """The mean of `values - baseline`, where both used the same seeds in the same order.
 
-    Raises `UserError` where there are not as many values as baselines.
+    `within` is the range of both: their difference is at most as large as it is wide. Raises `UserError` where there
+    are not as many values as baselines.
 
     >>> str(sj.paired([31.0, 33.0, 32.0], [21.0, 23.0, 22.5]))
     '9.83 ± 0.72'
@@ -195,7 +229,7 @@ def paired(
     one, other = np.asarray(values, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
     if one.shape != other.shape:
         raise UserError(f"paired: expected values of the same seeds, got {one.size} and {other.size}")
-    return estimate(one - other, confidence)
+    return estimate(one - other, confidence, within - within)
 
 
 def jain(rates: Sequence[float] | Array) -> float:

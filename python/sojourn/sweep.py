@@ -17,6 +17,7 @@ from sojourn.extras import require
 from sojourn.grid import Points, Rows, Runs
 from sojourn.labels import value_label
 from sojourn.laws import Laws
+from sojourn.measures import range_of
 from sojourn.record import Record
 from sojourn.running import Progress, Seeds, run_each, seeds_of
 from sojourn.scenario import Scenario, Source, load, plain, read_text
@@ -132,7 +133,7 @@ class SweepResult:
         for name in chosen:
             if name not in known:
                 raise UserError.unknown(f"{self.plan.name}: measure", name, known)
-        return summarize(self.runs, self.axes, chosen)
+        return summarize(self.runs, self.axes, {name: range_of(name) for name in chosen})
 
     def series_names(self) -> list[str]:
         """The names of the series that any run has."""

@@ -2,7 +2,8 @@
 
 use sojourn_lab::Outcome;
 use sojourn_scenario::plan::{Flow as Planned, Plan};
-use sojourn_scenario::record::{Flow, Group, LINK_THROUGHPUT, Link, Record};
+use sojourn_scenario::record::{Flow, Group, Link, Record};
+use sojourn_scenario::series::LINK_THROUGHPUT;
 
 /// What rounding may change, as a part of the value: sums of floats.
 const ROUNDING: f64 = 1e-9;

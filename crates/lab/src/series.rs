@@ -3,7 +3,7 @@
 use crate::recorder::Recorder;
 use sojourn_net::{Link, Packet};
 use sojourn_scenario::plan::Plan;
-use sojourn_scenario::record::{COMPLETIONS, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT, WAIT};
+use sojourn_scenario::series::{COMPLETIONS, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT, WAIT};
 use sojourn_sim::{Completion, PacketWait};
 use std::collections::BTreeMap;
 

@@ -16,6 +16,7 @@ pub mod plan;
 mod quantity;
 pub mod record;
 mod schema;
+pub mod series;
 pub mod sweep;
 mod syntax;
 pub mod written;

@@ -1,20 +1,31 @@
 //! The measures of a record as a list, read from the record's own JSON Schema.
 
 use crate::field_order::field_order;
-use crate::record::{Column, Record, SERIES};
+use crate::record::Record;
+use crate::series::{Column, SERIES};
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The JSON Schema (draft 2020-12) of a record. On a field, `unit` is its unit, `label` what tables and plots call it, and
-/// `better` "higher" or "lower".
+/// The JSON Schema (draft 2020-12) of a record. On a field, `unit` is its unit, `label` what tables and plots call it, `better`
+/// "higher" or "lower", `minimum` and `maximum` the range of its values.
 pub fn record_schema() -> Value {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Record>().to_value()
+    let generator = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(not_negative)).into_generator();
+    generator.into_root_schema_for::<Record>().to_value()
+}
+
+/// Every number of a record is 0 or more.
+fn not_negative(schema: &mut Schema) {
+    if is_number(schema.as_value()) && schema.get("minimum").is_none() {
+        schema.insert("minimum".to_string(), 0.into());
+    }
 }
 
 /// Every measure of a record, part by part, and every kind of series, as JSON:
-/// `{"parts": [{"part", "summary", "fields": [{"path", "unit", "label", "better", "summary", "number"}]}], "series": [{"kind", "of",
-/// "row", "columns": [{"name", "unit", "summary"}]}]}`. The part of the run's own fields is `""`, the name of a list ends in `[]`.
+/// `{"parts": [{"part", "summary", "fields": [{"path", "unit", "label", "better", "summary", "number", "minimum", "maximum"}]}],
+/// "series": [{"kind", "of", "row", "columns": [{"name", "unit", "summary", "minimum", "maximum"}]}]}`. The part of the run's own fields is `""`, the name of a list ends in `[]`.
 pub fn measures() -> Value {
     let schema = RecordSchema { root: record_schema(), order: field_order::<Record>() };
     let run = schema.root["description"].clone();
@@ -34,7 +45,7 @@ pub fn measures() -> Value {
         parts.push(json!({ "part": part, "summary": one_line(field), "fields": fields }));
     }
     parts.insert(0, json!({ "part": "", "summary": run, "fields": own }));
-    let column = |column: &Column| json!({ "name": column.name, "unit": column.unit, "summary": column.summary });
+    let column = |column: &Column| json!({ "name": column.name, "unit": column.unit, "summary": column.summary, "minimum": 0, "maximum": column.maximum });
     let series = SERIES.iter().map(|series| {
         let columns: Vec<Value> = series.columns.iter().map(column).collect();
         json!({ "kind": series.kind, "of": series.of, "row": series.row, "columns": columns })
@@ -101,6 +112,8 @@ fn measure(name: &str, field: &Value, above: &Measure) -> Value {
         "better": field["better"].as_str().unwrap_or(&above.better),
         "summary": one_line(field),
         "number": is_number(field),
+        "minimum": field["minimum"],
+        "maximum": field["maximum"],
     })
 }
 
@@ -132,6 +145,21 @@ mod tests {
         assert_eq!((find("links[]", "arrived")["better"].as_str(), find("total", "jain")["better"].as_str()), (Some(""), Some("higher")));
         assert_eq!(find("groups[]", "completion_s.count")["unit"], "connections");
         assert_eq!(find("total", "jain")["label"], "Jain's index");
+    }
+
+    #[test]
+    fn every_number_has_the_range_of_its_values() {
+        let range = |part: &str, path: &str| (find(part, path)["minimum"].clone(), find(part, path)["maximum"].clone());
+        for (part, path) in [("links[]", "utilization"), ("links[]", "loss_ratio"), ("groups[]", "jain"), ("total", "jain")] {
+            assert_eq!(range(part, path), (0.into(), 1.into()), "{path}");
+        }
+        assert_eq!(range("links[]", "wait_ms.p95"), (0.into(), Value::Null));
+        for part in measures()["parts"].as_array().unwrap() {
+            for field in part["fields"].as_array().unwrap().iter().filter(|field| field["number"] == true) {
+                assert_eq!(field["minimum"], 0, "{field}");
+                assert!(field["unit"] != "0..1" || field["maximum"] == 1, "{field}");
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //!
 //! Statistics count from the end of the warm-up to the end of the run: the window. What was never seen is null. On a field,
 //! `unit` is its unit, `label` is what tables and plots call it if not its name, and `better` is "higher" or "lower" where users
-//! of a network want the one or the other.
+//! of a network want the one or the other. No number is negative. `maximum` is the most that a field can be, if that is the same
+//! in all runs: confidence intervals end there.
 
 pub use crate::host::Host;
 use schemars::JsonSchema;
@@ -63,7 +64,7 @@ pub struct Link {
     pub rate_bps: Option<u64>,
     /// Time spent sending over the window's length. A packet that is being sent at either end of the window counts in part. Null
     /// without a rate.
-    #[schemars(extend("unit" = "0..1", "better" = "higher"))]
+    #[schemars(extend("unit" = "0..1", "maximum" = 1, "better" = "higher"))]
     pub utilization: Option<f64>,
     /// Bits sent in the window, over its length: at most the link's rate. Of a packet that is being sent at either end of the window,
     /// those sent within it. Without a rate, all bits of the packets that arrived.
@@ -86,7 +87,7 @@ pub struct Link {
     pub dropped_total: u64,
     /// The part of the packets that the link lost: of `arrived` and the copies made before the queue, those that it dropped in the
     /// window; with impairments after the queue also the part of the packets they met that they dropped. Null if nothing arrived.
-    #[schemars(extend("unit" = "0..1", "better" = "lower"))]
+    #[schemars(extend("unit" = "0..1", "maximum" = 1, "better" = "lower"))]
     pub loss_ratio: Option<f64>,
     /// Packets waiting, over time. The packet being sent has left the queue.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
@@ -103,7 +104,7 @@ pub struct Link {
     pub impairments: Vec<Impairment>,
     /// Mean of the discipline's probability, over the packets that it let in (not over time), as each met it. Null if none was let
     /// in, and for a discipline that has no probability, such as DropTail and CoDel.
-    #[schemars(extend("unit" = "0..1", "label" = "mean probability"))]
+    #[schemars(extend("unit" = "0..1", "maximum" = 1, "label" = "mean probability"))]
     pub probability_mean: Option<f64>,
 }
 
@@ -255,7 +256,7 @@ pub struct Group {
     pub goodput_bps: f64,
     /// Jain's index of its flows' goodput, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has everything. Null if nothing
     /// arrived.
-    #[schemars(extend("label" = "Jain's index", "better" = "higher"))]
+    #[schemars(extend("label" = "Jain's index", "maximum" = 1, "better" = "higher"))]
     pub jain: Option<f64>,
     /// Round-trip times of all its flows; null without a sample.
     #[schemars(extend("unit" = "ms", "label" = "RTT", "better" = "lower"))]
@@ -310,7 +311,7 @@ pub struct Total {
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,
     /// Jain's index of all flows' goodput; null if nothing arrived.
-    #[schemars(extend("label" = "Jain's index", "better" = "higher"))]
+    #[schemars(extend("label" = "Jain's index", "maximum" = 1, "better" = "higher"))]
     pub jain: Option<f64>,
     /// Sum of the flows' `dropped`.
     #[schemars(extend("unit" = "packets", "better" = "lower"))]
@@ -344,125 +345,6 @@ pub struct Audit {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
-}
-
-/// A kind of series: its columns after `t`, the time in seconds. Rows are in the order of `t`.
-#[derive(Clone, Copy, Debug)]
-pub struct SeriesKind {
-    /// The first part of a series' name.
-    pub kind: &'static str,
-    /// What the second part names: a link, a flow or a group.
-    pub of: &'static str,
-    /// What a row is, and of which time `t` is.
-    pub row: &'static str,
-    /// The columns after `t`.
-    pub columns: &'static [Column],
-}
-
-/// A column of a series.
-#[derive(Clone, Copy, Debug)]
-pub struct Column {
-    /// Its name.
-    pub name: &'static str,
-    /// Its unit.
-    pub unit: &'static str,
-    /// What it is.
-    pub summary: &'static str,
-}
-
-const fn column(name: &'static str, unit: &'static str, summary: &'static str) -> Column {
-    Column { name, unit, summary }
-}
-
-/// Queues of links.
-pub const QUEUE: SeriesKind = SeriesKind {
-    kind: "queue",
-    of: "link",
-    row: "a step of `every`",
-    columns: &[
-        column("packets", "packets", "packets waiting, after everything that happens at that instant"),
-        column("bytes", "bytes", "bytes waiting"),
-        column("delay_s", "s", "how long a packet that arrives now would wait, if all that wait now are sent before it"),
-        column("probability", "0..1", "the discipline's probability; NaN for one that has none"),
-    ],
-};
-
-/// Congestion windows of flows.
-pub const CWND: SeriesKind = SeriesKind {
-    kind: "cwnd",
-    of: "flow",
-    row: "a step of `every`",
-    columns: &[column("packets", "segments", "the congestion window"), column("ssthresh", "segments", "the slow-start threshold")],
-};
-
-/// Throughput of links.
-pub const LINK_THROUGHPUT: SeriesKind = SeriesKind {
-    kind: "throughput",
-    of: "link",
-    row: "a step of `every` that starts at `t`",
-    columns: &[column(
-        "bps",
-        "bit/s",
-        "bits sent in the step; of a packet that is being sent at either end of the step, those sent within it",
-    )],
-};
-
-/// Goodput of flows.
-pub const FLOW_THROUGHPUT: SeriesKind = SeriesKind {
-    kind: "throughput",
-    of: "flow",
-    row: "a step of `every` that starts at `t`",
-    columns: &[column("bps", "bit/s", "bytes that the receiver could read, in the step")],
-};
-
-/// Round-trip times of flows.
-pub const RTT: SeriesKind =
-    SeriesKind { kind: "rtt", of: "flow", row: "a sample, taken at `t`", columns: &[column("seconds", "s", "the round-trip time")] };
-
-/// Waits of packets at links.
-pub const WAIT: SeriesKind = SeriesKind {
-    kind: "wait",
-    of: "link",
-    row: "a packet that arrived at `t` and whose transmission began in the run",
-    columns: &[
-        column("seconds", "s", "the time from its arrival to the start of its transmission"),
-        column("bytes", "bytes", "its size on the wire"),
-        column("flow", "", "its flow, as a position in `flows`"),
-    ],
-};
-
-/// Completed connections of groups.
-pub const COMPLETIONS: SeriesKind = SeriesKind {
-    kind: "completions",
-    of: "group",
-    row: "a connection whose last byte was acknowledged at `t`",
-    columns: &[
-        column("start", "s", "when it was opened (its request, where there is one)"),
-        column("seconds", "s", "the time from `start` to `t`"),
-        column("bytes", "bytes", "its payload"),
-        column("flow", "", "its flow, as a position in `flows`"),
-    ],
-};
-
-/// Every kind of series.
-pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, COMPLETIONS];
-
-impl SeriesKind {
-    /// The numbers of a row.
-    pub fn numbers(&self) -> u64 {
-        1 + self.columns.len() as u64
-    }
-
-    /// The name of the series of a link, flow or group.
-    pub fn name(&self, of: &str) -> String {
-        format!("{}/{of}", self.kind)
-    }
-
-    /// A series from the times and one list for each column.
-    pub fn table(&self, t: Vec<f64>, columns: Vec<Vec<f64>>) -> Series {
-        let names = std::iter::once("t").chain(self.columns.iter().map(|column| column.name));
-        names.map(str::to_string).zip(std::iter::once(t).chain(columns)).collect()
-    }
 }
 
 impl Audit {

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.table import Table
 
@@ -15,6 +14,7 @@ from sojourn.cli.output import check_folder, out, say_written, show
 from sojourn.cli.runs import Set, load_changed
 from sojourn.errors import ScenarioError, UserError
 from sojourn.extras import require
+from sojourn.ranges import Range
 from sojourn.running import LAST_SEED, first_seed
 from sojourn.stats import estimate
 
@@ -188,11 +188,12 @@ def _show_calibrated(known: Evidence, found: Means) -> None:
 def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops: bool) -> Table:
     """The means of model and packets, a row for each quantity."""
     act = "dropped" if drops else "dropped or marked"
+    some, part = Range(0.0), Range(0.0, 1.0)
     rows = [
-        ("queue (packets)", "queue", 1.0), ("queuing delay (ms)", "wait", 1e3),
-        ("standard deviation of the queue (packets)", "sd", 1.0), ("utilization (%)", "utilization", 100.0),
-        (f"{act} (%)", "signals", 100.0), ("the law's probability (%)", "law", 100.0), ("round trip (ms)", "rtt", 1e3),
-        ("window (packets)", "window", 1.0),
+        ("queue (packets)", "queue", 1.0, some), ("queuing delay (ms)", "wait", 1e3, some),
+        ("standard deviation of the queue (packets)", "sd", 1.0, some), ("utilization (%)", "utilization", 100.0, part),
+        (f"{act} (%)", "signals", 100.0, part), ("the law's probability (%)", "law", 100.0, part),
+        ("round trip (ms)", "rtt", 1e3, some), ("window (packets)", "window", 1.0, some),
     ]  # fmt: skip
     table = Table(title="working point", title_justify="left")
     shown = [*columns, *([title] if runs else [])]
@@ -200,14 +201,14 @@ def _table(columns: dict[str, Means], runs: PacketRuns | None, title: str, drops
         return table
     for name in ("", *shown, *(["packets are"] if runs and columns else [])):
         table.add_column(name, justify="right" if name else "left")
-    for label, field, scale in rows:
+    for label, field, scale, within in rows:
         model = [getattr(means, field) * scale for means in columns.values()]
         cells = ["–" if math.isnan(value) else f"{value:.4g}" for value in model]
         if runs:
-            values = np.array(runs.values(field)) * scale
-            cells.append(estimate(values).text(places=3))
+            measured = estimate(runs.values(field), within=within).scaled(scale)
+            cells.append(measured.text(places=3))
             if columns:
-                cells.append(_off(float(np.mean(values)), model[0] if field != "sd" else model[-1]))
+                cells.append(_off(measured.mean, model[0] if field != "sd" else model[-1]))
         table.add_row(label, *cells)
     return table
 

@@ -185,11 +185,11 @@ def _least(rows: list[Row]) -> str:
 
 
 def _card_data(names: list[str], measured: ScoreCards) -> dict[str, Any]:
-    """Mean and half width of the interval, and the values of the seeds; null where it never happened."""
+    """Mean and ends of the interval, and the values of the seeds; null where it never happened."""
     return {
         name: {
             f"{row.section}: {row.label}": {
-                "mean": _finite(measured.estimate(j, i).mean), "half": _finite(measured.estimate(j, i).half),
+                **{end: _finite(getattr(measured.estimate(j, i), end)) for end in ("mean", "low", "high")},
                 "values": [_finite(value) for value in measured.values[j, i]], "best": j in measured.best(i),
             }
             for i, row in enumerate(ROWS)

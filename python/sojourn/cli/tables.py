@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -64,7 +63,7 @@ def show_replications(records: list[Record]) -> None:
         if not link.get("arrived"):
             continue
         found = link_measures(str(link["name"]))
-        rows = {m.label: {"mean ± 95 %": estimate([m.of(record) for record in records])} for m in found}
+        rows = {m.label: {"mean ± 95 %": estimate([m.of(record) for record in records], within=m.range)} for m in found}
         title = f"{link['name']}: {len(records)} seeds"
         show(estimates_table(title, rows, {m.label: m.unit for m in found}))
 
@@ -121,5 +120,4 @@ def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -
 
 def _scaled(row: pd.Series[Any], scale: float) -> str:
     """An estimate of a row in the unit that is shown."""
-    one = estimate_of(row)
-    return str(replace(one, mean=one.mean * scale, sd=one.sd * scale, half=one.half * scale))
+    return str(estimate_of(row).scaled(scale))

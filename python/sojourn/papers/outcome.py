@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn.display import counted, elapsed
+from sojourn.papers.bounds import range_of
 from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import UnknownNameError
 from sojourn.papers.model import Case, Experiment, Paper
@@ -201,7 +202,8 @@ class Outcome:
     def estimate(self, case: Case, measure: str) -> Estimate:
         """A measure of one case with its interval; without one where all seeds gave the same run."""
         values = self.values(case, measure)
-        return estimate(values[:1] if self.same([case]) else values)
+        within = range_of(self.paper.measure(case.scenario, measure))
+        return estimate(values[:1] if self.same([case]) else values, within=within)
 
     def mean(self, case: Case, measure: str) -> float:
         """The mean of a measure over the seeds."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from sojourn.display import counted
 from sojourn.errors import UserError
-from sojourn.papers.bounds import cannot_fail
+from sojourn.papers.bounds import cannot_fail, range_of_part
 from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.papers.functions import all_functions
@@ -168,13 +168,14 @@ def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) 
     if published is None and not part.cells:
         published = _published(part, outcome.paper, functions)
     same = bool(cases) and outcome.same(cases)
+    known = (lambda name: _measure(outcome.paper, name)), set(functions)
     if part.share_of_seeds:
         holds = [float(value) in part.target for value in values]
         measured: Estimate = estimate([float(holds[0])]) if same else share_of(holds)
     else:
-        measured = estimate(values[:1] if same else values)
+        measured = estimate(values[:1] if same else values, within=range_of_part(part, *known))
     judged = judge_part(measured, part.judged, part.kind, part.direction)
-    sure = cannot_fail(part, lambda name: _measure(outcome.paper, name), set(functions))
+    sure = cannot_fail(part, *known)
     return PartResult(part, measured, published, judged, same, sure)
 
 

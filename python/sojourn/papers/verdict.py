@@ -19,7 +19,8 @@ from sojourn.stats import Estimate
 
 RULE = (
     "A part of a claim is reproduced if the whole 95 % confidence interval over the seeds lies in its target, missed "
-    "if no value of the interval does, and undecided if the interval straddles an edge of the target. A part is a "
+    "if no value of the interval does, and undecided if the interval straddles an edge of the target. The interval "
+    "has no values that the measure cannot have, such as a share above 1. A part is a "
     "number, or a direction: a sign or an order. A number may have a direction of its own, which can hold where the "
     "number is missed. A claim is reproduced if all its parts are. It is reproduced in direction if numbers are missed "
     "but all its directions hold, and there is one. It is not reproduced if a direction fails, or a number is missed "

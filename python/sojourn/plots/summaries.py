@@ -32,7 +32,7 @@ def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
         for i, (_, row) in enumerate(rows.iterrows()):
             one, color, best = estimate_of(row), style_of(i).color, bool(row[BEST])
             if math.isfinite(one.mean):
-                error = None if math.isnan(one.half) else one.half
+                error = None if math.isnan(one.half) else np.array(one.errors)[:, np.newaxis]
                 axes.errorbar(
                     one.mean, i, xerr=error, color=color, marker="o", linestyle="none", clip_on=False,
                     markerfacecolor=color if best or not known else "white",

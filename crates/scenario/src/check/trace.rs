@@ -2,7 +2,7 @@
 
 use super::{Group, Link, Sampled, Trace, Waits};
 use crate::error::{Error, unknown};
-use crate::record::{CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, SeriesKind, WAIT};
+use crate::series::{CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, SeriesKind, WAIT};
 use crate::written;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, range};

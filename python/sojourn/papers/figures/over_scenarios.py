@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from sojourn.papers.bounds import range_of
 from sojourn.papers.figures.parts import interval_marks, panels, queue_label, scenario_ticks
 from sojourn.papers.model import Case, Experiment
 from sojourn.papers.outcome import Outcome
 from sojourn.papers.schema import figures as spec
 from sojourn.plots.style import PAGE, figure, legend_above, style_of
-from sojourn.stats import estimate
+from sojourn.ranges import Range
+from sojourn.stats import Estimate, estimate
 
 
 def by_scenario(outcome: Outcome, chosen: spec.ByScenario) -> Figure:
@@ -42,7 +45,7 @@ def _queue_marks(axes: Any, outcome: Outcome, chosen: spec.ByScenario, measure: 
     scales = [chosen.divide.get(scenario, 1.0) for scenario in scenarios]
     x = np.arange(len(scenarios)) + (index - (len(experiment.queues) - 1) / 2) * 0.26
     found = [
-        estimate(outcome.values(Case(scenario, queue), measure) / scale)
+        outcome.estimate(Case(scenario, queue), measure).scaled(1 / scale)
         for scenario, scale in zip(scenarios, scales, strict=True)
     ]
     interval_marks(axes, x, found, look, linestyle="none", label=label)
@@ -97,7 +100,7 @@ def _lines_of_panel(axes: Any, outcome: Outcome, chosen: spec.Lines, panel: str,
     x = [float(outcome.paper.scenarios[name].values[chosen.x]) for name in names]
     for i, queue in enumerate(experiment.queues):
         look = style_of(i)
-        found = [estimate(outcome.values(Case(name, queue), chosen.measure)) for name in names]
+        found = [outcome.estimate(Case(name, queue), chosen.measure) for name in names]
         interval_marks(axes, x, found, look, markersize=3, linewidth=0.9, label=queue_label(outcome, queue))
         published = chosen.published.get(panel, {}).get(queue)
         if published is not None:
@@ -113,7 +116,7 @@ def averages(outcome: Outcome, chosen: spec.Averages) -> Figure:
             published = chosen.published.get(measure, {})
             for i, queue in enumerate(experiment.queues):
                 look = style_of(i)
-                found = estimate(np.mean([outcome.values(Case(name, queue), measure) for name in names], axis=0))
+                found = _average(outcome, [Case(name, queue) for name in names], measure)
                 interval_marks(axes, [i], [found], look, linestyle="none")
                 if queue in published:
                     axes.plot(
@@ -124,6 +127,13 @@ def averages(outcome: Outcome, chosen: spec.Averages) -> Figure:
             axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
             axes.set(title=outcome.paper.measures[measure].title)
         return made
+
+
+def _average(outcome: Outcome, cases: Sequence[Case], measure: str) -> Estimate:
+    """The mean of a measure over cases, seed by seed."""
+    ranges = [range_of(outcome.paper.measure(case.scenario, measure)) for case in cases]
+    within = Range(min(each.low for each in ranges), max(each.high for each in ranges))
+    return estimate(np.mean([outcome.values(case, measure) for case in cases], axis=0), within=within)
 
 
 def spread(outcome: Outcome, chosen: spec.Spread) -> Figure:

@@ -30,8 +30,8 @@ def scenario_ticks(axes: Any, outcome: Outcome, scenarios: Sequence[str]) -> Non
 
 def interval_marks(axes: Any, x: Iterable[float], found: Sequence[Estimate], look: Look, **options: Any) -> None:
     """Means with their confidence intervals."""
-    half = [0.0 if np.isnan(each.half) else each.half for each in found]
-    axes.errorbar(x, [each.mean for each in found], yerr=half, color=look.color, marker=look.marker, **options)
+    errors = np.array([each.errors for each in found]).T
+    axes.errorbar(x, [each.mean for each in found], yerr=errors, color=look.color, marker=look.marker, **options)
 
 
 def queue_label(outcome: Outcome, queue: str) -> str:

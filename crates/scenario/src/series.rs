@@ -1,0 +1,129 @@
+//! The kinds of series that a record can have, each with its columns, their units and one sentence.
+
+use crate::record::Series;
+
+/// A kind of series: its columns after `t`, the time in seconds. Rows are in the order of `t`.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesKind {
+    /// The first part of a series' name.
+    pub kind: &'static str,
+    /// What the second part names: a link, a flow or a group.
+    pub of: &'static str,
+    /// What a row is, and of which time `t` is.
+    pub row: &'static str,
+    /// The columns after `t`.
+    pub columns: &'static [Column],
+}
+
+/// A column of a series.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// The most it can be, if that is the same in all runs. None is negative.
+    pub maximum: Option<u32>,
+}
+
+const fn column(name: &'static str, unit: &'static str, summary: &'static str) -> Column {
+    Column { name, unit, summary, maximum: None }
+}
+
+/// A column of values from 0 to 1.
+const fn share(name: &'static str, summary: &'static str) -> Column {
+    Column { name, unit: "0..1", summary, maximum: Some(1) }
+}
+
+/// Queues of links.
+pub const QUEUE: SeriesKind = SeriesKind {
+    kind: "queue",
+    of: "link",
+    row: "a step of `every`",
+    columns: &[
+        column("packets", "packets", "packets waiting, after everything that happens at that instant"),
+        column("bytes", "bytes", "bytes waiting"),
+        column("delay_s", "s", "how long a packet that arrives now would wait, if all that wait now are sent before it"),
+        share("probability", "the discipline's probability; NaN for one that has none"),
+    ],
+};
+
+/// Congestion windows of flows.
+pub const CWND: SeriesKind = SeriesKind {
+    kind: "cwnd",
+    of: "flow",
+    row: "a step of `every`",
+    columns: &[column("packets", "segments", "the congestion window"), column("ssthresh", "segments", "the slow-start threshold")],
+};
+
+/// Throughput of links.
+pub const LINK_THROUGHPUT: SeriesKind = SeriesKind {
+    kind: "throughput",
+    of: "link",
+    row: "a step of `every` that starts at `t`",
+    columns: &[column(
+        "bps",
+        "bit/s",
+        "bits sent in the step; of a packet that is being sent at either end of the step, those sent within it",
+    )],
+};
+
+/// Goodput of flows.
+pub const FLOW_THROUGHPUT: SeriesKind = SeriesKind {
+    kind: "throughput",
+    of: "flow",
+    row: "a step of `every` that starts at `t`",
+    columns: &[column("bps", "bit/s", "bytes that the receiver could read, in the step")],
+};
+
+/// Round-trip times of flows.
+pub const RTT: SeriesKind =
+    SeriesKind { kind: "rtt", of: "flow", row: "a sample, taken at `t`", columns: &[column("seconds", "s", "the round-trip time")] };
+
+/// Waits of packets at links.
+pub const WAIT: SeriesKind = SeriesKind {
+    kind: "wait",
+    of: "link",
+    row: "a packet that arrived at `t` and whose transmission began in the run",
+    columns: &[
+        column("seconds", "s", "the time from its arrival to the start of its transmission"),
+        column("bytes", "bytes", "its size on the wire"),
+        column("flow", "", "its flow, as a position in `flows`"),
+    ],
+};
+
+/// Completed connections of groups.
+pub const COMPLETIONS: SeriesKind = SeriesKind {
+    kind: "completions",
+    of: "group",
+    row: "a connection whose last byte was acknowledged at `t`",
+    columns: &[
+        column("start", "s", "when it was opened (its request, where there is one)"),
+        column("seconds", "s", "the time from `start` to `t`"),
+        column("bytes", "bytes", "its payload"),
+        column("flow", "", "its flow, as a position in `flows`"),
+    ],
+};
+
+/// Every kind of series.
+pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, COMPLETIONS];
+
+impl SeriesKind {
+    /// The numbers of a row.
+    pub fn numbers(&self) -> u64 {
+        1 + self.columns.len() as u64
+    }
+
+    /// The name of the series of a link, flow or group.
+    pub fn name(&self, of: &str) -> String {
+        format!("{}/{of}", self.kind)
+    }
+
+    /// A series from the times and one list for each column.
+    pub fn table(&self, t: Vec<f64>, columns: Vec<Vec<f64>>) -> Series {
+        let names = std::iter::once("t").chain(self.columns.iter().map(|column| column.name));
+        names.map(str::to_string).zip(std::iter::once(t).chain(columns)).collect()
+    }
+}
