@@ -3,6 +3,7 @@
 //! [`run`] plans a checked scenario for one seed, builds the world, runs it and makes the record. [`run_many`] does that for
 //! many scenarios on all cores. Runs are parallel to each other; each run has one thread.
 
+mod batch;
 mod build;
 mod error;
 mod kernel;
@@ -13,9 +14,10 @@ mod series;
 mod simulation;
 mod watch;
 
+pub use batch::run_many;
 pub use build::{ExternalLaw, LawFactory, Laws, external};
 pub use error::Error;
 pub use kernel::{replay, wiring};
-pub use run::{Job, run, run_many};
+pub use run::{Job, run};
 pub use series::Series;
 pub use simulation::{Outcome, Simulation};

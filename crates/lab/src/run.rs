@@ -1,11 +1,10 @@
-//! Runs a scenario, or many in parallel.
+//! Runs a scenario.
 
 use crate::Error;
 use crate::build::Laws;
 use crate::simulation::{Outcome, Simulation};
-use crate::watch;
-use rayon::prelude::*;
 use sojourn_scenario::Checked;
+use sojourn_units::Time;
 use std::sync::Arc;
 
 /// A run that is to be done.
@@ -26,38 +25,6 @@ pub struct Job {
 /// fails, or a stop.
 pub fn run(scenario: &Checked, seed: Option<u64>, laws: &Laws, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let mut simulation = Simulation::new(scenario, seed.unwrap_or(scenario.seed), laws)?;
-    let Simulation { plan, world } = &mut simulation;
-    let mut pauses = 0u64;
-    while world.run_some(plan.duration) {
-        if stop() {
-            return Err(Error::Stopped);
-        }
-        pauses += 1;
-        if pauses.is_multiple_of(watch::PAUSES) {
-            watch::memory(plan, world)?;
-        }
-    }
-    if stop() {
-        return Err(Error::Stopped);
-    }
+    simulation.advance(Time::NEVER, stop)?;
     simulation.finish()
-}
-
-/// Runs all jobs on `threads` threads (0: one per core) and calls `done` after each, in no particular order. The result of a
-/// run does not depend on the number of threads.
-///
-/// # Panics
-/// If the operating system gives no threads.
-pub fn run_many(jobs: &[Job], threads: usize, stop: &(dyn Fn() -> bool + Sync), done: &(dyn Fn(usize, Result<Outcome, Error>) + Sync)) {
-    let work = || {
-        jobs.par_iter().enumerate().with_max_len(1).for_each(|(index, job)| {
-            if !stop() {
-                done(index, run(&job.scenario, job.seed, &job.laws, stop));
-            }
-        });
-    };
-    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => pool.install(work),
-        Err(_) => work(),
-    }
 }

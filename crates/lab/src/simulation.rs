@@ -27,6 +27,8 @@ pub struct Outcome {
 pub struct Simulation {
     pub(crate) plan: Arc<Plan>,
     pub(crate) world: World<Recorder>,
+    /// How often the caller was asked whether to stop.
+    pauses: u64,
 }
 
 impl Simulation {
@@ -38,7 +40,15 @@ impl Simulation {
         if !scenario.host.is_simulator() {
             return Err(Error::Build("host: expected simulator, got linux, for which there is `sojourn linux`".into()));
         }
-        Self::from_plan(scenario.plan(seed), laws, false)
+        Self::from_plan(Arc::new(scenario.plan(seed)), laws, false)
+    }
+
+    /// The run of a plan without laws of the caller, at time 0.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub(crate) fn of_plan(plan: &Arc<Plan>) -> Result<Self, Error> {
+        Self::from_plan(Arc::clone(plan), &Laws::default(), false)
     }
 
     /// The same with an event at every hop, to show that leaving events out changes nothing.
@@ -47,12 +57,40 @@ impl Simulation {
     /// As [`Simulation::new`].
     #[doc(hidden)]
     pub fn with_all_events(scenario: &Checked, seed: u64, laws: &Laws) -> Result<Self, Error> {
-        Self::from_plan(scenario.plan(seed), laws, true)
+        Self::from_plan(Arc::new(scenario.plan(seed)), laws, true)
     }
 
-    fn from_plan(plan: Plan, laws: &Laws, all_events: bool) -> Result<Self, Error> {
+    fn from_plan(plan: Arc<Plan>, laws: &Laws, all_events: bool) -> Result<Self, Error> {
         let world = build(&plan, laws, all_events)?;
-        Ok(Simulation { plan: Arc::new(plan), world })
+        Ok(Simulation { plan, world, pauses: 0 })
+    }
+
+    /// A copy that goes on as the run of `plan` would, which differs in the TCP options of flows that start at `start` or later. This
+    /// run has come to just before that time, or is at time 0.
+    ///
+    /// # Errors
+    /// A parameter that is out of range.
+    pub(crate) fn fork(&self, plan: &Arc<Plan>, start: Time) -> Result<Self, Error> {
+        let world = self.world.fork(build(plan, &Laws::default(), false)?, start);
+        Ok(Simulation { plan: Arc::clone(plan), world, pauses: self.pauses })
+    }
+
+    /// Runs to `until`, or to the end if that comes first. `stop` is called after every few thousand events.
+    ///
+    /// # Errors
+    /// A run that would not end or needs too much memory, or a stop.
+    pub(crate) fn advance(&mut self, until: Time, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+        let until = until.min(self.plan.duration);
+        while self.world.run_some(until) {
+            if stop() {
+                return Err(Error::Stopped);
+            }
+            self.pauses += 1;
+            if self.pauses.is_multiple_of(watch::PAUSES) {
+                watch::memory(&self.plan, &self.world)?;
+            }
+        }
+        if stop() { Err(Error::Stopped) } else { Ok(()) }
     }
 
     /// Its plan.

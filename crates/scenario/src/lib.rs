@@ -9,6 +9,7 @@ mod document;
 mod error;
 mod field_order;
 mod host;
+mod key;
 mod measures;
 mod not_yet;
 mod path;

@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::path::{self, Step};
 use crate::syntax;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::sync::Arc;
 use toml::{Table, Value};
@@ -261,61 +260,4 @@ fn variant_axis(name: String, variants: Value) -> Result<Axis, Error> {
     };
     let points = variants.into_iter().map(point).collect::<Result<_, _>>()?;
     Ok(Axis { name, points })
-}
-
-impl Checked {
-    /// The key of a run in a cache, of 64 hexadecimal digits. Two runs have the same key exactly if scenario, seed and engine
-    /// are the same.
-    ///
-    /// The key is that of the checked scenario: it does not depend on how quantities are written or on defaults that are given.
-    pub fn key(&self, seed: u64, engine: &str) -> String {
-        self.keys([seed], engine).next().unwrap_or_default()
-    }
-
-    /// The keys of runs that differ in their seeds alone: the scenario is written out once for all.
-    pub fn keys(&self, seeds: impl IntoIterator<Item = u64>, engine: &str) -> impl Iterator<Item = String> {
-        let mut scenario = serde_json::to_value(self).expect("every map in a checked scenario has text for its keys");
-        if let Some(object) = scenario.as_object_mut() {
-            object.remove("seed");
-        }
-        let mut text = String::new();
-        canonical(&serde_json::json!({ "engine": engine, "scenario": scenario }), &mut text);
-        text.pop(); // the bracket at the end: the seed is the last key of the object
-        let common = Sha256::new_with_prefix(text.as_bytes());
-        seeds.into_iter().map(move |seed| {
-            let digest = common.clone().chain_update(format!(",\"seed\":{seed}}}")).finalize();
-            digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            })
-        })
-    }
-}
-
-/// JSON without spaces and with keys in order.
-fn canonical(value: &serde_json::Value, text: &mut String) {
-    match value {
-        serde_json::Value::Array(list) => {
-            text.push('[');
-            for (i, value) in list.iter().enumerate() {
-                text.push_str(if i > 0 { "," } else { "" });
-                canonical(value, text);
-            }
-            text.push(']');
-        }
-        serde_json::Value::Object(object) => {
-            let mut keys: Vec<&String> = object.keys().collect();
-            keys.sort();
-            text.push('{');
-            for (i, key) in keys.into_iter().enumerate() {
-                text.push_str(if i > 0 { "," } else { "" });
-                let _ = write!(text, "{}:", serde_json::Value::String(key.clone()));
-                canonical(&object[key], text);
-            }
-            text.push('}');
-        }
-        other => {
-            let _ = write!(text, "{other}");
-        }
-    }
 }

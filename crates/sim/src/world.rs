@@ -184,6 +184,19 @@ impl<O: Observer> World<O> {
         Ok(world)
     }
 
+    /// A copy of this world that goes on as `other` would: another world of the same links and traffic, at time 0, whose TCP options
+    /// differ where traffic starts at `start` or later. This world has run to just before that time, or is at time 0.
+    #[must_use]
+    pub fn fork(&self, other: World<O>, start: Time) -> World<O>
+    where
+        O: Clone,
+    {
+        let flows = self.flows.iter().zip(&other.flows).map(|(here, there)| if here.opened < start { here } else { there });
+        // The connections that sessions have opened come last.
+        let opened = self.flows.iter().skip(other.flows.len());
+        World { flows: flows.chain(opened).cloned().collect(), stacks: other.stacks, ..self.clone() }
+    }
+
     /// Adds a flow with its application.
     fn start_flow(&mut self, entry: Entry, routes: FlowRoutes, application: Application) -> Result<(), BuildError> {
         let Entry { position, config } = entry;

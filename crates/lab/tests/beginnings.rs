@@ -1,0 +1,143 @@
+//! Runs that begin alike share their beginning, and each is what it is alone.
+
+use sojourn_lab::{Error, Job, Laws, Outcome, run, run_many};
+use sojourn_scenario::{Checked, Document, Varying};
+use sojourn_units::{Duration, Rate};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// TCP from the start, and a group, a session and a receiver-driven flow that start later with these options.
+fn scenario(seed: u64, early: &str, later: &str, web: &str) -> Job {
+    let text = format!(
+        r#"
+duration = "12 s"
+warmup = "5 s"
+[tcp]
+profile = "ns2-linux"
+[[links]]
+name = "bottleneck"
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "20 ms"
+duplex = true
+queue = {{ aqm = "red", limit = "60 packets", ecn = true }}
+[[flows]]
+name = "early"
+count = 3
+from = "a"
+to = "b"
+start = {{ spread = ["0 s", "2 s"] }}
+tcp = {{ {early} }}
+[[flows]]
+name = "later"
+count = 3
+from = "a"
+to = "b"
+start = {{ uniform = ["6 s", "8 s"] }}
+access = {{ rate = "100 Mbit/s", delay = {{ uniform = ["0 ms", "3 ms"] }} }}
+tcp = {{ {later} }}
+[[flows]]
+name = "web"
+from = "b"
+to = "a"
+start = "4 s"
+traffic = {{ kind = "web", page_gap = "100 ms", objects = 3, object_mean = 8.0, object_shape = 1.5, request = "200 B" }}
+tcp = {{ {web} }}
+[trace]
+queue = {{ links = ["bottleneck"], every = "100 ms" }}
+cwnd = {{ flows = ["*"], every = "100 ms" }}
+throughput = {{ flows = ["*"], every = "1 s" }}
+"#
+    );
+    let scenario = Document::from_toml("alike.toml", &text).unwrap().check().unwrap_or_else(|error| panic!("{error}"));
+    Job { scenario: Arc::new(scenario), seed: Some(seed), laws: Laws::default() }
+}
+
+fn alone(job: &Job) -> Outcome {
+    run(&job.scenario, job.seed, &job.laws, &|| false).unwrap()
+}
+
+/// The results of all jobs in order, and how often the batch was asked whether it shall stop: once in some thousand events.
+fn together(jobs: &[Job], threads: usize) -> (Vec<Outcome>, usize) {
+    let (done, asked) = (Mutex::new(vec![None; jobs.len()]), AtomicUsize::new(0));
+    let stop = || {
+        asked.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    run_many(jobs, threads, &stop, &|index, outcome| done.lock().unwrap()[index] = Some(outcome.unwrap()));
+    (done.into_inner().unwrap().into_iter().map(Option::unwrap).collect(), asked.into_inner())
+}
+
+fn text(outcome: &Outcome) -> String {
+    format!("{:?}{:?}", outcome.record, outcome.series)
+}
+
+const OPTIONS: [&str; 6] = [
+    r#"control = { cc = "ledbat" }"#,
+    r#"control = { cc = "flower" }, initial_window = 1"#,
+    r#"control = { cc = "cubic" }, recovery = "sack""#,
+    r#"delayed_ack = "200 ms", timestamps = true, ecn = true"#,
+    r#"mss = "500 B", initial_window = 10"#,
+    r#"handshake = "threeway", min_rto = "1 s""#,
+];
+
+#[test]
+fn a_run_beside_others_that_begin_alike_is_the_run_alone() {
+    let mut jobs = Vec::new();
+    for seed in 1..4 {
+        for later in OPTIONS {
+            jobs.push(scenario(seed, r#"control = { cc = "reno" }"#, later, ""));
+        }
+        jobs.push(scenario(seed, r#"control = { cc = "cubic" }"#, OPTIONS[0], ""));
+        jobs.extend(OPTIONS.map(|web| scenario(seed, r#"control = { cc = "reno" }"#, OPTIONS[2], web)));
+    }
+    for threads in [1, 3] {
+        for (job, together) in jobs.iter().zip(together(&jobs, threads).0) {
+            assert_eq!(text(&alone(job)), text(&together), "seed {:?} of {:?}", job.seed, job.scenario.groups);
+        }
+    }
+}
+
+#[test]
+fn what_runs_have_in_common_is_run_once() {
+    let several = OPTIONS.map(|later| {
+        let mut job = scenario(1, "", later, "");
+        let scenario = Arc::make_mut(&mut job.scenario);
+        scenario.links.iter_mut().for_each(|link| link.rate = Rate::from_bps(100_000_000));
+        scenario.groups[0].count = 20;
+        scenario.duration = Duration::from_secs(8);
+        job
+    });
+    let apart: usize = several.iter().map(|job| together(std::slice::from_ref(job), 1).1).sum();
+    // The flows that differ start after three quarters of the run: together it is 2.25 runs of 6, and each part asks once more.
+    let asked = together(&several, 1).1;
+    assert!(asked < apart * 2 / 3, "asked {asked} times together, {apart} times apart");
+}
+
+#[test]
+fn runs_have_a_beginning_in_common_if_all_differs_later() {
+    let beginning = |scenario: &Checked, seed| scenario.beginnings([seed]).and_then(|mut keys| keys.next());
+    let usual = scenario(1, "", OPTIONS[0], "").scenario;
+    let key = beginning(&usual, 1);
+    assert_eq!(key, beginning(&scenario(1, "", OPTIONS[1], OPTIONS[2]).scenario, 1));
+    assert_ne!(key, beginning(&usual, 2));
+    let mut longer = Checked::clone(&usual);
+    longer.duration = longer.duration * 2;
+    assert_ne!(key, beginning(&longer, 1));
+    let mut from_the_start = Checked::clone(&usual);
+    from_the_start.groups.drain(1..);
+    from_the_start.groups[0].start = Varying::One(Duration::ZERO);
+    assert_eq!(beginning(&from_the_start, 1), None);
+}
+
+#[test]
+fn a_stop_ends_every_member_of_a_family() {
+    let jobs = OPTIONS.map(|later| scenario(1, "", later, ""));
+    let (asked, stopped) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    run_many(&jobs, 1, &|| asked.fetch_add(1, Ordering::Relaxed) > 1, &|_, outcome| {
+        assert_eq!(outcome.unwrap_err(), Error::Stopped);
+        stopped.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(stopped.into_inner(), jobs.len());
+}
