@@ -1,12 +1,13 @@
 """Claims: what each kind of part, reading and note makes of measured values, and which files are refused."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sojourn.errors import UserError
-from sojourn.papers import load_paper
+from sojourn.papers import load_paper, reproduce
 from sojourn.papers.outcome import Outcome
 from sojourn.papers.reproduce import judge_claim
 from sojourn.papers.verdict import Verdict
@@ -125,3 +126,40 @@ def test_a_wrong_claim_is_refused_in_one_line(tmp_path, rest, says):
         one_claim(tmp_path, CLAIM + rest)
     assert says in str(error.value)
     assert "\n" not in str(error.value)
+
+
+FEWER = """
+[[claims]]
+id = "C1"
+where = "here"
+text = "One experiment has two seeds, the other one three"
+reason = "A test."
+parts = [{ measure = "s3.pd.queue_sd", holds = "> 3" }, { measure = "s2.pd.queue_sd", holds = "> 3" }]
+"""
+
+
+def with_fewer_seeds(tmp_path, claims):
+    """Two experiments of which one has two seeds and the other one three, and a case is in both."""
+    paper = one_claim(tmp_path, claims)
+    some = replace(paper.experiments["table2"], id="some", scenarios=["s2", "s3"], queues=["pd"], replications=2)
+    more = replace(some, id="more", scenarios=["s3"], replications=3)
+    return replace(paper, experiments={"some": some, "more": more})
+
+
+def test_an_experiment_can_have_fewer_seeds_than_the_paper(tmp_path):
+    paper = with_fewer_seeds(tmp_path, FEWER)
+    outcome = reproduce(paper)
+    assert {str(case): len(records) for case, records in outcome.records.items()} == {"s2.pd": 2, "s3.pd": 3}
+    assert [part.measured.n for part in outcome.results[0].parts] == [3, 2]
+    assert [outcome.replications(each) for each in outcome.experiments] == [2, 3]
+    assert len(outcome.runs()) == 5
+    assert not outcome.shortened
+    assert len(reproduce(paper, "some").seeds) == 2
+    assert reproduce(paper, "some", 1).shortened == ["1 seed instead of 2"]
+    assert {len(records) for records in reproduce(paper, seeds=4).records.values()} == {4}
+
+
+def test_a_measure_of_runs_with_other_seeds_is_refused(tmp_path):
+    claims = FEWER.replace('"s3.pd.queue_sd"', '"s3.pd.queue_sd - s2.pd.queue_sd"')
+    with pytest.raises(UserError, match="expected two numbers, or as many for each seed"):
+        reproduce(with_fewer_seeds(tmp_path, claims))

@@ -14,11 +14,13 @@ from sojourn.errors import UserError
 from sojourn.papers import find_paper, load_paper, reproduce
 from sojourn.papers.functions import law_functions
 from sojourn.papers.grids import grid_of
+from sojourn.papers.model import Case
 from sojourn.papers.outcome import Outcome
 from sojourn.papers.report import write_report
 from sojourn.papers.reproduce import _shortened, judge_claim
 from sojourn.papers.verdict import Verdict
 from sojourn.record import Record
+from sojourn.running import run
 
 ROOT = Path(__file__).parent.parent
 LEHTO = ROOT / "papers" / "lehto-2005"
@@ -301,3 +303,14 @@ def test_deviations_say_what_why_and_what_else(lehto):
     assert [d.id for d in lehto.deviations] == [f"D{n}" for n in range(1, len(lehto.deviations) + 1)]
     assert all(d.paper and d.here and d.why for d in lehto.deviations)
     assert np.sum([len(d.tried) for d in lehto.deviations]) > 10
+
+
+def test_the_other_reading_of_fuzzyrtts_outputs_is_twice_the_unit():
+    """So it is not run beside that (D3)."""
+    scenario = find_paper("fuzzyrtt").scenario(Case("y1_light_10", "fuzzy"), {"duration": "8 s", "warmup": "4 s"})
+    queue = scenario.get_path("links.bottleneck.queue")
+    prints = {
+        name: run(scenario.copy().set("links.bottleneck.queue", {**queue, **other}), seed=1)["fingerprint"]
+        for name, other in {"usual": {}, "other": {"output": "b"}, "twice": {"unit": 0.002}}.items()
+    }
+    assert prints["other"] == prints["twice"] != prints["usual"]

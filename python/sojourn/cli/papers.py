@@ -133,7 +133,9 @@ def _cells(outcome: Outcome, experiment: Experiment) -> Table:
     """Published and measured values of an experiment, a row for each case."""
     cells = outcome.cells(experiment)
     measures = list(dict.fromkeys(cells["measure"]))
-    title = f"{experiment.title}: published/measured, mean ± 95 % over {counted(len(outcome.seeds), 'seed')}"
+    title = (
+        f"{experiment.title}: published/measured, mean ± 95 % over {counted(outcome.replications(experiment), 'seed')}"
+    )
     table = Table(title=title, title_justify="left")
     settings = any(experiment.settings)
     for name in ["scenario", "queue", *(["setting"] if settings else [])]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from sojourn.papers.claims import Claim, Part
 from sojourn.papers.model import Case, Paper
 from sojourn.papers.needs import cases_of
 from sojourn.papers.outcome import Outcome
-from sojourn.papers.reproduce import RunOptions, choose, judge_claims, run_cases, run_each
+from sojourn.papers.reproduce import Asked, RunOptions, choose, judge_claims, run_cases, run_each
 from sojourn.papers.schema.paper import Omitted
 from sojourn.papers.verdict import Verdict
 
@@ -237,10 +237,12 @@ def infer(
 
 def _run(search: Search, batch: Sequence[tuple[Any, ...]], options: RunOptions) -> Iterator[dict[Case, Any]]:
     """The records of the cases that move, for each point of a batch, from one list of runs."""
-    asked: list[tuple[Case, Mapping[str, Any]]] = [
-        (case, {**search.over[case], **changes(search, values, case)}) for values in batch for case in search.moved
+    asked = [
+        Asked(case, {**search.over[case], **changes(search, values, case)}, search.seeds)
+        for values in batch
+        for case in search.moved
     ]
-    done = iter(run_each(search.paper, asked, search.seeds, options))
+    done = iter(run_each(search.paper, asked, options))
     for _ in batch:
         yield {case: next(done) for case in search.moved}
 

@@ -7,7 +7,7 @@ import functools
 import hashlib
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -62,6 +62,8 @@ class Experiment:
     queues: list[str]
     settings: list[str]
     measures: list[str]
+    replications: int | None
+    """Seeds of its runs, where they are fewer than the paper's."""
     quick_set: dict[str, Any]
 
     def cases(self) -> list[Case]:
@@ -126,6 +128,12 @@ class Paper:
         from sojourn.papers.control_designs import ControlDesigns  # here: python-control takes a second to load
 
         return ControlDesigns(self.file.designs, self.file.step, self.extra)
+
+    def replications(self, experiments: Iterable[Experiment]) -> int:
+        """The seeds of a whole rerun of some experiments: those of the one that has most."""
+        return max(
+            (each.replications or self.file.replications for each in experiments), default=self.file.replications
+        )
 
     def measure(self, scenario: str, name: str) -> Measure:
         """A measure as this scenario takes it."""
@@ -228,7 +236,7 @@ def _experiment(label: str, table: ExperimentTable, names: _Names) -> Experiment
         raise UserError(f"{label}: experiments.{table.id}: expected at most {MOST_CASES} cases, got {cases}")
     return Experiment(
         table.id, table.title, lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
-        table.quick_set,
+        table.replications, table.quick_set,
     )  # fmt: skip
 
 

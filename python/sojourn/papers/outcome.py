@@ -173,6 +173,8 @@ class Outcome:
     """What the runs cost; `None` where there were none."""
 
     _taken: set[Case] = field(default_factory=set)
+    _values: dict[tuple[Case, str], Array] = field(default_factory=dict)
+    """The values that were measured before."""
 
     @property
     def caution(self) -> str:
@@ -185,7 +187,10 @@ class Outcome:
         if case not in self.records:
             raise UnknownNameError(str(case))
         self._taken.add(case)
-        return np.array([self.paper.value(case.scenario, measure, record) for record in self.records[case]])
+        if (case, measure) not in self._values:
+            found = [self.paper.value(case.scenario, measure, record) for record in self.records[case]]
+            self._values[case, measure] = np.array(found)
+        return self._values[case, measure].copy()
 
     def taken(self) -> frozenset[Case]:
         """The cases of which a measure was taken since the last call."""
@@ -195,9 +200,8 @@ class Outcome:
 
     def same(self, cases: Iterable[Case]) -> bool:
         """Whether all seeds gave the same runs of these cases: there is nothing random in them."""
-        if len(self.seeds) < 2:
-            return False
-        return all(len({r.get("fingerprint") for r in self.records[case]}) == 1 for case in cases)
+        prints = [[record.get("fingerprint") for record in self.records[case]] for case in cases]
+        return all(len(each) > 1 and len(set(each)) == 1 for each in prints)
 
     def estimate(self, case: Case, measure: str) -> Estimate:
         """A measure of one case with its interval; without one where all seeds gave the same run."""
@@ -208,6 +212,10 @@ class Outcome:
     def mean(self, case: Case, measure: str) -> float:
         """The mean of a measure over the seeds."""
         return float(np.mean(self.values(case, measure)))
+
+    def replications(self, experiment: Experiment) -> int:
+        """The seeds of an experiment: those of its case that has fewest."""
+        return min((len(self.records[case]) for case in experiment.cases()), default=0)
 
     def experiment(self, name: str) -> Experiment:
         """An experiment that was run."""
@@ -235,7 +243,7 @@ class Outcome:
         rows = []
         for case, records in self.records.items():
             columns = {name: self.values(case, name) for name in self.measures_of(case)}
-            for i, (seed, record) in enumerate(zip(self.seeds, records, strict=True)):
+            for i, (seed, record) in enumerate(zip(self.seeds, records, strict=False)):
                 row: dict[str, Any] = {"scenario": case.scenario, "queue": case.queue, "setting": case.setting}
                 row |= {"seed": seed, "fingerprint": str(record.get("fingerprint"))}
                 rows.append(row | {name: float(column[i]) for name, column in columns.items()})

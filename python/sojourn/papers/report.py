@@ -138,7 +138,7 @@ def _about(outcome: Outcome) -> dict[str, Any]:
 def _less_than_whole(outcome: Outcome) -> str:
     """What makes it less than the whole rerun, in a few words; empty where it is whole."""
     said = ["A quick look."] if outcome.quick else []
-    seeds, every = len(outcome.seeds), outcome.paper.file.replications
+    seeds, every = len(outcome.seeds), outcome.paper.replications(outcome.experiments)
     if outcome.records and seeds < every:
         said.append(f"{counted(seeds, 'seed')} instead of {every}.")
     ran, experiments = len(outcome.experiments), len(outcome.paper.experiments)
@@ -219,10 +219,17 @@ def _section(
     """An experiment's table and figures, and the claims that rest on it."""
     return Section(
         f"run-{file_name(experiment.id)}", experiment.title.partition(":")[0], experiment.title,
-        [each.note for each in outcome.paper.tables if each.experiment == experiment.id and each.note],
+        _notes(outcome, experiment),
         grid_of(outcome, experiment), [_picture(drawn) for drawn in figures if drawn.experiment == experiment.id],
         [result for result in outcome.results if experiment.id in homes[result.claim.id]],
     )  # fmt: skip
+
+
+def _notes(outcome: Outcome, experiment: Experiment) -> list[str]:
+    """What is said above an experiment's table."""
+    found = [each.note for each in outcome.paper.tables if each.experiment == experiment.id and each.note]
+    seeds = outcome.replications(experiment)
+    return [*found, f"{counted(seeds, 'seed')}."] if experiment.cases() and seeds < len(outcome.seeds) else found
 
 
 def _picture(drawn: DrawnFigure) -> Picture:

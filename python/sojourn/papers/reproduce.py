@@ -59,14 +59,28 @@ def reproduce(
     """
     options = options or RunOptions()
     chosen = choose(paper, experiment)
-    all_seeds = seeds_of((paper.file.quick if options.quick else paper.file.replications) if seeds is None else seeds)
+    whole = paper.replications(chosen)
+    all_seeds = seeds_of((min(paper.file.quick, whole) if options.quick else whole) if seeds is None else seeds)
     over = {case: each.quick_set if options.quick else {} for each in chosen for case in each.cases()}
-    by_case, effort = _timed(lambda timed: run_cases(paper, over, all_seeds, timed), options)
+    seeds_of_case = _seeds_of_cases(chosen, all_seeds, seeds is not None)
+    asked = [Asked(case, changes, seeds_of_case[case]) for case, changes in over.items()]
+    records, effort = _timed(lambda timed: run_each(paper, asked, timed), options)
+    by_case = dict(zip(over, records, strict=True))
     shortened = _shortened(paper, chosen, len(all_seeds), options.quick)
     quick = options.quick and bool(shortened)
     outcome = Outcome(paper, chosen, all_seeds, by_case, shortened=shortened, quick=quick, effort=effort)
     judge_claims(outcome, paper.claims)
     return outcome
+
+
+def _seeds_of_cases(chosen: list[Experiment], seeds: list[int], given: bool) -> dict[Case, list[int]]:
+    """The seeds of each case: all that are `given`, else as many as the experiment that asks for most."""
+    found: dict[Case, list[int]] = {}
+    for each in chosen:
+        own = seeds if given else seeds[: each.replications]
+        for case in each.cases():
+            found[case] = max(found.get(case, []), own, key=len)
+    return found
 
 
 def judge_claims(outcome: Outcome, claims: Iterable[Claim]) -> None:
@@ -81,8 +95,8 @@ def judge_claims(outcome: Outcome, claims: Iterable[Claim]) -> None:
 
 
 def _timed(
-    run: Callable[[RunOptions], dict[Case, list[Record]]], options: RunOptions
-) -> tuple[dict[Case, list[Record]], Effort | None]:
+    run: Callable[[RunOptions], list[list[Record]]], options: RunOptions
+) -> tuple[list[list[Record]], Effort | None]:
     """What `run` gives, and what it cost; no cost where it had nothing to run."""
     seen: list[tuple[int, int]] = []
 
@@ -103,28 +117,37 @@ def run_cases(
     paper: Paper, over: Mapping[Case, Mapping[str, Any]], seeds: list[int], options: RunOptions
 ) -> dict[Case, list[Record]]:
     """Runs cases, each with some fields changed, with every seed."""
-    return dict(zip(over, run_each(paper, list(over.items()), seeds, options), strict=True))
+    asked = [Asked(case, changes, seeds) for case, changes in over.items()]
+    return dict(zip(over, run_each(paper, asked, options), strict=True))
 
 
-def run_each(
-    paper: Paper, asked: list[tuple[Case, Mapping[str, Any]]], seeds: list[int], options: RunOptions
-) -> list[list[Record]]:
-    """Runs cases with some fields changed, with every seed; a case may be asked for with several changes."""
+@dataclass(frozen=True)
+class Asked:
+    """A case that is to be run."""
+
+    case: Case
+    changes: Mapping[str, Any]
+    """Fields that are changed."""
+    seeds: list[int]
+
+
+def run_each(paper: Paper, asked: list[Asked], options: RunOptions) -> list[list[Record]]:
+    """Runs cases; gives the records of each, seed by seed. A case may be asked for with several changes."""
     jobs = []
-    for case, changes in asked:
-        plain = paper.scenario(case, changes)
-        for seed in seeds:
-            drawn = paper.drawn(case, seed)
-            jobs.append(Job(paper.scenario(case, drawn | dict(changes)) if drawn else plain, seed))
+    for each in asked:
+        plain = paper.scenario(each.case, each.changes)
+        for seed in each.seeds:
+            drawn = paper.drawn(each.case, seed)
+            jobs.append(Job(paper.scenario(each.case, drawn | dict(each.changes)) if drawn else plain, seed))
     done = iter(run_jobs(jobs, threads=options.threads, cache=options.cache, progress=options.progress))
-    return [[next(done) for _ in seeds] for _ in asked]
+    return [[next(done) for _ in each.seeds] for each in asked]
 
 
 def _shortened(paper: Paper, chosen: list[Experiment], seeds: int, quick: bool) -> list[str]:
     """What is smaller than in a whole rerun: fewer seeds, and what `quick_set` changes in each experiment."""
     found = []
-    if any(each.cases() for each in chosen) and seeds < paper.file.replications:
-        found.append(f"{counted(seeds, 'seed')} instead of {paper.file.replications}")
+    if any(each.cases() for each in chosen) and seeds < (whole := paper.replications(chosen)):
+        found.append(f"{counted(seeds, 'seed')} instead of {whole}")
     for each in [each for each in chosen if quick and each.quick_set]:
         changes = [f"{path} = {_shown(value)} {_usual(paper, each, path)}" for path, value in each.quick_set.items()]
         found.append(f"{each.title}: {', '.join(changes)}")

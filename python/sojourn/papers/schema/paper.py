@@ -205,6 +205,8 @@ class ExperimentTable(NamedTable):
     """Settings; `""` is the scenario unchanged (default: that alone)."""
     measures: list[str] = []
     """Measures in its table (default: all)."""
+    replications: int | None = Field(default=None, ge=1)
+    """Seeds of its runs, where fewer than the paper's will do (default: the paper's). `--seeds` counts for all."""
     quick_set: Parameters = {}
     """Fields of the scenario file that `--quick` changes."""
 
