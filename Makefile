@@ -16,7 +16,7 @@ PARALLEL := --numprocesses auto --dist loadfile
 # The extension module is built by maturin; it has no tests of its own in Rust.
 CRATES  := --workspace --exclude sojourn-python
 
-.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint rust-test python-test lowest deny lock clean
+.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint rust-build rust-test python-test lowest deny lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -52,7 +52,15 @@ $(STAMPS)/build: $(STAMPS)/dependencies $(RUST)
 	@$(BIN)/python scripts/build.py
 	@touch $@
 
-test: lint rust-test python-test
+# The engine ends with a long step on one core, so what cargo's tests need is compiled at the same time.
+test:
+	@sh scripts/preflight.sh "$(PYTHON)"
+	@$(MAKE) --no-print-directory --jobs 2 setup rust-build
+	@$(MAKE) --no-print-directory lint rust-test python-test
+
+rust-build:
+	@cargo clippy --quiet $(CRATES) --all-targets -- --deny warnings
+	@cargo test --quiet --workspace --no-run
 
 lint: setup
 	cargo fmt --all --check
@@ -68,8 +76,7 @@ lint: setup
 fuzz-lint:
 	CUSTOM_LIBFUZZER_PATH=/libfuzzer.a cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint -- --deny warnings
 
-rust-test: setup
-	cargo test --workspace --no-run
+rust-test: setup rust-build
 	cargo test --workspace --quiet
 
 python-test: setup

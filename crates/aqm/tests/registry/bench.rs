@@ -152,10 +152,26 @@ const HINTS: [u16; 8] = [0, 20, 60, 100, 200, 400, 700, 1000];
 /// Twenty seconds of a 10 Mbit/s link under a load that oscillates between 0.5 and 1.5 of its rate, with bursts, pauses, four
 /// packet sizes and many flows, most of them with ECN: it brings every algorithm into each of its states.
 pub fn workload(aqm: AnyAqm, seed: u64) -> Vec<Fate> {
+    workload_while(aqm, seed, |_| true)
+}
+
+/// Whether the workload has another outcome than `usual`; it ends with the first packet that has another fate.
+pub fn workload_differs(aqm: AnyAqm, seed: u64, usual: &[Fate]) -> bool {
+    let mut same = 0;
+    let fates = workload_while(aqm, seed, |fates| {
+        let agree = usual.get(same..fates.len()) == Some(&fates[same..]);
+        same = fates.len();
+        agree
+    });
+    fates != usual
+}
+
+/// The workload, for as long as `goes_on` says so of the fates so far.
+fn workload_while(aqm: AnyAqm, seed: u64, mut goes_on: impl FnMut(&[Fate]) -> bool) -> Vec<Fate> {
     let mut bench = Bench::new(aqm, Amount::Packets(100), true, seed);
     let (mut traffic, mut wire) = (Stream::named(seed, "traffic"), Serializer::new(link().rate));
     let (mut arrival, mut free, mut id) = (Time::ZERO, Time::NEVER, 0);
-    while arrival < Time::from_secs_f64(20.0) {
+    while arrival < Time::from_secs_f64(20.0) && goes_on(&bench.fates) {
         let next = arrival.min(free);
         bench.advance(next);
         if free <= arrival {

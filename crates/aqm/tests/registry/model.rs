@@ -23,7 +23,7 @@ struct Case {
     ecn: bool,
     seed: u64,
     ops: Vec<Op>,
-    /// A pause of up to an hour before this operation.
+    /// A pause before this operation, one in twenty of up to an hour.
     pause: (Index, u64),
     /// The run is branched before this operation.
     branch: Index,
@@ -46,7 +46,7 @@ fn op() -> impl Strategy<Value = Op> {
 fn case() -> impl Strategy<Value = Case> {
     let changed = prop::collection::vec(any::<(Index, Index)>(), 0..4);
     let limit = prop_oneof![(1..200u32).prop_map(Amount::Packets), (0..200_000u64).prop_map(Amount::Bytes)];
-    let pause = (any::<Index>(), 0..3_600_000_000_000u64);
+    let pause = (any::<Index>(), prop_oneof![19 => 0..60_000_000_000u64, 1 => 0..3_600_000_000_000u64]);
     let ops = prop::collection::vec(op(), 1..400);
     (changed, limit, any::<bool>(), any::<u64>(), ops, pause, any::<Index>())
         .prop_map(|(changed, limit, ecn, seed, ops, pause, branch)| Case { changed, limit, ecn, seed, ops, pause, branch })
@@ -102,8 +102,9 @@ impl Case {
 #[test]
 fn every_algorithm_keeps_its_queue_in_order_under_any_traffic() {
     for entry in REGISTRY {
-        let config = Config { cases: 40, failure_persistence: None, ..Config::default() };
-        let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+        let cases = Config::default().cases.min(40); // fewer where PROPTEST_CASES says so
+        let config = Config { cases, failure_persistence: None, ..Config::default() };
+        let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::XorShift));
         let outcome = runner.run(&case(), |case| case.hold(entry).map_err(|what| TestCaseError::fail(format!("{}: {what}", entry.name))));
         outcome.unwrap_or_else(|error| panic!("{error}"));
     }
