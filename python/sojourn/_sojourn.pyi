@@ -73,6 +73,9 @@ def run_many(
 ) -> None:
     """Runs in parallel on `threads` cores (0: all); calls `on_done` after each run."""
 
+def trace_summary(path: str, form: str | None, steps: int) -> tuple[str, Array]:
+    """What a file with a link's trace has, as JSON, and its mean rate in bit/s in each of `steps` equal parts."""
+
 def schema() -> str:
     """The JSON Schema of a scenario file."""
 

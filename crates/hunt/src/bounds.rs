@@ -1,6 +1,7 @@
 //! What is true of every record, whatever was simulated.
 
 use sojourn_lab::Outcome;
+use sojourn_link::trace::Service;
 use sojourn_scenario::plan::{Flow as Planned, Plan};
 use sojourn_scenario::record::{Flow, Group, Link, Record};
 use sojourn_scenario::series::LINK_THROUGHPUT;
@@ -71,9 +72,13 @@ impl Found {
     }
 }
 
-/// The highest rate of a link in bit/s; `None` for one that only delays.
+/// The highest rate of a link in bit/s; `None` for one that only delays, and for one with opportunities to send.
 fn highest_rate(plan: &Plan, link: u32) -> Option<f64> {
     let link = &plan.links[link as usize];
+    if let Some(trace) = &link.trace {
+        let rates = trace.rows.service() == Service::Rates;
+        return rates.then(|| trace.rows.rows().map(|row| row.service as f64).fold(0.0, f64::max));
+    }
     let rates = link.rate.into_iter().chain(link.rate_changes.iter().map(|change| change.rate));
     rates.map(|rate| rate.as_bps() as f64).reduce(f64::max)
 }
@@ -113,7 +118,10 @@ fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
 /// The rate in bit/s of the last link with a rate on a path. `None` if there is none, or if packets that left it at different times
 /// may arrive at the same one, or copies of them: where a delay changes after it, or packets meet impairments.
 fn last_rate(plan: &Plan, path: &[u32]) -> Option<f64> {
-    let varies = |link: u32| !plan.links[link as usize].delay_changes.is_empty() || !plan.links[link as usize].impairments.is_empty();
+    let varies = |link: u32| {
+        let link = &plan.links[link as usize];
+        !link.delay_changes.is_empty() || !link.impairments.is_empty() || link.trace.is_some()
+    };
     let last = *path.iter().rev().find(|&&link| plan.links[link as usize].rate.is_some() || varies(link))?;
     if varies(last) { None } else { highest_rate(plan, last) }
 }

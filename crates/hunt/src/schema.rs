@@ -8,6 +8,9 @@ use toml::{Table, Value};
 /// The name of the law that a run of the hunt supplies (`aqm = "external"`).
 pub const LAW: &str = "hunt";
 
+/// The folder of the traces that links of the hunt have.
+const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/traces");
+
 /// The probability that a key that may be absent is given.
 const GIVEN: f64 = 0.12;
 
@@ -127,6 +130,7 @@ fn text(key: &str, names: &Names, draw: &mut Draw) -> Option<Value> {
         }
         "links" | "flows" => "*".to_string(),
         "law" => LAW.to_string(),
+        "file" => format!("{TRACES}/{}", draw.pick(&["lte.up", "leo.csv", "walk.json"])),
         _ => return None,
     };
     Some(Value::String(name))

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 /// The random world of this seed.
 pub fn world(seed: u64) -> World {
     let mut table = drawn(Schema::get(), &mut Draw::new(seed, "world"));
+    trace_a_link(Schema::get(), &mut table, &mut Draw::new(seed, "trace"));
     table.insert("name".into(), Value::String(format!("world-{seed}")));
     table.insert("seed".into(), Value::Integer((seed % 1000) as i64));
     repair(table)
@@ -16,7 +17,21 @@ pub fn world(seed: u64) -> World {
 
 /// The world that a fuzzer's bytes choose.
 pub fn world_of(bytes: &[u8]) -> World {
-    repair(drawn(Schema::get(), &mut Draw::of_bytes(bytes)))
+    let mut draw = Draw::of_bytes(bytes);
+    let mut table = drawn(Schema::get(), &mut draw);
+    trace_a_link(Schema::get(), &mut table, &mut draw);
+    repair(table)
+}
+
+/// Gives a link a trace instead of its rate, in some worlds.
+fn trace_a_link(schema: &Schema, table: &mut Table, draw: &mut Draw) {
+    let Some(Value::Array(links)) = table.get_mut("links") else { return };
+    let at = draw.index(links.len());
+    if let Some(Value::Table(link)) = links.get_mut(at).filter(|_| draw.chance(0.3)) {
+        link.remove("rate");
+        link.remove("changes");
+        link.insert("trace".into(), schema.value("LinkTrace", &Names::default(), draw));
+    }
 }
 
 /// A random table. Its structure makes sense; its values may not be in range.

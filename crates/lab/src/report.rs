@@ -106,7 +106,7 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, at: usize, span: f64) -> Link {
     Link {
         name: link.name().into(),
         rate_bps: link.first_rate().map(|rate| rate.as_bps()),
-        utilization: queued.then(|| stats.busy.as_secs_f64() / span),
+        utilization: queued.then(|| utilization(link, span)).flatten(),
         throughput_bps: if queued { stats.sent_bits() / span } else { counters.arrived_bytes as f64 * 8.0 / span },
         arrived,
         departed: if queued { stats.sent } else { counters.arrived },
@@ -125,6 +125,14 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, at: usize, span: f64) -> Link {
         }),
         impairments,
         probability_mean: (stats.probability.count() > 0).then(|| stats.probability.mean()),
+    }
+}
+
+/// The part of the window in which the link sends, or of what its trace can carry that it sends; `None` where that is nothing.
+fn utilization<P: Packet>(link: &Measured<P>, span: f64) -> Option<f64> {
+    match link.traced_capacity() {
+        None => Some(link.stats().busy.as_secs_f64() / span),
+        Some(capacity) => (capacity > 0.0).then(|| link.stats().sent_bits() / capacity),
     }
 }
 

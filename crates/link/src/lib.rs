@@ -3,6 +3,8 @@
 //! An impairment is one file in [`kinds`] with its parameters, their ranges and its state machine, and one line in the
 //! registry there. It has no clock and holds no packets: it is asked about each packet, draws from random streams of its
 //! own, and answers what becomes of the packet. The network acts on the answer and counts it.
+//!
+//! [`trace`] has what a link can carry at each time, where that is measured or made by a program.
 #![no_std]
 extern crate alloc;
 
@@ -12,6 +14,7 @@ mod impairments;
 pub mod kinds;
 mod spell;
 mod token_bucket;
+pub mod trace;
 
 pub use error_rate::Per;
 pub use impairment::{Effect, Impairment, Params, Streams, Transit};
@@ -19,6 +22,7 @@ pub use impairments::{Impairments, Started};
 pub use kinds::{AnyImpairment, Entry, ImpairmentKind, REGISTRY};
 pub use sojourn_units::ParamError;
 pub use spell::Spell;
+pub use trace::LinkTrace;
 
 /// An impairment as a scenario gives it: its kind with parameters, and its place.
 #[derive(Clone, PartialEq, Debug)]

@@ -31,6 +31,7 @@ mod link;
 mod network;
 mod observer;
 mod packet;
+mod sent;
 mod stats;
 mod trace;
 mod window;

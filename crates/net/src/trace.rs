@@ -1,9 +1,10 @@
 //! Traces of a link, taken only where asked for: samples of its queue at equal steps, what it sends in each step, and the waits of
 //! its packets.
 
+use crate::sent::Sent;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use sojourn_units::{Duration, NANOBITS_PER_BYTE, Probability, Time, Transmission};
+use sojourn_units::{Duration, Probability, Time};
 
 /// A queue sampled at equal steps.
 #[derive(Clone, Debug)]
@@ -65,7 +66,7 @@ pub struct ThroughputTrace {
     pub(crate) next: Time,
     every: Duration,
     /// Packets in the order of their transmissions, of which the first is not known to be sent whole.
-    planned: VecDeque<Transmission>,
+    planned: VecDeque<Sent>,
     /// Billionths of a bit of the packets before them, and those that were sent by the end of the last step.
     sent_before: u128,
     sent_by_last: u128,
@@ -84,18 +85,18 @@ impl ThroughputTrace {
     }
 
     /// A packet is sent after those before.
-    pub(crate) fn add(&mut self, transmission: Transmission) {
+    pub(crate) fn add(&mut self, transmission: Sent) {
         self.planned.push_back(transmission);
     }
 
     /// The present step ends.
     pub(crate) fn sample(&mut self) {
         let now = self.next;
-        while let Some(&sent) = self.planned.front()
-            && sent.end < now
+        while let Some(sent) = self.planned.front()
+            && sent.end() < now
         {
+            self.sent_before += sent.all();
             self.planned.pop_front();
-            self.sent_before += u128::from(sent.size) * u128::from(NANOBITS_PER_BYTE);
         }
         // More than one packet can be sent within the nanosecond in which the step ends.
         let in_part = self.planned.iter().map(|planned| planned.sent_by(now)).take_while(|&sent| sent > 0);

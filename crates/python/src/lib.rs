@@ -6,6 +6,7 @@ mod kernel;
 mod laws;
 mod listing;
 mod path;
+mod traces;
 
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::create_exception;
@@ -298,6 +299,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(keys, module)?)?;
     module.add_function(wrap_pyfunction!(is_sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_summary, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;

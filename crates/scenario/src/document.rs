@@ -91,7 +91,8 @@ impl Document {
     pub fn check(&self) -> Result<Checked, Error> {
         let stem = std::path::Path::new(&self.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let stem = stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "scenario".to_string());
-        check::check(&self.written()?, &stem).map_err(|error| self.locate(error))
+        let folder = std::path::Path::new(&self.file).parent().unwrap_or(std::path::Path::new(""));
+        check::check(&self.written()?, &stem, folder).map_err(|error| self.locate(error))
     }
 
     /// Adds the file. If the field was not set since the text was read, it adds line and column too.

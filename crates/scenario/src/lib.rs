@@ -20,6 +20,7 @@ mod schema;
 pub mod series;
 pub mod sweep;
 mod syntax;
+mod trace_file;
 pub mod written;
 
 pub use check::{Checked, check};
@@ -33,3 +34,4 @@ pub use record::Record;
 pub use schema::schema;
 pub use sweep::{Run, Sweep};
 pub use syntax::{check_keys, parse};
+pub use trace_file::read_trace;

@@ -4,10 +4,8 @@
 const INSTEAD: &[(&[&str], &str)] = &[
     (&["loss", "loss_rate", "plr", "error_rate"], "random loss of a link is `impairments = [{ kind = \"loss\", probability = 0.01 }]`"),
     (&["outages", "down", "blackout", "handover"], "an outage of a link is `impairments = [{ kind = \"outage\", ... }]`"),
-    (
-        &["trace", "replay", "pcap", "capture", "mahimahi", "trace_file", "rate_trace"],
-        "a trace cannot be replayed yet: write the rates of a link as its `changes`",
-    ),
+    (&["replay", "pcap", "capture"], "packets of a capture cannot be replayed yet; the rates of a link can: `trace = { file = \"...\" }`"),
+    (&["mahimahi", "trace_file", "rate_trace"], "what a link can carry at each time is `trace = { file = \"...\" }`"),
     (
         &["jitter", "reorder", "reordering", "duplicate", "duplication", "corrupt", "corruption", "gilbert", "burst", "bursts", "outage"],
         "what a link does to packets besides queuing them is a list: `impairments = [{ kind = \"jitter\", ... }]`; \

@@ -59,11 +59,11 @@ pub type Series = BTreeMap<String, Vec<f64>>;
 pub struct Link {
     /// `name` of the file, or else `from->to`; the reverse link of a duplex link is `<name>:back`.
     pub name: String,
-    /// Its rate at time 0; null for a link that only delays.
+    /// Its rate at time 0, with a trace the mean rate of that; null for a link that only delays.
     #[schemars(extend("unit" = "bit/s"))]
     pub rate_bps: Option<u64>,
-    /// Time spent sending over the window's length. A packet that is being sent at either end of the window counts in part. Null
-    /// without a rate.
+    /// Time spent sending over the window's length. A packet that is being sent at either end of the window counts in part. With a
+    /// trace: the bits sent over those that the trace could carry in the window. Null without a rate.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "better" = "higher"))]
     pub utilization: Option<f64>,
     /// Bits sent in the window, over its length: at most the link's rate. Of a packet that is being sent at either end of the window,

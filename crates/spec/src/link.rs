@@ -4,7 +4,7 @@ use crate::queue::Queue;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use sojourn_link::ImpairmentConfig;
+use sojourn_link::{ImpairmentConfig, LinkTrace};
 use sojourn_units::{Duration, Rate, Time};
 
 /// A directed link.
@@ -28,6 +28,10 @@ pub struct Link {
     /// Later propagation delays, in order of time. A packet takes the delay in force when its transmission ends; if the
     /// delay has become shorter, the packet still follows the one ahead of it.
     pub delay_changes: Vec<DelayChange>,
+    /// What it can carry at each time, if that comes from a file: `rate` is then the mean, and the delays and losses of the trace
+    /// come on top of those of the link.
+    #[cfg_attr(feature = "serde", serde(skip_deserializing, skip_serializing_if = "Option::is_none"))]
+    pub trace: Option<Trace>,
     /// What it does to packets besides queuing them, in order.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub impairments: Vec<ImpairmentConfig>,
@@ -35,6 +39,17 @@ pub struct Link {
     pub reverse: Option<u32>,
     /// What is measured on it.
     pub measure: Measure,
+}
+
+/// The trace of a link, and the hash of its content.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Trace {
+    /// SHA-256 of all rows, in hexadecimal: it stands for the rows where the link is written down.
+    pub sha256: Arc<str>,
+    /// What the link can carry.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub rows: Arc<LinkTrace>,
 }
 
 /// A new rate of a link.

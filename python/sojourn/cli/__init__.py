@@ -20,6 +20,7 @@ from sojourn import __version__
 from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, usage
 from sojourn.cli import bench as bench_command
 from sojourn.cli import linux as linux_command
+from sojourn.cli import trace as trace_command
 from sojourn.cli.output import StoppedError
 from sojourn.errors import Note, ScenarioError, UserError
 from sojourn.extras import missing_extra
@@ -58,6 +59,7 @@ infer.register(app)
 design_command.register(app)
 bench_command.register(app)
 linux_command.register(app)
+trace_command.register(app)
 completion.register(app)
 
 

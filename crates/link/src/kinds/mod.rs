@@ -1,5 +1,6 @@
 //! The impairments: one file and one line each.
 
+use crate::trace::TraceLoss;
 use crate::{Effect, Impairment, ParamError, Params, Streams, Transit};
 
 /// What is listed of an impairment.
@@ -31,6 +32,8 @@ macro_rules! registry {
         #[derive(Clone, Debug)]
         pub enum AnyImpairment {
             $(#[doc = $summary] $Impairment($file::$Impairment),)*
+            /// The loss that the trace of the link has.
+            Trace(TraceLoss),
         }
 
         /// Every impairment, in the order of the registry.
@@ -76,24 +79,24 @@ macro_rules! registry {
         impl AnyImpairment {
             /// Its name in scenario files.
             pub fn name(&self) -> &'static str {
-                match self { $(AnyImpairment::$Impairment(_) => $name,)* }
+                match self { $(AnyImpairment::$Impairment(_) => $name,)* AnyImpairment::Trace(_) => "trace" }
             }
 
             /// See [`Params::REORDERS`].
             pub fn reorders(&self) -> bool {
-                match self { $(AnyImpairment::$Impairment(_) => $file::Params::REORDERS,)* }
+                match self { $(AnyImpairment::$Impairment(_) => $file::Params::REORDERS,)* AnyImpairment::Trace(_) => false }
             }
 
             /// See [`Params::CORRUPTS`].
             pub fn corrupts(&self) -> bool {
-                match self { $(AnyImpairment::$Impairment(_) => $file::Params::CORRUPTS,)* }
+                match self { $(AnyImpairment::$Impairment(_) => $file::Params::CORRUPTS,)* AnyImpairment::Trace(_) => false }
             }
         }
 
         impl Impairment for AnyImpairment {
             #[inline]
             fn on_packet(&mut self, packet: &Transit) -> Effect {
-                match self { $(AnyImpairment::$Impairment(impairment) => impairment.on_packet(packet),)* }
+                match self { $(AnyImpairment::$Impairment(impairment) => impairment.on_packet(packet),)* AnyImpairment::Trace(loss) => loss.on_packet(packet) }
             }
         }
     };

@@ -103,7 +103,7 @@ impl<P: Packet> Buffered<P> {
         let (size, flow) = (packet.size(), packet.flow());
         self.transmitting = Some(packet);
         self.last_departure = LastDeparture { at: now, size: if idle { 0 } else { size } };
-        let end = transmitter.send(now, size);
+        let end = transmitter.send(now, size, idle);
         let arrived = Time::from_nanos(now.as_nanos() - wait.as_nanos());
         if meter.measures() {
             meter.account(&Service { arrived, start: now, end, size }, flow, transmitter);

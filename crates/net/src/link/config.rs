@@ -5,7 +5,8 @@ use crate::stats::{Quantiles, QueueStats, Sums};
 use alloc::format;
 use sojourn_aqm::algorithms::drop_tail::DropTail;
 use sojourn_aqm::{AnyAqm, Counters, QueueController};
-use sojourn_link::Impairments;
+use sojourn_link::trace::TraceLoss;
+use sojourn_link::{AnyImpairment, Impairments, Place, Started};
 use sojourn_spec::link::{Link, Measure};
 use sojourn_spec::queue::Hints;
 use sojourn_units::{Amount, Duration, NANOBITS_PER_BYTE, Stream};
@@ -35,7 +36,11 @@ impl LinkConfig {
             (Some(aqm), Some(queue)) => QueueController::new(aqm, queue.options.limit, queue.options.ecn, random),
             _ => QueueController::new(AnyAqm::DropTail(DropTail), Amount::Packets(u32::MAX), false, random),
         };
-        let impairments = Impairments::new(&link.impairments, seed, &link.name);
+        let mut impairments = Impairments::new(&link.impairments, seed, &link.name);
+        if let Some(trace) = link.trace.as_ref().filter(|trace| trace.rows.has_loss()) {
+            let loss = TraceLoss::new(trace.rows.clone(), Stream::named(seed, &format!("link/{}/trace", link.name)));
+            impairments.0.insert(0, Started { impairment: AnyImpairment::Trace(loss), place: Place::AfterQueue });
+        }
         LinkConfig { link, controller, impairments }
     }
 
@@ -52,19 +57,20 @@ impl LinkConfig {
 
     /// Whether it is an access link: nothing is measured on it, and the only decision is whether a packet finds room.
     pub(crate) fn is_access_link(&self) -> bool {
-        let Link { measure, rate_changes, delay_changes, .. } = &self.link;
-        let steady = rate_changes.is_empty() && delay_changes.is_empty();
+        let Link { measure, rate_changes, delay_changes, trace, .. } = &self.link;
+        let steady = rate_changes.is_empty() && delay_changes.is_empty() && trace.is_none();
         *measure == Measure::Counts && steady && self.impairments.0.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_))
     }
 
     /// The least of its propagation delay at first and later.
     pub fn least_delay(&self) -> Duration {
-        self.link.delay_changes.iter().map(|change| change.delay).fold(self.link.delay, Duration::min)
+        let least = self.link.delay_changes.iter().map(|change| change.delay).fold(self.link.delay, Duration::min);
+        least + self.link.trace.as_ref().map_or(Duration::ZERO, |trace| trace.rows.least_delay())
     }
 
     pub(crate) fn transit_times(&self) -> TransitTimes {
-        let Link { rate, rate_changes, delay, delay_changes, .. } = &self.link;
-        TransitTimes { rate: *rate, rate_changes: rate_changes.clone(), delay: *delay, delay_changes: delay_changes.clone() }
+        let Link { rate, rate_changes, delay, delay_changes, trace, .. } = self.link.clone();
+        TransitTimes { rate, rate_changes, delay, delay_changes, trace: trace.map(|trace| trace.rows) }
     }
 }
 

@@ -170,7 +170,7 @@ impl Meter {
     #[cold]
     fn account_in_part(&mut self, arrived: Time, start: Time, size: u32, transmitter: &Transmitter) {
         let (Window { from, until }, Some(sent)) = (self.window, transmitter.last_transmission(size)) else { return };
-        let (stats, end) = (&mut self.stats, sent.end);
+        let (stats, end) = (&mut self.stats, sent.end());
         if arrived >= from && start < until {
             let wait = start.since(arrived);
             stats.wait.add(wait.as_secs_f64());

@@ -16,6 +16,7 @@ mod precomputed;
 mod queue;
 mod router;
 pub(crate) mod tie_break;
+mod traced;
 mod transmitter;
 mod updates;
 
@@ -132,6 +133,11 @@ impl<P: Packet> Link<P> {
         self.transmitter.rate()
     }
 
+    /// Bits that its trace could carry in the window; `None` without a trace.
+    pub fn traced_capacity(&self) -> Option<f64> {
+        self.transmitter.traced_capacity(self.meter.window)
+    }
+
     /// What it measured; complete after the end of the run.
     pub fn stats(&self) -> &LinkStats {
         &self.meter.stats
@@ -245,7 +251,7 @@ impl<P: Packet> Link<P> {
         if stats.busy > span {
             return Err(format!("link {}: busy for {} of {span}", self.name, stats.busy));
         }
-        if !self.transmitter.allows(stats.sent_nanobits(), span) {
+        if !self.transmitter.allows(stats.sent_nanobits(), self.meter.window) {
             return Err(format!("link {}: sent more than its rate allows, {} bits in {span}", self.name, stats.sent_bits()));
         }
         match &self.queue {

@@ -144,7 +144,7 @@ impl Precomputed {
             let PacketView { flow, rtt_hint_ms, has_data, .. } = arrival;
             self.join(Waiting { start, arrived: now, size, flow, rtt_hint_ms, has_data }, meter);
         }
-        let end = transmitter.send(start, size);
+        let end = transmitter.send(start, size, idle);
         Ok(Accepted { service: Service { arrived: now, start, end, size }, marked })
     }
 

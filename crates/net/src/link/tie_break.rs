@@ -14,8 +14,12 @@
 //! The cost: the time since the start is needed only for a tie, so no packet carries it. A link that finds a tie answers
 //! `NeedsTieBreak`; the network then computes the packet's transit time over the link before ([`TransitTimes`]) and offers the
 //! packet again with it. The transmission that ends is taken for that of a packet as large as the arriving one.
+//!
+//! On a link with a trace the departure is always first: what arrives at the time of an opportunity misses it, as in Mahimahi.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use sojourn_link::LinkTrace;
 use sojourn_spec::link::{DelayChange, RateChange};
 use sojourn_units::{Duration, Rate, Time};
 
@@ -63,6 +67,8 @@ pub(crate) struct TransitTimes {
     pub delay: Duration,
     /// Later delays, in order of time.
     pub delay_changes: Vec<DelayChange>,
+    /// What can be sent, where that comes from a trace.
+    pub trace: Option<Arc<LinkTrace>>,
 }
 
 impl TransitTimes {
@@ -73,6 +79,9 @@ impl TransitTimes {
         let delay = later.map_or(self.delay, |change| change.delay);
         let transmission = |rate: Rate| rate.time_for(u64::from(size));
         let ended = Time::ZERO + Duration::from_nanos(now.as_nanos().saturating_sub(delay.as_nanos()));
+        if let Some(trace) = &self.trace {
+            return now.since(trace.start_of(size, ended));
+        }
         let later = self.rate_changes.iter().rev().find(|change| change.at + transmission(change.rate) <= ended);
         delay + later.map(|change| change.rate).or(self.rate).map_or(Duration::ZERO, transmission)
     }
@@ -94,6 +103,7 @@ mod tests {
             rate_changes: [RateChange { at: Time::ZERO + ms(100), rate: rate(2_000_000) }].into(),
             delay: ms(10),
             delay_changes: [DelayChange { at: Time::ZERO + ms(200), delay: ms(30) }].into(),
+            trace: None,
         };
         // 1000 bytes take 8 ms at first, then 4 ms.
         assert_eq!(times.of(1000, Time::ZERO + ms(50)), ms(18));

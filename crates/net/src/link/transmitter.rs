@@ -1,8 +1,12 @@
 //! The transmitter of a link: how long a packet takes to be sent, and when it arrives at the other end.
 
+use super::traced::Traced;
+use crate::sent::Sent;
+use crate::window::Window;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use sojourn_spec::link::{DelayChange, Link, RateChange};
-use sojourn_units::{Duration, Rate, Serializer, Time, Transmission};
+use sojourn_units::{Duration, Rate, Serializer, Time};
 
 /// Rate and propagation delay, which may change during the run.
 #[derive(Clone, Debug)]
@@ -12,6 +16,7 @@ pub(super) struct Transmitter {
     pub free_at: Time,
     /// `None` sends in no time.
     pub serializer: Option<Serializer>,
+    rate_varies: bool,
     delay_varies: bool,
     first_rate: Option<Rate>,
     rate_changes: VecDeque<RateChange>,
@@ -25,6 +30,8 @@ pub(super) struct Transmitter {
     highest_rate: Option<Rate>,
     /// Whether more was sent at an earlier rate than it allows.
     exceeded: bool,
+    /// What can be sent, where that comes from a trace.
+    traced: Option<Box<Traced>>,
 }
 
 impl Transmitter {
@@ -33,7 +40,8 @@ impl Transmitter {
             delay: link.delay,
             free_at: Time::ZERO,
             serializer: link.rate.map(Serializer::new),
-            delay_varies: !link.delay_changes.is_empty(),
+            rate_varies: !link.rate_changes.is_empty() || link.trace.is_some(),
+            delay_varies: !link.delay_changes.is_empty() || link.trace.as_ref().is_some_and(|trace| trace.rows.has_delay()),
             first_rate: link.rate,
             rate_changes: link.rate_changes.iter().copied().collect(),
             delay_changes: link.delay_changes.iter().copied().collect(),
@@ -42,15 +50,16 @@ impl Transmitter {
             rate_since: Time::ZERO,
             highest_rate: link.rate,
             exceeded: false,
+            traced: link.trace.as_ref().map(|trace| Box::new(Traced::new(trace.rows.clone()))),
         }
     }
 
-    /// The rate at the start; `None` sends in no time.
+    /// The rate at the start, the mean rate of a trace; `None` sends in no time.
     pub fn first_rate(&self) -> Option<Rate> {
         self.first_rate
     }
 
-    /// The rate now; `None` sends in no time.
+    /// The rate now, the mean rate of a trace; `None` sends in no time.
     #[inline]
     pub fn rate(&self) -> Option<Rate> {
         self.serializer.as_ref().map(Serializer::rate)
@@ -58,7 +67,7 @@ impl Transmitter {
 
     /// Whether rate and delay stay what they are.
     pub fn is_steady(&self) -> bool {
-        self.rate_changes.is_empty() && !self.delay_varies
+        !self.rate_varies && !self.delay_varies
     }
 
     /// Since when the transmitter has been idle at `now`; `None` while it is busy.
@@ -67,16 +76,32 @@ impl Transmitter {
         (self.free_at <= now).then_some(self.free_at)
     }
 
-    /// The time that a packet of `size` bytes takes at the present rate.
+    /// The time that a packet of `size` bytes takes at the present rate. A trace has none: its departures come before arrivals.
     #[inline]
     pub fn time_for(&self, size: u32) -> Duration {
+        if self.traced.is_some() {
+            return Duration::MAX;
+        }
         self.rate().map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)))
     }
 
-    /// Sends `size` bytes from `start` on, when the transmitter is free; gives the end of the transmission.
+    /// How long `bytes` more take behind all that is planned.
+    pub fn time_for_more(&self, bytes: u64) -> Duration {
+        match &self.traced {
+            Some(traced) => traced.time_for_more(self.free_at, bytes),
+            None => self.rate().map_or(Duration::ZERO, |rate| rate.time_for(bytes)),
+        }
+    }
+
+    /// Sends `size` bytes from `start` on, when the transmitter is free; gives the end of the transmission. `idle` says that it was
+    /// free before.
     #[inline]
-    pub fn send(&mut self, start: Time, size: u32) -> Time {
-        if !self.rate_changes.is_empty() {
+    pub fn send(&mut self, start: Time, size: u32, idle: bool) -> Time {
+        if self.rate_varies {
+            if let Some(traced) = &mut self.traced {
+                self.free_at = traced.send(start, size, idle);
+                return self.free_at;
+            }
             self.change_rate(start);
         }
         self.send_at_rate(start, size)
@@ -98,13 +123,25 @@ impl Transmitter {
     }
 
     /// The transmission that was planned last, of a packet of `size` bytes; `None` where it takes no time.
-    pub fn last_transmission(&self, size: u32) -> Option<Transmission> {
-        self.serializer.as_ref().map(|serializer| serializer.last_transmission(size, self.free_at))
+    pub fn last_transmission(&self, size: u32) -> Option<Sent> {
+        match &self.traced {
+            Some(traced) => Some(Sent::ByTrace(traced.last(size, self.free_at))),
+            None => self.serializer.as_ref().map(|serializer| Sent::AtRate(serializer.last_transmission(size, self.free_at))),
+        }
+    }
+
+    /// Bits that its trace could carry in a window; `None` without a trace.
+    pub fn traced_capacity(&self, window: Window) -> Option<f64> {
+        self.traced.as_ref().map(|traced| traced.capacity_within(window) as f64 / 1e9)
     }
 
     /// For the audit: whether it never sent more than its rate allows, from each change of the rate to the next, and may have sent
-    /// so many billionths of a bit within `span`.
-    pub fn allows(&self, nanobits: u128, span: Duration) -> bool {
+    /// so many billionths of a bit within `window`.
+    pub fn allows(&self, nanobits: u128, window: Window) -> bool {
+        if let Some(traced) = &self.traced {
+            return nanobits <= traced.capacity_within(window);
+        }
+        let span = window.span();
         let Some(highest) = self.highest_rate else { return true };
         let most = u128::from(span.as_nanos()) * u128::from(highest.as_bps());
         nanobits <= most && !self.exceeded && self.kept_rate()
@@ -137,13 +174,14 @@ impl Transmitter {
 
     /// The same where the delay varies. The packet arrives after the packet ahead of it: the order stays and no two arrive together.
     fn arrival_in_order(&mut self, end: Time) -> Time {
+        let of_trace = self.traced.as_mut().map_or(Duration::ZERO, |traced| traced.delay_at(end));
         while let Some(&DelayChange { at, delay }) = self.delay_changes.front()
             && at <= end
         {
             self.delay_changes.pop_front();
             self.delay = delay;
         }
-        self.last_arrival = (end + self.delay).max(self.last_arrival + Duration::from_nanos(1));
+        self.last_arrival = (end + self.delay + of_trace).max(self.last_arrival + Duration::from_nanos(1));
         self.last_arrival
     }
 }

@@ -3,12 +3,14 @@
 use super::name;
 use crate::error::Error;
 use crate::path::element;
+use crate::trace_file::read_trace;
 use crate::written::{self, Back, Change, Impairment};
 use sojourn_link::ImpairmentConfig;
-use sojourn_spec::link::{DelayChange, Link, RateChange};
+use sojourn_spec::link::{DelayChange, Link, RateChange, Trace};
 use sojourn_spec::queue::Queue;
 use sojourn_units::{Duration, Rate, Time, range};
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The nodes and links of a scenario.
@@ -39,8 +41,9 @@ pub(super) fn label(link: &written::Link) -> String {
     link.name.clone().unwrap_or_else(|| format!("{}->{}", link.from, link.to))
 }
 
-/// Checks all links and numbers their nodes. The second link of a duplex link comes right after the first.
-pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Error> {
+/// Checks all links and numbers their nodes. The second link of a duplex link comes right after the first. `folder` is that of the
+/// scenario's file.
+pub(super) fn check(links: &[written::Link], packet: u32, folder: &Path) -> Result<Network, Error> {
     if links.is_empty() {
         return Err(Error::got("links", "none", "at least one link"));
     }
@@ -63,7 +66,7 @@ pub(super) fn check(links: &[written::Link], packet: u32) -> Result<Network, Err
             })
         };
         let ends = (node(&link.from), node(&link.to));
-        for (n, made) in directed(link, label, ends, &Place { field: &field, packet })?.into_iter().enumerate() {
+        for (n, made) in directed(link, label, ends, &Place { field: &field, packet, folder })?.into_iter().enumerate() {
             if !names.insert(made.name.clone()) {
                 let got = format!("\"{}\"", made.name);
                 return Err(Error::got(format!("links[{i}].name"), got, "a name that no other link has"));
@@ -88,29 +91,33 @@ fn reverse(links: &mut [Link]) {
     }
 }
 
-/// Where a link is in the file, and the mean packet size.
+/// Where a link is in the file, the mean packet size, and the folder of the file.
 struct Place<'a> {
     field: &'a str,
     packet: u32,
+    folder: &'a Path,
 }
 
 /// The links that a written link stands for: one, or both directions of a duplex link.
 fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: &Place<'_>) -> Result<Vec<Link>, Error> {
-    let Place { field, packet } = *place;
+    let Place { field, packet, folder } = *place;
     let one = |back: &Back, field: &str, name: String, (from, to)| -> Result<Link, Error> {
-        let (delay, sends) = (back.delay.unwrap_or_default(), back.rate);
+        let delay = back.delay.unwrap_or_default();
         range::time("delay", delay).map_err(|error| Error::parameter(field, error))?;
+        let trace = trace(back, field, folder)?;
+        let sends = trace.as_ref().map(|trace| trace.rows.mean_rate()).or(back.rate);
         sends.map_or(Ok(()), |rate| range::rate("rate", rate)).map_err(|error| Error::parameter(field, error))?;
-        let queue = queue(back.queue.as_ref(), &Place { field, packet }, sends, delay)?;
+        let queue = queue(back.queue.as_ref(), &Place { field, packet, folder }, sends, delay)?;
         changes(&back.changes, field, sends)?;
         let at = |change: &Change| Time::ZERO + change.at;
         let rate_changes = back.changes.iter().filter_map(|change| Some(RateChange { at: at(change), rate: change.rate? })).collect();
         let delay_changes = back.changes.iter().filter_map(|change| Some(DelayChange { at: at(change), delay: change.delay? })).collect();
         let impairments = impairments(&back.impairments, field)?;
-        Ok(Link { name, from, to, rate: sends, delay, queue, rate_changes, delay_changes, impairments, ..Link::default() })
+        Ok(Link { name, from, to, rate: sends, delay, queue, rate_changes, delay_changes, trace, impairments, ..Link::default() })
     };
     let forward = Back {
         rate: link.rate,
+        trace: link.trace.clone(),
         delay: Some(link.delay),
         queue: link.queue.clone(),
         changes: link.changes.clone(),
@@ -123,10 +130,13 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
             return Err(Error::got(format!("{field}.back"), "a table for a link in one direction", "duplex = true with it"));
         }
         (None, true) => {
-            made.push(one(&Back { rate: link.rate, delay: Some(link.delay), ..Back::default() }, field, back_name, (to, from))?)
+            let back = Back { rate: link.rate, trace: link.trace.clone(), delay: Some(link.delay), ..Back::default() };
+            made.push(one(&back, field, back_name, (to, from))?);
         }
         (Some(back), true) => {
-            let back = Back { rate: back.rate.or(link.rate), delay: back.delay.or(Some(link.delay)), ..back.clone() };
+            let own = back.rate.is_some() || back.trace.is_some();
+            let (rate, trace) = if own { (back.rate, back.trace.clone()) } else { (link.rate, link.trace.clone()) };
+            let back = Back { rate, trace, delay: back.delay.or(Some(link.delay)), ..back.clone() };
             made.push(one(&back, &format!("{field}.back"), back_name, (to, from))?);
         }
         (None, false) => {}
@@ -134,9 +144,25 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
     Ok(made)
 }
 
+/// Reads the trace of a link that has one.
+fn trace(link: &Back, field: &str, folder: &Path) -> Result<Option<Trace>, Error> {
+    let Some(trace) = &link.trace else { return Ok(None) };
+    if link.rate.is_some() {
+        return Err(Error::got(format!("{field}.trace"), "a trace and a rate", "one of them"));
+    }
+    if !link.changes.is_empty() {
+        return Err(Error::got(format!("{field}.changes"), "changes of a link with a trace", "them in the trace"));
+    }
+    // What is wrong within the file is said of the file; else the scenario names a file that is no trace.
+    read_trace(&folder.join(&trace.file), trace.format).map(Some).map_err(|error| match error.position {
+        Some(_) => error,
+        None => Error::new(format!("{field}.trace.file"), format!("{} in \"{}\"", error.problem, trace.file)),
+    })
+}
+
 /// The queue of a link with a rate. A link without a rate has none.
 fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: Duration) -> Result<Option<Arc<Queue>>, Error> {
-    let Place { field, packet } = *place;
+    let Place { field, packet, .. } = *place;
     let Some(rate) = rate else {
         return match written {
             Some(_) => Err(Error::got(format!("{field}.queue"), "a queue on a link without rate, where nothing waits", "a rate with it")),

@@ -14,6 +14,7 @@ use sojourn_spec::link::Link;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, range};
+use std::path::Path;
 
 /// A scenario that can be run: names are resolved, defaults are filled in, and every parameter is in its range.
 ///
@@ -112,11 +113,11 @@ pub struct Sampled {
 /// The most flows a scenario may have.
 pub const MOST_FLOWS: u64 = 1_000_000;
 
-/// Checks a scenario. `name` is its name if the scenario gives none.
+/// Checks a scenario. `name` is its name if the scenario gives none; `folder` is where the files are that it names.
 ///
 /// # Errors
 /// The first value that is wrong, with the path of its field.
-pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
+pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, Error> {
     let (duration, warmup) = (scenario.duration, scenario.warmup);
     range::positive_time("duration", duration)?;
     range::time("warmup", warmup)?;
@@ -128,7 +129,7 @@ pub fn check(scenario: &Scenario, name: &str) -> Result<Checked, Error> {
     }
     range::packet_size("packet", scenario.packet)?;
     let packet = scenario.packet.0 as u32;
-    let network = links::check(&scenario.links, packet)?;
+    let network = links::check(&scenario.links, packet, folder)?;
     let groups = flows::check(&scenario.flows, &scenario.tcp, &network)?;
     queues::check(&network, &groups, packet, duration)?;
     let run = trace::Run { duration, packet, links: &network.links, groups: &groups };

@@ -1,9 +1,11 @@
 //! The scenario as written: one struct for each table of the file. Unknown keys are errors.
 
 mod impairment;
+mod link_trace;
 mod traffic;
 
 pub use impairment::Impairment;
+pub use link_trace::{LinkTrace, TraceFormat};
 pub use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 pub use sojourn_spec::tcp::{Control, Profile, TcpOverrides};
 pub use traffic::Traffic;
@@ -79,6 +81,9 @@ pub struct Link {
     /// Its transmission rate; absent: packets take no time to send, and there is no queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// What it can carry at each time, from a file, instead of a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<LinkTrace>,
     /// Its propagation delay; default "0 s".
     #[serde(default)]
     pub delay: Duration,
@@ -103,9 +108,12 @@ pub struct Link {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Back {
-    /// Its transmission rate; default: that of the first link.
+    /// Its transmission rate; default: the rate or the trace of the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// What it can carry at each time, from a file, instead of a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<LinkTrace>,
     /// Its propagation delay; default: that of the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,

@@ -1,0 +1,29 @@
+//! Random loss with the probabilities of a link's trace.
+
+use super::{Cursor, LinkTrace};
+use crate::{Effect, Impairment, Transit};
+use alloc::sync::Arc;
+use sojourn_units::Stream;
+
+/// Loses packets with the probability that the trace has when they reach the other end of the link.
+#[derive(Clone, Debug)]
+pub struct TraceLoss {
+    trace: Arc<LinkTrace>,
+    cursor: Cursor,
+    random: Stream,
+}
+
+impl TraceLoss {
+    /// The losses of a trace that has some.
+    pub fn new(trace: Arc<LinkTrace>, random: Stream) -> TraceLoss {
+        TraceLoss { trace, cursor: Cursor::default(), random }
+    }
+}
+
+impl Impairment for TraceLoss {
+    fn on_packet(&mut self, packet: &Transit) -> Effect {
+        let loss = self.cursor.row_at(&self.trace, packet.now).loss;
+        // A packet draws whatever the probability is, so that one row shifts no other's numbers.
+        if self.random.unit() < f64::from(loss) * 1e-9 { Effect::Drop } else { Effect::Pass }
+    }
+}

@@ -1,0 +1,243 @@
+//! The trace of a link: what it can carry at each time, as measured or as made by a program. It begins again at its end.
+//!
+//! A trace is a list of rows, one after another in time. Each lasts for its span and gives a rate, or the bytes of an opportunity to send
+//! at its end. What counts is the sum of all that could be sent since the start, the capacity: it is kept in billionths of a bit, in
+//! whole numbers. So a link with packets waiting delivers in any window exactly what its trace has in it.
+//!
+//! Ten million rows take 80 MB or less: rows are stored in blocks, each column in as few bits as its numbers need.
+
+mod column;
+mod cursor;
+mod loss;
+
+pub use cursor::Cursor;
+pub use loss::TraceLoss;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use column::Column;
+use sojourn_units::{Duration, NANOBITS_PER_BYTE, Rate, Time};
+
+/// Rows that are stored together.
+const BLOCK: usize = 1024;
+
+/// How the rows of a trace say what can be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+pub enum Service {
+    /// By a rate, in bit/s.
+    Rates,
+    /// By opportunities: so many bytes at the end of the row, which are lost if nothing waits then.
+    Opportunities,
+}
+
+/// A row of a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Row {
+    /// How long it lasts; the span of an opportunity may be zero.
+    pub span: Duration,
+    /// What can be sent: bit/s, or the bytes of the opportunity at its end.
+    pub service: u64,
+    /// What the propagation delay is longer than that of the link.
+    pub delay: Duration,
+    /// The probability with which a packet is lost, in billionths.
+    pub loss: u32,
+}
+
+impl Row {
+    /// What can be sent in it, in billionths of a bit.
+    pub fn capacity(&self, service: Service) -> u128 {
+        match service {
+            Service::Rates => u128::from(self.service) * u128::from(self.span.as_nanos()),
+            Service::Opportunities => u128::from(self.service) * u128::from(NANOBITS_PER_BYTE),
+        }
+    }
+}
+
+/// The trace of a link.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkTrace {
+    service: Service,
+    blocks: Vec<Block>,
+    rows: usize,
+    period: Duration,
+    capacity: u128,
+    least_delay: Duration,
+    most_delay: Duration,
+    most_loss: u32,
+}
+
+/// Some rows that follow each other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Block {
+    /// When it begins, since the begin of the trace.
+    begin: Duration,
+    /// What the rows before it can send.
+    before: u128,
+    rows: u32,
+    columns: [Column; 4],
+    bytes: Box<[u8]>,
+}
+
+impl Block {
+    fn row(&self, at: usize) -> Row {
+        let [span, service, delay, loss] = self.columns.map(|column| column.get(&self.bytes, at));
+        Row { span: Duration::from_nanos(span), service, delay: Duration::from_nanos(delay), loss: loss as u32 }
+    }
+}
+
+/// Makes a trace row by row.
+#[derive(Debug)]
+pub struct Builder {
+    trace: LinkTrace,
+    last: Vec<Row>,
+}
+
+impl Builder {
+    /// No rows yet.
+    pub fn new(service: Service) -> Builder {
+        let trace = LinkTrace {
+            service,
+            blocks: Vec::new(),
+            rows: 0,
+            period: Duration::ZERO,
+            capacity: 0,
+            least_delay: Duration::MAX,
+            most_delay: Duration::ZERO,
+            most_loss: 0,
+        };
+        Builder { trace, last: Vec::with_capacity(BLOCK) }
+    }
+
+    /// The next row.
+    pub fn push(&mut self, row: Row) {
+        self.last.push(row);
+        if self.last.len() == BLOCK {
+            self.store();
+        }
+    }
+
+    fn store(&mut self) {
+        let Builder { trace, last } = self;
+        let mut bytes = Vec::new();
+        let columns = [
+            Column::store(last.iter().map(|row| row.span.as_nanos()), &mut bytes),
+            Column::store(last.iter().map(|row| row.service), &mut bytes),
+            Column::store(last.iter().map(|row| row.delay.as_nanos()), &mut bytes),
+            Column::store(last.iter().map(|row| u64::from(row.loss)), &mut bytes),
+        ];
+        let (begin, before, rows) = (trace.period, trace.capacity, last.len() as u32);
+        trace.blocks.push(Block { begin, before, rows, columns, bytes: bytes.into_boxed_slice() });
+        for row in last.drain(..) {
+            trace.rows += 1;
+            trace.period = trace.period + row.span;
+            trace.capacity += row.capacity(trace.service);
+            trace.least_delay = trace.least_delay.min(row.delay);
+            trace.most_delay = trace.most_delay.max(row.delay);
+            trace.most_loss = trace.most_loss.max(row.loss);
+        }
+    }
+
+    /// The trace; `None` if it lasts no time or never sends anything.
+    pub fn finish(mut self) -> Option<LinkTrace> {
+        if !self.last.is_empty() {
+            self.store();
+        }
+        self.trace.blocks.shrink_to_fit();
+        (self.trace.period > Duration::ZERO && self.trace.capacity > 0).then_some(self.trace)
+    }
+}
+
+impl LinkTrace {
+    /// How its rows say what can be sent.
+    pub fn service(&self) -> Service {
+        self.service
+    }
+
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Never: a trace has a row.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Its rows in order.
+    pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
+        self.blocks.iter().flat_map(|block| (0..block.rows as usize).map(|at| block.row(at)))
+    }
+
+    /// When it begins again.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// The mean rate, 1 bit/s at least.
+    pub fn mean_rate(&self) -> Rate {
+        let mean = self.capacity / u128::from(self.period.as_nanos());
+        Rate::from_bps(u64::try_from(mean).unwrap_or(u64::MAX).clamp(1, u64::MAX / 2)).unwrap_or_else(|| unreachable!("it is above 0"))
+    }
+
+    /// The least delay of a row.
+    pub fn least_delay(&self) -> Duration {
+        self.least_delay
+    }
+
+    /// Whether some row has a delay.
+    pub fn has_delay(&self) -> bool {
+        self.most_delay > Duration::ZERO
+    }
+
+    /// Whether some row loses packets.
+    pub fn has_loss(&self) -> bool {
+        self.most_loss > 0
+    }
+
+    /// What it can send before `at`, in billionths of a bit. An opportunity at that time is not before it.
+    pub fn capacity_before(&self, at: Time) -> u128 {
+        match (self.service, at.as_nanos().checked_sub(1)) {
+            (Service::Rates, _) => Cursor::default().capacity_by(self, at),
+            (Service::Opportunities, Some(last)) => Cursor::default().capacity_by(self, Time::from_nanos(last)),
+            (Service::Opportunities, None) => 0,
+        }
+    }
+
+    /// When the transmission of a packet of `size` bytes starts that ends at `end` and has the link for itself.
+    pub fn start_of(&self, size: u32, end: Time) -> Time {
+        let by_end = Cursor::default().capacity_by(self, end);
+        match by_end.checked_sub(u128::from(size) * u128::from(NANOBITS_PER_BYTE)) {
+            None | Some(0) => Time::ZERO,
+            Some(before) => Cursor::default().time_of(self, before).min(end),
+        }
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.blocks.capacity() * size_of::<Block>() + self.blocks.iter().map(|block| block.bytes.len()).sum::<usize>()
+    }
+
+    /// Shows all that it is made of, in pieces: for a hash of its content. Equal rows are stored alike.
+    pub fn content(&self, mut piece: impl FnMut(&[u8])) {
+        piece(&[matches!(self.service, Service::Opportunities).into()]);
+        for block in &self.blocks {
+            piece(&block.rows.to_le_bytes());
+            block.columns.iter().for_each(|column| piece(&column.content()));
+            piece(&block.bytes);
+        }
+    }
+
+    /// The block and the row in it that last until after `rest`, a time within the trace: the begin of the block, what is before it.
+    fn block_at(&self, rest: Duration) -> usize {
+        self.blocks.partition_point(|block| block.begin <= rest).saturating_sub(1)
+    }
+
+    /// The block with the first row by whose end `rest` can be sent, which is above zero and at most the capacity of the trace.
+    fn block_of(&self, rest: u128) -> usize {
+        self.blocks.partition_point(|block| block.before < rest).saturating_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Files of traces of links, for `sojourn trace show`.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use serde_json::json;
+use sojourn_link::trace::{LinkTrace, Row, Service};
+use sojourn_scenario::read_trace;
+use sojourn_scenario::written::TraceFormat;
+use sojourn_units::Time;
+use std::path::PathBuf;
+
+/// What a trace file has, as JSON, and its mean rate in bit/s in each of `steps` equal parts of it.
+#[pyfunction]
+#[pyo3(signature = (path, form, steps))]
+pub fn trace_summary<'py>(py: Python<'py>, path: PathBuf, form: Option<&str>, steps: u32) -> PyResult<(String, Bound<'py, PyArray1<f64>>)> {
+    let named = |name: &str| serde_json::from_value::<TraceFormat>(json!(name)).map_err(crate::refused);
+    let format = form.map(named).transpose()?.unwrap_or_else(|| TraceFormat::of(&path));
+    let trace = py.detach(|| read_trace(&path, Some(format))).map_err(crate::refused)?;
+    let rows = &trace.rows;
+    let (mut least, mut most) = (Row { service: u64::MAX, ..Row::default() }, Row::default());
+    let mut packets = 0;
+    for row in rows.rows() {
+        least.service = least.service.min(row.service);
+        most.service = most.service.max(row.service);
+        most.delay = most.delay.max(row.delay);
+        most.loss = most.loss.max(row.loss);
+        packets += row.service / 1500;
+    }
+    let rates = rows.service() == Service::Rates;
+    let summary = json!({
+        "format": format,
+        "rows": rows.len(),
+        "period_s": rows.period().as_secs_f64(),
+        "mean_bps": rows.mean_rate().as_bps(),
+        "least_bps": rates.then_some(least.service),
+        "most_bps": rates.then_some(most.service),
+        "opportunities": (!rates).then_some(packets),
+        "least_delay_s": rows.least_delay().as_secs_f64(),
+        "most_delay_s": most.delay.as_secs_f64(),
+        "most_loss": f64::from(most.loss) * 1e-9,
+        "sha256": trace.sha256,
+        "memory_bytes": rows.memory(),
+    });
+    Ok((summary.to_string(), means(rows, steps.max(1)).into_pyarray(py)))
+}
+
+/// The mean rate in each of so many equal parts of a trace.
+fn means(rows: &LinkTrace, steps: u32) -> Vec<f64> {
+    let period = rows.period().as_nanos();
+    let at = |step: u32| Time::from_nanos((u128::from(period) * u128::from(step) / u128::from(steps)) as u64);
+    let mean = |step: u32| {
+        let (from, until) = (at(step), at(step + 1));
+        // The last opportunity is at the end of the trace.
+        let last = if step + 1 == steps {
+            until + sojourn_units::Duration::from_nanos(u64::from(rows.service() == Service::Opportunities))
+        } else {
+            until
+        };
+        (rows.capacity_before(last) - rows.capacity_before(from)) as f64 / (until.since(from).as_nanos().max(1)) as f64
+    };
+    (0..steps).map(mean).collect()
+}

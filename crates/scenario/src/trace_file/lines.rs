@@ -1,0 +1,58 @@
+//! The lines of a file, one at a time.
+
+use crate::error::Error;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// The longest line, in bytes.
+const LONGEST: u64 = 1000;
+
+/// A file that is read line by line.
+pub(super) struct Lines {
+    file: BufReader<File>,
+    line: Vec<u8>,
+    number: usize,
+}
+
+impl Lines {
+    pub fn open(path: &Path) -> Result<Lines, Error> {
+        let file = File::open(path).map_err(|error| Error::got("", error, "a file with a trace"))?;
+        Ok(Lines { file: BufReader::with_capacity(1 << 18, file), line: Vec::new(), number: 0 })
+    }
+
+    /// Reads the next line that has anything but a comment, which begins with `#`. False at the end of the file.
+    pub fn next(&mut self) -> Result<bool, Error> {
+        loop {
+            self.line.clear();
+            self.number += 1;
+            let read = self.file.by_ref().take(LONGEST).read_until(b'\n', &mut self.line);
+            let read = read.map_err(|error| self.refuse(0, &error, "a file that can be read"))?;
+            if read as u64 == LONGEST && !self.line.ends_with(b"\n") {
+                return Err(self.refuse(0, &"a longer one", "a line of at most 1000 bytes"));
+            }
+            if read == 0 {
+                return Ok(false);
+            }
+            self.line.truncate(self.line.trim_ascii_end().len());
+            if self.line.first().is_some_and(|&byte| byte != b'#') {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The line at hand, without white space at its end.
+    pub fn line(&self) -> &[u8] {
+        &self.line
+    }
+
+    /// The error of what stands at this column of the line at hand, counted from 0.
+    pub fn refuse(&self, column: usize, got: &dyn std::fmt::Display, expected: &str) -> Error {
+        Error { position: Some((self.number, column + 1)), ..Error::got("", got, expected) }
+    }
+
+    /// The same for the text that stands there.
+    pub fn refuse_text(&self, column: usize, text: &[u8], expected: &str) -> Error {
+        self.refuse(column, &format_args!("\"{}\"", String::from_utf8_lossy(text).escape_debug()), expected)
+    }
+}

@@ -1,0 +1,205 @@
+//! Traces of the crate `netem-trace` (version 0.5.0) in JSON, which Rattan runs too: static rates, lists of rates, sawtooths without
+//! noise, and patterns of these. Those that are drawn by its own random generator are refused.
+
+use super::Rows;
+use crate::error::{Error, humanize};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use sojourn_link::LinkTrace;
+use sojourn_link::trace::{Row, Service};
+use sojourn_units::range::HIGHEST_RATE_BPS;
+use sojourn_units::{Duration, parse_duration, parse_rate};
+
+/// The crate's configurations of a bandwidth trace, under its names.
+#[derive(Deserialize)]
+enum Config {
+    #[serde(rename = "StaticBwConfig")]
+    Static {
+        #[serde(default)]
+        bw: Option<Bandwidth>,
+        #[serde(default)]
+        duration: Option<Span>,
+    },
+    #[serde(rename = "TraceBwConfig")]
+    Trace {
+        #[serde(default)]
+        pattern: Vec<(Span, Vec<Bandwidth>)>,
+    },
+    #[serde(rename = "SawtoothBwConfig")]
+    Sawtooth(Sawtooth),
+    #[serde(rename = "RepeatedBwPatternConfig")]
+    Repeated {
+        #[serde(default)]
+        pattern: Vec<Config>,
+        #[serde(default)]
+        count: u64,
+    },
+    #[serde(rename = "NormalizedBwConfig")]
+    Normalized(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct Sawtooth {
+    bottom: Option<Bandwidth>,
+    top: Option<Bandwidth>,
+    interval: Option<Span>,
+    duty_ratio: Option<f64>,
+    duration: Option<Span>,
+    step: Option<Span>,
+    std_dev: Option<Bandwidth>,
+}
+
+/// A rate in bit/s, as numbers or as text.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "WrittenBandwidth")]
+struct Bandwidth(u64);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a bandwidth such as {\"gbps\": 0, \"bps\": 12000000} or \"12Mbps\"")]
+enum WrittenBandwidth {
+    Numbers { gbps: u64, bps: u32 },
+    Text(String),
+}
+
+impl TryFrom<WrittenBandwidth> for Bandwidth {
+    type Error = String;
+
+    fn try_from(written: WrittenBandwidth) -> Result<Bandwidth, String> {
+        let bps = match &written {
+            WrittenBandwidth::Numbers { gbps, bps } => gbps.checked_mul(1_000_000_000).and_then(|high| high.checked_add((*bps).into())),
+            WrittenBandwidth::Text(text) => match parse_rate(text) {
+                Ok(rate) => Some(rate.as_bps()),
+                // A rate of a scenario is above zero.
+                Err(_) if text.trim().trim_start_matches(['0', '.']).trim_start().ends_with("bps") && text.starts_with('0') => Some(0),
+                Err(error) => return Err(error.to_string()),
+            },
+        };
+        let rate = bps.filter(|&bps| bps <= HIGHEST_RATE_BPS);
+        rate.map(Bandwidth).ok_or_else(|| "expected a rate of at most 10 Tbit/s, got a higher one".to_string())
+    }
+}
+
+/// A time, as numbers or as text.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "WrittenSpan")]
+struct Span(Duration);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a duration such as {\"secs\": 1, \"nanos\": 0} or \"1s\"")]
+enum WrittenSpan {
+    Numbers { secs: u64, nanos: u32 },
+    Text(String),
+}
+
+impl TryFrom<WrittenSpan> for Span {
+    type Error = String;
+
+    fn try_from(written: WrittenSpan) -> Result<Span, String> {
+        match written {
+            WrittenSpan::Numbers { secs, nanos } => {
+                let seconds = secs.checked_mul(1_000_000_000).and_then(|high| high.checked_add(nanos.into()));
+                seconds.map(Duration::from_nanos).map(Span).ok_or_else(|| format!("expected a time of at most 1000000 s, got {secs} s"))
+            }
+            WrittenSpan::Text(text) => parse_duration(&text).map(Span).map_err(|error| error.to_string()),
+        }
+    }
+}
+
+pub(super) fn read(text: &[u8]) -> Result<LinkTrace, Error> {
+    let config: Config = serde_json::from_slice(text).map_err(|error| {
+        let position = (error.line() > 0).then(|| (error.line(), error.column().max(1)));
+        let message = error.to_string();
+        let problem = message.split(" at line ").next().unwrap_or_default();
+        let problem = if problem.starts_with("expected") && problem.contains(", got ") { problem.to_string() } else { humanize(problem) };
+        let problem = if problem.starts_with("expected") { problem } else { format!("expected a trace in JSON, got one with {problem}") };
+        Error { position, ..Error::new("", problem) }
+    })?;
+    let mut rows = Rows::new(Service::Rates);
+    match config {
+        // At the top, for ever is what every trace does.
+        Config::Repeated { pattern, count: 0 } => pattern.iter().try_for_each(|part| add(part, &mut rows)),
+        other => add(&other, &mut rows),
+    }?;
+    rows.finish()
+}
+
+/// Adds the rows of a configuration.
+fn add(config: &Config, rows: &mut Rows) -> Result<(), Error> {
+    let (usual, second) = (Bandwidth(12_000_000), Span(Duration::from_secs(1)));
+    match config {
+        Config::Static { bw, duration } => push(rows, bw.unwrap_or(usual), duration.unwrap_or(second)),
+        Config::Trace { pattern } => {
+            pattern.iter().try_for_each(|(span, rates)| rates.iter().try_for_each(|&bandwidth| push(rows, bandwidth, *span)))
+        }
+        Config::Sawtooth(sawtooth) => sawtooth.add(rows),
+        Config::Repeated { count: 0, .. } => Err(Error::got("RepeatedBwPatternConfig.count", 0, "a count above 0 within another pattern")),
+        Config::Repeated { pattern, count } => {
+            for _ in 0..*count {
+                let before = rows.count;
+                pattern.iter().try_for_each(|part| add(part, rows))?;
+                if rows.count == before {
+                    break;
+                }
+            }
+            Ok(())
+        }
+        Config::Normalized(_) => Err(Error::got(
+            "",
+            "NormalizedBwConfig, which draws from the crate's own random generator",
+            "StaticBwConfig, TraceBwConfig, SawtoothBwConfig or RepeatedBwPatternConfig",
+        )),
+    }
+}
+
+fn push(rows: &mut Rows, Bandwidth(service): Bandwidth, Span(span): Span) -> Result<(), Error> {
+    if span == Duration::ZERO {
+        return Ok(());
+    }
+    rows.push(Row { span, service, ..Row::default() }).map_err(|(got, expected)| Error::got("", got, expected))
+}
+
+impl Sawtooth {
+    /// As `SawtoothBw::next_bw` computes it, in the same steps: its rates are rounded in floating-point numbers.
+    fn add(&self, rows: &mut Rows) -> Result<(), Error> {
+        let span = |given: Option<Span>, usual| given.map_or(usual, |Span(span)| span);
+        let second = Duration::from_secs(1);
+        let (interval, duration) = (span(self.interval, second), span(self.duration, second));
+        let step = span(self.step, Duration::from_millis(1));
+        let bps = |given: Option<Bandwidth>, usual| given.map_or(usual, |Bandwidth(bps)| bps);
+        let (bottom, top, duty) = (bps(self.bottom, 0), bps(self.top, 12_000_000), self.duty_ratio.unwrap_or(0.5));
+        let refused =
+            |field: &str, got: &dyn std::fmt::Display, expected| Err(Error::got(format!("SawtoothBwConfig.{field}"), got, expected));
+        if bps(self.std_dev, 0) > 0 {
+            return refused("std_dev", &bps(self.std_dev, 0), "no noise, which the crate draws from its own random generator");
+        }
+        if bottom > top {
+            return refused("bottom", &bottom, "a rate of at most that of top");
+        }
+        if step == Duration::ZERO || interval == Duration::ZERO {
+            return refused(if step == Duration::ZERO { "step" } else { "interval" }, &"0 s", "a time above zero");
+        }
+        if !(0.0..=1.0).contains(&duty) {
+            return refused("duty_ratio", &duty, "a number from 0 to 1");
+        }
+        let gbps = |bps: u64| (bps / 1_000_000_000) as f64 + (bps % 1_000_000_000) as f64 / 1e9;
+        let times = |ratio: f64| (gbps(top - bottom) * ratio * 1e9).round_ties_even() as u64;
+        let (mut current, mut left) = (Duration::ZERO, duration);
+        while left > Duration::ZERO {
+            let (now, interval_s) = (std_secs(current), std_secs(interval));
+            let change = interval_s * duty;
+            let rate = if now < change { bottom + times(now / change) } else { top - times((now - change) / (interval_s - change)) };
+            let length = step.min(left);
+            push(rows, Bandwidth(rate), Span(length))?;
+            (left, current) = (left - length, current + length);
+            if current >= interval {
+                current = current - interval;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Seconds as the standard library computes them.
+fn std_secs(time: Duration) -> f64 {
+    std::time::Duration::from_nanos(time.as_nanos()).as_secs_f64()
+}

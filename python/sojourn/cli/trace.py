@@ -1,0 +1,91 @@
+"""Commands for traces of links: `trace show`, `trace make`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sojourn import _sojourn
+from sojourn.cli.output import out
+from sojourn.errors import UserError
+from sojourn.extras import require
+from sojourn.link_traces import FORMATS, PROCESSES, Process, summary, write
+
+Format = Annotated[
+    str | None, typer.Option("--format", help=f"{', '.join(FORMATS)}; default by the ending of the file.")
+]
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    trace = typer.Typer(no_args_is_help=True, help="Traces of links: what a link can carry at each time.")
+    trace.command()(show)
+    trace.command()(make)
+    app.add_typer(trace, name="trace")
+
+
+def show(
+    file: Annotated[Path, typer.Argument(help="A file with a trace.")],
+    form: Format = None,
+    folder: Annotated[Path | None, typer.Option("--out", help="Folder for a plot of the rate, as PNG and PDF.")] = None,
+) -> None:
+    """Says what a trace has in it, and draws its rate."""
+    if folder is not None:
+        require("matplotlib")
+    width = max(10, min(out.width, 80))
+    found, means = summary(file, form, 1000 if folder is not None else width)
+    out.print(f"{file}: {found['format']}, {found['rows']:,} rows, {found['period_s']:g} s, {_rates(found)}")
+    if found["most_delay_s"] > 0:
+        out.print(f"delay {found['least_delay_s'] * 1e3:g} to {found['most_delay_s'] * 1e3:g} ms on top of the link's")
+    if found["most_loss"] > 0:
+        out.print(f"loss up to {found['most_loss'] * 100:g} %")
+    if folder is not None:
+        from sojourn.plots.link_traces import plot_trace
+
+        for path in plot_trace(file, found["period_s"], means, folder):
+            out.print(str(path))
+        return
+    highest = float(means.max())
+    out.print("".join(BARS[round(float(mean) / highest * (len(BARS) - 1))] for mean in means))
+    out.print(f"0 to {found['period_s']:g} s, highest {highest / 1e6:.4g} Mbit/s (means of {width} parts)")
+
+
+def _rates(found: dict[str, Any]) -> str:
+    mean = f"mean {found['mean_bps'] / 1e6:.4g} Mbit/s"
+    if found["opportunities"] is not None:
+        return f"{found['opportunities']:,} opportunities, {mean}"
+    return f"{found['least_bps'] / 1e6:.4g} to {found['most_bps'] / 1e6:.4g} Mbit/s, {mean}"
+
+
+def make(
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    kind: Annotated[str, typer.Option("--kind", help=f"The process: {', '.join(PROCESSES)}.")] = "markov",
+    duration: Annotated[str, typer.Option("--duration", help="How long the trace is.")] = "60 s",
+    every: Annotated[str, typer.Option("--every", help="The time from one value to the next.")] = "100 ms",
+    low: Annotated[str, typer.Option("--low", help="The lowest rate.")] = "1 Mbit/s",
+    high: Annotated[str, typer.Option("--high", help="The highest rate.")] = "20 Mbit/s",
+    seed: Annotated[int, typer.Option("--seed", help="The seed of the random numbers.", min=0)] = 1,
+    form: Format = None,
+) -> None:
+    """Writes a trace of random rates: a Markov chain, a random walk, or satellites in low orbit."""
+    if kind not in PROCESSES:
+        raise UserError.unknown("--kind", kind, PROCESSES)
+    total, each = _milliseconds("--duration", duration), _milliseconds("--every", every)
+    rates = [_sojourn.quantity("rate", text) for text in (low, high)]
+    if not 1 <= rates[0] <= rates[1] <= 1e13:
+        raise UserError.expected("--low", f"a rate of at most --high {high}, itself at most 10000 Gbit/s", low)
+    if total // each > 10_000_000:
+        raise UserError.expected("--every", f"at most 10,000,000 values in {duration}", every)
+    process = Process(total, each, rates[0], rates[1], seed)
+    out.print(str(write(file, PROCESSES[kind](process), form)))
+
+
+def _milliseconds(option: str, text: str) -> int:
+    """A time in whole ms. Raises `UserError` for any other."""
+    ms = _sojourn.quantity("time", text) * 1e3
+    if not (1 <= ms <= 1e9 and abs(ms - round(ms)) < 1e-6):
+        raise UserError.expected(option, "a time in whole ms, 1 ms to 1000000 s", text)
+    return round(ms)
