@@ -38,6 +38,25 @@ def _none(_: tuple[str, ...]) -> float:
     raise AssertionError
 
 
+@pytest.mark.parametrize(
+    ("wrong", "seen"),
+    [
+        ({"inner": "blind"}, "inner_gain"),
+        ({"inner_gain": 2.91e-5}, "inner_gain"),
+        ({"outer_gain": 0.2562}, "outer_gain"),
+        ({"integral_time": "1000 s"}, "integral_time"),
+        ({"derivative_time": "1 us"}, "derivative_time"),
+    ],
+)
+def test_the_gains_of_the_code_that_manages_the_queue_show_a_wrong_controller(wrong: dict[str, Any], seen: str) -> None:
+    measured = load_paper(CPC).extra.functions["as_run"].__globals__["measured"]
+    right, found = measured({}), measured(wrong)
+    assert abs(found[seen] / right[seen] - 1) > 0.5
+    # Without the inner loop's feedback nothing can be told of the outer one.
+    others = [] if "inner" in wrong else [name for name in right if name != seen]
+    assert [found[name] for name in others] == pytest.approx([right[name] for name in others], rel=0.005)
+
+
 def test_the_analytic_claims_of_the_paper_are_judged_without_a_run() -> None:
     outcome = reproduce(load_paper(CPC), "analysis", 1)
     verdicts = {result.claim.id: result.verdict for result in outcome.results}

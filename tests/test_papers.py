@@ -16,7 +16,7 @@ from sojourn.papers.functions import law_functions
 from sojourn.papers.grids import grid_of
 from sojourn.papers.model import Case
 from sojourn.papers.outcome import Outcome
-from sojourn.papers.report import write_report
+from sojourn.papers.report import short_title, write_report
 from sojourn.papers.reproduce import _shortened, judge_claim
 from sojourn.papers.verdict import Verdict
 from sojourn.record import Record
@@ -175,6 +175,14 @@ def test_what_a_quick_look_shortens_is_said_with_what_it_is_otherwise():
     assert found[1].startswith("Fig. 8: shares over delays, buffers and numbers of flows: duration = 160 s instead of ")
     assert _shortened(flower, [flower.experiments["shares"]], 10, False) == []
     assert _shortened(flower, [flower.experiments["decoy"]], 1, False) == ["1 seed instead of 10"]
+
+
+def test_links_to_experiments_tell_them_apart():
+    for paper in map(find_paper, ("cpc", "flower", "fuzzyrtt", "led", "lehto")):
+        experiments = list(paper.experiments.values())
+        links = [short_title(each, experiments) for each in experiments]
+        assert len(set(links)) == len(links), paper.id
+    assert short_title(experiments[0], experiments) == "Table 2"
 
 
 ORIGINS = {

@@ -1,12 +1,19 @@
-"""What only this paper needs: the three ways in which it designs a queue's controller.
+"""What only this paper needs: three ways to design a queue's controller, and the gains of the code that manages queues.
 
 All take an operating point: `flows`, the `rate` of the link in packets/s, and the round-trip time `rtt` in seconds.
 """
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
+import numpy as np
+
 from sojourn.analysis import cascade
 from sojourn.analysis.cascade import Cascade, OperatingPoint, Pid
+from sojourn.analysis.feedback_loop import Loop
+from sojourn.analysis.plant import Plant
 from sojourn.analysis.transfer import rational, response
 from sojourn.papers.control_designs import Design
 
@@ -52,4 +59,42 @@ def _design(made: Cascade) -> Design:
     return Design(made.outer_loop(), made.outer_response(), numbers)
 
 
+FLOWS, RATE, RTT, TARGET = 60, 3750.0, 0.246, 20
+"""The paper's example: flows, packets/s, seconds, packets."""
+SLOW, FAST = 0.02, 1.0
+"""Frequencies in rad/s: the integral decides at one, the derivative counts at the other. Both are slow for the law."""
+
+
+def as_run(name: str) -> float:
+    """A gain or a time of the code that manages the queue, from its frequency response at the paper's example."""
+    return measured({})[name]
+
+
+def measured(other: dict[str, Any]) -> dict[str, float]:
+    """All of them, with some parameters of the queue changed."""
+    return dict(_measured(tuple(other.items())))
+
+
+@functools.cache
+def _measured(other: tuple[tuple[str, Any], ...]) -> dict[str, float]:
+    delay = RTT - TARGET / RATE
+    queue = {"aqm": "cpc", "flows": FLOWS, "rtt": f"{1e3 * delay:.9g} ms", "target": TARGET, **dict(other)}
+    omega = np.array([SLOW, FAST])
+    to_queue, to_load = Loop(queue, Plant.of(FLOWS, RATE, delay, packet=500)).law(omega)
+    s, window = 1j * omega, RTT * RATE / FLOWS
+    # The inner loop integrates the window: the load, averaged over a round trip, times the round trip over N. A packet
+    # more in the queue is 1/N of window more at the same load, and moves the set point by the outer controller.
+    inner = (to_load * s * (1 + s * RTT) / window).real[0]
+    if inner == 0:
+        return dict.fromkeys(("inner_gain", "outer_gain", "integral_time", "derivative_time"), 0.0)
+    outer = to_queue * s / inner - 1 / FLOWS
+    gain = outer.real[0]
+    derivative, integral = np.linalg.solve(np.column_stack([omega, -1 / omega]), outer.imag / gain)
+    return {
+        "inner_gain": float(inner), "outer_gain": float(gain), "integral_time": float(1 / integral),
+        "derivative_time": float(derivative),
+    }  # fmt: skip
+
+
+FUNCTIONS = {"as_run": as_run}
 DESIGNS = {"cpc": cpc, "autotune": autotune, "integral": integral}

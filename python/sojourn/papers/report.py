@@ -66,7 +66,7 @@ class Section:
 
     anchor: str
     short: str
-    """The beginning of its title, such as `Fig. 7`."""
+    """The beginning of its title, such as `Fig. 7`; all of it where another begins alike."""
     title: str
     notes: list[str]
     grid: Grid | None
@@ -218,11 +218,18 @@ def _section(
 ) -> Section:
     """An experiment's table and figures, and the claims that rest on it."""
     return Section(
-        f"run-{file_name(experiment.id)}", experiment.title.partition(":")[0], experiment.title,
+        f"run-{file_name(experiment.id)}", short_title(experiment, outcome.experiments), experiment.title,
         _notes(outcome, experiment),
         grid_of(outcome, experiment), [_picture(drawn) for drawn in figures if drawn.experiment == experiment.id],
         [result for result in outcome.results if experiment.id in homes[result.claim.id]],
     )  # fmt: skip
+
+
+def short_title(experiment: Experiment, among: Sequence[Experiment]) -> str:
+    """What a link to an experiment says: the title up to its colon, if no other begins alike."""
+    short = experiment.title.partition(":")[0]
+    alike = [each for each in among if each.title.partition(":")[0] == short]
+    return short if len(alike) == 1 else experiment.title
 
 
 def _notes(outcome: Outcome, experiment: Experiment) -> list[str]:
