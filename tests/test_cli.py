@@ -196,7 +196,11 @@ def test_run_writes_and_plot_draws(capsys, dumbbell, here):
 
 def test_several_seeds_are_shown_with_their_interval(capsys, dumbbell):
     assert main(["run", str(dumbbell), "--seeds", "3"]) == 0
-    assert "±" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "±" in said
+    titles = ["bottleneck: 3 seeds", "bottleneck:back: 3 seeds", "all flows: 3 seeds"]
+    assert [line for line in said.splitlines() if line.endswith("seeds")] == titles
+    assert said.count("Jain's index") == 1  # of all flows, and of no link
 
 
 def test_compare_prints_means_and_differences(capsys, dumbbell, here):

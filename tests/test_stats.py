@@ -101,6 +101,8 @@ def test_the_interval_of_a_difference_is_as_wide_to_either_side_as_the_range(pai
         (1.5, 6.4, Range(0), "1.5 (0.0 … 7.9)"),
         (0.9, 0.08, UNIT, "0.900 ± 0.080"),
         (-0.04, 4.4, Range(-1, 1), "0.0 (-1.0 … 1.0)"),
+        (5.3e-7, 1.3e-6, Range(0), "5.3e-07 (0 … 1.8e-06)"),
+        (2.5e-7, 1e-8, Range(0), "2.5e-07 ± 1e-08"),
         (1.0, 0.0, UNIT, "1.000 ± 0.000"),
         (1.0, 1e-12, UNIT, "1.000 ± 0.000"),
     ],

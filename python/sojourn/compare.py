@@ -13,7 +13,7 @@ from sojourn.display import counted, html_table, listed
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.laws import Laws
-from sojourn.measures import Measure, group_measures, link_measures
+from sojourn.measures import Measure, flow_measures, link_measures
 from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, first_seed, run_jobs, seeds_of
 from sojourn.scenario import Scenario, Source, load
@@ -257,6 +257,6 @@ def compare(
     first = next(iter(found.values()))[0]
     return Comparison(
         str(base.get("name", base.label)), name, chosen, found,
-        list(measures or [*link_measures(name), *group_measures(first)]), cases,
+        list(measures or [*link_measures(name), *flow_measures(first)]), cases,
         [note for axis in axes for note in axis.notes],
     )  # fmt: skip

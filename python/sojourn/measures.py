@@ -201,19 +201,23 @@ def measure(part: str, path: str, of: str = "") -> Measure:
 
 
 def link_measures(link: str) -> list[Measure]:
-    """The measures of a link, and of all flows together, that are compared by default."""
-    own = [measure("links", path, link) for path in OF_A_LINK]
-    return [*own, measure("total", "goodput_bps"), measure("total", "jain")]
+    """The measures of a link that are compared by default."""
+    return [measure("links", path, link) for path in OF_A_LINK]
 
 
-def group_measures(record: HasPaths) -> list[Measure]:
-    """The measures of groups that are compared by default: goodput if there are several groups, completion times."""
+def flow_measures(record: HasPaths) -> list[Measure]:
+    """The measures of flows that are compared by default.
+
+    These are goodput and fairness of all of them, goodput of groups if there are several, and completion times.
+    """
+    total = [measure("total", path) for path in ("goodput_bps", "jain")]
     groups = record.get("groups") or []
     fields = [(group["name"], "goodput_bps") for group in groups if len(groups) > 1]
     complete = [group["name"] for group in groups if group.get("completion_s")]
     fields += [(name, f"completion_s.{what}") for name in complete for what in ("mean", "p99")]
     found = [(name, measure("groups", path, name)) for name, path in fields]
-    return [replace(each, label=f"{name} {each.label}") for name, each in found] if len(groups) <= MANY_GROUPS else []
+    own = [replace(each, label=f"{name} {each.label}") for name, each in found]
+    return [*total, *(own if len(groups) <= MANY_GROUPS else [])]
 
 
 def named(columns: Iterable[str]) -> dict[str, Measure]:

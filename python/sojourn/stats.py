@@ -70,12 +70,17 @@ class Estimate:
         )
 
     def text(self, unit: str = "", places: int = 6) -> str:
-        """`32.4 ± 0.5 packets`: two digits of the interval, at most `places` decimal places, a dash for NaN."""
+        """`32.4 ± 0.5 packets`: two digits of the interval, at most `places` decimal places, a dash for NaN.
+
+        What has no digit there is written as `2.5e-07 ± 1e-08`.
+        """
         tail = f" {unit}" if unit else ""
         if not math.isfinite(self.mean):
             return "–"
         if not math.isfinite(self.half):
             return f"{number(self.mean)}{tail}"
+        if 0 < max(abs(self.mean), *self.errors) < 10.0 ** (1 - places):
+            return f"{self._shown('.2g')}{tail}"
         return f"{self.fixed(min(places, decimals(max(self.errors), self.mean)))}{tail}"
 
     def fixed(self, places: int) -> str:
@@ -83,13 +88,15 @@ class Estimate:
 
         Without the interval where there is none, a dash for NaN.
         """
-        if not math.isfinite(self.mean):
-            return "–"
-        mean, low, high = (f"{value:z,.{places}f}" for value in (self.mean, self.low, self.high))
+        return self._shown(f"z,.{places}f") if math.isfinite(self.mean) else "–"
+
+    def _shown(self, spec: str) -> str:
+        """Mean and interval with numbers in a format."""
+        mean, low, high = (format(value, spec) for value in (self.mean, self.low, self.high))
         if not math.isfinite(self.half):
             return mean
-        whole = [f"{value:z,.{places}f}" for value in (self.mean - self.half, self.mean + self.half)]
-        return f"{mean} ± {self.half:,.{places}f}" if [low, high] == whole else f"{mean} ({low} … {high})"
+        whole = [format(value, spec) for value in (self.mean - self.half, self.mean + self.half)]
+        return f"{mean} ± {format(self.half, spec)}" if [low, high] == whole else f"{mean} ({low} … {high})"
 
     def __str__(self) -> str:
         return self.text()

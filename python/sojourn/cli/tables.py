@@ -11,7 +11,7 @@ from sojourn import measures, paths
 from sojourn.cli.output import estimates_table, out, show
 from sojourn.compare import Comparison
 from sojourn.labels import field_label, value_label
-from sojourn.measures import OF_A_GROUP, link_measures
+from sojourn.measures import OF_A_GROUP, flow_measures, link_measures
 from sojourn.record import Record
 from sojourn.stats import estimate, estimate_of
 
@@ -58,14 +58,12 @@ def _number(value: object, unit: str = "", scale: float = 1.0) -> str:
 
 
 def show_replications(records: list[Record]) -> None:
-    """Prints means and confidence intervals over the seeds, for each link with traffic."""
-    for link in records[0].get("links", []):
-        if not link.get("arrived"):
-            continue
-        found = link_measures(str(link["name"]))
+    """Prints means and confidence intervals over the seeds, for each link with traffic and for the flows."""
+    links = [str(link["name"]) for link in records[0].get("links", []) if link.get("arrived")]
+    parts = [(link, link_measures(link)) for link in links] + [("all flows", flow_measures(records[0]))]
+    for name, found in parts:
         rows = {m.label: {"mean ± 95 %": estimate([m.of(record) for record in records], within=m.range)} for m in found}
-        title = f"{link['name']}: {len(records)} seeds"
-        show(estimates_table(title, rows, {m.label: m.unit for m in found}))
+        show(estimates_table(f"{name}: {len(records)} seeds", rows, {m.label: m.unit for m in found}))
 
 
 def show_comparison(found: Comparison) -> None:
