@@ -81,7 +81,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def observed(monkeypatch: pytest.MonkeyPatch):
     """The engine with its runs logged and interruptible, for tests of what the Python side asks of it."""
     import observed_engine
-    from sojourn import running
+    from sojourn import running, workers
 
     monkeypatch.setattr(running, "_sojourn", observed_engine)
+    monkeypatch.setattr(workers, "COMMAND", observed_engine.COMMAND)
     return observed_engine

@@ -7,9 +7,17 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from sojourn import _sojourn
+
+COMMAND = [
+    "-c",
+    f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import observed_engine; "
+    "from sojourn import serve; serve.serve(*sys.argv[1:], observed_engine)",
+]
+"""What a process runs that has this engine: for `sojourn.workers.COMMAND`."""
 
 
 def run(text, filename, seed=None, laws=None):

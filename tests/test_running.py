@@ -102,20 +102,17 @@ def test_everything_is_checked_before_anything_runs(observed, dumbbell, here, mo
 
 def test_an_interruption_keeps_what_had_finished(observed, dumbbell, here, monkeypatch):
     cache = Store(here / "cache")
-    real, calls = observed.run, []
 
-    def interrupted(*args):
-        calls.append(args)
-        if len(calls) == 3:
+    def interrupt(done, _total):
+        if done == 2:
             raise KeyboardInterrupt
-        return real(*args)
 
-    monkeypatch.setattr(observed, "run", interrupted)
     with pytest.raises(sj.Interrupted, match="2 of 5 runs"):
-        sj.run_many(dumbbell, seeds=5, cache=cache)
+        sj.run_many(dumbbell, seeds=5, cache=cache, progress=interrupt, threads=1)
     assert len(cache) == 2
+    monkeypatch.setenv("RUN_LOG", str(here / "log"))
     sj.run_many(dumbbell, seeds=5, cache=cache)
-    assert len(calls) == 3 + 3
+    assert len((here / "log").read_text().splitlines()) == 3
 
 
 def test_progress_counts_up_to_the_end(observed, dumbbell, here):
@@ -132,9 +129,8 @@ def test_a_killed_sweep_starts_again_where_it_stopped(here):
         'scenario = "dumbbell.toml"\nreplications = 6\n[axes]\n"links.bottleneck.queue.aqm" = ["red", "pd"]\n'
     )
     observe = f"import sys; sys.path[:0] = [{str(TESTS)!r}, {str(TESTS.parent / 'python')!r}]; import observed_engine"
-    serve = f"{observe}; from sojourn import workers; workers._sojourn = observed_engine; workers.serve()"
     code = (
-        f"{observe}; from sojourn import workers; workers.COMMAND = {serve!r}\n"
+        f"{observe}; from sojourn import workers; workers.COMMAND = observed_engine.COMMAND\n"
         "from sojourn.cli import main; sys.exit(main(['sweep', 'sweep.toml']))"
     )
     env = {**os.environ, "RUN_LOG": str(here / "log"), "RUN_DELAY": "0.25"}

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import sojourn as sj
 from conftest import DUMBBELL
-from sojourn import workers
+from sojourn import serve, workers
 from sojourn.cli import main
 from sojourn.errors import Note, RunError
 from sojourn.store import Store
@@ -22,19 +23,27 @@ AXES = {"flows.ftp.count": [1, 2, 3]}
 PACKAGE = Path(workers.__file__).parent.parent
 
 
-def dying(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """Processes end in a way of their own at the run with two flows."""
+def dying(monkeypatch: pytest.MonkeyPatch, how: str, where: str = "'count = 2' in text") -> None:
+    """Processes end in a way of their own at some runs: those with two flows."""
     command = (
         "import os, signal, sys\n"
-        "from sojourn import workers\n"
-        "real = workers._sojourn\n"
+        "from sojourn import _sojourn as real, serve\n"
         "class Engine:\n"
         "    def run(self, text, file, seed):\n"
-        f"        if 'count = 2' in text: {how}\n"
+        f"        if {where}: {how}\n"
         "        return real.run(text, file, seed)\n"
-        "workers._sojourn = Engine(); workers.serve()"
+        "serve.serve(*sys.argv[1:], Engine())"
     )
-    monkeypatch.setattr(workers, "COMMAND", command)
+    monkeypatch.setattr(workers, "COMMAND", ["-c", command])
+
+
+def limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes get 700 MiB."""
+    code = (
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (700 << 20,) * 2); "
+        f"runpy.run_path({serve.__file__!r}, run_name='__main__')"
+    )
+    monkeypatch.setattr(workers, "COMMAND", ["-c", code])
 
 
 @pytest.mark.parametrize(
@@ -64,11 +73,67 @@ def test_a_run_that_dies_is_named_and_loses_no_other(dumbbell, tmp_path, monkeyp
 
 
 def test_a_run_that_asks_for_too_much_memory_is_named(dumbbell, monkeypatch):
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (700 << 20,) * 2); "
-    monkeypatch.setattr(workers, "COMMAND", limit + workers.COMMAND)
+    limited(monkeypatch)
     with pytest.warns(Note, match="flows.ftp.count = 1000000: out of memory"):
         found = sj.sweep(dumbbell, {"flows.ftp.count": [1, 1_000_000, 2]})
     assert list(found.runs["flows.ftp.count"]) == [1, 2]
+
+
+def test_a_case_of_a_comparison_that_asks_for_too_much_memory_is_left_out(dumbbell, monkeypatch):
+    limited(monkeypatch)
+    with pytest.warns(Note, match="a run failed: .* with count=1000000: out of memory.* \\(seed 1\\)"):
+        found = sj.compare(dumbbell, vary={"flows.ftp.count": [1, 1_000_000, 2]}, seeds=2)
+    assert len(found.failed) == 2
+    assert list(found.records) == [case.label for case in found.cases] == ["count=1", "count=2"]
+    assert [len(each) for each in found.records.values()] == [2, 2]
+
+
+def test_runs_that_die_are_named_and_lose_no_others(dumbbell, tmp_path, monkeypatch):
+    dying(monkeypatch, "os._exit(3)")
+    cache = Store(tmp_path / "cache")
+    scenarios = [sj.load(dumbbell).copy().set("flows.ftp.count", n) for n in (1, 2, 3)]
+    said = r"its process ended with exit code 3 \(seed 1\); 2 of 6 runs failed and the others are in the cache"
+    with pytest.raises(RunError, match=said):
+        sj.run_many(scenarios, 2, cache=cache)
+    assert len(cache) == 4
+    failed: list[str] = []
+    assert [len(each) for each in sj.run_many(scenarios, 2, failed=failed)] == [2, 0, 2]
+    assert len(failed) == 2
+
+
+def test_a_scenario_that_the_engine_refuses_in_a_process_is_a_users_mistake(dumbbell):
+    law = sj.load(dumbbell).copy().set("links.bottleneck.queue", {"aqm": "external", "law": "mine"})
+    with pytest.raises(sj.ScenarioError, match=r"mine.* \(seed [12]\)"):
+        sj.run_many(law, 2)
+
+
+def test_runs_with_a_law_are_done_here_and_the_others_in_processes(dumbbell, monkeypatch):
+    dying(monkeypatch, "os._exit(3)")
+    laws = {"mine": lambda: SimpleNamespace(step=lambda sample: 0.0)}  # no process could be sent that
+    queues = {"law": {"aqm": "external", "law": "mine"}, "red": {"aqm": "red"}}
+    with pytest.warns(Note, match="red with count=2: its process ended"):
+        found = sj.compare(dumbbell, queues, 1, vary={"flows.ftp.count": [1, 2]}, laws=laws)
+    assert list(found.records) == ["law with count=1", "law with count=2", "red with count=1"]
+
+
+def test_run_and_compare_show_the_others_and_exit_with_1(capsys, dumbbell, monkeypatch):
+    dying(monkeypatch, "os._exit(1)")
+    assert main(["compare", str(dumbbell), "--vary", "flows.ftp.count=1,2", "--seeds", "2", "--no-cache"]) == 1
+    shown = capsys.readouterr()
+    assert "count=1" in shown.out
+    assert shown.err.count("a run failed") == 2
+    assert "error: 2 runs failed; the results have the other cases" in shown.err
+    dying(monkeypatch, "os._exit(1)", where="seed == 2")
+    assert main(["run", str(dumbbell), "--seeds", "3"]) == 1
+    shown = capsys.readouterr()
+    assert "2 seeds" in shown.out
+    assert "error: 1 of 3 runs failed; the results have the others" in shown.err
+
+
+def test_an_engine_that_was_built_anew_is_not_mixed_with_the_old(dumbbell, monkeypatch):
+    monkeypatch.setattr(workers, "STAMP", "another")
+    with pytest.raises(RunError, match="the engine was built anew meanwhile"):
+        sj.run_many(dumbbell, 2)
 
 
 def test_where_every_run_dies_there_is_no_result(dumbbell, monkeypatch):
@@ -85,12 +150,20 @@ def test_the_command_writes_the_others_and_exits_with_1(capsys, dumbbell, here, 
     assert (here / "results" / "grid" / "summary.csv").read_text().count("links.bottleneck.utilization") == 2
 
 
-def test_processes_and_threads_measure_the_same(dumbbell):
+def test_processes_and_this_one_measure_the_same(dumbbell):
     axes = {"flows.ftp.count": [1, 2]}
     one, two = (sj.sweep(dumbbell, axes, 2, threads=threads).runs for threads in (1, 2))
     assert one.equals(two)
-    by_threads = sj.run_many([sj.load(dumbbell).copy().set("flows.ftp.count", n) for n in (1, 2)], 2)
-    assert list(one["fingerprint"]) == [record["fingerprint"] for each in by_threads for record in each]
+    here = [sj.run(sj.load(dumbbell).copy().set("flows.ftp.count", n), seed) for n in (1, 2) for seed in (1, 2)]
+    assert list(one["fingerprint"]) == [record["fingerprint"] for record in here]
+
+
+def has_children(process: int) -> None:
+    """Waits until a process has started others."""
+    for _ in range(1200):
+        if any(file.read_text() for file in Path(f"/proc/{process}/task").glob("*/children")):
+            return
+        time.sleep(0.05)
 
 
 def test_ctrl_c_ends_a_sweep_and_its_processes_at_once(here):
@@ -103,7 +176,7 @@ def test_ctrl_c_ends_a_sweep_and_its_processes_at_once(here):
     )
     assert sweep.stdout is not None
     assert sweep.stdout.readline() == "up\n"
-    time.sleep(1.5)
+    has_children(sweep.pid)
     os.killpg(sweep.pid, signal.SIGINT)  # as a terminal does
     _, error = sweep.communicate(timeout=60)
     assert sweep.returncode == 130
@@ -119,7 +192,7 @@ def test_processes_end_when_the_one_that_started_them_is_killed(here):
     sweep = subprocess.Popen([sys.executable, "-c", code], cwd=here, env=env, stdout=-1, start_new_session=True)
     assert sweep.stdout is not None
     sweep.stdout.readline()
-    time.sleep(1.5)
+    has_children(sweep.pid)
     sweep.kill()
     sweep.wait()
     for _ in range(200):

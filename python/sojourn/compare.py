@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from sojourn import paths
 from sojourn.cases import Axis, Case, Named, cases_of, controller_axis, field_axis, queue_axis
 from sojourn.display import counted, html_table, listed
-from sojourn.errors import UserError
+from sojourn.errors import UserError, note
 from sojourn.extras import require
 from sojourn.laws import Laws
 from sojourn.measures import Measure, flow_measures, link_measures
 from sojourn.record import Record
-from sojourn.running import Job, Progress, Seeds, first_seed, run_jobs, seeds_of
+from sojourn.running import Job, Progress, Seeds, first_seed, raise_failed, run_all, seeds_of
 from sojourn.scenario import Scenario, Source, load
 from sojourn.stats import CONFIDENCE, Estimate, estimate, paired
 from sojourn.store import Store
@@ -52,6 +52,8 @@ class Comparison:
     """What differs."""
     notes: list[str] = field(default_factory=list)
     """What a reader should know of the cases, such as which parameters are defaults."""
+    failed: list[str] = field(default_factory=list)
+    """A line on each run that failed. Its case is left out: cases are compared with the same seeds."""
 
     def __repr__(self) -> str:
         seeds = counted(len(self.seeds), "seed")
@@ -229,10 +231,13 @@ def compare(
     together is combined. All cases get the same random numbers, so differences are paired by seed. `laws` are Python
     laws by name, as for `run`; such a name can stand in `queues`. `seeds` is how many, beginning with the scenario's,
     or which; `measures` are those of the link and of the groups of flows by default. For `threads`, `cache` and
-    `progress` see `run_jobs`.
+    `progress` see `run_each`.
+
+    A run that is out of memory or killed is named in a `Note` and in `failed`; the others go on, and its case is left
+    out.
 
     Raises `UserError` for what can't be compared, `ScenarioError` for a scenario that can't be run, `Interrupted` after
-    Ctrl-C.
+    Ctrl-C, `RunError` where every case has a run that fails.
 
     >>> sj.compare("examples/dumbbell.toml", ["droptail", "red", "pd"], seeds=2)
     <Comparison of droptail, red, pd on dumbbell, link bottleneck, 2 seeds>
@@ -252,11 +257,19 @@ def compare(
     cases = cases_of(base, axes)
     chosen = seeds_of(seeds, first_seed(base))
     jobs = [Job(case.scenario, seed) for case in cases for seed in chosen]
-    records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress, laws=laws))
-    found = {case.label: [next(records) for _ in chosen] for case in cases}
+    records, failed = run_all(jobs, threads=threads, cache=cache, progress=progress, laws=laws)
+    found = {}
+    for at, case in enumerate(cases):
+        places = range(at * len(chosen), (at + 1) * len(chosen))
+        if all(place in records for place in places):
+            found[case.label] = [records[place] for place in places]
+    if not found:
+        raise_failed(failed, len(jobs), cache)
+    for each in failed:
+        note(f"a run failed: {each}")
     first = next(iter(found.values()))[0]
     return Comparison(
         str(base.get("name", base.label)), name, chosen, found,
-        list(measures or [*link_measures(name), *flow_measures(first)]), cases,
-        [note for axis in axes for note in axis.notes],
+        list(measures or [*link_measures(name), *flow_measures(first)]),
+        [case for case in cases if case.label in found], [each for axis in axes for each in axis.notes], failed,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,9 +15,9 @@ from sojourn.cluster import Work, cluster_run
 from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.laws import Laws, checked_laws, external_laws, of_run
 from sojourn.linux.kernel import find_kernel
-from sojourn.record import Record, Series
+from sojourn.record import Record, Series, pack_series
 from sojourn.scenario import Scenario, Source, load
-from sojourn.store import Store, engine_identity, pack_entry, unpack_entry
+from sojourn.store import Store, engine_identity
 from sojourn.workers import Answer, Task, run_in_workers
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -101,12 +101,14 @@ def run_many(
     cache: Store | None = None,
     progress: Progress | None = None,
     laws: Laws | None = None,
+    failed: list[str] | None = None,
 ) -> list[list[Record]]:
     """Runs every scenario with every seed, in parallel.
 
     `scenarios` is one scenario or several; `seeds` is how many, beginning with each scenario's own, or which. Returns a
     list for each scenario with a record for each seed, in the order of the arguments. For `threads`, `cache`,
-    `progress`, `laws` and what is raised see `run_each`.
+    `progress`, `laws` and what is raised see `run_each`. Runs that fail raise `RunError` after all others; with a list
+    `failed`, it gets a line on each instead, and their records are left out.
 
     >>> [record["seed"] for record in sj.run_many("examples/dumbbell.toml", seeds=3)[0]]
     [1, 2, 3]
@@ -119,8 +121,14 @@ def run_many(
         chosen = seeds_of(seeds, first_seed(scenario))
         counts.append(len(chosen))
         jobs.extend(Job(scenario, seed) for seed in chosen)
-    records = iter(run_jobs(jobs, threads=threads, cache=cache, progress=progress, laws=laws))
-    return [[next(records) for _ in range(count)] for count in counts]
+    records, said = run_all(jobs, threads=threads, cache=cache, progress=progress, laws=laws)
+    if failed is None:
+        raise_failed(said, len(jobs), cache)
+    else:
+        failed += said
+    places = iter(range(len(jobs)))
+    each = [[records.get(next(places)) for _ in range(count)] for count in counts]
+    return [[record for record in some if record is not None] for some in each]
 
 
 def run_jobs(
@@ -129,17 +137,42 @@ def run_jobs(
     threads: int = 0,
     cache: Store | None = None,
     progress: Progress | None = None,
-    cluster: bool = False,
-    isolated: bool = False,
     laws: Laws | None = None,
 ) -> list[Record]:
-    """Runs the jobs that the cache does not have, and returns the records of all, in order: see `run_each`."""
-    found: dict[int, Record] = {}
-    run_each(
-        jobs, found.__setitem__, threads=threads, cache=cache, progress=progress, cluster=cluster, isolated=isolated,
-        laws=laws,
-    )  # fmt: skip
+    """Runs the jobs that the cache does not have, and returns the records of all, in order: see `run_each`.
+
+    Raises `RunError` for runs that fail, after all others.
+    """
+    found, failed = run_all(jobs, threads=threads, cache=cache, progress=progress, laws=laws)
+    raise_failed(failed, len(jobs), cache)
     return [found[index] for index in range(len(jobs))]
+
+
+def run_all(
+    jobs: Sequence[Job],
+    *,
+    threads: int = 0,
+    cache: Store | None = None,
+    progress: Progress | None = None,
+    laws: Laws | None = None,
+) -> tuple[dict[int, Record], list[str]]:
+    """The same: the records by the places of their jobs, and a line on each run that failed."""
+    found: dict[int, Record] = {}
+    failed: list[str] = []
+    run_each(
+        jobs, found.__setitem__, threads=threads, cache=cache, progress=progress, laws=laws,
+        on_failed=lambda _, reason: failed.append(reason),
+    )  # fmt: skip
+    return found, failed
+
+
+def raise_failed(failed: list[str], total: int, cache: Store | None = None) -> None:
+    """Raises `RunError` for runs that failed: with the first, how many there are, and where the others are."""
+    if not failed:
+        return
+    count = f"; {len(failed)} of {total} runs failed" if total > 1 else ""
+    others = " and the others are in the cache" if cache is not None and len(failed) < total else ""
+    raise RunError(f"{failed[0]}{count}{others}")
 
 
 def run_each(
@@ -150,7 +183,6 @@ def run_each(
     cache: Store | None = None,
     progress: Progress | None = None,
     cluster: bool = False,
-    isolated: bool = False,
     laws: Laws | None = None,
     on_failed: Callable[[int, str], None] | None = None,
 ) -> None:
@@ -158,11 +190,13 @@ def run_each(
 
     `threads` is how many run at the same time, 0 for one per core. `progress(done, total)` is called after each run.
     Every scenario is checked before the first run. A finished run is written to the cache before `progress` is called,
-    so that an interruption, a kill or a full disk loses none. With `cluster` the machines of a Ray cluster do the runs.
-    With `isolated` processes do them: one that is out of memory or is killed loses its run and no other. Then
-    `on_failed(index, reason)` is called; without it the first failure ends all runs. `laws` are Python laws by name,
-    as for `run`: runs that may call one are done in threads of this process, and are not cached, since the code of a
-    law is no part of the key. What a law raises gets a note with the law, the time, the scenario and the seed.
+    so that an interruption, a kill or a full disk loses none. With `cluster` the machines of a Ray cluster do the runs,
+    otherwise processes: a run that is out of memory or is killed loses no other, and `on_failed(index, reason)` is
+    called; without it the first failure ends all runs. Where there is one run alone, this process does it.
+
+    `laws` are Python laws by name, as for `run`: runs that may call one are done in threads of this process, since a
+    law may be anything, and a run that takes all memory ends them all. They are not cached, since the code of a law is
+    no part of the key. What a law raises gets a note with the law, the time, the scenario and the seed.
 
     Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or,
     before the first run, a cache that can't be written to. A damaged entry of the cache is named in a `Note`.
@@ -184,20 +218,19 @@ def run_each(
         if missing.keys() - uncached:
             cache.check_writable()
     runs = _Runs(jobs, missing, cache, progress, len(places))
-    kernels = {key for key in missing if on_linux(jobs[missing[key][0]].scenario)}
+    runs.on_record, runs.on_failed, runs.laws, runs.uncached = on_record, on_failed, own, uncached
+    kernels = runs.among(key for key in missing if on_linux(jobs[missing[key][0]].scenario))
     if cluster and kernels:
         raise UserError('cluster: expected the simulator as host, got host = "linux"')
-    runs.on_record, runs.on_failed, runs.laws, runs.uncached = on_record, on_failed, own, uncached
+    here = runs.among(uncached if len(places) > 1 else missing, but=kernels)
     try:
         runs.say_progress()
-        if kernels:
-            runs.on_kernels(kernels, threads or _cores())
+        runs.on_kernels(kernels, threads or _cores())
         if cluster:
             runs.on_cluster()
-        elif isolated and not uncached:
-            runs.in_processes(threads or _cores())
         else:
-            runs.in_threads(threads)
+            runs.in_threads(here, threads)
+            runs.in_processes(runs.among(missing, but={*kernels, *here}), threads or _cores())
     except KeyboardInterrupt:
         raise Interrupted(runs.done, runs.total, cache is not None) from None
 
@@ -237,6 +270,11 @@ class _Runs:
         self._keys = list(missing)
         self.total, self.done = total, total - len(missing)
 
+    def among(self, keys: Iterable[str], but: Collection[int] = ()) -> list[int]:
+        """The missing runs that have these keys, without some."""
+        wanted, without = set(keys), set(but)
+        return [index for index, key in enumerate(self._keys) if key in wanted and index not in without]
+
     def _job(self, index: int) -> Job:
         """A missing run."""
         return self._jobs[self._missing[self._keys[index]][0]]
@@ -246,11 +284,12 @@ class _Runs:
         if self._progress:
             self._progress(self.done, self.total)
 
-    def _finish(self, index: int, entry: bytes, record: Record) -> None:
-        """Writes a finished run to the cache and passes it on."""
+    def _finish(self, index: int, record_json: str, series: Series, packed: bytes = b"") -> None:
+        """Writes a finished run to the cache and passes it on; `packed` has its series as the cache keeps them."""
         key = self._keys[index]
         if self._cache is not None and key not in self.uncached:
-            self._cache.put_entry(key, entry)
+            self._cache.put_packed(key, record_json, packed or (pack_series(series) if series else b""))
+        record = Record.from_json(record_json, series)
         for place in self._missing[key]:
             self.on_record(place, record)
         self.done += 1
@@ -267,20 +306,21 @@ class _Runs:
         for at in self._missing[self._keys[index]]:
             self.on_failed(at, text)
 
-    def on_kernels(self, keys: set[str], count: int) -> None:
-        """Does these runs on Linux kernels, each a process of its own; the others are left."""
+    def on_kernels(self, indices: Sequence[int], count: int) -> None:
+        """Does these runs on Linux kernels, each a process of its own."""
+        if not indices:
+            return
         from sojourn.linux.guest import Guests
 
         guests = Guests(find_kernel())
-        places = [index for index, key in enumerate(self._keys) if key in keys]
 
         def one(index: int) -> tuple[str, Series]:
             job = self._job(index)
             return guests.run(job.scenario.to_toml(), job.scenario.file, job.seed)
 
-        pool = ThreadPoolExecutor(max_workers=min(count, len(places)))
+        pool = ThreadPoolExecutor(max_workers=min(count, len(indices)))
         try:
-            waiting = {pool.submit(one, index): index for index in places}
+            waiting = {pool.submit(one, index): index for index in indices}
             for each in as_completed(waiting):
                 index = waiting[each]
                 try:
@@ -290,54 +330,49 @@ class _Runs:
                 except RunError as error:
                     self._fail(index, str(error))
                 else:
-                    self._on_done(index, *found)
+                    self._finish(index, *found)
         finally:
             guests.stop()
             pool.shutdown(cancel_futures=True)
-        self._keys = [key for key in self._keys if key not in keys]
 
-    def in_processes(self, count: int) -> None:
-        """Does the runs in processes of their own."""
-        engine = engine_identity()
+    def in_processes(self, indices: Sequence[int], count: int) -> None:
+        """Does these runs in processes of their own."""
+        pack = self._cache is not None
 
         def tasks() -> Iterator[Task]:
-            for index, key in enumerate(self._keys):
+            for index in indices:
                 job = self._job(index)
-                yield Task(index, job.scenario.to_toml(), job.scenario.file, job.seed, key, engine)
+                yield Task(index, job.scenario.to_toml(), job.scenario.file, job.seed, pack)
 
         def on_answer(answer: Answer) -> None:
+            if answer.refused:
+                job = self._job(answer.index)
+                raise of_run(ScenarioError(answer.failure), job.scenario, job.seed)
             if answer.failure:
                 self._fail(answer.index, answer.failure)
             else:
-                found = unpack_entry(answer.entry, self._keys[answer.index], engine)
-                self._finish(answer.index, answer.entry, Record.from_json(*found))
+                self._finish(answer.index, answer.record, answer.series, answer.packed)
 
-        if self._keys:
-            run_in_workers(tasks(), min(count, len(self._keys)), on_answer)
+        if indices:
+            run_in_workers(tasks(), min(count, len(indices)), on_answer)
 
-    def _on_done(self, index: int, record_json: str, series: Series) -> None:
-        kept = self._cache is not None and self._keys[index] not in self.uncached
-        entry = pack_entry(self._keys[index], engine_identity(), record_json, series) if kept else b""
-        self._finish(index, entry, Record.from_json(record_json, series))
-
-    def _work(self, first: int, last: int) -> list[Work]:
+    def _work(self, indices: Sequence[int]) -> list[Work]:
         """Missing runs as the engine takes them."""
-        jobs = (self._job(index) for index in range(first, min(last, len(self._keys))))
+        jobs = map(self._job, indices)
         return [(job.scenario.to_toml(), job.scenario.file, job.seed) for job in jobs]
 
-    def in_threads(self, threads: int) -> None:
-        """Does the runs in threads of this process."""
-        for first in range(0, len(self._keys), BATCH):
+    def in_threads(self, indices: Sequence[int], threads: int) -> None:
+        """Does these runs in threads of this process."""
+        for first in range(0, len(indices), BATCH):
+            batch = indices[first : first + BATCH]
             try:
-                work = self._work(first, first + BATCH)
-                _sojourn.run_many(
-                    work, threads, lambda i, *found, first=first: self._on_done(first + i, *found), self.laws
-                )
+                done = lambda i, *found, batch=batch: self._finish(batch[i], *found)  # noqa: E731
+                _sojourn.run_many(self._work(batch), threads, done, self.laws)
             except Exception as error:
                 failed: int | None = getattr(error, "job", None)
                 if failed is None:
                     raise
-                job = self._job(first + failed)
+                job = self._job(batch[failed])
                 named = of_run(error, job.scenario, job.seed)
                 if named is error:
                     raise
@@ -346,7 +381,7 @@ class _Runs:
     def on_cluster(self) -> None:
         """Does the runs on a Ray cluster."""
         if self._keys:
-            cluster_run(self._work(0, len(self._keys)), self._on_done)
+            cluster_run(self._work(range(len(self._keys))), self._finish)
 
 
 def _keys(jobs: Sequence[Job]) -> Iterator[str]:

@@ -28,10 +28,9 @@ class DamagedError(ValueError):
     """An entry is not what was written under its key."""
 
 
-def pack_entry(key: str, engine: str, record_json: str, series: Series) -> bytes:
-    """A finished run as one file: a line with key, engine, sizes and checksum, then the record and its series."""
+def pack_entry(key: str, engine: str, record_json: str, arrays: bytes) -> bytes:
+    """A finished run as one file: a line with key, engine, sizes and checksum, the record, its packed series."""
     record = record_json.encode("utf-8")
-    arrays = pack_series(series) if series else b""
     about = f"{key} {engine} {len(record)} {len(arrays)}".encode("ascii")
     digest = hashlib.sha256(about + b"\n" + record + arrays).hexdigest().encode("ascii")
     return b"sojourn-run 1 " + about + b" " + digest + b"\n" + record + arrays
@@ -97,14 +96,14 @@ class Store:
 
     def put(self, key: str, record_json: str, series: Series) -> None:
         """Writes a finished run to the cache. Raises `DiskError` where it can't."""
-        self.put_entry(key, pack_entry(key, engine_identity(), record_json, series))
+        self.put_packed(key, record_json, pack_series(series) if series else b"")
 
-    def put_entry(self, key: str, entry: bytes) -> None:
-        """Writes what `pack_entry` made. Raises `DiskError` where it can't."""
+    def put_packed(self, key: str, record_json: str, arrays: bytes) -> None:
+        """The same with series that `pack_series` has packed."""
         if not self._tidy:
             remove_unfinished(self.root)
             self._tidy = True
-        write_atomic(self._file(key), entry, via=self.root)
+        write_atomic(self._file(key), pack_entry(key, engine_identity(), record_json, arrays), via=self.root)
 
     def say_notes(self) -> None:
         """Says in one line which entries were damaged or can't be read, since it was last asked."""

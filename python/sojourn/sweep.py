@@ -298,8 +298,8 @@ def sweep(
         note(f"a run failed: {reason}")
 
     run_each(
-        jobs, on_record, threads=threads, cache=cache, progress=progress, cluster=cluster, isolated=True,
-        laws=laws, on_failed=on_failed,
+        jobs, on_record, threads=threads, cache=cache, progress=progress, cluster=cluster, laws=laws,
+        on_failed=on_failed,
     )  # fmt: skip
     if len(failed) == len(jobs):
         raise RunError(f"{chosen.name}: every run failed; the last: {failed[-1]}")

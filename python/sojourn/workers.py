@@ -16,36 +16,48 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from sojourn import _sojourn
-from sojourn.store import engine_identity, pack_entry
+from sojourn import _sojourn, serve
+from sojourn.record import Series
 
-COMMAND = "from sojourn.workers import serve; serve()"
-"""What a process runs."""
+COMMAND = ["-P", serve.__file__]
+"""What a process runs, before the engine's file and its stamp: no folder of this package is put on its path."""
+ENGINE = str(_sojourn.__file__)
+STAMP = serve.stamp(ENGINE)
+
+
+def cpu_time() -> float:
+    """Seconds of processor time that this process and those that it has ended took."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 @dataclass(frozen=True)
 class Task:
-    """A run that a process does: the scenario's text, the name of its file, the seed, and the key for the answer."""
+    """A run that a process does: the scenario's text, the name of its file, the seed, and whether the store gets it."""
 
     index: int
     text: str
     file: str
     seed: int
-    key: str
-    engine: str
+    pack: bool
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a task: the entry for the store, or why it failed."""
+    """What became of a task: the record and its series, or why it failed."""
 
     index: int
-    entry: bytes
+    record: str = ""
+    series: Series = field(default_factory=dict)
+    packed: bytes = b""
+    """The series as the store has them."""
     failure: str = ""
+    refused: bool = False
+    """Whether it failed because its scenario can't be run."""
 
 
 class _Worker:
@@ -56,21 +68,23 @@ class _Worker:
         package = str(Path(__file__).resolve().parent.parent)
         path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
         self.process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND], env={**os.environ, "PYTHONPATH": path},
+            [sys.executable, *COMMAND, ENGINE, STAMP], env={**os.environ, "PYTHONPATH": path},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
         )  # fmt: skip
 
     def do(self, task: Task) -> Answer:
-        """Does a task. An answer without entry and failure means that the process has ended."""
+        """Does a task."""
         try:
             assert self.process.stdin
             assert self.process.stdout
-            pickle.dump(task, self.process.stdin)
+            pickle.dump((task.text, task.file, task.seed, task.pack), self.process.stdin)
             self.process.stdin.flush()
-            answer: Answer = pickle.load(self.process.stdout)
-            return answer
+            kind, *rest = pickle.load(self.process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError):
-            return Answer(task.index, b"", self._end())
+            return Answer(task.index, failure=self._end())
+        if kind == "done":
+            return Answer(task.index, *rest)
+        return Answer(task.index, failure=rest[0], refused=kind == "refused")
 
     def _end(self) -> str:
         """Why the process ended."""
@@ -169,39 +183,3 @@ def run_in_workers(tasks: Iterator[Task], count: int, on_answer: Callable[[Answe
                 on_answer(answer)
     finally:
         pool.stop()
-
-
-def serve() -> None:
-    """Does the tasks that come from standard input, in a process that `run_in_workers` started."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
-    with suppress(OSError):  # where memory is short, the system shall end this process and not that one
-        Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
-    with os.fdopen(os.dup(1), "wb") as out:
-        os.dup2(2, 1)
-        tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
-        threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
-        while True:
-            pickle.dump(_answer(tasks.get()), out)
-            out.flush()
-
-
-def _listen(stream: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
-    """Reads tasks; ends the process at once when the one that started it is gone."""
-    while True:
-        try:
-            tasks.put(pickle.load(stream))
-        except (EOFError, OSError, pickle.UnpicklingError):
-            os._exit(0)
-
-
-def _answer(task: Task) -> Answer:
-    """Does a task."""
-    try:
-        if engine_identity() != task.engine:
-            return Answer(task.index, b"", "the engine was built anew meanwhile; run the same command again")
-        record, series = _sojourn.run(task.text, task.file, task.seed)
-        return Answer(task.index, pack_entry(task.key, task.engine, record, series))
-    except MemoryError:
-        return Answer(task.index, b"", "out of memory")
-    except BaseException as error:  # a panic of the engine is no Exception
-        return Answer(task.index, b"", " ".join(str(error).split()) or type(error).__name__)

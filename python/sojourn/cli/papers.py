@@ -17,6 +17,7 @@ from sojourn.display import counted, elapsed, number
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.stats import estimate_of
+from sojourn.workers import cpu_time
 
 if TYPE_CHECKING:
     from sojourn.papers import Outcome, RunOptions
@@ -73,7 +74,7 @@ def reproduce(
     folders = [out_dir or _results(each, quick) for each in chosen]
     for folder in folders:
         check_folder(folder)
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall, cpu = time.perf_counter(), cpu_time()
     for each, folder in zip(chosen, folders, strict=True):
         with progress(each.id) as on_progress:
             options = RunOptions(quick, threads, store(cache, no_cache), on_progress)
@@ -83,7 +84,7 @@ def reproduce(
 
         out.print(f"papers:  {write_index(RESULTS)}")
     if paper == ALL:
-        spent = f"{elapsed(time.perf_counter() - wall)} ({elapsed(time.process_time() - cpu)} of CPU time)"
+        spent = f"{elapsed(time.perf_counter() - wall)} ({elapsed(cpu_time() - cpu)} of CPU time)"
         out.print(f"{counted(len(chosen), 'paper')} in {spent}")
 
 

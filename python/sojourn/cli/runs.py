@@ -25,6 +25,7 @@ from sojourn.cli.output import (
 from sojourn.cli.tables import main_measures, show_comparison, show_record, show_replications, show_sweep
 from sojourn.compare import Comparison, queued_link
 from sojourn.compare import compare as run_compare
+from sojourn.display import counted
 from sojourn.errors import UserError, note
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
@@ -32,7 +33,7 @@ from sojourn.flent import write_flent
 from sojourn.measures import measures_of
 from sojourn.paths import name_of
 from sojourn.record import Record, file_name, file_names, frame_to_parquet
-from sojourn.running import LAST_SEED, run_many
+from sojourn.running import LAST_SEED, raise_failed, run_many
 from sojourn.scenario import Scenario, load, parse_assignment
 from sojourn.sweep import read_plan
 from sojourn.sweep import sweep as run_sweep
@@ -109,8 +110,13 @@ def run(
     scenario = with_changes(laws.put_into(load(file)), _changes(change, host))
     if seed is not None:
         scenario.set("seed", seed)
+    failed: list[str] = []
     with progress("running") as on_progress, laws.one_line():
-        records = run_many(scenario, seeds, threads=threads, progress=on_progress, laws=laws.laws)[0]
+        records = run_many(scenario, seeds, threads=threads, progress=on_progress, laws=laws.laws, failed=failed)[0]
+    if not records:
+        raise_failed(failed, seeds)
+    for each in failed:
+        note(f"a run failed: {each}")
     if out_dir is not None:
         say_written(_save(records, out_dir))
     if flent is not None:
@@ -122,6 +128,14 @@ def run(
         show_record(records[0])
     else:
         show_replications(records)
+    _exit_failed(failed, f"{len(failed)} of {seeds} runs failed; the results have the others")
+
+
+def _exit_failed(failed: list[str], said: str) -> None:
+    """Exits with 1 and says why where runs failed."""
+    if failed:
+        err.print(f"error: {said}")
+        raise typer.Exit(1)
 
 
 def _save(records: list[Record], folder: Path) -> list[Path]:
@@ -199,6 +213,7 @@ def compare(
             for of in curves:
                 written += _plotted(found, of, out_dir)
         say_written(written)
+    _exit_failed(found.failed, f"{counted(len(found.failed), 'run')} failed; the results have the other cases")
 
 
 def _variations(texts: list[str] | None) -> dict[str, list[Any]]:
@@ -308,9 +323,7 @@ def sweep(
             err.print(f"{name}: null in every run")
     show_sweep(found.axes, summary, there)
     say_written(written)
-    if found.failed:
-        err.print(f"error: {len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
-        raise typer.Exit(1)
+    _exit_failed(found.failed, f"{len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
 
 
 def _check_measures(scenario: Scenario, wanted: list[str]) -> None:
@@ -354,10 +367,11 @@ def plot(
     for name in measure or []:
         if name not in there:
             raise UserError.unknown("--measure", name, there)
-    counted = f"{summary['n'].max()} seed{'s' if summary['n'].max() > 1 else ''}"
     with together(target, add=True):
         if "case" in summary and not measure:
-            written = plot_overview(summary, f"{folder.resolve().name}, {counted}", target)
+            written = plot_overview(
+                summary, f"{folder.resolve().name}, {counted(int(summary['n'].max()), 'seed')}", target
+            )
         else:
             axes = [column for column in summary.columns if column not in SUMMARY]
             written = plot_means(summary, axes, measure or main_measures(summary), target)

@@ -24,6 +24,7 @@ from sojourn.record import Record
 from sojourn.running import Job, Progress, Seeds, run_jobs, seeds_of
 from sojourn.stats import Estimate, estimate, share_of
 from sojourn.store import Store
+from sojourn.workers import cpu_time
 
 
 @dataclass(frozen=True)
@@ -105,9 +106,9 @@ def _timed(
         if options.progress:
             options.progress(done, total)
 
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall, cpu = time.perf_counter(), cpu_time()
     records = run(replace(options, progress=watch))
-    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    seconds, cpu_seconds = time.perf_counter() - wall, cpu_time() - cpu
     if not records:
         return records, None
     return records, Effort(seconds, cpu_seconds, runs=seen[0][1], cached=seen[0][0])

@@ -1,0 +1,92 @@
+"""The program of a process that does runs for `workers`.
+
+It is run as a file and loads the engine alone, so that it starts soon: `python serve.py ENGINE STAMP`. Tasks come
+from standard input, answers go to standard output, both pickled. A task is `(text, file, seed, pack)`; an answer is
+`("done", record, series, packed)`, with the series packed for the store if `pack` says so, `("failed", why)`, or
+`("refused", why)` for a scenario that can't be run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+NAME = "sojourn._sojourn"
+
+
+def stamp(file: str) -> str:
+    """What tells an engine's file from the same file when it has been built anew."""
+    found = os.stat(file)
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
+
+
+def serve(file: str, expected: str, engine: Any = None) -> None:
+    """Does tasks until standard input ends. `engine` is what runs them, by default the extension module in `file`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    with suppress(OSError):  # where memory is short, the system shall end this process and not that one
+        Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
+    with os.fdopen(os.dup(1), "wb") as out:
+        os.dup2(2, 1)
+        tasks: queue.SimpleQueue[tuple[str, str, int, bool]] = queue.SimpleQueue()
+        threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
+        stale = stamp(file) != expected
+        runner = engine or (None if stale else _load(file))
+        while True:
+            task = tasks.get()
+            if stale:
+                answer: tuple[Any, ...] = ("failed", "the engine was built anew meanwhile; run the same command again")
+            else:
+                answer = _answer(runner, *task)
+            pickle.dump(answer, out, protocol=pickle.HIGHEST_PROTOCOL)
+            out.flush()
+
+
+def _listen(stream: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
+    """Reads tasks; ends the process at once when the one that started it is gone."""
+    while True:
+        try:
+            tasks.put(pickle.load(stream))
+        except (EOFError, OSError, pickle.UnpicklingError):
+            os._exit(0)
+
+
+def _load(file: str) -> Any:
+    """The engine, without the package around it."""
+    spec = importlib.util.spec_from_file_location(NAME, file)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[NAME] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _answer(engine: Any, text: str, file: str, seed: int, pack: bool) -> tuple[Any, ...]:
+    """Does a task."""
+    try:
+        record, series = engine.run(text, file, seed)
+        return "done", record, series, _packed(series) if pack and series else b""
+    except MemoryError:
+        return "failed", "out of memory"
+    except BaseException as error:  # a panic of the engine is no Exception
+        said = " ".join(str(error).split()) or type(error).__name__
+        return "refused" if type(error).__name__ == "ScenarioError" else "failed", said
+
+
+def _packed(series: Any) -> bytes:
+    """Series as the store has them. The package is loaded for that."""
+    from sojourn.record import pack_series
+
+    return pack_series(series)
+
+
+if __name__ == "__main__":
+    serve(*sys.argv[1:])
