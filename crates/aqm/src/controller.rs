@@ -75,6 +75,12 @@ impl QueueController {
         !full
     }
 
+    /// Whether there is room for a packet of `size` bytes.
+    #[inline]
+    pub fn has_room(&self, size: u32, backlog: &Backlog) -> bool {
+        !self.is_full(size, backlog)
+    }
+
     /// Shows the algorithm the waiting packet that it asked for ([`ArrivalDecision::Inspect`]), and decides about the
     /// arriving one.
     pub fn inspect(&mut self, arrival: &PacketView, waiting: Option<&PacketView>, can_mark: bool, backlog: &Backlog) -> ArrivalDecision {

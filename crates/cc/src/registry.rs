@@ -58,10 +58,15 @@ macro_rules! registry {
 
         impl AnyController {
             /// [`CongestionController::on_ack`] of an acknowledgment that is made for the controller at hand: what it does not read
-            /// need not be computed.
+            /// need not be computed. Gives the window after it.
             #[inline(always)]
-            pub fn on_ack_of(&mut self, ack: impl Fn() -> Ack) {
-                match self { $(AnyController::$controller(c) => c.on_ack(&ack()),)* }
+            pub fn on_ack_of(&mut self, ack: impl Fn() -> Ack) -> f64 {
+                match self {
+                    $(AnyController::$controller(c) => {
+                        c.on_ack(&ack());
+                        c.cwnd()
+                    })*
+                }
             }
         }
 

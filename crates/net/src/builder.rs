@@ -131,7 +131,18 @@ impl NetworkBuilder {
             Some(begin)
         });
         network.add_discard_routes(begins);
+        mark_last(&mut network.hops);
         network
+    }
+}
+
+/// Marks the links after which a packet is at the end of its route at once, so that it need not look at that hop.
+fn mark_last(hops: &mut [Hop]) {
+    let end = Hop::new(HopTarget::End);
+    for at in 1..hops.len() {
+        if hops[at] == end && matches!(hops[at - 1].target(), HopTarget::Link(_) | HopTarget::AccessLink(_)) {
+            hops[at - 1] = hops[at - 1].last();
+        }
     }
 }
 

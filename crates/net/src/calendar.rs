@@ -6,74 +6,21 @@
 //! wait. Events beyond the calendar's year (all its buckets, once around) wait in a heap, and so does what the current bucket holds
 //! beyond a few events: any number of simultaneous events costs its logarithm each.
 
+mod order;
+
+pub(crate) use order::Rank;
+
 use crate::packet::{InFlight, Packet};
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem::replace;
+use order::Key;
 use sojourn_units::Time;
-
-/// The rank of a kind of event: simultaneous events happen in the order of their ranks. Arrivals at links come after everything
-/// that can send a packet. So packets that reach a link at the same time are in the order of their flows, whatever sent them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Rank(u8);
-
-impl Rank {
-    /// A buffered link finishes sending a packet (entity: the link).
-    pub const DEPARTURE: Rank = Rank(0);
-    /// A packet reaches the end of its route, or passes a hop before which nothing is decided (entity: its flow).
-    pub const DELIVERY: Rank = Rank(1);
-    /// A packet arrives at a link (entity: its flow).
-    pub const ARRIVAL: Rank = Rank(7);
-    const FIRST_TIMER: u8 = 2;
-    const TIMERS: u8 = 5;
-
-    /// The timers of hosts of one class, 0 to 4 (entity: the host's choice).
-    #[inline]
-    pub fn timer(class: u8) -> Rank {
-        Rank(Self::FIRST_TIMER + class.min(Self::TIMERS - 1))
-    }
-
-    /// The class of a timer.
-    #[inline]
-    pub fn timer_class(self) -> u8 {
-        self.0 - Self::FIRST_TIMER
-    }
-}
 
 /// Marks the end of a list of nodes.
 const NONE: u32 = u32::MAX;
-
-/// Entities are numbers of so many bits.
-const ENTITY_BITS: u32 = 29;
-const ENTITY_MASK: u32 = (1 << ENTITY_BITS) - 1;
-
-/// The place of an event in the order of all events: its time in ns; then rank, entity and count, from the highest bit down.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Key {
-    time: u64,
-    order: u64,
-}
-
-impl Key {
-    #[inline]
-    fn new(time: Time, rank: Rank, entity: u32, count: u32) -> Self {
-        debug_assert!(entity <= ENTITY_MASK, "entity {entity} has more than {ENTITY_BITS} bits");
-        let order = (u64::from(rank.0) << (32 + ENTITY_BITS)) | (u64::from(entity) << 32) | u64::from(count);
-        Key { time: time.as_nanos(), order }
-    }
-
-    #[inline]
-    fn rank(self) -> Rank {
-        Rank((self.order >> (32 + ENTITY_BITS)) as u8)
-    }
-
-    #[inline]
-    fn entity(self) -> u32 {
-        (self.order >> 32) as u32 & ENTITY_MASK
-    }
-}
 
 /// An event, in the list of its bucket or of the free nodes. With a packet of 40 bytes it fills one cache line.
 #[derive(Clone, Debug)]
@@ -90,8 +37,6 @@ pub(crate) struct Due {
     pub entity: u32,
     /// Where its packet stands on its route, or the number that came with a timer.
     pub hop: u32,
-    /// Where [`Calendar::take`] finds its packet, until the next event is added.
-    node: u32,
 }
 
 /// The calendar.
@@ -112,6 +57,8 @@ pub(crate) struct Calendar<P> {
     /// The events of the current bucket that come after those.
     rest: BinaryHeap<Reverse<(Key, u32)>>,
     far: BinaryHeap<Reverse<(Key, u32)>>,
+    /// The bucket from which on the year reaches the first of them.
+    far_from: u64,
     /// Events in later buckets of this year.
     near: usize,
     /// Events added so far: orders simultaneous events of one rank and entity.
@@ -152,13 +99,14 @@ impl<P: Packet> Calendar<P> {
         Calendar {
             nodes: Vec::new(),
             free: NONE,
-            heads: vec![NONE; 256],
-            occupied: vec![0; 4],
+            heads: vec![NONE; 1024],
+            occupied: vec![0; 16],
             shift: 17,
             bucket: 0,
             current: Vec::new(),
             rest: BinaryHeap::new(),
             far: BinaryHeap::new(),
+            far_from: u64::MAX,
             near: 0,
             count: 0,
             pace: Pace::default(),
@@ -229,7 +177,9 @@ impl<P: Packet> Calendar<P> {
     #[inline(never)]
     fn file_elsewhere(&mut self, key: Key, index: u32, bucket: u64) {
         if bucket > self.bucket {
-            return self.far.push(Reverse((key, index)));
+            self.far.push(Reverse((key, index)));
+            self.plan_far();
+            return;
         }
         let comes_last = self.current.first().is_none_or(|&(last, _)| key > last);
         if comes_last && !self.rest.is_empty() {
@@ -259,14 +209,19 @@ impl<P: Packet> Calendar<P> {
         self.current.last().map(|(key, _)| Time::from_nanos(key.time))
     }
 
-    /// Removes the next event if it is due by `end`; none once [`FIT_EVERY`] events have been removed, until [`Calendar::fit`].
+    /// Removes the next event if it is due by `end`, and moves its packet to `packet`; none once [`FIT_EVERY`] events have been removed, until [`Calendar::fit`].
     #[inline]
-    pub fn pop(&mut self, end: Time) -> Option<Due> {
+    pub fn pop(&mut self, end: Time, packet: &mut P) -> Option<Due> {
         if self.needs_fit() {
             return None;
         }
         let index = match self.current.pop() {
-            Some((_, index)) => index,
+            Some((_, index)) => {
+                if self.current.is_empty() {
+                    self.refill();
+                }
+                index
+            }
             None => self.fill()?,
         };
         let node = &mut self.nodes[index as usize];
@@ -276,8 +231,9 @@ impl<P: Packet> Calendar<P> {
             return None;
         }
         node.item.next = replace(&mut self.free, index);
+        *packet = node.item.packet.take();
         self.pace.pops += 1;
-        Some(Due { time, rank: key.rank(), entity: key.entity(), hop, node: index })
+        Some(Due { time, rank: key.rank(), entity: key.entity(), hop })
     }
 
     /// Whether it gives no event before [`Calendar::fit`] is called.
@@ -291,13 +247,7 @@ impl<P: Packet> Calendar<P> {
         self.peek()?;
         let &(key, index) = self.current.last()?;
         let hop = self.nodes[index as usize].item.hop;
-        Some(Due { time: Time::from_nanos(key.time), rank: key.rank(), entity: key.entity(), hop, node: index })
-    }
-
-    /// The packet that came with an event which has just been removed.
-    #[inline]
-    pub fn take(&mut self, due: &Due) -> P {
-        self.nodes[due.node as usize].item.packet.take()
+        Some(Due { time: Time::from_nanos(key.time), rank: key.rank(), entity: key.entity(), hop })
     }
 
     /// Packets on their way to a link or to the end of their route.
@@ -312,45 +262,74 @@ impl<P: Packet> Calendar<P> {
         self.nodes.iter().zip(removed).filter(|(node, removed)| !removed && carries(node)).count()
     }
 
-    /// Removes the first of the events that are not in the sorted list, which is empty: what the current bucket still holds, or the
-    /// next nonempty bucket, which becomes the current one.
+    /// Goes to the next nonempty bucket and removes its first event; the current one holds none.
     #[inline(always)]
     fn fill(&mut self) -> Option<u32> {
-        if !self.rest.is_empty() {
-            return self.fill_from_rest();
+        let mask = self.heads.len() - 1;
+        let first = (self.bucket as usize + 1) & mask;
+        let word = first / 64;
+        // Mostly the next bucket is one of the next few and holds one event, and no far event comes near.
+        let bits = self.occupied[word] >> (first % 64);
+        let ahead = u64::from(bits.trailing_zeros());
+        let bucket = self.bucket + 1 + ahead;
+        if bits == 0 || bucket >= self.far_from {
+            return self.fill_slowly();
         }
+        self.bucket = bucket;
+        let slot = first + ahead as usize;
+        let head = self.heads[slot];
+        if self.nodes[head as usize].item.next != NONE {
+            return self.take_slot(slot);
+        }
+        self.heads[slot] = NONE;
+        self.occupied[word] &= !(1 << (slot % 64));
+        self.near -= 1;
+        Some(head)
+    }
+
+    /// The same where the next bucket is further away, or far events come near.
+    #[inline(never)]
+    fn fill_slowly(&mut self) -> Option<u32> {
         self.bucket = match self.next_bucket() {
             Some(bucket) => bucket,
             None => self.far.peek()?.0.0.time >> self.shift,
         };
         self.near_from_far();
-        let slot = (self.bucket as usize) & (self.heads.len() - 1);
+        self.take_slot((self.bucket as usize) & (self.heads.len() - 1))
+    }
+
+    /// Makes the events of a slot those of the current bucket; removes the first.
+    #[inline(never)]
+    fn take_slot(&mut self, slot: usize) -> Option<u32> {
         let head = replace(&mut self.heads[slot], NONE);
         self.occupied[slot / 64] &= !(1 << (slot % 64));
-        match self.nodes.get(head as usize) {
-            Some(node) if node.item.next == NONE && self.current.is_empty() => {
-                self.near -= 1;
-                Some(head)
-            }
-            _ => self.take_bucket(head),
+        self.take_bucket(head);
+        let first = self.current.pop().map(|(_, index)| index);
+        if self.current.is_empty() {
+            self.refill();
+        }
+        first
+    }
+
+    /// Sorts some more of the events that the current bucket still holds, if it holds any.
+    #[inline]
+    fn refill(&mut self) {
+        if !self.rest.is_empty() {
+            self.refill_from_rest();
         }
     }
 
-    /// Sorts some of the events that the current bucket still holds and removes the first.
     #[inline(never)]
-    fn fill_from_rest(&mut self) -> Option<u32> {
-        let Reverse((_, first)) = self.rest.pop()?;
+    fn refill_from_rest(&mut self) {
         while self.current.len() < SORTED / 2
             && let Some(Reverse(event)) = self.rest.pop()
         {
             self.current.push(event);
         }
         self.current.reverse();
-        Some(first)
     }
 
     /// The next occupied bucket of this year.
-    #[inline]
     fn next_bucket(&self) -> Option<u64> {
         if self.near == 0 {
             return None;
@@ -371,13 +350,19 @@ impl<P: Packet> Calendar<P> {
     }
 
     /// Moves far events into buckets once the year from the current bucket on reaches them.
-    #[inline]
     fn near_from_far(&mut self) {
         while let Some(&Reverse((key, _))) = self.far.peek()
             && self.reaches(key)
         {
             self.take_far();
         }
+        self.plan_far();
+    }
+
+    /// Finds out from which bucket on the year reaches the first far event.
+    fn plan_far(&mut self) {
+        let beyond = |&Reverse((key, _)): &Reverse<(Key, u32)>| (key.time >> self.shift) - self.heads.len() as u64 + 1;
+        self.far_from = self.far.peek().map_or(u64::MAX, beyond);
     }
 
     /// Whether the year from the current bucket on reaches this key.
@@ -394,9 +379,8 @@ impl<P: Packet> Calendar<P> {
         }
     }
 
-    /// Moves the list that starts at `index` into the current bucket, sorted last first; removes the first event.
-    #[inline(never)]
-    fn take_bucket(&mut self, mut index: u32) -> Option<u32> {
+    /// Moves the list that starts at `index` into the current bucket, sorted last first.
+    fn take_bucket(&mut self, mut index: u32) {
         // Events that were far may be here already.
         let mut sorted = self.current.is_empty();
         let mut last = None;
@@ -411,7 +395,7 @@ impl<P: Packet> Calendar<P> {
         }
         if !self.rest.is_empty() {
             self.rest.extend(self.current.drain(..).map(Reverse));
-            return self.fill_from_rest();
+            return self.refill_from_rest();
         }
         if !sorted {
             self.current.sort_unstable_by_key(|&(key, _)| Reverse(key));
@@ -419,7 +403,6 @@ impl<P: Packet> Calendar<P> {
         if self.current.len() > SORTED {
             self.spill();
         }
-        self.current.pop().map(|(_, index)| index)
     }
 
     /// Fits the width and the number of buckets to the traffic up to `now`, when the last event was due: about one event a bucket,
@@ -432,7 +415,7 @@ impl<P: Packet> Calendar<P> {
         if far > pops / FAR_SHARE && self.reach < MOST_REACH {
             self.reach += 1;
         }
-        let slots = ((4 * self.len()) << self.reach).next_power_of_two().clamp(256, 1 << 20);
+        let slots = ((4 * self.len()) << self.reach).next_power_of_two().clamp(1024, 1 << 20);
         if self.count >= RENUMBER_FROM {
             self.renumber(now);
         }
@@ -475,7 +458,7 @@ impl<P: Packet> Calendar<P> {
             }
         }
         self.occupied.fill(0);
-        self.near = 0;
+        (self.near, self.far_from) = (0, u64::MAX);
         all
     }
 

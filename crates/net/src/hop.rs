@@ -22,10 +22,12 @@ impl Hop {
     const ACCESS: u32 = 1 << 30;
     /// Nothing is decided before it: an event that it has ranks as a delivery.
     const PASSING: u32 = 1 << 29;
-    const END: u32 = Self::PASSING - 1;
+    /// What follows it is the end of the route, without an event.
+    const LAST: u32 = 1 << 28;
+    const END: u32 = Self::LAST - 1;
     const DISCARD: u32 = Self::END - 1;
     /// Numbers from here on are impairments.
-    const IMPAIRMENTS: u32 = 1 << 28;
+    const IMPAIRMENTS: u32 = 1 << 27;
 
     /// A hop that needs no event.
     pub fn new(target: HopTarget) -> Self {
@@ -55,10 +57,35 @@ impl Hop {
         }
     }
 
+    /// The access link to which it leads, if it does.
+    #[inline]
+    pub fn access_link(self) -> Option<usize> {
+        (self.0 & Self::ACCESS != 0).then_some((self.0 & Self::END) as usize)
+    }
+
+    /// The link to which it leads, if it does.
+    #[inline]
+    pub fn link(self) -> Option<usize> {
+        let number = self.0 & (Self::END | Self::ACCESS);
+        (number < Self::IMPAIRMENTS).then_some(number as usize)
+    }
+
     /// Whether a packet waits for an event before it.
     #[inline]
     pub fn needs_event(self) -> bool {
         self.0 & Self::DEFERRED != 0
+    }
+
+    /// Whether the end of the route follows it at once.
+    #[inline]
+    pub fn is_last(self) -> bool {
+        self.0 & Self::LAST != 0
+    }
+
+    /// The same hop, which the end of the route follows at once.
+    #[must_use]
+    pub fn last(self) -> Self {
+        Hop(self.0 | Self::LAST)
     }
 
     /// The same hop, before which a packet waits for an event.
@@ -103,11 +130,15 @@ mod tests {
         let ends = [HopTarget::End, HopTarget::Discard];
         for target in [HopTarget::Link(7), HopTarget::AccessLink(7), HopTarget::Impairment(7)].into_iter().chain(ends) {
             let hop = Hop::new(target);
+            assert_eq!(hop.last().link().is_some(), target == HopTarget::Link(7));
+            assert_eq!(hop.last().access_link().is_some(), target == HopTarget::AccessLink(7));
             assert_eq!((hop.target(), hop.needs_event()), (target, false));
             assert_eq!((hop.deferred().target(), hop.deferred().needs_event()), (target, true));
             assert_eq!(hop.deferred().immediate(), hop);
             assert_eq!((hop.passing().target(), hop.passing().needs_event()), (target, false));
             assert_eq!(hop.deferred().is_end(), ends.contains(&target));
+            assert_eq!((hop.last().target(), hop.last().is_last(), hop.is_last()), (target, true, false));
+            assert_eq!(hop.last().deferred().immediate(), hop.last());
             assert!(hop.passing().is_passing() && hop.is_passing() == ends.contains(&target));
         }
     }

@@ -210,14 +210,13 @@ impl<P: Packet> Network<P> {
     pub fn next_in_place(&mut self, until: Time, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Event<()>> {
         let until = until.min(self.last);
         loop {
-            let Some(due) = self.calendar.pop(until) else {
+            let Some(due) = self.calendar.pop(until, packet) else {
                 self.pause();
                 return None;
             };
             self.now = due.time;
             let delivered = match due.rank {
                 Rank::ARRIVAL | Rank::DELIVERY => {
-                    *packet = self.calendar.take(&due);
                     if !self.ack_listeners.is_empty() {
                         self.observe_ack(due.time, due.hop, packet);
                     }
@@ -297,68 +296,80 @@ impl<P: Packet> Network<P> {
             if hop.needs_event() {
                 return self.wait(time, at, hop, packet);
             }
-            time = match hop.target() {
-                HopTarget::AccessLink(link) => match self.offer_to_access_link(link, time, at, packet) {
+            // The usual hops first; what is not usual at them stands apart.
+            time = if let Some(link) = hop.access_link() {
+                match self.access_links.pass(link, time, packet.size()) {
                     Some(arrival) => arrival,
-                    None => return self.lose(time, at, DropCause::Queue(DropReason::Tail), packet, observer),
-                },
+                    None => match self.offer_to_access_link(link, time, at, packet) {
+                        Some(arrival) => arrival,
+                        None => return self.lose(time, at, DropCause::Queue(DropReason::Tail), packet, observer),
+                    },
+                }
+            } else if time > self.last {
                 // What would happen after the end has not happened: the packet is still in flight. An access link keeps no
                 // statistics that could show it.
-                _ if time > self.last => return self.wait(time, at, hop, packet),
-                HopTarget::End => {
-                    self.audit.delivered += 1;
-                    return Some(time);
+                return self.wait(time, at, hop, packet);
+            } else if let Some(link) = hop.link() {
+                match self.links[link].pass(time, packet) {
+                    Some(arrival) => arrival,
+                    None => self.offer_to_link(link, time, at, packet, observer)?,
                 }
-                HopTarget::Link(link) => match self.offer(link, time, at, packet) {
-                    Offer::Arrives(arrival) => arrival,
-                    Offer::ArrivesMarked(arrival) => {
-                        observer.on_mark(time, self.ids.links[link], packet.flow());
-                        arrival
+            } else {
+                match hop.target() {
+                    HopTarget::End => {
+                        self.audit.delivered += 1;
+                        return Some(time);
                     }
-                    Offer::Dropped(reason) => return self.lose(time, at, DropCause::Queue(reason), packet, observer),
-                    Offer::Buffered => {
-                        self.after_buffering(time, link, None, observer);
-                        return None;
-                    }
-                    Offer::Transmitting(end) => {
-                        self.after_buffering(time, link, Some(end), observer);
-                        return None;
-                    }
-                    Offer::NeedsTieBreak => unreachable!("a link that knows the transit time decides"),
-                },
-                HopTarget::Impairment(impairment) => {
-                    let transit = Transit { now: time, size: packet.size(), has_data: packet.has_data() };
-                    match self.impairments[impairment].on_packet(&transit) {
-                        Effect::Pass => time,
-                        effect => match self.impair(time, at, effect, packet, observer) {
-                            Some(next) => {
+                    HopTarget::Discard => return self.lose(time, at, DropCause::Corruption, packet, observer),
+                    HopTarget::Impairment(impairment) => {
+                        let transit = Transit { now: time, size: packet.size(), has_data: packet.has_data() };
+                        match self.impairments[impairment].on_packet(&transit) {
+                            Effect::Pass => time,
+                            effect => {
+                                let next = self.impair(time, at, effect, packet, observer)?;
                                 at = next.at;
                                 next.time
                             }
-                            None => return None,
-                        },
+                        }
                     }
+                    HopTarget::Link(_) | HopTarget::AccessLink(_) => unreachable!("a link is one of the usual hops"),
                 }
-                HopTarget::Discard => return self.lose(time, at, DropCause::Corruption, packet, observer),
             };
             at += 1;
+            if hop.is_last() && time <= self.last {
+                self.audit.delivered += 1;
+                return Some(time);
+            }
             hop = self.hops[at as usize];
         }
     }
 
-    #[inline(always)]
-    fn offer(&mut self, link: usize, time: Time, at: u32, packet: &mut P) -> Offer {
-        match self.links[link].offer(time, at, packet) {
+    /// Offers a packet to a link: when it arrives at the other end, if it goes on at once.
+    #[inline]
+    fn offer_to_link(&mut self, link: usize, time: Time, at: u32, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
+        let offer = match self.links[link].offer(time, at, packet) {
             Offer::NeedsTieBreak => {
                 let transit_time = self.transit_time(time, at, packet);
                 self.links[link].offer_with_transit_time(time, at, packet, transit_time)
             }
             other => other,
+        };
+        match offer {
+            Offer::Arrives(arrival) => return Some(arrival),
+            Offer::ArrivesMarked(arrival) => {
+                observer.on_mark(time, self.ids.links[link], packet.flow());
+                return Some(arrival);
+            }
+            Offer::Dropped(reason) => return self.lose(time, at, DropCause::Queue(reason), packet, observer),
+            Offer::Buffered => self.after_buffering(time, link, None, observer),
+            Offer::Transmitting(end) => self.after_buffering(time, link, Some(end), observer),
+            Offer::NeedsTieBreak => unreachable!("a link that knows the transit time decides"),
         }
+        None
     }
 
-    /// Offers a packet to an access link: when it arrives at the other end, `None` if there is no room.
-    #[inline(always)]
+    /// Offers a packet to an access link that is busy: when it arrives at the other end, `None` if there is no room.
+    #[inline(never)]
     fn offer_to_access_link(&mut self, link: usize, time: Time, at: u32, packet: &P) -> Option<Time> {
         let size = packet.size();
         let offer = match self.access_links.offer(link, time, size) {

@@ -92,12 +92,18 @@ pub(crate) struct Drops {
 #[derive(Clone, Debug)]
 pub(crate) enum Endpoint {
     Tcp(Box<Sender>),
-    /// `echo`: round trips in seconds where datagrams come back.
-    Udp {
-        sent: u64,
-        armed: Option<Time>,
-        echo: Option<Box<Moments>>,
-    },
+    Udp(Box<Datagrams>),
+}
+
+/// A sender of datagrams.
+#[derive(Clone, Debug)]
+pub(crate) struct Datagrams {
+    /// Bytes sent.
+    pub sent: u64,
+    /// The time of its pending timer event, or never.
+    pub armed: Time,
+    /// Round trips in seconds, where datagrams come back.
+    pub echo: Option<Moments>,
 }
 
 /// A flow, or a slot that connections of a session use one after another.
@@ -155,7 +161,7 @@ impl Flow {
     pub fn sender_due(&self) -> Time {
         match &self.endpoint {
             Endpoint::Tcp(sender) => sender.deadline().min(self.application_due),
-            Endpoint::Udp { .. } => self.application_due,
+            Endpoint::Udp(_) => self.application_due,
         }
     }
 }

@@ -46,13 +46,12 @@ macro_rules! call {
 /// Plans an event by the time the sending side of this flow is due, if none comes before.
 #[inline]
 fn arm_sender(network: &mut Network<Packet>, index: u32, flow: &mut Flow) {
-    let due = flow.sender_due();
-    let armed = match &mut flow.endpoint {
-        Endpoint::Tcp(sender) => &mut sender.armed,
-        Endpoint::Udp { armed, .. } => armed,
+    let (due, armed) = match &mut flow.endpoint {
+        Endpoint::Tcp(sender) => (sender.deadline().min(flow.application_due), &mut sender.armed),
+        Endpoint::Udp(datagrams) => (flow.application_due, &mut datagrams.armed),
     };
-    if due != Time::NEVER && armed.is_none_or(|armed| armed > due) {
-        *armed = Some(due);
+    if due < *armed {
+        *armed = due;
         network.set_timer(due, SENDER_TIMER, index, 0);
     }
 }
@@ -84,12 +83,17 @@ impl<O: Observer> World<O> {
         }
         let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
-        let Received { readable, ack } = flow.receiver.on_segment(now, packet, params, &mut self.accounts.pool);
+        let mut ack = Packet::EMPTY;
+        let Received { readable, acks } = flow.receiver.on_segment(now, packet, params, &mut self.accounts.pool, &mut ack);
         flow.totals.delivered += readable;
         let has_timer = flow.receiver.deadline() != Time::NEVER;
         self.accounts.observer.on_deliver(now, packet, readable);
-        if let Some(ack) = ack {
-            self.send(now, ack);
+        if acks {
+            flow.travels.sent += 1;
+            self.accounts.observer.on_send(now, &ack);
+            if let Some(delivered) = self.network.send_in_place(now, flow.routes.back, &mut ack, &mut self.accounts) {
+                self.on_delivery(delivered, &ack);
+            }
         }
         if has_timer {
             self.arm_receiver(packet.flow);
@@ -100,7 +104,7 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     fn datagram_arrives(&mut self, now: Time, packet: &Packet) {
         let flow = &mut self.flows[packet.flow as usize];
-        let comes_back = matches!(flow.endpoint, Endpoint::Udp { echo: Some(_), .. });
+        let comes_back = matches!(&flow.endpoint, Endpoint::Udp(datagrams) if datagrams.echo.is_some());
         flow.totals.delivered += u64::from(packet.size);
         self.accounts.observer.on_deliver(now, packet, u64::from(packet.size));
         if comes_back {
@@ -148,17 +152,7 @@ impl<O: Observer> World<O> {
         self.accounts.observer.on_deliver(now, ack, 0);
         let flow = &mut self.flows[index];
         flow.travels.ack_arrives(now);
-        let sender = match &mut flow.endpoint {
-            Endpoint::Tcp(sender) => sender,
-            Endpoint::Udp { echo, .. } => {
-                let rtt = now.since(ack.stamp);
-                if let Some(echo) = echo.as_mut().filter(|_| now >= self.warmup) {
-                    echo.add(rtt.as_secs_f64());
-                    self.rtts[flow.group as usize].add(rtt.as_nanos());
-                }
-                return self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
-            }
-        };
+        let Endpoint::Tcp(sender) = &mut flow.endpoint else { return self.datagram_comes_back(now, ack) };
         debug_assert_eq!(ack.incarnation, sender.incarnation(), "a slot is taken again when no packet of it is in the network");
         let progress = sender.on_ack(ack, blocks, &mut call!(self, flow, now));
         self.accounts.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
@@ -175,6 +169,19 @@ impl<O: Observer> World<O> {
         if progress == Progress::Complete {
             self.complete(now, ack.flow);
         }
+    }
+
+    /// A datagram is back at its sender.
+    #[inline(never)]
+    fn datagram_comes_back(&mut self, now: Time, packet: &Packet) {
+        let flow = &mut self.flows[packet.flow as usize];
+        let Endpoint::Udp(datagrams) = &mut flow.endpoint else { return };
+        let rtt = now.since(packet.stamp);
+        if let Some(echo) = datagrams.echo.as_mut().filter(|_| now >= self.warmup) {
+            echo.add(rtt.as_secs_f64());
+            self.rtts[flow.group as usize].add(rtt.as_nanos());
+        }
+        self.accounts.observer.on_rtt(now, packet.flow, rtt.as_nanos());
     }
 
     /// Tells links that count flows if this one became active or inactive at `at`.
@@ -199,8 +206,8 @@ impl<O: Observer> World<O> {
     fn arm_receiver(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         let due = flow.receiver.deadline();
-        if due != Time::NEVER && flow.receiver.armed.is_none_or(|armed| armed > due) {
-            flow.receiver.armed = Some(due);
+        if due < flow.receiver.armed {
+            flow.receiver.armed = due;
             self.network.set_timer(due, RECEIVER_TIMER, index, 0);
         }
     }
@@ -208,12 +215,12 @@ impl<O: Observer> World<O> {
     pub(crate) fn sender_timer(&mut self, now: Time, index: u32) {
         let armed = match &mut self.flows[index as usize].endpoint {
             Endpoint::Tcp(sender) => &mut sender.armed,
-            Endpoint::Udp { armed, .. } => armed,
+            Endpoint::Udp(datagrams) => &mut datagrams.armed,
         };
-        if *armed != Some(now) {
+        if *armed != now {
             return;
         }
-        *armed = None;
+        *armed = Time::NEVER;
         self.sender_until(now, index, true);
         self.arm_sender(index);
     }
@@ -232,11 +239,11 @@ impl<O: Observer> World<O> {
                 flow.application_due = application.due();
             }
             match &mut flow.endpoint {
-                Endpoint::Udp { sent, .. } => {
+                Endpoint::Udp(datagrams) => {
                     if let Some(Action::Write(Write { bytes: Some(size), .. })) = action {
-                        *sent += size;
+                        datagrams.sent += size;
                         flow.totals.sent += u64::from(due >= self.warmup);
-                        let packet = Packet { seq: *sent - size, stamp: due, flow: index, size: size as u16, ..Packet::EMPTY };
+                        let packet = Packet { seq: datagrams.sent - size, stamp: due, flow: index, size: size as u16, ..Packet::EMPTY };
                         self.send(due, packet);
                     }
                 }
@@ -262,10 +269,10 @@ impl<O: Observer> World<O> {
 
     pub(crate) fn receiver_timer(&mut self, now: Time, index: u32) {
         let flow = &mut self.flows[index as usize];
-        if flow.receiver.armed != Some(now) {
+        if flow.receiver.armed != now {
             return;
         }
-        flow.receiver.armed = None;
+        flow.receiver.armed = Time::NEVER;
         if flow.receiver.deadline() == now {
             self.receiver_acts(index);
         }

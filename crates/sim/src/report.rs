@@ -35,8 +35,8 @@ impl<O: Observer> World<O> {
         self.flows.iter().zip(&self.accounts.drops).map(|(flow, drops)| {
             let (sender, tcp, cwnd, delay_source) = match &flow.endpoint {
                 Endpoint::Tcp(sender) => (*sender.stats(), true, sender.cwnd(), sender.delay_source()),
-                Endpoint::Udp { echo, .. } => {
-                    let rtt = echo.as_deref().copied().unwrap_or_default();
+                Endpoint::Udp(datagrams) => {
+                    let rtt = datagrams.echo.unwrap_or_default();
                     (SenderStats { sent: flow.totals.sent, rtt, ..Default::default() }, false, 0.0, None)
                 }
             };

@@ -7,14 +7,14 @@
 mod session;
 
 use crate::config::{BuildError, FlowConfig, WorldConfig};
-use crate::flow::{Completion, Drops, Endpoint, Flow, FlowRoutes};
+use crate::flow::{Completion, Datagrams, Drops, Endpoint, Flow, FlowRoutes};
 use crate::needs;
 use crate::observer::{NoopObserver, Observer};
 use crate::packet::{Packet, flag};
 use crate::tcp::{Origin, Receiver, SackPool, Sender, TcpOptions};
 use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
-    Audit, Delivered, Delivery, DropCause, Event, Link, LinkImpairment, LinkObserver, Network, NetworkBuilder, Place, Quantiles,
+    Audit, Delivered, Delivery, DropCause, Event, Link, LinkImpairment, LinkObserver, Moments, Network, NetworkBuilder, Place, Quantiles,
     TimerClass, UnknownLink, Window,
 };
 use sojourn_traffic::{Application, Model, Session};
@@ -203,10 +203,8 @@ impl<O: Observer> World<O> {
         let FlowConfig { name, group, stack, .. } = config;
         let index = self.add_flow(&AddFlow { name, routes, entry: position, group: *group, stack: *stack, session: None })?;
         let flow = &mut self.flows[index as usize];
-        if let Endpoint::Udp { echo, .. } = &mut flow.endpoint
-            && config.traffic.echoes()
-        {
-            *echo = Some(Box::default());
+        if let Endpoint::Udp(datagrams) = &mut flow.endpoint {
+            datagrams.echo = config.traffic.echoes().then(Moments::default);
         }
         flow.application_due = application.due();
         flow.application = Some(Box::new(application));
@@ -242,7 +240,7 @@ impl<O: Observer> World<O> {
         let index = self.flows.len() as u32;
         let mut receiver = Receiver::default();
         let endpoint = match stack {
-            None => Endpoint::Udp { sent: 0, armed: None, echo: None },
+            None => Endpoint::Udp(Box::new(Datagrams { sent: 0, armed: Time::NEVER, echo: None })),
             Some(stack) => {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
                 receiver = Receiver::new(params, self.predicts).map_err(BuildError::Control)?;
@@ -415,7 +413,7 @@ impl<O: Observer> World<O> {
         let flow = |flow: &Flow| {
             let endpoint = match &flow.endpoint {
                 Endpoint::Tcp(sender) => size_of::<Sender>() + sender.memory(),
-                Endpoint::Udp { .. } => 0,
+                Endpoint::Udp(_) => size_of::<Datagrams>(),
             };
             size_of::<Flow>() + endpoint + flow.receiver.memory() + flow.application.as_ref().map_or(0, |_| size_of::<Application>())
         };

@@ -68,8 +68,8 @@ pub(crate) enum AccessOffer {
 }
 
 impl AccessLink {
-    /// Offers a packet that finds the link busy, or is of another size than the last.
-    #[inline(never)]
+    /// Offers a packet.
+    #[inline]
     fn decide(&mut self, class: Option<&Class>, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
         let Some(&Class { rate, limit }) = class else { return AccessOffer::Arrives(now + self.delay) };
         if self.size != size {
@@ -168,17 +168,23 @@ impl AccessLinks {
         TransitTimes { rate, delay: link.delay, ..TransitTimes::default() }.of(size, now)
     }
 
-    /// Offers a packet of `size` bytes at `now`.
-    #[inline]
-    pub fn offer(&mut self, link: usize, now: Time, size: u32) -> AccessOffer {
+    /// Sends a packet of `size` bytes at `now`, if the link is idle and its last packet was as large: when it arrives at the other end.
+    #[inline(always)]
+    pub fn pass(&mut self, link: usize, now: Time, size: u32) -> Option<Time> {
         let link = &mut self.links[link];
         if link.size != size || link.free_at >= now {
-            return link.decide(self.classes.get(link.class as usize), now, size, None);
+            return None;
         }
         link.free_at = now + Duration::from_nanos(link.tx_ns);
         link.carry = link.tx_rest;
         link.sent_bytes += u64::from(size);
-        AccessOffer::Arrives(link.free_at + link.delay)
+        Some(link.free_at + link.delay)
+    }
+
+    /// Offers a packet of `size` bytes at `now`, whatever the link does.
+    pub fn offer(&mut self, link: usize, now: Time, size: u32) -> AccessOffer {
+        let link = &mut self.links[link];
+        link.decide(self.classes.get(link.class as usize), now, size, None)
     }
 
     /// The same after [`AccessOffer::NeedsTieBreak`], with the packet's transit time over the link before.

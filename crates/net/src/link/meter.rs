@@ -7,7 +7,7 @@ use crate::window::Window;
 use alloc::boxed::Box;
 use sojourn_aqm::Counters;
 use sojourn_spec::link::Measure;
-use sojourn_units::{Probability, Time};
+use sojourn_units::{Duration, Probability, Time};
 
 /// The times of one packet at a link.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +131,7 @@ impl Meter {
     }
 
     /// Accounts for a packet of `flow` that is sent without waiting; its transmission is the last that `transmitter` planned.
-    #[inline(never)]
+    #[inline(always)]
     pub fn account_unqueued(&mut self, start: Time, size: u32, flow: u32, transmitter: &Transmitter) {
         if self.packets.is_some() {
             self.trace_packet(start, start, size, flow, transmitter);
@@ -188,7 +188,8 @@ impl LinkStats {
     /// Accounts for a transmission that lies in the window.
     #[inline(always)]
     fn account_transmission(&mut self, start: Time, end: Time, size: u32) {
-        self.busy = self.busy + end.since(start);
+        // A transmission in the window ends after it starts, and all together are no longer than the window.
+        self.busy = Duration::from_nanos(self.busy.as_nanos() + (end.as_nanos() - start.as_nanos()));
         self.sent += 1;
         self.sent_bytes += u64::from(size);
     }

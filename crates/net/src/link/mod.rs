@@ -12,6 +12,7 @@ pub(crate) mod access;
 mod buffered;
 mod config;
 mod meter;
+mod pass;
 mod precomputed;
 mod queue;
 mod router;
@@ -47,10 +48,12 @@ pub struct Link<P> {
     transmitter: Transmitter,
     /// When something is to be caught up with: a departure, the discipline's timer, a sample. Nothing is before.
     due: Time,
-    /// Nothing is decided but whether there is room: a packet that finds the link idle passes at once.
+    /// The same without departures.
+    due_besides: Time,
+    /// It has a queue, but nothing is decided except whether there is room.
     undecided: bool,
     measured: bool,
-    /// Packets that passed at once; the queue's counters don't know them.
+    /// Packets that passed without a decision; the queue's counters don't know them.
     passed: Volume,
     queue: Queue<P>,
     updates: Updates,
@@ -93,20 +96,22 @@ impl<P: Packet> Link<P> {
         let law_due = if config.link.rate.is_some() { config.controller.aqm.first_update() } else { Time::NEVER };
         let router = if config.hints() == Hints::Router { Router::new(&needs) } else { None };
         let transmitter = Transmitter::new(&config.link);
-        let undecided = transmitter.is_steady() && matches!(config.controller.aqm, AnyAqm::DropTail(_));
+        let has_queue = transmitter.serializer.is_some();
+        let undecided = has_queue && transmitter.is_steady() && matches!(config.controller.aqm, AnyAqm::DropTail(_));
         let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
             Queue::Buffered(Buffered::new(config.controller, window.from))
         } else {
             Queue::Precomputed(Precomputed::new(config.controller))
         };
         let mut meter = Meter::new(window, config.link.measure);
-        if transmitter.serializer.is_none() {
+        if !has_queue {
             // Packets come in any order, and none waits: only what comes in the window is counted.
             meter.open(Counters::default());
         }
         Link {
             transmitter,
             due: Time::ZERO,
+            due_besides: Time::ZERO,
             undecided,
             measured: meter.measures(),
             passed: Volume::default(),
@@ -157,7 +162,12 @@ impl<P: Packet> Link<P> {
 
     fn start_trace(&mut self) {
         self.meter.plan_sample();
-        self.due = Time::ZERO;
+        self.is_due(Time::ZERO);
+    }
+
+    /// Something besides departures is due at `at`.
+    fn is_due(&mut self, at: Time) {
+        (self.due, self.due_besides) = (self.due.min(at), self.due_besides.min(at));
     }
 
     /// Stores the waits of the first packet and every `one_in`-th after it, in the order in which transmissions start.
@@ -216,7 +226,7 @@ impl<P: Packet> Link<P> {
     /// A flow over this link becomes active at `at`, or inactive. The discipline gets the new number at that time.
     pub(crate) fn flow_changes(&mut self, at: Time, active: bool) {
         self.updates.flow_changes(at, active);
-        self.due = self.due.min(at);
+        self.is_due(at);
     }
 
     /// Whether it only delays: without a rate there is no queue, and no order among those that use it.
@@ -261,27 +271,15 @@ impl<P: Packet> Link<P> {
     }
 
     /// Offers a packet that stands at `hop` at `now`, not earlier than the one before; marks it if the discipline says so.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn offer(&mut self, now: Time, hop: u32, packet: &mut P) -> Offer {
-        let size = packet.size();
         if self.transmitter.serializer.is_none() {
             if now >= self.meter.window.from {
-                self.passed.add(size);
+                self.passed.add(packet.size());
             }
             return Offer::Arrives(now + self.transmitter.delay);
         }
-        if !self.undecided {
-            return self.decide(now, hop, packet, None);
-        }
-        if self.transmitter.free_at > now || self.due <= now {
-            return self.find_room(now, packet, None);
-        }
-        let end = self.transmitter.send_at_rate(now, size);
-        self.passed.add(size);
-        if self.measured {
-            self.meter.account_unqueued(now, size, packet.flow(), &self.transmitter);
-        }
-        Offer::Arrives(end + self.transmitter.delay)
+        if self.undecided { self.find_room(now, packet, None) } else { self.decide(now, hop, packet, None) }
     }
 
     /// Offers a packet again after [`Offer::NeedsTieBreak`], now with its transit time over the link before.
@@ -290,7 +288,7 @@ impl<P: Packet> Link<P> {
         if self.undecided { self.find_room(now, packet, Some(transit_time)) } else { self.decide(now, hop, packet, Some(transit_time)) }
     }
 
-    /// Offers a packet where nothing is decided but whether there is room, to a link that is busy or has something to catch up with.
+    /// Offers a packet where nothing is decided but whether there is room.
     #[inline(never)]
     fn find_room(&mut self, now: Time, packet: &P, transit_time: Option<Duration>) -> Offer {
         let size = packet.size();
@@ -301,16 +299,11 @@ impl<P: Packet> Link<P> {
             None => None,
             Some(transit_time) => queue.last_departure.still_counted(transit_time, self.transmitter.time_for(size)),
         };
-        let Some(service) = queue.offer_undecided(now, size, simultaneous, &mut self.transmitter, &mut self.meter) else {
+        if !queue.admit(now, size, simultaneous, &self.transmitter) {
             return Offer::Dropped(DropReason::Tail);
-        };
-        if service.start > now {
-            self.due = self.due.min(service.start);
         }
-        if self.measured {
-            self.meter.account(&service, packet.flow(), &self.transmitter);
-        }
-        Offer::Arrives(service.end + self.transmitter.delay)
+        let service = queue.enqueue(now, size, &mut self.transmitter, &mut self.meter);
+        Offer::Arrives(self.serve(&service, packet.flow()))
     }
 
     /// Offers a packet to a link whose discipline decides.
@@ -366,11 +359,22 @@ impl<P: Packet> Link<P> {
     }
 
     /// Catches up with everything that is due by `now`.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, now: Time) {
         if now < self.due {
             return;
         }
+        match &mut self.queue {
+            // Mostly only departures are due.
+            Queue::Precomputed(queue) if now < self.due_besides => {
+                self.due = queue.release_until(now, &mut self.meter).min(self.due_besides);
+            }
+            _ => self.advance_all(now),
+        }
+    }
+
+    #[inline(never)]
+    fn advance_all(&mut self, now: Time) {
         self.open_window(now);
         self.due = self.catch_up(now);
     }
@@ -394,7 +398,8 @@ impl<P: Packet> Link<P> {
                 Queue::Buffered(_) => Time::NEVER,
             };
             if timer > now {
-                return departure.min(timer).min(self.meter.opening());
+                self.due_besides = timer.min(self.meter.opening());
+                return departure.min(self.due_besides);
             } else if self.updates.next <= self.meter.next_sample {
                 self.update(timer);
             } else {
@@ -445,7 +450,7 @@ impl<P: Packet> Link<P> {
 
     /// Brings the statistics to the end of the run. The last sample may be due then: it shows the queue as it was just before.
     pub(crate) fn finish(&mut self, end: Time) {
-        self.due = Time::ZERO;
+        self.is_due(Time::ZERO);
         self.advance(self.meter.window.last());
         if self.meter.next_sample == end {
             self.sample(end);

@@ -54,7 +54,7 @@ impl Precomputed {
     }
 
     /// Lets the packets leave whose transmission starts by `now`; gives when the next one's starts.
-    #[inline]
+    #[inline(always)]
     pub fn release_until(&mut self, now: Time, meter: &mut Meter) -> Time {
         let next = self.next_start();
         if next > now {
@@ -66,6 +66,7 @@ impl Precomputed {
         if next > now { next } else { self.release_more(now, meter) }
     }
 
+    #[cold]
     #[inline(never)]
     fn release_more(&mut self, now: Time, meter: &mut Meter) -> Time {
         while self.next_start() <= now && !self.waiting.is_empty() {
@@ -81,7 +82,7 @@ impl Precomputed {
     }
 
     /// The first packet leaves the queue.
-    #[inline]
+    #[inline(always)]
     fn release_first(&mut self, meter: &mut Meter) {
         let Some(&Waiting { start, size, .. }) = self.waiting.front() else { return };
         self.bytes -= u64::from(size);
@@ -148,27 +149,27 @@ impl Precomputed {
         Ok(Accepted { service: Service { arrived: now, start, end, size }, marked })
     }
 
-    /// Offers a packet of `size` bytes to a queue on which nothing is decided but whether there is room; `None` if there is none.
+    /// Counts a packet of `size` bytes that arrives where nothing is decided but whether there is room; gives whether there is.
+    pub fn admit(&mut self, now: Time, size: u32, simultaneous: Option<u32>, transmitter: &Transmitter) -> bool {
+        let backlog = self.backlog(simultaneous, transmitter.idle_since(now));
+        self.controller.admit_if_room(size, &backlog)
+    }
+
+    /// Whether there is room for a packet of `size` bytes that arrives at `now` and ties with nothing. Nothing is counted.
     #[inline]
-    pub fn offer_undecided(
-        &mut self,
-        now: Time,
-        size: u32,
-        simultaneous: Option<u32>,
-        transmitter: &mut Transmitter,
-        meter: &mut Meter,
-    ) -> Option<Service> {
-        let idle_since = transmitter.idle_since(now);
-        let backlog = self.backlog(simultaneous, idle_since);
-        if !self.controller.admit_if_room(size, &backlog) {
-            return None;
-        }
+    pub fn has_room(&self, now: Time, size: u32, transmitter: &Transmitter) -> bool {
+        self.controller.has_room(size, &self.backlog(None, transmitter.idle_since(now)))
+    }
+
+    /// Sends a packet of `size` bytes at the present rate after those that wait.
+    #[inline(always)]
+    pub fn enqueue(&mut self, now: Time, size: u32, transmitter: &mut Transmitter, meter: &mut Meter) -> Service {
         let start = transmitter.free_at.max(now);
-        if idle_since.is_none() {
+        if start > now {
             self.join(Waiting { start, arrived: now, size, flow: 0, rtt_hint_ms: 0, has_data: true }, meter);
         }
         let end = transmitter.send_at_rate(start, size);
-        Some(Service { arrived: now, start, end, size })
+        Service { arrived: now, start, end, size }
     }
 
     #[inline(always)]

@@ -86,8 +86,8 @@ impl SackOption {
 pub struct Received {
     /// Bytes that became readable.
     pub readable: u64,
-    /// The ACK to send at once; `None` if it is delayed, or if the segment needs none.
-    pub ack: Option<Packet>,
+    /// Whether an ACK is to be sent at once; it may be delayed, or the segment may need none.
+    pub acks: bool,
 }
 
 /// The receiving endpoint of one connection.
@@ -121,8 +121,8 @@ pub struct Receiver {
     window_update_due: Time,
     /// The congestion controller's part at the receiver, where it has one: it limits the window too.
     controller: Option<Box<rledbat::Receiver>>,
-    /// The time of this receiver's pending timer event.
-    pub armed: Option<Time>,
+    /// The time of this receiver's pending timer event, or never.
+    pub armed: Time,
 }
 
 impl Default for Receiver {
@@ -144,7 +144,7 @@ impl Default for Receiver {
             right_edge: 0,
             window_update_due: Time::NEVER,
             controller: None,
-            armed: None,
+            armed: Time::NEVER,
         }
     }
 }
@@ -184,19 +184,20 @@ impl Receiver {
         self.early.as_ref().map_or(0, |early| early.iter().map(|(from, to)| to.min(self.rcv_nxt).saturating_sub(from)).sum())
     }
 
-    /// Takes a segment that arrives at `now`. A timer that was due before `now` must have been run.
+    /// Takes a segment that arrives at `now`; writes the ACK to send at once to `ack`, if there is one. A timer that was due before
+    /// `now` must have been run.
     #[inline(always)]
-    pub fn on_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool) -> Received {
+    pub fn on_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
         let length = u64::from(segment.size).wrapping_sub(u64::from(params.header));
         if self.predictable && segment.flags & !flag::ECT == 0 && segment.seq == self.rcv_nxt && length > 0 {
-            return self.on_predicted_segment(now, segment, length, params);
+            return self.on_predicted_segment(now, segment, length, params, ack);
         }
-        self.on_any_segment(now, segment, params, pool)
+        self.on_any_segment(now, segment, params, pool, ack)
     }
 
     /// Takes the next segment in order of `length` bytes, which says nothing else, where nothing waits for reassembly or for an echo.
     #[inline(always)]
-    fn on_predicted_segment(&mut self, now: Time, segment: &Packet, length: u64, params: &TcpOptions) -> Received {
+    fn on_predicted_segment(&mut self, now: Time, segment: &Packet, length: u64, params: &TcpOptions, ack: &mut Packet) -> Received {
         self.rcv_nxt += length;
         self.unacked_segments += 1;
         if segment.seq <= self.last_ack_sent && segment.stamp >= self.ts_recent {
@@ -206,12 +207,12 @@ impl Receiver {
             && self.unacked_segments < params.ack_every
         {
             self.delayed_ack_due = if self.delayed_ack_due == Time::NEVER { now + delay } else { self.delayed_ack_due };
-            return Received { readable: length, ack: None };
+            return Received { readable: length, acks: false };
         }
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
         self.delayed_ack_due = Time::NEVER;
-        let ack = Packet {
+        *ack = Packet {
             seq: self.rcv_nxt,
             stamp: self.ts_recent,
             peer: now,
@@ -222,13 +223,13 @@ impl Receiver {
             window: u16::MAX,
             incarnation: segment.incarnation,
         };
-        Received { readable: length, ack: Some(ack) }
+        Received { readable: length, acks: true }
     }
 
     /// Takes a segment of any kind, and finds out whether the next one may be a usual one.
     #[inline(never)]
-    fn on_any_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool) -> Received {
-        let received = self.take_segment(now, segment, params, pool);
+    fn on_any_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
+        let received = self.take_segment(now, segment, params, pool, ack);
         let nothing_waits = self.out_of_order.is_empty() && !self.send_ece;
         let any_window = params.reader.is_none() && self.controller.is_none();
         self.predictable = self.predicts && nothing_waits && any_window && is_exact_clock(params);
@@ -236,7 +237,7 @@ impl Receiver {
     }
 
     #[inline(always)]
-    fn take_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool) -> Received {
+    fn take_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
         if segment.has(flag::CWR) {
             self.send_ece = false;
         }
@@ -245,10 +246,11 @@ impl Receiver {
         }
         if segment.has(flag::SYN) {
             self.ts_recent = segment.stamp;
-            return Received { readable: 0, ack: Some(self.ack(now, segment, flag::SYN, params, pool)) };
+            *ack = self.ack(now, segment, flag::SYN, params, pool);
+            return Received { readable: 0, acks: true };
         }
         if segment.has(flag::ACK) {
-            return Received { readable: 0, ack: None };
+            return Received { readable: 0, acks: false };
         }
         let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
         let rcv_nxt_before = self.rcv_nxt;
@@ -276,11 +278,12 @@ impl Receiver {
             if may_wait && !fills_gap && !fin && self.unacked_segments < params.ack_every {
                 self.delayed_ack_due = if self.delayed_ack_due == Time::NEVER { now + delay } else { self.delayed_ack_due };
                 self.plan_window_update(now, params);
-                return Received { readable, ack: None };
+                return Received { readable, acks: false };
             }
         }
         let flags = if fin { flag::FIN } else { 0 };
-        Received { readable, ack: Some(self.ack(now, segment, flags, params, pool)) }
+        *ack = self.ack(now, segment, flags, params, pool);
+        Received { readable, acks: true }
     }
 
     /// Takes the bytes from `seq` to `end`; says whether they were the next expected.

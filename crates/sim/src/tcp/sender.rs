@@ -24,8 +24,8 @@ pub enum Progress {
 pub struct Sender {
     core: SenderCore,
     recovery: AnyRecovery,
-    /// The time of this sender's pending timer event.
-    pub armed: Option<Time>,
+    /// The time of this sender's pending timer event, or never.
+    pub armed: Time,
 }
 
 impl Sender {
@@ -34,7 +34,7 @@ impl Sender {
     /// # Errors
     /// A parameter of the congestion controller is out of range.
     pub fn new(origin: Origin, params: &TcpOptions) -> Result<Self, ParamError> {
-        Ok(Sender { core: SenderCore::new(origin, params)?, recovery: AnyRecovery::new(params), armed: None })
+        Ok(Sender { core: SenderCore::new(origin, params)?, recovery: AnyRecovery::new(params), armed: Time::NEVER })
     }
 
     /// The sender of the next connection of the same flow, which keeps the counters and the pending timer event.
@@ -62,6 +62,7 @@ impl Sender {
     }
 
     /// When its timer expires.
+    #[inline]
     pub fn deadline(&self) -> Time {
         self.core.timer()
     }

@@ -65,8 +65,14 @@ impl SenderCore {
 
     /// Reports an ACK to the controller; `snd_una_before` is `snd_una` before the ACK. An ACK with an ECN echo does not open
     /// the window (rfc3168#6.1.2).
-    #[inline]
+    #[inline(never)]
     pub fn grow<O>(&mut self, ack: &IncomingAck, snd_una_before: u64, call: &Call<O>) {
+        self.grow_inline(ack, snd_una_before, call);
+    }
+
+    /// [`SenderCore::grow`] within the short way of the usual ACK; gives the window after it.
+    #[inline(always)]
+    pub(super) fn grow_inline<O>(&mut self, ack: &IncomingAck, snd_una_before: u64, call: &Call<O>) -> f64 {
         if !ack.ece {
             self.ecn_at_one_segment = false;
             self.wait_for_rto = false;
@@ -93,7 +99,7 @@ impl SenderCore {
             abc_limit: abc_limit(params, after_timeout),
             snd_una: self.snd_una,
             snd_max: self.snd_max,
-        });
+        })
     }
 
     /// Whether a loss lies above `recover`, so that it was sent after the last reduction (rfc6582#3.2 step 1, ns-2 `bugFix_`).

@@ -8,7 +8,6 @@
 use super::{IncomingAck, SenderCore, State};
 use crate::packet::{Packet, flag};
 use crate::tcp::call::{Call, SegmentSink};
-use sojourn_cc::CongestionController;
 use sojourn_spec::tcp::TcpOptions;
 
 impl SenderCore {
@@ -43,16 +42,16 @@ impl SenderCore {
         self.snd_una = ack.seq;
         self.sample_rtt_of_new_data(&incoming, call);
         self.start_timer(call);
-        self.grow(&incoming, snd_una_before, call);
-        self.send_full_segments(call)
+        let cwnd = self.grow_inline(&incoming, snd_una_before, call);
+        self.send_full_segments(cwnd, call)
     }
 
-    /// Sends full segments of new data from `snd_nxt` on, as far as the windows allow. Gives whether it came to the last segment of
+    /// Sends full segments of new data from `snd_nxt` on, as far as this window and the receiver's allow. Gives whether it came to the last segment of
     /// what the application has written, which is for the recovery strategy to send.
     #[inline]
-    fn send_full_segments<O: SegmentSink>(&mut self, call: &mut Call<O>) -> bool {
+    fn send_full_segments<O: SegmentSink>(&mut self, cwnd: f64, call: &mut Call<O>) -> bool {
         let mss = u64::from(call.params.mss);
-        let window = u64::from((self.cc.cwnd() as u32).min(self.send_limit(call.params)));
+        let window = u64::from((cwnd as u32).min(self.send_limit(call.params)));
         let end = self.snd_una.saturating_add(window.saturating_mul(mss));
         while self.snd_nxt + mss < self.write_end {
             if self.snd_nxt + mss > end {

@@ -10,7 +10,7 @@ use sojourn_units::{Duration, Time};
 
 impl SenderCore {
     /// Samples the RTT where an ACK of new data allows it, and ends the backoff of the timer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn sample_rtt_of_new_data<O: SegmentSink>(&mut self, ack: &IncomingAck, call: &mut Call<O>) {
         let params = call.params;
         if params.timestamps {
@@ -37,6 +37,7 @@ impl SenderCore {
     }
 
     /// Takes an RTT sample of a segment that was sent at `sent`.
+    #[inline(never)]
     pub fn sample_rtt<O>(&mut self, sent: Time, call: &Call<O>) {
         let rtt = call.now.since(sent);
         self.rtt.sample(rtt, sent, self.clock_phase, call.params);

@@ -1,0 +1,53 @@
+//! The short way of a packet over a link on which nothing is decided but whether there is room.
+
+use super::Link;
+use super::meter::Service;
+use super::queue::Queue;
+use crate::packet::Packet;
+use sojourn_units::Time;
+
+impl<P: Packet> Link<P> {
+    /// Lets a packet pass that arrives at `now`, not earlier than the one before, if nothing has to be decided: when it arrives at the
+    /// other end. If not, nothing has happened, and it must be offered.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, now: Time, packet: &P) -> Option<Time> {
+        if !self.undecided {
+            return None;
+        }
+        if self.transmitter.free_at > now || self.due <= now {
+            return self.pass_queue(now, packet.size(), packet.flow());
+        }
+        let size = packet.size();
+        let end = self.transmitter.send_at_rate(now, size);
+        self.passed.add(size);
+        if self.measured {
+            self.meter.account_unqueued(now, size, packet.flow(), &self.transmitter);
+        }
+        Some(end + self.transmitter.delay)
+    }
+
+    /// The same where the link is busy or has something to catch up with: a packet that finds room and ties with nothing.
+    #[inline(never)]
+    fn pass_queue(&mut self, now: Time, size: u32, flow: u32) -> Option<Time> {
+        self.advance(now);
+        let Queue::Precomputed(queue) = &mut self.queue else { unreachable!("a drop-tail queue is precomputed") };
+        if queue.last_departure.ties_with(now) || !queue.has_room(now, size, &self.transmitter) {
+            return None;
+        }
+        self.passed.add(size);
+        let service = queue.enqueue(now, size, &mut self.transmitter, &mut self.meter);
+        Some(self.serve(&service, flow))
+    }
+
+    /// A packet of `flow` will be sent: when it arrives at the other end. Nothing is decided about it.
+    #[inline(always)]
+    pub(super) fn serve(&mut self, service: &Service, flow: u32) -> Time {
+        if service.start > service.arrived {
+            self.due = self.due.min(service.start);
+        }
+        if self.measured {
+            self.meter.account(service, flow, &self.transmitter);
+        }
+        service.end + self.transmitter.delay
+    }
+}
