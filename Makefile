@@ -34,6 +34,7 @@ help:
 	@echo 'make clean       remove what was built (not results/)'
 
 setup: $(STAMPS)/build
+	@:
 
 $(STAMPS)/venv:
 	@echo 'setup 1 of 3: a virtual environment in $(VENV)'

@@ -177,6 +177,15 @@ def test_error_bars_of_a_sweep_end_with_the_range_of_the_measure(dumbbell):
     assert (min(drawn), max(drawn)) == (0.0, 1.0)
 
 
+def test_series_of_a_sweep_stand_side_by_side_and_the_legend_beside_them(dumbbell):
+    axes = {"flows.ftp.count": [2, 3], "links.bottleneck.queue.limit": ["50 packets", "20 packets"]}
+    drawn = sj.sweep(dumbbell, axes, seeds=2).plot.means("links.bottleneck.utilization")
+    assert len(set(ends(drawn, 0))) == 4  # no interval hides another
+    drawn.figure.draw_without_rendering()
+    legend = drawn.get_legend().get_window_extent()
+    assert legend.x0 >= drawn.get_window_extent().x1
+
+
 def test_the_best_of_a_comparison_is_filled(comparison):
     axes = comparison.plot.means("queue mean")
     fills = [container.lines[0].get_markerfacecolor() for container in axes.containers]

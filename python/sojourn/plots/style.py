@@ -14,6 +14,7 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from sojourn.files import write_atomic
@@ -95,10 +96,12 @@ FITS = 6  # entries of a legend that fit into the axes
 
 
 def legend_beside(axes: Axes, title: str | None = None) -> None:
-    """Adds a small legend: in the axes if it is short, else to the right of them."""
-    count = len(axes.get_legend_handles_labels()[1])
-    beside: dict[str, Any] = {} if count <= FITS else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
-    axes.legend(fontsize=6.5, title=title, title_fontsize=6.5, **beside)
+    """Adds a small legend: in the axes if it is short and hides no error bars, else to the right of them."""
+    handles, labels = axes.get_legend_handles_labels()
+    inside = len(labels) <= FITS and not axes.containers
+    beside: dict[str, Any] = {} if inside else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+    lines = [each.lines[0] if isinstance(each, ErrorbarContainer) else each for each in handles]
+    axes.legend(lines, labels, fontsize=6.5, title=title, title_fontsize=6.5, **beside)
 
 
 def legend_above(made: Figure) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
@@ -18,6 +20,7 @@ from sojourn.stats import estimate_of
 if TYPE_CHECKING:
     import pandas as pd
 
+Array = npt.NDArray[np.float64]
 CASE, BEST = "case", "best"
 DIRECTION = {"higher": ", higher is better", "lower": ", lower is better"}
 
@@ -104,10 +107,10 @@ def means(summary: pd.DataFrame, by: Sequence[str], measure: str, ax: Axes | Non
     across = numeric[-1] if numeric else by[-1]
     others = [axis for axis in by if axis != across]
     with drawn_on(ax, PAGE / 2 + 0.9, 2.8) as axes:
-        groups: Any = rows.groupby(list(others), sort=False, dropna=False) if others else [((), rows)]
+        groups: list[Any] = list(rows.groupby(list(others), sort=False, dropna=False)) if others else [((), rows)]
         for i, (where, group) in enumerate(groups):
             label = ", ".join(map(value_label, where if isinstance(where, tuple) else (where,)))
-            _series(axes, group, across, i, label)
+            _series(axes, group, across, label, _Place(i, len(groups)))
         unit = (numbers[across] or ([], ""))[1]
         axes.set(xlabel=field_label(across) + (f" ({unit})" if unit else ""), ylabel=known.title)
         axes.set_title(measures.place(measure), loc="left")
@@ -128,17 +131,30 @@ def _numbers(column: Any) -> tuple[list[float], str] | None:
     return quantities([str(value) for value in column])
 
 
-def _series(axes: Axes, group: pd.DataFrame, across: str, index: int, label: str) -> None:
+@dataclass(frozen=True)
+class _Place:
+    """The place of a series among all of a plot: they stand side by side, so that no interval hides another."""
+
+    index: int
+    count: int
+
+    def beside(self, x: Array, step: float) -> Array:
+        """The positions of its points: around `x`, a step from one series to the next."""
+        return x + step * (self.index - (self.count - 1) / 2)
+
+
+def _series(axes: Axes, group: pd.DataFrame, across: str, label: str, place: _Place) -> None:
     """One series: joined by a line if the axis has numbers, separate points if it has names."""
-    look = style_of(index)
+    look = style_of(place.index)
     found = _numbers(group[across])
     center = group["mean"].to_numpy(dtype=float)
     errors = np.nan_to_num(np.vstack([group["mean"] - group["low"], group["high"] - group["mean"]]))
     if found is not None:
         order = np.argsort(found[0], kind="stable")
         x, center, errors, line = np.array(found[0])[order], center[order], errors[:, order], "-"
+        x = place.beside(x, 0.015 * float(np.ptp(x)))
     else:
-        x, line = np.arange(len(group)) + 0.08 * index, "none"
+        x, line = place.beside(np.arange(len(group), dtype=np.float64), 0.08), "none"
         axes.set_xticks(np.arange(len(group)), [value_label(v) for v in group[across]], rotation=15, ha="right")
     axes.errorbar(
         x, center, yerr=errors, color=look.color, marker=look.marker, linestyle=line, label=label, clip_on=False
