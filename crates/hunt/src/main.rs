@@ -1,24 +1,26 @@
 //! `make hunt`: as many worlds as one likes. It goes on where it stopped, and prints the smallest scenario that breaks a promise.
 
 use rayon::prelude::*;
-use sojourn_hunt::{Fate, Fault, hunt, shrink, world};
+use sojourn_hunt::{Fate, Fault, World, hunt, shrink, world};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
 /// Worlds between two writes of the state.
 const BATCH: usize = 100;
 
-const USAGE: &str = "usage: sojourn-hunt [--first SEED] [--count N] [--events N] [--folder FOLDER] [--compare BUILD] [--show] [--fresh]
+const USAGE: &str =
+    "usage: sojourn-hunt [--first SEED] [--count N] [--events N] [--folder FOLDER] [--compare BUILD] [--show] [--fresh] [--file FILE]
   --first   the first seed; default 0
   --count   how many worlds; default 10000
   --events  about how many events each of them has; default 5000
   --folder  where the state and what was found is kept; default target/hunt
   --compare a build, debug or release, whose fingerprints must be the same
   --show    prints the worlds instead of running them
-  --fresh   forgets what was done before";
+  --fresh   forgets what was done before
+  --file    runs the scenario of this file in every way, and no other";
 
 /// What is asked for.
 struct Options {
@@ -29,12 +31,13 @@ struct Options {
     compare: Option<String>,
     show: bool,
     fresh: bool,
+    file: Option<PathBuf>,
 }
 
 impl Options {
     fn read(mut given: impl Iterator<Item = String>) -> Option<Options> {
         let folder = PathBuf::from("target/hunt");
-        let mut options = Options { first: 0, count: 10_000, events: 5_000, folder, compare: None, show: false, fresh: false };
+        let mut options = Options { first: 0, count: 10_000, events: 5_000, folder, compare: None, show: false, fresh: false, file: None };
         while let Some(key) = given.next() {
             match key.as_str() {
                 "--first" => options.first = given.next()?.parse().ok()?,
@@ -44,6 +47,7 @@ impl Options {
                 "--compare" => options.compare = Some(given.next()?),
                 "--show" => options.show = true,
                 "--fresh" => options.fresh = true,
+                "--file" => options.file = Some(PathBuf::from(given.next()?)),
                 _ => return None,
             }
         }
@@ -83,6 +87,9 @@ fn main() -> ExitCode {
 
 /// Whether every world held every promise.
 fn hunt_all(options: &Options) -> std::io::Result<bool> {
+    if let Some(file) = &options.file {
+        return hunt_file(file, options.events);
+    }
     if options.show {
         options.seeds().for_each(|seed| println!("{}", world(seed).text()));
         return Ok(true);
@@ -116,6 +123,20 @@ fn hunt_all(options: &Options) -> std::io::Result<bool> {
     println!("{} ran, {} were too dense, {} were ended by the engine, {broken} broke a promise", kind("ran"), kind("dense"), kind("ended"));
     let differ = options.compare.as_ref().map_or(Ok(0), |build| compare(options, &done, build))?;
     Ok(broken + differ == 0)
+}
+
+/// Whether the scenario of a file holds every promise.
+fn hunt_file(file: &Path, events: u64) -> std::io::Result<bool> {
+    let table = fs::read_to_string(file)?.parse().map_err(|error: toml::de::Error| std::io::Error::other(error.message().to_string()))?;
+    let world = World::from_table(table).map_err(std::io::Error::other)?;
+    match hunt(&world, events) {
+        Ok(fate) => println!("{}: {}", file.display(), line(&fate)),
+        Err(Fault { promise, seen }) => {
+            println!("{}: {promise}: {seen}", file.display());
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Prints the smallest scenario that breaks the promise, and keeps it.

@@ -1,6 +1,6 @@
 //! A few hundred random worlds hold every promise; `make hunt` tries more.
 
-use sojourn_hunt::{Fate, hunt, shrink, world};
+use sojourn_hunt::{Fate, World, hunt, shrink, world};
 
 /// Worlds in this test, and events in each way that one is run.
 const WORLDS: u64 = 300;
@@ -25,4 +25,17 @@ fn random_worlds_hold_every_promise() {
     }
     assert!(ran > WORLDS * 9 / 10, "only {ran} of {WORLDS} worlds were run");
     assert!(packets > WORLDS * EVENTS / 10, "only {packets} packets in {ran} worlds");
+}
+
+#[test]
+fn worlds_that_once_broke_a_promise_hold_it() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/found");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 2, "{files:?}");
+    for file in files {
+        let world = World::from_table(std::fs::read_to_string(&file).unwrap().parse().unwrap()).unwrap();
+        let fate = hunt(&world, EVENTS);
+        assert!(matches!(fate, Ok(Fate::Ran { .. })), "{}: {fate:?}", file.display());
+    }
 }

@@ -189,8 +189,9 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
     }
     for at in 0..network.hops.len() {
         let target = network.hops[at].target();
-        let is_buffered = matches!(target, HopTarget::Link(link) if network.links[link].is_buffered());
-        let meets = target != HopTarget::End && (contention.has_contention(target) || is_buffered);
+        // A link that gets the number of active flows at given times must get packets in the order of time too.
+        let in_order = matches!(target, HopTarget::Link(link) if network.links[link].is_buffered() || network.links[link].counts_flows());
+        let meets = target != HopTarget::End && (contention.has_contention(target) || in_order);
         if meets || network.is_read(at) {
             network.hops[at] = network.hops[at].deferred();
         } else if all_events && target != HopTarget::End {

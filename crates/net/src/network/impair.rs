@@ -65,8 +65,10 @@ impl<P: Packet> Network<P> {
                     if let HopTarget::Impairment(impairment) = self.hops[at as usize].target() {
                         self.impairments[impairment].count_copy(time);
                     }
-                    // Whatever comes next waits for an event, because this impairment reorders.
-                    self.wait(time, at + 1, self.hops[at as usize + 1], &mut copy);
+                    // It takes the hops that only delay as its packet does. The first that does more, or the end of the route, waits for
+                    // an event, because this impairment reorders.
+                    let delivered = self.travel(time, at + 1, false, &mut copy, observer);
+                    debug_assert!(delivered.is_none(), "a copy waits for an event before the end of its route");
                 }
                 Some(Next { time, at })
             }

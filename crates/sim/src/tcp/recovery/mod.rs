@@ -9,6 +9,7 @@ mod newreno;
 mod ns2_sack;
 mod rate_halving;
 mod reno;
+mod retransmissions;
 mod sack;
 mod scoreboard;
 

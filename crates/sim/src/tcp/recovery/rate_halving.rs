@@ -2,25 +2,18 @@
 //! are sent again, and the window is halved over a round trip instead of at once (`ns-2 tcp-linux.cc`, `scoreboard1.cc`).
 
 use super::loss_recovery::LossRecovery;
+use super::retransmissions::Retransmissions;
 use super::scoreboard::Scoreboard;
 use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::receiver::SackBlocks;
 use crate::tcp::sender_core::{IncomingAck, SendLimits, SenderCore};
+use std::collections::BTreeSet;
 
 /// A segment is lost that lies this many segments below the highest SACKed byte: DupThresh 3, and one.
-const LOST_BELOW_SEGMENTS: u64 = 4;
+pub(super) const LOST_BELOW_SEGMENTS: u64 = 4;
 
 /// Segments beyond those in flight that the window holds at most when recovery ends (`tcp_max_burst`).
 const MAX_BURST: f64 = 3.0;
-
-/// A segment that was sent again.
-#[derive(Clone, Debug)]
-struct Retransmission {
-    seq: u64,
-    /// `snd_max` when it was sent.
-    snd_max: u64,
-    /// Its number in the order of retransmissions.
-    number: u64,
-}
 
 /// What rate halving remembers.
 #[derive(Clone, Default, Debug)]
@@ -30,14 +23,10 @@ pub struct RateHalving {
     high_rxt: u64,
     /// Everything below is lost or SACKed: after a timeout, or because of what arrived above it.
     lost_below: u64,
-    /// Segments sent again that are not known to have arrived, by sequence number.
-    retransmissions: Vec<Retransmission>,
-    /// The number of the last retransmission.
-    last_number: u64,
-    /// The number of the retransmission last found to have arrived.
-    arrived_number: u64,
-    /// First bytes of the retransmissions that are lost, rising.
-    lost_retransmissions: Vec<u64>,
+    /// Segments sent again that are not known to have arrived.
+    retransmissions: Retransmissions,
+    /// First bytes of the retransmissions that are lost.
+    lost_retransmissions: BTreeSet<u64>,
     /// Segments that may be in flight while the window shrinks to its reduced size.
     shrinking_window: u64,
     /// After a timeout, until everything sent before it is acknowledged.
@@ -50,49 +39,21 @@ impl RateHalving {
         self.high_rxt = 0;
         self.lost_below = end;
         self.retransmissions.clear();
-        self.last_number = 0;
-        self.arrived_number = 0;
         self.lost_retransmissions.clear();
         self.shrinking_window = 0;
     }
 
-    /// Whether this ACK shows losses that were not known.
-    fn find_losses(&mut self, snd_una: u64, mss: u64) -> bool {
-        let lost_again = self.find_lost_retransmissions(snd_una);
+    /// Whether an ACK with these SACK blocks shows losses that were not known.
+    fn find_losses(&mut self, snd_una: u64, sack: Option<&SackBlocks>, mss: u64) -> bool {
+        self.lost_retransmissions = self.lost_retransmissions.split_off(&snd_una);
+        let blocks = sack.into_iter().flat_map(SackBlocks::iter);
+        let lost = self.retransmissions.on_ack(snd_una, blocks, self.scoreboard.end());
+        let lost_again = !lost.is_empty();
+        self.lost_retransmissions.extend(lost);
         let lost_below = self.scoreboard.end().saturating_sub(LOST_BELOW_SEGMENTS * mss);
         let hole = self.scoreboard.gap_from(self.lost_below.max(snd_una));
         self.lost_below = self.lost_below.max(lost_below);
         lost_again || hole < lost_below
-    }
-
-    /// A retransmission is lost if data arrived that was first sent after it, or another retransmission that was sent more than
-    /// four later. Says whether any is. As in ns-2 one pass from below does it, so that a retransmission that arrived higher up
-    /// in the window counts from the next ACK on.
-    fn find_lost_retransmissions(&mut self, snd_una: u64) -> bool {
-        self.lost_retransmissions.retain(|&seq| seq >= snd_una);
-        if self.retransmissions.is_empty() {
-            return false;
-        }
-        let (scoreboard, arrived_number) = (&self.scoreboard, &mut self.arrived_number);
-        let lost_before = self.lost_retransmissions.len();
-        let lost_retransmissions = &mut self.lost_retransmissions;
-        self.retransmissions.retain(|sent| {
-            if sent.seq < snd_una {
-                *arrived_number = sent.number.max(*arrived_number);
-                return false;
-            }
-            if scoreboard.has(sent.seq) {
-                *arrived_number = sent.number;
-                return false;
-            }
-            let lost = sent.snd_max < scoreboard.end() || sent.number + LOST_BELOW_SEGMENTS < *arrived_number;
-            if lost {
-                lost_retransmissions.push(sent.seq);
-            }
-            !lost
-        });
-        self.lost_retransmissions.sort_unstable();
-        self.lost_retransmissions.len() > lost_before
     }
 
     /// Everything sent before recovery or before the timeout is acknowledged.
@@ -129,8 +90,7 @@ impl RateHalving {
         self.shrinking_window = self.shrinking_window.min(in_flight + 1);
         while in_flight < (sender.cwnd() as u64).max(self.shrinking_window) {
             let hole = self.scoreboard.gap_from(self.high_rxt.max(sender.snd_una()));
-            if !self.lost_retransmissions.is_empty() {
-                let seq = self.lost_retransmissions.remove(0);
+            if let Some(seq) = self.lost_retransmissions.pop_first() {
                 self.retransmit(sender, seq, call);
             } else if hole < self.lost_below {
                 self.high_rxt = hole + mss;
@@ -147,9 +107,7 @@ impl RateHalving {
     }
 
     fn retransmit<O: SegmentSink>(&mut self, sender: &mut SenderCore, seq: u64, call: &mut Call<O>) {
-        self.last_number += 1;
-        let place = self.retransmissions.partition_point(|sent| sent.seq < seq);
-        self.retransmissions.insert(place, Retransmission { seq, snd_max: sender.snd_max(), number: self.last_number });
+        self.retransmissions.add(seq, sender.snd_max(), self.scoreboard.has(seq));
         sender.transmit(seq, call);
     }
 }
@@ -166,7 +124,7 @@ impl LossRecovery for RateHalving {
             sender.end_backoff(call.params);
             sender.restart_timer(call);
         }
-        let lost = self.find_losses(sender.snd_una(), u64::from(call.params.mss));
+        let lost = self.find_losses(sender.snd_una(), ack.sack, u64::from(call.params.mss));
         if advances || (sender.in_recovery() && sacked > 0) {
             sender.grow(ack, snd_una_before, call);
         }
@@ -207,6 +165,6 @@ impl LossRecovery for RateHalving {
     }
 
     fn memory(&self) -> usize {
-        self.scoreboard.memory() + size_of::<Self>()
+        self.scoreboard.memory() + self.retransmissions.memory() + size_of::<Self>()
     }
 }
