@@ -19,9 +19,24 @@ pub trait WindowLaw {
         ssthresh
     }
 
-    /// Sees every acknowledgment before anything else, whether the window may grow or not.
+    /// Where acknowledged segments are counted in whole ones: for how many of them the window grows by one.
+    fn segments_per_increase(&mut self, cwnd: f64, acked: f64, ack: &Ack) -> f64 {
+        acked / (self.grow(cwnd, ack) - cwnd)
+    }
+
+    /// The timer expired again, in a window that was reduced before.
+    fn on_repeated_rto(&mut self, _now: Time) {}
+
+    /// Chooses the law that Linux has, with its own slow start; says whether it did.
+    fn use_linux_growth(&mut self) -> bool {
+        false
+    }
+
+    /// Sees every acknowledgment before anything else, whether the window may grow or not. Says whether slow start ends.
     #[inline]
-    fn observe(&mut self, _ack: &Ack) {}
+    fn observe(&mut self, _ack: &Ack, _window: Window) -> bool {
+        false
+    }
 }
 
 /// Sums of fractions of a segment may fall short of a whole one by this much.
@@ -34,15 +49,25 @@ pub struct Classic<L> {
     ssthresh: f64,
     /// Ends the first slow start early, if asked for.
     hystart: Option<HyStart>,
-    /// Where the window is whole: the fraction of the next segment that was gained (Linux `snd_cwnd_cnt`).
-    cwnd_cnt: Option<f64>,
+    counting: Counting,
     law: L,
+}
+
+/// How the window counts.
+#[derive(Clone, Copy, Debug)]
+enum Counting {
+    /// In fractions of a segment.
+    Fractions,
+    /// In whole segments: the fraction of the next one that was gained.
+    Whole(f64),
+    /// As in Linux: acknowledged segments that are not used for growth yet (`snd_cwnd_cnt`).
+    Linux(f64),
 }
 
 impl<L: WindowLaw> Classic<L> {
     /// A controller at the start of a connection.
     pub fn new(start: Start, law: L) -> Self {
-        Classic { cwnd: start.window, ssthresh: start.ssthresh, hystart: None, cwnd_cnt: None, law }
+        Classic { cwnd: start.window, ssthresh: start.ssthresh, hystart: None, counting: Counting::Fractions, law }
     }
 
     /// The same controller with this first slow start; `None` is the standard one.
@@ -62,39 +87,81 @@ impl<L: WindowLaw> Classic<L> {
             self.hystart = None;
         }
     }
+
+    /// Growth in whole segments, of which `gained` is a fraction.
+    fn grow_whole(&mut self, ack: &Ack, gained: f64) {
+        if self.cwnd <= self.ssthresh {
+            self.slow_start(ack);
+            self.counting = Counting::Whole(0.0);
+            return;
+        }
+        let gained = gained + self.law.grow(self.cwnd, ack) - self.cwnd;
+        let whole = libm::floor(gained + ROUNDING);
+        self.counting = Counting::Whole(gained - whole);
+        self.cwnd += whole;
+    }
+
+    /// Growth as in Linux (`tcp_slow_start`, `tcp_cong_avoid_ai`), with so many acknowledged segments not used yet.
+    fn grow_as_linux(&mut self, ack: &Ack, cwnd_cnt: f64) {
+        let mut acked = ack.acked;
+        if self.cwnd < self.ssthresh {
+            let growth = self.hystart.as_mut().map_or(acked, |hystart| libm::floor(hystart.growth(ack)));
+            if self.hystart.as_ref().is_some_and(HyStart::done) {
+                (self.ssthresh, self.hystart) = (self.cwnd, None);
+            }
+            let grown = (self.cwnd + growth).min(self.ssthresh);
+            acked -= grown - self.cwnd;
+            self.cwnd = grown;
+            if acked <= 0.0 || self.cwnd < self.ssthresh {
+                return;
+            }
+        }
+        let needed = self.law.segments_per_increase(self.cwnd, acked, ack).max(1.0);
+        let mut cwnd_cnt = cwnd_cnt;
+        if cwnd_cnt >= needed {
+            // Gained where more were needed.
+            cwnd_cnt = 0.0;
+            self.cwnd += 1.0;
+        }
+        cwnd_cnt += acked;
+        let whole = libm::floor(cwnd_cnt / needed);
+        self.cwnd += whole;
+        self.counting = Counting::Linux(cwnd_cnt - whole * needed);
+    }
+
+    /// Forgets what was gained of the next segment.
+    fn forget_gain(&mut self) {
+        match &mut self.counting {
+            Counting::Fractions => {}
+            Counting::Whole(gained) | Counting::Linux(gained) => *gained = 0.0,
+        }
+    }
 }
 
 impl<L: WindowLaw> CongestionController for Classic<L> {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        self.law.observe(ack);
+        if self.law.observe(ack, Window { cwnd: self.cwnd, ssthresh: self.ssthresh }) {
+            self.ssthresh = self.cwnd;
+        }
         if ack.in_recovery || !ack.cwnd_limited {
             return;
         }
-        let slow_start = self.cwnd < self.ssthresh || (self.cwnd_cnt.is_some() && self.cwnd <= self.ssthresh);
-        if slow_start {
-            self.slow_start(ack);
-            self.cwnd_cnt = self.cwnd_cnt.map(|_| 0.0);
-            return;
+        match self.counting {
+            Counting::Fractions if self.cwnd < self.ssthresh => self.slow_start(ack),
+            Counting::Fractions => self.cwnd = self.law.grow(self.cwnd, ack),
+            Counting::Whole(gained) => self.grow_whole(ack, gained),
+            Counting::Linux(cwnd_cnt) => self.grow_as_linux(ack, cwnd_cnt),
         }
-        let grown = self.law.grow(self.cwnd, ack);
-        let Some(cwnd_cnt) = &mut self.cwnd_cnt else {
-            self.cwnd = grown;
-            return;
-        };
-        *cwnd_cnt += grown - self.cwnd;
-        let whole = libm::floor(*cwnd_cnt + ROUNDING);
-        *cwnd_cnt -= whole;
-        self.cwnd += whole;
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.hystart = None;
         let mut window = self.law.on_reduction(event);
-        if let Some(cwnd_cnt) = &mut self.cwnd_cnt {
-            *cwnd_cnt = 0.0;
+        if !matches!(self.counting, Counting::Fractions) {
             window = Window { cwnd: libm::floor(window.cwnd).max(1.0), ssthresh: libm::floor(window.ssthresh) };
         }
+        self.forget_gain();
         (self.cwnd, self.ssthresh) = (window.cwnd, window.ssthresh);
     }
 
@@ -102,7 +169,17 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
         self.hystart = None;
         self.ssthresh = self.law.ssthresh_after_rto(now, window);
         self.cwnd = 1.0;
-        self.cwnd_cnt = self.cwnd_cnt.map(|_| 0.0);
+        self.forget_gain();
+    }
+
+    fn on_repeated_rto(&mut self, now: Time) {
+        self.law.on_repeated_rto(now);
+        self.forget_gain();
+    }
+
+    fn undo(&mut self, before: Window) {
+        self.cwnd = self.cwnd.max(before.cwnd);
+        self.ssthresh = self.ssthresh.max(before.ssthresh);
     }
 
     #[inline]
@@ -123,6 +200,13 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     }
 
     fn use_whole_segments(&mut self) {
-        self.cwnd_cnt = Some(0.0);
+        self.counting = Counting::Whole(0.0);
+    }
+
+    fn use_linux_growth(&mut self) {
+        self.counting = Counting::Linux(0.0);
+        if self.law.use_linux_growth() {
+            self.hystart = None;
+        }
     }
 }

@@ -155,7 +155,19 @@ pub trait CongestionController {
         0
     }
 
+    /// The retransmission timer expired again, in a window that was reduced before.
+    fn on_repeated_rto(&mut self, _now: Time) {}
+
+    /// The last reduction was made for nothing: the window is at least `before` again, as it was then.
+    fn undo(&mut self, before: Window) {
+        self.set_cwnd(self.cwnd().max(before.cwnd));
+    }
+
     /// Makes the window a whole number of segments from now on, as in Linux. Controllers whose window is whole anyway do
     /// nothing.
     fn use_whole_segments(&mut self) {}
+
+    /// Makes the window grow as in today's Linux from now on: in whole segments, by acknowledged segments. Only controllers with
+    /// slow start and a window law have a difference.
+    fn use_linux_growth(&mut self) {}
 }

@@ -103,6 +103,15 @@ macro_rules! registry {
             fn use_whole_segments(&mut self) {
                 match self { $(AnyController::$controller(c) => c.use_whole_segments(),)* }
             }
+            fn use_linux_growth(&mut self) {
+                match self { $(AnyController::$controller(c) => c.use_linux_growth(),)* }
+            }
+            fn on_repeated_rto(&mut self, now: Time) {
+                match self { $(AnyController::$controller(c) => c.on_repeated_rto(now),)* }
+            }
+            fn undo(&mut self, before: Window) {
+                match self { $(AnyController::$controller(c) => c.undo(before),)* }
+            }
         }
     };
 }

@@ -57,7 +57,7 @@ fn agent(name: &str) -> TcpOptions {
         "newreno" => tcp.recovery = Recovery::NewReno,
         "linux-lp" => tcp.control = CcConfig::TcpLp(tcp_lp::Params { variant: tcp_lp::Variant::Linux, ..tcp_lp::Params::default() }),
         "linux-cubic" => {
-            tcp.control = CcConfig::Cubic(cubic::Params { version: cubic::Version::V21, ..cubic::Params::default() });
+            tcp.control = CcConfig::Cubic(cubic::Params { version: Some(cubic::Version::V21), ..cubic::Params::default() });
         }
         _ => tcp.recovery = Recovery::Sack,
     }

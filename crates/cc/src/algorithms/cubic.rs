@@ -1,12 +1,15 @@
 //! CUBIC: the window is a cubic function of the time since the last reduction, flat around the window before it.
 //!
-//! There are two versions: RFC 9438, and v2.1 as in Linux 2.6.22 and in ns-2.35's TCP-Linux. Version 2.1 calculates in whole
-//! numbers with a clock of 1 ms. Its estimate of delayed acknowledgments settles at 31/16 where every segment is acknowledged,
+//! There are three versions: RFC 9438, that of today's Linux (`cubic/kernel.rs`), and v2.1 as in Linux 2.6.22 and in ns-2.35's
+//! TCP-Linux. Version 2.1 calculates in whole numbers with a clock of 1 ms. Its estimate of delayed acknowledgments settles at 31/16 where every segment is acknowledged,
 //! which nearly doubles the growth.
 
 use crate::{Ack, Classic, CongestionEvent, HyStart, ParamError, Start, Window, WindowLaw};
+mod kernel;
+
 extern crate alloc;
 use alloc::boxed::Box;
+use kernel::Kernel;
 use sojourn_units::{Duration, Time};
 
 /// Which version.
@@ -21,6 +24,9 @@ pub enum Version {
     /// v2.1 of Linux 2.6.22 (`ns-2 linux/tcp_cubic.c`).
     #[cfg_attr(feature = "serde", serde(rename = "2.1"))]
     V21,
+    /// That of Linux 7, in whole numbers (Linux `tcp_cubic.c`).
+    #[cfg_attr(feature = "serde", serde(rename = "linux"))]
+    Linux,
 }
 
 /// CUBIC.
@@ -31,8 +37,9 @@ pub type Cubic = Classic<CubicLaw>;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
-    /// Which version; default that of RFC 9438.
-    pub version: Version,
+    /// Which version; default that of RFC 9438, and that of Linux where the stack's windows grow as in Linux (`linux_growth`).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub version: Option<Version>,
     /// The fraction of the window kept after congestion, 0.001 to 0.999; default 0.7 (rfc9438#4.6), 819/1024 in v2.1.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub beta: Option<f64>,
@@ -42,13 +49,15 @@ pub struct Params {
     pub fast_convergence: bool,
     /// Grow at least as fast as Reno would; default true (rfc9438#4.3).
     pub reno_friendly: bool,
-    /// End the first slow start when the round-trip time grows (`HyStart++`, rfc9406#4.2); default false.
-    pub hystart: bool,
+    /// End slow start when the round-trip time grows (`HyStart++`, rfc9406#4.2, or Linux's `HyStart`); default false, true in
+    /// Linux's version.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub hystart: Option<bool>,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { version: Version::Rfc9438, beta: None, c: 0.4, fast_convergence: true, reno_friendly: true, hystart: false }
+        Params { version: None, beta: None, c: 0.4, fast_convergence: true, reno_friendly: true, hystart: None }
     }
 }
 
@@ -58,23 +67,45 @@ impl Params {
     /// # Errors
     /// A parameter is out of range.
     pub fn build(&self, start: Start) -> Result<Cubic, ParamError> {
-        let beta = self.beta.unwrap_or(if self.version == Version::V21 { 0.8 } else { 0.7 });
-        // v2.1 counts in 1024ths: from 1/1024 to 1023/1024.
+        let version = self.version.unwrap_or_default();
+        let beta = self.beta.unwrap_or(if version == Version::V21 { 0.8 } else { 0.7 });
+        // The versions of Linux count in 1024ths: from 1/1024 to 1023/1024.
         ParamError::unless((0.001..=0.999).contains(&beta), "beta", &beta, "a fraction, 0.001 to 0.999")?;
         ParamError::unless((0.01..=100.0).contains(&self.c), "c", &self.c, "segments per cubic second, 0.01 to 100")?;
-        let version = match self.version {
-            Version::Rfc9438 => AnyVersion::Rfc9438(Rfc9438 { c: self.c, beta, ..Rfc9438::default() }),
-            Version::V21 => AnyVersion::V21(Box::new(V21::new(libm::round(beta * 1024.0) as u64, libm::round(self.c * 102.4) as u64))),
+        let law = CubicLaw {
+            version: match version {
+                Version::Rfc9438 => AnyVersion::Rfc9438(Rfc9438 { c: self.c, beta, ..Rfc9438::default() }),
+                Version::V21 => AnyVersion::V21(Box::new(V21::new(in_1024ths(beta), scale(self.c)))),
+                Version::Linux => AnyVersion::linux(beta, self.c, self.hystart),
+            },
+            hystart: self.hystart,
+            given: self.version.is_some(),
+            fast_convergence: self.fast_convergence,
+            reno_friendly: self.reno_friendly,
         };
-        let law = CubicLaw { version, fast_convergence: self.fast_convergence, reno_friendly: self.reno_friendly };
-        Ok(Classic::new(start, law).with_hystart(self.hystart.then(HyStart::default)))
+        let hystart = self.hystart.unwrap_or_default() && version != Version::Linux;
+        Ok(Classic::new(start, law).with_hystart(hystart.then(HyStart::default)))
     }
+}
+
+/// `beta` of the versions in whole numbers.
+fn in_1024ths(beta: f64) -> u64 {
+    libm::round(beta * 1024.0) as u64
+}
+
+/// `bic_scale` of the versions in whole numbers.
+fn scale(c: f64) -> u64 {
+    libm::round(c * 102.4) as u64
 }
 
 /// The window law.
 #[derive(Clone, Debug)]
 pub struct CubicLaw {
     version: AnyVersion,
+    /// As in [`Params`].
+    hystart: Option<bool>,
+    /// Whether the version was chosen, and not left to the stack.
+    given: bool,
     fast_convergence: bool,
     reno_friendly: bool,
 }
@@ -83,6 +114,13 @@ pub struct CubicLaw {
 enum AnyVersion {
     Rfc9438(Rfc9438),
     V21(Box<V21>),
+    Linux(Box<Kernel>),
+}
+
+impl AnyVersion {
+    fn linux(beta: f64, c: f64, hystart: Option<bool>) -> Self {
+        AnyVersion::Linux(Box::new(Kernel::new(in_1024ths(beta), scale(c), hystart.unwrap_or(true))))
+    }
 }
 
 /// The version of RFC 9438, with its names. Windows are in segments, times in seconds.
@@ -303,17 +341,27 @@ impl V21 {
 }
 
 impl WindowLaw for CubicLaw {
-    fn observe(&mut self, ack: &Ack) {
+    fn observe(&mut self, ack: &Ack, window: Window) -> bool {
         match &mut self.version {
             AnyVersion::Rfc9438(cubic) => cubic.observe(ack),
             AnyVersion::V21(cubic) => cubic.observe(ack),
+            AnyVersion::Linux(cubic) => return cubic.observe(ack, window),
         }
+        false
     }
 
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
         match &mut self.version {
             AnyVersion::Rfc9438(cubic) => cubic.grow(cwnd, ack, self.reno_friendly),
             AnyVersion::V21(cubic) => cubic.grow(cwnd, ack, self.reno_friendly),
+            AnyVersion::Linux(_) => cwnd + ack.acked / self.segments_per_increase(cwnd, ack.acked, ack),
+        }
+    }
+
+    fn segments_per_increase(&mut self, cwnd: f64, acked: f64, ack: &Ack) -> f64 {
+        match &mut self.version {
+            AnyVersion::Linux(cubic) => cubic.update(cwnd as u64, acked as u64, ack.now, self.reno_friendly) as f64,
+            _ => acked / (self.grow(cwnd, ack) - cwnd),
         }
     }
 
@@ -321,12 +369,13 @@ impl WindowLaw for CubicLaw {
         let kept = match &mut self.version {
             AnyVersion::Rfc9438(cubic) => cubic.reduce(event.window, self.fast_convergence),
             AnyVersion::V21(cubic) => cubic.recalc_ssthresh(event.window, self.fast_convergence),
+            AnyVersion::Linux(cubic) => cubic.recalc_ssthresh(event.window, self.fast_convergence),
         };
         // rfc9438#4.6: at least two segments.
         Window { cwnd: kept.max(2.0), ssthresh: kept.max(2.0) }
     }
 
-    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+    fn ssthresh_after_rto(&mut self, now: Time, window: f64) -> f64 {
         match &mut self.version {
             AnyVersion::Rfc9438(cubic) => {
                 let kept = cubic.reduce(window, self.fast_convergence);
@@ -339,7 +388,24 @@ impl WindowLaw for CubicLaw {
                 cubic.reset();
                 kept
             }
+            AnyVersion::Linux(cubic) => {
+                let kept = cubic.recalc_ssthresh(window, self.fast_convergence);
+                cubic.reset(now);
+                kept
+            }
         }
+    }
+
+    fn on_repeated_rto(&mut self, now: Time) {
+        if let AnyVersion::Linux(cubic) = &mut self.version {
+            cubic.reset(now);
+        }
+    }
+
+    fn use_linux_growth(&mut self) -> bool {
+        let (false, AnyVersion::Rfc9438(cubic)) = (self.given, &self.version) else { return false };
+        self.version = AnyVersion::linux(cubic.beta, cubic.c, self.hystart);
+        true
     }
 }
 
@@ -415,7 +481,7 @@ mod tests {
 
     #[test]
     fn v2_1_is_back_at_its_origin_after_k_and_restarts_from_nothing_after_a_timeout() {
-        let params = Params { version: Version::V21, reno_friendly: false, ..Params::default() };
+        let params = Params { version: Some(Version::V21), reno_friendly: false, ..Params::default() };
         let mut cubic = params.build(Start { window: 1000.0, ssthresh: 1000.0 }).unwrap();
         cubic.on_congestion(&loss(1000.0));
         assert_eq!(cubic.cwnd(), 799.0);

@@ -1,7 +1,7 @@
 //! The registered congestion controllers: a file and a line for each.
 
 use crate::registry::registry;
-use crate::{Ack, CongestionController, CongestionEvent, ParamError, Source, Start};
+use crate::{Ack, CongestionController, CongestionEvent, ParamError, Source, Start, Window};
 use sojourn_units::Time;
 
 /// A controller as `sojourn list` shows it.

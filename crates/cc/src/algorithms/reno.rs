@@ -58,6 +58,10 @@ impl WindowLaw for RenoLaw {
         cwnd + self.params.increase * ack.avoidance_count() / cwnd
     }
 
+    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _ack: &Ack) -> f64 {
+        cwnd / self.params.increase
+    }
+
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
         let whole = |segments: f64| if self.params.whole { libm::floor(segments) } else { segments };
         let kept = whole(whole(event.window) * self.params.decrease);
@@ -118,6 +122,24 @@ mod tests {
         assert_eq!(std::array::from_fn(|_| windows()), [6.0, 6.0, 6.0, 6.0, 6.0, 7.0]);
         reno.on_congestion(&CongestionEvent { now: Time::ZERO, window: 7.0, signal: Signal::Loss });
         assert_eq!((reno.ssthresh(), reno.cwnd(), reno.min_cwnd()), (3.0, 3.0, 1.0));
+    }
+
+    #[test]
+    fn as_in_linux_slow_start_ends_at_the_threshold_and_acknowledged_segments_count_in_whole_ones() {
+        let mut reno = Params::default().build(Start { window: 4.0, ssthresh: 6.0 }).unwrap();
+        reno.use_linux_growth();
+        let mut acked = |acked| {
+            reno.on_ack(&Ack { acked, ..Ack::ONE });
+            reno.cwnd()
+        };
+        // Two of three segments reach the threshold, the third counts in avoidance.
+        assert_eq!([acked(3.0), acked(2.0), acked(2.0), acked(1.0)], [6.0, 6.0, 6.0, 7.0]);
+        // 6 of 7 segments, and then 22.
+        assert_eq!([acked(6.0), acked(16.0)], [7.0, 10.0]);
+        reno.on_congestion(&CongestionEvent { now: Time::ZERO, window: 9.0, signal: Signal::Loss });
+        assert_eq!((reno.ssthresh(), reno.cwnd()), (4.0, 4.0));
+        reno.undo(Window { cwnd: 9.0, ssthresh: 6.0 });
+        assert_eq!((reno.ssthresh(), reno.cwnd()), (6.0, 9.0));
     }
 
     #[test]

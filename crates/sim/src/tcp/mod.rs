@@ -7,12 +7,15 @@
 //! | `recovery/` | loss recovery: one file for each strategy |
 //! | `rto.rs` | the smoothed RTT and the retransmission timeout |
 //! | `receiver.rs` | the receiving endpoint: reassembly, ACKs, SACK blocks |
+//! | `ack_policy.rs` | when a receiver acknowledges, as in Linux |
 //! | `inflight.rs` | `FreeBSD`'s limit on the data in flight |
+//! | `wheel.rs` | when a timer of Linux expires |
 //! | `ranges.rs` | sets of byte ranges |
 //!
 //! The options of a stack and the profiles are defined in `sojourn-spec`.
 //! How wide the congestion window may be is the controller's (`sojourn-cc`).
 
+mod ack_policy;
 mod call;
 mod inflight;
 mod ranges;
@@ -21,6 +24,7 @@ mod recovery;
 mod rto;
 mod sender;
 mod sender_core;
+mod wheel;
 
 pub use call::{Call, SegmentSink};
 pub use receiver::{Received, Receiver, SackBlocks, SackPool};

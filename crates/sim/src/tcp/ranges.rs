@@ -76,6 +76,12 @@ impl Ranges {
         self.around(point).map_or(point, |(_, end)| end)
     }
 
+    /// The first point above `point` at which a range begins; the largest number if there is none.
+    pub fn next_from(&self, point: u64) -> u64 {
+        let index = self.ranges.partition_point(|&(start, _)| start <= point);
+        self.ranges.get(index).map_or(u64::MAX, |&(start, _)| start)
+    }
+
     /// The largest point held, 0 if none.
     pub fn end(&self) -> u64 {
         self.ranges.last().map_or(0, |&(_, end)| end)
@@ -126,6 +132,8 @@ mod tests {
             prop_assert_eq!(ranges.below(probe), points.range(..probe).count() as u64);
             prop_assert_eq!(ranges.between(below, probe), points.iter().filter(|&&p| p >= below && p < probe).count() as u64);
             prop_assert_eq!(ranges.gap_from(probe), (probe..).find(|p| !points.contains(p)).unwrap());
+            let begins = |p: &u64| points.contains(p) && !points.contains(&(p - 1));
+            prop_assert_eq!(ranges.next_from(probe), (probe + 1..240).find(begins).unwrap_or(u64::MAX));
             prop_assert_eq!(ranges.end(), points.last().map_or(0, |p| p + 1));
             prop_assert_eq!(ranges.forget_below(below), points.range(..below).count() as u64);
             prop_assert_eq!(ranges.below(u64::MAX), points.range(below..).count() as u64);

@@ -1,5 +1,6 @@
 //! The receiving endpoint: reassembly, ACKs, delayed ACKs, SACK blocks, ECN echoes, the receive window.
 
+use super::ack_policy::{AckPolicy, Arrival};
 use super::ranges::Ranges;
 use crate::packet::{Packet, flag};
 use sojourn_cc::algorithms::rledbat;
@@ -18,6 +19,15 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
+    /// The bytes of which the receiver reports a duplicate (rfc2883#4): those of the first block, if they lie below `ack` or within
+    /// the second block.
+    pub fn duplicate(&self, ack: u64) -> Option<(u64, u64)> {
+        let mut blocks = self.iter();
+        let first = blocks.next()?;
+        let within = |second: (u64, u64)| second.0 <= first.0 && first.1 <= second.1;
+        (first.0 < ack || blocks.next().is_some_and(within)).then_some(first)
+    }
+
     /// The blocks: the first byte of each, and one past its last.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.blocks[..self.count as usize].iter().copied()
@@ -121,6 +131,8 @@ pub struct Receiver {
     window_update_due: Time,
     /// The congestion controller's part at the receiver, where it has one: it limits the window too.
     controller: Option<Box<rledbat::Receiver>>,
+    /// When to acknowledge, where that is more than the plain rules.
+    policy: Option<Box<AckPolicy>>,
     /// The time of this receiver's pending timer event, or never.
     pub armed: Time,
 }
@@ -144,6 +156,7 @@ impl Default for Receiver {
             right_edge: 0,
             window_update_due: Time::NEVER,
             controller: None,
+            policy: None,
             armed: Time::NEVER,
         }
     }
@@ -158,7 +171,7 @@ impl Receiver {
     pub fn new(params: &TcpOptions, predicts: bool) -> Result<Self, ParamError> {
         let start = Start { window: params.initial_window, ssthresh: params.initial_ssthresh };
         let controller = params.control.build_receiver(start, params.mss)?.map(Box::new);
-        Ok(Receiver { controller, predicts, ..Receiver::default() })
+        Ok(Receiver { controller, predicts, policy: AckPolicy::new(params), ..Receiver::default() })
     }
 
     /// When its timer expires: a delayed ACK or a window update is due.
@@ -170,7 +183,8 @@ impl Receiver {
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
         let controller = self.controller.as_ref().map_or(0, |_| size_of::<rledbat::Receiver>());
-        self.out_of_order.memory() + self.recent_blocks.capacity() * 8 + controller
+        let policy = self.policy.as_ref().map_or(0, |_| size_of::<AckPolicy>());
+        self.out_of_order.memory() + self.recent_blocks.capacity() * 8 + controller + policy
     }
 
     /// The window of statistics opens: remembers what has arrived and can't be read yet.
@@ -232,7 +246,8 @@ impl Receiver {
         let received = self.take_segment(now, segment, params, pool, ack);
         let nothing_waits = self.out_of_order.is_empty() && !self.send_ece;
         let any_window = params.reader.is_none() && self.controller.is_none();
-        self.predictable = self.predicts && nothing_waits && any_window && is_exact_clock(params);
+        let plain_acks = self.policy.is_none();
+        self.predictable = self.predicts && nothing_waits && any_window && plain_acks && is_exact_clock(params);
         received
     }
 
@@ -241,15 +256,16 @@ impl Receiver {
         if segment.has(flag::CWR) {
             self.send_ece = false;
         }
-        if segment.has(flag::CE) {
-            self.send_ece = true;
-        }
+        let marked = segment.has(flag::CE) && !self.send_ece;
+        self.send_ece |= marked;
         if segment.has(flag::SYN) {
             self.ts_recent = segment.stamp;
+            self.policy.iter_mut().for_each(|policy| policy.on_syn(now));
             *ack = self.ack(now, segment, flag::SYN, params, pool);
             return Received { readable: 0, acks: true };
         }
         if segment.has(flag::ACK) {
+            self.policy.iter_mut().for_each(|policy| policy.on_handshake(now));
             return Received { readable: 0, acks: false };
         }
         let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
@@ -272,7 +288,14 @@ impl Receiver {
         }
         let readable = self.rcv_nxt - rcv_nxt_before;
         let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.rcv_nxt >= end;
-        if let Some(delay) = params.delayed_ack {
+        if self.policy.is_some() {
+            let due = if fin { now } else { self.ask_policy(now, (segment.seq, end), in_order, marked, params) };
+            if due > now {
+                self.delayed_ack_due = due;
+                self.plan_window_update(now, params);
+                return Received { readable, acks: false };
+            }
+        } else if let Some(delay) = params.delayed_ack {
             let fills_gap = self.rcv_nxt > end || !self.out_of_order.is_empty();
             let may_wait = in_order || (!params.immediate_ack_of_duplicates && end == rcv_nxt_before);
             if may_wait && !fills_gap && !fin && self.unacked_segments < params.ack_every {
@@ -284,6 +307,27 @@ impl Receiver {
         let flags = if fin { flag::FIN } else { 0 };
         *ack = self.ack(now, segment, flags, params, pool);
         Received { readable, acks: true }
+    }
+
+    /// When the ACK of a segment with these bytes is due.
+    #[inline(never)]
+    fn ask_policy(&mut self, now: Time, bytes: (u64, u64), in_order: bool, marked: bool, params: &TcpOptions) -> Time {
+        let has_gap = !self.out_of_order.is_empty();
+        let duplicate = !in_order && bytes.1 <= self.rcv_nxt;
+        let arrival = Arrival {
+            in_order,
+            duplicate,
+            fills_gap: self.rcv_nxt > bytes.1 && in_order && !has_gap,
+            has_gap,
+            marked,
+            rcv_nxt: self.rcv_nxt,
+            acknowledged: self.last_ack_sent,
+        };
+        let Some(policy) = &mut self.policy else { return now };
+        if duplicate && bytes.0 < bytes.1 {
+            policy.duplicate = Some(bytes);
+        }
+        policy.on_segment(now, &arrival, params)
     }
 
     /// Takes the bytes from `seq` to `end`; says whether they were the next expected.
@@ -300,7 +344,12 @@ impl Receiver {
                 self.rcv_nxt = next;
             }
         } else if seq > self.rcv_nxt {
-            self.out_of_order.insert(seq, end);
+            let new = self.out_of_order.insert(seq, end);
+            if let Some(policy) = &mut self.policy
+                && new == 0
+            {
+                policy.duplicate = Some((seq, end));
+            }
             if params.recovery == Recovery::Sack {
                 self.recent_blocks.insert(0, seq);
             }
@@ -312,6 +361,11 @@ impl Receiver {
     pub fn on_timer(&mut self, now: Time, flow: u32, incarnation: u16, params: &TcpOptions, pool: &mut SackPool) -> Option<Packet> {
         if self.deadline() == Time::NEVER {
             return None;
+        }
+        if let Some(policy) = &mut self.policy
+            && self.delayed_ack_due <= now
+        {
+            policy.on_timer(params);
         }
         let like = Packet { flow, incarnation, ..Packet::EMPTY };
         Some(self.ack(now, &like, 0, params, pool))
@@ -367,8 +421,9 @@ impl Receiver {
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
         self.delayed_ack_due = Time::NEVER;
-        let plain = self.out_of_order.is_empty() || params.recovery != Recovery::Sack;
-        let sack = if plain { SackOption::NONE } else { self.sack_option(pool) };
+        let duplicate = self.policy.as_mut().and_then(|policy| policy.on_ack_sent(params));
+        let plain = (self.out_of_order.is_empty() && duplicate.is_none()) || params.recovery != Recovery::Sack;
+        let sack = if plain { SackOption::NONE } else { self.sack_option(duplicate, pool) };
         let option = if sack.count > 0 { params.sack_option + 8 * sack.count } else { 0 };
         let ece = if self.send_ece { flag::ECE } else { 0 };
         Packet {
@@ -384,14 +439,18 @@ impl Receiver {
         }
     }
 
-    /// The blocks of what arrived out of order, the most recently reported first.
+    /// The blocks of what arrived out of order, the most recently reported first, after that of a duplicate (rfc2883#4).
     #[inline(never)]
-    fn sack_option(&mut self, pool: &mut SackPool) -> SackOption {
+    fn sack_option(&mut self, duplicate: Option<(u64, u64)>, pool: &mut SackPool) -> SackOption {
         let mut sack = SackBlocks::default();
-        let (out_of_order, mut count) = (&self.out_of_order, 0);
+        let first = duplicate.map_or(0, |block| {
+            sack.blocks[0] = block;
+            1
+        });
+        let (out_of_order, mut count) = (&self.out_of_order, first);
         self.recent_blocks.retain(|&byte| {
             let Some(block) = out_of_order.around(byte) else { return false };
-            if count == MAX_SACK_BLOCKS || sack.blocks[..count].contains(&block) {
+            if count == MAX_SACK_BLOCKS || sack.blocks[first..count].contains(&block) {
                 return false;
             }
             sack.blocks[count] = block;

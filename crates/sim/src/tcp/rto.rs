@@ -22,6 +22,50 @@ pub struct RttEstimator {
     smoothed: Duration,
     /// The smoothed RTT in whole milliseconds, 0 before the first sample.
     hint: u16,
+    /// What the variation is taken from, if that is the largest of a window.
+    windowed: Option<Box<WindowedVariation>>,
+}
+
+/// The largest mean deviation of a window of data (Linux `tcp_rtt_estimator`), in nanoseconds; deviations are four times the mean.
+#[derive(Clone, Copy, Debug, Default)]
+struct WindowedVariation {
+    mdev: i64,
+    mdev_max: i64,
+    rttvar: i64,
+    /// The window ends when this byte is acknowledged (`rtt_seq`).
+    end: u64,
+}
+
+impl WindowedVariation {
+    fn first(&mut self, rtt: i64, least: i64, sent: SentData) {
+        self.mdev = 2 * rtt;
+        self.rttvar = self.mdev.max(least);
+        self.mdev_max = self.rttvar;
+        self.end = sent.snd_nxt;
+    }
+
+    /// Takes the difference of a sample from the smoothed RTT before it.
+    fn sample(&mut self, error: i64, least: i64, sent: SentData) {
+        let change = error.abs() - self.mdev / 4;
+        // A fall of the RTT raises the variation by an eighth of what a rise does.
+        self.mdev += if error < 0 && change > 0 { change / 8 } else { change };
+        self.mdev_max = self.mdev_max.max(self.mdev);
+        self.rttvar = self.rttvar.max(self.mdev_max);
+        if sent.snd_una > self.end {
+            self.rttvar -= (self.rttvar - self.mdev_max).max(0) / 4;
+            self.end = sent.snd_nxt;
+            self.mdev_max = least;
+        }
+    }
+}
+
+/// What has been sent when an RTT sample is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct SentData {
+    /// The first unacknowledged byte.
+    pub snd_una: u64,
+    /// The next byte to send.
+    pub snd_nxt: u64,
 }
 
 /// The whole ticks of a time, which is never negative. It needs no call, unlike `floor` where the processor may be an old one.
@@ -42,6 +86,7 @@ impl RttEstimator {
             min: Duration::MAX,
             smoothed: Duration::ZERO,
             hint: 0,
+            windowed: params.windowed_variation.then(Box::default),
         };
         new.update_rto(params);
         new
@@ -55,6 +100,26 @@ impl RttEstimator {
         } else {
             self.sample_seconds(rtt, params);
         }
+        self.update_rto(params);
+    }
+
+    /// Takes a sample where the variation is the largest of a window; the first of the segments that an ACK acknowledges gives
+    /// `rtt`, the last one `shortest`.
+    pub fn sample_windowed(&mut self, rtt: Duration, shortest: Duration, sent: SentData, params: &TcpOptions) {
+        let Some(windowed) = &mut self.windowed else { return };
+        self.min = self.min.min(shortest);
+        let (sample, least) = (rtt.as_nanos() as i64, params.min_rto.as_nanos() as i64);
+        let before = self.smoothed.as_nanos() as i64;
+        let smoothed = if before == 0 {
+            windowed.first(sample, least, sent);
+            sample
+        } else {
+            windowed.sample(sample - before, least, sent);
+            before + (sample - before) / 8
+        };
+        self.base = Duration::from_nanos((smoothed + windowed.rttvar) as u64);
+        self.set_smoothed(Duration::from_nanos(smoothed.max(1) as u64));
+        self.backoff = 1;
         self.update_rto(params);
     }
 
@@ -215,6 +280,22 @@ mod tests {
         // 52 ms sent 3 ms into a tick spans 5 ticks of 10 ms: srtt 5, var 2.5, rto 5 + 4*2.5 = 15 ticks.
         rtt.sample(ms(52), Time::from_nanos(3_000_000), Duration::ZERO, &params);
         assert_eq!(rtt.rto(), ms(150));
+    }
+
+    #[test]
+    fn in_windows_the_timeout_is_the_largest_deviation_of_a_window_and_min_rto_above_the_mean_at_least() {
+        let params = TcpOptions::linux();
+        let mut rtt = RttEstimator::new(&params);
+        let sent = |snd_una| SentData { snd_una, snd_nxt: snd_una + 10 };
+        rtt.sample_windowed(ms(50), ms(50), sent(0), &params);
+        // The deviation counts four times: half of 50 ms four times is less than 200 ms.
+        assert_eq!(rtt.rto(), ms(250));
+        rtt.sample_windowed(ms(450), ms(400), sent(5), &params);
+        // mdev = 100 + (400 - 25), srtt = 100.
+        assert_eq!((rtt.rto(), rtt.srtt(), rtt.min()), (ms(575), ms(100), ms(50)));
+        // A window later a quarter of what is above the window's largest deviation is gone.
+        (0..3).for_each(|at| rtt.sample_windowed(ms(100), ms(100), sent(20 * at + 11), &params));
+        assert!(rtt.rto() < ms(575) && rtt.rto() > ms(300), "{:?}", rtt.rto());
     }
 
     #[test]

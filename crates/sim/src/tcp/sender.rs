@@ -144,7 +144,7 @@ impl Sender {
             return Progress::Going;
         }
         let (ece, full) = (ack.has(flag::ECE) && call.params.ecn, ack.seq >= core.recover());
-        if ece {
+        if ece && !self.recovery.takes_ece() {
             core.on_ece(ack.seq, self.recovery.inflation(), call);
         }
         if core.read_window(ack) && ack.seq == core.snd_una() && sack.is_none() {
@@ -171,6 +171,9 @@ impl Sender {
 
     /// The timer expires at `call.now`; a timer that was restarted since does nothing.
     pub fn on_timer<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+        if call.now >= self.core.timer() && self.recovery.on_timer(&mut self.core, call) {
+            return;
+        }
         match self.core.on_timer(call) {
             Expiry::Handled => {}
             Expiry::EndsWait => self.recovery.send_window(&mut self.core, call),

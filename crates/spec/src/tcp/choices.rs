@@ -51,6 +51,9 @@ choice! {
         /// SACKed byte is lost, retransmissions too; in recovery the window shrinks by one segment on every second ACK; a
         /// timeout keeps the scoreboard (ns-2 tcp-linux.cc, scoreboard1.cc).
         RateHalving "rate-halving",
+        /// Losses are found by the times at which segments were sent (rfc8985), as in Linux; `proportional_reduction`,
+        /// `tail_loss_probe`, `f_rto` and `undo` are parts of it.
+        RackTlp "rack-tlp",
     }
 }
 

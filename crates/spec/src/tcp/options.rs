@@ -33,6 +33,21 @@ tcp_options! {
     sack_algorithm: SackAlgorithm as SackAlgorithm, ranges::any,
         "Which SACK recovery is used, if recovery is \"sack\"",
         SackAlgorithm::Rfc6675, "rfc6675#4";
+    proportional_reduction: bool as bool, ranges::any,
+        "With sack_algorithm rack-tlp: whether a reduction is spread over a round trip; else the window is reduced at once",
+        true, "rfc6937#3";
+    tail_loss_probe: bool as bool, ranges::any,
+        "With sack_algorithm rack-tlp: whether a segment is sent as a probe where ACKs stay away for two round trips",
+        true, "rfc8985#7";
+    f_rto: bool as bool, ranges::any,
+        "With sack_algorithm rack-tlp: whether a timeout is found to be spurious by the ACKs that follow it",
+        true, "rfc5682#3";
+    undo: bool as bool, ranges::any,
+        "With sack_algorithm rack-tlp: whether a reduction is taken back if the retransmissions were not needed",
+        true, "rfc3522#3.2, rfc3708#3";
+    dsack: bool as bool, ranges::any,
+        "Whether a receiver with SACK reports duplicates",
+        false, "rfc2883#4";
     handshake: Handshake as Handshake, ranges::any,
         "What comes before the first data",
         Handshake::ThreeWay, "rfc9293#3.5";
@@ -60,6 +75,9 @@ tcp_options! {
     tick_arithmetic: bool as bool, ranges::any,
         "Whether round-trip times are counted in whole ticks, in integers; off if the clock is exact",
         false, "rfc6298#2";
+    timer_wheel: bool as bool, ranges::any,
+        "Whether the timers of rack-tlp and adaptive_delayed_ack expire as in Linux: in whole ticks, late by a tick or by up to an eighth of a long time",
+        false, "rfc6298#5 has exact times";
     timestamps: bool as bool, ranges::any,
         "Whether every ACK gives an RTT sample by its timestamp; else one segment per round trip is timed",
         true, "rfc7323#4";
@@ -75,6 +93,15 @@ tcp_options! {
     ack_every: u32 as u32, ranges::count,
         "Full segments per ACK, if ACKs are delayed",
         2, "rfc5681#4.2";
+    quick_acks: u32 as u32, ranges::segments,
+        "Segments that a receiver with delayed ACKs acknowledges at once when a connection starts, after a pause, and after a duplicate",
+        0, "rfc5681#4.2 has none";
+    adaptive_delayed_ack: bool as bool, ranges::any,
+        "Whether the time of delayed ACKs follows the times between segments",
+        false, "rfc9293#3.8.6.3 has a fixed time";
+    sack_compression: Duration as Duration, ranges::time,
+        "For how long a receiver puts together ACKs of segments out of order, after the third: this time, or 33 % of an eighth of the RTT if that is less; \"0 s\" is not at all",
+        Duration::ZERO, "rfc5681#4.2 acknowledges them at once";
     ecn: bool as bool, ranges::any,
         "Whether data packets can carry congestion marks",
         false, "rfc3168#6.1";
@@ -123,6 +150,9 @@ tcp_options! {
     linux_variation: bool as bool, ranges::any,
         "Whether, in ticks, a fall of the RTT raises its variation by an eighth of what a rise does",
         false, "rfc6298#2 treats both alike";
+    windowed_variation: bool as bool, ranges::any,
+        "Whether the timeout is the smoothed RTT and the largest mean deviation of the last windows of data, but min_rto at least",
+        false, "rfc6298#2 takes the present variation";
     whole_windows: bool as bool, ranges::any,
         "Whether windows are whole numbers of segments",
         false, "rfc5681#3.1 counts bytes";
@@ -132,6 +162,9 @@ tcp_options! {
     abc: u32 as u32, ranges::segments,
         "Appropriate byte counting: cwnd grows with the bytes acknowledged, in slow start by at most this many segments per ACK; 0 counts ACKs",
         0, "rfc3465#2.2";
+    linux_growth: bool as bool, ranges::any,
+        "Whether windows grow as in Linux: in whole segments, by acknowledged segments, and with cubic by its version of it",
+        false, "rfc5681#3.1 has no whole numbers";
     inflight_limit: bool as bool, ranges::any,
         "Whether the window is limited by the measured bandwidth-delay product",
         false, "no RFC has it";

@@ -11,6 +11,16 @@ pub trait LossRecovery {
     /// The retransmission timer expired and the window was reduced: retransmits.
     fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
 
+    /// The sender's timer expired: says whether that was for the strategy alone.
+    fn on_timer<O: SegmentSink>(&mut self, _sender: &mut SenderCore, _call: &mut Call<O>) -> bool {
+        false
+    }
+
+    /// Whether it reduces the window itself where an ECN echo arrives.
+    fn takes_ece(&self) -> bool {
+        false
+    }
+
     /// Sends what the windows allow, outside recovery: after a handshake, a write or a window update.
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
 

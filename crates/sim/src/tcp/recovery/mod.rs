@@ -2,11 +2,12 @@
 //!
 //! A strategy owns what it remembers of losses and acts on the sender through the methods of [`SenderCore`]. It is chosen once,
 //! when a sender is made. To add one: a file here that implements [`LossRecovery`], a variant of [`AnyRecovery`], and its
-//! option in `crates/spec/src/tcp/options.rs`. RACK-TLP (rfc8985) belongs here; its timers belong in `sender_core/timing.rs`.
+//! option in `crates/spec/src/tcp/options.rs`.
 
 mod loss_recovery;
 mod newreno;
 mod ns2_sack;
+mod rack_tlp;
 mod rate_halving;
 mod reno;
 mod retransmissions;
@@ -17,6 +18,7 @@ use super::call::{Call, SegmentSink};
 use super::sender_core::{IncomingAck, SenderCore};
 use newreno::NewReno;
 use ns2_sack::Ns2Sack;
+use rack_tlp::RackTlp;
 use rate_halving::RateHalving;
 use reno::Reno;
 use sack::Sack;
@@ -32,6 +34,7 @@ pub enum AnyRecovery {
     Sack(Box<Sack>),
     Ns2Sack(Box<Ns2Sack>),
     RateHalving(Box<RateHalving>),
+    RackTlp(Box<RackTlp>),
 }
 
 impl AnyRecovery {
@@ -43,6 +46,7 @@ impl AnyRecovery {
             (Recovery::Sack, SackAlgorithm::Rfc6675) => AnyRecovery::Sack(Box::default()),
             (Recovery::Sack, SackAlgorithm::Ns2Sack1) => AnyRecovery::Ns2Sack(Box::default()),
             (Recovery::Sack, SackAlgorithm::RateHalving) => AnyRecovery::RateHalving(Box::default()),
+            (Recovery::Sack, SackAlgorithm::RackTlp) => AnyRecovery::RackTlp(Box::new(RackTlp::new(params))),
         }
     }
 }
@@ -56,6 +60,7 @@ macro_rules! of_any {
             AnyRecovery::Sack($strategy) => $call,
             AnyRecovery::Ns2Sack($strategy) => $call,
             AnyRecovery::RateHalving($strategy) => $call,
+            AnyRecovery::RackTlp($strategy) => $call,
         }
     };
 }
@@ -68,6 +73,14 @@ impl LossRecovery for AnyRecovery {
 
     fn on_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         of_any!(self, strategy => strategy.on_timeout(sender, call))
+    }
+
+    fn on_timer<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
+        of_any!(self, strategy => strategy.on_timer(sender, call))
+    }
+
+    fn takes_ece(&self) -> bool {
+        of_any!(self, strategy => strategy.takes_ece())
     }
 
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {

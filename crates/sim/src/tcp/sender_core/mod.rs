@@ -2,12 +2,14 @@
 //!
 //! The fields are private to this folder. Each file below adds the methods of one concern: `connection.rs` (the handshake,
 //! what the application writes, the timer), `output.rs` (sending), `congestion.rs` (windows and reductions), `timing.rs` (RTT
-//! samples), `prediction.rs` (the short way of the usual ACK). Recovery strategies and [`Sender`](super::Sender) use these methods alone.
+//! samples), `prediction.rs` (the short way of the usual ACK), `strategy.rs` (for strategies that keep the outstanding segments
+//! themselves). Recovery strategies and [`Sender`](super::Sender) use these methods alone.
 
 mod congestion;
 mod connection;
 mod output;
 mod prediction;
+mod strategy;
 mod timing;
 
 use super::call::{Call, SegmentSink};
@@ -23,6 +25,7 @@ use sojourn_units::{Duration, Time};
 pub use congestion::RecoveryEntry;
 pub use connection::Expiry;
 pub use output::SendLimits;
+pub use strategy::Delivered;
 
 /// An ACK of an established connection.
 #[derive(Clone, Copy, Debug)]
@@ -167,6 +170,9 @@ impl SenderCore {
         let mut cc = params.control.build(Start { window, ssthresh: params.initial_ssthresh })?;
         if params.whole_windows {
             cc.use_whole_segments();
+        }
+        if params.linux_growth {
+            cc.use_linux_growth();
         }
         Ok(SenderCore {
             snd_una: 0,

@@ -51,8 +51,13 @@ impl SenderCore {
     /// [`SenderCore::transmit`] within the loop that sends a window.
     #[inline(always)]
     fn transmit_inline<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) {
+        self.transmit_bytes(seq, self.segment_length(seq, call.params), call);
+    }
+
+    /// Sends `length` bytes from `seq` on.
+    #[inline(always)]
+    pub(super) fn transmit_bytes<O: SegmentSink>(&mut self, seq: u64, length: u64, call: &mut Call<O>) {
         let params = call.params;
-        let length = self.segment_length(seq, params);
         let retransmission = seq < self.snd_max;
         if self.snd_una == self.snd_max || self.timer == Time::NEVER {
             self.start_timer(call);
@@ -118,7 +123,7 @@ impl SenderCore {
 
     /// Bytes of the segment that starts at `seq`, which lies below `write_end`.
     #[inline]
-    fn segment_length(&self, seq: u64, params: &TcpOptions) -> u64 {
+    pub(super) fn segment_length(&self, seq: u64, params: &TcpOptions) -> u64 {
         u64::from(params.mss).min(self.write_end - seq)
     }
 

@@ -1,7 +1,4 @@
 //! RTT samples and the retransmission timer of a sender.
-//!
-//! RACK-TLP will need a reordering timer and a probe timer (rfc8985#6.2, rfc8985#7.2): their deadlines belong here, and
-//! `on_timer` in `connection.rs` asks which of them expired.
 
 use super::{IncomingAck, SenderCore};
 use crate::tcp::call::{Call, SegmentSink};
@@ -40,6 +37,10 @@ impl SenderCore {
     #[inline(never)]
     pub fn sample_rtt<O>(&mut self, sent: Time, call: &Call<O>) {
         let rtt = call.now.since(sent);
+        if call.params.windowed_variation {
+            self.sample_rtts(rtt, rtt, call);
+            return;
+        }
         self.rtt.sample(rtt, sent, self.clock_phase, call.params);
         self.rtt_sample = Some(rtt);
         if call.now >= self.count_from {

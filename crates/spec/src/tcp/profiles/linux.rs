@@ -1,6 +1,6 @@
 //! Linux (`net/tcp.h`).
 
-use crate::tcp::{Recovery, WindowBasis};
+use crate::tcp::{Recovery, SackAlgorithm, WindowBasis};
 use sojourn_units::Duration;
 
 super::profile! {
@@ -8,8 +8,16 @@ super::profile! {
     mss = 1448, "less 12 B of timestamps (rfc7323#3.2)";
     header = 52, "with timestamps (rfc7323#3.2), in ACKs too";
     recovery = Recovery::Sack, "Linux `tcp_sack`";
+    sack_algorithm = SackAlgorithm::RackTlp, "Linux tcp_recovery.c";
+    dsack = true, "Linux `tcp_dsack`";
     min_rto = Duration::from_millis(200), "Linux `TCP_RTO_MIN`";
     max_rto = Duration::from_secs(120), "Linux `TCP_RTO_MAX`";
     delayed_ack = Some(Duration::from_millis(40)), "Linux `TCP_DELACK_MIN`";
+    quick_acks = 16, "Linux `TCP_MAX_QUICKACKS`";
+    adaptive_delayed_ack = true, "Linux `tcp_event_data_recv`";
+    sack_compression = Duration::from_millis(1), "Linux `tcp_comp_sack_delay_ns`, `tcp_comp_sack_rtt_percent`";
+    timer_wheel = true, "Linux `calc_wheel_index`";
+    windowed_variation = true, "Linux `tcp_rtt_estimator`";
+    linux_growth = true, "Linux `tcp_cong_avoid_ai`, tcp_cubic.c";
     basis = WindowBasis::Cwnd, "Linux `tcp_reno_ssthresh`";
 }

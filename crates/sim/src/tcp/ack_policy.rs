@@ -1,0 +1,198 @@
+//! When a receiver acknowledges, as in Linux (`tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`): quick ACKs, a
+//! delay that follows the times between segments, ACKs of segments out of order that are put together, reports of duplicates.
+
+use super::wheel;
+use sojourn_spec::tcp::TcpOptions;
+use sojourn_units::{Duration, Time};
+
+/// The longest delay of an ACK (Linux `TCP_DELACK_MAX`).
+const DELACK_MAX: Duration = Duration::from_millis(200);
+/// ACKs that are put together at most (Linux `tcp_comp_sack_nr`).
+const COMPRESSED_MOST: u32 = 44;
+/// Duplicate ACKs that are sent at once (Linux `TCP_FASTRETRANS_THRESH`).
+const DUPLICATES_AT_ONCE: u32 = 3;
+/// The part of the RTT for which ACKs are put together: 33 % of an eighth (Linux `tcp_comp_sack_rtt_percent`).
+const COMPRESSION_OF_RTT: f64 = 0.33 / 8.0;
+/// Segments acknowledged at once after a congestion mark (Linux `tcp_data_ecn_check`).
+const QUICK_AFTER_MARK: u32 = 2;
+
+/// What a segment is for the receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// It was the next expected.
+    pub in_order: bool,
+    /// It brought nothing new.
+    pub duplicate: bool,
+    /// It filled the last gap.
+    pub fills_gap: bool,
+    /// There is a gap now.
+    pub has_gap: bool,
+    /// It is the first with a congestion mark since the sender reacted to the last.
+    pub marked: bool,
+    /// One past the last byte received without a gap.
+    pub rcv_nxt: u64,
+    /// The same when the last ACK was sent.
+    pub acknowledged: u64,
+}
+
+/// When to acknowledge, and what it depends on.
+#[derive(Clone, Debug)]
+pub struct AckPolicy {
+    /// Segments to acknowledge at once.
+    quick: u32,
+    /// How long an ACK is delayed (`ato`).
+    delay: Duration,
+    /// When the last segment arrived in order.
+    last_data: Option<Time>,
+    /// When the delayed ACK is due.
+    delayed_due: Time,
+    /// When the ACKs put together are due.
+    compressed_due: Time,
+    compressed: u32,
+    duplicates: u32,
+    /// `rcv_nxt` where the duplicates are counted.
+    counted_at: u64,
+    syn_ack_sent: Time,
+    /// The RTT of the handshake.
+    rtt: Duration,
+    /// The bytes of which a duplicate arrived and is to be reported.
+    pub duplicate: Option<(u64, u64)>,
+}
+
+impl AckPolicy {
+    /// The policy that these options ask for; `None` if the plain rules are enough.
+    pub fn new(params: &TcpOptions) -> Option<Box<Self>> {
+        let plain = params.quick_acks == 0 && !params.adaptive_delayed_ack && params.sack_compression == Duration::ZERO && !params.dsack;
+        (!plain).then(|| {
+            Box::new(AckPolicy {
+                quick: 0,
+                delay: params.delayed_ack.unwrap_or_default(),
+                last_data: None,
+                delayed_due: Time::NEVER,
+                compressed_due: Time::NEVER,
+                compressed: 0,
+                duplicates: 0,
+                counted_at: 0,
+                syn_ack_sent: Time::ZERO,
+                rtt: Duration::ZERO,
+                duplicate: None,
+            })
+        })
+    }
+
+    /// The ACK of a SYN was sent.
+    pub fn on_syn(&mut self, now: Time) {
+        self.syn_ack_sent = now;
+    }
+
+    /// The ACK of that arrived.
+    pub fn on_handshake(&mut self, now: Time) {
+        self.rtt = now.since(self.syn_ack_sent);
+    }
+
+    /// The retransmission timeout, which limits the delay.
+    fn rto(&self, params: &TcpOptions) -> Duration {
+        self.rtt + (self.rtt * 2).max(params.min_rto)
+    }
+
+    /// Linux `tcp_event_data_recv`
+    fn see_data(&mut self, now: Time, params: &TcpOptions) {
+        let least = params.delayed_ack.unwrap_or_default();
+        let Some(last) = self.last_data.replace(now) else {
+            self.quick = self.quick.max(params.quick_acks);
+            self.delay = least;
+            return;
+        };
+        let tick = params.tick.as_nanos().max(1);
+        let gap = Duration::from_nanos((now.as_nanos() / tick - last.as_nanos() / tick) * tick);
+        if gap > self.rto(params) {
+            self.quick = self.quick.max(params.quick_acks);
+        }
+        if params.adaptive_delayed_ack {
+            if gap <= least / 2 {
+                self.delay = self.delay / 2 + least / 2;
+            } else if gap < self.delay {
+                self.delay = (self.delay / 2 + gap).min(self.rto(params)).min(DELACK_MAX);
+            }
+        }
+    }
+
+    fn be_quick(&mut self, segments: u32, params: &TcpOptions) {
+        self.quick = self.quick.max(segments.min(params.quick_acks));
+        self.delay = params.delayed_ack.unwrap_or_default();
+    }
+
+    /// A segment arrives: gives when its ACK is due, `now` or later.
+    pub fn on_segment(&mut self, now: Time, arrival: &Arrival, params: &TcpOptions) -> Time {
+        if arrival.in_order {
+            self.see_data(now, params);
+        }
+        if arrival.duplicate {
+            self.be_quick(params.quick_acks, params);
+        }
+        if arrival.marked {
+            self.be_quick(QUICK_AFTER_MARK, params);
+        }
+        let unacknowledged = arrival.rcv_nxt - arrival.acknowledged;
+        let enough = unacknowledged > u64::from(params.ack_every - 1) * u64::from(params.mss);
+        let at_once = params.delayed_ack.is_none() || enough || arrival.duplicate || self.quick > 0 || arrival.fills_gap;
+        if at_once {
+            return now;
+        }
+        if arrival.has_gap { self.compress(now, arrival.rcv_nxt, params) } else { self.delay(now, params) }
+    }
+
+    /// The end of `__tcp_ack_snd_check`
+    fn compress(&mut self, now: Time, rcv_nxt: u64, params: &TcpOptions) -> Time {
+        if params.sack_compression == Duration::ZERO || self.compressed >= COMPRESSED_MOST {
+            return now;
+        }
+        if std::mem::replace(&mut self.counted_at, rcv_nxt) != rcv_nxt {
+            self.duplicates = 0;
+        }
+        if self.duplicates < DUPLICATES_AT_ONCE {
+            self.duplicates += 1;
+            return now;
+        }
+        self.compressed += 1;
+        if self.compressed_due == Time::NEVER {
+            self.compressed_due = now + params.sack_compression.min(self.rtt.mul_f64(COMPRESSION_OF_RTT));
+        }
+        self.due()
+    }
+
+    /// Linux `tcp_send_delayed_ack`
+    fn delay(&mut self, now: Time, params: &TcpOptions) -> Time {
+        let least = params.delayed_ack.unwrap_or_default();
+        let delay = if self.delay > least { self.delay.min(self.rtt.max(least)) } else { self.delay };
+        let delay = delay.min(DELACK_MAX.max(least));
+        if self.delayed_due != Time::NEVER && self.delayed_due <= now + delay / 4 {
+            return now;
+        }
+        self.delayed_due = self.delayed_due.min(wheel::due(now, delay, params));
+        self.due()
+    }
+
+    fn due(&self) -> Time {
+        self.delayed_due.min(self.compressed_due)
+    }
+
+    /// What was due is sent now. A delayed ACK that waited in vain makes the next one wait longer (Linux `tcp_delack_timer_handler`).
+    pub fn on_timer(&mut self, params: &TcpOptions) {
+        if self.compressed == 0 && params.adaptive_delayed_ack {
+            self.delay = (self.delay * 2).min(self.rto(params)).min(DELACK_MAX);
+        }
+    }
+
+    /// An ACK is sent (Linux `tcp_event_ack_sent`): gives the duplicate that it reports.
+    pub fn on_ack_sent(&mut self, params: &TcpOptions) -> Option<(u64, u64)> {
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.delay = params.delayed_ack.unwrap_or_default();
+            }
+        }
+        (self.delayed_due, self.compressed_due, self.compressed) = (Time::NEVER, Time::NEVER, 0);
+        self.duplicate.take().filter(|_| params.dsack)
+    }
+}

@@ -1,0 +1,243 @@
+//! The states of congestion control (Linux `tcp_fastretrans_alert`).
+
+use super::prr::Prr;
+use super::rack::Arrival;
+use super::{Brought, RackTlp};
+use crate::tcp::call::Call;
+use crate::tcp::sender_core::SenderCore;
+use sojourn_cc::{Signal, Window};
+use sojourn_spec::tcp::TcpOptions;
+use sojourn_units::Duration;
+
+/// The state, with Linux's names (`tcp_ca_state`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Nothing unusual.
+    Open,
+    /// Segments arrive out of order, or a retransmission is outstanding.
+    Disorder,
+    /// The window is being reduced, for a mark or a loss that a probe has repaired.
+    Cwr,
+    /// Losses are being repaired after a fast retransmit.
+    Recovery,
+    /// Losses are being repaired after a timeout.
+    Loss,
+}
+
+impl State {
+    /// Whether the window is being reduced.
+    pub fn is_reduction(self) -> bool {
+        matches!(self, State::Cwr | State::Recovery)
+    }
+}
+
+/// What is to be sent besides what the window allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resend {
+    Nothing,
+    /// Lost segments.
+    Lost,
+    /// New data, to see whether a timeout was spurious (rfc5682#3).
+    NewData,
+}
+
+impl RackTlp {
+    /// An unusual ACK arrives, or any outside of the state `Open`: finds losses and changes the state.
+    pub(super) fn alert<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) -> Resend {
+        if brought.ece {
+            self.undo.set_before(None);
+        }
+        self.leave_finished_state(sender);
+        match self.state {
+            State::Recovery => {
+                if brought.advanced && call.params.undo && self.try_undo_partial(sender, brought, call.params.mss) {
+                    return Resend::Nothing;
+                }
+                if call.params.undo && self.try_undo_duplicates(sender) {
+                    self.try_to_open(sender, brought, call);
+                }
+                self.find_losses(sender, brought, call);
+                if self.state != State::Recovery {
+                    if self.sent.lost_out == 0 {
+                        return Resend::Nothing;
+                    }
+                    self.enter_recovery(sender, Some(brought), call);
+                }
+                return Resend::Lost;
+            }
+            State::Loss => {
+                let resend = self.process_loss(sender, brought, call.params);
+                self.find_losses(sender, brought, call);
+                if self.state != State::Open && !brought.lost_retransmission {
+                    return resend;
+                }
+            }
+            State::Open | State::Disorder | State::Cwr => {
+                if self.state != State::Cwr && call.params.undo {
+                    self.try_undo_duplicates(sender);
+                }
+            }
+        }
+        self.find_losses(sender, brought, call);
+        if self.sent.lost_out == 0 {
+            self.try_to_open(sender, brought, call);
+            return Resend::Nothing;
+        }
+        self.enter_recovery(sender, Some(brought), call);
+        Resend::Lost
+    }
+
+    /// A state ends when what was sent before it is acknowledged.
+    fn leave_finished_state(&mut self, sender: &mut SenderCore) {
+        if self.state == State::Open {
+            self.undo.forget_stamp();
+        } else if sender.snd_una() >= self.high_seq {
+            match self.state {
+                // CWR must have reached the receiver.
+                State::Cwr if sender.snd_una() > self.high_seq => {
+                    self.end_reduction(sender);
+                    self.state = State::Open;
+                }
+                State::Recovery => {
+                    self.end_recovery(sender);
+                    if self.undo.is_possible() {
+                        self.end_reduction(sender);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Linux `tcp_identify_packet_loss`
+    fn find_losses<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
+        if !self.rack.advanced {
+            return;
+        }
+        let retransmissions = self.sent.retrans_out;
+        if let Some(timeout) = self.detect(sender, call) {
+            brought.set_timer = false;
+            self.set_reordering_timer(sender, timeout, call);
+        }
+        brought.lost_retransmission |= self.sent.retrans_out < retransmissions;
+    }
+
+    /// Marks what is lost by now; gives after what time others may be.
+    pub(super) fn detect<O>(&mut self, sender: &SenderCore, call: &Call<O>) -> Option<Duration> {
+        let in_recovery = matches!(self.state, State::Recovery | State::Loss);
+        let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min() };
+        let (lost, timeout) = self.rack.detect(&mut self.sent, in_recovery, sender.srtt(), arrival);
+        self.newly_lost += lost;
+        timeout
+    }
+
+    /// Linux `tcp_process_loss`
+    fn process_loss(&mut self, sender: &mut SenderCore, brought: &Brought, params: &TcpOptions) -> Resend {
+        if brought.advanced && params.undo && self.try_undo_timeout(sender, false) {
+            return Resend::Nothing;
+        }
+        let recovered = sender.snd_una() >= self.high_seq;
+        if self.frto {
+            // rfc5682#3.1 step 3.b: data that was not sent again has arrived.
+            if brought.original && params.undo && self.try_undo_timeout(sender, true) {
+                return Resend::Nothing;
+            }
+            if sender.snd_max() > self.high_seq {
+                // Step 3.a: the loss was real.
+                self.frto &= !brought.sacked && brought.acked;
+            } else if brought.advanced && !recovered {
+                // Step 2.b: new data shows which it was.
+                self.high_seq = sender.snd_max();
+                if sender.can_send_next(params) {
+                    return Resend::NewData;
+                }
+                self.frto = false;
+            }
+        }
+        if recovered {
+            if params.undo {
+                self.end_recovery(sender);
+            } else {
+                self.state = State::Open;
+            }
+            return Resend::Nothing;
+        }
+        Resend::Lost
+    }
+
+    /// Linux `tcp_try_to_open`
+    fn try_to_open<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
+        if !self.sent.any_retransmission() {
+            self.undo.forget_stamp();
+        }
+        if brought.ece {
+            self.enter_cwr(sender, brought, call);
+        }
+        if self.state != State::Cwr {
+            self.keep_open(sender);
+        }
+    }
+
+    /// Linux `tcp_try_keep_open`
+    pub(super) fn keep_open(&mut self, sender: &SenderCore) {
+        let quiet = self.sent.sacked_out + self.sent.lost_out == 0 && !self.sent.any_retransmission();
+        let state = if quiet { State::Open } else { State::Disorder };
+        if self.state != state {
+            self.state = state;
+            self.high_seq = sender.snd_max();
+        }
+    }
+
+    /// A mark is echoed (Linux `tcp_enter_cwr`).
+    fn enter_cwr<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
+        self.undo.set_before(None);
+        if matches!(self.state, State::Open | State::Disorder) {
+            self.undo.forbid();
+            self.report(sender, brought, false, call);
+            self.start_reduction(sender, Signal::Mark, call);
+            self.state = State::Cwr;
+        }
+    }
+
+    /// Linux `tcp_enter_recovery`; without an ACK that brought something, a timer found the loss.
+    pub(super) fn enter_recovery<O>(&mut self, sender: &mut SenderCore, brought: Option<&mut Brought>, call: &Call<O>) {
+        let ece = brought.as_ref().is_some_and(|brought| brought.ece);
+        if let Some(brought) = brought {
+            self.report(sender, brought, false, call);
+        }
+        if !self.sent.any_retransmission() {
+            self.undo.forget_stamp();
+        }
+        self.undo.set_before(None);
+        self.undo.start(sender.snd_una(), self.sent.retrans_out + u32::from(self.has_resent_probe()));
+        if !self.state.is_reduction() {
+            self.undo.set_before((!ece).then(|| self.windows(sender)));
+            self.start_reduction(sender, Signal::Loss, call);
+        }
+        self.state = State::Recovery;
+        sender.count_fast_retransmit(call);
+    }
+
+    /// The windows that an undone reduction gives back (Linux `tcp_current_ssthresh`).
+    pub(super) fn windows(&self, sender: &SenderCore) -> Window {
+        let (cwnd, ssthresh) = (sender.cwnd(), sender.ssthresh());
+        let most = if self.state.is_reduction() { ssthresh } else { ssthresh.max((cwnd * 0.75).floor()) };
+        Window { cwnd, ssthresh: most }
+    }
+
+    /// Linux `tcp_init_cwnd_reduction`
+    pub(super) fn start_reduction<O>(&mut self, sender: &mut SenderCore, signal: Signal, call: &Call<O>) {
+        self.high_seq = sender.snd_max();
+        self.probe = None;
+        let before = sender.cwnd();
+        sender.reduce(signal, call);
+        let target = sender.cwnd().floor().max(2.0);
+        sender.set_cwnd(before);
+        self.prr = Prr::start(before as u32, target as u32);
+    }
+
+    /// Linux `tcp_end_cwnd_reduction`
+    pub(super) fn end_reduction(&mut self, sender: &mut SenderCore) {
+        sender.set_cwnd(f64::from(self.prr.target));
+    }
+}

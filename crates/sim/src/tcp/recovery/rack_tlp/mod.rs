@@ -1,0 +1,320 @@
+//! Loss recovery as in Linux: RACK-TLP finds losses by time (rfc8985), PRR spreads a reduction (rfc6937), F-RTO and the
+//! retransmissions' echoes find that a reduction was made for nothing (rfc5682, rfc3522), and then it is taken back.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `mod.rs` | the state, and what an ACK brings |
+//! | `sent.rs` | the segments that are outstanding |
+//! | `rack.rs` | loss detection by time |
+//! | `alert.rs` | the states of congestion control (Linux `tcp_fastretrans_alert`) |
+//! | `undo.rs` | finding that a reduction was made for nothing |
+//! | `prr.rs` | how many segments an ACK lets out during a reduction |
+//! | `output.rs` | what is sent |
+//! | `timers.rs` | the retransmission timer, the probe timer, the reordering timer |
+//!
+//! It follows Linux 7 (`tcp_input.c`, `tcp_output.c`, `tcp_recovery.c`, `tcp_timer.c`), whose names the functions' comments have.
+
+mod alert;
+mod output;
+mod prr;
+mod rack;
+mod sent;
+mod timers;
+mod undo;
+
+use super::loss_recovery::LossRecovery;
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sender_core::{Delivered, IncomingAck, SenderCore};
+use alert::{Resend, State};
+use output::Usage;
+use prr::{Delivery, Prr};
+use rack::{Arrival, Rack};
+use sent::{Segment, SentQueue, tag};
+use sojourn_spec::tcp::TcpOptions;
+use sojourn_units::{Duration, Time};
+use timers::{Pending, Probe};
+use undo::Undo;
+
+/// What this recovery remembers.
+#[derive(Clone, Debug)]
+pub struct RackTlp {
+    sent: SentQueue,
+    rack: Rack,
+    prr: Prr,
+    undo: Undo,
+    usage: Usage,
+    state: State,
+    /// What had been sent when the state began: it ends when this is acknowledged.
+    high_seq: u64,
+    /// The last timeout may be spurious (rfc5682#3).
+    frto: bool,
+    /// Timeouts since the cumulative ACK advanced.
+    timeouts: u32,
+    /// Segments found lost in this call.
+    newly_lost: u32,
+    /// The probe that is outstanding.
+    probe: Option<Probe>,
+    /// What the timer stands for.
+    pending: Pending,
+}
+
+/// What an ACK brought.
+#[derive(Clone, Copy, Default, Debug)]
+struct Brought {
+    /// `snd_una` before.
+    prior_una: u64,
+    /// Segments in flight before.
+    prior_in_flight: u32,
+    /// Segments delivered, by the cumulative ACK or SACK blocks.
+    delivered: u32,
+    /// Whether the cumulative ACK advanced.
+    advanced: bool,
+    /// Whether a segment was acknowledged cumulatively.
+    acked: bool,
+    /// Whether a segment was SACKed.
+    sacked: bool,
+    /// Whether data below `high_seq` that was sent once arrived (`FLAG_ORIG_SACK_ACKED`).
+    original: bool,
+    /// Whether data that was sent again was acknowledged cumulatively.
+    retransmitted: bool,
+    /// Whether a duplicate was reported.
+    duplicate: bool,
+    /// Whether it echoes a congestion mark.
+    ece: bool,
+    /// Whether the timer is to be set (`FLAG_SET_XMIT_TIMER`).
+    set_timer: bool,
+    /// Whether a retransmission was found lost.
+    lost_retransmission: bool,
+    /// When the first and the last of the segments left that were acknowledged cumulatively, sent once and not SACKed before.
+    acked_sent: Option<(Time, Time)>,
+    /// The same of those that were SACKed.
+    sacked_sent: Option<(Time, Time)>,
+    /// The lowest byte of a segment that was sent once and arrived below another.
+    reordered: Option<u64>,
+    /// The RTT of the newest segment that arrived.
+    rtt: Option<Duration>,
+    /// The delay from sender to receiver in nanoseconds, by their two clocks.
+    one_way_delay: Option<i64>,
+    /// Whether the controller knows of it.
+    reported: bool,
+}
+
+impl Brought {
+    /// A segment arrived of which an ACK says so for the first time. Gives the span of sending times with it.
+    fn span(of: Option<(Time, Time)>, segment: &Segment) -> Option<(Time, Time)> {
+        Some((of.map_or(segment.sent, |(first, _)| first), segment.sent))
+    }
+}
+
+impl RackTlp {
+    /// At the start of a connection.
+    pub fn new(params: &TcpOptions) -> Self {
+        RackTlp {
+            sent: SentQueue::default(),
+            rack: Rack::new(params.dupack_threshold),
+            prr: Prr::default(),
+            undo: Undo::default(),
+            usage: Usage::default(),
+            state: State::Open,
+            high_seq: 0,
+            frto: false,
+            timeouts: 0,
+            newly_lost: 0,
+            probe: None,
+            pending: Pending::Retransmission,
+        }
+    }
+
+    /// Takes SACK blocks and the cumulative ACK (Linux `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
+    fn take<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &Call<O>) -> Brought {
+        let prior_una = sender.snd_una();
+        let mut brought = Brought {
+            prior_una,
+            prior_in_flight: self.sent.in_flight(),
+            advanced: ack.packet.seq > prior_una,
+            ece: ack.ece,
+            one_way_delay: (call.params.timestamps && ack.packet.seq > prior_una)
+                .then(|| ack.packet.peer.as_nanos() as i64 - ack.packet.stamp.as_nanos() as i64),
+            ..Brought::default()
+        };
+        let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min() };
+        let prior_highest = self.sent.highest_sacked(prior_una);
+        self.take_sacks(ack, arrival, &mut brought);
+        self.note_reordering(&mut brought, prior_una, call.params);
+        if brought.advanced {
+            self.timeouts = 0;
+            sender.accept_partial_ack(ack);
+            self.take_cumulative(ack, arrival, prior_highest, &mut brought, call.params);
+            self.note_reordering(&mut brought, sender.snd_una(), call.params);
+            self.sent.forget_below(sender.snd_una());
+        }
+        self.sample_rtt(sender, ack, &mut brought, call);
+        brought
+    }
+
+    /// A hole was filled by a segment that was sent once (Linux `tcp_check_sack_reordering`).
+    fn note_reordering(&mut self, brought: &mut Brought, snd_una: u64, params: &TcpOptions) {
+        if let Some(from) = brought.reordered.take()
+            && (self.state != State::Loss || self.undo.is_possible())
+        {
+            self.rack.on_reordering(from, self.sent.highest_sacked(snd_una), params.mss);
+        }
+    }
+
+    fn take_sacks(&mut self, ack: &IncomingAck, arrival: Arrival, brought: &mut Brought) {
+        let Some(blocks) = ack.sack else { return };
+        let prior_una = brought.prior_una;
+        if let Some((from, to)) = blocks.duplicate(ack.packet.seq) {
+            brought.duplicate = true;
+            let seen = self.sent.sack_duplicate(from, to);
+            self.undo.on_duplicate(from, to, prior_una, seen);
+        }
+        let mut sorted: Vec<(u64, u64)> = Vec::new();
+        std::mem::swap(&mut sorted, &mut self.usage.blocks);
+        sorted.clear();
+        sorted.extend(blocks.iter().filter(|&(_, to)| to > prior_una && to <= self.sent.end()));
+        sorted.sort_unstable();
+        for &(from, to) in &sorted {
+            let highest = self.sent.highest_sacked(prior_una);
+            let (rack, high_seq) = (&mut self.rack, self.high_seq);
+            self.sent.sack(from.max(prior_una), to, |segment| {
+                rack.advance(segment, arrival);
+                brought.sacked = true;
+                brought.delivered += 1;
+                if !segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED) {
+                    if segment.start < highest {
+                        brought.reordered = Some(brought.reordered.map_or(segment.start, |lowest| lowest.min(segment.start)));
+                    }
+                    brought.original |= segment.end <= high_seq;
+                    brought.sacked_sent = Brought::span(brought.sacked_sent, segment);
+                }
+            });
+        }
+        self.usage.blocks = sorted;
+    }
+
+    fn take_cumulative(&mut self, ack: &IncomingAck, arrival: Arrival, highest: u64, brought: &mut Brought, params: &TcpOptions) {
+        while let Some(segment) = self.sent.pop_acknowledged(ack.packet.seq) {
+            brought.acked = true;
+            let resent = segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED);
+            if resent {
+                brought.retransmitted = true;
+            } else if !segment.has(tag::SACKED) {
+                brought.acked_sent = Brought::span(brought.acked_sent, &segment);
+                brought.original |= segment.end <= self.high_seq;
+                if segment.start < highest {
+                    brought.reordered = Some(brought.reordered.map_or(segment.start, |lowest| lowest.min(segment.start)));
+                }
+            }
+            if !segment.has(tag::SACKED) {
+                brought.delivered += 1;
+                if !(resent && params.timestamps && undo::millis(ack.packet.stamp) < undo::millis(segment.sent)) {
+                    self.rack.advance(&segment, arrival);
+                }
+            }
+        }
+    }
+
+    /// Linux `tcp_ack_update_rtt`: RTTs are those of segments that were sent once, else by the timestamp, in whole milliseconds.
+    fn sample_rtt<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, brought: &mut Brought, call: &Call<O>) {
+        let since = |(first, last): (Time, Time)| (call.now.since(first), call.now.since(last));
+        let acked = brought.acked_sent.filter(|_| !brought.retransmitted).map(since);
+        let sacked = brought.sacked_sent.map(since);
+        let by_stamp = (acked.or(sacked).is_none() && call.params.timestamps && brought.acked).then(|| {
+            let ticks = undo::millis(call.now).saturating_sub(undo::millis(ack.packet.stamp)).max(1);
+            (Duration::from_millis(ticks), Duration::from_millis(ticks))
+        });
+        brought.set_timer = brought.acked;
+        let Some((first, _)) = acked.or(sacked).or(by_stamp) else { return };
+        let newest = sacked.or(acked).or(by_stamp).map_or(first, |(_, last)| last);
+        brought.rtt = Some(newest);
+        sender.sample_rtts(first, newest, call);
+        // Data that left before the head was sent last has arrived: the head may be on its way.
+        let head = self.sent.head().map_or(Time::ZERO, |head| head.sent);
+        brought.set_timer |= brought.sacked_sent.is_some_and(|(first, _)| first < head);
+    }
+
+    /// Tells the controller of an ACK; the window may not grow in a reduction (Linux `tcp_cong_control`, `pkts_acked`).
+    fn report<O>(&self, sender: &mut SenderCore, brought: &mut Brought, may_grow: bool, call: &Call<O>) {
+        if std::mem::replace(&mut brought.reported, true) {
+            return;
+        }
+        let forward = if self.rack.reordering > call.params.dupack_threshold { brought.acked || brought.sacked } else { brought.acked };
+        let delivered = Delivered {
+            segments: brought.delivered,
+            in_flight: brought.prior_in_flight,
+            rtt: brought.rtt,
+            one_way_delay: brought.one_way_delay,
+            cwnd_limited: may_grow && forward && (!call.params.growth_needs_limit || self.usage.is_cwnd_limited(sender)),
+            in_recovery: self.state.is_reduction() || !may_grow,
+            after_timeout: self.state == State::Loss,
+        };
+        sender.report(&delivered, call);
+    }
+
+    /// The window after an ACK (Linux `tcp_cong_control`).
+    fn control<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
+        if !self.state.is_reduction() {
+            self.report(sender, brought, true, call);
+            return;
+        }
+        self.report(sender, brought, false, call);
+        if brought.delivered > 0 {
+            self.reduce(sender, brought.delivered, brought.advanced, call.params);
+        }
+    }
+
+    /// The window in a reduction (Linux `tcp_cwnd_reduction`).
+    fn reduce(&mut self, sender: &mut SenderCore, delivered: u32, advanced: bool, params: &TcpOptions) {
+        let in_flight = self.sent.in_flight();
+        let spread = self.prr.on_ack(Delivery { in_flight, delivered, safe: advanced && self.newly_lost == 0 });
+        let at_once = self.prr.target.max(in_flight + u32::from(self.prr.out == 0));
+        sender.set_cwnd(f64::from(if params.proportional_reduction { spread } else { at_once }));
+    }
+}
+
+impl LossRecovery for RackTlp {
+    fn on_ack<O: SegmentSink>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) {
+        let outstanding = sender.snd_una() < sender.snd_max();
+        self.newly_lost = 0;
+        self.undo.see(ack, call.params.timestamps);
+        let mut brought = self.take(sender, ack, call);
+        self.rack.update_reo_wnd(brought.duplicate && call.params.undo, sender.snd_una(), sender.snd_max());
+        self.on_probe_acked(sender, ack.packet.seq, &mut brought, call);
+        let dubious = !brought.acked || brought.sacked || brought.ece || brought.duplicate || self.state != State::Open;
+        let alarmed = dubious && (outstanding || brought.duplicate);
+        let resend = if alarmed { self.alert(sender, &mut brought, call) } else { Resend::Nothing };
+        if outstanding {
+            if brought.set_timer {
+                self.set_timer(sender, call);
+            }
+            self.control(sender, &mut brought, call);
+            self.resend(resend, sender, call);
+        }
+        self.send_new(sender, call);
+    }
+
+    fn on_timeout<O: SegmentSink>(&mut self, _sender: &mut SenderCore, _call: &mut Call<O>) {
+        unreachable!("its timer is its own while data is outstanding");
+    }
+
+    fn on_timer<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
+        self.timer_expired(sender, call)
+    }
+
+    fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.send_new(sender, call);
+    }
+
+    fn has_dupacks(&self) -> bool {
+        false
+    }
+
+    fn takes_ece(&self) -> bool {
+        true
+    }
+
+    fn memory(&self) -> usize {
+        self.sent.memory() + size_of::<Self>()
+    }
+}

@@ -1,0 +1,115 @@
+//! What is sent: new data, lost segments, and whether the window limits it.
+
+use super::RackTlp;
+use super::alert::Resend;
+use super::timers::Pending;
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sender_core::SenderCore;
+
+/// How far the congestion window is used (Linux `tcp_cwnd_validate`).
+#[derive(Clone, Debug, Default)]
+pub struct Usage {
+    /// Whether the congestion window limited the sender in this window of data.
+    limited: bool,
+    /// The most segments outstanding in it.
+    max_packets_out: u32,
+    /// It ends when this byte is acknowledged.
+    end: u64,
+    /// Room for the SACK blocks of an ACK.
+    pub(super) blocks: Vec<(u64, u64)>,
+}
+
+impl Usage {
+    /// Linux `tcp_is_cwnd_limited`
+    pub fn is_cwnd_limited(&self, sender: &SenderCore) -> bool {
+        self.limited || (sender.cwnd() < sender.ssthresh() && sender.cwnd() < f64::from(2 * self.max_packets_out))
+    }
+
+    fn update(&mut self, limited: bool, packets_out: u32, sender: &SenderCore) {
+        if sender.snd_una() >= self.end || limited || (!self.limited && packets_out > self.max_packets_out) {
+            (self.limited, self.max_packets_out, self.end) = (limited, packets_out, sender.snd_max());
+        }
+    }
+}
+
+impl RackTlp {
+    /// Sends what the window allows (Linux `tcp_write_xmit`).
+    pub(super) fn send_new<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        if !sender.has_data() || !sender.may_send() {
+            return;
+        }
+        let cwnd = sender.cwnd() as u32;
+        let mut sent = 0;
+        while self.sent.in_flight() < cwnd && sender.can_send_next(call.params) {
+            self.send_next(sender, call);
+            sent += 1;
+        }
+        self.after_sending(sent, sender);
+        if sent > 0 {
+            self.schedule_probe(sender, false, call);
+        }
+    }
+
+    /// So many new segments were sent.
+    pub(super) fn after_sending(&mut self, sent: u32, sender: &SenderCore) {
+        let limited = f64::from(self.sent.in_flight()) >= sender.cwnd().floor();
+        if sent > 0 || limited {
+            self.usage.update(limited, self.sent.packets_out(), sender);
+        }
+        self.count_in_reduction(sent);
+    }
+
+    /// Sends the next new segment.
+    pub(super) fn send_next<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        let first = self.sent.packets_out() == 0;
+        let bytes = sender.transmit_next(call);
+        self.sent.push(bytes, call.now);
+        if first || self.pending == Pending::Probe {
+            self.rearm_timeout(sender, call);
+        }
+    }
+
+    /// Linux `tcp_xmit_recovery`
+    pub(super) fn resend<O: SegmentSink>(&mut self, what: Resend, sender: &mut SenderCore, call: &mut Call<O>) {
+        match what {
+            Resend::Nothing => return,
+            Resend::NewData => {
+                self.send_new(sender, call);
+                if sender.snd_max() > self.high_seq {
+                    return;
+                }
+                self.frto = false;
+            }
+            Resend::Lost => {}
+        }
+        self.send_lost(sender, call);
+    }
+
+    /// Sends lost segments again (Linux `tcp_xmit_retransmit_queue`).
+    pub(super) fn send_lost<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        let cwnd = sender.cwnd() as u32;
+        while self.sent.in_flight() < cwnd {
+            let Some(number) = self.sent.next_lost() else { return };
+            let is_head = self.sent.is_head(number);
+            self.retransmit(number, sender, call);
+            self.count_in_reduction(1);
+            if is_head && self.pending != Pending::Reordering {
+                self.start_timeout(sender, call);
+            }
+        }
+    }
+
+    /// Sends one segment again (Linux `tcp_retransmit_skb`).
+    pub(super) fn retransmit<O: SegmentSink>(&mut self, number: u64, sender: &mut SenderCore, call: &mut Call<O>) {
+        if let Some(bytes) = self.sent.resend(number, call.now, false) {
+            sender.transmit_again(bytes, call);
+            self.undo.on_retransmission(call.now);
+        }
+    }
+
+    fn count_in_reduction(&mut self, sent: u32) {
+        if self.state.is_reduction() {
+            self.prr.out += sent;
+        }
+    }
+}

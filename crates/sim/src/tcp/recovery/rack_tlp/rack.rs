@@ -1,0 +1,129 @@
+//! Loss detection by time (rfc8985#6): a segment is lost if one that was sent later has arrived, and enough time has passed.
+
+use super::sent::{Segment, SentQueue, tag};
+use sojourn_units::{Duration, Time};
+
+/// Recoveries for which a wider reordering window is kept (rfc8985#6.2 step 4).
+const PERSISTENCE: u32 = 16;
+/// The widest reordering window in steps of a quarter of the smallest RTT (Linux `tcp_rack_update_reo_wnd`).
+const MOST_STEPS: u32 = 255;
+/// The most segments by which one is taken to be out of order (Linux `tcp_max_reordering`).
+const MAX_REORDERING: u32 = 300;
+
+/// What a segment that arrived says, besides itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When that is known.
+    pub now: Time,
+    /// The smallest RTT so far.
+    pub min_rtt: Duration,
+}
+
+/// The state of RACK, with the names of rfc8985#5.2.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    /// When the segment that was sent last, of those that arrived, was sent.
+    xmit_ts: Time,
+    /// One past its last byte.
+    end_seq: u64,
+    /// Its RTT.
+    rtt: Duration,
+    /// Whether a segment arrived since losses were looked for.
+    pub advanced: bool,
+    reo_wnd_mult: u32,
+    reo_wnd_persist: u32,
+    /// A duplicate was reported in the round that ends here, and widens the window once.
+    dsack_round: Option<u64>,
+    /// Whether segments have arrived out of order.
+    reordering_seen: bool,
+    /// By how many segments at most, or the threshold of duplicate ACKs.
+    pub reordering: u32,
+}
+
+impl Rack {
+    /// Before the first segment.
+    pub fn new(dupack_threshold: u32) -> Self {
+        Rack {
+            xmit_ts: Time::ZERO,
+            end_seq: 0,
+            rtt: Duration::ZERO,
+            advanced: false,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: 0,
+            dsack_round: None,
+            reordering_seen: false,
+            reordering: dupack_threshold,
+        }
+    }
+
+    /// A segment arrived (rfc8985#6.2 steps 1 and 2). One that was sent again and came back too early says nothing.
+    pub fn advance(&mut self, segment: &Segment, arrival: Arrival) {
+        let rtt = arrival.now.since(segment.sent);
+        if rtt < arrival.min_rtt && segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED) {
+            return;
+        }
+        self.advanced = true;
+        self.rtt = rtt;
+        if (segment.sent, segment.end) > (self.xmit_ts, self.end_seq) {
+            (self.xmit_ts, self.end_seq) = (segment.sent, segment.end);
+        }
+    }
+
+    /// The reordering window (rfc8985#6.2 step 4): nothing in recovery, or with duplicates of the threshold, until segments have
+    /// arrived out of order.
+    fn reo_wnd(&self, in_recovery: bool, sacked_out: u32, min_rtt: Duration, srtt: Duration) -> Duration {
+        if !self.reordering_seen && (in_recovery || sacked_out >= self.reordering) {
+            return Duration::ZERO;
+        }
+        (min_rtt / 4 * u64::from(self.reo_wnd_mult)).min(srtt)
+    }
+
+    /// Marks what is lost by now (rfc8985#6.2 step 5); gives how many segments, and after what time others may be.
+    pub fn detect(&mut self, sent: &mut SentQueue, in_recovery: bool, srtt: Duration, arrival: Arrival) -> (u32, Option<Duration>) {
+        self.advanced = false;
+        let window = self.rtt + self.reo_wnd(in_recovery, sent.sacked_out, arrival.min_rtt, srtt);
+        let mut timeout = None;
+        let lost = sent.mark_lost_by_time(|segment| {
+            if (self.xmit_ts, self.end_seq) <= (segment.sent, segment.end) {
+                return None;
+            }
+            let due = segment.sent + window;
+            if due > arrival.now {
+                timeout = timeout.max(Some(due.since(arrival.now)));
+            }
+            Some(due <= arrival.now)
+        });
+        (lost, timeout)
+    }
+
+    /// Whether a segment was sent so long ago that it would have come back.
+    pub fn is_late(&self, segment: &Segment, now: Time) -> bool {
+        segment.sent + self.rtt <= now
+    }
+
+    /// A segment that was sent once arrived below others: `from` is its first byte, `highest` one past the highest one that arrived.
+    pub fn on_reordering(&mut self, from: u64, highest: u64, mss: u32) {
+        if from < highest {
+            let distance = (highest - from).div_ceil(u64::from(mss)).min(u64::from(MAX_REORDERING)) as u32;
+            self.reordering = self.reordering.max(distance);
+            self.reordering_seen = true;
+        }
+    }
+
+    /// An ACK arrives, with a duplicate reported or not (rfc8985#6.2 step 4): the window widens once a round trip.
+    pub fn update_reo_wnd(&mut self, duplicate: bool, snd_una: u64, snd_nxt: u64) {
+        self.dsack_round = self.dsack_round.filter(|&end| snd_una < end);
+        if duplicate && self.dsack_round.is_none() {
+            self.dsack_round = Some(snd_nxt);
+            self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(MOST_STEPS);
+            self.reo_wnd_persist = PERSISTENCE;
+        } else if self.reo_wnd_persist == 0 {
+            self.reo_wnd_mult = 1;
+        }
+    }
+
+    /// A recovery ended, and was needed.
+    pub fn on_recovery_end(&mut self) {
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+    }
+}

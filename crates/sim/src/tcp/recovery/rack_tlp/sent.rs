@@ -1,0 +1,270 @@
+//! The segments that are outstanding, with what is known of each.
+
+use crate::tcp::ranges::Ranges;
+use sojourn_units::Time;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// What is known of a segment.
+pub mod tag {
+    /// The receiver has it, by a SACK block.
+    pub const SACKED: u8 = 1;
+    /// It was lost; if `RETRANSMITTED` too, its retransmission is in flight.
+    pub const LOST: u8 = 2;
+    /// Its retransmission is in flight.
+    pub const RETRANSMITTED: u8 = 4;
+    /// It was sent more than once.
+    pub const EVER_RETRANSMITTED: u8 = 8;
+}
+
+/// A segment that was sent and is not acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Its first byte.
+    pub start: u64,
+    /// One past its last byte.
+    pub end: u64,
+    /// When it was sent last.
+    pub sent: Time,
+    tags: u8,
+}
+
+impl Segment {
+    /// Whether it has one of these tags.
+    #[inline]
+    pub fn has(&self, tags: u8) -> bool {
+        self.tags & tags != 0
+    }
+
+    /// Whether nothing more can be learned from its last transmission: it arrived, or it was lost and is not sent again.
+    fn is_settled(&self) -> bool {
+        self.has(tag::SACKED) || (self.has(tag::LOST) && !self.has(tag::RETRANSMITTED))
+    }
+}
+
+/// One sending of a segment.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    number: u64,
+    sent: Time,
+}
+
+/// The outstanding segments in the order of their bytes. Each segment of a connection has a number, from 0 on.
+#[derive(Clone, Debug, Default)]
+pub struct SentQueue {
+    segments: VecDeque<Segment>,
+    /// The number of the first of them.
+    first: u64,
+    /// Their transmissions in the order of time; some are outdated.
+    by_time: VecDeque<Transmission>,
+    /// SACKed bytes.
+    sacked: Ranges,
+    /// Segments that the receiver has above the first gap.
+    pub sacked_out: u32,
+    /// Segments that were lost, sent again or not.
+    pub lost_out: u32,
+    /// Retransmissions in flight.
+    pub retrans_out: u32,
+    /// No segment with a lower number waits to be sent again.
+    hint: u64,
+}
+
+impl SentQueue {
+    /// How many segments are outstanding.
+    pub fn packets_out(&self) -> u32 {
+        self.segments.len() as u32
+    }
+
+    /// How many segments are in flight.
+    pub fn in_flight(&self) -> u32 {
+        (self.packets_out() + self.retrans_out).saturating_sub(self.sacked_out + self.lost_out)
+    }
+
+    /// The first outstanding segment.
+    pub fn head(&self) -> Option<&Segment> {
+        self.segments.front()
+    }
+
+    /// One past the last byte sent; 0 if nothing is outstanding.
+    pub fn end(&self) -> u64 {
+        self.segments.back().map_or(0, |last| last.end)
+    }
+
+    /// Whether this is the number of the first outstanding segment.
+    pub fn is_head(&self, number: u64) -> bool {
+        number == self.first
+    }
+
+    /// The number of the last segment sent.
+    pub fn last(&self) -> Option<u64> {
+        (self.first + self.segments.len() as u64).checked_sub(1).filter(|_| !self.segments.is_empty())
+    }
+
+    /// A new segment was sent.
+    pub fn push(&mut self, bytes: Range<u64>, now: Time) {
+        self.by_time.push_back(Transmission { number: self.first + self.segments.len() as u64, sent: now });
+        self.segments.push_back(Segment { start: bytes.start, end: bytes.end, sent: now, tags: 0 });
+    }
+
+    fn get(&self, number: u64) -> Option<&Segment> {
+        self.segments.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    fn get_mut(&mut self, number: u64) -> Option<&mut Segment> {
+        self.segments.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Takes out the first segment if everything of it is acknowledged.
+    pub fn pop_acknowledged(&mut self, snd_una: u64) -> Option<Segment> {
+        let segment = *self.segments.front().filter(|segment| segment.end <= snd_una)?;
+        self.segments.pop_front();
+        self.first += 1;
+        self.hint = self.hint.max(self.first);
+        self.sacked_out -= u32::from(segment.has(tag::SACKED));
+        self.lost_out -= u32::from(segment.has(tag::LOST));
+        self.retrans_out -= u32::from(segment.has(tag::RETRANSMITTED));
+        while self.by_time.front().is_some_and(|transmission| transmission.number < self.first) {
+            self.by_time.pop_front();
+        }
+        Some(segment)
+    }
+
+    /// Forgets SACKed bytes that are acknowledged.
+    pub fn forget_below(&mut self, snd_una: u64) {
+        if !self.sacked.is_empty() {
+            self.sacked.forget_below(snd_una);
+        }
+    }
+
+    /// One past the last byte of the highest SACKed segment; `snd_una` if there is none.
+    pub fn highest_sacked(&self, snd_una: u64) -> u64 {
+        self.sacked.end().max(snd_una)
+    }
+
+    /// Takes a SACK block, and gives each segment that it reports for the first time to `seen`, as it was before.
+    pub fn sack(&mut self, from: u64, to: u64, mut seen: impl FnMut(&Segment)) {
+        let mut at = self.sacked.gap_from(from);
+        while at < to {
+            let end = self.sacked.next_from(at).min(to);
+            let mut index = self.segments.partition_point(|segment| segment.start < at);
+            while let Some(segment) = self.segments.get_mut(index).filter(|segment| segment.end <= end) {
+                if !segment.has(tag::SACKED) {
+                    seen(segment);
+                    if segment.has(tag::LOST) {
+                        self.lost_out -= 1;
+                        if segment.has(tag::RETRANSMITTED) {
+                            self.retrans_out -= 1;
+                            segment.tags &= !tag::RETRANSMITTED;
+                        }
+                        segment.tags &= !tag::LOST;
+                    }
+                    segment.tags |= tag::SACKED;
+                    self.sacked_out += 1;
+                }
+                index += 1;
+            }
+            at = self.sacked.gap_from(end);
+        }
+        self.sacked.insert(from, to);
+    }
+
+    /// A duplicate of these bytes arrived: their retransmissions are not in flight any more. Says how many of them there were.
+    pub fn sack_duplicate(&mut self, from: u64, to: u64) -> u32 {
+        let index = self.segments.partition_point(|segment| segment.start < from);
+        let mut found = 0;
+        for segment in self.segments.iter_mut().skip(index).take_while(|segment| segment.end <= to) {
+            found += u32::from(segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED));
+            if segment.has(tag::RETRANSMITTED) {
+                segment.tags &= !tag::RETRANSMITTED;
+                self.retrans_out -= 1;
+            }
+        }
+        found
+    }
+
+    /// Marks a segment as lost, or its retransmission if that is in flight. Says whether it was marked.
+    pub fn mark_lost(&mut self, number: u64) -> bool {
+        let Some(segment) = self.get_mut(number).filter(|segment| !segment.is_settled()) else { return false };
+        let known = segment.has(tag::LOST);
+        segment.tags = segment.tags & !if known { tag::RETRANSMITTED } else { 0 } | tag::LOST;
+        self.lost_out += u32::from(!known);
+        self.retrans_out -= u32::from(known);
+        self.hint = self.hint.min(number);
+        true
+    }
+
+    /// Takes back that segments were lost.
+    pub fn unmark_lost(&mut self) {
+        self.segments.iter_mut().for_each(|segment| segment.tags &= !tag::LOST);
+        self.lost_out = 0;
+    }
+
+    /// Whether a retransmission may be in flight or the first segment was sent more than once.
+    pub fn any_retransmission(&self) -> bool {
+        self.retrans_out > 0 || self.head().is_some_and(|head| head.has(tag::EVER_RETRANSMITTED))
+    }
+
+    /// The lowest segment that was lost and is not sent again.
+    pub fn next_lost(&mut self) -> Option<u64> {
+        if self.retrans_out >= self.lost_out {
+            return None;
+        }
+        let skipped = (self.hint.max(self.first) - self.first) as usize;
+        let waits = |segment: &Segment| segment.has(tag::LOST) && !segment.has(tag::SACKED | tag::RETRANSMITTED);
+        let found = self.segments.iter().skip(skipped).position(waits)?;
+        self.hint = self.first + (skipped + found) as u64;
+        Some(self.hint)
+    }
+
+    /// A segment is sent again; gives its bytes. A `probe` is not counted as its retransmission.
+    pub fn resend(&mut self, number: u64, now: Time, probe: bool) -> Option<Range<u64>> {
+        let segment = self.get_mut(number)?;
+        segment.sent = now;
+        segment.tags |= tag::EVER_RETRANSMITTED;
+        let (bytes, in_flight) = (segment.start..segment.end, segment.has(tag::RETRANSMITTED));
+        if !probe {
+            segment.tags |= tag::RETRANSMITTED;
+            self.retrans_out += u32::from(!in_flight);
+        }
+        self.by_time.push_back(Transmission { number, sent: now });
+        Some(bytes)
+    }
+
+    /// Marks segments as lost, in the order of time, of which `test` says that they are; up to the first of which it says nothing.
+    /// Gives how many there were.
+    pub fn mark_lost_by_time(&mut self, mut test: impl FnMut(&Segment) -> Option<bool>) -> u32 {
+        let (mut at, mut lost) = (0, 0);
+        while let Some(&Transmission { number, sent }) = self.by_time.get(at) {
+            let current = self.get(number).filter(|segment| segment.sent == sent && !segment.is_settled());
+            match current.map(&mut test) {
+                Some(None) => break,
+                Some(Some(false)) => at += 1,
+                is_lost => {
+                    lost += u32::from(is_lost.is_some() && self.mark_lost(number));
+                    // A transmission of which all is known is not looked at again.
+                    if at == 0 {
+                        self.by_time.pop_front();
+                    } else {
+                        self.by_time.remove(at);
+                    }
+                }
+            }
+        }
+        lost
+    }
+
+    /// The numbers and segments from the first on.
+    pub fn numbers(&self) -> Range<u64> {
+        self.first..self.first + self.segments.len() as u64
+    }
+
+    /// The segment with this number.
+    pub fn segment(&self, number: u64) -> Option<&Segment> {
+        self.get(number)
+    }
+
+    /// Bytes of memory beyond its own size.
+    pub fn memory(&self) -> usize {
+        self.segments.capacity() * size_of::<Segment>() + self.by_time.capacity() * size_of::<Transmission>() + self.sacked.memory()
+    }
+}

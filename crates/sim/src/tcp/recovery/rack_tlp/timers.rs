@@ -1,0 +1,195 @@
+//! The timer, which stands for one of three things (Linux `icsk_pending`): a retransmission timeout, a probe of the tail
+//! (rfc8985#7), or segments that may be late only (rfc8985#6.2).
+
+use super::alert::State;
+use super::{Brought, RackTlp};
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sender_core::SenderCore;
+use crate::tcp::wheel;
+use sojourn_cc::Signal;
+use sojourn_units::{Duration, Time};
+
+/// Added to what a timer waits for (Linux `TCP_TIMEOUT_MIN_US`).
+const TIMEOUT_MIN: Duration = Duration::from_millis(2);
+
+/// What the timer stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pending {
+    Retransmission,
+    Probe,
+    Reordering,
+}
+
+/// A probe that is outstanding.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    /// `snd_nxt` when it was sent (`tlp_high_seq`).
+    high_seq: u64,
+    /// Whether it is a retransmission.
+    resent: bool,
+}
+
+impl RackTlp {
+    fn set<O>(&mut self, pending: Pending, after: Duration, sender: &mut SenderCore, call: &Call<O>) {
+        self.pending = pending;
+        sender.set_timer(wheel::due(call.now, after, call.params));
+    }
+
+    /// The retransmission timer starts now.
+    pub(super) fn start_timeout<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
+        self.set(Pending::Retransmission, sender.rto(), sender, call);
+    }
+
+    /// Linux `tcp_rearm_rto`: what the timer stood for else is taken off the time.
+    pub(super) fn rearm_timeout<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
+        if self.sent.packets_out() == 0 {
+            self.pending = Pending::Retransmission;
+            sender.set_timer(Time::NEVER);
+        } else if self.pending == Pending::Retransmission {
+            self.start_timeout(sender, call);
+        } else {
+            let left = self.timeout_of_head(sender, call.now).max(Duration::from_micros(1));
+            self.set(Pending::Retransmission, left, sender, call);
+        }
+    }
+
+    /// The time until the first segment times out (Linux `tcp_rto_delta_us`).
+    fn timeout_of_head(&self, sender: &SenderCore, now: Time) -> Duration {
+        self.sent.head().map_or(Duration::ZERO, |head| (head.sent + sender.rto()).since(now))
+    }
+
+    /// An ACK made progress (Linux `tcp_set_xmit_timer`).
+    pub(super) fn set_timer<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
+        if self.sent.packets_out() == 0 || !self.schedule_probe(sender, true, call) {
+            self.rearm_timeout(sender, call);
+        }
+    }
+
+    /// Sets the timer for a probe, two round trips from now (Linux `tcp_schedule_loss_probe`); says whether it did.
+    pub(super) fn schedule_probe<O>(&mut self, sender: &mut SenderCore, from_now: bool, call: &Call<O>) -> bool {
+        if !call.params.tail_loss_probe || !matches!(self.state, State::Open | State::Cwr) {
+            return false;
+        }
+        let mut wait = call.params.initial_rto;
+        if sender.srtt() > Duration::ZERO {
+            let alone = self.sent.packets_out() == 1;
+            wait = sender.srtt() * 2 + if alone { call.params.min_rto } else { TIMEOUT_MIN };
+        }
+        let timeout = if from_now { sender.rto() } else { self.timeout_of_head(sender, call.now) };
+        if timeout > Duration::ZERO {
+            wait = wait.min(timeout);
+        }
+        self.set(Pending::Probe, wait, sender, call);
+        true
+    }
+
+    /// Segments that are not lost yet may be after this time.
+    pub(super) fn set_reordering_timer<O>(&mut self, sender: &mut SenderCore, wait: Duration, call: &Call<O>) {
+        self.set(Pending::Reordering, wait + TIMEOUT_MIN, sender, call);
+    }
+
+    /// Whether a retransmission was sent as a probe.
+    pub(super) fn has_resent_probe(&self) -> bool {
+        self.probe.is_some_and(|probe| probe.resent)
+    }
+
+    /// An ACK reaches what the probe was sent for (Linux `tcp_process_tlp_ack`): a retransmission that repaired a loss reduces the
+    /// window.
+    pub(super) fn on_probe_acked<O>(&mut self, sender: &mut SenderCore, ack: u64, brought: &mut Brought, call: &Call<O>) {
+        let Some(probe) = self.probe.filter(|probe| ack >= probe.high_seq) else { return };
+        if !probe.resent || brought.duplicate {
+            self.probe = None;
+        } else if ack > probe.high_seq {
+            self.report(sender, brought, false, call);
+            self.start_reduction(sender, Signal::Loss, call);
+            self.end_reduction(sender);
+            self.state = State::Cwr;
+            self.keep_open(sender);
+        } else if !(brought.advanced || brought.acked || brought.sacked) {
+            self.probe = None;
+        }
+    }
+
+    /// The timer expires; says whether it was one of these.
+    pub(super) fn timer_expired<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
+        if self.sent.packets_out() == 0 {
+            return false;
+        }
+        sender.set_timer(Time::NEVER);
+        self.newly_lost = 0;
+        match self.pending {
+            Pending::Retransmission => self.retransmission_timeout(sender, call),
+            Pending::Probe => self.send_probe(sender, call),
+            Pending::Reordering => self.reordering_timeout(sender, call),
+        }
+        true
+    }
+
+    /// Linux `tcp_send_loss_probe`: new data, or else the last segment again.
+    fn send_probe<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        if self.probe.is_none() {
+            let resent = !sender.can_send_next(call.params);
+            if resent {
+                let bytes = self.sent.last().and_then(|last| self.sent.resend(last, call.now, true));
+                bytes.into_iter().for_each(|bytes| sender.transmit_again(bytes, call));
+            } else {
+                self.send_next(sender, call);
+                self.after_sending(1, sender);
+            }
+            self.probe = Some(Probe { high_seq: sender.snd_max(), resent });
+            self.pending = Pending::Retransmission;
+        }
+        self.rearm_timeout(sender, call);
+    }
+
+    /// Linux `tcp_rack_reo_timeout`
+    fn reordering_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.detect(sender, call);
+        if self.newly_lost > 0 {
+            if self.state != State::Recovery {
+                self.enter_recovery(sender, None, call);
+                self.reduce(sender, 1, false, call.params);
+            }
+            self.send_lost(sender, call);
+        }
+        if self.pending != Pending::Retransmission {
+            self.rearm_timeout(sender, call);
+        }
+    }
+
+    /// Linux `tcp_retransmit_timer`
+    fn retransmission_timeout<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.enter_loss(sender, call);
+        self.timeouts += 1;
+        self.retransmit(self.sent.numbers().start, sender, call);
+        sender.back_off(call.params);
+        self.start_timeout(sender, call);
+    }
+
+    /// Linux `tcp_enter_loss`
+    fn enter_loss<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
+        let (unusual, recovering) =
+            (matches!(self.state, State::Open | State::Disorder), matches!(self.state, State::Recovery | State::Loss));
+        let head = self.sent.numbers().start;
+        for number in self.sent.numbers() {
+            let late = |segment| self.rack.is_late(segment, call.now);
+            if number == head || self.sent.segment(number).is_some_and(late) {
+                self.sent.mark_lost(number);
+            }
+        }
+        let again = !unusual && self.high_seq > sender.snd_una() && (self.state != State::Loss || self.timeouts > 0);
+        if !again {
+            self.undo.set_before(Some(self.windows(sender)));
+            self.undo.start(sender.snd_una(), self.sent.retrans_out + u32::from(self.has_resent_probe()));
+        }
+        sender.reduce_for_loss_state(again, call);
+        sender.set_cwnd(f64::from(self.sent.in_flight() + 1));
+        if unusual && self.sent.sacked_out >= call.params.dupack_threshold {
+            self.rack.reordering = self.rack.reordering.min(call.params.dupack_threshold);
+        }
+        self.state = State::Loss;
+        self.high_seq = sender.snd_max();
+        self.probe = None;
+        self.frto = call.params.f_rto && (!recovering || self.timeouts > 0);
+    }
+}

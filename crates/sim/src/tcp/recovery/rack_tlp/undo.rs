@@ -1,0 +1,151 @@
+//! Finding that a reduction was made for nothing: the segments taken for lost were late (Eifel by timestamps, rfc3522; duplicates
+//! that the receiver reports, rfc3708).
+
+use super::alert::State;
+use super::{Brought, RackTlp};
+use crate::tcp::sender_core::{IncomingAck, SenderCore};
+use sojourn_cc::Window;
+use sojourn_units::Time;
+
+/// Timestamps count milliseconds.
+pub fn millis(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
+}
+
+/// What is known of the last reduction.
+#[derive(Clone, Debug, Default)]
+pub struct Undo {
+    /// `snd_una` when the reduction began; `None` if it cannot be taken back.
+    marker: Option<u64>,
+    /// Retransmissions that no duplicate has been reported of; `None` if none were made.
+    retransmissions: Option<u32>,
+    /// The windows before; `None` if the reduction stands whatever happens.
+    before: Option<Window>,
+    /// The timestamp of the first retransmission (`retrans_stamp`).
+    first_stamp: Option<u64>,
+    /// The timestamp that the present ACK echoes, where there are timestamps.
+    echo: Option<u64>,
+}
+
+impl Undo {
+    /// Whether the last reduction may still be taken back.
+    pub fn is_possible(&self) -> bool {
+        self.marker.is_some()
+    }
+
+    /// Takes the timestamp that an ACK echoes.
+    pub fn see(&mut self, ack: &IncomingAck, timestamps: bool) {
+        self.echo = timestamps.then(|| millis(ack.packet.stamp));
+    }
+
+    /// A reduction begins, with so many retransmissions in flight (Linux `tcp_init_undo`).
+    pub fn start(&mut self, snd_una: u64, in_flight: u32) {
+        self.marker = Some(snd_una);
+        self.retransmissions = (in_flight > 0).then_some(in_flight);
+    }
+
+    /// What the windows were before; `None` if the reduction stands whatever happens.
+    pub fn set_before(&mut self, before: Option<Window>) {
+        self.before = before;
+    }
+
+    /// The last reduction stands (Linux clears `undo_marker`).
+    pub fn forbid(&mut self) {
+        self.marker = None;
+    }
+
+    /// A segment was sent again.
+    pub fn on_retransmission(&mut self, now: Time) {
+        self.first_stamp.get_or_insert(millis(now));
+        *self.retransmissions.get_or_insert(0) += 1;
+    }
+
+    /// No retransmission is outstanding: the next one is the first of its recovery.
+    pub fn forget_stamp(&mut self) {
+        self.first_stamp = None;
+    }
+
+    /// The receiver reports a duplicate of these bytes: of `seen` outstanding segments that were sent again, or of acknowledged ones.
+    pub fn on_duplicate(&mut self, from: u64, to: u64, snd_una: u64, seen: u32) {
+        let Some(marker) = self.marker else { return };
+        if to > marker && from < to {
+            let duplicates = if to <= snd_una { 1 } else { seen };
+            self.retransmissions = self.retransmissions.map(|count| count.saturating_sub(duplicates));
+        }
+    }
+
+    /// Whether what was taken for lost was late: the ACK echoes a time before the first retransmission (Linux `tcp_packet_delayed`).
+    fn is_delayed(&self) -> bool {
+        self.first_stamp.is_none_or(|first| self.echo.is_some_and(|echo| echo < first))
+    }
+
+    fn all_duplicates(&self) -> bool {
+        self.marker.is_some() && self.retransmissions == Some(0)
+    }
+
+    /// Linux `tcp_may_undo`
+    fn may_undo(&self) -> bool {
+        self.marker.is_some() && (self.retransmissions == Some(0) || self.is_delayed())
+    }
+}
+
+impl RackTlp {
+    /// Linux `tcp_undo_cwnd_reduction`
+    fn take_back(&mut self, sender: &mut SenderCore, unmark_lost: bool) {
+        if unmark_lost {
+            self.sent.unmark_lost();
+        }
+        if let Some(before) = self.undo.before {
+            sender.undo(before);
+        }
+        self.undo.forbid();
+        self.rack.advanced = true;
+    }
+
+    /// Everything up to `high_seq` is acknowledged: recovery ends (Linux `tcp_try_undo_recovery`).
+    pub(super) fn end_recovery(&mut self, sender: &mut SenderCore) {
+        if self.undo.may_undo() {
+            self.take_back(sender, false);
+        } else {
+            self.rack.on_recovery_end();
+        }
+        self.state = State::Open;
+    }
+
+    /// Linux `tcp_try_undo_dsack`: every retransmission arrived as a duplicate.
+    pub(super) fn try_undo_duplicates(&mut self, sender: &mut SenderCore) -> bool {
+        let undone = self.undo.all_duplicates();
+        if undone {
+            self.take_back(sender, false);
+        }
+        undone
+    }
+
+    /// Linux `tcp_try_undo_loss`: says whether the timeout was spurious.
+    pub(super) fn try_undo_timeout(&mut self, sender: &mut SenderCore, found_by_frto: bool) -> bool {
+        if !found_by_frto && !self.undo.may_undo() {
+            return false;
+        }
+        self.take_back(sender, true);
+        self.timeouts = 0;
+        self.state = State::Open;
+        true
+    }
+
+    /// Linux `tcp_try_undo_partial`: a hole was filled by a late segment. Says whether nothing is to be sent again now.
+    pub(super) fn try_undo_partial(&mut self, sender: &mut SenderCore, brought: &Brought, mss: u32) -> bool {
+        if !self.undo.is_possible() || !self.undo.is_delayed() {
+            return false;
+        }
+        self.rack.on_reordering(brought.prior_una, self.sent.highest_sacked(sender.snd_una()), mss);
+        if self.sent.retrans_out > 0 {
+            return true;
+        }
+        if !self.sent.any_retransmission() {
+            self.undo.forget_stamp();
+        }
+        self.take_back(sender, true);
+        self.keep_open(sender);
+        false
+    }
+}

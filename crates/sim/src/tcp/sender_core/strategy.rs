@@ -1,0 +1,141 @@
+//! What a recovery strategy that keeps the outstanding segments itself asks of the sender.
+
+use super::{LastReduction, SenderCore, State};
+use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::rto::SentData;
+use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal, Window};
+use sojourn_spec::tcp::TcpOptions;
+use sojourn_units::{Duration, Time};
+use std::ops::Range;
+
+/// What an ACK delivered, for the congestion controller.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// Segments that it acknowledges for the first time, cumulatively or by SACK blocks.
+    pub segments: u32,
+    /// Segments in flight before.
+    pub in_flight: u32,
+    /// The RTT of the newest of them.
+    pub rtt: Option<Duration>,
+    /// The delay from sender to receiver in nanoseconds, by their two clocks.
+    pub one_way_delay: Option<i64>,
+    /// Whether the window may grow because it limited the sender.
+    pub cwnd_limited: bool,
+    /// Whether the window is being reduced.
+    pub in_recovery: bool,
+    /// Whether data sent before the last timeout is not acknowledged yet.
+    pub after_timeout: bool,
+}
+
+impl SenderCore {
+    /// Whether the connection is open for data.
+    pub fn may_send(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Sends the next new segment, which [`SenderCore::can_send_next`] allows; gives its bytes.
+    pub fn transmit_next<O: SegmentSink>(&mut self, call: &mut Call<O>) -> Range<u64> {
+        let bytes = self.snd_nxt..self.snd_nxt + self.segment_length(self.snd_nxt, call.params);
+        self.transmit_again(bytes.clone(), call);
+        self.snd_nxt = bytes.end;
+        bytes
+    }
+
+    /// Sends these bytes as one segment.
+    pub fn transmit_again<O: SegmentSink>(&mut self, bytes: Range<u64>, call: &mut Call<O>) {
+        self.transmit_bytes(bytes.start, bytes.end - bytes.start, call);
+    }
+
+    /// Sets the timer.
+    pub fn set_timer(&mut self, at: Time) {
+        self.timer = at;
+    }
+
+    /// The retransmission timeout, backed off.
+    pub fn rto(&self) -> Duration {
+        self.rtt.rto()
+    }
+
+    /// The timer expired: the timeout doubles.
+    pub fn back_off(&mut self, params: &TcpOptions) {
+        self.rtt.back_off(params);
+    }
+
+    /// The smoothed RTT, zero before the first sample.
+    pub fn srtt(&self) -> Duration {
+        self.rtt.srtt()
+    }
+
+    /// The smallest RTT, zero before the first sample.
+    pub fn rtt_min(&self) -> Duration {
+        self.rtt.min()
+    }
+
+    /// Takes an RTT sample: that of the first of the segments that an ACK acknowledges, and that of the last one.
+    pub fn sample_rtts<O>(&mut self, first: Duration, last: Duration, call: &Call<O>) {
+        let sent = SentData { snd_una: self.snd_una, snd_nxt: self.snd_max };
+        if call.params.windowed_variation {
+            self.rtt.sample_windowed(first, last, sent, call.params);
+        } else {
+            let sent = Time::from_nanos(call.now.as_nanos().saturating_sub(first.as_nanos()));
+            self.rtt.sample(first, sent, self.clock_phase, call.params);
+            self.rtt.end_backoff(call.params);
+        }
+        self.rtt_sample = Some(first);
+        if call.now >= self.count_from {
+            self.stats.rtt.add(first.as_secs_f64());
+        }
+    }
+
+    /// Tells the controller what an ACK delivered.
+    pub fn report<O>(&mut self, delivered: &Delivered, call: &Call<O>) {
+        self.cc.on_ack(&Ack {
+            now: call.now,
+            acked: f64::from(delivered.segments),
+            rtt: delivered.rtt,
+            srtt: self.rtt.srtt(),
+            rtt_min: self.rtt.min(),
+            one_way_delay: delivered.one_way_delay,
+            in_flight: f64::from(delivered.in_flight),
+            cwnd_limited: delivered.cwnd_limited,
+            in_recovery: delivered.in_recovery,
+            after_timeout: delivered.after_timeout,
+            abc_limit: f64::from(call.params.abc),
+            snd_una: self.snd_una,
+            snd_max: self.snd_max,
+        });
+    }
+
+    /// Congestion was signaled: the controller reduces the window.
+    pub fn reduce<O>(&mut self, signal: Signal, call: &Call<O>) {
+        let window = self.cc.cwnd().min(f64::from(self.send_limit(call.params)));
+        self.cc.on_congestion(&CongestionEvent { now: call.now, window, signal });
+        self.recover = self.snd_max;
+        self.last_reduction = if signal == Signal::Mark { LastReduction::Ecn } else { LastReduction::FastRetransmit };
+        self.cwr_pending = true;
+        self.stats.mark_cuts += u64::from(signal == Signal::Mark && call.now >= self.count_from);
+    }
+
+    /// A fast recovery begins.
+    pub fn count_fast_retransmit<O>(&mut self, call: &Call<O>) {
+        self.stats.fast_retransmits += u64::from(call.now >= self.count_from);
+    }
+
+    /// The retransmission timer expired, `again` in a window that was reduced before.
+    pub fn reduce_for_loss_state<O>(&mut self, again: bool, call: &Call<O>) {
+        if again {
+            self.cc.on_repeated_rto(call.now);
+        } else {
+            self.cc.on_rto(call.now, self.cc.cwnd().min(f64::from(self.send_limit(call.params))));
+        }
+        self.stats.timeouts += u64::from(call.now >= self.count_from);
+        self.recover = self.snd_max;
+        self.last_reduction = LastReduction::Timeout;
+        self.cwr_pending = true;
+    }
+
+    /// The last reduction was made for nothing; the windows were so before it.
+    pub fn undo(&mut self, before: Window) {
+        self.cc.undo(before);
+    }
+}

@@ -1,0 +1,41 @@
+//! When a timer expires: at its time, or as in Linux's timer wheel, which counts whole ticks and is coarser for long times.
+
+use sojourn_spec::tcp::TcpOptions;
+use sojourn_units::{Duration, Time};
+
+/// Bits by which each level of the wheel is coarser than the one before (Linux `LVL_CLK_SHIFT`).
+const LEVEL_SHIFT: u32 = 3;
+/// Ticks on the finest level (Linux `LVL_SIZE` less one).
+const FINEST: u64 = 63;
+/// The coarsest level (Linux `LVL_DEPTH` less one).
+const COARSEST: u32 = 8;
+
+/// When a timer that is set at `now` expires `after` that.
+pub fn due(now: Time, after: Duration, params: &TcpOptions) -> Time {
+    let tick = params.tick.as_nanos();
+    if !params.timer_wheel || tick == 0 {
+        return now + after;
+    }
+    let ticks = after.as_nanos().div_ceil(tick);
+    let level = (0..COARSEST).find(|level| ticks < FINEST << (LEVEL_SHIFT * level)).unwrap_or(COARSEST);
+    let shift = LEVEL_SHIFT * level;
+    // Rounded down and one more, so that no timer expires early (Linux `calc_index`).
+    let expires = (((now.as_nanos() / tick + ticks) >> shift) + 1) << shift;
+    Time::from_nanos(expires * tick)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_is_late_by_a_tick_at_most_or_by_an_eighth_of_its_time_if_it_is_long() {
+        let params = TcpOptions::linux();
+        let at = |micros: u64, ms| due(Time::ZERO + Duration::from_micros(micros), Duration::from_millis(ms), &params).as_nanos() / 1_000;
+        assert_eq!([at(0, 40), at(900, 40), at(1_000, 62)], [41_000, 41_000, 64_000]);
+        assert_eq!([at(0, 63), at(7_000, 200)], [64_000, 208_000]);
+        assert_eq!(at(1_000, 504), 512_000);
+        let exact = TcpOptions { timer_wheel: false, ..TcpOptions::linux() };
+        assert_eq!(due(Time::ZERO, Duration::from_micros(1_500), &exact), Time::ZERO + Duration::from_micros(1_500));
+    }
+}
