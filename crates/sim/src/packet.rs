@@ -24,6 +24,8 @@ pub mod flag {
     pub const RETRANSMIT: u16 = 128;
     /// Travels from the receiver to the sender.
     pub const BACK: u16 = 256;
+    /// The receiver is to give data to its application (PSH, rfc9293#3.8.2).
+    pub const PSH: u16 = 512;
 }
 
 /// A packet: 40 bytes, so that in the network's calendar an event with its packet fills one cache line.

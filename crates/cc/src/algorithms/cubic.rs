@@ -6,11 +6,13 @@
 
 use crate::{Ack, Classic, CongestionEvent, HyStart, ParamError, Start, Window, WindowLaw};
 mod kernel;
+mod v21;
 
 extern crate alloc;
 use alloc::boxed::Box;
 use kernel::Kernel;
-use sojourn_units::{Duration, Time};
+use sojourn_units::Time;
+use v21::V21;
 
 /// Which version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -184,162 +186,6 @@ impl Rfc9438 {
     }
 }
 
-/// Version 2.1, with the names of Linux's `tcp_cubic.c`. Windows are in segments, times in milliseconds.
-#[derive(Clone, Debug)]
-struct V21 {
-    beta: u64,
-    cube_rtt_scale: u64,
-    cube_factor: u64,
-    beta_scale: u64,
-    ssthresh: u64,
-    snd_cwnd_cnt: u64,
-    cnt: u64,
-    last_max_cwnd: u64,
-    loss_cwnd: u64,
-    last_cwnd: u64,
-    last_time: u64,
-    origin_point: u64,
-    k: u64,
-    /// Milliseconds times 8; 0 for none.
-    delay_min: u64,
-    epoch_start: u64,
-    ack_cnt: u64,
-    tcp_cwnd: u64,
-    /// Segments per acknowledgment, times 16.
-    delayed_ack: u64,
-}
-
-const HZ: u64 = 1000;
-const MAX_INCREMENT: u64 = 16;
-
-fn millis(time: Time) -> u64 {
-    time.as_nanos() / 1_000_000
-}
-
-/// Milliseconds since a segment was sent. Like TCP-Linux it rounds the echoed timestamp and truncates the clock.
-fn delay(now: Time, rtt: Duration) -> u64 {
-    millis(now).saturating_sub((now.as_nanos().saturating_sub(rtt.as_nanos()) + 500_000) / 1_000_000)
-}
-
-impl V21 {
-    fn new(beta: u64, scale: u64) -> V21 {
-        V21 {
-            beta,
-            cube_rtt_scale: scale * 10,
-            cube_factor: (1 << 40) / (scale * 10),
-            beta_scale: 8 * (1024 + beta) / 3 / (1024 - beta),
-            ssthresh: 0,
-            snd_cwnd_cnt: 0,
-            cnt: 0,
-            last_max_cwnd: 0,
-            loss_cwnd: 0,
-            last_cwnd: 0,
-            last_time: 0,
-            origin_point: 0,
-            k: 0,
-            delay_min: 0,
-            epoch_start: 0,
-            ack_cnt: 0,
-            tcp_cwnd: 0,
-            delayed_ack: 32,
-        }
-    }
-
-    /// `bictcp_reset`: all but the parameters.
-    fn reset(&mut self) {
-        let fresh = V21::new(self.beta, self.cube_rtt_scale / 10);
-        *self = V21 { ssthresh: self.ssthresh, ..fresh };
-    }
-
-    /// `bictcp_acked` and `measure_delay`.
-    fn observe(&mut self, ack: &Ack) {
-        if ack.in_recovery || ack.after_timeout || ack.acked == 0.0 {
-            return;
-        }
-        self.delayed_ack = (self.delayed_ack + ack.acked as u64).saturating_sub(self.delayed_ack >> 4);
-        let settled = millis(ack.now).saturating_sub(self.epoch_start) >= HZ;
-        if let Some(rtt) = ack.rtt.filter(|_| settled) {
-            let delay = (delay(ack.now, rtt) << 3).max(1);
-            self.delay_min = if self.delay_min == 0 { delay } else { self.delay_min.min(delay) };
-        }
-    }
-
-    fn grow(&mut self, cwnd: f64, ack: &Ack, friendly: bool) -> f64 {
-        let cwnd = (cwnd as u64).max(1);
-        if cwnd <= self.ssthresh {
-            return (cwnd + 1) as f64;
-        }
-        self.update(cwnd, millis(ack.now), friendly);
-        if self.snd_cwnd_cnt >= self.cnt {
-            self.snd_cwnd_cnt = 0;
-            (cwnd + 1) as f64
-        } else {
-            self.snd_cwnd_cnt += 1;
-            cwnd as f64
-        }
-    }
-
-    /// `bictcp_update`: finds `cnt`, the number of acknowledgments that add a segment.
-    fn update(&mut self, cwnd: u64, now: u64, friendly: bool) {
-        self.ack_cnt += 1;
-        if self.last_cwnd == cwnd && now - self.last_time <= HZ / 32 {
-            return;
-        }
-        self.last_cwnd = cwnd;
-        self.last_time = now;
-        if self.epoch_start == 0 {
-            self.start_epoch(cwnd, now);
-        }
-        let t = ((now + (self.delay_min >> 3) - self.epoch_start) << 10) / HZ;
-        let offs = t.abs_diff(self.k).min(1 << 17);
-        let delta = (self.cube_rtt_scale * offs * offs * offs) >> 40;
-        let target = if t < self.k { self.origin_point.saturating_sub(delta) } else { self.origin_point + delta };
-        self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
-        if self.delay_min > 0 && t >= self.k {
-            self.cnt = self.cnt.max(cwnd * HZ * 8 / (10 * MAX_INCREMENT * self.delay_min));
-        }
-        if self.loss_cwnd == 0 {
-            self.cnt = 50;
-        }
-        if friendly {
-            self.tcp_friendliness(cwnd);
-        }
-        self.cnt = ((self.cnt << 4) / self.delayed_ack.max(1)).max(1);
-    }
-
-    fn start_epoch(&mut self, cwnd: u64, now: u64) {
-        self.epoch_start = now;
-        self.ack_cnt = 1;
-        self.tcp_cwnd = cwnd;
-        (self.k, self.origin_point) = match self.last_max_cwnd {
-            max if max <= cwnd => (0, cwnd),
-            max => (libm::cbrt((self.cube_factor * (max - cwnd)) as f64) as u64, max),
-        };
-    }
-
-    fn tcp_friendliness(&mut self, cwnd: u64) {
-        let delta = ((cwnd * self.beta_scale) >> 3).max(1);
-        while self.ack_cnt > delta {
-            self.ack_cnt -= delta;
-            self.tcp_cwnd += 1;
-        }
-        if self.tcp_cwnd > cwnd {
-            self.cnt = self.cnt.min(cwnd / (self.tcp_cwnd - cwnd));
-        }
-    }
-
-    /// `bictcp_recalc_ssthresh`.
-    fn recalc_ssthresh(&mut self, window: f64, converge: bool) -> f64 {
-        let window = window as u64;
-        self.epoch_start = 0;
-        self.last_max_cwnd = if converge && window < self.last_max_cwnd { window * (1024 + self.beta) / 2048 } else { window };
-        self.loss_cwnd = window;
-        self.snd_cwnd_cnt = 0;
-        self.ssthresh = (window * self.beta / 1024).max(2);
-        self.ssthresh as f64
-    }
-}
-
 impl WindowLaw for CubicLaw {
     fn observe(&mut self, ack: &Ack, window: Window) -> bool {
         match &mut self.version {
@@ -413,6 +259,7 @@ impl WindowLaw for CubicLaw {
 mod tests {
     use super::*;
     use crate::{CongestionController, Signal};
+    use sojourn_units::Duration;
 
     const RTT: Duration = Duration::from_millis(100);
 

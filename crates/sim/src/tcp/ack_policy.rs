@@ -25,6 +25,8 @@ pub struct Arrival {
     pub duplicate: bool,
     /// It filled the last gap.
     pub fills_gap: bool,
+    /// Its application gets data at once.
+    pub pushed: bool,
     /// There is a gap now.
     pub has_gap: bool,
     /// It is the first with a congestion mark since the sender reacted to the last.
@@ -62,7 +64,10 @@ pub struct AckPolicy {
 impl AckPolicy {
     /// The policy that these options ask for; `None` if the plain rules are enough.
     pub fn new(params: &TcpOptions) -> Option<Box<Self>> {
-        let plain = params.quick_acks == 0 && !params.adaptive_delayed_ack && params.sack_compression == Duration::ZERO && !params.dsack;
+        let plain = params.quick_start.max(params.quick_acks) == 0
+            && !params.adaptive_delayed_ack
+            && params.sack_compression == Duration::ZERO
+            && !params.dsack;
         (!plain).then(|| {
             Box::new(AckPolicy {
                 quick: 0,
@@ -99,7 +104,7 @@ impl AckPolicy {
     fn see_data(&mut self, now: Time, params: &TcpOptions) {
         let least = params.delayed_ack.unwrap_or_default();
         let Some(last) = self.last_data.replace(now) else {
-            self.quick = self.quick.max(params.quick_acks);
+            self.quick = params.quick_start.max(params.quick_acks);
             self.delay = least;
             return;
         };
@@ -135,8 +140,9 @@ impl AckPolicy {
         }
         let unacknowledged = arrival.rcv_nxt - arrival.acknowledged;
         let enough = unacknowledged > u64::from(params.ack_every - 1) * u64::from(params.mss);
-        let at_once = params.delayed_ack.is_none() || enough || arrival.duplicate || self.quick > 0 || arrival.fills_gap;
-        if at_once {
+        let pushed = arrival.pushed && arrival.in_order;
+        let wanted = enough || arrival.duplicate || self.quick > 0 || arrival.fills_gap || pushed;
+        if params.delayed_ack.is_none() || wanted {
             return now;
         }
         if arrival.has_gap { self.compress(now, arrival.rcv_nxt, params) } else { self.delay(now, params) }

@@ -289,7 +289,7 @@ impl Receiver {
         let readable = self.rcv_nxt - rcv_nxt_before;
         let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.rcv_nxt >= end;
         if self.policy.is_some() {
-            let due = if fin { now } else { self.ask_policy(now, (segment.seq, end), in_order, marked, params) };
+            let due = if fin { now } else { self.ask_policy(now, segment, in_order, marked, params) };
             if due > now {
                 self.delayed_ack_due = due;
                 self.plan_window_update(now, params);
@@ -311,12 +311,14 @@ impl Receiver {
 
     /// When the ACK of a segment with these bytes is due.
     #[inline(never)]
-    fn ask_policy(&mut self, now: Time, bytes: (u64, u64), in_order: bool, marked: bool, params: &TcpOptions) -> Time {
+    fn ask_policy(&mut self, now: Time, segment: &Packet, in_order: bool, marked: bool, params: &TcpOptions) -> Time {
+        let bytes = (segment.seq, segment.seq + u64::from(segment.size) - u64::from(params.header));
         let has_gap = !self.out_of_order.is_empty();
         let duplicate = !in_order && bytes.1 <= self.rcv_nxt;
         let arrival = Arrival {
             in_order,
             duplicate,
+            pushed: segment.has(flag::PSH),
             fills_gap: self.rcv_nxt > bytes.1 && in_order && !has_gap,
             has_gap,
             marked,

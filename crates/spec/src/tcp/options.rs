@@ -96,6 +96,12 @@ tcp_options! {
     quick_acks: u32 as u32, ranges::segments,
         "Segments that a receiver with delayed ACKs acknowledges at once when a connection starts, after a pause, and after a duplicate",
         0, "rfc5681#4.2 has none";
+    quick_start: u32 as u32, ranges::segments,
+        "Segments that a receiver with delayed ACKs acknowledges at once when a connection starts, if that is more than quick_acks",
+        0, "rfc5681#4.2 has none";
+    push_every: u32 as Bytes, ranges::written,
+        "With sack_algorithm rack-tlp: bytes that the application writes together; a receiver with quick ACKs acknowledges the last of them at once (PSH); 0 B is never",
+        0, "rfc9293#3.9.1.2 leaves it to the application";
     adaptive_delayed_ack: bool as bool, ranges::any,
         "Whether the time of delayed ACKs follows the times between segments",
         false, "rfc9293#3.8.6.3 has a fixed time";

@@ -16,6 +16,11 @@ pub fn packet(field: &'static str, size: &Bytes) -> Checked {
     range::packet_size(field, *size)
 }
 
+/// What an application writes together.
+pub fn written(field: &'static str, size: &Bytes) -> Checked {
+    ParamError::unless(size.0 <= u64::from(u32::MAX), field, size, "a size of 0 B to 4 GB")
+}
+
 /// What a SACK option adds to an ACK.
 pub fn sack_option(field: &'static str, size: &Bytes) -> Checked {
     ParamError::unless(size.0 <= 40, field, size, "a size of 0 B to 40 B, the most that TCP options take (rfc9293#3.1)")

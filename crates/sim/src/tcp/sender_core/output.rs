@@ -51,19 +51,19 @@ impl SenderCore {
     /// [`SenderCore::transmit`] within the loop that sends a window.
     #[inline(always)]
     fn transmit_inline<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) {
-        self.transmit_bytes(seq, self.segment_length(seq, call.params), call);
+        self.transmit_bytes(seq, self.segment_length(seq, call.params), 0, call);
     }
 
-    /// Sends `length` bytes from `seq` on.
+    /// Sends `length` bytes from `seq` on, with these flags and others where they belong.
     #[inline(always)]
-    pub(super) fn transmit_bytes<O: SegmentSink>(&mut self, seq: u64, length: u64, call: &mut Call<O>) {
+    pub(super) fn transmit_bytes<O: SegmentSink>(&mut self, seq: u64, length: u64, flags: u16, call: &mut Call<O>) {
         let params = call.params;
         let retransmission = seq < self.snd_max;
         if self.snd_una == self.snd_max || self.timer == Time::NEVER {
             self.start_timer(call);
         }
         let end = seq + length;
-        let mut flags = 0;
+        let mut flags = flags;
         if params.ecn && (!retransmission || params.ecn_on_retransmit) {
             flags |= flag::ECT;
             if self.cwr_pending {

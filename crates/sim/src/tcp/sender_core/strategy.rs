@@ -1,6 +1,7 @@
 //! What a recovery strategy that keeps the outstanding segments itself asks of the sender.
 
 use super::{LastReduction, SenderCore, State};
+use crate::packet::flag;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::rto::SentData;
 use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal, Window};
@@ -43,7 +44,9 @@ impl SenderCore {
 
     /// Sends these bytes as one segment.
     pub fn transmit_again<O: SegmentSink>(&mut self, bytes: Range<u64>, call: &mut Call<O>) {
-        self.transmit_bytes(bytes.start, bytes.end - bytes.start, call);
+        let write = u64::from(call.params.push_every);
+        let ends_write = write > 0 && bytes.start / write != bytes.end / write;
+        self.transmit_bytes(bytes.start, bytes.end - bytes.start, if ends_write { flag::PSH } else { 0 }, call);
     }
 
     /// Sets the timer.

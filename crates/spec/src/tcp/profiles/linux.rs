@@ -14,6 +14,8 @@ super::profile! {
     max_rto = Duration::from_secs(120), "Linux `TCP_RTO_MAX`";
     delayed_ack = Some(Duration::from_millis(40)), "Linux `TCP_DELACK_MIN`";
     quick_acks = 16, "Linux `TCP_MAX_QUICKACKS`";
+    quick_start = 210, "Linux `tcp_grow_window`: while the receive window grows, with 4 MiB of buffer";
+    push_every = 136_112, "Linux `tcp_push`: writes without end, with up to 256 KiB unsent";
     adaptive_delayed_ack = true, "Linux `tcp_event_data_recv`";
     sack_compression = Duration::from_millis(1), "Linux `tcp_comp_sack_delay_ns`, `tcp_comp_sack_rtt_percent`";
     timer_wheel = true, "Linux `calc_wheel_index`";

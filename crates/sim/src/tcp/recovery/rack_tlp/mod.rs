@@ -268,8 +268,8 @@ impl RackTlp {
     fn reduce(&mut self, sender: &mut SenderCore, delivered: u32, advanced: bool, params: &TcpOptions) {
         let in_flight = self.sent.in_flight();
         let spread = self.prr.on_ack(Delivery { in_flight, delivered, safe: advanced && self.newly_lost == 0 });
-        let at_once = self.prr.target.max(in_flight + u32::from(self.prr.out == 0));
-        sender.set_cwnd(f64::from(if params.proportional_reduction { spread } else { at_once }));
+        let whole = self.prr.target.max(in_flight + u32::from(self.prr.out == 0));
+        sender.set_cwnd(f64::from(if params.proportional_reduction { spread } else { whole }));
     }
 }
 
