@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -188,27 +189,36 @@ def test_a_source_that_is_none_is_refused(tmp_path: Path) -> None:
         source.version_of(tmp_path / "tree")
 
 
-def test_the_table_of_gaps_is_what_is_stored() -> None:
+def test_the_tables_of_gaps_are_what_is_stored() -> None:
     stored = json.loads(gaps.STORED.read_text(encoding="utf-8"))
     page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
     shown = page.split("<!-- gaps: begin -->\n")[1].split("\n<!-- gaps: end -->")[0]
-    assert shown.splitlines() == gaps.table(stored)
+    assert shown.splitlines() == gaps.tables(stored)
     assert list(stored["cases"]) == [name for name, _ in gaps.cases()]
     assert set(stored["about"]) == {"command", "seeds", "version", "source", "config_sha256", "kernel_sha256"}
 
 
-def test_a_gap_outside_its_bound_has_a_star() -> None:
+def test_what_is_outside_the_bounds_is_explained_and_nothing_else() -> None:
+    explained = tomllib.loads((gaps.STORED.parent / "explained.toml").read_text(encoding="utf-8"))["explained"]
+    missed = gaps.missed(json.loads(gaps.STORED.read_text(encoding="utf-8")))
+    assert sorted(f"{each['case']}: {each['measure']}" for each in explained) == sorted(missed)
+    assert all(each["why"] and each["evidence"] for each in explained)
+
+
+def test_a_gap_outside_its_bound_has_a_star_unless_the_intervals_meet() -> None:
     goodput, _, _, jain = gaps.MEASURES
-    assert goodput.text(goodput.gap(10.2, 10.0)) == "+2.0 %*"
-    assert goodput.text(goodput.gap(9.95, 10.0)) == "-0.5 %"
-    assert jain.text(jain.gap(0.9, 0.95)) == "-0.050*"
+    gap = gaps.Gap(goodput, goodput.gap(10.2, 10.0), apart=True)
+    assert (gap.text(), gap.missed) == ("+2.0 %*", True)
+    assert gaps.Gap(goodput, goodput.gap(10.2, 10.0), apart=False).text() == "+2.0 %"
+    assert gaps.Gap(goodput, goodput.gap(9.95, 10.0), apart=True).text() == "-0.5 %"
+    assert gaps.Gap(jain, jain.gap(0.9, 0.95), apart=True).text() == "-0.050*"
 
 
 @pytest.mark.slow
 def test_the_stored_figures_of_the_simulator_are_those_of_now() -> None:
     stored = json.loads(gaps.STORED.read_text(encoding="utf-8"))["cases"]
-    name, scenario = next(gaps.cases())
-    assert gaps.means(run_many(scenario, gaps.SEEDS)[0]) == stored[name][gaps.SIMULATOR]
+    for name, scenario in [next(gaps.grid()), next(gaps.drawn())]:
+        assert gaps.means(run_many(scenario, gaps.SEEDS)[0]) == stored[name][gaps.SIMULATOR]
 
 
 def has_kernel() -> bool:

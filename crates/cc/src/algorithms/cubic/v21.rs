@@ -13,7 +13,7 @@ pub struct V21 {
     ssthresh: u64,
     snd_cwnd_cnt: u64,
     cnt: u64,
-    pub last_max_cwnd: u64,
+    last_max_cwnd: u64,
     loss_cwnd: u64,
     last_cwnd: u64,
     last_time: u64,
@@ -25,7 +25,7 @@ pub struct V21 {
     ack_cnt: u64,
     tcp_cwnd: u64,
     /// Segments per acknowledgment, times 16.
-    pub delayed_ack: u64,
+    delayed_ack: u64,
 }
 
 const HZ: u64 = 1000;
@@ -156,5 +156,27 @@ impl V21 {
         self.snd_cwnd_cnt = 0;
         self.ssthresh = (window * self.beta / 1024).max(2);
         self.ssthresh as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_constants_of_v2_1_are_those_of_the_kernel() {
+        let law = V21::new(819, 41);
+        assert_eq!((law.beta_scale, law.cube_rtt_scale, law.cube_factor), (23, 410, 2_681_735_677));
+        let mut law = law;
+        assert_eq!(law.recalc_ssthresh(100.0, true), 79.0);
+        assert_eq!(law.recalc_ssthresh(80.0, true), 63.0);
+        assert_eq!(law.last_max_cwnd, 71);
+    }
+
+    #[test]
+    fn v2_1_takes_a_sink_that_acknowledges_every_segment_for_one_that_delays() {
+        let mut law = V21::new(819, 41);
+        (0..100).for_each(|_| law.observe(&Ack::ONE));
+        assert_eq!(law.delayed_ack, 31);
     }
 }
