@@ -1,9 +1,9 @@
 """The table of differences between the simulator's `linux` profile and a Linux kernel.
 
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.gaps` runs every case on both and stores
-what it found, with its provenance, in `stored.json`. `--show` prints the tables of what is stored, which `docs/linux.md`
-has too. The first block is a grid; the cases of the second are drawn at random, so that nothing is fitted to them.
-What is outside the bounds is explained in `explained.toml`.
+what it found, with its provenance, in `stored.json`. `--show` prints the tables of what is stored, which the page
+`docs/linux.md` has too. The first block is a grid. The cases of the second block are drawn at random, so that nothing
+is fitted to them. What is outside the bounds is explained in `explained.toml`.
 """
 
 from __future__ import annotations
