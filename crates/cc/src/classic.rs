@@ -19,9 +19,9 @@ pub trait WindowLaw {
         ssthresh
     }
 
-    /// Where acknowledged segments are counted in whole ones: for how many of them the window grows by one.
-    fn segments_per_increase(&mut self, cwnd: f64, acked: f64, ack: &Ack) -> f64 {
-        acked / (self.grow(cwnd, ack) - cwnd)
+    /// Where acknowledged segments are counted: for how many of them the window grows by one. `None` if the law counts otherwise.
+    fn segments_per_increase(&mut self, _cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
+        None
     }
 
     /// The timer expired again, in a window that was reduced before.
@@ -60,7 +60,7 @@ enum Counting {
     Fractions,
     /// In whole segments: the fraction of the next one that was gained.
     Whole(f64),
-    /// As in Linux: acknowledged segments that are not used for growth yet (`snd_cwnd_cnt`).
+    /// As in Linux: acknowledged segments that are not used for growth yet (`snd_cwnd_cnt`), or what was gained by another law.
     Linux(f64),
 }
 
@@ -92,12 +92,12 @@ impl<L: WindowLaw> Classic<L> {
     fn grow_whole(&mut self, ack: &Ack, gained: f64) {
         if self.cwnd <= self.ssthresh {
             self.slow_start(ack);
-            self.counting = Counting::Whole(0.0);
+            self.forget_gain();
             return;
         }
         let gained = gained + self.law.grow(self.cwnd, ack) - self.cwnd;
         let whole = libm::floor(gained + ROUNDING);
-        self.counting = Counting::Whole(gained - whole);
+        self.set_gain(gained - whole);
         self.cwnd += whole;
     }
 
@@ -116,7 +116,11 @@ impl<L: WindowLaw> Classic<L> {
                 return;
             }
         }
-        let needed = self.law.segments_per_increase(self.cwnd, acked, ack).max(1.0);
+        let Some(needed) = self.law.segments_per_increase(self.cwnd, acked, ack.now) else {
+            self.grow_whole(ack, cwnd_cnt);
+            return;
+        };
+        let needed = needed.max(1.0);
         let mut cwnd_cnt = cwnd_cnt;
         if cwnd_cnt >= needed {
             // Gained where more were needed.
@@ -126,15 +130,19 @@ impl<L: WindowLaw> Classic<L> {
         cwnd_cnt += acked;
         let whole = libm::floor(cwnd_cnt / needed);
         self.cwnd += whole;
-        self.counting = Counting::Linux(cwnd_cnt - whole * needed);
+        self.set_gain(cwnd_cnt - whole * needed);
     }
 
-    /// Forgets what was gained of the next segment.
-    fn forget_gain(&mut self) {
+    /// Remembers what was gained of the next segment.
+    fn set_gain(&mut self, gain: f64) {
         match &mut self.counting {
             Counting::Fractions => {}
-            Counting::Whole(gained) | Counting::Linux(gained) => *gained = 0.0,
+            Counting::Whole(gained) | Counting::Linux(gained) => *gained = gain,
         }
+    }
+
+    fn forget_gain(&mut self) {
+        self.set_gain(0.0);
     }
 }
 

@@ -200,15 +200,13 @@ impl WindowLaw for CubicLaw {
         match &mut self.version {
             AnyVersion::Rfc9438(cubic) => cubic.grow(cwnd, ack, self.reno_friendly),
             AnyVersion::V21(cubic) => cubic.grow(cwnd, ack, self.reno_friendly),
-            AnyVersion::Linux(_) => cwnd + ack.acked / self.segments_per_increase(cwnd, ack.acked, ack),
+            AnyVersion::Linux(cubic) => cwnd + ack.acked / cubic.update(cwnd as u64, ack.acked as u64, ack.now, self.reno_friendly) as f64,
         }
     }
 
-    fn segments_per_increase(&mut self, cwnd: f64, acked: f64, ack: &Ack) -> f64 {
-        match &mut self.version {
-            AnyVersion::Linux(cubic) => cubic.update(cwnd as u64, acked as u64, ack.now, self.reno_friendly) as f64,
-            _ => acked / (self.grow(cwnd, ack) - cwnd),
-        }
+    fn segments_per_increase(&mut self, cwnd: f64, acked: f64, now: Time) -> Option<f64> {
+        let AnyVersion::Linux(cubic) = &mut self.version else { return None };
+        Some(cubic.update(cwnd as u64, acked as u64, now, self.reno_friendly) as f64)
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
@@ -320,6 +318,18 @@ mod tests {
         assert!((windows[79] - 1000.0).abs() < 8.0, "{}", windows[79]);
         cubic.on_rto(Time::ZERO, 500.0);
         assert_eq!((cubic.ssthresh(), cubic.cwnd()), (399.0, 1.0));
+    }
+
+    #[test]
+    fn every_version_grows_in_whole_segments_where_linux_growth_is_asked_for() {
+        for version in [None, Some(Version::Rfc9438), Some(Version::V21), Some(Version::Linux)] {
+            let mut cubic = Params { version, ..Params::default() }.build(Start { window: 20.0, ssthresh: 20.0 }).unwrap();
+            cubic.use_linux_growth();
+            cubic.on_congestion(&loss(20.0));
+            let windows = rounds(&mut cubic, Time::from_secs_f64(1.0), 100);
+            assert!(windows.iter().all(|window| window.fract() == 0.0), "{version:?}: {windows:?}");
+            assert!(windows[99] > 40.0, "{version:?}: {windows:?}");
+        }
     }
 
     #[test]

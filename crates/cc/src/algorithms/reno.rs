@@ -58,8 +58,8 @@ impl WindowLaw for RenoLaw {
         cwnd + self.params.increase * ack.avoidance_count() / cwnd
     }
 
-    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _ack: &Ack) -> f64 {
-        cwnd / self.params.increase
+    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
+        Some(cwnd / self.params.increase)
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
