@@ -154,9 +154,9 @@ def test_what_linux_cannot_do_is_named_before_the_kernel_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_kernel(tmp_path, monkeypatch, "raise SystemExit(9)")
-    wrong = SCENARIO + 'traffic = { kind = "ping", every = "1 s" }\n'
+    wrong = SCENARIO + 'traffic = { kind = "ping", size = "30 B" }\n'
     wrong = wrong.replace('tcp = { profile = "linux" }\n', "")
-    with pytest.raises(ScenarioError, match=r"flows\.ftp\.traffic\.kind: expected bulk, cbr, poisson or onoff"):
+    with pytest.raises(ScenarioError, match=r"flows\.ftp\.traffic\.size: expected 36 B or more on a Linux host"):
         sj.run(wrong)
 
 
@@ -329,3 +329,69 @@ def test_transfers_stops_datagrams_and_several_links_work_on_the_kernel() -> Non
     assert record.value("groups.long.goodput_bps") > 2e6
     assert len(record.series["queue/first"]["packets"]) == 201
     assert max(record.series["cwnd/long/0"]["packets"]) > 10
+
+
+QUEUES = [
+    "pfifo limit 60", "bfifo limit 90k", "sfq limit 100", "red limit 900000 min 15000 max 60000 avpkt 1500 burst 20",
+    "choke limit 300 min 20 max 60 avpkt 1500 burst 30", "codel limit 1000", "fq_codel limit 1000",
+    "pie limit 1000", "fq_pie limit 1000", "cake besteffort", "cake bandwidth 8mbit besteffort",
+    "dualpi2 limit 1000", "hhf limit 1000",
+]  # fmt: skip
+
+
+@live
+@pytest.mark.parametrize("text", QUEUES)
+def test_a_queue_discipline_of_the_kernel_drops_and_is_measured(text: str) -> None:
+    scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"linux": text}).set("flows.ftp.count", 8)
+    record = sj.run(scenario.set("duration", "15 s"))
+    assert record.value("links.bottleneck.utilization") > 0.75
+    assert record.value("links.bottleneck.dropped_total") > 0
+    assert record.value("links.bottleneck.wait_ms.mean") > 0.5
+    assert record.value("total.jain") > 0.5
+
+
+@live
+def test_a_fifo_of_the_kernel_is_our_drop_tail_queue() -> None:
+    found = [
+        sj.run(sj.load(SCENARIO).set("links.bottleneck.queue", queue))
+        for queue in ({"aqm": "droptail", "limit": "42 packets"}, {"linux": "pfifo limit 42"})
+    ]
+    ours, theirs = (
+        {key: value for key, value in record["links"][0].items() if not key.startswith("prob")} for record in found
+    )
+    assert ours["arrived"] == pytest.approx(theirs["arrived"], rel=0.01)
+    assert ours["loss_ratio"] == pytest.approx(theirs["loss_ratio"], rel=0.1)
+    assert ours["queue"]["mean"] == pytest.approx(theirs["queue"]["mean"], rel=0.02)
+
+
+@live
+def test_a_discipline_that_the_kernel_refuses_is_one_line() -> None:
+    scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"linux": "dualpi2 coupling_factor 0"})
+    with pytest.raises(ScenarioError, match=r"links\.bottleneck\.queue\.linux: expected parameters that the kernel"):
+        sj.run(scenario)
+
+
+@live
+@pytest.mark.parametrize("name", ["bbr", "dctcp", "vegas", "lp", "westwood", "htcp", "illinois", "cdg", "highspeed"])
+def test_a_congestion_control_of_the_kernel_sends(name: str) -> None:
+    scenario = sj.load(SCENARIO).set("flows.ftp.tcp.control", {"linux": name})
+    record = sj.run(scenario)
+    assert record.value("links.bottleneck.utilization") > 0.6
+
+
+@live
+def test_sessions_and_pings_work_on_the_kernel() -> None:
+    scenario = sj.load(SCENARIO)
+    flow = {"from": "a", "to": "b", "start": "1 s"}
+    web = {"kind": "web", "page_gap": "200 ms", "object_mean": 8, "object_shape": 1.5}
+    scenario["flows"] = [
+        {"name": "web", "count": 5, "traffic": web} | flow,
+        {"name": "transfers", "traffic": {"kind": "transfers", "every": "50 ms", "size_mean": "20 kB"}} | flow,
+        {"name": "ping", "traffic": {"kind": "ping", "every": "100 ms"}} | flow,
+    ]  # fmt: skip
+    both = [sj.run(scenario.copy().set("host", host)) for host in ("simulator", "linux")]
+    for record in both:
+        assert record.value("groups.transfers.completion_s.count") == pytest.approx(160, rel=0.25)
+        assert record.value("groups.web.completion_s.count") > 50
+        assert 50 <= record.value("groups.ping.rtt_ms.min") < 55
+        assert record.value("groups.ping.rtt_ms.count") == pytest.approx(80, abs=3)

@@ -61,16 +61,18 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
     """Queues of a link. A queue keeps `limit`, `ecn` and `hints` of the scenario's, and all of one of the same kind."""
     at = f"links.{paths.element(link)}"
     named = base.copy().set(f"{at}.name", link)  # an unnamed link is found by its ends only until it has a name
-    before = {"aqm": "droptail"} | dict(named.get_path(at).get("queue", {}))
+    before = dict(named.get_path(at).get("queue", {}))
+    before = {"aqm": _discipline_of(before)} | before
     changes: dict[str, tuple[str, Any]] = {}
     defaults = []
     for label, table in _tables(queues, "queues", "aqm").items():
-        aqm = str(table.get("aqm", "droptail"))
+        aqm = _discipline_of(table)
         if aqm in laws:
             table = {**table, "aqm": "external", "law": aqm}
         elif laws and aqm not in _disciplines():
             raise UserError(f'queues: expected one of {", ".join([*laws, *_disciplines()])}, got "{aqm}"')
-        kept = before if aqm == before["aqm"] else {key: before[key] for key in before if key in _of_every_queue()}
+        common = () if "linux" in (aqm, before["aqm"]) else _of_every_queue()  # a kernel's queue has its own limit
+        kept = before if aqm == before["aqm"] else {key: before[key] for key in before if key in common}
         changes[label] = (f"{at}.queue", {**kept, **table})
         if aqm != before["aqm"] and _has_parameters(aqm) and not set(table) - {"aqm"} - _of_every_queue():
             defaults.append(aqm)
@@ -118,6 +120,11 @@ def _of_every_queue() -> set[str]:
     """The keys that a queue of any discipline can have (its limit, ...)."""
     queues = json.loads(_sojourn.schema())["$defs"]["Queue"]["oneOf"]
     return set.intersection(*(set(queue["properties"]) for queue in queues)) - {"aqm"}
+
+
+def _discipline_of(queue: Mapping[str, Any]) -> str:
+    """The discipline of a queue as it is written; a kernel's own is named by its own key."""
+    return str(queue.get("aqm", "linux" if "linux" in queue else "droptail"))
 
 
 @cache

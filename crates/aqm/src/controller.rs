@@ -1,6 +1,7 @@
 //! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
 
-use crate::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, PacketView};
+use crate::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, HostQueue, PacketView};
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Stream};
 
 /// What happens to an arriving packet.
@@ -41,6 +42,8 @@ pub struct QueueController {
     pub ecn: bool,
     /// What happened so far.
     pub counters: Counters,
+    /// A queue of the host that takes the place of the algorithm and the limit.
+    pub host: Option<Box<dyn HostQueue>>,
     random: Stream,
     sees_departures: bool,
 }
@@ -49,7 +52,15 @@ impl QueueController {
     /// A controller that has counted nothing yet; `random` is this queue's own stream.
     pub fn new(aqm: AnyAqm, limit: Amount, ecn: bool, random: Stream) -> Self {
         let needs = aqm.needs();
-        QueueController { aqm, limit, ecn, counters: Counters::default(), random, sees_departures: needs.departures || needs.head_drop }
+        QueueController {
+            aqm,
+            limit,
+            ecn,
+            counters: Counters::default(),
+            host: None,
+            random,
+            sees_departures: needs.departures || needs.head_drop,
+        }
     }
 
     /// Decides about an arriving packet; `can_mark` says whether it can carry a congestion mark.

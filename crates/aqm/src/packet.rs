@@ -20,6 +20,27 @@ pub trait Packet {
     fn has_data(&self) -> bool {
         true
     }
+    /// It goes into a queue of its host, which keeps it from now on ([`HostQueue`](crate::HostQueue)).
+    fn give_to_host(&mut self) -> HostPacket {
+        HostPacket { size: self.size(), can_mark: self.can_mark(), ..HostPacket::default() }
+    }
+    /// It comes back from there: the host knows it by `handle`.
+    fn take_from_host(&mut self, handle: u64) {
+        let _ = handle;
+    }
+}
+
+/// A packet as its host knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct HostPacket {
+    /// What the host keeps it by; 0 is nothing.
+    pub handle: u64,
+    /// Size on the wire in bytes.
+    pub size: u32,
+    /// Whether it can carry a congestion mark (ECT).
+    pub can_mark: bool,
+    /// Whether an earlier queue has marked it.
+    pub is_marked: bool,
 }
 
 /// What an algorithm may know about a packet that arrives at the queue, waits in it or leaves it.

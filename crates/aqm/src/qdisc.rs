@@ -1,9 +1,14 @@
 //! A queue that holds its packets and serves them as its controller decides.
 
+use crate::host_queue::{Held, Left};
 use crate::scheduler::FlowQueues;
-use crate::{Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, Packet, PacketView, QueueController};
+use crate::{
+    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, HostDecision, Packet, PacketView,
+    QueueController,
+};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::mem::replace;
 use sojourn_units::{Duration, Time};
 
@@ -42,6 +47,8 @@ enum Waiting<P> {
     Fifo(VecDeque<(Time, P)>),
     /// A queue for each flow, and the limit of all of them together.
     Flows(Box<FlowQueues<P>>, Amount),
+    /// In a queue of the host.
+    Host(Box<Held<P>>),
 }
 
 /// The shortest interval of a timer: a plug-in that asks for a zero interval must not stop the clock.
@@ -51,10 +58,13 @@ impl<P: Packet> Qdisc<P> {
     /// An empty queue under `controller`.
     pub fn new(mut controller: QueueController) -> Self {
         let next_update = controller.aqm.first_update();
-        let waiting = match controller.aqm.needs().flow_queues {
-            None => Waiting::Fifo(VecDeque::new()),
+        let waiting = match (controller.host.take(), controller.aqm.needs().flow_queues) {
+            (Some(host), _) => Waiting::Host(Box::new(Held::new(host))),
+            (None, None) => Waiting::Fifo(VecDeque::new()),
             // An arriving packet is always admitted: room is then made in the longest queue.
-            Some(queuing) => Waiting::Flows(Box::new(FlowQueues::new(queuing)), replace(&mut controller.limit, Amount::Packets(u32::MAX))),
+            (None, Some(queuing)) => {
+                Waiting::Flows(Box::new(FlowQueues::new(queuing)), replace(&mut controller.limit, Amount::Packets(u32::MAX)))
+            }
         };
         Qdisc {
             controller,
@@ -97,7 +107,13 @@ impl<P: Packet> Qdisc<P> {
         match &self.waiting {
             Waiting::Fifo(queue) => queue.len() as u32,
             Waiting::Flows(queues, _) => queues.packets(),
+            Waiting::Host(held) => held.packets(),
         }
+    }
+
+    /// What a queue of the host decided since this was asked last, in order.
+    pub fn take_host_decisions(&mut self) -> Vec<HostDecision> {
+        if let Waiting::Host(held) = &mut self.waiting { held.take_decisions() } else { Vec::new() }
     }
 
     /// Bytes waiting.
@@ -133,6 +149,12 @@ impl<P: Packet> Qdisc<P> {
     /// Offers a packet at `now`; `idle_since` is the time at which the link became idle, `None` if it is sending. `dropped`
     /// is called with every packet that is lost, and why.
     pub fn enqueue(&mut self, now: Time, mut packet: P, idle_since: Option<Time>, mut dropped: impl FnMut(P, DropReason)) {
+        if let Waiting::Host(held) = &mut self.waiting {
+            self.controller.counters.count_arrival(packet.size());
+            self.bytes += u64::from(packet.size());
+            held.enqueue(now, packet);
+            return self.end_host_call(&mut dropped);
+        }
         let arrival = PacketView::of(now, &packet);
         let departure = self.simultaneous_departure.take();
         let backlog = departure.map_or(self.backlog(idle_since), |size| self.backlog(idle_since).with_packet(size));
@@ -140,7 +162,7 @@ impl<P: Packet> Qdisc<P> {
         while let ArrivalDecision::Inspect(position) = decision {
             let waiting = match &self.waiting {
                 Waiting::Fifo(queue) => queue.get(position as usize).map(|(since, other)| PacketView::of(*since, other)),
-                Waiting::Flows(..) => None,
+                Waiting::Flows(..) | Waiting::Host(_) => None,
             };
             decision = self.controller.inspect(&arrival, waiting.as_ref(), packet.can_mark(), &backlog);
         }
@@ -157,6 +179,7 @@ impl<P: Packet> Qdisc<P> {
         match &mut self.waiting {
             Waiting::Fifo(queue) => queue.push_back((now, packet)),
             Waiting::Flows(queues, _) => queues.push(now, packet),
+            Waiting::Host(_) => unreachable!("the host has taken the packet"),
         }
         // A packet that finds the link idle goes straight to it.
         if idle_since.is_none() {
@@ -199,6 +222,7 @@ impl<P: Packet> Qdisc<P> {
                     let (packets, bytes) = queues.backlog(queue);
                     (since, packet, Backlog { packets, bytes, idle_since: None }, queue)
                 }
+                Waiting::Host(_) => return self.dequeue_from_host(now, &mut dropped),
             };
             let (departure, sojourn) = (PacketView::of(now, &packet), now.since(since));
             match self.controller.decide_departure(&departure, sojourn, packet.can_mark(), &backlog) {
@@ -216,6 +240,35 @@ impl<P: Packet> Qdisc<P> {
             self.departed += 1;
             return Some((packet, sojourn));
         }
+    }
+
+    /// The next packet to send of those that the host keeps.
+    #[cold]
+    fn dequeue_from_host(&mut self, now: Time, dropped: &mut impl FnMut(P, DropReason)) -> Option<(P, Duration)> {
+        let Waiting::Host(held) = &mut self.waiting else { return None };
+        let next = held.dequeue(now);
+        self.end_host_call(dropped);
+        let Left { since, mut packet, marked } = next?;
+        self.bytes -= u64::from(packet.size());
+        if marked {
+            packet.mark();
+            self.controller.counters.marked += 1;
+        }
+        self.departed += 1;
+        Some((packet, now.since(since)))
+    }
+
+    /// Counts what the host has dropped in a call.
+    #[cold]
+    fn end_host_call(&mut self, dropped: &mut impl FnMut(P, DropReason)) {
+        let Waiting::Host(held) = &mut self.waiting else { return };
+        while let Some((Left { since, packet, .. }, reason)) = held.next_lost() {
+            self.earlier.add(since);
+            self.bytes -= u64::from(packet.size());
+            self.controller.counters.count_drop(packet.size(), reason);
+            dropped(packet, reason);
+        }
+        held.end_call();
     }
 
     /// Drops the packet that waits at `position`, if there is one.

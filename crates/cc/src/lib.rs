@@ -3,6 +3,8 @@
 //! A [`CongestionController`] receives acknowledgments, congestion events and timeouts, and says how many segments may be in
 //! flight. The endpoint finds losses, sends segments again and keeps the timer. Windows are counted in segments.
 #![no_std]
+
+extern crate alloc;
 #[cfg(test)]
 extern crate std;
 

@@ -6,10 +6,13 @@ use crate::recorder::Recorder;
 use crate::report::{Finished, report};
 use crate::simulation::Outcome;
 use sojourn_cc::CcConfig;
-use sojourn_linux::{ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, KernelNetwork, Logged, Packet, Settled, Tcp, Wiring, flag};
+use sojourn_linux::{
+    ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, HostQueue, KernelNetwork, Logged, Packet, QueueOrder, Script, Settled, Tcp, Wiring, flag,
+};
 use sojourn_scenario::plan::{Flow, Plan};
 use sojourn_sim::{Completion, FlowReport, FlowStats, Observer, Quantiles, tcp::SenderStats};
 use sojourn_spec::tcp::{Control, Recovery, TcpOptions};
+use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Time};
 use std::collections::HashMap;
 
@@ -35,10 +38,7 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
         let (Some(&first), Some(&last)) = (flow.forward.first(), flow.forward.last()) else {
             return refused(format!("flows.{group}: expected a link between its hosts on a Linux host, got none"));
         };
-        if flow.traffic.opens_connections() || flow.traffic.echoes() {
-            let kind = flow.traffic.name();
-            return refused(format!("flows.{group}.traffic.kind: expected bulk, cbr, poisson or onoff on a Linux host, got {kind}"));
-        }
+        check_traffic(flow).map_err(|said| Error::Build(format!("flows.{group}.{said}")))?;
         let mut number = |node: u32| {
             let next = hosts.len() as u32;
             *hosts.entry(node).or_insert(next)
@@ -60,17 +60,51 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
     Ok(Wiring { seed, warmup, duration, packet, hosts: hosts.len() as u32, links: plan.links.clone(), flows })
 }
 
+/// The smallest datagram that comes back with the time at which it was sent, in bytes: IP, UDP and the time.
+const LEAST_ECHO: u64 = 20 + 8 + 8;
+
+/// Refuses what senders in the kernel don't do, with the field within the group.
+fn check_traffic(flow: &Flow) -> Result<(), String> {
+    match &flow.traffic {
+        Traffic::Web(web) if web.request.0 > 0 => {
+            return Err(format!("traffic.request: expected 0 B on a Linux host, got {} B", web.request.0));
+        }
+        Traffic::Ping(ping) if ping.size.0 < LEAST_ECHO => {
+            return Err(format!("traffic.size: expected {LEAST_ECHO} B or more on a Linux host, got {} B", ping.size.0));
+        }
+        _ => {}
+    }
+    match flow.tcp.as_deref() {
+        Some(options) if flow.traffic.opens_connections() && controller(options) == OWN => {
+            let expected = "a congestion control of the kernel for traffic that opens connections on a Linux host";
+            Err(format!("tcp.control.cc: expected {expected}, got {}", options.control.name()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The kernel's name of the congestion control that asks ours.
+const OWN: &str = "sojourn";
+
+/// The kernel's name of a flow's congestion control. The kernel's own Reno and CUBIC have no parameters; with other values than the
+/// defaults they are ours.
+fn controller(options: &TcpOptions) -> &str {
+    let defaults = [CcConfig::Reno(Default::default()), CcConfig::Cubic(Default::default())];
+    match &options.control {
+        CcConfig::Linux(params) => &params.linux,
+        control if defaults.contains(control) => control.name(),
+        _ => OWN,
+    }
+}
+
 /// What is set on the sockets of a flow of this group.
 fn tcp(group: &str, options: &TcpOptions) -> Result<Tcp, Error> {
     if let CcConfig::RLedbat(_) = options.control {
         let expected = "a controller of the sender on a Linux host";
         return Err(Error::Build(format!("flows.{group}.tcp.control.cc: expected {expected}, got rledbat")));
     }
-    // The kernel's own Reno and CUBIC have no parameters; with other values than the defaults they are ours.
-    let defaults = [CcConfig::Reno(Default::default()), CcConfig::Cubic(Default::default())];
-    let own = !defaults.contains(&options.control);
-    let controller = if own { "sojourn" } else { options.control.name() };
-    let control = own.then(|| Control(options.control.clone()));
+    let controller = controller(options);
+    let control = (controller == OWN).then(|| Control(options.control.clone()));
     let (packet, ecn) = (options.mss + options.header, options.ecn);
     Ok(Tcp { controller: controller.into(), control, packet, ecn, sack: options.recovery == Recovery::Sack })
 }
@@ -80,18 +114,22 @@ fn tcp(group: &str, options: &TcpOptions) -> Result<Tcp, Error> {
 /// # Errors
 /// A log that is damaged or not of this plan, or an audit that fails.
 pub fn replay(plan: &Plan, log: &[u8]) -> Result<Outcome, Error> {
-    let mut network = KernelNetwork::new(&wiring(plan)?).map_err(Error::Build)?;
+    let (entries, rest) = log.as_chunks::<ENTRY_BYTES>();
+    let mut scripts = scripts(entries);
+    let mut script = |order: &QueueOrder| Ok(Box::new(scripts.remove(&order.link).unwrap_or_default()) as Box<dyn HostQueue>);
+    let mut network = KernelNetwork::new(&wiring(plan)?, &mut script).map_err(Error::Build)?;
     start_traces(plan, network.links_mut());
     let mut accounts = Accounts::new(plan);
-    let (entries, rest) = log.as_chunks::<ENTRY_BYTES>();
     let damaged = |at: usize| Error::Audit(format!("the log is damaged at byte {}", at * ENTRY_BYTES));
     let mut ended = None;
     for (number, bytes) in entries.iter().enumerate() {
         let logged = Logged::from_bytes(bytes).filter(|logged| ended.is_none() && accounts.knows(logged)).ok_or_else(|| damaged(number))?;
-        if let Entry::Sent(packet) = logged.entry {
-            network.send(logged.at, packet);
-        } else {
-            network.advance(logged.at);
+        match logged.entry {
+            Entry::Sent(packet) => network.send(logged.at, packet),
+            Entry::Woken { link } => network.wake(logged.at, link),
+            // The scripts have it.
+            Entry::Decided { .. } => continue,
+            _ => network.advance(logged.at),
         }
         while let Some(settled) = network.settled() {
             accounts.settle(&settled);
@@ -127,6 +165,17 @@ pub fn replay(plan: &Plan, log: &[u8]) -> Result<Outcome, Error> {
     Ok(Outcome { record, series })
 }
 
+/// What the kernel's own queues did, by the numbers of their links.
+fn scripts(entries: &[[u8; ENTRY_BYTES]]) -> HashMap<u32, Script> {
+    let mut scripts: HashMap<u32, Script> = HashMap::new();
+    for entry in entries.iter().filter_map(Logged::from_bytes) {
+        if let Entry::Decided { link, decision } = entry.entry {
+            scripts.entry(link).or_default().add(decision);
+        }
+    }
+    scripts
+}
+
 /// What the log says of one flow.
 #[derive(Clone, Default)]
 struct Account {
@@ -135,8 +184,6 @@ struct Account {
     dropped: u64,
     completed: u64,
     cwnd: f64,
-    /// One past the highest sequence number sent so far, once something was.
-    highest: Option<u32>,
 }
 
 /// Counts what the log says, within the window of statistics.
@@ -215,7 +262,7 @@ impl<'a> Accounts<'a> {
                     self.completions.push(completion);
                 }
             }
-            Entry::End { .. } => {}
+            Entry::Decided { .. } | Entry::Woken { .. } | Entry::End { .. } => {}
         }
     }
 
@@ -226,12 +273,7 @@ impl<'a> Accounts<'a> {
         let flow = &mut self.flows[packet.flow as usize];
         flow.stats.sent += counts;
         flow.sender.sent += counts;
-        let end = packet.seq.wrapping_add(u32::from(packet.payload));
-        // Sequence numbers wrap around (rfc9293#3.4).
-        let again = flow.highest.is_some_and(|highest| end.wrapping_sub(highest) as i32 <= 0);
-        if !again {
-            flow.highest = Some(end);
-        } else if self.plan.flows[packet.flow as usize].tcp.is_some() {
+        if packet.has(flag::AGAIN) {
             flow.sender.retransmitted += counts;
         }
     }

@@ -2,14 +2,14 @@
 
 use crate::controllers::KernelController;
 use crate::log::{Entry, Logged};
-use crate::network::{Fate, KernelNetwork};
+use crate::network::{Fate, KernelNetwork, MakeQueue};
 use crate::packet::Packet;
+use crate::source::{Source, Written};
 use crate::wiring::{Flow, Wiring};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use sojourn_traffic::{Action, Application, Model, Write};
-use sojourn_units::{Duration, Stream, Time};
+use sojourn_units::{Duration, Time};
 
 /// The longest name of a congestion control in Linux (`TCP_CA_NAME_MAX`), with the zero at its end.
 const NAME: usize = 16;
@@ -32,18 +32,10 @@ pub struct GuestFlow {
     pub sack: u8,
     /// 1 if the receiver returns every datagram.
     pub echoes: u8,
+    /// 1 if it opens one connection after another.
+    pub session: u8,
     /// The congestion control, with a zero at its end.
     pub controller: [u8; NAME],
-}
-
-/// What an application does when it is due. C declares the same.
-#[repr(C)]
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Written {
-    /// Bytes that it writes; the largest number without end; 0 if it stops.
-    pub bytes: u64,
-    /// 1 if nothing follows.
-    pub last: u8,
 }
 
 /// Linux's initial window (`TCP_INIT_CWND`), in segments.
@@ -63,29 +55,21 @@ fn controller(flow: &Flow) -> Result<Option<KernelController>, String> {
 pub struct Guest {
     wiring: Wiring,
     network: KernelNetwork,
-    applications: Vec<Application>,
+    applications: Vec<Source>,
     controllers: Vec<Option<KernelController>>,
     log: Vec<u8>,
 }
 
 impl Guest {
-    /// The run of a plan, at time 0.
+    /// The run of a plan, at time 0. `make` makes queues of the kernel.
     ///
     /// # Errors
     /// What is wrong with the plan, in words.
-    pub fn new(plan: &[u8]) -> Result<Guest, String> {
+    pub fn new(plan: &[u8], make: &mut MakeQueue<'_>) -> Result<Guest, String> {
         let text = core::str::from_utf8(plan).map_err(|_| String::from("expected text in UTF-8"))?;
         let wiring = Wiring::from_toml(text)?;
-        let network = KernelNetwork::new(&wiring)?;
-        let mut applications = Vec::new();
-        for flow in &wiring.flows {
-            let Model::Flow(model) = flow.traffic.model() else {
-                return Err(format!("flows.{}.traffic.kind: expected traffic of one flow, got {}", flow.name, flow.traffic.name()));
-            };
-            let random = Stream::named(wiring.seed, &format!("flow/{}/application", flow.name));
-            let stop = if flow.stop >= wiring.duration { Time::NEVER } else { flow.stop };
-            applications.push(Application::new(model, flow.start, stop, random));
-        }
+        let network = KernelNetwork::new(&wiring, make)?;
+        let applications = wiring.flows.iter().map(|flow| Source::new(flow, &wiring)).collect();
         let controllers = wiring.flows.iter().map(controller).collect::<Result<_, _>>()?;
         Ok(Guest { wiring, network, applications, controllers, log: Vec::new() })
     }
@@ -111,6 +95,7 @@ impl Guest {
         let mut guest = GuestFlow { source: flow.source, destination: flow.destination, ..GuestFlow::default() };
         guest.packet = self.wiring.packet;
         guest.echoes = u8::from(flow.traffic.echoes());
+        guest.session = u8::from(flow.traffic.opens_connections());
         if let Some(tcp) = &flow.tcp {
             (guest.tcp, guest.packet, guest.ecn, guest.sack) = (1, tcp.packet, u8::from(tcp.ecn), u8::from(tcp.sack));
             for (to, from) in guest.controller[..NAME - 1].iter_mut().zip(tcp.controller.bytes()) {
@@ -122,14 +107,18 @@ impl Guest {
 
     /// When the application of a flow acts next; [`Time::NEVER`] if it does not.
     pub fn application_due(&self, flow: u32) -> Time {
-        self.applications.get(flow as usize).map_or(Time::NEVER, Application::due)
+        self.applications.get(flow as usize).map_or(Time::NEVER, Source::due)
     }
 
     /// The application of a flow acts at its time.
     pub fn application_acts(&mut self, flow: u32) -> Written {
-        match self.applications.get_mut(flow as usize).map(Application::act) {
-            Some(Action::Write(Write { bytes, last, .. })) => Written { bytes: bytes.unwrap_or(u64::MAX), last: u8::from(last) },
-            Some(Action::Stop) | None => Written { bytes: 0, last: 1 },
+        self.applications.get_mut(flow as usize).map_or(Written { bytes: 0, last: 1 }, Source::act)
+    }
+
+    /// A connection of a session is complete.
+    pub fn session_completes(&mut self, now: u64, flow: u32) {
+        if let Some(source) = self.applications.get_mut(flow as usize) {
+            source.on_complete(Time::from_nanos(now));
         }
     }
 
@@ -156,11 +145,26 @@ impl Guest {
     pub fn send(&mut self, now: u64, packet: Packet) {
         self.note(now, Entry::Sent(packet));
         self.network.send(Time::from_nanos(now), packet);
+        self.note_decisions(now);
+    }
+
+    fn note_decisions(&mut self, now: u64) {
+        for (link, decision) in self.network.take_decisions() {
+            self.note(now, Entry::Decided { link, decision });
+        }
+    }
+
+    /// A queue of the kernel has something to send at `now`, in ns, after it held it back.
+    pub fn wake(&mut self, now: u64, link: u32) {
+        self.note(now, Entry::Woken { link });
+        self.network.wake(Time::from_nanos(now), link);
+        self.note_decisions(now);
     }
 
     /// Runs what is due by `now`, in ns.
     pub fn advance(&mut self, now: u64) {
         self.network.advance(Time::from_nanos(now));
+        self.note_decisions(now);
     }
 
     /// When it must be advanced next, in ns; the largest number if never.
@@ -205,7 +209,7 @@ impl Guest {
 
     /// The run ends.
     pub fn on_end(&mut self, now: u64) {
-        self.network.advance(Time::from_nanos(now));
+        self.advance(now);
         self.note(now, Entry::End { fingerprint: self.network.fingerprint() });
     }
 

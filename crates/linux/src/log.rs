@@ -1,6 +1,7 @@
 //! The log of a run inside the kernel: what the hosts did, in the order in which they did it.
 
 use crate::packet::Packet;
+use sojourn_aqm::{DropReason, HostDecision, HostFate};
 use sojourn_units::{Duration, Time};
 
 /// The length of an entry in the log, in bytes.
@@ -53,6 +54,18 @@ pub enum Entry {
         /// Its payload in bytes.
         bytes: u64,
     },
+    /// A queue of the kernel decided about a packet. These come in the order of the decisions, but not in order with the other entries.
+    Decided {
+        /// The number of the queue's link.
+        link: u32,
+        /// What it decided.
+        decision: HostDecision,
+    },
+    /// A queue of the kernel that had held back what it has now sends.
+    Woken {
+        /// The number of its link.
+        link: u32,
+    },
     /// The run has ended; nothing comes after it.
     End {
         /// What [`KernelNetwork::fingerprint`](crate::KernelNetwork::fingerprint) was then: a replay must come to the same.
@@ -88,6 +101,17 @@ const RECOVERY: u8 = 5;
 const TIMEOUT: u8 = 6;
 const COMPLETED: u8 = 7;
 const END: u8 = 8;
+const DECIDED: u8 = 9;
+const WOKEN: u8 = 10;
+
+/// The fates of packets in a queue of the kernel, in the order of their numbers in the log.
+const FATES: [HostFate; 5] = [
+    HostFate::Sent,
+    HostFate::SentMarked,
+    HostFate::Dropped(DropReason::Early),
+    HostFate::Dropped(DropReason::Forced),
+    HostFate::Dropped(DropReason::Tail),
+];
 
 /// Two numbers in one.
 fn pair(low: u32, high: u32) -> u64 {
@@ -105,7 +129,7 @@ impl Entry {
             | Entry::Recovery { flow }
             | Entry::Timeout { flow }
             | Entry::Completed { flow, .. } => Some(flow),
-            Entry::End { .. } => None,
+            Entry::Decided { .. } | Entry::Woken { .. } | Entry::End { .. } => None,
         }
     }
 
@@ -127,6 +151,15 @@ impl Entry {
             Entry::Completed { flow, opened, bytes } => {
                 Stored { kind: COMPLETED, flow, first: opened.as_nanos(), second: bytes, ..Stored::default() }
             }
+            Entry::Decided { link, decision } => Stored {
+                kind: DECIDED,
+                flags: FATES.iter().position(|&fate| fate == decision.fate).unwrap_or_default() as u8,
+                flow: link,
+                first: decision.call,
+                second: u64::from(decision.number),
+                ..Stored::default()
+            },
+            Entry::Woken { link } => Stored { kind: WOKEN, flow: link, ..Stored::default() },
             Entry::End { fingerprint } => Stored { kind: END, first: fingerprint, ..Stored::default() },
         }
     }
@@ -153,6 +186,11 @@ impl Entry {
             TIMEOUT => Entry::Timeout { flow },
             COMPLETED => Entry::Completed { flow, opened: Time::from_nanos(first), bytes: second },
             END => Entry::End { fingerprint: first },
+            DECIDED => {
+                let fate = *FATES.get(usize::from(flags))?;
+                Entry::Decided { link: flow, decision: HostDecision { call: first, number: second as u32, fate } }
+            }
+            WOKEN => Entry::Woken { link: flow },
             _ => return None,
         })
     }
@@ -215,6 +253,10 @@ mod tests {
             any::<u32>().prop_map(|flow| Entry::Timeout { flow }),
             any::<(u32, u64, u64)>().prop_map(|(flow, opened, bytes)| Entry::Completed { flow, opened: Time::from_nanos(opened), bytes }),
             any::<u64>().prop_map(|fingerprint| Entry::End { fingerprint }),
+            any::<u32>().prop_map(|link| Entry::Woken { link }),
+            (any::<(u32, u64, u32)>(), 0..FATES.len()).prop_map(|((link, call, number), fate)| {
+                Entry::Decided { link, decision: HostDecision { call, number, fate: FATES[fate] } }
+            }),
         ]
     }
 

@@ -2,10 +2,13 @@
 
 use crate::packet::{Packet, flag};
 use crate::wiring::Wiring;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use sojourn_aqm::algorithms::linux::Qdisc;
+use sojourn_aqm::{AqmConfig, HostDecision, HostQueue, ParamError};
 use sojourn_net::{
     Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window, packet_hash,
 };
@@ -57,6 +60,20 @@ impl Sink<Packet> for Exit {
     }
 }
 
+/// A queue of the kernel to be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QueueOrder {
+    /// The number of its link.
+    pub link: u32,
+    /// The largest packet in bytes.
+    pub packet: u32,
+    /// Its discipline.
+    pub qdisc: Qdisc,
+}
+
+/// Makes a queue of the kernel, or says why it can't.
+pub type MakeQueue<'a> = dyn FnMut(&QueueOrder) -> Result<Box<dyn HostQueue>, String> + 'a;
+
 /// The two ways of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Routes {
@@ -70,25 +87,33 @@ struct Routes {
 pub struct KernelNetwork {
     network: Network<Packet>,
     routes: Vec<Routes>,
+    /// The links whose queues the kernel has: the number of each in the plan, and its place among those that measure.
+    kernel_queues: Vec<(u32, usize)>,
     exit: Exit,
     now: Time,
 }
 
 impl KernelNetwork {
-    /// The network at time 0.
+    /// The network at time 0. `make` makes queues of the kernel.
     ///
     /// # Errors
     /// A parameter that is out of range for its link, in words.
-    pub fn new(wiring: &Wiring) -> Result<Self, String> {
+    pub fn new(wiring: &Wiring, make: &mut MakeQueue<'_>) -> Result<Self, String> {
         let mut builder = NetworkBuilder::new(Window { from: wiring.warmup, until: wiring.duration });
-        for link in &wiring.links {
+        let mut kernel_queues = Vec::new();
+        for (number, link) in (0u32..).zip(&wiring.links) {
+            let of_queue = |error: ParamError| format!("links.{}.queue.{error}", link.name);
             let aqm = match (&link.queue, link.rate) {
-                (Some(queue), Some(rate)) => {
-                    Some(queue.build(rate, link.delay, wiring.packet).map_err(|error| format!("links.{}.queue.{error}", link.name))?)
-                }
+                (Some(queue), Some(rate)) => Some(queue.build(rate, link.delay, wiring.packet).map_err(of_queue)?),
                 _ => None,
             };
-            builder.add_link(LinkConfig::planned(link.clone(), aqm, wiring.seed));
+            let mut config = LinkConfig::planned(link.clone(), aqm, wiring.seed);
+            if let Some(AqmConfig::Linux(params)) = link.queue.as_ref().map(|queue| &queue.aqm) {
+                let order = QueueOrder { link: number, packet: wiring.largest_packet(), qdisc: params.qdisc().map_err(of_queue)? };
+                config.controller.host = Some(make(&order).map_err(|said| format!("links.{}.queue.linux: {said}", link.name))?);
+                kernel_queues.push(number);
+            }
+            builder.add_link(config);
         }
         let mut routes = Vec::new();
         for flow in &wiring.flows {
@@ -98,7 +123,10 @@ impl KernelNetwork {
             };
             routes.push(Routes { forward: add(&flow.forward)?, back: add(&flow.back)? });
         }
-        Ok(KernelNetwork { network: builder.build(), routes, exit: Exit::default(), now: Time::ZERO })
+        let network: Network<Packet> = builder.build();
+        let place = |number: u32| network.place_of(number).map(|place| (number, place));
+        let kernel_queues = kernel_queues.into_iter().filter_map(place).collect();
+        Ok(KernelNetwork { network, routes, kernel_queues, exit: Exit::default(), now: Time::ZERO })
     }
 
     /// A host sends a packet. What is due by then happens first. A packet of an unknown flow is dropped, and an earlier time than
@@ -119,6 +147,22 @@ impl KernelNetwork {
     pub fn advance(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.network.advance(self.now, &mut self.exit);
+    }
+
+    /// A queue of the kernel has something to send after it held it back.
+    pub fn wake(&mut self, now: Time, link: u32) {
+        self.advance(now);
+        self.network.wake(self.now, link, &mut self.exit);
+    }
+
+    /// What the queues of the kernel decided since this was asked last: the link's number with each decision.
+    pub fn take_decisions(&mut self) -> Vec<(u32, HostDecision)> {
+        let mut taken = Vec::new();
+        for &(number, place) in &self.kernel_queues {
+            let decisions = self.network.links_mut()[place].take_host_decisions();
+            taken.extend(decisions.into_iter().map(|decision| (number, decision)));
+        }
+        taken
     }
 
     /// The next packet that has left the network, in the order of time.

@@ -17,6 +17,8 @@ pub mod flag {
     pub const TIMESTAMPS: u8 = 16;
     /// Travels from the receiver to the sender.
     pub const BACK: u8 = 32;
+    /// Carries data that was sent before.
+    pub const AGAIN: u8 = 64;
 }
 
 /// A packet: what the network reads of its headers, and the kernel's handle of it.
@@ -68,6 +70,17 @@ impl aqm::Packet for Packet {
     }
     fn has_data(&self) -> bool {
         self.payload > 0
+    }
+    fn give_to_host(&mut self) -> aqm::HostPacket {
+        aqm::HostPacket {
+            handle: core::mem::take(&mut self.handle),
+            size: u32::from(self.size),
+            can_mark: self.has(flag::ECT),
+            is_marked: self.has(flag::CE),
+        }
+    }
+    fn take_from_host(&mut self, handle: u64) {
+        self.handle = handle;
     }
 }
 

@@ -91,6 +91,12 @@ impl Wiring {
         Ok(wiring)
     }
 
+    /// The largest packet of any flow, in bytes.
+    pub fn largest_packet(&self) -> u32 {
+        let tcp = self.flows.iter().filter_map(|flow| flow.tcp.as_ref().map(|tcp| tcp.packet));
+        tcp.fold(self.packet, u32::max)
+    }
+
     fn check(&self) -> Result<(), String> {
         for link in &self.links {
             if link.rate.is_some() != link.queue.is_some() {

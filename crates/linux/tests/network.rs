@@ -1,14 +1,18 @@
 //! The network as a kernel uses it: whatever hosts send, and whenever.
 
 use proptest::prelude::*;
-use sojourn_aqm::REGISTRY;
+use sojourn_aqm::algorithms::linux;
+use sojourn_aqm::{AqmConfig, REGISTRY};
 use sojourn_cc::CcConfig;
-use sojourn_linux::{Fate, Flow, Guest, KernelAck, KernelController, KernelNetwork, Packet, Tcp, Windows, Wiring, flag};
+use sojourn_linux::{
+    Dequeued, DropReason, ENTRY_BYTES, Entry, Fate, Flow, Guest, HostPacket, HostQueue, KernelAck, KernelController, KernelNetwork, Logged,
+    Lost, Packet, QueueOrder, Script, Tcp, Windows, Wiring, flag,
+};
 use sojourn_spec::link::{Link, Measure, RateChange};
 use sojourn_spec::queue::Queue;
 use sojourn_spec::tcp::Control;
 use sojourn_units::{Amount, Duration, Rate, Time};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -49,9 +53,63 @@ fn wiring(queue: Queue) -> Wiring {
     }
 }
 
-/// Every registered queue that has no law in Python.
+/// A kernel's queue for tests: a FIFO of 20 packets. With a mood other than 0 it drops and marks what it likes, and holds back what it
+/// has.
+#[derive(Clone, Default, Debug)]
+struct Fifo {
+    waiting: VecDeque<(u32, u64)>,
+    mood: u64,
+}
+
+impl Fifo {
+    /// Whether something is done that happens once in `one_in`.
+    fn likes(&mut self, one_in: u64) -> bool {
+        self.mood ^= self.mood << 13;
+        self.mood ^= self.mood >> 7;
+        self.mood ^= self.mood << 17;
+        self.mood != 0 && self.mood.is_multiple_of(one_in)
+    }
+}
+
+impl HostQueue for Fifo {
+    fn enqueue(&mut self, _now: Time, number: u32, packet: HostPacket, lost: &mut Lost) {
+        if self.waiting.len() > 19 || self.likes(9) {
+            return lost.push_back((number, DropReason::Tail));
+        }
+        self.waiting.push_back((number, packet.handle));
+        while self.likes(3) {
+            lost.extend(self.waiting.pop_front().map(|(number, _)| (number, DropReason::Early)));
+        }
+    }
+
+    fn dequeue(&mut self, _now: Time, lost: &mut Lost) -> Option<Dequeued> {
+        if self.likes(4) {
+            return None;
+        }
+        if self.likes(5) {
+            lost.extend(self.waiting.pop_back().map(|(number, _)| (number, DropReason::Forced)));
+        }
+        let marked = self.likes(3);
+        self.waiting.pop_front().map(|(number, handle)| Dequeued { number, handle, marked })
+    }
+
+    fn boxed_clone(&self) -> Box<dyn HostQueue> {
+        Box::new(self.clone())
+    }
+}
+
+fn fifo(_: &QueueOrder) -> Result<Box<dyn HostQueue>, String> {
+    Ok(Box::new(Fifo::default()))
+}
+
+/// A queue of the kernel.
+fn of_kernel(text: &str) -> Queue {
+    Queue { aqm: AqmConfig::Linux(linux::Params { linux: text.into() }), ..Queue::default() }
+}
+
+/// Every registered queue that is one of ours.
 fn queues() -> Vec<Queue> {
-    let known = REGISTRY.iter().filter(|entry| entry.name != "external");
+    let known = REGISTRY.iter().filter(|entry| !(entry.default)().is_placeholder());
     known.map(|entry| Queue { aqm: (entry.default)(), ..Queue::droptail(Amount::Packets(20)) }).collect()
 }
 
@@ -77,14 +135,24 @@ fn what_a_kernel_cannot_do_is_refused_with_its_field() {
     let refused = |change: fn(&mut Wiring)| {
         let mut plan = wiring(Queue::default());
         change(&mut plan);
-        Guest::new(plan.to_toml().unwrap().as_bytes()).unwrap_err()
+        Guest::new(plan.to_toml().unwrap().as_bytes(), &mut fifo).unwrap_err()
     };
     assert_eq!(refused(|plan| plan.flows[1].back = vec![2]), "flows.f/1: expected links and hosts of the plan");
     assert_eq!(refused(|plan| plan.flows[1].source = 2), "flows.f/1: expected links and hosts of the plan");
     assert_eq!(refused(|plan| plan.links[0].queue = None), "links.there: expected a queue exactly where there is a rate");
-    let web = refused(|plan| plan.flows[0].traffic = (sojourn_traffic::REGISTRY.last().unwrap().example)());
-    assert!(web.starts_with("flows.f/0.traffic.kind: expected traffic of one flow, got "), "{web}");
-    assert_eq!(Guest::new(b"\xff").unwrap_err(), "expected text in UTF-8");
+    assert_eq!(Guest::new(b"\xff", &mut fifo).unwrap_err(), "expected text in UTF-8");
+}
+
+#[test]
+fn a_discipline_that_the_kernel_refuses_is_named_with_its_link() {
+    let plan = wiring(of_kernel("red limit 100k"));
+    let refuse = &mut |order: &QueueOrder| {
+        assert_eq!((order.link, order.packet, order.qdisc.kind), (0, 1500, "red"));
+        Err(String::from("expected more"))
+    };
+    assert_eq!(KernelNetwork::new(&plan, refuse).unwrap_err(), "links.there.queue.linux: expected more");
+    let unknown = KernelNetwork::new(&wiring(of_kernel("blue")), &mut fifo).unwrap_err();
+    assert!(unknown.starts_with("links.there.queue.linux: expected a queue discipline of Linux: "), "{unknown}");
 }
 
 #[test]
@@ -127,7 +195,7 @@ proptest! {
     #[test]
     fn every_packet_leaves_once_however_hosts_send(sends in sends(), queue in 0..queues().len()) {
         let plan = wiring(queues()[queue].clone());
-        let mut network = KernelNetwork::new(&plan).unwrap();
+        let mut network = KernelNetwork::new(&plan, &mut fifo).unwrap();
         let (mut left, mut now) = (BTreeSet::new(), 0);
         let settle = |network: &mut KernelNetwork, left: &mut BTreeSet<u64>| {
             while let Some(settled) = network.settled() {
@@ -144,6 +212,65 @@ proptest! {
         let audit = network.finish(plan.duration).unwrap();
         settle(&mut network, &mut left);
         prop_assert_eq!(left.len() as u64 + audit.in_flight, sends.len() as u64);
+    }
+
+    #[test]
+    fn a_fifo_of_the_kernel_is_measured_as_a_drop_tail_queue(sends in sends()) {
+        let network = |queue: Queue| KernelNetwork::new(&wiring(queue), &mut fifo).unwrap();
+        let (mut theirs, mut ours) = (network(of_kernel("pfifo limit 20")), network(Queue::droptail(Amount::Packets(20))));
+        let mut now = SECOND.as_nanos();
+        for (gap, packet) in sends {
+            now += gap + 1;
+            theirs.send(Time::from_nanos(now), packet);
+            ours.send(Time::from_nanos(now), packet);
+        }
+        let end = Time::ZERO + SECOND * 10;
+        prop_assert_eq!(theirs.finish(end), ours.finish(end));
+        prop_assert_eq!(theirs.fingerprint(), ours.fingerprint());
+        let (theirs, ours) = (theirs.links()[0].stats(), ours.links()[0].stats());
+        prop_assert_eq!((theirs.counters, theirs.busy, theirs.wait.count()), (ours.counters, ours.busy, ours.wait.count()));
+        prop_assert_eq!(format!("{:?}", theirs.wait), format!("{:?}", ours.wait));
+    }
+
+    #[test]
+    fn a_queue_of_the_kernel_does_the_same_again_from_the_log(sends in sends(), mood in 1u64.., wakes in 1u64..50) {
+        let plan = wiring(of_kernel("pfifo"));
+        let text = plan.to_toml().unwrap();
+        let mut guest = Guest::new(text.as_bytes(), &mut |_| Ok(Box::new(Fifo { mood, ..Fifo::default() }))).unwrap();
+        let (mut now, mut left) = (0, BTreeSet::new());
+        for &(gap, packet) in &sends {
+            now += gap;
+            guest.send(now, packet);
+            if now % wakes == 0 {
+                guest.wake(now, (wakes % 3) as u32);
+            }
+            let mut settled = Packet::default();
+            while let fate @ 1..=2 = guest.settled(&mut settled) {
+                // The kernel itself frees what its queue drops.
+                prop_assert!(fate == 2 || left.insert(settled.handle), "a packet leaves twice");
+            }
+        }
+        guest.on_end(plan.duration.as_nanos());
+        let entries: Vec<Logged> = guest.log().as_chunks::<ENTRY_BYTES>().0.iter().filter_map(Logged::from_bytes).collect();
+        let mut scripts: HashMap<u32, Script> = HashMap::new();
+        for entry in &entries {
+            if let Entry::Decided { link, decision } = entry.entry {
+                scripts.entry(link).or_default().add(decision);
+            }
+        }
+        let mut again = KernelNetwork::new(&plan, &mut |order| Ok(Box::new(scripts.remove(&order.link).unwrap_or_default()))).unwrap();
+        for logged in &entries {
+            match logged.entry {
+                Entry::Sent(packet) => again.send(logged.at, packet),
+                Entry::Woken { link } => again.wake(logged.at, link),
+                Entry::End { fingerprint } => {
+                    again.advance(logged.at);
+                    prop_assert_eq!(again.fingerprint(), fingerprint);
+                }
+                _ => {}
+            }
+        }
+        prop_assert!(again.finish(plan.duration).is_ok());
     }
 
     #[test]
@@ -181,7 +308,7 @@ proptest! {
     #[test]
     fn it_does_not_matter_how_often_the_network_is_advanced(sends in sends(), queue in 0..queues().len(), steps in 1u64..20) {
         let plan = wiring(queues()[queue].clone());
-        let (mut often, mut seldom) = (KernelNetwork::new(&plan).unwrap(), KernelNetwork::new(&plan).unwrap());
+        let (mut often, mut seldom) = (KernelNetwork::new(&plan, &mut fifo).unwrap(), KernelNetwork::new(&plan, &mut fifo).unwrap());
         let mut now = 0;
         for (gap, packet) in sends {
             (1..steps).for_each(|step| often.advance(Time::from_nanos(now + gap * step / steps)));

@@ -149,6 +149,11 @@ impl<P: Packet> Network<P> {
         &self.links
     }
 
+    /// Where the link of this number stands in [`Network::links`]; `None` for an access link.
+    pub fn place_of(&self, number: u32) -> Option<usize> {
+        self.ids.links.binary_search(&number).ok()
+    }
+
     /// The impairments of all links, those of a link in the order in which they were given.
     pub fn impairments(&self) -> &[LinkImpairment] {
         &self.impairments
@@ -189,6 +194,15 @@ impl<P: Packet> Network<P> {
     pub fn set_timer(&mut self, at: Time, class: TimerClass, entity: u32, tag: u32) {
         debug_assert!(at >= self.now, "timer {class:?} of {entity} is set for {at:?} at {:?}", self.now);
         self.calendar.push_number(at, Rank::timer(class.0), entity, tag);
+    }
+
+    /// The queue that the host keeps for a link has something to send after it held it back. The number is that of the link among
+    /// those added; everything due by `now` has happened.
+    pub fn wake(&mut self, now: Time, link: u32, observer: &mut impl LinkObserver<P>) {
+        if let Some(at) = self.place_of(link) {
+            let end = self.links[at].wake(now);
+            self.after_buffering(now, at, end, observer);
+        }
     }
 
     /// Runs events that are due by `until`, up to the first that concerns a host.

@@ -1,5 +1,6 @@
 //! What the network must know of a packet.
 
+use sojourn_aqm::HostPacket;
 use sojourn_aqm::Timestamps;
 use sojourn_units::Time;
 
@@ -92,6 +93,12 @@ impl<P: Packet> sojourn_aqm::Packet for InFlight<P> {
     #[inline]
     fn has_data(&self) -> bool {
         self.packet.has_data()
+    }
+    fn give_to_host(&mut self) -> HostPacket {
+        self.packet.give_to_host()
+    }
+    fn take_from_host(&mut self, handle: u64) {
+        self.packet.take_from_host(handle);
     }
 }
 

@@ -5,13 +5,10 @@ use sojourn_units::{Amount, Duration, Rate};
 
 /// A queue: its discipline with parameters, its limit, and whether packets are marked.
 #[derive(Clone, PartialEq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Queue {
     /// The discipline and its parameters; default droptail.
-    #[cfg_attr(feature = "serde", serde(flatten))]
     pub aqm: AqmConfig,
-    /// What every queue has, whatever its discipline.
-    #[cfg_attr(feature = "serde", serde(flatten))]
+    /// What every queue of ours has, whatever its discipline.
     pub options: QueueOptions,
 }
 
@@ -70,9 +67,32 @@ impl Queue {
 }
 
 #[cfg(feature = "serde")]
+mod writing {
+    use super::{Queue, QueueOptions};
+    use serde::{Serialize, Serializer};
+    use sojourn_aqm::AqmConfig;
+
+    /// A queue as it is written: one table.
+    #[derive(Serialize)]
+    struct Written<'a> {
+        #[serde(flatten)]
+        aqm: &'a AqmConfig,
+        #[serde(flatten)]
+        options: Option<&'a QueueOptions>,
+    }
+
+    impl Serialize for Queue {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let own = matches!(self.aqm, AqmConfig::Linux(_));
+            Written { aqm: &self.aqm, options: (!own).then_some(&self.options) }.serialize(serializer)
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
 mod reading {
     use super::{Queue, QueueOptions};
-    use crate::tagged::Tagged;
+    use crate::tagged::{HOST, Tagged};
     use serde::{Deserialize, Deserializer};
     use sojourn_aqm::{AqmConfig, REGISTRY};
 
@@ -82,7 +102,8 @@ mod reading {
     impl<'de> Deserialize<'de> for Queue {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             let mut table = Tagged::read(deserializer, "aqm", REGISTRY.iter().map(|entry| entry.name), Some(REGISTRY[0].name))?;
-            let options: QueueOptions = table.split_off(OPTIONS)?;
+            // A discipline of a kernel has options of its own.
+            let options = if table.name() == HOST { QueueOptions::default() } else { table.split_off(OPTIONS)? };
             let aqm = table.choose(|name, input| AqmConfig::deserialize(name, input).transpose())?;
             Ok(Queue { aqm: aqm.ok_or_else(|| table.unknown())?, options })
         }

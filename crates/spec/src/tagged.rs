@@ -13,6 +13,9 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 use toml::{Table, Value};
 
+/// What a host supplies is chosen by its own key: `{ linux = "pie target 15ms" }` needs no other.
+pub const HOST: &str = "linux";
+
 /// A table whose choosing key has been read.
 pub struct Tagged<E> {
     /// The key that chooses.
@@ -44,7 +47,8 @@ impl<E: Error> Tagged<E> {
     ) -> Result<Tagged<E>, E> {
         let names: Vec<&'static str> = names.collect();
         let mut rest = Table::deserialize(deserializer)?;
-        let name = match (rest.remove(tag), default) {
+        let own = names.iter().find(|&&name| name == HOST && rest.contains_key(name));
+        let name = match (rest.remove(tag), own.copied().or(default)) {
             (Some(name), _) => String::deserialize(name).map_err(|error| E::custom(format!("in `{tag}`: {}", error.message())))?,
             (None, Some(name)) => name.to_string(),
             (None, None) => return Err(E::custom(format!("missing key `{tag}`, expected one of {}", listed(&names)))),

@@ -10,9 +10,9 @@
 /* Only the senders of flows have it, and their sockets know their flow. */
 static u32 flow_of(const struct sock *sk)
 {
-	const struct flow *flow = sk->sk_user_data;
+	const struct connection *connection = sk->sk_user_data;
 
-	return flow->number;
+	return connection->flow->number;
 }
 
 static void start(struct sock *sk)

@@ -38,7 +38,7 @@ struct net *sojourn_host(u32 number)
 	return hosts[number].net;
 }
 
-static void set_timer(void)
+void sojourn_set_timer(void)
 {
 	u64 next = sojourn_next_event(guest);
 
@@ -111,18 +111,21 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 {
 	struct sojourn_packet packet;
 	struct sk_buff *copy = pskb_copy(skb, GFP_ATOMIC);
-	u32 rtt_us = skb->sk && sk_fullsock(skb->sk) && skb->sk->sk_protocol == IPPROTO_TCP ? tcp_sk(skb->sk)->srtt_us >> 3 : 0;
+	const struct tcp_sock *sender = skb->sk && sk_fullsock(skb->sk) && skb->sk->sk_protocol == IPPROTO_TCP ? tcp_sk(skb->sk) : NULL;
+	u32 rtt_us = sender ? sender->srtt_us >> 3 : 0, next = sender ? sender->snd_nxt : 0;
 
 	dev_consume_skb_any(skb);
 	if (!copy || !describe(&packet, copy)) {
 		kfree_skb(copy);
 		return NETDEV_TX_OK;
 	}
+	if (sender && packet.payload && before(packet.seq, next))
+		packet.flags |= AGAIN;
 	skb_scrub_packet(copy, true);
 	packet.rtt_ms = min_t(u32, DIV_ROUND_CLOSEST(rtt_us, 1000), U16_MAX);
 	sojourn_send(guest, sojourn_now(), &packet);
 	if (!handing_over)
-		set_timer();
+		sojourn_set_timer();
 	return NETDEV_TX_OK;
 }
 
@@ -165,7 +168,7 @@ static enum hrtimer_restart hand_over(struct hrtimer *unused)
 			kfree_skb(skb);
 	}
 	handing_over = false;
-	set_timer();
+	sojourn_set_timer();
 	return HRTIMER_NORESTART;
 }
 
@@ -198,6 +201,8 @@ static void set_options(struct net *net)
 	ipv4->sysctl_tcp_wmem[2] = 1 << 26;
 	/* Every connection begins without memory of earlier ones. */
 	ipv4->sysctl_tcp_nometrics_save = 1;
+	/* Sessions open many: a port is free again a second after its connection. */
+	ipv4->sysctl_tcp_tw_reuse = 1;
 	ipv4->ip_local_ports.range = 65535 << 16 | FIRST_OWN_PORT;
 }
 

@@ -4,6 +4,7 @@
 #include <linux/kthread.h>
 #include <linux/slab.h>
 #include <linux/udp.h>
+#include <linux/wait.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 #include "sojourn.h"
@@ -25,66 +26,72 @@ static struct sockaddr_in address_of(u32 host, u32 flow)
 	};
 }
 
-/* What a sender shows after a packet came back to it: its windows, and whether all of its data is acknowledged. */
-void sojourn_flow_looks(struct flow *flow)
+/* What a connection shows after a packet came back to it: its windows, and whether all of its data is acknowledged. */
+static void look(struct connection *connection)
 {
-	const struct tcp_sock *tp;
-	u32 cwnd, ssthresh;
+	const struct tcp_sock *tp = tcp_sk(connection->socket->sk);
+	struct flow *flow = connection->flow;
+	u32 cwnd = tcp_snd_cwnd(tp), ssthresh = tp->snd_ssthresh;
 
-	if (!flow->sender || !flow->plan.tcp)
-		return;
-	tp = tcp_sk(flow->sender->sk);
-	cwnd = tcp_snd_cwnd(tp);
-	ssthresh = tp->snd_ssthresh;
-	if (cwnd != flow->cwnd || ssthresh != flow->ssthresh) {
-		flow->cwnd = cwnd;
-		flow->ssthresh = ssthresh;
+	if (cwnd != connection->cwnd || ssthresh != connection->ssthresh) {
+		connection->cwnd = cwnd;
+		connection->ssthresh = ssthresh;
 		sojourn_window(guest, sojourn_now(), flow->number, cwnd, ssthresh);
 	}
-	if (flow->closing && tp->bytes_acked >= flow->bytes) {
-		sojourn_completed(guest, sojourn_now(), flow->number, flow->opened, flow->bytes);
-		flow->closing = false;
+	if (connection->closing && tp->bytes_acked >= connection->bytes) {
+		connection->closing = false;
+		sojourn_completed(guest, sojourn_now(), flow->number, connection->opened, connection->bytes);
+		wake_up_all(&flow->changed);
 	}
+}
+
+void sojourn_flow_looks(struct flow *flow)
+{
+	struct connection *connection;
+
+	if (flow->plan.tcp)
+		list_for_each_entry(connection, &flow->connections, list)
+			look(connection);
 }
 
 /* Called by the kernel's TCP where it takes a round-trip sample (the patch adds the call). */
 void sojourn_on_rtt(struct sock *sk, long rtt_us)
 {
-	struct flow *flow = READ_ONCE(sk->sk_user_data);
+	struct connection *connection = READ_ONCE(sk->sk_user_data);
 
-	if (flow)
-		sojourn_rtt(guest, sojourn_now(), flow->number, rtt_us);
+	if (connection)
+		sojourn_rtt(guest, sojourn_now(), connection->flow->number, rtt_us);
 }
 
 /* Called by the kernel's TCP where its congestion state changes (the patch adds the call). */
 void sojourn_on_state(struct sock *sk, u8 state)
 {
-	struct flow *flow = READ_ONCE(sk->sk_user_data);
+	struct connection *connection = READ_ONCE(sk->sk_user_data);
 
-	if (!flow)
+	if (!connection)
 		return;
 	if (state == TCP_CA_Loss)
-		sojourn_loss(guest, sojourn_now(), flow->number, true);
+		sojourn_loss(guest, sojourn_now(), connection->flow->number, true);
 	else if (state == TCP_CA_Recovery && inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery)
-		sojourn_loss(guest, sojourn_now(), flow->number, false);
+		sojourn_loss(guest, sojourn_now(), connection->flow->number, false);
 }
 
-/* Sends so many zeros, or without end until the application acts again. */
-static int send_bytes(struct flow *flow, u64 bytes)
+/* Sends so many zeros, or without end until `due`. */
+static int send_bytes(struct connection *connection, u64 bytes, bool bounded)
 {
 	while (bytes) {
 		struct kvec part = { nothing, min_t(u64, bytes, CHUNK) };
 		struct msghdr message = { .msg_flags = MSG_NOSIGNAL };
-		u64 due = sojourn_application_due(guest, flow->number), now = sojourn_now();
+		u64 due = bounded ? sojourn_application_due(guest, connection->flow->number) : U64_MAX, now = sojourn_now();
 		int sent;
 
 		if (due <= now)
 			return 0;
 		if (due != U64_MAX)
-			flow->sender->sk->sk_sndtimeo = max_t(long, nsecs_to_jiffies(due - now), 1);
-		flow->bytes += part.iov_len;
-		sent = kernel_sendmsg(flow->sender, &message, &part, 1, part.iov_len);
-		flow->bytes -= part.iov_len - max(sent, 0);
+			connection->socket->sk->sk_sndtimeo = max_t(long, nsecs_to_jiffies(due - now), 1);
+		connection->bytes += part.iov_len;
+		sent = kernel_sendmsg(connection->socket, &message, &part, 1, part.iov_len);
+		connection->bytes -= part.iov_len - max(sent, 0);
 		if (sent < 0 && sent != -EAGAIN)
 			return sent;
 		bytes -= bytes == U64_MAX ? 0 : max(sent, 0);
@@ -92,44 +99,79 @@ static int send_bytes(struct flow *flow, u64 bytes)
 	return 0;
 }
 
-/* Sends a datagram of this size on the wire, and one byte of payload at least. */
-static int send_datagram(struct flow *flow, u64 size)
+/* Sends a datagram of this size on the wire, and one byte of payload at least. One that comes back has the time in it. */
+static int send_datagram(struct connection *connection, u64 size)
 {
-	struct kvec part = { nothing, clamp_t(u64, size, UDP_HEADERS + 1, CHUNK - 1) - UDP_HEADERS };
+	u64 now = sojourn_now();
+	size_t payload = clamp_t(u64, size, UDP_HEADERS + 1, CHUNK - 1) - UDP_HEADERS;
+	size_t first = connection->flow->plan.echoes ? min(payload, sizeof(now)) : 0;
+	struct kvec parts[] = { { &now, first }, { nothing, payload - first } };
 	struct msghdr message = { .msg_flags = MSG_NOSIGNAL };
-	int sent = kernel_sendmsg(flow->sender, &message, &part, 1, part.iov_len);
+	int sent = kernel_sendmsg(connection->socket, &message, parts, 2, payload);
 
 	return min(sent, 0);
 }
 
-static int open_sender(struct flow *flow)
+/* Opens a connection of a flow, or a socket for its datagrams. */
+static int open_connection(struct connection *connection)
 {
+	struct flow *flow = connection->flow;
 	struct sockaddr_in to = address_of(flow->plan.destination, flow->number);
 	bool tcp = flow->plan.tcp;
 	struct sock *sk;
 	int error;
 
-	error = sock_create_kern(sojourn_host(flow->plan.source), AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, 0, &flow->sender);
+	error = sock_create_kern(sojourn_host(flow->plan.source), AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, 0, &connection->socket);
 	if (error)
 		return error;
-	sk = flow->sender->sk;
-	flow->opened = sojourn_now();
+	sk = connection->socket->sk;
+	connection->opened = sojourn_now();
 	if (tcp) {
 		lock_sock(sk);
 		error = tcp_set_congestion_control(sk, flow->plan.controller, false, true);
 		tcp_sk(sk)->notsent_lowat = UNSENT;
 		tcp_sock_set_maxseg(sk, flow->plan.packet - sizeof(struct iphdr) - sizeof(struct tcphdr));
-		sk->sk_user_data = flow;
+		sk->sk_user_data = connection;
 		release_sock(sk);
 		if (error)
 			sojourn_stop("flow %u: congestion control %s: error %d", flow->number, flow->plan.controller, error);
 	}
-	return kernel_connect(flow->sender, (struct sockaddr_unsized *)&to, sizeof(to), 0);
+	local_bh_disable();
+	list_add_tail(&connection->list, &flow->connections);
+	local_bh_enable();
+	return kernel_connect(connection->socket, (struct sockaddr_unsized *)&to, sizeof(to), 0);
+}
+
+static struct connection *new_connection(struct flow *flow)
+{
+	struct connection *connection = kzalloc(sizeof(*connection), GFP_KERNEL);
+
+	if (!connection)
+		sojourn_stop("flow %u: no memory for a connection", flow->number);
+	connection->flow = flow;
+	return connection;
+}
+
+/* Datagrams come back to their sender. */
+static int echo_reader(void *data)
+{
+	struct connection *connection = data;
+	u64 sent;
+
+	for (;;) {
+		struct msghdr message = {};
+		struct kvec room = { &sent, sizeof(sent) };
+
+		if (kernel_recvmsg(connection->socket, &message, &room, 1, sizeof(sent), 0) < (int)sizeof(sent))
+			return 0;
+		sojourn_rtt(guest, sojourn_now(), connection->flow->number, div_u64(sojourn_now() - sent, NSEC_PER_USEC));
+	}
 }
 
 static int sender(void *data)
 {
 	struct flow *flow = data;
+	struct connection *connection = new_connection(flow);
 	struct sojourn_written written = {};
 	int error = 0;
 	u64 due;
@@ -139,19 +181,68 @@ static int sender(void *data)
 		sojourn_application_acts(guest, flow->number, &written);
 		if (!written.bytes)
 			break;
-		if (!flow->sender)
-			error = open_sender(flow);
+		if (!connection->socket) {
+			error = open_connection(connection);
+			if (!error && flow->plan.echoes && IS_ERR(kthread_run(echo_reader, connection, "echo/%u", flow->number)))
+				error = -ENOMEM;
+		}
 		if (!error)
-			error = flow->plan.tcp ? send_bytes(flow, written.bytes) : send_datagram(flow, written.bytes);
+			error = flow->plan.tcp ? send_bytes(connection, written.bytes, true) : send_datagram(connection, written.bytes);
 		if (error || written.last)
 			break;
 	}
-	if (flow->sender && flow->plan.tcp) {
+	if (connection->socket && flow->plan.tcp) {
 		/* A transfer that is stopped is not completed. */
-		flow->closing = written.last && written.bytes && written.bytes != U64_MAX;
-		kernel_sock_shutdown(flow->sender, SHUT_WR);
+		connection->closing = written.last && written.bytes && written.bytes != U64_MAX;
+		kernel_sock_shutdown(connection->socket, SHUT_WR);
 	}
 	return 0;
+}
+
+/* One transfer of a session, from its connection to the acknowledgment of its last byte. */
+static int transfer(void *data)
+{
+	struct connection *connection = data;
+	struct flow *flow = connection->flow;
+
+	if (!open_connection(connection) && !send_bytes(connection, connection->size, false)) {
+		connection->closing = true;
+		kernel_sock_shutdown(connection->socket, SHUT_WR);
+		wait_event_idle(flow->changed, !connection->closing);
+	}
+	local_bh_disable();
+	if (!list_empty(&connection->list))
+		list_del(&connection->list);
+	local_bh_enable();
+	if (connection->socket) {
+		WRITE_ONCE(connection->socket->sk->sk_user_data, NULL);
+		sock_release(connection->socket);
+	}
+	kfree(connection);
+	sojourn_session_completes(guest, sojourn_now(), flow->number);
+	wake_up_all(&flow->changed);
+	return 0;
+}
+
+static int session(void *data)
+{
+	struct flow *flow = data;
+
+	for (;;) {
+		struct sojourn_written written = {};
+		struct connection *connection;
+
+		wait_event_idle(flow->changed, sojourn_application_due(guest, flow->number) != U64_MAX);
+		sojourn_sleep_until(sojourn_application_due(guest, flow->number));
+		sojourn_application_acts(guest, flow->number, &written);
+		if (!written.bytes)
+			continue;
+		connection = new_connection(flow);
+		INIT_LIST_HEAD(&connection->list);
+		connection->size = written.bytes;
+		if (IS_ERR(kthread_run(transfer, connection, "transfer/%u", flow->number)))
+			sojourn_stop("flow %u: no memory for a connection", flow->number);
+	}
 }
 
 /* TCP gives up what it has without copying it. */
@@ -172,14 +263,47 @@ static void read_all(struct flow *flow, struct socket *socket)
 static void read_datagrams(struct flow *flow, struct socket *socket)
 {
 	for (;;) {
-		struct msghdr message = {};
+		struct sockaddr_in from;
+		struct msghdr message = { .msg_name = &from, .msg_namelen = sizeof(from) };
 		struct kvec room = { unread, sizeof(unread) };
 		int read = kernel_recvmsg(socket, &message, &room, 1, room.iov_len, 0);
 
 		if (read < 0)
 			return;
 		sojourn_read(guest, sojourn_now(), flow->number, read + UDP_HEADERS);
+		if (flow->plan.echoes) {
+			message = (struct msghdr){ .msg_name = &from, .msg_namelen = sizeof(from), .msg_flags = MSG_NOSIGNAL };
+			room = (struct kvec){ unread, read };
+			kernel_sendmsg(socket, &message, &room, 1, read);
+		}
 	}
+}
+
+struct accepted {
+	struct flow *flow;
+	struct socket *socket;
+};
+
+static int reader(void *data)
+{
+	struct accepted *accepted = data;
+
+	read_all(accepted->flow, accepted->socket);
+	sock_release(accepted->socket);
+	kfree(accepted);
+	return 0;
+}
+
+/* The connections of a session overlap: each has a thread that reads. */
+static void read_beside(struct flow *flow, struct socket *socket)
+{
+	struct accepted *accepted = kzalloc(sizeof(*accepted), GFP_KERNEL);
+
+	if (!accepted)
+		sojourn_stop("flow %u: no memory for a connection", flow->number);
+	*accepted = (struct accepted){ flow, socket };
+	if (IS_ERR(kthread_run(reader, accepted, "reader/%u", flow->number)))
+		sojourn_stop("flow %u: no memory for a connection", flow->number);
 }
 
 static int sink(void *data)
@@ -194,7 +318,7 @@ static int sink(void *data)
 	if (!error)
 		error = kernel_bind(listener, (struct sockaddr_unsized *)&here, sizeof(here));
 	if (!error && tcp)
-		error = kernel_listen(listener, 1);
+		error = kernel_listen(listener, flow->plan.session ? SOMAXCONN : 1);
 	if (error)
 		sojourn_stop("flow %u: no place to listen: error %d", flow->number, error);
 	if (!tcp) {
@@ -202,6 +326,10 @@ static int sink(void *data)
 		return 0;
 	}
 	while (!kernel_accept(listener, &connection, 0)) {
+		if (flow->plan.session) {
+			read_beside(flow, connection);
+			continue;
+		}
 		read_all(flow, connection);
 		sock_release(connection);
 	}
@@ -229,7 +357,8 @@ int sojourn_start_flows(void)
 
 		if (flow->plan.tcp)
 			set_host_options(&flow->plan);
-		if (IS_ERR(kthread_run(sink, flow, "sink/%u", number)) || IS_ERR(kthread_run(sender, flow, "sender/%u", number)))
+		if (IS_ERR(kthread_run(sink, flow, "sink/%u", number)) ||
+		    IS_ERR(kthread_run(flow->plan.session ? session : sender, flow, "sender/%u", number)))
 			return -ENOMEM;
 	}
 	return 0;

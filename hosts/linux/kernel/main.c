@@ -137,6 +137,8 @@ static void set_up(void)
 		sojourn_stop("no memory for %u flows", flow_count);
 	for (number = 0; number < flow_count; number++) {
 		flows[number].number = number;
+		INIT_LIST_HEAD(&flows[number].connections);
+		init_waitqueue_head(&flows[number].changed);
 		sojourn_flow(guest, number, &flows[number].plan);
 		mtu = max(mtu, flows[number].plan.packet);
 	}

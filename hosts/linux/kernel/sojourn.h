@@ -23,7 +23,7 @@ struct sojourn_packet {
 	u8 flags;
 };
 
-enum { SYN = 1, FIN = 2, ECT = 4, CE = 8, TIMESTAMPS = 16, BACK = 32 };
+enum { SYN = 1, FIN = 2, ECT = 4, CE = 8, TIMESTAMPS = 16, BACK = 32, AGAIN = 64 };
 
 /* The same as GuestFlow and Written in crates/linux/src/guest.rs. */
 struct sojourn_flow {
@@ -34,6 +34,7 @@ struct sojourn_flow {
 	u8 ecn;
 	u8 sack;
 	u8 echoes;
+	u8 session;
 	char controller[16];
 };
 
@@ -71,12 +72,14 @@ void sojourn_controller_undoes(struct guest *guest, u32 flow, struct sojourn_win
 void sojourn_controller_restarts(struct guest *guest, u32 flow, u32 window);
 
 struct guest *sojourn_guest(const u8 *plan, size_t length, char *error, size_t room);
+void sojourn_wake(struct guest *guest, u64 now, u32 link);
 u32 sojourn_hosts(const struct guest *guest);
 u32 sojourn_flows(const struct guest *guest);
 u64 sojourn_duration(const struct guest *guest);
 void sojourn_flow(const struct guest *guest, u32 number, struct sojourn_flow *flow);
 u64 sojourn_application_due(const struct guest *guest, u32 flow);
 void sojourn_application_acts(struct guest *guest, u32 flow, struct sojourn_written *written);
+void sojourn_session_completes(struct guest *guest, u64 now, u32 flow);
 void sojourn_send(struct guest *guest, u64 now, const struct sojourn_packet *packet);
 void sojourn_advance(struct guest *guest, u64 now);
 u64 sojourn_next_event(struct guest *guest);
@@ -96,19 +99,42 @@ void sojourn_free(void *memory);
 __noreturn void sojourn_panic(const char *text, size_t length);
 void rust_eh_personality(void);
 
+/* queues.c: a queue discipline of the kernel on a link. */
+struct queue;
+struct sojourn_order {
+	const char *kind;
+	const u8 *options;
+	size_t length;
+	u32 link;
+	u32 mtu;
+};
+
+struct queue *sojourn_queue_make(const struct sojourn_order *order, int *error);
+void sojourn_queue_enqueue(struct queue *queue, u64 handle, u32 number, bool marked);
+bool sojourn_queue_dequeue(struct queue *queue, u64 *handle, u32 *number, u8 *marked);
+bool sojourn_queue_dropped(u32 *number, u8 *full);
+
 /* What the kernel's TCP calls. */
 void sojourn_on_rtt(struct sock *sk, long rtt_us);
 void sojourn_on_state(struct sock *sk, u8 state);
 
-/* A flow of the plan, and its sender's socket while there is one. */
+/* A flow of the plan. */
 struct flow {
 	u32 number;
 	struct sojourn_flow plan;
-	struct socket *sender;
-	u64 opened;     /* when the connection was opened */
+	struct list_head connections;
+	wait_queue_head_t changed;      /* a connection of a session is complete */
+};
+
+/* A connection of a flow, at its sender. */
+struct connection {
+	struct list_head list;
+	struct flow *flow;
+	struct socket *socket;
+	u64 opened;     /* when */
+	u64 size;       /* of a session's transfer */
 	u64 bytes;      /* what it has been given to send so far */
 	bool closing;   /* nothing follows */
-	u32 first;      /* sequence number of its first byte */
 	u32 cwnd;       /* as logged last */
 	u32 ssthresh;
 };
@@ -123,6 +149,7 @@ __noreturn void sojourn_stop(const char *format, ...);
 
 /* devices.c */
 int sojourn_make_hosts(u32 count, u32 mtu);
+void sojourn_set_timer(void);
 struct net *sojourn_host(u32 number);
 __be32 sojourn_address(u32 host);
 #define FIRST_PORT 1024

@@ -17,7 +17,7 @@ from typer.exceptions import TyperException
 import sojourn.cli.design as design_command
 import sojourn.cli.papers as papers_command
 from sojourn import __version__
-from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, usage
+from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, usage, validate
 from sojourn.cli import bench as bench_command
 from sojourn.cli import linux as linux_command
 from sojourn.cli import trace as trace_command
@@ -60,6 +60,7 @@ design_command.register(app)
 bench_command.register(app)
 linux_command.register(app)
 trace_command.register(app)
+validate.register(app)
 completion.register(app)
 
 

@@ -16,6 +16,7 @@ from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, 
 from sojourn.display import counted, elapsed, number
 from sojourn.errors import UserError
 from sojourn.extras import require
+from sojourn.hosts import Host
 from sojourn.stats import estimate_of
 from sojourn.workers import cpu_time
 
@@ -54,6 +55,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds and shorter runs: a first look.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Every seed at full length: the default.")] = False,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for report, figures and tables.")] = None,
+    host: Annotated[Host, typer.Option("--host", help="Whose TCP: the paper's, or a Linux kernel's.")] = Host.SIMULATOR,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
@@ -71,13 +73,13 @@ def reproduce(
         got = f'the experiment "{experiment}"' if experiment is not None else f'--out "{out_dir}"'
         raise UserError(f'paper: expected one paper beside {got}, got "{ALL}"')
     chosen = find_papers() if paper == ALL else [find_paper(paper)]
-    folders = [out_dir or _results(each, quick) for each in chosen]
+    folders = [out_dir or _results(each, quick, host) for each in chosen]
     for folder in folders:
         check_folder(folder)
     wall, cpu = time.perf_counter(), cpu_time()
     for each, folder in zip(chosen, folders, strict=True):
         with progress(each.id) as on_progress:
-            options = RunOptions(quick, threads, store(cache, no_cache), on_progress)
+            options = RunOptions(quick, threads, store(cache, no_cache), on_progress, host)
             _reproduce(each, experiment, seeds, options, folder)
     if out_dir is None:
         from sojourn.papers.index import write_index
@@ -118,10 +120,11 @@ def _reproduce(paper: Paper, experiment: str | None, seeds: int | None, options:
         out.print(f"runs:    {outcome.effort}")
 
 
-def _results(paper: Paper, quick: bool) -> Path:
+def _results(paper: Paper, quick: bool, host: Host = Host.SIMULATOR) -> Path:
     """Where the report is written without `--out`: in `results`, also where the paper's folder has links in it."""
     results = RESULTS
-    folder = results / (f"{paper.id}-quick" if quick else paper.id)
+    suffixes = ["quick"] * quick + [str(host)] * (host is Host.LINUX)
+    folder = results / "-".join([paper.id, *suffixes])
     inside_paper = results.is_symlink() and Path.cwd().is_relative_to(paper.root.resolve())
     if inside_paper or not folder.resolve().is_relative_to(results.resolve()):
         raise UserError(

@@ -27,6 +27,9 @@ PATIENCE = 300.0
 
 PER_SECOND = 20.0
 
+SESSIONS = ("transfers", "web")
+"""Traffic whose connections may be very many at a time: each takes two threads of the kernel."""
+
 
 @dataclass
 class Guests:
@@ -66,7 +69,10 @@ class Guests:
     def _boot(self, folder: Path, seed: int, plan: str) -> None:
         """Runs the kernel in a folder until it ends. Raises `RunError` where it fails or takes too long."""
         planned = tomllib.loads(plan)
-        memory = 256 + 2 * int(planned["hosts"]) + 2 * len(planned.get("flows", []))
+        flows = planned.get("flows", [])
+        memory = 256 + 2 * int(planned["hosts"]) + 2 * len(flows)
+        if any(flow["traffic"]["kind"] in SESSIONS for flow in flows):
+            memory += 1024
         seconds = float(_sojourn.quantity("time", planned["duration"]))
         limit = PATIENCE + PER_SECOND * seconds
         environment = {"SOJOURN_SEED": str(seed), "TMPDIR": ".", "HOME": ".", "PATH": os.environ.get("PATH", "")}

@@ -12,6 +12,7 @@ import numpy as np
 
 from sojourn.display import counted
 from sojourn.errors import UserError
+from sojourn.hosts import Host, on_host
 from sojourn.papers.bounds import cannot_fail, range_of_part
 from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
@@ -39,6 +40,8 @@ class RunOptions:
     """Where finished runs are kept."""
     progress: Progress | None = None
     """Called after every finished run."""
+    host: Host = Host.SIMULATOR
+    """Whose TCP the flows have."""
 
 
 def choose(paper: Paper, experiment: str | None) -> list[Experiment]:
@@ -68,6 +71,8 @@ def reproduce(
     records, effort = _timed(lambda timed: run_each(paper, asked, timed), options)
     by_case = dict(zip(over, records, strict=True))
     shortened = _shortened(paper, chosen, len(all_seeds), options.quick)
+    if options.host is Host.LINUX:
+        shortened.append("the TCP of a Linux kernel instead of the paper's")
     quick = options.quick and bool(shortened)
     outcome = Outcome(paper, chosen, all_seeds, by_case, shortened=shortened, quick=quick, effort=effort)
     judge_claims(outcome, paper.claims)
@@ -136,10 +141,11 @@ def run_each(paper: Paper, asked: list[Asked], options: RunOptions) -> list[list
     """Runs cases; gives the records of each, seed by seed. A case may be asked for with several changes."""
     jobs = []
     for each in asked:
-        plain = paper.scenario(each.case, each.changes)
+        plain = on_host(paper.scenario(each.case, each.changes), options.host)
         for seed in each.seeds:
             drawn = paper.drawn(each.case, seed)
-            jobs.append(Job(paper.scenario(each.case, drawn | dict(each.changes)) if drawn else plain, seed))
+            changes = drawn | dict(each.changes)
+            jobs.append(Job(on_host(paper.scenario(each.case, changes), options.host) if drawn else plain, seed))
     done = iter(run_jobs(jobs, threads=options.threads, cache=options.cache, progress=options.progress))
     return [[next(done) for _ in each.seeds] for each in asked]
 

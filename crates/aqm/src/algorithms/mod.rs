@@ -17,6 +17,7 @@ registry! {
     "pd" => pd::Pd: "linear proportional-derivative control of the queue, Lehto et al. 2005",
     "cpc" => cpc::Cpc: "cascade of a window loop and a queue loop, To, Thi and Hwang 2015",
     "external" => external::External: "a law that the caller supplies, such as one written in Python",
+    "linux" => linux::Linux: "a queue discipline of a Linux kernel as `tc` says it, on a Linux host",
     "fuzzy-red" => fuzzy_red::FuzzyRed: "seven fuzzy rules over the queue and its change, Lehto et al. 2005",
     "codel" => codel::Codel: "controlled delay: drops by how long packets waited, RFC 8289",
     "fq-codel" => fq_codel::FqCodel: "a queue for each flow, each under CoDel, RFC 8290",
@@ -31,6 +32,11 @@ registry! {
 }
 
 impl AqmConfig {
+    /// Whether it only stands for what a host or a caller supplies: a law, or a discipline of a Linux kernel.
+    pub fn is_placeholder(&self) -> bool {
+        matches!(self, AqmConfig::External(_) | AqmConfig::Linux(_))
+    }
+
     /// The fuzzy controller of an algorithm that has one.
     pub fn fuzzy(&self) -> Option<Result<Controller, ParamError>> {
         match self {

@@ -18,7 +18,7 @@ mod params;
 mod tests;
 
 pub use params::{Params, Resolved};
-pub(super) use params::{TC_BURST, tc_weight};
+pub(super) use params::{TC_BURST, tc_weight, tc_weight_log};
 
 use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError, Spread};
 use sojourn_units::{Probability, Stream, Time};

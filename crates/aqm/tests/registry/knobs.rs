@@ -14,6 +14,7 @@ use std::sync::Mutex;
 /// Parameters that may be without effect: algorithm, parameter, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("external", "law", "the name of the law with which the host replaces the placeholder; the placeholder passes every packet"),
+    ("linux", "linux", "the discipline of the kernel that takes the place of the placeholder, which passes every packet"),
     ("external", "interval", "belongs to the law with which the host replaces the placeholder"),
 ];
 

@@ -29,6 +29,7 @@ use crate::window::Window;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use buffered::Buffered;
 pub(crate) use buffered::Report;
 use config::Volume;
@@ -36,7 +37,7 @@ use meter::Meter;
 use precomputed::{Accepted, Precomputed};
 use queue::Queue;
 use router::Router;
-use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason};
+use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason, HostDecision};
 use sojourn_spec::queue::Hints;
 use sojourn_units::{Duration, Rate, Time};
 use transmitter::Transmitter;
@@ -98,7 +99,7 @@ impl<P: Packet> Link<P> {
         let transmitter = Transmitter::new(&config.link);
         let has_queue = transmitter.serializer.is_some();
         let undecided = has_queue && transmitter.is_steady() && matches!(config.controller.aqm, AnyAqm::DropTail(_));
-        let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() {
+        let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() || config.controller.host.is_some() {
             Queue::Buffered(Buffered::new(config.controller, window.from))
         } else {
             Queue::Precomputed(Precomputed::new(config.controller))
@@ -268,6 +269,19 @@ impl<P: Packet> Link<P> {
             Queue::Buffered(queue) if !queue.qdisc.balances() => Err(format!("link {}: its queue does not balance", self.name)),
             _ => Ok(()),
         }
+    }
+
+    /// A queue of the host has something to send after it held it back: gives the end of the transmission if the link is idle.
+    pub(crate) fn wake(&mut self, now: Time) -> Option<Time> {
+        self.advance(now);
+        let Queue::Buffered(queue) = &mut self.queue else { return None };
+        queue.idle_since(&self.transmitter)?;
+        queue.start_next(now, true, &mut self.transmitter, &mut self.meter)
+    }
+
+    /// What the host decided about packets in its queue since this was asked last, in order.
+    pub fn take_host_decisions(&mut self) -> Vec<HostDecision> {
+        if let Queue::Buffered(queue) = &mut self.queue { queue.qdisc.take_host_decisions() } else { Vec::new() }
     }
 
     /// Offers a packet that stands at `hop` at `now`, not earlier than the one before; marks it if the discipline says so.

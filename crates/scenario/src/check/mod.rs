@@ -1,6 +1,7 @@
 //! Validation: names become positions, defaults are filled in, and every value is checked against its range.
 
 mod flows;
+mod host;
 mod links;
 mod queues;
 mod route;
@@ -132,6 +133,7 @@ pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, 
     let network = links::check(&scenario.links, packet, folder)?;
     let groups = flows::check(&scenario.flows, &scenario.tcp, &network)?;
     queues::check(&network, &groups, packet, duration)?;
+    host::check(scenario, &network, &groups)?;
     let run = trace::Run { duration, packet, links: &network.links, groups: &groups };
     let trace = trace::check(&scenario.trace, &run)?;
     let name = scenario.name.clone().unwrap_or_else(|| name.to_string());

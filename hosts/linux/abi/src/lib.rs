@@ -6,6 +6,8 @@
 
 extern crate alloc;
 
+mod queues;
+
 use alloc::boxed::Box;
 use alloc::format;
 use core::alloc::{GlobalAlloc, Layout};
@@ -61,7 +63,7 @@ fn copy(text: &str, to: &mut [u8]) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_guest(plan: *const u8, length: usize, error: *mut u8, room: usize) -> *mut Guest {
     let (plan, error) = unsafe { (slice::from_raw_parts(plan, length), slice::from_raw_parts_mut(error, room)) };
-    match Guest::new(plan) {
+    match Guest::new(plan, &mut queues::make) {
         Ok(guest) => Box::into_raw(Box::new(guest)),
         Err(text) => {
             copy(&text, error);
@@ -106,6 +108,12 @@ pub unsafe extern "C" fn sojourn_application_acts(guest: &mut Guest, flow: u32, 
     *written = guest.application_acts(flow);
 }
 
+/// A connection of a session is complete.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_session_completes(guest: &mut Guest, now: u64, flow: u32) {
+    guest.session_completes(now, flow);
+}
+
 /// A host sends a packet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_send(guest: &mut Guest, now: u64, packet: &Packet) {
@@ -116,6 +124,12 @@ pub unsafe extern "C" fn sojourn_send(guest: &mut Guest, now: u64, packet: &Pack
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_advance(guest: &mut Guest, now: u64) {
     guest.advance(now);
+}
+
+/// A queue of the kernel has something to send after it held it back.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_wake(guest: &mut Guest, now: u64, link: u32) {
+    guest.wake(now, link);
 }
 
 /// When the network must be advanced next, in ns; the largest number if never.

@@ -247,7 +247,15 @@ pub(crate) const TC_BURST: &str = "a burst of enough packets to fill an empty qu
 /// The weight that tc derives from a burst: the greatest power of 1/2 at which a burst of this many packets into an empty
 /// queue leaves the average below `min` (tc-red(8), iproute2 `tc_red_eval_ewma`); `None` if there is none.
 pub(crate) fn tc_weight(burst: f64, min: f64) -> Option<f64> {
+    tc_weight_log(burst, min).map(|log| libm::ldexp(1.0, -i32::from(log)))
+}
+
+/// The logarithm of the inverse of that weight to the base of 2.
+pub(crate) fn tc_weight_log(burst: f64, min: f64) -> Option<u8> {
     let excess = burst + 1.0 - min;
-    let fits = |weight: &f64| excess <= (1.0 - libm::pow(1.0 - weight, burst)) / weight;
-    (1..32).map(|log| libm::ldexp(1.0, -log)).find(fits).filter(|_| excess >= 1.0)
+    let fits = |log: &u8| {
+        let weight = libm::ldexp(1.0, -i32::from(*log));
+        excess <= (1.0 - libm::pow(1.0 - weight, burst)) / weight
+    };
+    (1..32).find(fits).filter(|_| excess >= 1.0)
 }

@@ -1,0 +1,256 @@
+"""Judges the laboratory by a Linux kernel, in three blocks.
+
+    python -m conformance.oracles.linux.validate            # runs the kernel if there is one, else what is stored
+    python -m conformance.oracles.linux.validate red --seeds 10
+    python -m conformance.oracles.linux.validate --linux stored
+    python -m conformance.oracles.linux.validate --store    # runs all and stores what was found
+
+Block `tcp`: our TCP against Linux's over the same queue of ours. Block `queue`: our queue against Linux's own queue
+discipline, both under Linux's TCP. Block `both`: all of ours against all of Linux's. `sojourn validate linux` is the
+same command. Exit code 1 for a miss that `validate_explained.toml` does not cover or an entry there without a miss, 2 where the
+kernel can't be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn.errors import UserError
+from sojourn.linux.kernel import Kernel, find_kernel
+from sojourn.record import Record
+from sojourn.running import run_many
+from sojourn.scenario import Scenario
+
+from .. import compare
+from .gaps import SCENARIO
+
+HERE = Path(__file__).parent
+STORED, EXPLAINED = HERE / "validate.json", HERE / "validate_explained.toml"
+SEEDS = 5
+
+Runs = dict[str, list[dict[str, float]]]
+"""The numbers of each seed, for each way to run a case."""
+
+OURS, MIXED, LINUX = "simulator, our queue", "linux, our queue", "linux, its queue"
+"""The three ways to run a case."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Two ways that are compared, and in what."""
+
+    name: str
+    title: str
+    ours: str
+    reference: str
+    judged: tuple[compare.Metric, ...]
+
+
+# One packet in fifty thousand is less than one in two runs.
+_TCP = (
+    compare.Metric("goodput_bps", 0.01),
+    compare.Metric("rtt", 0.03),
+    compare.Metric("signal_rate", 0.10, floor=2e-5),
+    compare.Metric("jain", 0.02, relative=False),
+)
+_QUEUE = (compare.Metric("signal_rate", 0.05, floor=2e-5), compare.Metric("queue_mean", 0.05))
+
+BLOCKS = (
+    Block("tcp", "our TCP against Linux's, over our queues", OURS, MIXED, _TCP),
+    Block("queue", "our queues against Linux's, under Linux's TCP", MIXED, LINUX, _QUEUE),
+    Block("both", "our TCP and queues against Linux's", OURS, LINUX, _TCP),
+)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue of ours and the same in Linux. Both get the same parameters, since the defaults differ."""
+
+    ours: dict[str, Any]
+    linux: str
+    ecn: bool = False
+
+
+_RED = {"aqm": "red", "limit": "1000 packets", "min": 15, "max": 45, "burst": 25, "max_p": 0.1, "avpkt": "1500 B"}
+_PIE = "pie limit 1000 target 15ms tupdate 15ms alpha 2 beta 20"
+QUEUES = {
+    "droptail": Queue({"aqm": "droptail", "limit": "42 packets"}, "pfifo limit 42"),
+    "red": Queue(
+        _RED | {"gentle": False, "wait": False, "queue_in_bytes": True},
+        "red limit 1500000 min 22500 max 67500 avpkt 1500 burst 25 probability 0.1 bandwidth 10mbit",
+    ),
+    "choke": Queue(
+        {"aqm": "choke", "limit": "1000 packets", "min": 15, "max": 45, "burst": 25, "max_p": 0.1},
+        "choke limit 1000 min 15 max 45 avpkt 1500 burst 25 probability 0.1 bandwidth 10mbit",
+    ),
+    "codel": Queue({"aqm": "codel", "limit": "1000 packets"}, "codel limit 1000 target 5ms interval 100ms noecn"),
+    "fq-codel": Queue(
+        {"aqm": "fq-codel", "limit": "1000 packets"},
+        "fq_codel limit 1000 flows 1024 target 5ms interval 100ms quantum 1514 noecn",
+    ),
+    "pie": Queue({"aqm": "pie", "limit": "1000 packets"}, f"{_PIE} noecn"),
+    "codel, ecn": Queue(
+        {"aqm": "codel", "limit": "1000 packets", "ecn": True}, "codel limit 1000 target 5ms interval 100ms ecn", True
+    ),
+    "pie, ecn": Queue(
+        {"aqm": "pie", "limit": "1000 packets", "ecn": True},
+        f"{_PIE} ecn",
+        True,
+    ),
+}  # fmt: skip
+FLOWS = (1, 5, 20)
+
+
+def cases() -> dict[str, dict[str, Scenario]]:
+    """The cases by name, each in its three ways."""
+    found = {}
+    for name, queue in QUEUES.items():
+        for cc in ("reno", "cubic"):
+            for flows in FLOWS:
+                base = Scenario(SCENARIO, "validate").set("flows.f.count", flows)
+                base.set("flows.f.tcp.control", {"cc": cc}).set("flows.f.tcp.ecn", queue.ecn)
+                ways = [
+                    (OURS, "simulator", queue.ours),
+                    (MIXED, "linux", queue.ours),
+                    (LINUX, "linux", {"linux": queue.linux}),
+                ]
+                found[f"{name}-{cc}-{flows}".replace(", ", "-")] = {
+                    way: base.copy().set("host", host).set("links.bottleneck.queue", dict(table))
+                    for way, host, table in ways
+                }
+    return found
+
+
+def numbers(record: Record) -> dict[str, float]:
+    """What is compared of a run: `compare.metrics`, the mean RTT in ms, and drops and marks together."""
+    found = compare.metrics(dict(record), SCENARIO)
+    found["signal_rate"] = found["drop_rate"] + found["mark_rate"]
+    found["rtt"] = float(record.value("groups.f.rtt_ms.mean"))
+    return found
+
+
+def run_case(ways: dict[str, Scenario], seeds: int, only: str | None = None) -> Runs:
+    """Runs a case in all its ways, or in those of one host."""
+    chosen = {way: scenario for way, scenario in ways.items() if only is None or way.startswith(only)}
+    done = run_many(list(chosen.values()), seeds)
+    return {way: [numbers(record) for record in records] for way, records in zip(chosen, done, strict=True)}
+
+
+def provenance(kernel: Kernel) -> dict[str, Any]:
+    """Which kernel made what is stored."""
+    return {
+        "command": "python -m conformance.oracles.linux.validate --store", "version": kernel.version,
+        "source": kernel.source, "config_sha256": kernel.config_sha256, "kernel_sha256": kernel.kernel_sha256,
+    }  # fmt: skip
+
+
+def judge(block: Block, runs: dict[str, Runs]) -> list[compare.Row]:
+    """The rows of a block, for each case and measure."""
+    explained = compare.explanations(EXPLAINED, [f"{each.name}/{case}" for each in BLOCKS for case in cases()], _ALL)
+    found = []
+    for case, ways in runs.items():
+        found += compare.rows(f"{block.name}/{case}", ways[block.reference], ways[block.ours], explained, block.judged)
+    return found
+
+
+_ALL = tuple({metric.name: metric for metric in (*_TCP, *_QUEUE)}.values())
+NAMES = {
+    "goodput_bps": "goodput",
+    "rtt": "RTT",
+    "signal_rate": "drops and marks",
+    "queue_mean": "mean queue",
+    "jain": "Jain's index",
+}
+
+
+def line(block: Block, rows: list[compare.Row]) -> str:
+    """One line on a block: the median and the largest size of each difference, and how often each verdict came."""
+    parts = []
+    for metric in block.judged:
+        sizes = [abs(row.difference) for row in rows if row.metric == metric.name]
+        middle, worst = statistics.median(sizes), max(sizes)
+        shown = f"{100 * middle:.1f} % ({100 * worst:.1f} %)" if metric.relative else f"{middle:.3f} ({worst:.3f})"
+        parts.append(f"{NAMES[metric.name]} {shown}")
+    return f"{block.title}: {', '.join(parts)}; {compare.summary(rows)}"
+
+
+def lines(runs: dict[str, Runs]) -> list[str]:
+    """The lines of README: one a block."""
+    return [f"- {line(block, judge(block, runs))}" for block in BLOCKS]
+
+
+def stored() -> dict[str, Any]:
+    """What is stored: provenance and the numbers of every run."""
+    if not STORED.exists():
+        print(f"{STORED}: expected stored results, got none: --store makes them with the kernel", file=sys.stderr)
+        raise SystemExit(2)
+    return dict(json.loads(STORED.read_text(encoding="utf-8")))
+
+
+def _kernel(asked: str) -> Kernel | None:
+    """The kernel to be run; `None` for what is stored."""
+    if asked == "stored":
+        return None
+    try:
+        kernel = find_kernel()
+        if kernel.is_current:
+            return kernel
+        said = f"{kernel.program}: expected a kernel of the present code: run `sojourn linux build`"
+    except UserError as error:
+        said = str(error)
+    if asked == "live":
+        print(said, file=sys.stderr)
+        raise SystemExit(2)
+    print(f"{said}\nLinux's numbers are those stored in {STORED.name}", file=sys.stderr)
+    return None
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Judges, prints, and stores if that is asked for; gives the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m conformance.oracles.linux.validate", description=__doc__)
+    parser.add_argument("--linux", choices=["live", "stored"], default="", help="whether the kernel is run")
+    parser.add_argument("--store", action="store_true", help="run all cases and store what was found")
+    parser.add_argument("--readme", action="store_true", help="print the lines of README from what is stored, and stop")
+    known = cases()
+    options = compare.read_options(parser, argv, [*known, *QUEUES])
+    if options.list:
+        print("\n".join(known))
+        return 0
+    if options.readme:
+        print("\n".join(lines(stored()["runs"])))
+        return 0
+    wanted = {
+        name: ways for name, ways in known.items()
+        if not options.cases or any(name == case or name.startswith(f"{case}-") for case in options.cases)
+    }  # fmt: skip
+    kernel = _kernel("live" if options.store else options.linux)
+    seeds = options.seeds or SEEDS
+    kept = stored()["runs"] if kernel is None else {}
+    runs: dict[str, Runs] = {}
+    for name, ways in wanted.items():
+        runs[name] = run_case(ways, seeds) if kernel else kept[name] | run_case(ways, seeds, "simulator")
+        print(name, file=sys.stderr, flush=True)
+    if options.store and kernel:
+        text = json.dumps({"about": provenance(kernel), "runs": runs}, indent=1)
+        STORED.write_text(text + "\n", encoding="utf-8")
+    return report(runs)
+
+
+def report(runs: dict[str, Runs]) -> int:
+    """Prints the tables and the lines of all blocks; gives the exit code."""
+    judged = {block: judge(block, runs) for block in BLOCKS}
+    for rows in judged.values():
+        print(compare.table(rows, "Linux"), end="\n\n")
+    for block, rows in judged.items():
+        print(line(block, rows))
+    return int(any(compare.failed(rows) for rows in judged.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+//! A queue discipline as `tc` says it, and as the kernel is sent it.
+
+use super::red;
+use super::table::{Form, KINDS, Kind, Value, Word};
+use crate::ParamError;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use sojourn_units::{parse_duration, parse_rate};
+
+/// The name of the field.
+const FIELD: &str = "linux";
+
+/// A queue discipline as the kernel takes it (rtnetlink's `TCA_KIND` and `TCA_OPTIONS`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Qdisc {
+    /// Its name.
+    pub kind: &'static str,
+    /// Its parameters; empty where all have their defaults.
+    pub options: Vec<u8>,
+}
+
+/// A parameter that was given: where it goes, and its value there.
+pub(super) struct Given {
+    pub word: &'static Word,
+    pub value: u64,
+}
+
+/// The names of the disciplines.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.name)
+}
+
+/// Names as a sentence lists them.
+fn listed(names: impl Iterator<Item = &'static str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+impl Qdisc {
+    /// Reads a discipline such as `pie target 15ms limit 1000`.
+    ///
+    /// # Errors
+    /// The first word that is not known, or a value that is none.
+    pub fn read(text: &str) -> Result<Qdisc, ParamError> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
+            return Err(ParamError::new(FIELD, &format!("\"{name}\""), format!("a queue discipline of Linux: {}", listed(names()))));
+        };
+        let mut given: Vec<Given> = Vec::new();
+        while let Some(text) = words.next() {
+            let Some(word) = kind.words.iter().find(|word| word.word == text) else {
+                let known = listed(kind.words.iter().map(|word| word.word));
+                return Err(ParamError::new(FIELD, &format!("\"{text}\""), format!("a parameter of {name}: {known}")));
+            };
+            let is_flag = matches!(word.value, Value::Is(_)) && kind.form != Form::Attributes;
+            if given.iter().any(|earlier| earlier.word.at == word.at && !(is_flag && earlier.word.word != text)) {
+                return Err(ParamError::new(FIELD, &format!("\"{text}\" twice"), format!("each parameter of {name} once")));
+            }
+            given.push(Given { word, value: value_of(word, &mut words)? });
+        }
+        Ok(Qdisc { kind: kind.name, options: kind.options(&given)? })
+    }
+}
+
+impl Kind {
+    fn options(&self, given: &[Given]) -> Result<Vec<u8>, ParamError> {
+        let number = |at: u16| given.iter().find(|one| one.word.at == at).map(|one| one.value);
+        let mut bytes = Vec::new();
+        match self.form {
+            Form::Attributes => given.iter().for_each(|one| put(&mut bytes, one.word.at, &encoded(one))),
+            Form::Fifo => {
+                if let Some(limit) = number(0) {
+                    bytes.extend_from_slice(&(limit as u32).to_ne_bytes());
+                }
+            }
+            // tc_sfq_qopt_v1 without RED: its other 52 bytes are 0.
+            Form::Sfq => {
+                (0..7).for_each(|at| bytes.extend_from_slice(&(number(at).unwrap_or(0) as u32).to_ne_bytes()));
+                bytes.resize(bytes.len() + 44, 0);
+            }
+            Form::Red | Form::Choke => {
+                bytes = red::options(self.form == Form::Choke, given)
+                    .map_err(|(got, expected)| ParamError::new(FIELD, &format!("{} with {got}", self.name), expected))?
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// Appends an attribute of netlink: length, type, value, filled up to a multiple of four bytes.
+pub(super) fn put(bytes: &mut Vec<u8>, attribute: u16, value: &[u8]) {
+    bytes.extend_from_slice(&(value.len() as u16 + 4).to_ne_bytes());
+    bytes.extend_from_slice(&attribute.to_ne_bytes());
+    bytes.extend_from_slice(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+}
+
+fn encoded(given: &Given) -> Vec<u8> {
+    match given.word.value {
+        Value::Byte | Value::IsByte(_) => [given.value as u8].to_vec(),
+        Value::Rate64 => given.value.to_ne_bytes().to_vec(),
+        _ => (given.value as u32).to_ne_bytes().to_vec(),
+    }
+}
+
+/// The value of a word: the word itself, or what follows it.
+fn value_of<'a>(word: &Word, rest: &mut impl Iterator<Item = &'a str>) -> Result<u64, ParamError> {
+    let (expected, most) = match word.value {
+        Value::Is(value) => return Ok(u64::from(value)),
+        Value::IsByte(value) => return Ok(u64::from(value)),
+        Value::Count | Value::Times256 => ("a number", u64::from(u32::MAX)),
+        Value::Byte => ("a whole number up to 255", 255),
+        Value::Size => ("a size such as 1514, 64k or 4m", u64::from(u32::MAX)),
+        Value::Time | Value::Seconds => ("a time such as 15ms", u64::from(u32::MAX)),
+        Value::Rate => ("a rate such as 10mbit", u64::from(u32::MAX)),
+        Value::Rate64 => ("a rate such as 10mbit", u64::MAX),
+        Value::Share => ("a share of 0 to 1", u64::from(u32::MAX)),
+    };
+    let text = rest.next().unwrap_or("nothing");
+    let value = match word.value {
+        Value::Size => size(text),
+        Value::Time => parse_duration(text).ok().map(|time| time.as_nanos() / 1_000),
+        Value::Seconds => parse_duration(text).ok().map(|time| time.as_nanos() / 1_000_000_000),
+        Value::Rate | Value::Rate64 => rate(text),
+        Value::Share => text.parse().ok().filter(|share| (0.0..=1.0).contains(share)).map(|share: f64| (share * 4_294_967_296.0) as u64),
+        Value::Times256 => text.parse().ok().filter(|number| *number >= 0.0).map(|number: f64| libm::round(number * 256.0) as u64),
+        _ => text.parse().ok(),
+    };
+    value
+        .map(|value| if word.value == Value::Share { value.min(most) } else { value })
+        .filter(|&value| value <= most)
+        .ok_or_else(|| ParamError::new(FIELD, &format!("\"{text}\""), format!("after \"{}\" {expected}", word.word)))
+}
+
+/// A number of bytes as `tc` reads it: `k`, `m` and `g` are powers of 1024, and may be followed by `b`.
+fn size(text: &str) -> Option<u64> {
+    let lower = text.to_lowercase();
+    let lower = lower.strip_suffix('b').unwrap_or(&lower);
+    let (number, unit) = match lower.char_indices().last()? {
+        (at, 'k') => (&lower[..at], 1 << 10),
+        (at, 'm') => (&lower[..at], 1 << 20),
+        (at, 'g') => (&lower[..at], 1 << 30),
+        _ => (lower, 1u64),
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// A rate in bytes per second: `10mbit` as `tc` has it, or `10Mbit/s`.
+fn rate(text: &str) -> Option<u64> {
+    let lower = text.to_lowercase();
+    let bits = match lower.strip_suffix("bit") {
+        None => parse_rate(text).ok()?.as_bps() as f64,
+        Some(number) => {
+            let (digits, unit) = match number.char_indices().last()? {
+                (at, 'k') => (&number[..at], 1e3),
+                (at, 'm') => (&number[..at], 1e6),
+                (at, 'g') => (&number[..at], 1e9),
+                _ => (number, 1.0),
+            };
+            digits.parse::<f64>().ok().filter(|bits| *bits >= 0.0)? * unit
+        }
+    };
+    (bits < 1e18).then_some((bits / 8.0) as u64)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+use super::*;
+use alloc::string::ToString;
+use std::vec;
+
+#[test]
+fn a_discipline_is_sent_as_tc_sends_it() {
+    let pie = Qdisc::read("pie target 15ms limit 1000 ecn").unwrap();
+    let attribute = |number: u16, value: u32| [8u16.to_ne_bytes(), number.to_ne_bytes()].concat().into_iter().chain(value.to_ne_bytes());
+    let expected: Vec<u8> = attribute(1, 15_000).chain(attribute(2, 1000)).chain(attribute(6, 1)).collect();
+    assert_eq!(pie, Qdisc { kind: "pie", options: expected });
+    assert_eq!(Qdisc::read("codel").unwrap(), Qdisc { kind: "codel", options: vec![] });
+    assert_eq!(Qdisc::read("bfifo limit 64k").unwrap().options, 65_536u32.to_ne_bytes());
+    assert_eq!(Qdisc::read("sfq").unwrap().options.len(), 72, "struct tc_sfq_qopt_v1");
+    assert_eq!(Qdisc::read("dualpi2 coupling_factor 2").unwrap().options, [5, 0, 10, 0, 2, 0, 0, 0]);
+    assert_eq!(Qdisc::read("cake bandwidth 8mbit").unwrap().options[4..], 1_000_000u64.to_ne_bytes());
+}
+
+/// The example of tc-red(8). A burst of 55 packets, with the weight 1/32, brings the average to 26.4 packets, which is more than the 26
+/// that are wanted; 0.02 / 60000 B is above 2^-22.
+#[test]
+fn the_logarithms_of_red_are_those_of_tc() {
+    let red = Qdisc::read("red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10mbit probability 0.02").unwrap();
+    assert_eq!(&red.options[4..16], [400_000u32, 30_000, 90_000].map(u32::to_ne_bytes).concat());
+    assert_eq!(red.options[16..18], [5, 22]);
+    assert_eq!(red.options.len(), 20 + 260 + 8);
+}
+
+#[test]
+fn what_a_discipline_does_not_know_is_refused_with_what_it_knows() {
+    let refused = |text: &str| Qdisc::read(text).unwrap_err().to_string();
+    assert!(refused("nice").starts_with("linux: expected a queue discipline of Linux: pfifo, bfifo, sfq, red"));
+    assert!(refused("").ends_with("got \"\""));
+    assert!(refused("codel alpha 2").starts_with("linux: expected a parameter of codel: target, limit"));
+    assert_eq!(refused("codel target"), "linux: expected after \"target\" a time such as 15ms, got \"nothing\"");
+    assert_eq!(refused("codel target 5"), "linux: expected after \"target\" a time such as 15ms, got \"5\"");
+    assert_eq!(refused("codel limit -1"), "linux: expected after \"limit\" a number, got \"-1\"");
+    assert_eq!(refused("pie ecn noecn"), "linux: expected each parameter of pie once, got \"noecn\" twice");
+    assert_eq!(refused("red"), "linux: expected a limit, got red with no limit");
+    assert_eq!(refused("red limit 9k min 6k max 3k"), "linux: expected a max of min or more, got red with min 6144 and max 3072");
+}
+
+#[test]
+fn every_discipline_is_read_by_its_name_and_no_text_makes_it_fail() {
+    for name in names() {
+        let text = if matches!(name, "red" | "choke") { format!("{name} limit 100000") } else { name.to_string() };
+        assert_eq!(Qdisc::read(&text).unwrap().kind, name);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_numbers_are_read_or_refused(kind in 0..KINDS.len(), values in proptest::collection::vec((0usize..30, "[0-9]{0,20}(ms|k|mbit|\\.5)?"), 0..6)) {
+        let kind = &KINDS[kind];
+        let mut text = String::from(kind.name);
+        for (at, value) in values {
+            let word = &kind.words[at % kind.words.len()];
+            text = format!("{text} {} {value}", word.word);
+        }
+        let _ = Qdisc::read(&text);
+    }
+}

@@ -1,0 +1,52 @@
+//! A queue of the kernel in a replay: it does what the log says that the kernel's own did.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use sojourn_aqm::{Dequeued, HostDecision, HostFate, HostPacket, HostQueue, Lost};
+use sojourn_units::Time;
+
+/// The decisions of one queue, in order.
+#[derive(Clone, Default, Debug)]
+pub struct Script {
+    decisions: VecDeque<HostDecision>,
+    calls: u64,
+}
+
+impl Script {
+    /// Adds the next decision.
+    pub fn add(&mut self, decision: HostDecision) {
+        self.decisions.push_back(decision);
+    }
+
+    /// The next decision of the present call.
+    fn next(&mut self) -> Option<HostDecision> {
+        self.decisions.pop_front_if(|next| next.call == self.calls)
+    }
+
+    /// Does what is to be done in the present call: tells of drops; gives the packet that was sent.
+    fn call(&mut self, lost: &mut Lost) -> Option<Dequeued> {
+        let mut sent = None;
+        while let Some(HostDecision { number, fate, .. }) = self.next() {
+            match fate {
+                HostFate::Dropped(reason) => lost.push_back((number, reason)),
+                HostFate::Sent | HostFate::SentMarked => sent = Some(Dequeued { number, handle: 0, marked: fate == HostFate::SentMarked }),
+            }
+        }
+        self.calls += 1;
+        sent
+    }
+}
+
+impl HostQueue for Script {
+    fn enqueue(&mut self, _now: Time, _number: u32, _packet: HostPacket, lost: &mut Lost) {
+        self.call(lost);
+    }
+
+    fn dequeue(&mut self, _now: Time, lost: &mut Lost) -> Option<Dequeued> {
+        self.call(lost)
+    }
+
+    fn boxed_clone(&self) -> Box<dyn HostQueue> {
+        Box::new(self.clone())
+    }
+}

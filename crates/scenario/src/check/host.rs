@@ -1,0 +1,56 @@
+//! What a host cannot do: the simulator has no part of a Linux kernel, and a kernel takes few of the options of TCP.
+
+use super::Group;
+use super::links::Network;
+use crate::error::Error;
+use crate::path::element;
+use crate::written::{Host, Scenario};
+use sojourn_aqm::AqmConfig;
+use sojourn_cc::CcConfig;
+use sojourn_spec::tcp::{OPTIONS, TcpOptions};
+
+/// What a Linux host takes of the options of TCP. The rest is the kernel's own behavior.
+const TAKEN: &[&str] = &["control", "ecn", "header", "mss", "recovery"];
+
+/// Checks that the host of a scenario can run it.
+pub(super) fn check(scenario: &Scenario, network: &Network, groups: &[Group]) -> Result<(), Error> {
+    match scenario.host {
+        Host::Simulator => simulator(network, groups),
+        Host::Linux => linux(scenario, groups),
+    }
+}
+
+fn simulator(network: &Network, groups: &[Group]) -> Result<(), Error> {
+    for (link, field) in network.links.iter().zip(&network.fields) {
+        if let Some(AqmConfig::Linux(params)) = link.queue.as_ref().map(|queue| &queue.aqm) {
+            let expected = "host = \"linux\" for a queue discipline of the kernel";
+            return Err(Error::got(format!("{field}.queue.linux"), format_args!("\"{}\" on the simulator", params.linux), expected));
+        }
+    }
+    for group in groups {
+        if let Some(CcConfig::Linux(params)) = group.tcp.as_ref().map(|tcp| &tcp.control) {
+            let field = format!("flows.{}.tcp.control.linux", element(&group.name));
+            let expected = "host = \"linux\" for a congestion control of the kernel";
+            return Err(Error::got(field, format_args!("\"{}\" on the simulator", params.linux), expected));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses options that the kernel would ignore, unless they have the values of the profile `linux`.
+fn linux(scenario: &Scenario, groups: &[Group]) -> Result<(), Error> {
+    let own = TcpOptions::linux();
+    for (written, group) in scenario.flows.iter().zip(groups) {
+        let (Some(resolved), tcp) = (&group.tcp, written.tcp.clone().unwrap_or_default()) else { continue };
+        let ignored = OPTIONS.iter().filter(|option| !TAKEN.contains(&option.name));
+        for option in ignored.filter(|option| tcp.gives(option.name) || scenario.tcp.gives(option.name)) {
+            let (got, kernel) = ((option.show)(resolved), (option.show)(&own));
+            if got != kernel {
+                let table = if tcp.gives(option.name) { format!("flows.{}.tcp", element(&group.name)) } else { "tcp".into() };
+                let expected = format!("none or {kernel}, for a Linux host takes only {} of the options of TCP", TAKEN.join(", "));
+                return Err(Error::got(format!("{table}.{}", option.name), got, expected));
+            }
+        }
+    }
+    Ok(())
+}
