@@ -7,8 +7,8 @@
 
 Block `tcp`: our TCP against Linux's over the same queue of ours. Block `queue`: our queue against Linux's own queue
 discipline, both under Linux's TCP. Block `both`: all of ours against all of Linux's. `sojourn validate linux` is the
-same command. Exit code 1 for a miss that `validate_explained.toml` does not cover or an entry there without a miss, 2 where the
-kernel can't be run.
+same command. Exit code 1 for a miss that `validate_explained.toml` does not cover or an entry there without a miss, 2
+where the kernel can't be run.
 """
 
 from __future__ import annotations
