@@ -138,7 +138,7 @@ class _Place:
     index: int
     count: int
 
-    def beside(self, x: Array, step: float) -> Array:
+    def positions(self, x: Array, step: float) -> Array:
         """The positions of its points: around `x`, a step from one series to the next."""
         return x + step * (self.index - (self.count - 1) / 2)
 
@@ -152,9 +152,9 @@ def _series(axes: Axes, group: pd.DataFrame, across: str, label: str, place: _Pl
     if found is not None:
         order = np.argsort(found[0], kind="stable")
         x, center, errors, line = np.array(found[0])[order], center[order], errors[:, order], "-"
-        x = place.beside(x, 0.015 * float(np.ptp(x)))
+        x = place.positions(x, 0.015 * float(np.ptp(x)))
     else:
-        x, line = place.beside(np.arange(len(group), dtype=np.float64), 0.08), "none"
+        x, line = place.positions(np.arange(len(group), dtype=np.float64), 0.08), "none"
         axes.set_xticks(np.arange(len(group)), [value_label(v) for v in group[across]], rotation=15, ha="right")
     axes.errorbar(
         x, center, yerr=errors, color=look.color, marker=look.marker, linestyle=line, label=label, clip_on=False
