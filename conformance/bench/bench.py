@@ -27,6 +27,7 @@ STORED = Path(__file__).with_name("instructions.json")
 SWEEP = 100  # equal runs, to measure the gain of two threads
 GROWTH = 1.05  # largest growth of an instruction count
 DUMBBELL = ROOT / "target/release/examples/dumbbell"
+TOPOLOGY = ROOT / "target/release/examples/topology"
 QDISC = ROOT / "target/release/examples/qdisc"
 
 
@@ -63,6 +64,12 @@ CASES = [
     Case("10,000 flows, 10 Gbit/s", 10_000, 10_000, 3, 100, 84_000),
     Case("100,000 flows, 10 Gbit/s", 100_000, 10_000, 1, 100, 84_000),
 ]
+
+# Networks that are no dumbbell: a name, and the arguments of the example `topology`.
+TOPOLOGIES = {
+    "parking lot of 5 hops, 60 flows, 1 Gbit/s": "parking-lot 60 1000 2",
+    "4-ary fat tree, 480 flows, 1 Gbit/s": "fat-tree 480 1000 0.5",
+}
 
 TCL = """\
 set ns [new Simulator]
@@ -164,10 +171,36 @@ def whole_run(words: str) -> float:
     return spent / packets
 
 
+def over_links(words: str) -> float:
+    """Instructions per packet and link of a run of another network."""
+    spent, packets = counted([str(TOPOLOGY), *words.split()], "packets over links")
+    return spent / packets
+
+
+def topologies(runs: int) -> None:
+    """Prints how many packets a second pass a link in networks that are no dumbbell."""
+    for name, words in TOPOLOGIES.items():
+        seconds, said = user_seconds([str(TOPOLOGY), *words.split()], runs)
+        packets = re.search(r"(\d+) packets over links", said)
+        assert packets, said
+        print(f"{name:42} {int(packets[1]) / seconds / 1e6:6.2f} M/s over links", flush=True)
+
+
+def bytes_per_flow(flows: int) -> int:
+    """Bytes of memory per flow at the start."""
+    command = [str(DUMBBELL), str(flows), "10000", "0.01", "100", "84000"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    memory = re.search(r"(\d+) B/flow", said)
+    assert memory, said
+    return int(memory[1])
+
+
 def instructions() -> dict[str, float]:
-    """Instructions per bottleneck packet of short runs."""
+    """Instructions per bottleneck packet of short runs, and per packet and link in other networks."""
     runs = {"newreno-droptail": "10 10 20 100 84", "sack-red-full": "20 50 5 60 200 sack red full"}
-    return {name: whole_run(words) for name, words in runs.items()}
+    others = {"parking-lot": "parking-lot 12 100 1", "fat-tree": "fat-tree 96 100 0.1"}
+    counts = {name: whole_run(words) for name, words in runs.items()}
+    return counts | {name: over_links(words) for name, words in others.items()}
 
 
 def algorithms() -> None:
@@ -254,7 +287,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one run for each case, without the largest")
     parser.add_argument("--store", action="store_true", help="store the instruction counts for later comparison")
     options = parser.parse_args()
-    for part, example in (("sojourn-sim", "dumbbell"), ("sojourn-aqm", "qdisc")):
+    for part, example in (("sojourn-sim", "dumbbell"), ("sojourn-sim", "topology"), ("sojourn-aqm", "qdisc")):
         build = ["cargo", "build", "--release", "--quiet", "-p", part, "--example", example]
         subprocess.run(build, cwd=ROOT, check=True)
     with_ns2 = shutil.which("ns") is not None
@@ -266,6 +299,10 @@ def main() -> int:
         print(text, flush=True)
     if 10_000 in rates:
         print(f"cost of a packet from 10 to 10,000 flows: {rates[10_000] / rates[10]:.2f}x (wanted at most 2x)")
+    topologies(1 if options.quick else 3)
+    memory = ", ".join(f"{bytes_per_flow(flows)} B with {flows:,} flows" for flows in (10_000, 100_000))
+    print(f"memory per flow at the start: {memory} (wanted 700 B)")
+    print("ns-3 is not timed: that needs a program linked with its libraries (`make validate` compares what it does)")
     print(laws(), flush=True)
     print(fluid(20), flush=True)
     print(scaling(1 if options.quick else 5), flush=True)
