@@ -130,7 +130,7 @@ fn packets_are_lost_with_the_probability_of_the_time() {
     use crate::{Effect, Impairment, Transit};
     let mut builder = Builder::new(Service::Rates);
     let row = |loss| Row { span: Duration::from_secs(1), service: 8, delay: Duration::ZERO, loss };
-    [0, 250_000_000, 1_000_000_000].map(|loss| builder.push(row(loss)));
+    [0, 250_000_000, 1_000_000_000].into_iter().for_each(|loss| builder.push(row(loss)));
     let trace = alloc::sync::Arc::new(builder.finish().unwrap());
     let mut made = TraceLoss::new(trace, Stream::named(1, "loss"));
     // The second turn too.
