@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sojourn as sj
@@ -312,3 +313,15 @@ def test_a_cluster_runs_everything_once(observed, dumbbell, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", ray)
     axes = {"flows.ftp.count": [1, 2]}
     assert sj.sweep(dumbbell, axes, 2, cluster=True).runs.equals(sj.sweep(dumbbell, axes, 2).runs)
+
+
+def test_a_summary_that_is_written_in_parts_is_the_summary(dumbbell, tmp_path):
+    from sojourn.record import frames_to_csv, frames_to_parquet
+
+    found = sj.sweep(dumbbell, {"flows.ftp.count": [1, 2, 3], "tcp.delayed_ack": ["40 ms", False]}, 2)
+    whole = found.summary()
+    parts = list(found.summaries(points=4))
+    assert [len(part) * 6 for part in parts] == [4 * len(whole), 2 * len(whole)]
+    read = pd.read_parquet(frames_to_parquet(iter(parts), tmp_path / "summary.parquet"))
+    pd.testing.assert_frame_equal(read, whole)
+    assert frames_to_csv(iter(parts), tmp_path / "summary.csv").read_text() == whole.to_csv(index=False)

@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -82,10 +82,10 @@ class _Result:
         if not path.parent.resolve().is_relative_to(self.real):
             raise UserError(f"{path}: expected a file inside {self.root}, got one in {path.parent.resolve()}")
 
-    def add(self, path: Path, content: bytes, new: bool) -> None:
+    def add(self, path: Path, digest: str, new: bool) -> None:
         """Notes a file that was written."""
         name = path.relative_to(self.root).as_posix()
-        self.digests[name] = hashlib.sha256(content).hexdigest()
+        self.digests[name] = digest
         if new:
             self.new.append(path)
 
@@ -197,14 +197,17 @@ def read_result(root: Path, name: str) -> bytes:
 _AGAIN = f"run the same command again, or keep the file as it is with `sha256sum FILES > {SUMS}`"
 
 
-def write_atomic(path: Path, data: bytes | str, via: Path | None = None) -> Path:
+def write_atomic(path: Path, data: bytes | str | Iterable[bytes], via: Path | None = None) -> Path:
     """Writes a file by renaming a finished one into place, and returns its path.
 
-    Makes missing folders. The unfinished file lies in `via` (default: beside the file); what killed processes left
-    there is removed, unless `via` is given. Raises `DiskError` where the file can't be written; the old file is then
-    unchanged. In `together`, raises `UserError` for a file outside its folder.
+    `data` is the content, or its parts in order, which need not be in memory together. Makes missing folders. The
+    unfinished file lies in `via` (default: beside the file); what killed processes left there is removed, unless `via`
+    is given. Raises `DiskError` where the file can't be written; the old file is then unchanged. In `together`, raises
+    `UserError` for a file outside its folder.
     """
-    content = data.encode("utf-8") if isinstance(data, str) else data
+    whole = data.encode("utf-8") if isinstance(data, str) else data
+    parts = [whole] if isinstance(whole, bytes) else whole
+    size = len(whole) if isinstance(whole, bytes) else None
     result = _result.get()
     if result is not None:
         result.check(path)
@@ -213,21 +216,24 @@ def write_atomic(path: Path, data: bytes | str, via: Path | None = None) -> Path
         if via is None:
             remove_unfinished(path.parent)
         new = not path.exists()
-        _write(via or path.parent, path, content)
+        digest = _write(via or path.parent, path, parts)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise DiskError(getattr(error, "errno", errno.EINVAL), explain(error, path, len(content))) from error
+        raise DiskError(getattr(error, "errno", errno.EINVAL), explain(error, path, size)) from error
     if result is not None:
-        result.add(path, content, new)
+        result.add(path, digest, new)
     return path
 
 
-def _write(folder: Path, path: Path, content: bytes) -> None:
-    """Writes an unfinished file in a folder and gives it its name."""
+def _write(folder: Path, path: Path, parts: Iterable[bytes]) -> str:
+    """Writes an unfinished file in a folder, gives it its name, and returns its digest."""
     handle, unfinished = _unfinished(folder, path.name)
+    digest = hashlib.sha256()
     try:
-        rest = memoryview(content)
-        while rest:
-            rest = rest[disk.write(handle, rest) :]
+        for content in parts:
+            digest.update(content)
+            rest = memoryview(content)
+            while rest:
+                rest = rest[disk.write(handle, rest) :]
         disk.sync(handle)
         if fcntl is None:
             os.close(handle)
@@ -240,6 +246,7 @@ def _write(folder: Path, path: Path, content: bytes) -> None:
     finally:
         if handle >= 0:
             os.close(handle)
+    return digest.hexdigest()
 
 
 def _unfinished(folder: Path, name: str) -> tuple[int, Path]:

@@ -302,9 +302,57 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 
 def frame_to_parquet(frame: pd.DataFrame, path: Path) -> Path:
     """Writes a table as Parquet, whole or not at all."""
-    buffer = io.BytesIO()
-    frame.to_parquet(buffer, index=False)
-    return write_atomic(path, buffer.getvalue())
+    return frames_to_parquet([frame], path)
+
+
+def frames_to_parquet(frames: Iterable[pd.DataFrame], path: Path) -> Path:
+    """Writes tables with the same columns as one Parquet file; they need not be in memory together."""
+
+    def parts() -> Iterator[bytes]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        written, writer = _Written(), None
+        for frame in frames:
+            table = pa.Table.from_pandas(frame, schema=writer.schema if writer else None, preserve_index=False)
+            writer = writer or pq.ParquetWriter(written, table.schema)
+            writer.write_table(table)
+            yield written.take()
+        if writer:
+            writer.close()
+        yield written.take()
+
+    return write_atomic(path, parts())
+
+
+def frames_to_csv(frames: Iterable[pd.DataFrame], path: Path) -> Path:
+    """The same as comma-separated values."""
+    texts = (frame.to_csv(index=False, header=at == 0) for at, frame in enumerate(frames))
+    return write_atomic(path, (text.encode("utf-8") for text in texts))
+
+
+class _Written(io.RawIOBase):
+    """A file that keeps what is written until it is taken."""
+
+    def __init__(self) -> None:
+        self._content, self._taken = bytearray(), 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._taken + len(self._content)
+
+    def write(self, content: Any) -> int:
+        self._content += content
+        return len(content)
+
+    def take(self) -> bytes:
+        """What was written since it was last taken."""
+        taken = bytes(self._content)
+        self._taken += len(taken)
+        self._content.clear()
+        return taken
 
 
 def pack_series(series: Series) -> bytes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tomli_w
 
 from sojourn import _sojourn
@@ -134,6 +136,14 @@ class SweepResult:
             if name not in known:
                 raise UserError.unknown(f"{self.plan.name}: measure", name, known)
         return summarize(self.runs, self.axes, {name: range_of(name) for name in chosen})
+
+    def summaries(self, points: int = 500) -> Iterator[pd.DataFrame]:
+        """The rows of `summary()` in tables of so many points each, so that they need not be in memory together."""
+        ranges = {name: range_of(name) for name in self.measures}
+        group = self.runs.groupby(self.axes, sort=False, dropna=False).ngroup().to_numpy()
+        ends = np.searchsorted(group, np.arange(points, group.max() + 1 + points, points))
+        for first, last in itertools.pairwise([0, *ends]):
+            yield summarize(self.runs.iloc[first:last], self.axes, ranges)
 
     def series_names(self) -> list[str]:
         """The names of the series that any run has."""

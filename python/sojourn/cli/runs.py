@@ -32,7 +32,7 @@ from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import write_flent
 from sojourn.measures import measures_of
 from sojourn.paths import name_of
-from sojourn.record import Record, file_name, file_names, frame_to_parquet
+from sojourn.record import Record, file_name, file_names, frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.running import LAST_SEED, raise_failed, run_many
 from sojourn.scenario import Scenario, load, parse_assignment
 from sojourn.sweep import read_plan
@@ -304,20 +304,20 @@ def sweep(
         found = run_sweep(
             plan, threads=threads, cache=kept, progress=on_progress, cluster=cluster, series=series, laws=laws.laws
         )
-    summary = found.summary()
+    there = [name for name in wanted if name in found.measures]
+    summary = found.summary(there or main_measures(found.runs[found.measures].mean()))  # that of all may be large
     with together(folder):
         written = [
             frame_to_parquet(found.runs, folder / "runs.parquet"),
-            frame_to_parquet(summary, folder / "summary.parquet"),
+            frames_to_parquet(found.summaries(), folder / "summary.parquet"),
+            frames_to_csv(found.summaries(), folder / "summary.csv"),
         ]
-        written.append(write_atomic(folder / "summary.csv", summary.to_csv(index=False)))
         for name, stem in file_names(found.series_names()).items():
             written.append(frame_to_parquet(found.series_table(name), folder / "series" / f"{stem}.parquet"))
         if wanted:
             from sojourn.plots.results import plot_means
 
             written += plot_means(summary, found.axes, wanted, folder)
-    there = [name for name in wanted if name in found.measures]
     for name in wanted:
         if name not in there:
             err.print(f"{name}: null in every run")
@@ -374,7 +374,8 @@ def plot(
             )
         else:
             axes = [column for column in summary.columns if column not in SUMMARY]
-            written = plot_means(summary, axes, measure or main_measures(summary), target)
+            shown = measure or main_measures(summary.groupby("measure")["mean"].mean())
+            written = plot_means(summary, axes, shown, target)
     say_written(written)
 
 

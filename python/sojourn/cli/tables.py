@@ -77,9 +77,11 @@ def show_comparison(found: Comparison) -> None:
         out.print(note)
 
 
-def main_measures(summary: pd.DataFrame) -> list[str]:
-    """The measures of a sweep that are shown unless others are named: those of the fullest link, and the goodput."""
-    means = summary.groupby("measure")["mean"].mean()
+def main_measures(means: pd.Series[Any]) -> list[str]:
+    """The measures of a sweep that are shown unless others are named: those of the fullest link, and the goodput.
+
+    `means` has the mean of each measure over all points.
+    """
     queues = {
         name: mean for name, mean in means.items() if str(name).startswith("links.") and _field(name) == "queue.mean"
     }
@@ -97,7 +99,7 @@ def _field(column: object) -> str:
 
 def show_sweep(axes: list[str], summary: pd.DataFrame, wanted: Sequence[str] = ()) -> None:
     """Prints the measures `wanted`, a row for each point; where none is, the main ones."""
-    show(_sweep_table(axes, summary, list(wanted) or main_measures(summary)))
+    show(_sweep_table(axes, summary, list(wanted) or main_measures(summary.groupby("measure")["mean"].mean())))
 
 
 def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> Table:
