@@ -30,6 +30,7 @@ from sojourn.papers import load_paper
 from sojourn.papers.expression import UnknownNameError, evaluate
 from sojourn.papers.functions import all_functions
 from sojourn.papers.outcome import Outcome
+from sojourn.record import pack_series
 from sojourn.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 from sojourn.sweep import read_plan
 
@@ -227,7 +228,8 @@ def kinds() -> list[Kind]:
     small = sj.load(ROOT / "examples" / "dumbbell.toml").copy().set_all({"duration": "2 s", "warmup": "1 s"})
     small.set("flows.ftp.count", 2).set("trace.queue", {"links": ["bottleneck"], "every": "500 ms"})
     record = sj.run(small)
-    ENTRIES.extend(pack_entry(KEY, engine_identity(), record.to_json(), series) for series in ({}, record.series))
+    packed = (b"", pack_series(record.series))
+    ENTRIES.extend(pack_entry(KEY, engine_identity(), record.to_json(), arrays) for arrays in packed)
     json = [record.to_json().encode()]
     return [
         Kind("scenario.toml", scenarios, scenarios, read_scenario, 50),

@@ -16,7 +16,7 @@ from sojourn import files
 from sojourn.cli import main
 from sojourn.errors import Note
 from sojourn.files import together, write_atomic
-from sojourn.record import file_names
+from sojourn.record import file_names, pack_series
 from sojourn.store import DamagedError, Store, engine_identity, pack_entry, unpack_entry
 
 KEY, OTHER = "a" * 64, "b" * 64
@@ -52,7 +52,7 @@ def test_a_folder_in_the_place_of_an_entry_is_set_aside(store):
 
 
 def test_no_flip_of_a_bit_is_believed():
-    entry = pack_entry(KEY, engine_identity(), RECORD, SERIES)
+    entry = pack_entry(KEY, engine_identity(), RECORD, pack_series(SERIES))
     for bit in range(8 * len(entry)):
         flipped = bytearray(entry)
         flipped[bit // 8] ^= 1 << bit % 8
@@ -61,7 +61,7 @@ def test_no_flip_of_a_bit_is_believed():
 
 
 def test_no_part_of_an_entry_and_nothing_longer_is_believed():
-    entry = pack_entry(KEY, engine_identity(), RECORD, SERIES)
+    entry = pack_entry(KEY, engine_identity(), RECORD, pack_series(SERIES))
     for size in range(len(entry)):
         with pytest.raises(DamagedError):
             unpack_entry(entry[:size], KEY, engine_identity())
@@ -75,10 +75,10 @@ def test_no_part_of_an_entry_and_nothing_longer_is_believed():
         b"",
         b"{}",
         b'{"record": {}}',
-        pack_entry(OTHER, engine_identity(), RECORD, {}),
-        pack_entry(KEY, "another0engine", RECORD, {}),
-        pack_entry(KEY, engine_identity(), "[]", {}),
-        pack_entry(KEY, engine_identity(), "{", {}),
+        pack_entry(OTHER, engine_identity(), RECORD, b""),
+        pack_entry(KEY, "another0engine", RECORD, b""),
+        pack_entry(KEY, engine_identity(), "[]", b""),
+        pack_entry(KEY, engine_identity(), "{", b""),
     ],
 )
 def test_a_damaged_entry_is_set_aside_and_said(store, content):
