@@ -14,9 +14,10 @@ import pytest
 
 import sojourn as sj
 from conftest import DUMBBELL
-from sojourn import serve, workers
+from sojourn import running, serve, workers
 from sojourn.cli import main
 from sojourn.errors import Note, RunError
+from sojourn.running import Job, _Runs, run_each, run_jobs
 from sojourn.store import Store
 
 AXES = {"flows.ftp.count": [1, 2, 3]}
@@ -233,3 +234,65 @@ def test_a_sweep_over_nothing_is_refused(dumbbell, tmp_path):
     (tmp_path / "s.toml").write_text('scenario = "dumbbell.toml"\nreplications = 3\n')
     with pytest.raises(sj.UserError, match="axes: expected one or more, got none"):
         sj.sweep(tmp_path / "s.toml")
+
+
+ALIKE = """
+[[flows]]
+name = "late"
+from = "R0"
+to = "R1"
+start = "2 s"
+"""
+
+
+def alike(seeds: int) -> list[Job]:
+    """Runs that begin alike: a flow that starts late has one of three controllers."""
+    late = sj.load(DUMBBELL + ALIKE)
+    scenarios = [late.copy().set("flows.late.tcp.control.cc", cc) for cc in ("reno", "cubic", "ledbat")]
+    return [Job(scenario, seed) for scenario in scenarios for seed in range(1, 1 + seeds)]
+
+
+def test_runs_that_begin_alike_go_to_one_process_and_are_what_they_are_alone(tmp_path):
+    families = []
+    real = workers.run_in_workers
+
+    def watched(tasks, count, on_answer):
+        real(iter(kept(tasks)), count, on_answer)
+
+    def kept(tasks):
+        families.extend(tasks)
+        return families
+
+    jobs = alike(9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "run_in_workers", watched)
+        together = run_jobs(jobs, threads=2, cache=Store(tmp_path))
+    assert [len(family) for family in families] == [3] * 9
+    alone = [sj.run(job.scenario, job.seed) for job in jobs]
+    assert [each["fingerprint"] for each in together] == [each["fingerprint"] for each in alone]
+    assert len({each["fingerprint"] for each in together}) == len(jobs)
+
+
+def test_few_runs_that_begin_alike_go_to_as_many_processes_as_there_are():
+    assert _Runs(alike(1), {str(i): [i] for i in range(3)}, None, None, 3)._families(range(3), 2) == [[0], [1], [2]]
+
+
+def test_a_run_that_dies_in_a_family_dies_alone(monkeypatch):
+    command = (
+        "import os, sys\n"
+        "from sojourn import _sojourn as real, serve\n"
+        "class Engine:\n"
+        "    def run(self, text, file, seed):\n"
+        "        if 'cubic' in text and seed == 2: os._exit(3)\n"
+        "        return real.run(text, file, seed)\n"
+        "    def run_many(self, jobs, threads, on_done):\n"
+        "        real.run_many(jobs[:1], threads, on_done)\n"
+        "        os._exit(3)\n"
+        "serve.serve(*sys.argv[1:], Engine())"
+    )
+    monkeypatch.setattr(workers, "COMMAND", ["-c", command])
+    found, failed = {}, {}
+    run_each(alike(9), found.__setitem__, threads=2, on_failed=failed.__setitem__)
+    assert set(found) | set(failed) == set(range(27))
+    assert set(failed) == {10}
+    assert "exit code 3 (seed 2)" in failed[10]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -252,6 +254,8 @@ def _from_cache(key: str, at: list[int], cache: Store | None, on_record: Callabl
 
 BATCH = 4096
 """As many runs are given to the engine at once: they are held in memory."""
+BLOCK = 1024
+"""Among as many runs those are sought that begin alike."""
 
 
 class _Runs:
@@ -339,10 +343,14 @@ class _Runs:
         """Does these runs in processes of their own."""
         pack = self._cache is not None
 
-        def tasks() -> Iterator[Task]:
-            for index in indices:
-                job = self._job(index)
-                yield Task(index, job.scenario.to_toml(), job.scenario.file, job.seed, pack)
+        def task(index: int) -> Task:
+            job = self._job(index)
+            return Task(index, job.scenario.to_toml(), job.scenario.file, job.seed, pack)
+
+        def families() -> Iterator[list[Task]]:
+            for first in range(0, len(indices), BLOCK):
+                for family in self._families(indices[first : first + BLOCK], count):
+                    yield [task(index) for index in family]
 
         def on_answer(answer: Answer) -> None:
             if answer.refused:
@@ -354,7 +362,14 @@ class _Runs:
                 self._finish(answer.index, answer.record, answer.series, answer.packed)
 
         if indices:
-            run_in_workers(tasks(), min(count, len(indices)), on_answer)
+            run_in_workers(families(), min(count, len(indices)), on_answer)
+
+    def _families(self, indices: Sequence[int], count: int) -> list[list[int]]:
+        """Runs that may begin alike, together, if that leaves enough to do for `count` processes; else each alone."""
+        found: dict[str, list[int]] = {}
+        for index in indices:
+            found.setdefault(_beginning(self._job(index)) or str(index), []).append(index)
+        return list(found.values()) if len(found) >= 4 * count else [[index] for index in indices]
 
     def _work(self, indices: Sequence[int]) -> list[Work]:
         """Missing runs as the engine takes them."""
@@ -382,6 +397,22 @@ class _Runs:
         """Does the runs on a Ray cluster."""
         if self._keys:
             cluster_run(self._work(range(len(self._keys))), self._finish)
+
+
+def _beginning(job: Job) -> str:
+    """What a run may have in common with others until flows with other TCP options start; "" where there is nothing.
+
+    It only says which runs to try together: the engine finds what they share.
+    """
+    if "start" not in job.scenario.to_toml():
+        return ""
+    tree = job.scenario.resolved()
+    later = [group for group in tree["groups"] if group["tcp"] and group["start"] != "0 s"]
+    for group in later:
+        del group["tcp"]
+    del tree["seed"]
+    text = json.dumps([job.seed, tree], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest() if later else ""
 
 
 def _keys(jobs: Sequence[Job]) -> Iterator[str]:

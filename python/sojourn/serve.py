@@ -1,9 +1,10 @@
 """The program of a process that does runs for `workers`.
 
 It is run as a file and loads the engine alone, so that it starts soon: `python serve.py ENGINE STAMP`. Tasks come
-from standard input, answers go to standard output, both pickled. A task is `(text, file, seed, pack)`; an answer is
-`("done", record, series, packed)`, with the series packed for the store if `pack` says so, `("failed", why)`, or
-`("refused", why)` for a scenario that can't be run.
+from standard input, answers go to standard output, both pickled. A message is a family: a list of tasks that may
+begin alike. A task is `(text, file, seed, pack)`. An answer is its position in the family and `"done", record, series,
+packed`, with the series packed for the store if `pack` says so, or `"failed", why`, or `"refused", why` for a scenario
+that can't be run.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 NAME = "sojourn._sojourn"
+Task = tuple[str, str, int, bool]
+Answer = tuple[Any, ...]
+STALE: Answer = ("failed", "the engine was built anew meanwhile; run the same command again")
 
 
 def stamp(file: str) -> str:
@@ -35,18 +40,22 @@ def serve(file: str, expected: str, engine: Any = None) -> None:
         Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)
-        tasks: queue.SimpleQueue[tuple[str, str, int, bool]] = queue.SimpleQueue()
+        tasks: queue.SimpleQueue[list[Task]] = queue.SimpleQueue()
         threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
         stale = stamp(file) != expected
         runner = engine or (None if stale else _load(file))
-        while True:
-            task = tasks.get()
-            if stale:
-                answer: tuple[Any, ...] = ("failed", "the engine was built anew meanwhile; run the same command again")
-            else:
-                answer = _answer(runner, *task)
-            pickle.dump(answer, out, protocol=pickle.HIGHEST_PROTOCOL)
+
+        def send(position: int, answer: Answer) -> None:
+            pickle.dump((position, *answer), out, protocol=pickle.HIGHEST_PROTOCOL)
             out.flush()
+
+        while True:
+            family = tasks.get()
+            left = set(range(len(family)))
+            if len(family) > 1 and not stale:
+                left -= _together(runner, family, send)
+            for position in sorted(left):
+                send(position, STALE if stale else _answer(runner, *family[position]))
 
 
 def _listen(stream: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
@@ -69,11 +78,28 @@ def _load(file: str) -> Any:
     return module
 
 
-def _answer(engine: Any, text: str, file: str, seed: int, pack: bool) -> tuple[Any, ...]:
+def _together(engine: Any, family: list[Task], send: Callable[[int, Answer], None]) -> set[int]:
+    """Does a family, what its runs have in common once; gives those that are done. If one fails, others are left."""
+    done: set[int] = set()
+
+    def on_done(position: int, record: str, series: Any) -> None:
+        send(position, _done(record, series, family[position][3]))
+        done.add(position)
+
+    with suppress(BaseException):  # the run that fails says why when it is done alone
+        engine.run_many([task[:3] for task in family], 1, on_done)
+    return done
+
+
+def _done(record: str, series: Any, pack: bool) -> Answer:
+    return "done", record, series, _packed(series) if pack and series else b""
+
+
+def _answer(engine: Any, text: str, file: str, seed: int, pack: bool) -> Answer:
     """Does a task."""
     try:
         record, series = engine.run(text, file, seed)
-        return "done", record, series, _packed(series) if pack and series else b""
+        return _done(record, series, pack)
     except MemoryError:
         return "failed", "out of memory"
     except BaseException as error:  # a panic of the engine is no Exception

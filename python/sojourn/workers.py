@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,21 +72,24 @@ class _Worker:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
         )  # fmt: skip
 
-    def do(self, task: Task) -> Answer:
-        """Does a task."""
+    def do(self, family: Sequence[Task]) -> Iterator[Answer]:
+        """Does runs that may begin alike, and gives each answer as it comes. Fewer answers: the process has ended."""
         try:
             assert self.process.stdin
             assert self.process.stdout
-            pickle.dump((task.text, task.file, task.seed, task.pack), self.process.stdin)
+            pickle.dump([(task.text, task.file, task.seed, task.pack) for task in family], self.process.stdin)
             self.process.stdin.flush()
-            kind, *rest = pickle.load(self.process.stdout)
+            for _ in family:
+                position, kind, *rest = pickle.load(self.process.stdout)
+                index = family[position].index
+                if kind == "done":
+                    yield Answer(index, *rest)
+                else:
+                    yield Answer(index, failure=rest[0], refused=kind == "refused")
         except (OSError, EOFError, pickle.UnpicklingError):
-            return Answer(task.index, failure=self._end())
-        if kind == "done":
-            return Answer(task.index, *rest)
-        return Answer(task.index, failure=rest[0], refused=kind == "refused")
+            return
 
-    def _end(self) -> str:
+    def why_ended(self) -> str:
         """Why the process ended."""
         try:
             code = self.process.wait(timeout=1.0)  # its pipe has closed, so it ends
@@ -116,28 +119,40 @@ class _Worker:
 class _Pool:
     """Threads that each drive a process."""
 
-    def __init__(self, tasks: Iterator[Task], count: int) -> None:
+    def __init__(self, tasks: Iterator[Sequence[Task]], count: int) -> None:
         self._tasks, self._lock = tasks, threading.Lock()
         self._stopped = False
         self.answers: queue.Queue[Answer | BaseException | None] = queue.Queue(maxsize=2 * count)
         self.threads = [threading.Thread(target=self._drive, daemon=True) for _ in range(count)]
         self._workers: set[_Worker] = set()
 
-    def _next(self) -> Task | None:
+    def _next(self) -> Sequence[Task] | None:
         with self._lock:
             return None if self._stopped else next(self._tasks, None)
 
     def _drive(self) -> None:
-        """Does tasks until there are no more; a process that ended is replaced."""
+        """Does tasks until there are no more; a process that ended is replaced.
+
+        Where one ends in the middle of a family, the runs that are left are done alone, so that one dies alone.
+        """
         worker: _Worker | None = None
+        left: list[Sequence[Task]] = []
         try:
-            while (task := self._next()) is not None:
+            while family := left.pop() if left else self._next():
                 if worker is None or worker.process.poll() is not None:
                     worker = self._start()
-                answer = worker.do(task)
+                missing = {task.index: task for task in family}
+                for answer in worker.do(family):
+                    del missing[answer.index]
+                    self.answers.put(answer)
                 if self._stopped:
                     break
-                self.answers.put(answer)
+                if missing:
+                    why = worker.why_ended()
+                    if len(family) == 1:
+                        self.answers.put(Answer(family[0].index, failure=why))
+                    else:
+                        left += [[task] for task in missing.values()]
         except BaseException as error:  # the thread's owner raises it
             self.answers.put(error)
         finally:
@@ -163,10 +178,11 @@ class _Pool:
                 self.answers.get(timeout=0.02)
 
 
-def run_in_workers(tasks: Iterator[Task], count: int, on_answer: Callable[[Answer], None]) -> None:
+def run_in_workers(tasks: Iterator[Sequence[Task]], count: int, on_answer: Callable[[Answer], None]) -> None:
     """Does the tasks in `count` processes, and calls `on_answer` for each as it finishes.
 
-    Tasks are taken from the iterator when a process is free. What the iterator or `on_answer` raises ends all runs.
+    Those of a family go to one process, which runs once what they have in common. Families are taken from the iterator
+    when a process is free. What the iterator or `on_answer` raises ends all runs.
     """
     pool = _Pool(tasks, count)
     left = count
