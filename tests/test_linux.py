@@ -20,7 +20,7 @@ from sojourn.running import run_many
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
-from conformance.oracles.linux import gaps  # noqa: E402
+from conformance.oracles.linux import gaps, validate  # noqa: E402
 
 SCENARIO = """
 name = "five"
@@ -393,5 +393,12 @@ def test_sessions_and_pings_work_on_the_kernel() -> None:
     for record in both:
         assert record.value("groups.transfers.completion_s.count") == pytest.approx(160, rel=0.25)
         assert record.value("groups.web.completion_s.count") > 50
-        assert 50 <= record.value("groups.ping.rtt_ms.min") < 55
-        assert record.value("groups.ping.rtt_ms.count") == pytest.approx(80, abs=3)
+        # 50 ms of propagation, and what the other flows add to the queue.
+        assert 50 <= record.value("groups.ping.rtt_ms.p50") < 90
+
+
+def test_the_blocks_in_readme_are_computed_from_what_is_stored() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = readme.split("<!-- linux: begin -->\n")[1].split("<!-- linux: end -->")[0]
+    assert shown.splitlines() == validate.lines(validate.stored()["runs"])
+    assert set(validate.stored()["runs"]) == set(validate.cases())

@@ -32,7 +32,7 @@ from .gaps import SCENARIO
 
 HERE = Path(__file__).parent
 STORED, EXPLAINED = HERE / "validate.json", HERE / "validate_explained.toml"
-SEEDS = 5
+SEEDS = 3
 
 Runs = dict[str, list[dict[str, float]]]
 """The numbers of each seed, for each way to run a case."""
