@@ -28,7 +28,8 @@ def scenario(dumbbell: Path) -> sj.Scenario:
 
 def work(scenario: sj.Scenario, root: Path) -> dict[str, object]:
     """Two runs with a cache, a result, and the result read again."""
-    records = sj.run_many(scenario, 2, cache=Store(root / "cache"), threads=1)[0]
+    store = Store(root / "cache")
+    records = [sj.run_many(scenario, [seed], cache=store)[0][0] for seed in (1, 2)]  # one alone needs no process
     records[1].save(root / "out")
     return sj.Record.read(root / "out").to_dict()
 
