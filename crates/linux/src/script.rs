@@ -20,7 +20,8 @@ impl Script {
 
     /// The next decision of the present call.
     fn next(&mut self) -> Option<HostDecision> {
-        self.decisions.pop_front_if(|next| next.call == self.calls)
+        let next = self.decisions.front()?;
+        if next.call == self.calls { self.decisions.pop_front() } else { None }
     }
 
     /// Does what is to be done in the present call: tells of drops; gives the packet that was sent.
