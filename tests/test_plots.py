@@ -167,7 +167,7 @@ def test_error_bars_end_with_the_range_of_the_measure():
     assert table["low"].min() == 0
     assert table["high"].max() == 1
     assert table["difference_low"].min() == -1
-    assert "0.85 (0.00 … 1.00)" in found._repr_html_()
+    assert "0.85 (0.00 to 1.00)" in found._repr_html_()
 
 
 def test_error_bars_of_a_sweep_end_with_the_range_of_the_measure(dumbbell):

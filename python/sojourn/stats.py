@@ -38,7 +38,7 @@ class Estimate:
     >>> str(sj.Estimate(mean=32.41, sd=1.2, half=0.87, n=10))
     '32.41 ± 0.87'
     >>> str(sj.Estimate(mean=0.9, sd=0.1, half=0.22, n=3, within=sj.Range(0, 1)))
-    '0.90 (0.68 … 1.00)'
+    '0.90 (0.68 to 1.00)'
     """
 
     mean: float
@@ -84,7 +84,7 @@ class Estimate:
         return f"{self.fixed(min(places, decimals(max(self.errors), self.mean)))}{tail}"
 
     def fixed(self, places: int) -> str:
-        """`32.4 ± 0.5` with this many decimal places, or `0.5 (0.0 … 1.1)` where the interval ends with its range.
+        """`32.4 ± 0.5` with this many decimal places, or `0.5 (0.0 to 1.1)` where the interval ends with its range.
 
         Without the interval where there is none, a dash for NaN.
         """
@@ -96,7 +96,7 @@ class Estimate:
         if not math.isfinite(self.half):
             return mean
         whole = [format(value, spec) for value in (self.mean - self.half, self.mean + self.half)]
-        return f"{mean} ± {format(self.half, spec)}" if [low, high] == whole else f"{mean} ({low} … {high})"
+        return f"{mean} ± {format(self.half, spec)}" if [low, high] == whole else f"{mean} ({low} to {high})"
 
     def __str__(self) -> str:
         return self.text()
@@ -130,14 +130,14 @@ class Share(Estimate):
         return low, 1.0 if self.hits == self.n else middle + half
 
     def __str__(self) -> str:
-        return f"{self.hits} of {self.n} ({self.low:.2f} … {self.high:.2f})"
+        return f"{self.hits} of {self.n} ({self.low:.2f} to {self.high:.2f})"
 
 
 def share_of(holds: Sequence[bool], confidence: float = CONFIDENCE) -> Share:
     """The share of replications in which something holds. `holds` has one value for each, and at least one.
 
     >>> str(sj.stats.share_of([True] * 9 + [False]))
-    '9 of 10 (0.60 … 0.98)'
+    '9 of 10 (0.60 to 0.98)'
     """
     if not len(holds):
         raise UserError("share_of: expected one value or more, got none")
@@ -163,7 +163,7 @@ def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE, wi
     >>> str(sj.estimate([31.0, 33.0, 32.0]))
     '32.0 ± 2.5'
     >>> str(sj.estimate([0.7, 0.9, 0.8], within=sj.Range(0, 1)))
-    '0.80 (0.55 … 1.00)'
+    '0.80 (0.55 to 1.00)'
     """
     data = np.asarray(values, dtype=np.float64)
     if data.size == 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tomli_w
 
-from sojourn import _sojourn
+from sojourn import _sojourn, toml
 from sojourn.display import counted, html_table, listed, number
 from sojourn.errors import RunError, UserError, note
 from sojourn.extras import require
@@ -238,7 +237,7 @@ def _plan(grid: _sojourn.Grid, text: str, label: str, name: str) -> Plan:
     for axis in grid.axes:
         if axis in RESERVED:
             raise UserError(f'{label}: expected an axis of another name than {", ".join(RESERVED)}, got "{axis}"')
-    _check_different(label, tomllib.loads(text))
+    _check_different(label, toml.parse(text, label))
     return Plan(name, grid.axes, Points(grid), grid.replications)
 
 

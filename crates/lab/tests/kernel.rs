@@ -103,7 +103,8 @@ fn what_linux_cannot_do_is_named() {
 #[test]
 fn the_kernels_own_reno_and_cubic_are_taken_unless_they_have_other_parameters() {
     let controller = |control: &str| {
-        let plan = plan(&SCENARIO.replace("tcp = {", &format!("tcp = {{ control = {control},")));
+        let scenario = SCENARIO.replace("tcp = {", &format!("tcp = {{ control = {control},"));
+        let plan = plan(&format!("host = \"linux\"\n{scenario}"));
         wiring(&plan).unwrap().flows.remove(0).tcp.unwrap().controller
     };
     assert_eq!(controller("{ cc = \"cubic\" }"), "cubic");

@@ -33,7 +33,7 @@ def validate(
     context: typer.Context,
     reference: Annotated[Reference, typer.Argument(help="A Linux kernel, ns-2.35 or ns-3.")],
 ) -> None:
-    """Compares this laboratory with a Linux kernel, ns-2 or ns-3, and says where they differ.
+    """Compares results with Linux, ns-2 or ns-3.
 
     What follows is given on: names of cases, `--seeds N`, `--list`. Where the other is not installed, its stored
     results are taken. Exit code 1 for a difference that is not explained.

@@ -100,6 +100,10 @@ impl Estimator {
             // An ACK of no new data echoes a timestamp that was echoed before (rfc7323#4.1).
             return None;
         }
+        if self.source == Source::OneWay && ack.one_way_delay.is_none() && self.peer_clock.is_some() {
+            // An ACK that reports a segment out of order has a round-trip time by SACK, but echoes an older timestamp (rfc7323#4.3).
+            return None;
+        }
         if self.source == Source::OneWay && !self.is_plausible(ack) {
             self.source = Source::RoundTrip;
             self.base = [NEVER; MAX_LENGTH];
@@ -229,6 +233,11 @@ mod tests {
         let bare = Ack { one_way_delay: None, ..ack(1000, 50, 0, 1.0) };
         assert_eq!(missing.sample(&bare).unwrap().queuing, 0.0);
         assert_eq!(missing.source(), Source::RoundTrip);
+        // After some were seen, one without is left out.
+        let mut some = estimator();
+        some.sample(&ack(60, 10, 0, 1.0));
+        assert!(some.sample(&Ack { one_way_delay: None, ..ack(70, 10, 0, 1.0) }).is_none());
+        assert_eq!(some.source(), Source::OneWay);
         assert_eq!(missing.sample(&Ack { rtt: None, ..bare }), None);
     }
 
