@@ -129,12 +129,16 @@ fn what_was_read_is_written_back_as_it_was() {
 fn the_examples_of_the_document_are_right() {
     let text = include_str!("../../../docs/scenario.md");
     let blocks: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [scenario, impairments, trace, sweep] = blocks[..] else { panic!("the document has a scenario, impairments, a trace, a sweep") };
+    let [scenario, impairments, radio, trace, sweep] = blocks[..] else {
+        panic!("the document has a scenario, impairments, a link with a trace, traces, a sweep")
+    };
     let document = Document::from_toml("scenario.md", &format!("{scenario}\n{trace}")).unwrap_or_else(|error| panic!("{error}"));
     document.check().unwrap_or_else(|error| panic!("{error}"));
     let link = format!("duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\n{impairments}");
     let checked = Document::from_toml("scenario.md", &link).and_then(|document| document.check());
     assert_eq!(checked.unwrap_or_else(|error| panic!("{error}")).links[0].impairments.len(), 8);
+    let absent = Document::from_toml("scenario.md", &format!("duration = \"1 s\"\n{radio}")).and_then(|document| document.check());
+    assert!(absent.unwrap_err().to_string().contains("lte.up"), "all is right but for the file, which is not there");
     let sweep = sojourn_scenario::Sweep::from_toml("scenario.md", sweep).unwrap_or_else(|error| panic!("{error}"));
     let runs: Vec<_> = sweep.runs(&document).collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(runs.len(), 2 * 2 * 3 * 5);

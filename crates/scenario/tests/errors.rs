@@ -84,7 +84,7 @@ fn a_number_or_a_wrong_unit_for_a_quantity() {
 
 #[test]
 fn keys_and_names_that_nobody_knows() {
-    let keys = "name, from, to, rate, delay, queue, duplex, back, changes, impairments";
+    let keys = "name, from, to, rate, trace, delay, queue, duplex, back, changes, impairments";
     let old = "delay = \"10 ms\"\nq";
     let expected = format!("links.up: expected one of {keys}, got key \"dealy\"; did you mean \"delay\"?");
     says(old, "dealy = \"10 ms\"\nq", "dealy", &expected);
@@ -286,7 +286,7 @@ fn what_does_not_exist_yet_is_answered_with_what_does() {
     assert!(link("jitter").ends_with("`sojourn list impairment` prints every kind"), "{}", link("jitter"));
     assert!(link("loss").ends_with("`impairments = [{ kind = \"loss\", probability = 0.01 }]`"), "{}", link("loss"));
     assert!(message("\"reno\"", "\"BBR\"").ends_with("pacing, RACK and BBR do not exist yet: docs/roadmap.md"));
-    assert!(message("\"bulk\"", "\"pcap\"").contains("a trace cannot be replayed yet"));
+    assert!(message("\"bulk\"", "\"pcap\"").contains("packets of a capture cannot be replayed yet"));
     let lossy = "delay = \"10 ms\"\nimpairments = [{ kind = \"loss\", probability = 0.01 }]\nq";
     Document::from_toml("x.toml", &BASE.replace("delay = \"10 ms\"\nq", lossy)).unwrap().check().unwrap();
 }
