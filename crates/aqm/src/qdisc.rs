@@ -54,6 +54,8 @@ enum Waiting<P> {
 /// The shortest interval of a timer: a plug-in that asks for a zero interval must not stop the clock.
 const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
 
+const NO_LIMIT: Amount = Amount::Packets(u32::MAX);
+
 impl<P: Packet> Qdisc<P> {
     /// An empty queue under `controller`.
     pub fn new(mut controller: QueueController) -> Self {
@@ -61,9 +63,10 @@ impl<P: Packet> Qdisc<P> {
         let waiting = match (controller.host.take(), controller.aqm.needs().flow_queues) {
             (Some(host), _) => Waiting::Host(Box::new(Held::new(host))),
             (None, None) => Waiting::Fifo(VecDeque::new()),
-            // An arriving packet is always admitted: room is then made in the longest queue.
+            // Where the longest queue drops, an arriving packet is always admitted: room is then made there.
             (None, Some(queuing)) => {
-                Waiting::Flows(Box::new(FlowQueues::new(queuing)), replace(&mut controller.limit, Amount::Packets(u32::MAX)))
+                let limit = if queuing.drop_longest { replace(&mut controller.limit, NO_LIMIT) } else { NO_LIMIT };
+                Waiting::Flows(Box::new(FlowQueues::new(queuing)), limit)
             }
         };
         Qdisc {

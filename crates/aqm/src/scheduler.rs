@@ -14,6 +14,8 @@ pub struct FlowQueuing {
     pub quantum: u32,
     /// Seed of the hash, so that flows that share a queue at one router do not share one at the next.
     pub perturbation: u32,
+    /// Where all queues together hold too much: whether the longest one drops at its head, or else the arriving packet is lost.
+    pub drop_longest: bool,
 }
 
 impl FlowQueuing {
@@ -157,7 +159,7 @@ mod tests {
         fn mark(&mut self) {}
     }
 
-    const QUEUING: FlowQueuing = FlowQueuing { queues: 1024, quantum: 1000, perturbation: 0 };
+    const QUEUING: FlowQueuing = FlowQueuing { queues: 1024, quantum: 1000, perturbation: 0, drop_longest: true };
 
     /// Sends up to `n` packets and returns their flows.
     fn served(queues: &mut FlowQueues<Parcel>, n: usize) -> Vec<u32> {

@@ -13,7 +13,8 @@ const INSTEAD: &[(&[&str], &str)] = &[
     ),
     (
         &["priority", "priorities", "class", "classes", "scheduler", "prio", "htb", "drr", "sfq", "cake"],
-        "priorities and classes do not exist yet: a link has one discipline, and fq-codel separates its flows",
+        "priorities, classes and CAKE do not exist yet: a link has one discipline; fq-codel and fq-pie separate its flows, \
+         and cobalt is what CAKE's queues run",
     ),
     (
         &["bbr", "bbr2", "bbr3", "bbrv1", "bbrv2", "bbrv3", "pacing", "pacing_rate", "rack", "tlp"],

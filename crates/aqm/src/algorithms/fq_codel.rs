@@ -49,7 +49,8 @@ impl Params {
         ParamError::unless((1..=65_536).contains(&self.flows), "flows", &self.flows, "1 to 65536 queues")?;
         let Params { target, interval, rule, max_packet, .. } = *self;
         let codel = codel::Params { target, interval, rule, max_packet }.build(link)?;
-        let queuing = FlowQueuing { queues: self.flows, quantum: self.quantum.0 as u32, perturbation: self.perturbation };
+        let queuing =
+            FlowQueuing { queues: self.flows, quantum: self.quantum.0 as u32, perturbation: self.perturbation, drop_longest: true };
         Ok(FqCodel { queuing, queues: vec![codel; self.flows as usize], last: 0 })
     }
 }

@@ -28,6 +28,8 @@ registry! {
     "pi2" => pi2::Pi2: "PI control of the delay with a squared output, the base law of RFC 9332",
     "choke" => choke::Choke: "RED that drops an arriving packet and a drawn one of the same flow, Pan et al. 2000",
     "choker" => choker::Choker: "CHOKe with draws that follow the load, after Lu et al. 2014",
+    "fq-pie" => fq_pie::FqPie: "a queue for each flow, each under PIE, as in Linux",
+    "cobalt" => cobalt::Cobalt: "CoDel, and BLUE against flows that do not react, as in the queues of Linux's CAKE",
     "pie" => pie::Pie: "a probability that follows the delay, Pan et al. 2013, RFC 8033",
 }
 

@@ -1,0 +1,275 @@
+//! COBALT: `CoDel` against queues of flows that react, and BLUE against flows that do not (Linux `sch_cake.c`, where each queue of
+//! CAKE has one; feng-1999).
+//!
+//! The `CoDel` part differs from rfc8289 where Linux's differs: a packet never leaves late because of a long time without signals, the
+//! count of signals falls step by step while the queue is short instead of starting anew, and the first signal comes an interval
+//! after the sojourn time has risen above the target. The BLUE part drops with a probability that rises by `increment` when the
+//! queue overflows and falls by `decrement` when it is empty, each at most once in a `target`. The last packet of a queue is never
+//! dropped. Linux computes the inverse square root in fixed point, here it is exact.
+
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
+use sojourn_units::{Duration, Probability, Stream, Time};
+
+/// The parameters of COBALT.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Acceptable standing sojourn time, above 0, default 5 ms; never less than one and a half times what a mean packet takes to
+    /// send, by which `interval` is then longer too (Linux `cake_set_rate`).
+    pub target: Duration,
+    /// Time for which the sojourn time must stay above the target before the first signal, and the first gap between signals;
+    /// above 0, default 100 ms.
+    pub interval: Duration,
+    /// What an overflow adds to the probability of BLUE, 0 to 1, default 1/256.
+    pub increment: f64,
+    /// What an empty queue takes from the probability of BLUE, 0 to 1, default 1/4096.
+    pub decrement: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let (target, interval) = (Duration::from_millis(5), Duration::from_millis(100));
+        Params { target, interval, increment: 1.0 / 256.0, decrement: 1.0 / 4096.0 }
+    }
+}
+
+impl Params {
+    /// COBALT with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<Cobalt, ParamError> {
+        for (field, time) in [("target", self.target), ("interval", self.interval)] {
+            let fine = (Duration::from_nanos(1)..=Duration::from_secs(1_000_000)).contains(&time);
+            ParamError::unless(fine, field, &time, "a time above 0, up to 1000000 s")?;
+        }
+        for (field, part) in [("increment", self.increment), ("decrement", self.decrement)] {
+            ParamError::unless((0.0..=1.0).contains(&part), field, &part, "a probability, 0 to 1")?;
+        }
+        let packet_time = link.rate.time_for(u64::from(link.mean_packet));
+        let target = self.target.max(packet_time * 3 / 2);
+        let interval = (self.interval + target - self.target).max(target * 2);
+        Ok(Cobalt {
+            target,
+            interval,
+            packet_time,
+            increment: self.increment,
+            decrement: self.decrement,
+            count: 0,
+            dropping: false,
+            drop_next: Time::ZERO,
+            drop_next_if_dropped: Time::ZERO,
+            blue: 0.0,
+            blue_changed: None,
+            now: Time::ZERO,
+        })
+    }
+}
+
+/// The algorithm and its state; names as in Linux.
+#[derive(Clone, Debug)]
+pub struct Cobalt {
+    target: Duration,
+    interval: Duration,
+    /// The time that a mean packet takes to send.
+    packet_time: Duration,
+    increment: f64,
+    decrement: f64,
+    count: u32,
+    dropping: bool,
+    drop_next: Time,
+    /// What `drop_next` is if the last signal was a drop instead of a mark.
+    drop_next_if_dropped: Time,
+    /// The probability of BLUE, and when it changed.
+    blue: f64,
+    blue_changed: Option<Time>,
+    /// The time of the last arrival.
+    now: Time,
+}
+
+impl Cobalt {
+    /// The control law: the time of the next signal, counted from `t`.
+    fn control_law(&self, t: Time) -> Time {
+        t + Duration::from_nanos((self.interval.as_nanos() as f64 / libm::sqrt(f64::from(self.count.max(1)))) as u64)
+    }
+
+    /// Whether the probability of BLUE may change at `now`; if so it may not for another `target`.
+    fn may_change(&mut self, now: Time) -> bool {
+        let may = self.blue_changed.is_none_or(|changed| now.since(changed) > self.target);
+        if may {
+            self.blue_changed = Some(now);
+        }
+        may
+    }
+
+    /// The queue has overflowed (Linux `cobalt_queue_full`).
+    fn queue_full(&mut self, now: Time) {
+        if self.may_change(now) {
+            self.blue = (self.blue + self.increment).min(1.0);
+        }
+        (self.dropping, self.drop_next, self.count) = (true, now, self.count.max(1));
+    }
+
+    /// The queue is empty (Linux `cobalt_queue_empty`).
+    fn queue_empty(&mut self, now: Time) {
+        if self.blue > 0.0 && self.may_change(now) {
+            self.blue = (self.blue - self.decrement).max(0.0);
+        }
+        self.dropping = false;
+        if self.count > 0 && now >= self.drop_next {
+            self.count -= 1;
+            self.drop_next = self.control_law(self.drop_next);
+        }
+    }
+
+    /// Whether a packet that leaves after `sojourn` gets a signal (Linux `cobalt_should_drop` without BLUE).
+    fn should_signal(&mut self, now: Time, sojourn: Duration) -> bool {
+        let is_due = |cobalt: &Cobalt| cobalt.count > 0 && now >= cobalt.drop_next;
+        let (next_due, mut scheduled) = (is_due(self), self.drop_next);
+        let over_target = sojourn > self.target && sojourn > self.packet_time * 4;
+        if over_target && !self.dropping {
+            self.drop_next = self.control_law(now);
+        }
+        self.dropping = over_target;
+        if over_target {
+            self.count = self.count.max(1);
+        }
+        let signal = next_due && self.dropping;
+        if signal {
+            self.count = self.count.saturating_add(1);
+            self.drop_next = self.control_law(self.drop_next);
+            scheduled = self.drop_next;
+        } else if next_due {
+            while is_due(self) {
+                self.count -= 1;
+                self.drop_next = self.control_law(self.drop_next);
+            }
+            scheduled = self.drop_next;
+        }
+        if self.count == 0 {
+            self.drop_next = now + self.interval;
+        }
+        self.drop_next_if_dropped = self.drop_next;
+        if self.count > 0 && now > scheduled {
+            self.drop_next = now;
+        }
+        signal
+    }
+}
+
+impl Aqm for Cobalt {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
+        self.now = arrival.now;
+        if let Some(since) = backlog.idle_since {
+            self.queue_empty(since);
+        }
+        ArrivalVerdict::Pass
+    }
+
+    fn on_overflow(&mut self) {
+        self.queue_full(self.now);
+    }
+
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
+        let signal = self.should_signal(departure.now, sojourn);
+        // BLUE draws for each packet, so that one signal does not shift all later draws. It does not care whether marks are possible.
+        let blue = random.unit() < self.blue;
+        match (signal, blue) {
+            _ if backlog.packets == 0 => {
+                if signal {
+                    DepartureVerdict::MarkOrPass
+                } else {
+                    DepartureVerdict::Pass
+                }
+            }
+            (_, true) => {
+                self.drop_next = self.drop_next_if_dropped;
+                DepartureVerdict::Drop
+            }
+            (true, false) => DepartureVerdict::Signal,
+            (false, false) => DepartureVerdict::Pass,
+        }
+    }
+
+    fn on_unmarkable(&mut self) {
+        self.drop_next = self.drop_next_if_dropped;
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { departures: true, head_drop: true, ..Needs::default() }
+    }
+
+    fn probability(&self) -> Option<Probability> {
+        Some(Probability::clamped(self.blue))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::test_link;
+
+    fn ms(ms: u64) -> Time {
+        Time::from_nanos(ms * 1_000_000)
+    }
+
+    fn packet(at: Time) -> PacketView {
+        PacketView { now: at, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true }
+    }
+
+    const QUEUE: Backlog = Backlog { packets: 9, bytes: 9000, idle_since: None };
+
+    /// The times in ms at which a packet each ms, which waited 20 ms, is signaled (all drops).
+    fn signals(cobalt: &mut Cobalt, from: u64, until: u64, wait: u64) -> std::vec::Vec<u64> {
+        let mut random = Stream::named(1, "cobalt");
+        let mut signaled = |at| match cobalt.on_dequeue(&packet(ms(at)), Duration::from_millis(wait), &QUEUE, &mut random) {
+            DepartureVerdict::Signal => {
+                cobalt.on_unmarkable();
+                true
+            }
+            _ => false,
+        };
+        (from..until).filter(|&at| signaled(at)).collect()
+    }
+
+    #[test]
+    fn signals_come_an_interval_after_the_wait_is_long_and_then_ever_faster() {
+        let mut cobalt = Params::default().build(&test_link()).unwrap();
+        // Gaps of 100 ms / sqrt(2), sqrt(3), sqrt(4).
+        assert_eq!(signals(&mut cobalt, 0, 400, 20), [100, 171, 229, 279, 324, 364]);
+        // A short wait ends them, and the count falls as it rose.
+        assert!(signals(&mut cobalt, 400, 2000, 1).is_empty());
+        assert_eq!((cobalt.count, cobalt.dropping), (0, false));
+        assert_eq!(signals(&mut cobalt, 2000, 2150, 20), [2100]);
+    }
+
+    #[test]
+    fn overflows_raise_the_probability_of_blue_once_in_a_target_and_an_empty_queue_lowers_it() {
+        let mut cobalt = Params { increment: 0.25, decrement: 0.125, ..Params::default() }.build(&test_link()).unwrap();
+        let mut random = Stream::named(1, "cobalt");
+        for at in [0, 1, 2, 6, 7, 12] {
+            cobalt.on_enqueue(&packet(ms(at)), &QUEUE, &mut random);
+            cobalt.on_overflow();
+        }
+        assert_eq!(cobalt.blue, 0.75);
+        let dropped =
+            (0..10_000).filter(|_| cobalt.on_dequeue(&packet(ms(12)), Duration::ZERO, &QUEUE, &mut random) == DepartureVerdict::Drop);
+        assert!((7_300..7_700).contains(&dropped.count()));
+        // The last packet of a queue is sent.
+        let last = Backlog { packets: 0, bytes: 0, idle_since: None };
+        let verdicts = (0..100).map(|_| cobalt.on_dequeue(&packet(ms(12)), Duration::ZERO, &last, &mut random));
+        assert!(verdicts.into_iter().all(|verdict| verdict == DepartureVerdict::Pass));
+        for at in [18, 19, 30] {
+            cobalt.on_enqueue(&packet(ms(at)), &Backlog { idle_since: Some(ms(at)), ..last }, &mut random);
+        }
+        assert_eq!(cobalt.blue, 0.5);
+    }
+
+    #[test]
+    fn the_target_is_at_least_one_and_a_half_packets() {
+        let slow = Link { rate: sojourn_units::Rate::from_bps(1_000_000).unwrap(), ..test_link() };
+        let cobalt = Params::default().build(&slow).unwrap();
+        assert_eq!((cobalt.target, cobalt.interval), (Duration::from_millis(12), Duration::from_millis(107)));
+    }
+}
