@@ -67,11 +67,11 @@ def test_the_script_for_a_shell_asks_the_program(capsys, shell):
     [
         ("sojourn comp", ["compare", "completion"]),
         ("sojourn list a", ["aqm"]),
-        ("sojourn list aqm fq", ["fq-codel"]),
+        ("sojourn list aqm fq-c", ["fq-codel"]),
         ("sojourn list measures tot", ["total"]),
         ("sojourn run --see", ["--seed", "--seeds"]),
         ("sojourn compare x --cc reno,cub", ["reno,cubic"]),
-        ("sojourn compare x --queues fq", ["fq-codel"]),
+        ("sojourn compare x --queues fq-c", ["fq-codel"]),
         ("sojourn compare x --cdf wait,comp", ["wait,completion"]),
         ("sojourn run x --set tcp.prof", ["tcp.profile="]),
         ("sojourn run examples/dumbbell.toml --set links.bo", ["links.bottleneck."]),
