@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "python"))
@@ -12,6 +13,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "python"))
 
 # A shell ignores SIGINT in what it starts in the background. What the tests start and interrupt must not inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A property is not timed: machines are shared.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -61,7 +61,7 @@ def test_the_closed_forms_are_equations_8_to_11_step_by_step() -> None:
     assert (made.outer.integral_time, made.outer.derivative_time) == pytest.approx((sums, products / sums))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.floats(1, 500), st.floats(50, 1e5), st.floats(0.01, 1.0))
 def test_margins_are_the_same_at_every_operating_point(flows: float, rate: float, rtt: float) -> None:
     point = OperatingPoint(flows, rate, rtt)
