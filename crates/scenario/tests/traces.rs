@@ -109,7 +109,9 @@ fn what_is_no_trace_is_refused_in_one_line_that_names_the_place() {
     let line = "1".repeat(2000);
     assert!(rows("line.up", &line).unwrap_err().starts_with("line.up:1:1: expected a line of at most 1000 bytes, got"));
     let of = |path: &str| read_trace(path.as_ref(), None).unwrap_err().to_string();
-    assert!(of("/nowhere/at.up").starts_with("/nowhere/at.up: expected a file with a trace, got No such file"));
+    let absent = of("/nowhere/at.up");
+    assert!(absent.starts_with("/nowhere/at.up: expected a file with a trace, got No such file"));
+    assert!(!absent.contains("os error"), "{absent}");
     assert_eq!(of("/dev/zero"), "/dev/zero: expected a file with a trace, got something that is no file");
     let folder = env!("CARGO_TARGET_TMPDIR");
     assert_eq!(of(folder), format!("{folder}: expected a file with a trace, got something that is no file"));

@@ -8,6 +8,12 @@ use std::path::Path;
 /// The longest line, in bytes.
 const LONGEST: u64 = 1000;
 
+/// What the system says of a failure, without the number that it has there.
+pub(super) fn said(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
 /// A file that is read line by line.
 pub(super) struct Lines {
     file: BufReader<File>,
@@ -17,7 +23,7 @@ pub(super) struct Lines {
 
 impl Lines {
     pub fn open(path: &Path) -> Result<Lines, Error> {
-        let file = File::open(path).map_err(|error| Error::got("", error, "a file with a trace"))?;
+        let file = File::open(path).map_err(|error| Error::got("", said(&error), "a file with a trace"))?;
         Ok(Lines { file: BufReader::with_capacity(1 << 18, file), line: Vec::new(), number: 0 })
     }
 
@@ -27,7 +33,7 @@ impl Lines {
             self.line.clear();
             self.number += 1;
             let read = self.file.by_ref().take(LONGEST).read_until(b'\n', &mut self.line);
-            let read = read.map_err(|error| self.refuse(0, &error, "a file that can be read"))?;
+            let read = read.map_err(|error| self.refuse(0, &said(&error), "a file that can be read"))?;
             if read as u64 == LONGEST && !self.line.ends_with(b"\n") {
                 return Err(self.refuse(0, &"a longer one", "a line of at most 1000 bytes"));
             }

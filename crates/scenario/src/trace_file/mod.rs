@@ -50,7 +50,7 @@ pub fn read_trace(path: &Path, format: Option<TraceFormat>) -> Result<Trace, Err
     let name = path.display().to_string();
     let refused = |got: &dyn std::fmt::Display| Error::got("", got, "a file with a trace").in_file(&name);
     let format = format.unwrap_or_else(|| TraceFormat::of(path));
-    let about = std::fs::metadata(path).map_err(|error| refused(&error))?;
+    let about = std::fs::metadata(path).map_err(|error| refused(&lines::said(&error)))?;
     if !about.is_file() {
         return Err(refused(&"something that is no file"));
     }
@@ -66,7 +66,7 @@ pub fn read_trace(path: &Path, format: Option<TraceFormat>) -> Result<Trace, Err
     let rows = match format {
         TraceFormat::Mahimahi => Lines::open(path).and_then(mahimahi::read),
         TraceFormat::Csv => Lines::open(path).and_then(table::read),
-        TraceFormat::NetemTrace => std::fs::read(path).map_err(|error| refused(&error)).and_then(|text| netem::read(&text)),
+        TraceFormat::NetemTrace => std::fs::read(path).map_err(|error| refused(&lines::said(&error))).and_then(|text| netem::read(&text)),
     };
     let trace = hashed(rows.map_err(|error| error.in_file(&name))?);
     if cached.values().map(|other| other.trace.rows.memory()).sum::<usize>() + trace.rows.memory() > CACHED {
