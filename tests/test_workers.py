@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -184,6 +185,33 @@ def test_ctrl_c_ends_a_sweep_and_its_processes_at_once(here):
     assert error.startswith("error: interrupted: 0 of 3 runs")
     with pytest.raises(ProcessLookupError):
         os.killpg(sweep.pid, 0)
+
+
+def test_a_process_that_begins_while_all_are_ended_ends_too(monkeypatch):
+    """The main thread is interrupted after a process has begun and before the pool knows it."""
+    pool: workers._Pool
+
+    class Late(workers._Worker):
+        def __init__(self) -> None:
+            super().__init__()
+            begun.set()
+            while not pool._stopped:
+                time.sleep(0.001)
+            time.sleep(0.05)
+
+    begun = threading.Event()
+    monkeypatch.setattr(workers, "_Worker", Late)
+    tasks = iter([[workers.Task(0, DUMBBELL.replace('"5 s"', '"1000000 s"'), "long.toml", 1, pack=False)]])
+    pool = workers._Pool(tasks, 1)
+    pool.threads[0].start()
+    begun.wait()
+    ending = threading.Thread(target=pool.stop, daemon=True)
+    ending.start()
+    ending.join(timeout=30)
+    still = ending.is_alive()
+    for worker in pool._workers:
+        worker.process.kill()
+    assert not still
 
 
 def test_processes_end_when_the_one_that_started_them_is_killed(here):

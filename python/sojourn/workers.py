@@ -164,6 +164,8 @@ class _Pool:
         worker = _Worker()
         with self._lock:
             self._workers = {each for each in self._workers if each.process.poll() is None} | {worker}
+            if self._stopped:  # it began while all were ended
+                worker.process.kill()
         return worker
 
     def stop(self) -> None:
