@@ -83,6 +83,11 @@ pub trait Aqm {
     /// A packet was lost because the queue was full, whatever the verdict had been.
     fn on_overflow(&mut self) {}
 
+    /// The turn of this queue came and it was empty. Called only with [`Needs::flow_queues`].
+    fn on_empty(&mut self, queue: u32) {
+        let _ = queue;
+    }
+
     /// The last verdict was `Signal` and the packet was dropped: ECN is off, or the packet cannot carry a mark.
     fn on_unmarkable(&mut self) {}
 

@@ -16,7 +16,8 @@ pub struct Needs {
     pub rtt_hints: bool,
     /// [`Aqm::on_flows`] is called with the number of active flows.
     pub flow_count: bool,
-    /// A queue for each flow, scheduled like this. The algorithm then sees the backlog of the departing packet's own queue.
+    /// A queue for each flow, scheduled like this. The algorithm then sees the backlog of the departing packet's own queue, or
+    /// that of all queues ([`FlowQueuing::shows_all`]).
     pub flow_queues: Option<FlowQueuing>,
 }
 

@@ -220,10 +220,10 @@ impl<P: Packet> Qdisc<P> {
                     (since, packet, Backlog { packets: queue.len() as u32, bytes: self.bytes, idle_since: None }, 0)
                 }
                 Waiting::Flows(queues, _) => {
-                    let (queue, since, packet) = queues.pop()?;
+                    let aqm = &mut self.controller.aqm;
+                    let (queue, since, packet) = queues.pop(|queue| aqm.on_empty(queue))?;
                     self.bytes -= u64::from(packet.size());
-                    let (packets, bytes) = queues.backlog(queue);
-                    (since, packet, Backlog { packets, bytes, idle_since: None }, queue)
+                    (since, packet, queues.backlog(queue, self.bytes), queue)
                 }
                 Waiting::Host(_) => return self.dequeue_from_host(now, &mut dropped),
             };

@@ -1,6 +1,6 @@
 //! A queue for each flow: deficit round robin that serves new flows first (rfc8290).
 
-use crate::Packet;
+use crate::{Backlog, Packet};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::Time;
@@ -16,6 +16,8 @@ pub struct FlowQueuing {
     pub perturbation: u32,
     /// Where all queues together hold too much: whether the longest one drops at its head, or else the arriving packet is lost.
     pub drop_longest: bool,
+    /// Whether the algorithm sees the backlog of all queues together where a packet departs, instead of that of the packet's own queue.
+    pub shows_all: bool,
 }
 
 impl FlowQueuing {
@@ -73,10 +75,13 @@ impl<P: Packet> FlowQueues<P> {
         self.packets
     }
 
-    /// Packets and bytes in one queue.
-    pub fn backlog(&self, queue: u32) -> (u32, u64) {
+    /// What the algorithm sees where a packet of `queue` departs; `bytes` wait in all queues together.
+    pub fn backlog(&self, queue: u32, bytes: u64) -> Backlog {
+        if self.queuing.shows_all {
+            return Backlog { packets: self.packets, bytes, idle_since: None };
+        }
         let queue = &self.queues[queue as usize];
-        (queue.waiting.len() as u32, queue.bytes)
+        Backlog { packets: queue.waiting.len() as u32, bytes: queue.bytes, idle_since: None }
     }
 
     /// Adds a packet to its flow's queue (rfc8290#4.1.2).
@@ -94,7 +99,8 @@ impl<P: Packet> FlowQueues<P> {
     }
 
     /// The next packet, its queue and the time of its arrival (rfc8290#4.2). A packet that is sent must be charged to its queue.
-    pub fn pop(&mut self) -> Option<(u32, Time, P)> {
+    /// `found_empty` is called with each queue whose turn comes while it is empty.
+    pub fn pop(&mut self, mut found_empty: impl FnMut(u32)) -> Option<(u32, Time, P)> {
         loop {
             let (index, is_new) = match self.new.front() {
                 Some(&index) => (index, true),
@@ -111,6 +117,8 @@ impl<P: Packet> FlowQueues<P> {
             list.pop_front();
             if out_of_turn {
                 queue.deficit += i64::from(self.queuing.quantum.max(1));
+            } else {
+                found_empty(index);
             }
             // An empty new queue becomes an old one for a round; else a flow could stay new by sending a little at a time.
             if out_of_turn || (is_new && !self.old.is_empty()) {
@@ -159,12 +167,12 @@ mod tests {
         fn mark(&mut self) {}
     }
 
-    const QUEUING: FlowQueuing = FlowQueuing { queues: 1024, quantum: 1000, perturbation: 0, drop_longest: true };
+    const QUEUING: FlowQueuing = FlowQueuing { queues: 1024, quantum: 1000, perturbation: 0, drop_longest: true, shows_all: false };
 
     /// Sends up to `n` packets and returns their flows.
     fn served(queues: &mut FlowQueues<Parcel>, n: usize) -> Vec<u32> {
         let next = |_| {
-            let (queue, _, packet) = queues.pop()?;
+            let (queue, _, packet) = queues.pop(|_| ())?;
             queues.charge(queue, packet.1);
             Some(packet.0)
         };

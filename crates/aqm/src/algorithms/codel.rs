@@ -175,6 +175,11 @@ impl Codel {
         DepartureVerdict::Pass
     }
 
+    /// The queue was asked for a packet and had none (rfc8289#5.5).
+    pub(super) fn empty(&mut self) {
+        (self.first_above_time, self.dropping, self.next) = (None, false, Next::First);
+    }
+
     /// The last signal was a drop instead of a mark.
     pub(super) fn dropped(&mut self) {
         OnDrop { next: self.next, drop_next: self.drop_next } = self.on_drop;

@@ -2,13 +2,26 @@
 //!
 //! Flows are hashed to queues, which are served by deficit round robin, new ones first. If all queues together hold too
 //! much, the queue with the most bytes drops the packet at its head. The host's scheduler does all this ([`FlowQueuing`]).
-//! This file holds a `CoDel` for each queue, which sees the sojourn times and the backlog of its own queue.
+//! This file holds a `CoDel` for each queue, which sees the sojourn times of its own queue, and its backlog. In Linux it sees the
+//! backlog of all queues, so that a queue of a single packet gets signals too where others wait ([`Backlogged`]).
 
 use super::codel::{self, Codel, Rule};
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_units::{Bytes, Duration, Stream};
+
+/// The queues whose bytes count for `max_packet`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Backlogged {
+    /// The packet's own queue (rfc8289#5.6 for each queue; ns-3).
+    #[default]
+    Own,
+    /// All queues together (Linux `sch_fq_codel.c`).
+    All,
+}
 
 /// The parameters of FQ-CoDel, under the names of `tc fq_codel`.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,12 +43,15 @@ pub struct Params {
     /// A packet is dropped only if more than this many bytes stay in its queue; `"0 B"` (the default) is the largest packet
     /// that the queue has seen, at first 256 B (ns-3 `MinBytes`).
     pub max_packet: Bytes,
+    /// Whose bytes must be more than `max_packet`: `"own"` (the default), the packet's own queue's, or `"all"`, those of all queues
+    /// together, as in Linux.
+    pub backlog: Backlogged,
 }
 
 impl Default for Params {
     fn default() -> Self {
         let codel::Params { target, interval, rule, max_packet } = codel::Params::default();
-        Params { target, interval, quantum: Bytes(1514), flows: 1024, perturbation: 0, rule, max_packet }
+        Params { target, interval, quantum: Bytes(1514), flows: 1024, perturbation: 0, rule, max_packet, backlog: Backlogged::Own }
     }
 }
 
@@ -49,8 +65,8 @@ impl Params {
         ParamError::unless((1..=65_536).contains(&self.flows), "flows", &self.flows, "1 to 65536 queues")?;
         let Params { target, interval, rule, max_packet, .. } = *self;
         let codel = codel::Params { target, interval, rule, max_packet }.build(link)?;
-        let queuing =
-            FlowQueuing { queues: self.flows, quantum: self.quantum.0 as u32, perturbation: self.perturbation, drop_longest: true };
+        let (quantum, shows_all) = (self.quantum.0 as u32, self.backlog == Backlogged::All);
+        let queuing = FlowQueuing { queues: self.flows, quantum, perturbation: self.perturbation, drop_longest: true, shows_all };
         Ok(FqCodel { queuing, queues: vec![codel; self.flows as usize], last: 0 })
     }
 }
@@ -74,6 +90,10 @@ impl Aqm for FqCodel {
         self.queues[self.last].on_departure(departure, sojourn, backlog.bytes)
     }
 
+    fn on_empty(&mut self, queue: u32) {
+        self.queues[queue as usize].empty();
+    }
+
     fn on_unmarkable(&mut self) {
         self.queues[self.last].dropped();
     }
@@ -87,7 +107,25 @@ impl Aqm for FqCodel {
 mod tests {
     use super::*;
     use crate::algorithms::test_link;
+    use crate::{Amount, AnyAqm, Packet, Qdisc, QueueController};
     use sojourn_units::Time;
+
+    /// A packet of a flow.
+    #[derive(Clone, Debug)]
+    struct Parcel(u32);
+
+    impl Packet for Parcel {
+        fn size(&self) -> u32 {
+            1000
+        }
+        fn flow(&self) -> u32 {
+            self.0
+        }
+        fn can_mark(&self) -> bool {
+            false
+        }
+        fn mark(&mut self) {}
+    }
 
     #[test]
     fn each_queue_has_a_controller_of_its_own() {
@@ -110,6 +148,29 @@ mod tests {
         );
         // The packet behind the dropped one is sent.
         assert_eq!((verdict(1, 100, 20), verdict(1, 101, 20)), (DepartureVerdict::Pass, DepartureVerdict::Pass));
+    }
+
+    #[test]
+    fn with_the_backlog_of_all_a_queue_of_a_single_packet_gets_signals() {
+        for (backlog, signaled) in [(Backlogged::Own, 0), (Backlogged::All, 1)] {
+            let fq = AnyAqm::FqCodel(Params { backlog, quantum: Bytes(1000), ..Params::default() }.build(&test_link()).unwrap());
+            let mut queue = Qdisc::new(QueueController::new(fq, Amount::Packets(1000), false, Stream::named(1, "fq")));
+            let mut lost = std::vec::Vec::new();
+            // Flow 1 has 100 packets, flow 2 one at a time; each of it waits 20 ms.
+            for _ in 0..100 {
+                queue.enqueue(Time::ZERO, Parcel(1), None, |_, _| ());
+            }
+            for ms in (0..400).step_by(20) {
+                queue.enqueue(Time::from_nanos(ms * 1_000_000), Parcel(2), None, |_, _| ());
+                for _ in 0..2 {
+                    queue.dequeue(Time::from_nanos((ms + 20) * 1_000_000), |packet, _| lost.push((packet.0, ms)));
+                }
+            }
+            let of_second: std::vec::Vec<u64> = lost.iter().filter(|(flow, _)| *flow == 2).map(|&(_, ms)| ms).collect();
+            // An interval after the first wait, and never again: the turn of an empty queue ends the dropping state.
+            assert_eq!(of_second.len(), signaled, "{of_second:?}");
+            assert!(of_second.iter().all(|&ms| ms == 100), "{of_second:?}");
+        }
     }
 
     #[test]

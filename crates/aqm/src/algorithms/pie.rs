@@ -1,6 +1,10 @@
 //! PIE: proportional-integral controller enhanced (Pan et al. 2013; rfc8033). A probability that follows the queuing delay,
-//! computed on a timer from the backlog and the rate at which packets leave the queue.
+//! computed on a timer from the backlog and the rate at which packets leave the queue. Linux's takes the delay from time stamps
+//! ([`linux`]).
 
+pub(super) mod linux;
+
+use self::linux::{Constants, LinuxPie};
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Law, Link, Needs, PacketView, ParamError, Sample};
 use sojourn_units::{Bytes, Duration, Probability, Stream, Time};
 
@@ -16,6 +20,9 @@ pub enum Rule {
     /// The code of 2013 for ns-2: 20 ms, every 30 ms, gains scaled down to 1/32 and up for large probabilities.
     #[cfg_attr(feature = "serde", serde(rename = "2013"))]
     Pan2013,
+    /// Linux: as rfc8033, with the delay of the last packet that left, and drops that are spread out. `dq_threshold` has no effect.
+    #[cfg_attr(feature = "serde", serde(rename = "linux"))]
+    Linux,
 }
 
 /// The parameters of PIE. The rule gives the value of an absent parameter.
@@ -88,7 +95,12 @@ impl Params {
             ParamError::unless((0.0..=1e6).contains(&gain), field, &gain, "a number, 0 to 1000000")?;
         }
         ParamError::unless((1..=1_000_000_000).contains(&dq_threshold), "dq_threshold", &dq_threshold, "1 B to 1 GB")?;
-        Ok(Pie {
+        let (bytemode, mtu) = (self.bytemode.unwrap_or(old), link.mean_packet_or("mean_packet", self.mean_packet)?);
+        if self.rule == Rule::Linux {
+            let Params { alpha, beta, .. } = *self;
+            return Ok(Pie::Linux(LinuxPie::new(Constants { target, tupdate, alpha, beta, burst, bytemode, mtu })));
+        }
+        Ok(Pie::Estimated(EstimatedPie {
             old,
             target: target.as_secs_f64(),
             tupdate,
@@ -96,15 +108,15 @@ impl Params {
             beta: self.beta,
             burst: burst.as_secs_f64(),
             dq_threshold,
-            bytemode: self.bytemode.unwrap_or(old),
-            mean_packet: link.mean_packet_or("mean_packet", self.mean_packet)?,
+            bytemode,
+            mean_packet: mtu,
             probability: 0.0,
             delay: 0.0,
             previous_delay: 0.0,
             burst_allowance: if old { burst.as_secs_f64() } else { 0.0 },
             rate: 0.0,
             measurement: None,
-        })
+        }))
     }
 }
 
@@ -116,9 +128,72 @@ struct Measurement {
     bytes: u64,
 }
 
-/// The algorithm and its state; times in seconds, rates in bytes a second.
+/// The algorithm.
 #[derive(Clone, Debug)]
-pub struct Pie {
+pub enum Pie {
+    /// With a departure rate that is estimated.
+    Estimated(EstimatedPie),
+    /// With time stamps, as in Linux.
+    Linux(LinuxPie),
+}
+
+impl Pie {
+    fn aqm(&self) -> &dyn Aqm {
+        match self {
+            Pie::Estimated(pie) => pie,
+            Pie::Linux(pie) => pie,
+        }
+    }
+
+    fn aqm_mut(&mut self) -> &mut dyn Aqm {
+        match self {
+            Pie::Estimated(pie) => pie,
+            Pie::Linux(pie) => pie,
+        }
+    }
+}
+
+impl Aqm for Pie {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        self.aqm_mut().on_enqueue(arrival, backlog, random)
+    }
+
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
+        self.aqm_mut().on_dequeue(departure, sojourn, backlog, random)
+    }
+
+    fn on_overflow(&mut self) {
+        self.aqm_mut().on_overflow();
+    }
+
+    fn on_unmarkable(&mut self) {
+        self.aqm_mut().on_unmarkable();
+    }
+
+    fn update_interval(&self) -> Option<Duration> {
+        self.aqm().update_interval()
+    }
+
+    fn on_update(&mut self, now: Time, backlog: &Backlog) {
+        self.aqm_mut().on_update(now, backlog);
+    }
+
+    fn needs(&self) -> Needs {
+        self.aqm().needs()
+    }
+
+    fn probability(&self) -> Option<Probability> {
+        self.aqm().probability()
+    }
+
+    fn law(&mut self) -> Option<&mut dyn Law> {
+        self.aqm_mut().law()
+    }
+}
+
+/// PIE with an estimate of the departure rate, and its state; times in seconds, rates in bytes a second.
+#[derive(Clone, Debug)]
+pub struct EstimatedPie {
     old: bool,
     target: f64,
     tupdate: Duration,
@@ -140,12 +215,13 @@ pub struct Pie {
     measurement: Option<Measurement>,
 }
 
-impl Pie {
+impl EstimatedPie {
     /// The factor on the gains for the present probability (rfc8033#4.2, section 5.3 of the code of 2013).
     fn scale(&self) -> f64 {
-        let new = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
-        let old = [(1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0), (1.0, 0.5), (10.0, 0.125)];
-        let steps: &[(f64, f64)] = if self.old { &old } else { &new };
+        if !self.old {
+            return Constants::scale(self.probability);
+        }
+        let steps = [(1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0), (1.0, 0.5), (10.0, 0.125)];
         steps.iter().find(|(below, _)| self.probability < *below).map_or(1.0, |(_, divisor)| 1.0 / divisor)
     }
 
@@ -196,7 +272,7 @@ impl Pie {
     }
 }
 
-impl Law for Pie {
+impl Law for EstimatedPie {
     fn interval(&self) -> Duration {
         self.tupdate
     }
@@ -219,7 +295,7 @@ impl Law for Pie {
     }
 }
 
-impl Aqm for Pie {
+impl Aqm for EstimatedPie {
     fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
         if self.bypass(backlog.bytes as f64) {
             return ArrivalVerdict::Pass;
@@ -296,8 +372,9 @@ mod tests {
     }
 
     /// After 30 departures at 10 Mbit/s, so that the rate is known.
-    fn measured(rule: Rule) -> Pie {
-        let mut pie = Params { rule, ..Params::default() }.build(&crate::algorithms::test_link()).unwrap();
+    fn measured(rule: Rule) -> EstimatedPie {
+        let built = Params { rule, ..Params::default() }.build(&crate::algorithms::test_link()).unwrap();
+        let Pie::Estimated(mut pie) = built else { panic!("expected an estimate of the rate, got {built:?}") };
         let mut random = Stream::named(1, "pie");
         (0..30u64).for_each(|i| {
             pie.on_dequeue(&packet(i * 800_000), Duration::ZERO, &backlog(50_000), &mut random);
