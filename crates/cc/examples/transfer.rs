@@ -77,6 +77,7 @@ fn windows(controller: &mut dyn CongestionController, rounds: u32) -> Vec<f64> {
                 abc_limit: 0.0,
                 snd_una: sent * 1000,
                 snd_max: (sent + window as u64) * 1000,
+                marked: 0.0,
             });
         }
         // At most one report for the losses of a window.

@@ -1,6 +1,6 @@
 //! Controllers with slow start below a threshold and a window law above it, such as Reno and CUBIC.
 
-use crate::{Ack, CongestionController, CongestionEvent, HyStart, Start, Window};
+use crate::{Ack, CongestionController, CongestionEvent, HyStart, Needs, Start, Window};
 use sojourn_units::Time;
 
 /// What differs between classic controllers: growth in congestion avoidance, and the reduction after congestion.
@@ -31,6 +31,14 @@ pub trait WindowLaw {
     fn use_linux_growth(&mut self) -> bool {
         false
     }
+
+    /// What it asks of its endpoint.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// The feedback does not count marks.
+    fn use_classic_ecn(&mut self) {}
 
     /// Sees every acknowledgment before anything else, whether the window may grow or not. Says whether slow start ends.
     #[inline]
@@ -74,6 +82,12 @@ impl<L: WindowLaw> Classic<L> {
     #[must_use]
     pub fn with_hystart(self, hystart: Option<HyStart>) -> Self {
         Classic { hystart, ..self }
+    }
+
+    /// The window law, for tests of what it keeps.
+    #[cfg(test)]
+    pub(crate) fn law_mut(&mut self) -> &mut L {
+        &mut self.law
     }
 
     fn slow_start(&mut self, ack: &Ack) {
@@ -205,6 +219,14 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
 
     fn min_cwnd(&self) -> f64 {
         self.law.min_cwnd(self.ssthresh)
+    }
+
+    fn needs(&self) -> Needs {
+        self.law.needs()
+    }
+
+    fn use_classic_ecn(&mut self) {
+        self.law.use_classic_ecn();
     }
 
     fn use_whole_segments(&mut self) {

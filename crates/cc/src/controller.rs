@@ -1,5 +1,6 @@
 //! What a congestion controller receives and what it answers.
 
+use crate::{LostSegment, Needs, Pacing, RateSample};
 use sojourn_units::{Duration, Time};
 
 /// An acknowledgment of new data, or of data above a hole while losses are repaired.
@@ -33,6 +34,8 @@ pub struct Ack {
     pub snd_una: u64,
     /// One past the highest byte sent.
     pub snd_max: u64,
+    /// Segments that it reports as marked for the first time, where the feedback counts them (rfc8257#3.2, rfc9768#3.2); else 0.
+    pub marked: f64,
 }
 
 impl Ack {
@@ -65,6 +68,7 @@ impl Ack {
         abc_limit: 0.0,
         snd_una: 0,
         snd_max: 0,
+        marked: 0.0,
     };
 }
 
@@ -162,6 +166,38 @@ pub trait CongestionController {
     fn undo(&mut self, before: Window) {
         self.set_cwnd(self.cwnd().max(before.cwnd));
     }
+
+    /// What it asks of its endpoint.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// An ACK delivered data or told of a loss, where it [needs](Needs::rate_samples) samples. Comes before everything else that the
+    /// endpoint does with the ACK; losses that the ACK reveals are in the sample of the next.
+    fn on_sample(&mut self, _sample: &RateSample) {}
+
+    /// A segment was lost, where it needs samples.
+    fn on_lost(&mut self, _lost: &LostSegment) {}
+
+    /// A segment is about to be sent while nothing is in flight, where it needs samples. `srtt` is the smoothed round-trip time,
+    /// zero before the first sample; `app_limited` says whether the application had no more data before.
+    fn on_restart(&mut self, _now: Time, _srtt: Duration, _app_limited: bool) {}
+
+    /// The losses of the last recovery were none, where it needs samples: all arrived, late.
+    fn on_spurious_recovery(&mut self) {}
+
+    /// Whether it limits the data in flight on purpose, so that samples count as limited by the application.
+    fn limits_samples(&self) -> bool {
+        false
+    }
+
+    /// How fast it wants its segments to be sent; `None` leaves the pace to the acknowledgments.
+    fn pacing(&self) -> Option<Pacing> {
+        None
+    }
+
+    /// Its feedback does not count marks: the hosts agreed on classic ECN or on none.
+    fn use_classic_ecn(&mut self) {}
 
     /// Makes the window a whole number of segments from now on, as in Linux. Controllers whose window is whole anyway do
     /// nothing.

@@ -13,11 +13,16 @@ mod classic;
 mod controller;
 mod delay;
 mod hystart;
+mod max_filter;
+mod needs;
 mod registry;
+mod sample;
 
 pub use algorithms::{AnyController, CcConfig, Entry, REGISTRY};
 pub use classic::{Classic, WindowLaw};
 pub use controller::{Ack, CongestionController, CongestionEvent, Signal, Source, Start, Window};
 pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams};
 pub use hystart::HyStart;
+pub use needs::{EcnNeed, Needs, Pacing};
+pub use sample::{LossState, LostSegment, RateSample};
 pub use sojourn_units::ParamError;

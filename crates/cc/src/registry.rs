@@ -100,6 +100,30 @@ macro_rules! registry {
             fn memory(&self) -> usize {
                 match self { $(AnyController::$controller(c) => c.memory(),)* }
             }
+            fn needs(&self) -> Needs {
+                match self { $(AnyController::$controller(c) => c.needs(),)* }
+            }
+            fn on_sample(&mut self, sample: &RateSample) {
+                match self { $(AnyController::$controller(c) => c.on_sample(sample),)* }
+            }
+            fn on_lost(&mut self, lost: &LostSegment) {
+                match self { $(AnyController::$controller(c) => c.on_lost(lost),)* }
+            }
+            fn on_restart(&mut self, now: Time, srtt: Duration, app_limited: bool) {
+                match self { $(AnyController::$controller(c) => c.on_restart(now, srtt, app_limited),)* }
+            }
+            fn on_spurious_recovery(&mut self) {
+                match self { $(AnyController::$controller(c) => c.on_spurious_recovery(),)* }
+            }
+            fn limits_samples(&self) -> bool {
+                match self { $(AnyController::$controller(c) => c.limits_samples(),)* }
+            }
+            fn pacing(&self) -> Option<Pacing> {
+                match self { $(AnyController::$controller(c) => c.pacing(),)* }
+            }
+            fn use_classic_ecn(&mut self) {
+                match self { $(AnyController::$controller(c) => c.use_classic_ecn(),)* }
+            }
             fn use_whole_segments(&mut self) {
                 match self { $(AnyController::$controller(c) => c.use_whole_segments(),)* }
             }

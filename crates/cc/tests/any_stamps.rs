@@ -27,6 +27,7 @@ fn ack(at: u64, number: u64) -> Ack {
         abc_limit: 0.0,
         snd_una: number + 1,
         snd_max: number + 3,
+        marked: 0.0,
     }
 }
 

@@ -231,7 +231,7 @@ fn begins_alike(scenario: &Checked) -> Checked {
     let mut other = scenario.clone();
     let later = other.groups.iter_mut().filter(|group| group.start != Varying::One(Duration::ZERO));
     for tcp in later.filter_map(|group| group.tcp.as_mut()) {
-        (tcp.ecn, tcp.timestamps) = (!tcp.ecn, !tcp.timestamps);
+        (tcp.limited_transmit, tcp.timestamps) = (!tcp.limited_transmit, !tcp.timestamps);
     }
     other
 }

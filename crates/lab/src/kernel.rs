@@ -5,7 +5,7 @@ use crate::build::start_traces;
 use crate::recorder::Recorder;
 use crate::report::{Finished, report};
 use crate::simulation::Outcome;
-use sojourn_cc::CcConfig;
+use sojourn_cc::{CcConfig, CongestionController, EcnNeed, Needs, Start};
 use sojourn_linux::{
     ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, HostQueue, KernelNetwork, Logged, Packet, QueueOrder, Script, Settled, Tcp, Wiring, flag,
 };
@@ -104,9 +104,25 @@ fn tcp(group: &str, options: &TcpOptions) -> Result<Tcp, Error> {
         return Err(Error::Build(format!("flows.{group}.tcp.control.cc: expected {expected}, got rledbat")));
     }
     let controller = controller(options);
+    if controller == OWN {
+        check_needs(group, options)?;
+    }
     let control = (controller == OWN).then(|| Control(options.control.clone()));
-    let (packet, ecn) = (options.mss + options.header, options.ecn);
+    let (packet, ecn) = (options.mss + options.header, options.ecn.is_on());
     Ok(Tcp { controller: controller.into(), control, packet, ecn, sack: options.recovery == Recovery::Sack })
+}
+
+/// Refuses a controller of ours that asks for what the kernel does not tell it.
+fn check_needs(group: &str, options: &TcpOptions) -> Result<(), Error> {
+    let built = options.control.build(Start { window: 1.0, ssthresh: f64::INFINITY });
+    let name = options.control.name();
+    match built.map(|made| made.needs()).map_err(|error| Error::Build(error.to_string()))? {
+        Needs { pacing: false, rate_samples: false, ecn: EcnNeed::None } => Ok(()),
+        _ => {
+            let expected = "a controller without pacing, rate samples or counts of marks on a Linux host";
+            Err(Error::Build(format!("flows.{group}.tcp.control.cc: expected {expected}, got {name}")))
+        }
+    }
 }
 
 /// The record of a run that a kernel has logged: the log is replayed through the same network.

@@ -88,6 +88,7 @@ impl KernelController {
             abc_limit: f64::from(INFINITE),
             snd_una: ack.snd_una,
             snd_max: ack.snd_max,
+            marked: 0.0,
         });
         self.windows()
     }

@@ -71,7 +71,7 @@ fn every_flow_has_its_links_and_its_ways() {
     assert_eq!(plan.links[flow.forward[0] as usize].delay, Duration::from_millis(10));
     assert_eq!(plan.links[flow.back[0] as usize].rate, None);
     let tcp = flow.tcp.as_ref().unwrap();
-    assert_eq!((tcp.ecn, tcp.mss), (true, 1000));
+    assert_eq!((tcp.ecn.is_on(), tcp.mss), (true, 1000));
     assert_eq!(tcp.control.name(), "reno");
 }
 

@@ -106,7 +106,7 @@ fn stack(asked: &Asked) -> TcpOptions {
     let stack = if asked.has("linux") {
         TcpOptions { window, initial_ssthresh, ..TcpOptions::ns2_linux() }
     } else {
-        TcpOptions { recovery, window, initial_ssthresh, ecn: asked.has("ecn"), ..TcpOptions::ns2() }
+        TcpOptions { recovery, window, initial_ssthresh, ecn: if asked.has("ecn") { Ecn::Classic } else { Ecn::Off }, ..TcpOptions::ns2() }
     };
     let named = sojourn_cc::REGISTRY.iter().find(|entry| asked.has(entry.name));
     let control = named.map_or(stack.control.clone(), |entry| (entry.default)());

@@ -81,6 +81,9 @@ impl<O: Observer> World<O> {
         if flow.receiver.deadline() < now {
             self.receiver_until(now, packet.flow);
         }
+        if self.flows[packet.flow as usize].receiver.must_ack_before(packet) {
+            self.receiver_acts(packet.flow, now);
+        }
         let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
         let mut ack = Packet::EMPTY;
@@ -116,14 +119,14 @@ impl<O: Observer> World<O> {
     #[cold]
     fn receiver_until(&mut self, now: Time, index: u32) {
         while self.flows[index as usize].receiver.deadline() < now {
-            self.receiver_acts(index);
+            self.receiver_acts(index, self.flows[index as usize].receiver.deadline());
         }
     }
 
-    /// Runs a receiver's timer at the time it is due.
-    fn receiver_acts(&mut self, index: u32) {
+    /// A receiver sends its delayed ACK or its window update at `due`.
+    fn receiver_acts(&mut self, index: u32, due: Time) {
         let flow = &mut self.flows[index as usize];
-        let (due, Endpoint::Tcp(sender)) = (flow.receiver.deadline(), &flow.endpoint) else { return };
+        let Endpoint::Tcp(sender) = &flow.endpoint else { return };
         let params = &self.stacks[flow.stack as usize];
         if let Some(ack) = flow.receiver.on_timer(due, index, sender.incarnation(), params, &mut self.accounts.pool) {
             self.send(due, ack);
@@ -274,7 +277,7 @@ impl<O: Observer> World<O> {
         }
         flow.receiver.armed = Time::NEVER;
         if flow.receiver.deadline() == now {
-            self.receiver_acts(index);
+            self.receiver_acts(index, now);
         }
         self.arm_receiver(index);
     }

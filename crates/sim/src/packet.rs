@@ -26,6 +26,9 @@ pub mod flag {
     pub const BACK: u16 = 256;
     /// The receiver is to give data to its application (PSH, rfc9293#3.8.2).
     pub const PSH: u16 = 512;
+    /// Comes from a scalable sender: with [`ECT`] it is ECT(1) (rfc9331#4.1).
+    pub const ECT1: u16 = 1024;
+    // The highest three bits are the ACE field of an ACK (rfc9768#3.2, `tcp/accurate_ecn.rs`).
 }
 
 /// A packet: 40 bytes, so that in the network's calendar an event with its packet fills one cache line.

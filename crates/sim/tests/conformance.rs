@@ -21,7 +21,7 @@
 //! `SOJOURN_BLESS=1` writes the timelines anew; compare what changed with the RFC that the script names.
 
 use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
-use sojourn_sim::tcp::{Handshake, Recovery, TcpOptions};
+use sojourn_sim::tcp::{Ecn, Handshake, Recovery, TcpOptions};
 use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_spec::tcp::PROFILES;
@@ -185,7 +185,7 @@ fn options(tcp: &mut TcpOptions, words: &[&str]) {
             "delack" => tcp.delayed_ack = (value != "off").then(time),
             "limited" => tcp.limited_transmit = value == "on",
             "timestamps" => tcp.timestamps = value == "on",
-            "ecn" => tcp.ecn = value == "on",
+            "ecn" => tcp.ecn = if value == "on" { Ecn::Classic } else { Ecn::Off },
             "reader" => tcp.reader = Some(parse_rate(&spaced(value)).unwrap()),
             _ => panic!("{word}: not an option"),
         }

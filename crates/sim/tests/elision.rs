@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sojourn_aqm::algorithms::{pd, red};
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Needs, PacketView, QueueController};
 use sojourn_cc::CcConfig;
-use sojourn_sim::tcp::{Handshake, Recovery, TcpOptions};
+use sojourn_sim::tcp::{Ecn, Handshake, Recovery, TcpOptions};
 use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
 use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_traffic::{Traffic, kinds::*};
@@ -95,7 +95,7 @@ fn stack(stack_choice: u8) -> TcpOptions {
         recovery: [Recovery::Reno, Recovery::NewReno, Recovery::Sack][usize::from(stack_choice) % 3],
         handshake: if stack_choice == 5 { Handshake::None } else { base.handshake },
         reader: (stack_choice == 4).then(|| Rate::from_bps(800_000).unwrap()),
-        ecn: stack_choice.is_multiple_of(2),
+        ecn: if stack_choice.is_multiple_of(2) { Ecn::Classic } else { Ecn::Off },
         control: if stack_choice == 3 { CcConfig::RLedbat(Default::default()) } else { base.control.clone() },
         ..base
     }

@@ -2,7 +2,7 @@
 //! read from headers.
 
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, QueueController};
-use sojourn_sim::tcp::{Handshake, Recovery, RttHint, TcpOptions};
+use sojourn_sim::tcp::{Ecn, Handshake, Recovery, RttHint, TcpOptions};
 use sojourn_sim::{BuildError, FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig};
 use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_spec::queue::{Hints, Queue, QueueOptions};
@@ -151,7 +151,7 @@ fn a_full_access_link_loses_what_a_full_link_loses() {
 fn every_algorithm_balances_on_a_link_with_tcp_and_its_waits_agree_with_its_queue() {
     for entry in sojourn_aqm::REGISTRY.iter().filter(|entry| !(entry.default)().is_placeholder()) {
         let at = Link { rate: Rate::from_bps(RATE).unwrap(), delay: ms(10), mean_packet: 1500, limit_packets: 100 };
-        for ecn in [false, true] {
+        for ecn in [Ecn::Off, Ecn::Classic] {
             let aqm = (entry.default)().build(&at).unwrap();
             let mut params = TcpOptions::rfc();
             params.ecn = ecn;

@@ -1,8 +1,8 @@
 //! The registered congestion controllers: a file and a line for each.
 
 use crate::registry::registry;
-use crate::{Ack, CongestionController, CongestionEvent, ParamError, Source, Start, Window};
-use sojourn_units::Time;
+use crate::{Ack, CongestionController, CongestionEvent, LostSegment, Needs, Pacing, ParamError, RateSample, Source, Start, Window};
+use sojourn_units::{Duration, Time};
 
 /// A controller as `sojourn list` shows it.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,17 @@ pub struct Entry {
 registry! {
     "reno" => reno::Reno: "additive increase, half the window after congestion (RFC 5681)",
     "cubic" => cubic::Cubic: "the window is a cubic function of the time since the last reduction (RFC 9438, or v2.1 of Linux 2.6.22)",
+    "bbr" => bbr::Bbr: "paces at the greatest delivery rate and limits the data in flight to two bandwidth-delay products (BBR version 1, as in Linux)",
+    "bbr3" => bbr3::Bbr3: "a model of the path from delivery rate, round-trip time and losses sets pace and window (BBR version 3, draft-ietf-ccwg-bbr)",
+    "dctcp" => dctcp::Dctcp: "reduces the window by half of the part of segments that were marked (RFC 8257)",
+    "prague" => prague::Prague: "a scalable controller for the Internet: DCTCP with pacing, less dependent on the round-trip time (Prague)",
+    "highspeed" => highspeed::HighSpeed: "grows faster and falls less the larger the window is (RFC 3649)",
+    "scalable" => scalable::Scalable: "the window grows by a hundredth of what is acknowledged (Kelly 2003)",
+    "illinois" => illinois::Illinois: "losses reduce the window, and queuing delay sets how fast it grows (Liu, Basar and Srikant 2006)",
+    "htcp" => htcp::Htcp: "grows with the time since the last congestion (Leith and Shorten 2004)",
+    "vegas" => vegas::Vegas: "holds a few segments in the queue, by the round-trip time (Brakmo and Peterson 1995)",
+    "westwood" => westwood::Westwood: "Reno that falls to the measured bandwidth times the smallest round-trip time (Westwood+, Grieco and Mascolo 2004)",
+    "copa" => copa::Copa: "paces at a rate that is inversely proportional to the queuing delay (Arun and Balakrishnan 2018)",
     "ledbat" => ledbat::Ledbat: "holds the queuing delay at a target and yields to other flows (RFC 6817, or the ns-2 module)",
     "ledbat++" => ledbatpp::LedbatPp: "LEDBAT with a multiplicative decrease and periodic slowdowns (draft-irtf-iccrg-ledbat-plus-plus)",
     "rledbat" => rledbat::RLedbat: "LEDBAT++ at the receiver, which limits a CUBIC sender by the receive window (RFC 9840)",

@@ -202,6 +202,7 @@ impl Receiver {
             abc_limit: 0.0,
             snd_una: self.highest.end,
             snd_max: self.edge,
+            marked: 0.0,
         });
     }
 

@@ -10,18 +10,26 @@
 //! | `ack_policy.rs` | when a receiver acknowledges, as in Linux |
 //! | `inflight.rs` | `FreeBSD`'s limit on the data in flight |
 //! | `wheel.rs` | when a timer of Linux expires |
+//! | `pacer.rs` | pacing: when the next segment may leave |
+//! | `sampler.rs` | delivery-rate samples: what each ACK delivered of what was sent when |
+//! | `accurate_ecn.rs` | the counts of marked packets in ACKs |
+//! | `mark_feedback.rs` | what ACKs tell of marked packets |
 //! | `ranges.rs` | sets of byte ranges |
 //!
 //! The options of a stack and the profiles are defined in `sojourn-spec`.
 //! How wide the congestion window may be is the controller's (`sojourn-cc`).
 
+mod accurate_ecn;
 mod ack_policy;
 mod call;
 mod inflight;
+mod mark_feedback;
+mod pacer;
 mod ranges;
 mod receiver;
 mod recovery;
 mod rto;
+mod sampler;
 mod sender;
 mod sender_core;
 mod wheel;
@@ -30,4 +38,4 @@ pub use call::{Call, SegmentSink};
 pub use receiver::{Received, Receiver, SackBlocks, SackPool};
 pub use sender::{Progress, Sender};
 pub use sender_core::{Origin, SenderStats};
-pub use sojourn_spec::tcp::{Handshake, Recovery, RttHint, SackAlgorithm, TcpOptions, WindowBasis};
+pub use sojourn_spec::tcp::{Ecn, Handshake, Recovery, RttHint, SackAlgorithm, TcpOptions, WindowBasis};

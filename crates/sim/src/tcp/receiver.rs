@@ -1,11 +1,12 @@
 //! The receiving endpoint: reassembly, ACKs, delayed ACKs, SACK blocks, ECN echoes, the receive window.
 
 use super::ack_policy::{AckPolicy, Arrival};
+use super::mark_feedback::MarkFeedback;
 use super::ranges::Ranges;
 use crate::packet::{Packet, flag};
 use sojourn_cc::algorithms::rledbat;
 use sojourn_cc::{ParamError, Start};
-use sojourn_spec::tcp::{Handshake, Recovery, TcpOptions};
+use sojourn_spec::tcp::{Ecn, Handshake, Recovery, TcpOptions};
 use sojourn_units::{Duration, Rate, Time};
 
 /// SACK blocks in an ACK at most (rfc2018#3, with timestamps).
@@ -114,8 +115,8 @@ pub struct Receiver {
     /// Whether the next segment may take the short way (header prediction, jacobson-1990), and whether any ever may.
     predictable: bool,
     predicts: bool,
-    /// ACKs carry ECE until the sender answers with CWR (rfc3168#6.1.3).
-    send_ece: bool,
+    /// What ACKs tell of marks.
+    marks: MarkFeedback,
     /// Segments that arrived since the last ACK.
     unacked_segments: u32,
     /// The timestamp that the next ACK echoes (rfc7323#4.3 TS.Recent).
@@ -147,7 +148,7 @@ impl Default for Receiver {
             early: None,
             predictable: false,
             predicts: false,
-            send_ece: false,
+            marks: MarkFeedback::new(Ecn::Classic),
             unacked_segments: 0,
             ts_recent: Time::ZERO,
             last_ack_sent: 0,
@@ -171,7 +172,13 @@ impl Receiver {
     pub fn new(params: &TcpOptions, predicts: bool) -> Result<Self, ParamError> {
         let start = Start { window: params.initial_window, ssthresh: params.initial_ssthresh };
         let controller = params.control.build_receiver(start, params.mss)?.map(Box::new);
-        Ok(Receiver { controller, predicts, policy: AckPolicy::new(params), ..Receiver::default() })
+        Ok(Receiver {
+            controller,
+            predicts,
+            marks: MarkFeedback::new(params.agreed_ecn()),
+            policy: AckPolicy::new(params),
+            ..Receiver::default()
+        })
     }
 
     /// When its timer expires: a delayed ACK or a window update is due.
@@ -244,20 +251,16 @@ impl Receiver {
     #[inline(never)]
     fn on_any_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
         let received = self.take_segment(now, segment, params, pool, ack);
-        let nothing_waits = self.out_of_order.is_empty() && !self.send_ece;
+        let nothing_waits = self.out_of_order.is_empty() && !self.marks.echoes;
         let any_window = params.reader.is_none() && self.controller.is_none();
-        let plain_acks = self.policy.is_none();
+        let plain_acks = self.policy.is_none() && !self.marks.counts();
         self.predictable = self.predicts && nothing_waits && any_window && plain_acks && is_exact_clock(params);
         received
     }
 
     #[inline(always)]
     fn take_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
-        if segment.has(flag::CWR) {
-            self.send_ece = false;
-        }
-        let marked = segment.has(flag::CE) && !self.send_ece;
-        self.send_ece |= marked;
+        let marked = self.marks.take(segment);
         if segment.has(flag::SYN) {
             self.ts_recent = segment.stamp;
             self.policy.iter_mut().for_each(|policy| policy.on_syn(now));
@@ -290,14 +293,14 @@ impl Receiver {
         let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.rcv_nxt >= end;
         if self.policy.is_some() {
             let due = if fin { now } else { self.ask_policy(now, segment, in_order, marked, params) };
-            if due > now {
+            if due > now && !self.marks.asks_for_ack {
                 self.delayed_ack_due = due;
                 self.plan_window_update(now, params);
                 return Received { readable, acks: false };
             }
         } else if let Some(delay) = params.delayed_ack {
             let fills_gap = self.rcv_nxt > end || !self.out_of_order.is_empty();
-            let may_wait = in_order || (!params.immediate_ack_of_duplicates && end == rcv_nxt_before);
+            let may_wait = !self.marks.asks_for_ack && (in_order || (!params.immediate_ack_of_duplicates && end == rcv_nxt_before));
             if may_wait && !fills_gap && !fin && self.unacked_segments < params.ack_every {
                 self.delayed_ack_due = if self.delayed_ack_due == Time::NEVER { now + delay } else { self.delayed_ack_due };
                 self.plan_window_update(now, params);
@@ -330,6 +333,12 @@ impl Receiver {
             policy.duplicate = Some(bytes);
         }
         policy.on_segment(now, &arrival, params)
+    }
+
+    /// Whether a delayed ACK must go before this segment is taken.
+    #[inline]
+    pub fn must_ack_before(&self, segment: &Packet) -> bool {
+        self.unacked_segments > 0 && self.marks.changes_with(segment)
     }
 
     /// Takes the bytes from `seq` to `end`; says whether they were the next expected.
@@ -427,7 +436,7 @@ impl Receiver {
         let plain = (self.out_of_order.is_empty() && duplicate.is_none()) || params.recovery != Recovery::Sack;
         let sack = if plain { SackOption::NONE } else { self.sack_option(duplicate, pool) };
         let option = if sack.count > 0 { params.sack_option + 8 * sack.count } else { 0 };
-        let ece = if self.send_ece { flag::ECE } else { 0 };
+        let ece = self.marks.report();
         Packet {
             seq: self.rcv_nxt,
             stamp: self.ts_recent,

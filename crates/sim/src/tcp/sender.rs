@@ -64,7 +64,7 @@ impl Sender {
     /// When its timer expires.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.core.timer()
+        self.core.deadline()
     }
 
     /// Which connection of its flow this is.
@@ -100,7 +100,7 @@ impl Sender {
             self.recovery.send_window(&mut self.core, call);
             self.core.start_persist_timer(call);
         }
-        self.predict(call.params);
+        self.predict();
     }
 
     /// The application stops; what was sent is still delivered.
@@ -119,14 +119,14 @@ impl Sender {
             return Progress::Going;
         }
         let progress = self.on_any_ack(ack, sack, call);
-        self.predict(call.params);
+        self.predict();
         progress
     }
 
     /// After anything but the usual ACK: finds out whether the next ACK may be the usual one.
     #[inline]
-    fn predict(&mut self, params: &TcpOptions) {
-        self.core.predict(self.recovery.is_quiet(), params);
+    fn predict(&mut self) {
+        self.core.predict(self.recovery.is_quiet());
     }
 
     /// An ACK of any kind arrives.
@@ -143,7 +143,8 @@ impl Sender {
         if !core.is_acceptable(ack) {
             return Progress::Going;
         }
-        let (ece, full) = (ack.has(flag::ECE) && call.params.ecn, ack.seq >= core.recover());
+        let counted = core.tracks() && core.track_ack(ack, sack.as_ref(), call);
+        let (ece, full) = (counted || (ack.has(flag::ECE) && core.ecn().is_on()), ack.seq >= core.recover());
         if ece && !self.recovery.takes_ece() {
             core.on_ece(ack.seq, self.recovery.inflation(), call);
         }
@@ -156,6 +157,9 @@ impl Sender {
         if core.is_complete() {
             core.finish(call);
             return Progress::Complete;
+        }
+        if core.tracks() {
+            core.track_window(call.params);
         }
         core.start_persist_timer(call);
         Progress::Going
@@ -171,6 +175,10 @@ impl Sender {
 
     /// The timer expires at `call.now`; a timer that was restarted since does nothing.
     pub fn on_timer<O: SegmentSink>(&mut self, call: &mut Call<O>) {
+        if self.core.take_pace_due(call.now) {
+            self.recovery.go_on_sending(&mut self.core, call);
+            self.core.track_window(call.params);
+        }
         if call.now >= self.core.timer() && self.recovery.on_timer(&mut self.core, call) {
             return;
         }
@@ -179,6 +187,6 @@ impl Sender {
             Expiry::EndsWait => self.recovery.send_window(&mut self.core, call),
             Expiry::Retransmission => self.recovery.on_timeout(&mut self.core, call),
         }
-        self.predict(call.params);
+        self.predict();
     }
 }

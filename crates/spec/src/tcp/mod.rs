@@ -5,6 +5,7 @@
 //! and the table in docs/tcp.md. A profile is one file in `profiles/` and one line of the registry there.
 
 mod choices;
+mod ecn;
 mod listing;
 mod options;
 pub mod profiles;
@@ -13,6 +14,7 @@ mod stored;
 mod table;
 
 pub use choices::{Control, Handshake, Recovery, RttHint, SackAlgorithm, Switch, WindowBasis};
+pub use ecn::{Ecn, EcnChoice};
 pub use listing::markdown;
 pub use options::{OPTIONS, TcpOptions, TcpOverrides};
 pub use profiles::{PROFILES, Profile};

@@ -1,11 +1,12 @@
 //! The table of TCP options: one entry each.
 
 use super::choices::{Control, Handshake, Recovery, RttHint, SackAlgorithm, Switch, WindowBasis};
+use super::ecn::{self, Ecn, EcnChoice};
 use super::stored::{Kind, Stored};
 use super::table::{OptionEntry, tcp_options};
 use super::{Profile, ranges};
 use alloc::string::ToString;
-use sojourn_cc::{CcConfig, ParamError};
+use sojourn_cc::{CcConfig, EcnNeed, ParamError};
 use sojourn_units::{Amount, Bytes, Duration, Rate};
 
 tcp_options! {
@@ -108,9 +109,12 @@ tcp_options! {
     sack_compression: Duration as Duration, ranges::time,
         "For how long a receiver puts together ACKs of segments out of order, after the third: this time, or 33 % of an eighth of the RTT if that is less; \"0 s\" is not at all",
         Duration::ZERO, "rfc5681#4.2 acknowledges them at once";
-    ecn: bool as bool, ranges::any,
-        "Whether data packets can carry congestion marks",
-        false, "rfc3168#6.1";
+    ecn: Ecn as EcnChoice, ranges::any,
+        "Whether data packets can carry congestion marks, and how ACKs tell of them: false, true (what the controller asks for, else one echo for a window), \"dctcp\" (each ACK is an echo or none), \"accurate\" (AccECN: marked packets are counted), \"l4s\" (the same with ECT(1))",
+        Ecn::Off, "rfc3168#6.1, rfc8257#3.2, rfc9768#3.2, rfc9331#4.1";
+    peer_ecn: Option<Ecn> as EcnChoice, ranges::any,
+        "What the receiver knows of ECN, if that is not what `ecn` says; both agree on what both know, else on classic ECN; absent: the same",
+        None, "rfc9768#3.1.2";
     ecn_on_retransmit: bool as bool, ranges::any,
         "Whether retransmissions can carry congestion marks too",
         false, "rfc3168#6.1.5 forbids it";
@@ -174,6 +178,9 @@ tcp_options! {
     inflight_limit: bool as bool, ranges::any,
         "Whether the window is limited by the measured bandwidth-delay product",
         false, "no RFC has it";
+    pacing: bool as bool, ranges::any,
+        "Whether segments are paced: at twice the window a round trip below half of ssthresh, at 1.2 times above; controllers with a pace of their own always keep that",
+        false, "Linux `tcp_update_pacing_rate`";
     restart_after_idle: bool as bool, ranges::any,
         "Whether cwnd falls back to the initial window after an idle time of one retransmission timeout",
         true, "rfc5681#4.1";
@@ -220,7 +227,24 @@ impl TcpOptions {
         let least = alloc::format!("at least min_rto ({})", self.min_rto);
         ParamError::unless(self.max_rto >= self.min_rto, "max_rto", &self.max_rto, least)?;
         let stamps = self.timestamps || !matches!(self.control, CcConfig::RLedbat(_));
-        ParamError::unless(stamps, "timestamps", &false, "true, because rledbat's receiver measures by timestamps")
+        ParamError::unless(stamps, "timestamps", &false, "true, because rledbat's receiver measures by timestamps")?;
+        self.check_ecn()
+    }
+
+    /// Whether the controller gets the ECN feedback that it asks for, if its receiver knows it.
+    fn check_ecn(&self) -> Result<(), ParamError> {
+        let (fits, which) = match ecn::need(&self.control) {
+            EcnNeed::None => return Ok(()),
+            EcnNeed::Count => (self.ecn.counts(), "true, \"dctcp\", \"accurate\" or \"l4s\""),
+            EcnNeed::Scalable => (self.ecn == Ecn::L4s, "true or \"l4s\""),
+        };
+        let expected = alloc::format!("{which}, because {} counts marks", self.control.name());
+        ParamError::unless(fits, "ecn", &EcnChoice::from(self.ecn), expected)
+    }
+
+    /// The ECN that both hosts of a connection agree on.
+    pub fn agreed_ecn(&self) -> Ecn {
+        self.ecn.agreed(self.peer_ecn.unwrap_or(self.ecn))
     }
 }
 
@@ -237,10 +261,10 @@ mod tests {
 
     #[test]
     fn a_flows_own_options_come_before_the_scenarios_and_those_before_the_profiles() {
-        let common = TcpOverrides { mss: Some(Bytes(1000)), ecn: Some(false), ..TcpOverrides::default() };
-        let own = TcpOverrides { ecn: Some(true), profile: Some(Profile::Linux), ..TcpOverrides::default() };
+        let common = TcpOverrides { mss: Some(Bytes(1000)), ecn: Some(EcnChoice::Off), ..TcpOverrides::default() };
+        let own = TcpOverrides { ecn: Some(EcnChoice::On), profile: Some(Profile::Linux), ..TcpOverrides::default() };
         let options = own.over(&common).resolve();
-        assert_eq!(options, TcpOptions { mss: 1000, ecn: true, ..TcpOptions::linux() });
+        assert_eq!(options, TcpOptions { mss: 1000, ecn: Ecn::Classic, ..TcpOptions::linux() });
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub trait LossRecovery {
     /// Sends what the windows allow, outside recovery: after a handshake, a write or a window update.
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>);
 
-    /// Goes on sending new data after an ACK that was taken while it [`is quiet`](Self::is_quiet).
+    /// Goes on sending, within recovery or without: after an ACK that was taken while it [`is quiet`](Self::is_quiet), or when pacing
+    /// lets the next segments go.
     fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.send_window(sender, call);
     }

@@ -65,7 +65,7 @@ impl Ns2Sack {
         while self.pipe < sender.cwnd() as i64 {
             let hole = self.scoreboard.hole_from(self.high_rxt.max(sender.snd_una()));
             let seq = hole.unwrap_or(sender.snd_nxt());
-            if seq + mss > sender.window_end(call.params) || (hole.is_none() && !sender.has_data()) {
+            if seq + mss > sender.window_end(call.params) || (hole.is_none() && !sender.has_data()) || sender.pacing_waits(call) {
                 return;
             }
             self.pipe += 1;
@@ -118,6 +118,14 @@ impl LossRecovery for Ns2Sack {
 
     fn is_quiet(&self) -> bool {
         self.dupacks == 0 && self.high_rxt == 0 && self.scoreboard.is_empty()
+    }
+
+    fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        if sender.in_recovery() {
+            self.fill_pipe(sender, call);
+        } else {
+            self.send_window(sender, call);
+        }
     }
 
     fn has_dupacks(&self) -> bool {

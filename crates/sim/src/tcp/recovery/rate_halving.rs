@@ -89,6 +89,9 @@ impl RateHalving {
         let mut in_flight = self.pipe(sender, mss).div_ceil(mss);
         self.shrinking_window = self.shrinking_window.min(in_flight + 1);
         while in_flight < (sender.cwnd() as u64).max(self.shrinking_window) {
+            if sender.pacing_waits(call) {
+                return;
+            }
             let hole = self.scoreboard.gap_from(self.high_rxt.max(sender.snd_una()));
             if let Some(seq) = self.lost_retransmissions.pop_first() {
                 self.retransmit(sender, seq, call);
@@ -125,6 +128,7 @@ impl LossRecovery for RateHalving {
             sender.restart_timer(call);
         }
         let lost = self.find_losses(sender.snd_una(), ack.sack, u64::from(call.params.mss));
+        sender.lose_below(self.lost_below, call);
         if advances || (sender.in_recovery() && sacked > 0) {
             sender.grow(ack, snd_una_before, call);
         }

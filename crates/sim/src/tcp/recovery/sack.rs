@@ -62,6 +62,9 @@ impl Sack {
         let cwnd = (sender.cwnd() * mss as f64) as u64;
         let lost_below = lost_below.max(sender.snd_una());
         while self.scoreboard.pipe(sender.snd_una()..sender.snd_max(), lost_below, self.high_rxt) + mss <= cwnd {
+            if sender.pacing_waits(call) {
+                return;
+            }
             let hole = self.scoreboard.hole_from(self.high_rxt.max(sender.snd_una()));
             if let Some(seq) = hole.filter(|&seq| seq < lost_below) {
                 self.retransmit(sender, seq, call);
@@ -104,6 +107,7 @@ impl LossRecovery for Sack {
         let duplicate = !sender.in_recovery() && sacked > 0 && ack.packet.seq == sender.snd_una();
         self.dupacks += u32::from(duplicate);
         let lost_below = self.scoreboard.lost_below(params.dupack_threshold, params.mss);
+        sender.lose_below(lost_below, call);
         let duplicate = !sender.in_recovery() && self.dupacks > 0 && sacked > 0;
         if duplicate && (self.dupacks >= params.dupack_threshold || lost_below > sender.snd_una()) {
             self.enter(sender, call);
@@ -135,6 +139,14 @@ impl LossRecovery for Sack {
 
     fn is_quiet(&self) -> bool {
         self.dupacks == 0 && self.scoreboard.is_empty()
+    }
+
+    fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        if sender.in_recovery() {
+            self.fill_pipe(sender, self.scoreboard.lost_below(call.params.dupack_threshold, call.params.mss), call);
+        } else {
+            self.send_window(sender, call);
+        }
     }
 
     fn has_dupacks(&self) -> bool {

@@ -1,11 +1,9 @@
 //! How a sender and its congestion controller talk: windows, what an ACK brings, and reductions.
-//!
-//! Delivery-rate samples will be one more field of `sojourn_cc::Ack`, filled in [`SenderCore::grow`].
 
 use super::{IncomingAck, LastReduction, SenderCore, State};
 use crate::tcp::call::Call;
 use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal};
-use sojourn_spec::tcp::{TcpOptions, WindowBasis};
+use sojourn_spec::tcp::{Ecn, TcpOptions, WindowBasis};
 use sojourn_units::Time;
 
 /// How recovery began.
@@ -36,9 +34,11 @@ impl SenderCore {
         self.cc.min_cwnd()
     }
 
-    /// Sets the congestion window, in segments.
+    /// Sets the congestion window, in segments, unless the controller keeps it to itself.
     pub fn set_cwnd(&mut self, cwnd: f64) {
-        self.cc.set_cwnd(cwnd);
+        if !self.owns_window() {
+            self.cc.set_cwnd(cwnd);
+        }
     }
 
     /// The window that a reduction starts from, in segments; `inflation` is that of fast recovery.
@@ -84,22 +84,34 @@ impl SenderCore {
         let advances = self.snd_una > snd_una_before;
         let after_timeout = self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
         let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd();
+        let acked = (self.snd_una - snd_una_before) as i64 as f64 / mss;
+        let marked = if self.ecn.counts() { self.marked_of(ack.ece, acked) } else { 0.0 };
         // Made only as far as the controller at hand reads it.
         self.cc.on_ack_of(|| Ack {
             now: call.now,
-            acked: (self.snd_una - snd_una_before) as i64 as f64 / mss,
+            acked,
             rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { self.rtt_sample },
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
             one_way_delay: (params.timestamps && advances).then(|| packet.peer.as_nanos() as i64 - packet.stamp.as_nanos() as i64),
             in_flight,
-            cwnd_limited: cwnd_limited && !ack.ece,
+            cwnd_limited: cwnd_limited && (!ack.ece || self.grows_on_marks),
             in_recovery: self.state == State::Recovery,
             after_timeout,
             abc_limit: abc_limit(params, after_timeout),
             snd_una: self.snd_una,
             snd_max: self.snd_max,
+            marked,
         })
+    }
+
+    /// Segments that an ACK reports as marked: where the count of packets is not told, all that it acknowledges (rfc8257#3.3).
+    pub(super) fn marked_of(&self, ece: bool, acked: f64) -> f64 {
+        match self.ecn {
+            Ecn::Dctcp if ece => acked,
+            Ecn::Dctcp => 0.0,
+            _ => self.marked,
+        }
     }
 
     /// Whether a loss lies above `recover`, so that it was sent after the last reduction (rfc6582#3.2 step 1, ns-2 `bugFix_`).
@@ -202,6 +214,7 @@ impl SenderCore {
         if call.now >= self.count_from {
             self.stats.timeouts += 1;
         }
+        self.lose(self.snd_una..self.snd_max, call);
         self.recover = self.snd_max;
         self.last_reduction = LastReduction::Timeout;
         self.state = State::Established;

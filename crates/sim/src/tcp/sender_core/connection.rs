@@ -22,6 +22,7 @@ impl SenderCore {
     /// The application writes `bytes` more, `None` for data without end; with `last`, these are its last. Opens the connection
     /// if it is closed. Says whether data may be sent now.
     pub fn write<O: SegmentSink>(&mut self, bytes: Option<u64>, last: bool, call: &mut Call<O>) -> bool {
+        self.check_app_limited(call.params);
         self.write_end = bytes.map_or(u64::MAX, |bytes| self.write_end.saturating_add(bytes));
         self.write_closed |= last;
         match self.state {
@@ -100,7 +101,7 @@ impl SenderCore {
     /// After an idle time longer than the RTO the window falls back to the initial window (rfc5681#4.1).
     fn restart_after_idle<O>(&mut self, call: &Call<O>) {
         let idle = self.idle_time(call.now) > self.rtt.rto();
-        if call.params.restart_after_idle && self.snd_una == self.snd_max && idle {
+        if call.params.restart_after_idle && !self.owns_window() && self.snd_una == self.snd_max && idle {
             self.cc.set_cwnd(self.cc.cwnd().min(call.params.initial_window));
         }
     }
@@ -126,7 +127,7 @@ impl SenderCore {
     /// Everything is acknowledged and the application has closed.
     pub fn finish<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.state = State::Finished;
-        self.timer = Time::NEVER;
+        (self.timer, self.pace_due) = (Time::NEVER, Time::NEVER);
         if call.params.handshake == Handshake::ThreeWay {
             self.send_header(self.snd_max, flag::ACK, call);
         }

@@ -3,11 +3,13 @@
 //! The fields are private to this folder. Each file below adds the methods of one concern: `connection.rs` (the handshake,
 //! what the application writes, the timer), `output.rs` (sending), `congestion.rs` (windows and reductions), `timing.rs` (RTT
 //! samples), `prediction.rs` (the short way of the usual ACK), `strategy.rs` (for strategies that keep the outstanding segments
-//! themselves). Recovery strategies and [`Sender`](super::Sender) use these methods alone.
+//! themselves), `path.rs` (pacing, delivery-rate samples, counts of marks). Recovery strategies and [`Sender`](super::Sender) use
+//! these methods alone.
 
 mod congestion;
 mod connection;
 mod output;
+mod path;
 mod prediction;
 mod strategy;
 mod timing;
@@ -17,9 +19,10 @@ use super::inflight::InflightLimit;
 use super::receiver::SackBlocks;
 use super::rto::RttEstimator;
 use crate::packet::Packet;
-use sojourn_cc::{AnyController, CongestionController, ParamError, Source, Start};
+use path::Path;
+use sojourn_cc::{AnyController, CongestionController, EcnNeed, ParamError, Source, Start};
 use sojourn_net::Moments;
-use sojourn_spec::tcp::{Handshake, TcpOptions};
+use sojourn_spec::tcp::{Ecn, Handshake, TcpOptions};
 use sojourn_units::{Duration, Time};
 
 pub use congestion::RecoveryEntry;
@@ -135,6 +138,16 @@ pub struct SenderCore {
     ts_recent: Time,
     /// Where in its tick the sender's clock stands at time 0.
     clock_phase: Duration,
+    /// Where the sender paces, samples the delivery rate or counts marks.
+    path: Option<Box<Path>>,
+    /// When pacing lets the next segment go, if the windows would let it go now.
+    pace_due: Time,
+    /// What both hosts agreed on.
+    ecn: Ecn,
+    /// Whether an ACK that tells of marks opens the window by what is not marked: the controller is a scalable one.
+    grows_on_marks: bool,
+    /// Segments that the current ACK reports as marked, where they are counted.
+    marked: f64,
     syns_sent: u32,
     flow: u32,
     incarnation: u16,
@@ -174,7 +187,16 @@ impl SenderCore {
         if params.linux_growth {
             cc.use_linux_growth();
         }
+        let ecn = params.agreed_ecn();
+        if !ecn.counts() {
+            cc.use_classic_ecn();
+        }
         Ok(SenderCore {
+            path: Path::new(&cc, params, ecn),
+            pace_due: Time::NEVER,
+            ecn,
+            grows_on_marks: ecn.counts() && cc.needs().ecn == EcnNeed::Scalable,
+            marked: 0.0,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
@@ -224,6 +246,24 @@ impl SenderCore {
         self.timer
     }
 
+    /// When its timer expires, or pacing lets it go on.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.timer.min(self.pace_due)
+    }
+
+    /// Whether it paces, samples the delivery rate or counts marks.
+    #[inline]
+    pub fn tracks(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// What both hosts do with marks.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
     /// Which connection of its flow this is.
     #[inline]
     pub fn incarnation(&self) -> u16 {
@@ -242,7 +282,7 @@ impl SenderCore {
 
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
-        self.cc.memory()
+        self.cc.memory() + self.path.as_ref().map_or(0, |path| path.memory())
     }
 
     /// Whether it has data to send or data that is not acknowledged.

@@ -1,14 +1,12 @@
 //! What a sender puts on the wire: segments, and how many of them the windows allow.
 //!
-//! Pacing will act in [`SenderCore::send_window`], the loop that sends a window: before each segment it asks whether the
-//! pacing rate allows one now, and if not sets the time at which the loop goes on. Delivery-rate samples will record in
-//! `transmit_inline` what was delivered when a segment left, and read it in `SenderCore::grow` (`congestion.rs`).
+//! Every loop that sends segments asks before each of them whether pacing holds it back ([`SenderCore::pacing_waits`]).
 
 use super::{SenderCore, TimedSegment};
 use crate::packet::{Packet, flag};
 use crate::tcp::call::{Call, SegmentSink};
 use sojourn_cc::CongestionController;
-use sojourn_spec::tcp::{RttHint, TcpOptions};
+use sojourn_spec::tcp::{Ecn, RttHint, TcpOptions};
 use sojourn_units::Time;
 
 /// How much [`SenderCore::send_window`] may send beyond or below the congestion window.
@@ -64,8 +62,8 @@ impl SenderCore {
         }
         let end = seq + length;
         let mut flags = flags;
-        if params.ecn && (!retransmission || params.ecn_on_retransmit) {
-            flags |= flag::ECT;
+        if self.ecn.is_on() && (!retransmission || params.ecn_on_retransmit) {
+            flags |= if self.ecn == Ecn::L4s { flag::ECT | flag::ECT1 } else { flag::ECT };
             if self.cwr_pending {
                 flags |= flag::CWR;
                 self.cwr_pending = false;
@@ -81,6 +79,9 @@ impl SenderCore {
             self.stats.retransmitted += u64::from(counts);
         } else if self.timed.end == 0 {
             self.timed = TimedSegment { end, sent: call.now };
+        }
+        if self.path.is_some() {
+            self.track_transmission(seq..end, call);
         }
         // A retransmission can end above snd_max: a short segment is sent again with data written since.
         self.snd_max = self.snd_max.max(end);
@@ -99,7 +100,7 @@ impl SenderCore {
         }
         self.stats.sent += u64::from(call.now >= self.count_from);
         (self.snd_nxt, self.snd_max, self.last_sent) = (end, end, call.now);
-        let flags = if params.ecn { flag::ECT } else { 0 };
+        let flags = if self.ecn.is_on() { flag::ECT } else { 0 };
         let size = (params.header as u64 + mss) as u16;
         call.send(Packet { size, flags, extra: self.rtt_hint(params), ..self.packet(seq, call.now) });
     }
@@ -167,7 +168,7 @@ impl SenderCore {
         let mut sent = 0;
         while self.has_data() {
             self.snd_nxt = next_gap(self.snd_nxt);
-            if !self.has_data() || self.snd_nxt + self.segment_length(self.snd_nxt, call.params) > end {
+            if !self.has_data() || self.snd_nxt + self.segment_length(self.snd_nxt, call.params) > end || self.pacing_waits(call) {
                 break;
             }
             self.transmit_inline(self.snd_nxt, call);
@@ -189,7 +190,7 @@ impl SenderCore {
         let length = mss.min(self.write_end.saturating_sub(self.snd_nxt));
         let outstanding = self.snd_nxt + length - self.snd_una;
         let fits = outstanding <= u64::from(self.send_limit(call.params)) * mss && outstanding as f64 <= allowed;
-        if length > 0 && fits {
+        if length > 0 && fits && !self.pacing_waits(call) {
             self.transmit(self.snd_nxt, call);
             self.snd_nxt += length;
             self.limited_transmit_bytes += length;

@@ -3,20 +3,19 @@
 //! Nearly all ACKs bring new data in order to a sender that repairs nothing. What they need of the general way
 //! ([`Sender::on_ack`](crate::tcp::Sender::on_ack)) is one straight line: an RTT sample, growth of the window, and full segments of
 //! new data. One test of the state, made after everything that is not usual, and one of the header decide.
-//! A sender that paces or repairs takes the general way. Worlds with `all_events` take it always, and tests compare.
+//! A sender that paces, samples the delivery rate or repairs takes the general way. Worlds with `all_events` take it always, and tests compare.
 
 use super::{IncomingAck, SenderCore, State};
 use crate::packet::{Packet, flag};
 use crate::tcp::call::{Call, SegmentSink};
-use sojourn_spec::tcp::TcpOptions;
 
 impl SenderCore {
     /// Finds out whether the next ACK may be a usual one. `quiet`: recovery has nothing to do with it.
     #[inline]
-    pub fn predict(&mut self, quiet: bool, params: &TcpOptions) {
-        let pending = self.after_timeout || (self.cwr_pending && params.ecn) || self.ecn_at_one_segment || self.wait_for_rto;
+    pub fn predict(&mut self, quiet: bool) {
+        let pending = self.after_timeout || (self.cwr_pending && self.ecn.is_on()) || self.ecn_at_one_segment || self.wait_for_rto;
         let usual = self.state == State::Established && self.snd_nxt == self.snd_max && self.limited_transmit_bytes == 0;
-        self.predictable = self.predicts && quiet && usual && !pending;
+        self.predictable = self.predicts && self.path.is_none() && quiet && usual && !pending;
     }
 
     /// The next ACK is none of the usual ones, whatever it says.

@@ -26,6 +26,8 @@ pub struct Delivered {
     pub in_recovery: bool,
     /// Whether data sent before the last timeout is not acknowledged yet.
     pub after_timeout: bool,
+    /// Whether the ACK echoes a congestion mark.
+    pub ece: bool,
 }
 
 impl SenderCore {
@@ -92,9 +94,11 @@ impl SenderCore {
 
     /// Tells the controller what an ACK delivered.
     pub fn report<O>(&mut self, delivered: &Delivered, call: &Call<O>) {
+        let acked = f64::from(delivered.segments);
+        let marked = if self.ecn.counts() { self.marked_of(delivered.ece, acked) } else { 0.0 };
         self.cc.on_ack(&Ack {
             now: call.now,
-            acked: f64::from(delivered.segments),
+            acked,
             rtt: delivered.rtt,
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
@@ -106,6 +110,7 @@ impl SenderCore {
             abc_limit: f64::from(call.params.abc),
             snd_una: self.snd_una,
             snd_max: self.snd_max,
+            marked,
         });
     }
 
@@ -139,6 +144,10 @@ impl SenderCore {
 
     /// The last reduction was made for nothing; the windows were so before it.
     pub fn undo(&mut self, before: Window) {
-        self.cc.undo(before);
+        if self.owns_window() {
+            self.cc.on_spurious_recovery();
+        } else {
+            self.cc.undo(before);
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use super::prr::Prr;
 use super::rack::Arrival;
+use super::sent::Segment;
 use super::{Brought, RackTlp};
 use crate::tcp::call::Call;
 use crate::tcp::sender_core::SenderCore;
-use sojourn_cc::{Signal, Window};
+use sojourn_cc::{LossState, Signal, Window};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Duration;
 
@@ -87,6 +88,17 @@ impl RackTlp {
         Resend::Lost
     }
 
+    /// Tells a sender that samples its delivery rate which state this is.
+    pub(super) fn tell_state(&self, sender: &mut SenderCore) {
+        if sender.tracks() {
+            sender.set_loss_state(match self.state {
+                State::Recovery => LossState::Recovery,
+                State::Loss => LossState::Timeout,
+                State::Open | State::Disorder | State::Cwr => LossState::Open,
+            });
+        }
+    }
+
     /// A state ends when what was sent before it is acknowledged.
     fn leave_finished_state(&mut self, sender: &mut SenderCore) {
         if self.state == State::Open {
@@ -123,10 +135,11 @@ impl RackTlp {
     }
 
     /// Marks what is lost by now; gives after what time others may be.
-    pub(super) fn detect<O>(&mut self, sender: &SenderCore, call: &Call<O>) -> Option<Duration> {
+    pub(super) fn detect<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) -> Option<Duration> {
         let in_recovery = matches!(self.state, State::Recovery | State::Loss);
-        let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min() };
-        let (lost, timeout) = self.rack.detect(&mut self.sent, in_recovery, sender.srtt(), arrival);
+        let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min(), srtt: sender.srtt() };
+        let report = |segment: &Segment| sender.lose(segment.start..segment.end, call);
+        let (lost, timeout) = self.rack.detect(&mut self.sent, in_recovery, arrival, report);
         self.newly_lost += lost;
         timeout
     }

@@ -137,7 +137,7 @@ impl RackTlp {
                 .then(|| ack.packet.peer.as_nanos() as i64 - ack.packet.stamp.as_nanos() as i64),
             ..Brought::default()
         };
-        let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min() };
+        let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min(), srtt: sender.srtt() };
         let prior_highest = self.sent.highest_sacked(prior_una);
         self.take_sacks(ack, arrival, &mut brought);
         self.note_reordering(&mut brought, prior_una, call.params);
@@ -248,6 +248,7 @@ impl RackTlp {
             cwnd_limited: may_grow && forward && (!call.params.growth_needs_limit || self.usage.is_cwnd_limited(sender)),
             in_recovery: self.state.is_reduction() || !may_grow,
             after_timeout: self.state == State::Loss,
+            ece: brought.ece,
         };
         sender.report(&delivered, call);
     }
@@ -292,6 +293,7 @@ impl LossRecovery for RackTlp {
             self.resend(resend, sender, call);
         }
         self.send_new(sender, call);
+        self.tell_state(sender);
     }
 
     fn on_timeout<O: SegmentSink>(&mut self, _sender: &mut SenderCore, _call: &mut Call<O>) {
@@ -299,10 +301,18 @@ impl LossRecovery for RackTlp {
     }
 
     fn on_timer<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
-        self.timer_expired(sender, call)
+        let was_its_own = self.timer_expired(sender, call);
+        self.tell_state(sender);
+        was_its_own
     }
 
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.send_new(sender, call);
+    }
+
+    /// Linux `tcp_tsq_write`
+    fn go_on_sending<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+        self.send_lost(sender, call);
         self.send_new(sender, call);
     }
 

@@ -40,7 +40,7 @@ impl RackTlp {
         }
         let cwnd = sender.cwnd() as u32;
         let mut sent = 0;
-        while self.sent.in_flight() < cwnd && sender.can_send_next(call.params) {
+        while self.sent.in_flight() < cwnd && sender.can_send_next(call.params) && !sender.pacing_waits(call) {
             self.send_next(sender, call);
             sent += 1;
         }
@@ -90,6 +90,9 @@ impl RackTlp {
         let cwnd = sender.cwnd() as u32;
         while self.sent.in_flight() < cwnd {
             let Some(number) = self.sent.next_lost() else { return };
+            if sender.pacing_waits(call) {
+                return;
+            }
             let is_head = self.sent.is_head(number);
             self.retransmit(number, sender, call);
             self.count_in_reduction(1);

@@ -17,6 +17,8 @@ pub struct Arrival {
     pub now: Time,
     /// The smallest RTT so far.
     pub min_rtt: Duration,
+    /// The smoothed RTT.
+    pub srtt: Duration,
 }
 
 /// The state of RACK, with the names of rfc8985#5.2.
@@ -78,10 +80,17 @@ impl Rack {
         (min_rtt / 4 * u64::from(self.reo_wnd_mult)).min(srtt)
     }
 
-    /// Marks what is lost by now (rfc8985#6.2 step 5); gives how many segments, and after what time others may be.
-    pub fn detect(&mut self, sent: &mut SentQueue, in_recovery: bool, srtt: Duration, arrival: Arrival) -> (u32, Option<Duration>) {
+    /// Marks what is lost by now (rfc8985#6.2 step 5), and gives each segment to `report`; gives how many there are, and after what
+    /// time others may be.
+    pub fn detect(
+        &mut self,
+        sent: &mut SentQueue,
+        in_recovery: bool,
+        arrival: Arrival,
+        mut report: impl FnMut(&Segment),
+    ) -> (u32, Option<Duration>) {
         self.advanced = false;
-        let window = self.rtt + self.reo_wnd(in_recovery, sent.sacked_out, arrival.min_rtt, srtt);
+        let window = self.rtt + self.reo_wnd(in_recovery, sent.sacked_out, arrival.min_rtt, arrival.srtt);
         let mut timeout = None;
         let lost = sent.mark_lost_by_time(|segment| {
             if (self.xmit_ts, self.end_seq) <= (segment.sent, segment.end) {
@@ -90,6 +99,8 @@ impl Rack {
             let due = segment.sent + window;
             if due > arrival.now {
                 timeout = timeout.max(Some(due.since(arrival.now)));
+            } else {
+                report(segment);
             }
             Some(due <= arrival.now)
         });

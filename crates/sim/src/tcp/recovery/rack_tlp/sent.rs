@@ -36,6 +36,11 @@ impl Segment {
         self.tags & tags != 0
     }
 
+    /// Whether it was lost and is not sent again.
+    fn waits(&self) -> bool {
+        self.has(tag::LOST) && !self.has(tag::SACKED | tag::RETRANSMITTED)
+    }
+
     /// Whether nothing more can be learned from its last transmission: it arrived, or it was lost and is not sent again.
     fn is_settled(&self) -> bool {
         self.has(tag::SACKED) || (self.has(tag::LOST) && !self.has(tag::RETRANSMITTED))
@@ -210,10 +215,14 @@ impl SentQueue {
             return None;
         }
         let skipped = (self.hint.max(self.first) - self.first) as usize;
-        let waits = |segment: &Segment| segment.has(tag::LOST) && !segment.has(tag::SACKED | tag::RETRANSMITTED);
-        let found = self.segments.iter().skip(skipped).position(waits)?;
+        let found = self.segments.iter().skip(skipped).position(Segment::waits)?;
         self.hint = self.first + (skipped + found) as u64;
         Some(self.hint)
+    }
+
+    /// The segments that were lost and are not sent again.
+    pub fn waiting(&self) -> impl Iterator<Item = &Segment> {
+        self.segments.iter().filter(|segment| segment.waits())
     }
 
     /// A segment is sent again; gives its bytes. A `probe` is not counted as its retransmission.

@@ -166,6 +166,13 @@ impl RackTlp {
         self.start_timeout(sender, call);
     }
 
+    /// Tells a sender that samples its delivery rate of all that is lost now.
+    fn tell_losses<O>(&self, sender: &mut SenderCore, call: &Call<O>) {
+        if sender.tracks() {
+            self.sent.waiting().for_each(|segment| sender.lose(segment.start..segment.end, call));
+        }
+    }
+
     /// Linux `tcp_enter_loss`
     fn enter_loss<O>(&mut self, sender: &mut SenderCore, call: &Call<O>) {
         let (unusual, recovering) =
@@ -183,6 +190,7 @@ impl RackTlp {
             self.undo.start(sender.snd_una(), self.sent.retrans_out + u32::from(self.has_resent_probe()));
         }
         sender.reduce_for_loss_state(again, call);
+        self.tell_losses(sender, call);
         sender.set_cwnd(f64::from(self.sent.in_flight() + 1));
         if unusual && self.sent.sacked_out >= call.params.dupack_threshold {
             self.rack.reordering = self.rack.reordering.min(call.params.dupack_threshold);

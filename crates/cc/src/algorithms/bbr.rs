@@ -1,0 +1,491 @@
+//! BBR version 1, as in Linux 7 (`tcp_bbr.c`; draft-cardwell-iccrg-bbr-congestion-control of 2017): it paces at the greatest delivery
+//! rate of ten round trips and limits the data in flight to twice the bandwidth-delay product.
+//!
+//! Differences: rates and windows are not rounded to fixed-point numbers. Segments that wait for their time in the sender are not in
+//! flight here, so nothing is taken off for them (`bbr_packets_in_net_at_edt`). Random choices are drawn from the time of the ACK.
+
+extern crate alloc;
+
+mod extra_acked;
+mod policer;
+
+use crate::max_filter::MaxFilter;
+use crate::{Ack, CongestionController, CongestionEvent, LossState, Needs, Pacing, ParamError, RateSample, Signal, Start};
+use alloc::boxed::Box;
+use extra_acked::ExtraAcked;
+use policer::{Policer, Verdict};
+use sojourn_units::{Duration, Stream, Time};
+
+/// Parameters of BBR version 1.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// The gain of pace and window in STARTUP, above 1 and at most 10; default 2.885, that is 2/ln 2 (Linux `bbr_high_gain`).
+    pub high_gain: f64,
+    /// The window in bandwidth-delay products in PROBE_BW, 1 to 10; default 2 (Linux `bbr_cwnd_gain`).
+    pub cwnd_gain: f64,
+    /// The gain of the pace while it probes for bandwidth, above 1 and below 2; it then drains with 2 less this; default 1.25
+    /// (Linux `bbr_pacing_gain`).
+    pub probe_gain: f64,
+    /// How long the smallest round-trip time counts before PROBE_RTT looks for it again, above zero; default "10 s" (Linux
+    /// `bbr_min_rtt_win_sec`).
+    pub min_rtt_window: Duration,
+    /// How long PROBE_RTT lasts at least, above zero; default "200 ms" (Linux `bbr_probe_rtt_mode_ms`).
+    pub probe_rtt: Duration,
+    /// Whether it looks for token-bucket policers and keeps to the rate of one that it finds; default true (Linux
+    /// `bbr_lt_bw_sampling`).
+    pub policers: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            high_gain: 2.885,
+            cwnd_gain: 2.0,
+            probe_gain: 1.25,
+            min_rtt_window: Duration::from_secs(10),
+            probe_rtt: Duration::from_millis(200),
+            policers: true,
+        }
+    }
+}
+
+impl Params {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Bbr, ParamError> {
+        let high = self.high_gain > 1.0 && self.high_gain <= 10.0;
+        ParamError::unless(high, "high_gain", &self.high_gain, "a number above 1 and at most 10")?;
+        ParamError::unless((1.0..=10.0).contains(&self.cwnd_gain), "cwnd_gain", &self.cwnd_gain, "a number, 1 to 10")?;
+        let probe = self.probe_gain > 1.0 && self.probe_gain < 2.0;
+        ParamError::unless(probe, "probe_gain", &self.probe_gain, "a number above 1 and below 2")?;
+        sojourn_units::range::positive_time("min_rtt_window", self.min_rtt_window)?;
+        sojourn_units::range::positive_time("probe_rtt", self.probe_rtt)?;
+        Ok(Bbr(Box::new(State::new(self.clone(), start))))
+    }
+}
+
+/// Rounds of the filter of the bandwidth (Linux `bbr_bw_rtts`).
+const BW_ROUNDS: u64 = 10;
+/// Phases of the cycle of gains: one probes, one drains, the others cruise (Linux `CYCLE_LEN`).
+const CYCLE: u32 = 8;
+/// The least window in segments (Linux `bbr_cwnd_min_target`).
+const MIN_CWND: f64 = 4.0;
+/// Growth that shows that the pipe is not full, and rounds without it that show that it is (Linux `bbr_full_bw_thresh`,
+/// `bbr_full_bw_cnt`).
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// The pace is so much less than the bandwidth (Linux `bbr_pacing_margin_percent`).
+const MARGIN: f64 = 0.99;
+/// The most extra ACKed data that counts, in seconds of bandwidth (Linux `bbr_extra_acked_max_us`).
+const EXTRA_TIME: f64 = 0.1;
+/// Below this many segments a second (1.2 Mbit/s in segments of 1,448 bytes) a quantum is one segment (Linux `bbr_min_tso_rate`).
+const SMALL_RATE: f64 = 1.2e6 / 8.0 / 1448.0;
+/// The time of a quantum (Linux `sk_pacing_shift`).
+const QUANTUM_TIME: f64 = 1.0 / 1024.0;
+/// The round-trip time before the first sample.
+const NOMINAL_RTT: f64 = 1e-3;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// BBR version 1.
+#[derive(Clone, Debug)]
+pub struct Bbr(Box<State>);
+
+#[derive(Clone, Debug)]
+struct State {
+    params: Params,
+    initial_cwnd: f64,
+    cwnd: f64,
+    /// Segments per second.
+    pacing_rate: f64,
+    pacing_gain: f64,
+    mode: Mode,
+    bw: MaxFilter,
+    round: u64,
+    round_start: bool,
+    next_round_delivered: f64,
+    min_rtt: Option<Duration>,
+    min_rtt_stamp: Time,
+    has_seen_rtt: bool,
+    probe_rtt_done: Option<Time>,
+    probe_rtt_round_done: bool,
+    idle_restart: bool,
+    cycle: u32,
+    cycle_stamp: Time,
+    full_bw: f64,
+    full_rounds: u32,
+    full: bool,
+    prior_cwnd: f64,
+    loss_state: LossState,
+    packet_conservation: bool,
+    extra: ExtraAcked,
+    policer: Policer,
+    /// The time of the first sample, from which the smallest round-trip time counts.
+    started: bool,
+}
+
+impl State {
+    fn new(params: Params, start: Start) -> Self {
+        State {
+            pacing_rate: params.high_gain * start.window / NOMINAL_RTT * MARGIN,
+            pacing_gain: params.high_gain,
+            params,
+            initial_cwnd: start.window,
+            cwnd: start.window,
+            mode: Mode::Startup,
+            bw: MaxFilter::default(),
+            round: 0,
+            round_start: false,
+            next_round_delivered: 0.0,
+            min_rtt: None,
+            min_rtt_stamp: Time::ZERO,
+            has_seen_rtt: false,
+            probe_rtt_done: None,
+            probe_rtt_round_done: false,
+            idle_restart: false,
+            cycle: 0,
+            cycle_stamp: Time::ZERO,
+            full_bw: 0.0,
+            full_rounds: 0,
+            full: false,
+            prior_cwnd: 0.0,
+            loss_state: LossState::Open,
+            packet_conservation: false,
+            extra: ExtraAcked::default(),
+            policer: Policer::default(),
+            started: false,
+        }
+    }
+
+    /// The bandwidth in use: that of a policer, else the greatest of the last rounds.
+    fn bandwidth(&self) -> f64 {
+        self.policer.rate().unwrap_or(self.bw.max())
+    }
+
+    /// `bbr_bdp`, in segments.
+    fn bdp(&self, bw: f64, gain: f64) -> f64 {
+        self.min_rtt.map_or(self.initial_cwnd, |rtt| libm::ceil(bw * rtt.as_secs_f64() * gain))
+    }
+
+    /// `bbr_tso_segs_goal`.
+    fn quantum(&self) -> f64 {
+        let least = if self.pacing_rate < SMALL_RATE { 1.0 } else { 2.0 };
+        Pacing::with_quantum_of(self.pacing_rate, QUANTUM_TIME, least).quantum
+    }
+
+    /// `bbr_quantization_budget`.
+    fn quantized(&self, segments: f64) -> f64 {
+        let even = libm::ceil((segments + 3.0 * self.quantum()) / 2.0) * 2.0;
+        if self.mode == Mode::ProbeBw && self.cycle == 0 { even + 2.0 } else { even }
+    }
+
+    /// `bbr_inflight`.
+    fn inflight(&self, gain: f64) -> f64 {
+        self.quantized(self.bdp(self.bw.max(), gain))
+    }
+
+    /// `bbr_set_pacing_rate`.
+    fn set_pacing_rate(&mut self, gain: f64) {
+        let rate = self.bandwidth() * gain * MARGIN;
+        if self.full || rate > self.pacing_rate {
+            self.pacing_rate = rate.max(f64::MIN_POSITIVE);
+        }
+    }
+
+    /// `bbr_init_pacing_rate_from_rtt`, once a round-trip time is known.
+    fn init_pacing_rate(&mut self, srtt: Duration) {
+        if !self.has_seen_rtt && srtt > Duration::ZERO {
+            self.has_seen_rtt = true;
+            self.pacing_rate = self.params.high_gain * self.cwnd / srtt.as_secs_f64() * MARGIN;
+        }
+    }
+
+    /// `bbr_save_cwnd`.
+    fn save_cwnd(&mut self) {
+        let good = self.loss_state == LossState::Open && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if good { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+    }
+
+    /// `bbr_update_bw`.
+    fn update_bandwidth(&mut self, sample: &RateSample) {
+        self.round_start = false;
+        let (Some(prior_delivered), true) = (sample.prior_delivered, sample.delivery_rate > 0.0) else { return };
+        if prior_delivered >= self.next_round_delivered {
+            self.next_round_delivered = sample.delivered_total;
+            self.round += 1;
+            self.round_start = true;
+            self.packet_conservation = false;
+        }
+        self.look_for_policer(sample);
+        if !sample.is_app_limited || sample.delivery_rate >= self.bw.max() {
+            self.bw.update(BW_ROUNDS, self.round, sample.delivery_rate);
+        }
+    }
+
+    fn look_for_policer(&mut self, sample: &RateSample) {
+        if !self.params.policers {
+            return;
+        }
+        match self.policer.on_sample(sample, self.round_start, self.mode == Mode::ProbeBw) {
+            Verdict::None => {}
+            Verdict::Found => self.pacing_gain = 1.0,
+            Verdict::Over => self.enter_probe_bw(sample.now),
+        }
+    }
+
+    /// `bbr_is_next_cycle_phase`, `bbr_advance_cycle_phase`.
+    fn update_cycle(&mut self, sample: &RateSample) {
+        let Some(min_rtt) = self.min_rtt.filter(|_| self.mode == Mode::ProbeBw) else { return };
+        let full_length = sample.now.since(self.cycle_stamp) > min_rtt;
+        let next = if self.pacing_gain > 1.0 {
+            let in_flight = sample.prior_in_flight + self.quantum();
+            full_length && (sample.newly_lost > 0.0 || in_flight >= self.inflight(self.pacing_gain))
+        } else if self.pacing_gain < 1.0 {
+            full_length || sample.prior_in_flight <= self.inflight(1.0)
+        } else {
+            full_length
+        };
+        if next {
+            self.cycle = (self.cycle + 1) % CYCLE;
+            self.cycle_stamp = sample.now;
+        }
+    }
+
+    /// `bbr_check_full_bw_reached`.
+    fn check_full(&mut self, sample: &RateSample) {
+        if self.full || !self.round_start || sample.is_app_limited {
+            return;
+        }
+        if self.bw.max() >= self.full_bw * FULL_GROWTH {
+            (self.full_bw, self.full_rounds) = (self.bw.max(), 0);
+            return;
+        }
+        self.full_rounds += 1;
+        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    /// `bbr_check_drain`.
+    fn check_drain(&mut self, sample: &RateSample) {
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && sample.in_flight <= self.inflight(1.0) {
+            self.enter_probe_bw(sample.now);
+        }
+    }
+
+    /// `bbr_reset_probe_bw_mode`: begins at any phase but the one that drains.
+    fn enter_probe_bw(&mut self, now: Time) {
+        self.mode = Mode::ProbeBw;
+        let random = Stream::named(now.as_nanos(), "bbr").below(u64::from(CYCLE) - 1) as u32;
+        self.cycle = (CYCLE - random) % CYCLE;
+        self.cycle_stamp = now;
+    }
+
+    /// `bbr_update_min_rtt`.
+    fn update_min_rtt(&mut self, sample: &RateSample) {
+        let expired = sample.now > self.min_rtt_stamp + self.params.min_rtt_window;
+        if let Some(rtt) = sample.rtt.filter(|&rtt| expired || self.min_rtt.is_none_or(|min| rtt < min)) {
+            (self.min_rtt, self.min_rtt_stamp) = (Some(rtt), sample.now);
+        }
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.save_cwnd();
+            self.mode = Mode::ProbeRtt;
+            self.probe_rtt_done = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(sample);
+        }
+        if sample.delivered > 0.0 {
+            self.idle_restart = false;
+        }
+    }
+
+    fn probe_rtt(&mut self, sample: &RateSample) {
+        if self.probe_rtt_done.is_none() && sample.in_flight <= MIN_CWND {
+            self.probe_rtt_done = Some(sample.now + self.params.probe_rtt);
+            self.probe_rtt_round_done = false;
+            self.next_round_delivered = sample.delivered_total;
+        } else if self.probe_rtt_done.is_some() {
+            self.probe_rtt_round_done |= self.round_start;
+            if self.probe_rtt_round_done {
+                self.check_probe_rtt_done(sample.now);
+            }
+        }
+    }
+
+    /// `bbr_check_probe_rtt_done`, `bbr_reset_mode`.
+    fn check_probe_rtt_done(&mut self, now: Time) {
+        if self.probe_rtt_done.is_none_or(|done| now <= done) {
+            return;
+        }
+        self.min_rtt_stamp = now;
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.full { self.enter_probe_bw(now) } else { self.mode = Mode::Startup }
+    }
+
+    /// `bbr_update_gains`: the gains of pace and window.
+    fn update_gains(&mut self) -> f64 {
+        let Params { high_gain, cwnd_gain, probe_gain, .. } = self.params;
+        let cruise = if self.policer.rate().is_some() { 1.0 } else { self.cycle_gain(probe_gain) };
+        let (pacing, cwnd) = match self.mode {
+            Mode::Startup => (high_gain, high_gain),
+            Mode::Drain => (1.0 / high_gain, high_gain),
+            Mode::ProbeBw => (cruise, cwnd_gain),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+        self.pacing_gain = pacing;
+        cwnd
+    }
+
+    fn cycle_gain(&self, probe_gain: f64) -> f64 {
+        match self.cycle {
+            0 => probe_gain,
+            1 => 2.0 - probe_gain,
+            _ => 1.0,
+        }
+    }
+
+    /// `bbr_set_cwnd`.
+    fn set_cwnd(&mut self, sample: &RateSample, gain: f64) {
+        if sample.newly_acked > 0.0 && !self.conserve_or_restore(sample) {
+            let bandwidth = self.bandwidth();
+            let extra = if self.full { self.extra.most().min(bandwidth * EXTRA_TIME) } else { 0.0 };
+            let target = self.quantized(self.bdp(bandwidth, gain) + extra);
+            if self.full {
+                self.cwnd = (self.cwnd + sample.newly_acked).min(target);
+            } else if self.cwnd < target || sample.delivered_total < self.initial_cwnd {
+                self.cwnd += sample.newly_acked;
+            }
+            self.cwnd = self.cwnd.max(MIN_CWND);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.cwnd = self.cwnd.min(MIN_CWND);
+        }
+    }
+
+    /// `bbr_set_cwnd_to_recover_or_restore`: whether the window follows the packets that leave the network.
+    fn conserve_or_restore(&mut self, sample: &RateSample) -> bool {
+        let before = core::mem::replace(&mut self.loss_state, sample.state);
+        if sample.newly_lost > 0.0 {
+            self.cwnd = (self.cwnd - sample.newly_lost).max(1.0);
+        }
+        if sample.state == LossState::Recovery && before != LossState::Recovery {
+            self.packet_conservation = true;
+            self.next_round_delivered = sample.delivered_total;
+            self.cwnd = sample.in_flight + sample.newly_acked;
+        } else if before != LossState::Open && sample.state == LossState::Open {
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            self.packet_conservation = false;
+        }
+        if self.packet_conservation {
+            self.cwnd = self.cwnd.max(sample.in_flight + sample.newly_acked);
+        }
+        self.packet_conservation
+    }
+}
+
+impl CongestionController for Bbr {
+    /// Samples say everything.
+    fn on_ack(&mut self, _ack: &Ack) {}
+
+    fn on_sample(&mut self, sample: &RateSample) {
+        let state = &mut *self.0;
+        if !core::mem::replace(&mut state.started, true) {
+            state.min_rtt_stamp = sample.now;
+            state.extra.restart(sample.now);
+        }
+        state.update_bandwidth(sample);
+        let (bandwidth, cwnd, round_start) = (state.bandwidth(), state.cwnd, state.round_start);
+        state.extra.on_sample(sample, bandwidth, cwnd, round_start);
+        state.update_cycle(sample);
+        state.check_full(sample);
+        state.check_drain(sample);
+        state.update_min_rtt(sample);
+        let cwnd_gain = state.update_gains();
+        state.init_pacing_rate(sample.srtt);
+        state.set_pacing_rate(state.pacing_gain);
+        state.set_cwnd(sample, cwnd_gain);
+    }
+
+    /// `bbr_cwnd_event_tx_start`.
+    fn on_restart(&mut self, now: Time, srtt: Duration, app_limited: bool) {
+        let state = &mut *self.0;
+        state.init_pacing_rate(srtt);
+        if !app_limited {
+            return;
+        }
+        state.idle_restart = true;
+        state.extra.restart(now);
+        match state.mode {
+            Mode::ProbeBw => state.set_pacing_rate(1.0),
+            Mode::ProbeRtt => state.check_probe_rtt_done(now),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    /// `bbr_undo_cwnd`.
+    fn on_spurious_recovery(&mut self) {
+        (self.0.full_bw, self.0.full_rounds) = (0.0, 0);
+        self.0.policer.reset();
+    }
+
+    /// `bbr_ssthresh`: the window of a loss is kept. Marks say nothing.
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.signal == Signal::Loss {
+            self.0.save_cwnd();
+        }
+    }
+
+    /// `bbr_set_state`.
+    fn on_rto(&mut self, _now: Time, _window: f64) {
+        let state = &mut *self.0;
+        state.save_cwnd();
+        state.loss_state = LossState::Timeout;
+        state.packet_conservation = false;
+        state.full_bw = 0.0;
+        state.cwnd = 1.0;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.0.cwnd
+    }
+
+    /// After a handshake or a timeout.
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.0.cwnd = cwnd;
+        if !self.0.started {
+            self.0.initial_cwnd = cwnd;
+        }
+    }
+
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn memory(&self) -> usize {
+        size_of::<State>()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { pacing: true, rate_samples: true, ..Needs::default() }
+    }
+
+    fn limits_samples(&self) -> bool {
+        self.0.mode == Mode::ProbeRtt
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
+        Some(Pacing { rate: self.0.pacing_rate, quantum: self.0.quantum() })
+    }
+}

@@ -1,0 +1,224 @@
+//! The cases of the draft's appendix that need no network, by hand: one sample a round trip.
+
+use super::machine::State;
+use super::*;
+use crate::sample::tests::SAMPLE;
+
+const RTT: Duration = Duration::from_millis(100);
+
+/// A connection, and samples of rounds of 100 ms.
+struct Rounds {
+    cc: Bbr3,
+    round: u64,
+    delivered: f64,
+}
+
+impl Rounds {
+    fn new() -> Self {
+        let mut cc = Params::default().build(Start { window: 10.0, ssthresh: 1e9 }).unwrap();
+        cc.on_restart(Time::ZERO, RTT, false);
+        Rounds { cc, round: 0, delivered: 0.0 }
+    }
+
+    fn now(&self) -> Time {
+        Time::ZERO + RTT * self.round
+    }
+
+    /// The sample of a round trip that delivers so many segments a second.
+    fn sample(&mut self, rate: f64) -> RateSample {
+        self.round += 1;
+        let segments = rate * RTT.as_secs_f64();
+        let prior_delivered = Some(self.delivered);
+        self.delivered += segments;
+        RateSample {
+            now: self.now(),
+            delivered_total: self.delivered,
+            newly_acked: segments,
+            prior_delivered,
+            delivered: segments,
+            delivery_rate: rate,
+            tx_in_flight: segments,
+            in_flight: segments,
+            ..SAMPLE
+        }
+    }
+
+    fn see(&mut self, rate: f64) -> State {
+        let sample = self.sample(rate);
+        let in_flight = if self.cc.0.state == State::ProbeRtt { 4.0 } else { sample.in_flight };
+        self.cc.on_sample(&RateSample { in_flight, ..sample });
+        self.cc.0.state
+    }
+
+    /// A connection at the first of at most 200 round trips in such a state, at 1,000 segments a second.
+    fn until(found: impl Fn(State) -> bool) -> Self {
+        let mut rounds = Rounds::new();
+        assert!((0..200).any(|_| found(rounds.see(1000.0))), "{:?}", rounds.cc.0.state);
+        rounds
+    }
+
+    fn in_probe_bw() -> Self {
+        Rounds::until(State::is_probe_bw)
+    }
+
+    fn lost(&self, lost: f64, tx_in_flight: f64) -> LostSegment {
+        LostSegment {
+            now: self.now(),
+            size: 1.0,
+            tx_in_flight,
+            lost,
+            is_app_limited: false,
+            delivered_total: self.delivered,
+            contiguous: false,
+            selective_acks: true,
+        }
+    }
+}
+
+#[test]
+fn startup_ends_after_three_rounds_without_a_quarter_more_bandwidth() {
+    let mut rounds = Rounds::new();
+    let states: std::vec::Vec<State> = [100.0, 200.0, 400.0, 450.0, 460.0, 470.0].map(|rate| rounds.see(rate)).into();
+    assert_eq!(states[..5], [State::Startup; 5]);
+    // One segment a second too many in flight for Drain to end at once.
+    assert!(rounds.cc.0.full_bw_reached && states[5] != State::Startup);
+    assert_eq!(rounds.cc.0.max_bw(), 470.0);
+}
+
+#[test]
+fn samples_limited_by_the_application_do_not_end_startup() {
+    let mut rounds = Rounds::new();
+    for _ in 0..20 {
+        let sample = rounds.sample(100.0);
+        rounds.cc.on_sample(&RateSample { is_app_limited: true, ..sample });
+    }
+    assert_eq!(rounds.cc.0.state, State::Startup);
+}
+
+#[test]
+fn six_ranges_lost_in_a_round_of_recovery_end_startup() {
+    let mut rounds = Rounds::new();
+    rounds.see(100.0);
+    (1..=6).for_each(|lost| {
+        let lost = rounds.lost(f64::from(lost), 20.0);
+        rounds.cc.on_lost(&lost);
+    });
+    let states = [0, 1].map(|_| {
+        let sample = rounds.sample(200.0);
+        rounds.cc.on_sample(&RateSample { state: LossState::Recovery, lost: 6.0, is_app_limited: true, ..sample });
+        rounds.cc.0.state
+    });
+    assert!(states.iter().any(|&state| state != State::Startup), "{states:?}");
+    assert!(rounds.cc.0.inflight_longterm.is_finite());
+    rounds.cc.on_spurious_recovery();
+    assert_eq!(rounds.cc.0.state, State::Startup, "a spurious recovery takes it back");
+}
+
+#[test]
+fn drain_ends_when_the_queue_is_empty_or_after_three_rounds() {
+    let drained = |in_flight: f64| {
+        let mut rounds = Rounds::new();
+        for round in 0.. {
+            let sample = rounds.sample(1000.0);
+            rounds.cc.on_sample(&RateSample { in_flight, ..sample });
+            if rounds.cc.0.state.is_probe_bw() {
+                return round;
+            }
+        }
+        0
+    };
+    // The first round sets the baseline, three more fill the pipe.
+    assert_eq!(drained(100.0), 3);
+    assert_eq!(drained(200.0), 7);
+}
+
+#[test]
+fn the_cycle_goes_down_cruises_refills_for_a_round_and_goes_up() {
+    let mut rounds = Rounds::in_probe_bw();
+    let mut order = std::vec![State::ProbeBwDown];
+    for _ in 0..200 {
+        let state = rounds.cc.0.state;
+        if *order.last().unwrap() != state && state != State::ProbeRtt {
+            order.push(state);
+        }
+        rounds.see(1000.0);
+    }
+    order.truncate(5);
+    let cycle = [State::ProbeBwDown, State::ProbeBwCruise, State::ProbeBwRefill, State::ProbeBwUp, State::ProbeBwDown];
+    assert_eq!(order, cycle);
+    rounds.cc.0.start_probe_bw_down(rounds.now());
+    assert_eq!((rounds.cc.0.pacing_gain(), rounds.cc.0.cwnd_gain()), (0.9, 2.0));
+}
+
+#[test]
+fn losses_while_going_up_set_inflight_longterm_and_end_it() {
+    let mut rounds = Rounds::until(|state| state == State::ProbeBwUp);
+    assert_eq!((rounds.cc.0.pacing_gain(), rounds.cc.0.cwnd_gain()), (1.25, 2.25));
+    let lost = rounds.lost(4.0, 120.0);
+    rounds.cc.on_lost(&lost);
+    // 119 in flight and 3 lost before: 2 % was reached (0.02 * 119 - 3)/0.98 segments earlier.
+    let expected = 119.0 + (0.02 * 119.0 - 3.0) / 0.98;
+    assert_eq!(rounds.cc.0.state, State::ProbeBwDown);
+    assert!((rounds.cc.0.inflight_longterm - expected).abs() < 1e-9);
+    assert!(rounds.cc.0.prev_probe_too_high);
+}
+
+#[test]
+fn a_window_with_losses_while_cruising_keeps_seven_tenths_of_the_short_term_model() {
+    let mut rounds = Rounds::until(|state| state == State::ProbeBwCruise);
+    // The first of these rounds has delivered at the old rate too.
+    for _ in 0..2 {
+        let lost = rounds.lost(4.0, 100.0);
+        rounds.cc.on_lost(&lost);
+        rounds.see(300.0);
+    }
+    assert_eq!(rounds.cc.0.bw_shortterm, 700.0);
+    assert_eq!(rounds.cc.0.bw, 700.0);
+}
+
+#[test]
+fn each_round_of_going_up_doubles_the_growth_of_inflight_longterm() {
+    let mut rounds = Rounds::until(|state| state == State::ProbeBwUp);
+    rounds.cc.0.cwnd = 100.0;
+    let slopes = [0; 4].map(|_| {
+        rounds.cc.0.raise_inflight_longterm_slope();
+        rounds.cc.0.probe_up_acked_per_inc
+    });
+    // The first was on entering.
+    assert_eq!(slopes, [50.0, 25.0, 12.5, 6.25]);
+}
+
+#[test]
+fn probe_rtt_comes_after_five_seconds_and_holds_half_the_product_for_200_ms() {
+    let mut rounds = Rounds::in_probe_bw();
+    let mut seen = None;
+    for _ in 0..100 {
+        let sample = rounds.sample(1000.0);
+        let in_flight = if rounds.cc.0.state == State::ProbeRtt { 40.0 } else { 100.0 };
+        rounds.cc.on_sample(&RateSample { in_flight, rtt: Some(RTT * 2), ..sample });
+        if rounds.cc.0.state == State::ProbeRtt {
+            seen = seen.or(Some(rounds.round));
+            assert!(rounds.cc.cwnd() <= 50.0 && rounds.cc.limits_samples());
+        } else if seen.is_some() {
+            break;
+        }
+    }
+    // 5 s are 50 rounds.
+    assert!(seen.is_some_and(|round| (50..=53).contains(&round)), "{seen:?}");
+    assert_eq!(rounds.cc.0.state, State::ProbeBwCruise);
+}
+
+#[test]
+fn a_restart_from_idle_skips_probe_rtt() {
+    let mut rounds = Rounds::in_probe_bw();
+    rounds.round += 60;
+    rounds.cc.on_restart(rounds.now(), RTT, true);
+    assert_ne!(rounds.see(1000.0), State::ProbeRtt);
+}
+
+#[test]
+fn tiny_paths_keep_a_window_of_four_segments() {
+    let mut rounds = Rounds::new();
+    (0..100).for_each(|_| _ = rounds.see(5.0));
+    assert!(rounds.cc.cwnd() >= 4.0 && rounds.cc.cwnd() <= 8.0, "{}", rounds.cc.cwnd());
+}

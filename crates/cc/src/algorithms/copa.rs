@@ -1,0 +1,234 @@
+//! Copa (arun-2018): the window moves towards the rate 1/(delta d), where d is the queuing delay, and is paced. Where the queue does not
+//! drain, others fill it, and delta falls as long as there are no losses.
+
+extern crate alloc;
+
+use crate::max_filter::MaxFilter;
+use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, ParamError, Start};
+use alloc::boxed::Box;
+use sojourn_units::{Duration, Time};
+
+/// Parameters of Copa.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// delta: 1/delta segments of each flow are in the queue on average, above 0 and at most 10; default 0.5 (arun-2018).
+    pub delta: f64,
+    /// Whether it competes with flows that fill the queue; default true (arun-2018).
+    pub competitive: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { delta: 0.5, competitive: true }
+    }
+}
+
+impl Params {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Copa, ParamError> {
+        ParamError::unless(self.delta > 0.0 && self.delta <= 10.0, "delta", &self.delta, "a number above 0 and at most 10")?;
+        Ok(Copa(Box::new(State {
+            params: self.clone(),
+            cwnd: start.window,
+            delta: self.delta,
+            slow_start: true,
+            velocity: 1.0,
+            rising: true,
+            same_direction: 0,
+            cwnd_at_round: start.window,
+            round_end: 0,
+            srtt: Duration::ZERO,
+            fastest: MaxFilter::default(),
+            standing: MaxFilter::default(),
+            slowest: MaxFilter::default(),
+            last_empty: Time::ZERO,
+            lost_in_round: false,
+        })))
+    }
+}
+
+/// How long the smallest round-trip time counts (arun-2018).
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+/// Round trips in which the queue is nearly empty once, unless others fill it; and those of the greatest round-trip time (arun-2018).
+const EMPTY_ROUNDS: u64 = 5;
+const SLOWEST_ROUNDS: u64 = 4;
+/// The part of the greatest queuing delay up to which the queue is nearly empty (arun-2018).
+const NEARLY_EMPTY: f64 = 0.1;
+/// Round trips in the same direction before the velocity doubles (arun-2018).
+const STEADY_ROUNDS: u32 = 3;
+/// The least window in segments, and the pace in windows a round trip (arun-2018).
+const MIN_CWND: f64 = 2.0;
+const PACE: f64 = 2.0;
+
+/// Copa.
+#[derive(Clone, Debug)]
+pub struct Copa(Box<State>);
+
+#[derive(Clone, Debug)]
+struct State {
+    params: Params,
+    cwnd: f64,
+    delta: f64,
+    slow_start: bool,
+    velocity: f64,
+    rising: bool,
+    same_direction: u32,
+    cwnd_at_round: f64,
+    round_end: u64,
+    srtt: Duration,
+    /// The greatest 1/RTT of ten seconds, and of half a round trip; the greatest RTT of four round trips.
+    fastest: MaxFilter,
+    standing: MaxFilter,
+    slowest: MaxFilter,
+    /// When the queue was nearly empty.
+    last_empty: Time,
+    lost_in_round: bool,
+}
+
+impl State {
+    /// The smallest round-trip time of half a round trip, in seconds; infinite before the first sample.
+    fn standing_rtt(&self) -> f64 {
+        1.0 / self.standing.max()
+    }
+
+    fn observe(&mut self, now: Time, rtt: Duration) {
+        let (at, seconds) = (now.as_nanos(), rtt.as_secs_f64());
+        let round = self.srtt.max(rtt).as_nanos();
+        self.fastest.update(MIN_RTT_WINDOW.as_nanos(), at, 1.0 / seconds);
+        self.standing.update(round / 2, at, 1.0 / seconds);
+        self.slowest.update(SLOWEST_ROUNDS * round, at, seconds);
+        let least = 1.0 / self.fastest.max();
+        if self.standing_rtt() - least <= NEARLY_EMPTY * (self.slowest.max() - least) || self.last_empty == Time::ZERO {
+            self.last_empty = now;
+        }
+    }
+
+    /// Once a round trip: delta, direction and velocity (arun-2018).
+    fn end_round(&mut self, now: Time) {
+        let others_fill = self.params.competitive && now.since(self.last_empty) > self.srtt * EMPTY_ROUNDS;
+        self.delta = match (others_fill, self.lost_in_round) {
+            (false, _) => self.params.delta,
+            (true, true) => (2.0 * self.delta).min(self.params.delta),
+            (true, false) => 1.0 / (1.0 / self.delta + 1.0),
+        };
+        self.lost_in_round = false;
+        let rising = self.cwnd > self.cwnd_at_round;
+        if rising == self.rising {
+            self.same_direction += 1;
+            if self.same_direction >= STEADY_ROUNDS {
+                self.velocity *= 2.0;
+            }
+        } else {
+            (self.rising, self.same_direction, self.velocity) = (rising, 0, 1.0);
+        }
+        self.velocity = self.velocity.min(self.cwnd * self.delta).max(1.0);
+        self.cwnd_at_round = self.cwnd;
+    }
+
+    fn move_window(&mut self, ack: &Ack) {
+        let standing = self.standing_rtt();
+        let delay = standing - 1.0 / self.fastest.max();
+        let below = delay <= 0.0 || self.cwnd / standing <= 1.0 / (self.delta * delay);
+        let may_grow = !ack.in_recovery && ack.cwnd_limited;
+        if self.slow_start && below {
+            self.cwnd += if may_grow { ack.acked } else { 0.0 };
+            return;
+        }
+        self.slow_start = false;
+        let step = self.velocity * ack.acked / (self.delta * self.cwnd);
+        if !below {
+            self.cwnd = (self.cwnd - step).max(MIN_CWND);
+        } else if may_grow {
+            self.cwnd += step.min(ack.acked);
+        }
+    }
+}
+
+impl CongestionController for Copa {
+    fn on_ack(&mut self, ack: &Ack) {
+        let state = &mut *self.0;
+        state.srtt = ack.srtt;
+        if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
+            state.observe(ack.now, rtt);
+        }
+        if state.standing.max() <= 0.0 {
+            return;
+        }
+        if ack.snd_una > state.round_end {
+            state.end_round(ack.now);
+            state.round_end = ack.snd_max;
+        }
+        state.move_window(ack);
+    }
+
+    /// Losses count where others fill the queue.
+    fn on_congestion(&mut self, _event: &CongestionEvent) {
+        self.0.lost_in_round = true;
+    }
+
+    fn on_rto(&mut self, _now: Time, _window: f64) {
+        let state = &mut *self.0;
+        (state.cwnd, state.velocity, state.same_direction) = (1.0, 1.0, 0);
+        state.lost_in_round = true;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.0.cwnd
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.0.cwnd = cwnd;
+    }
+
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn memory(&self) -> usize {
+        size_of::<State>()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { pacing: true, ..Needs::default() }
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
+        let state = &*self.0;
+        (state.standing.max() > 0.0).then(|| Pacing { rate: PACE * state.cwnd * state.standing.max(), quantum: 1.0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path with this bandwidth-delay product in segments and 100 ms; gives the window after so many round trips.
+    fn settled(delta: f64, bdp: f64, rounds: u64) -> f64 {
+        let mut cc = Params { delta, competitive: false }.build(Start { window: 10.0, ssthresh: 1e9 }).unwrap();
+        let mut now = Time::ZERO;
+        for round in 0..rounds {
+            let rtt = Duration::from_secs_f64(0.1 * (cc.cwnd() / bdp).max(1.0));
+            let segments = cc.cwnd() as u64;
+            for i in 0..segments {
+                now += rtt / segments;
+                let (snd_una, snd_max) = (round * 1000 + i + 1, round * 1000 + 999);
+                cc.on_ack(&Ack { now, rtt: Some(rtt), srtt: rtt, snd_una, snd_max, ..Ack::ONE });
+            }
+        }
+        cc.cwnd()
+    }
+
+    #[test]
+    fn about_one_over_delta_segments_stay_in_the_queue() {
+        // At the target rate the queue has 1/delta segments; the window varies around that by a few.
+        for (delta, queued) in [(0.5, 2.0), (0.1, 10.0)] {
+            let window = settled(delta, 50.0, 300);
+            assert!((window - 50.0 - queued).abs() < 6.0 + queued, "{delta}: {window}");
+        }
+    }
+}

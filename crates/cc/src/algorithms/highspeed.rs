@@ -1,0 +1,113 @@
+//! `HighSpeed` TCP (rfc3649#5): above 38 segments the window grows faster and falls less, the larger it is, so that it needs fewer losses
+//! than Reno's to be as large.
+
+use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use sojourn_units::Time;
+
+/// `HighSpeed` TCP.
+pub type HighSpeed = Classic<HighSpeedLaw>;
+
+/// Parameters of `HighSpeed` TCP.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Up to this window in segments it is Reno, 1 or more; default 38 (rfc3649#5, `Low_Window`).
+    pub low_window: f64,
+    /// The window in segments at which it keeps `1 - high_decrease`, above `low_window`; default 83000 (rfc3649#5, `High_Window`).
+    pub high_window: f64,
+    /// The part of `high_window` that a loss takes, above 0 and at most 0.5; default 0.1 (rfc3649#5, `High_Decrease`).
+    pub high_decrease: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { low_window: 38.0, high_window: 83_000.0, high_decrease: 0.1 }
+    }
+}
+
+impl Params {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<HighSpeed, ParamError> {
+        let low = self.low_window >= 1.0 && self.low_window.is_finite();
+        ParamError::unless(low, "low_window", &self.low_window, "a number of segments, 1 or more")?;
+        let high = self.high_window > self.low_window && self.high_window.is_finite();
+        ParamError::unless(high, "high_window", &self.high_window, "a number of segments above low_window")?;
+        let decrease = self.high_decrease > 0.0 && self.high_decrease <= 0.5;
+        ParamError::unless(decrease, "high_decrease", &self.high_decrease, "a fraction above 0 and at most 0.5")?;
+        Ok(Classic::new(start, HighSpeedLaw { params: self.clone() }))
+    }
+}
+
+/// The loss rate that Reno needs for one segment of window (rfc3649#5: p(w) = 0.078/w^1.2).
+const LOSS_FACTOR: f64 = 0.078;
+const LOSS_EXPONENT: f64 = 1.2;
+
+/// The window law.
+#[derive(Clone, Debug)]
+pub struct HighSpeedLaw {
+    params: Params,
+}
+
+impl HighSpeedLaw {
+    /// b(w): the part of the window that a loss takes (rfc3649#5).
+    fn decrease(&self, w: f64) -> f64 {
+        let Params { low_window, high_window, high_decrease } = self.params;
+        if w <= low_window {
+            return 0.5;
+        }
+        let position = libm::log(w / low_window) / libm::log(high_window / low_window);
+        (0.5 + (high_decrease - 0.5) * position).clamp(high_decrease, 0.5)
+    }
+
+    /// a(w): segments by which the window grows in a round trip (rfc3649#5).
+    fn increase(&self, w: f64) -> f64 {
+        if w <= self.params.low_window {
+            return 1.0;
+        }
+        let b = self.decrease(w);
+        (LOSS_FACTOR * libm::pow(w, 2.0 - LOSS_EXPONENT) * 2.0 * b / (2.0 - b)).max(1.0)
+    }
+}
+
+impl WindowLaw for HighSpeedLaw {
+    #[inline]
+    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
+        cwnd + self.increase(cwnd) * ack.avoidance_count() / cwnd
+    }
+
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
+        let kept = event.window * (1.0 - self.decrease(event.window));
+        Window { cwnd: kept.max(1.0), ssthresh: libm::floor(kept).max(2.0) }
+    }
+
+    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+        libm::floor(window * (1.0 - self.decrease(window))).max(2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn increases_and_decreases_are_those_of_the_table_in_rfc_3649_b() {
+        let law = HighSpeedLaw { params: Params::default() };
+        // rfc3649#B: w, a(w), b(w).
+        let table = [
+            (38.0, 1.0, 0.50),
+            (118.0, 2.0, 0.44),
+            (495.0, 5.0, 0.37),
+            (1058.0, 8.0, 0.33),
+            (10_661.0, 30.0, 0.21),
+            (84_035.0, 71.0, 0.10),
+        ];
+        for (w, a, b) in table {
+            assert!((law.increase(w) - a).abs() <= 0.02 * a + 0.05, "a({w}) = {}", law.increase(w));
+            assert!((law.decrease(w) - b).abs() <= 0.006, "b({w}) = {}", law.decrease(w));
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! H-TCP (leith-2004): the longer ago the last congestion, the faster the window grows; it falls to what empties the queue. As in Linux
+//! `tcp_htcp.c`, without its fixed-point numbers.
+
+use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use sojourn_units::Time;
+
+/// H-TCP.
+pub type Htcp = Classic<HtcpLaw>;
+
+/// Parameters of H-TCP.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// The part of the window that congestion leaves at least, above 0 and at most `beta_max`; default 0.5 (leith-2004).
+    pub beta_min: f64,
+    /// The same at most, below 1; default 0.8 (leith-2004).
+    pub beta_max: f64,
+    /// Whether growth depends less on the round-trip time; default true (Linux `use_rtt_scaling`).
+    pub rtt_scaling: bool,
+    /// Whether a throughput that changed by more than a fifth leaves `beta_min`; default true (Linux `use_bandwidth_switch`).
+    pub bandwidth_switch: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { beta_min: 0.5, beta_max: 0.8, rtt_scaling: true, bandwidth_switch: true }
+    }
+}
+
+impl Params {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Htcp, ParamError> {
+        let max = self.beta_max > 0.0 && self.beta_max < 1.0;
+        ParamError::unless(max, "beta_max", &self.beta_max, "a fraction above 0 and below 1")?;
+        let min = self.beta_min > 0.0 && self.beta_min <= self.beta_max;
+        ParamError::unless(min, "beta_min", &self.beta_min, "a fraction above 0 and at most beta_max")?;
+        let law = HtcpLaw {
+            beta: self.beta_min,
+            params: self.clone(),
+            adapts: false,
+            min_rtt: 0.0,
+            max_rtt: 0.0,
+            last_congestion: Time::ZERO,
+            throughput: Throughput::default(),
+        };
+        Ok(Classic::new(start, law))
+    }
+}
+
+/// Seconds after congestion with Reno's growth, and the growth after them (leith-2004).
+const LOW_SPEED: f64 = 1.0;
+const LINEAR: f64 = 10.0;
+/// How far a sample may exceed the greatest round-trip time, in seconds (Linux `measure_rtt`).
+const RTT_STEP: f64 = 0.02;
+/// The round-trip time below which the reduction stays, and that which growth is scaled to, in seconds (Linux `htcp_beta_update`,
+/// `htcp_alpha_update`).
+const SHORT_RTT: f64 = 0.01;
+const REFERENCE_RTT: f64 = 0.1;
+/// What congestion leaves of the range of round-trip times (Linux `htcp_param_update`).
+const FADING: f64 = 0.95;
+/// The change of throughput that counts as one.
+const CHANGE: f64 = 0.2;
+
+/// The throughput in segments per second, measured over windows (Linux `measure_achieved_throughput`).
+#[derive(Clone, Copy, Default, Debug)]
+struct Throughput {
+    since: Time,
+    segments: f64,
+    mean: f64,
+    most: f64,
+    /// The most before the last congestion.
+    most_before: f64,
+}
+
+/// The window law. Times are in seconds.
+#[derive(Clone, Debug)]
+pub struct HtcpLaw {
+    params: Params,
+    beta: f64,
+    /// Whether the round-trip times of a whole epoch are known.
+    adapts: bool,
+    min_rtt: f64,
+    max_rtt: f64,
+    last_congestion: Time,
+    throughput: Throughput,
+}
+
+impl HtcpLaw {
+    fn measure_rtt(&mut self, rtt: f64, open: bool) {
+        if self.min_rtt == 0.0 || rtt < self.min_rtt {
+            self.min_rtt = rtt;
+        }
+        if open {
+            self.max_rtt = self.max_rtt.max(self.min_rtt);
+            if rtt <= self.max_rtt + RTT_STEP {
+                self.max_rtt = self.max_rtt.max(rtt);
+            }
+        }
+    }
+
+    fn measure_throughput(&mut self, ack: &Ack) {
+        let since_congestion = ack.now.since(self.last_congestion).as_secs_f64();
+        let measured = &mut self.throughput;
+        if ack.in_recovery {
+            (measured.segments, measured.since) = (0.0, ack.now);
+            return;
+        }
+        measured.segments += ack.acked;
+        let seconds = ack.now.since(measured.since).as_secs_f64();
+        if self.min_rtt <= 0.0 || seconds < self.min_rtt || measured.segments < ack.in_flight - 1.0 {
+            return;
+        }
+        let rate = measured.segments / seconds;
+        if since_congestion <= 4.0 * self.min_rtt {
+            (measured.mean, measured.most) = (rate, rate);
+        } else {
+            measured.mean += (rate - measured.mean) / 4.0;
+            measured.most = measured.most.max(measured.mean);
+        }
+        (measured.segments, measured.since) = (0.0, ack.now);
+    }
+
+    /// The part of the window that congestion leaves (leith-2004).
+    fn update_beta(&mut self) {
+        let Params { beta_min, beta_max, bandwidth_switch, .. } = self.params;
+        let before = core::mem::replace(&mut self.throughput.most_before, self.throughput.most);
+        if bandwidth_switch && (self.throughput.most - before).abs() > CHANGE * before {
+            (self.beta, self.adapts) = (beta_min, false);
+        } else if self.adapts && self.min_rtt > SHORT_RTT {
+            self.beta = (self.min_rtt / self.max_rtt).clamp(beta_min, beta_max);
+        } else {
+            (self.beta, self.adapts) = (beta_min, true);
+        }
+    }
+
+    /// Segments by which the window grows in a round trip (leith-2004).
+    fn alpha(&self, now: Time) -> f64 {
+        let late = now.since(self.last_congestion).as_secs_f64() - LOW_SPEED;
+        let mut factor = if late > 0.0 { 1.0 + LINEAR * late + (late / 2.0) * (late / 2.0) } else { 1.0 };
+        if self.params.rtt_scaling && self.min_rtt > 0.0 {
+            factor = (factor / (REFERENCE_RTT / self.min_rtt).clamp(0.5, 10.0)).max(1.0);
+        }
+        2.0 * factor * (1.0 - self.beta)
+    }
+
+    fn on_congestion(&mut self, now: Time, window: f64) -> f64 {
+        self.update_beta();
+        if self.min_rtt > 0.0 && self.max_rtt > self.min_rtt {
+            self.max_rtt = self.min_rtt + FADING * (self.max_rtt - self.min_rtt);
+        }
+        self.last_congestion = now;
+        window * self.beta
+    }
+}
+
+impl WindowLaw for HtcpLaw {
+    fn observe(&mut self, ack: &Ack, _window: Window) -> bool {
+        if let Some(rtt) = ack.rtt {
+            self.measure_rtt(rtt.as_secs_f64(), !ack.in_recovery && !ack.after_timeout);
+        }
+        if self.params.bandwidth_switch {
+            self.measure_throughput(ack);
+        }
+        false
+    }
+
+    #[inline]
+    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
+        cwnd + self.alpha(ack.now) * ack.avoidance_count() / cwnd
+    }
+
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
+        let kept = self.on_congestion(event.now, event.window).max(1.0);
+        Window { cwnd: kept, ssthresh: kept.max(2.0) }
+    }
+
+    fn ssthresh_after_rto(&mut self, now: Time, window: f64) -> f64 {
+        self.on_congestion(now, window).max(2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_units::Duration;
+
+    fn law(min_rtt: f64, max_rtt: f64) -> HtcpLaw {
+        let mut cc = Params { bandwidth_switch: false, ..Params::default() }.build(Start { window: 10.0, ssthresh: 2.0 }).unwrap();
+        HtcpLaw { min_rtt, max_rtt, ..cc.law_mut().clone() }
+    }
+
+    #[test]
+    fn growth_is_renos_for_a_second_and_then_quadratic_in_the_time() {
+        let grown = |millis: u64| law(0.1, 0.1).alpha(Time::ZERO + Duration::from_millis(millis));
+        // 2 (1 - 0.5) times 1, 1 + 10 * 1 + 0.25, 1 + 10 * 3 + 2.25.
+        assert_eq!([grown(500), grown(1000), grown(2000), grown(4000)], [1.0, 1.0, 11.25, 33.25]);
+    }
+
+    #[test]
+    fn from_the_second_congestion_on_the_window_falls_to_what_empties_the_queue() {
+        let mut law = law(0.06, 0.1);
+        let kept = [0, 1].map(|_| law.on_congestion(Time::ZERO, 100.0));
+        assert_eq!(kept[0], 50.0);
+        // 60 ms of 60 + 0.95 * 40 ms.
+        assert!((kept[1] - 100.0 * 0.06 / 0.098).abs() < 1e-9, "{}", kept[1]);
+    }
+}

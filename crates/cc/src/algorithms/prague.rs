@@ -1,0 +1,276 @@
+//! Prague (draft-briscoe-iccrg-prague-congestion-control): a DCTCP for the Internet. Its window counts fractions, what is not marked
+//! goes on to open it, it paces, and with short round-trip times it grows as if they were longer.
+//!
+//! As in the L4S team's Linux (`tcp_prague.c`), the estimate starts at 0 with the first mark, and a round-trip time below the target
+//! counts as the target once slow start is over for long. Where its receiver does not count marks it is Reno
+//! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). It does not look for queues of RFC 3168 on the path.
+
+use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, Signal, Start};
+use sojourn_units::{Duration, Time, range};
+
+/// Parameters of Prague.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// The weight of the newest round trip in the estimate of the marked part, above 0 and at most 1; default 0.0625
+    /// (draft-briscoe-iccrg-prague-congestion-control#2.4.2).
+    pub g: f64,
+    /// The round-trip time that a shorter one counts as, zero or more; default "25 ms"; "0 s" leaves all as they are
+    /// (draft-briscoe-iccrg-prague-congestion-control#2.4.4).
+    pub target_rtt: Duration,
+    /// Round trips after slow start before short round-trip times count as longer, 0 or more; default 500
+    /// (draft-briscoe-iccrg-prague-congestion-control#2.4.4).
+    pub transition: u32,
+    /// The greatest time of segments sent back to back, above zero; default "250 us"
+    /// (draft-briscoe-iccrg-prague-congestion-control#2.4.5).
+    pub burst: Duration,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { g: 0.0625, target_rtt: Duration::from_millis(25), transition: 500, burst: Duration::from_micros(250) }
+    }
+}
+
+impl Params {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Prague, ParamError> {
+        ParamError::unless(self.g > 0.0 && self.g <= 1.0, "g", &self.g, "a number above 0 and at most 1")?;
+        range::time("target_rtt", self.target_rtt)?;
+        range::positive_time("burst", self.burst)?;
+        Ok(Prague {
+            params: self.clone(),
+            cwnd: start.window,
+            ssthresh: start.ssthresh,
+            alpha: None,
+            round_end: 0,
+            rounds: 0,
+            last_estimate: Time::ZERO,
+            last_reduction: Time::ZERO,
+            acked: 0.0,
+            marked: 0.0,
+            in_loss: false,
+            srtt: Duration::ZERO,
+            in_flight: 0.0,
+            counts: true,
+        })
+    }
+}
+
+/// The least window in segments (Linux `MIN_CWND`).
+const MIN_CWND: f64 = 2.0;
+
+/// The pace in windows a round trip in the first half of slow start (Linux `prague_update_pacing_rate`).
+const SLOW_START_PACE: f64 = 2.0;
+
+/// Round trips above this do not count as longer (Linux `MAX_SCALED_RTT`).
+const MAX_SCALED_RTT: Duration = Duration::from_millis(100);
+
+/// Prague.
+#[derive(Clone, Debug)]
+pub struct Prague {
+    params: Params,
+    cwnd: f64,
+    ssthresh: f64,
+    /// The estimated part of segments that are marked; `None` before the first mark.
+    alpha: Option<f64>,
+    /// A round trip is over when this byte is acknowledged.
+    round_end: u64,
+    /// Round trips since slow start.
+    rounds: u32,
+    last_estimate: Time,
+    last_reduction: Time,
+    /// Segments acknowledged since the last estimate, and those of them that were marked.
+    acked: f64,
+    marked: f64,
+    /// The window was reduced for a loss that is being repaired.
+    in_loss: bool,
+    srtt: Duration,
+    in_flight: f64,
+    /// Whether the feedback counts marks; without, it is Reno.
+    counts: bool,
+}
+
+impl Prague {
+    /// How many times longer the round-trip time counts; 1 if it counts as it is.
+    fn stretch(&self) -> f64 {
+        let scaled = self.rounds >= self.params.transition && self.srtt > Duration::ZERO && self.srtt <= MAX_SCALED_RTT;
+        if scaled { (self.params.target_rtt.as_secs_f64() / self.srtt.as_secs_f64()).max(1.0) } else { 1.0 }
+    }
+
+    /// The round-trip time that it counts with.
+    fn virtual_rtt(&self) -> Duration {
+        if self.stretch() > 1.0 { self.params.target_rtt } else { Duration::ZERO }
+    }
+
+    /// Once a round trip, and no more often than once in the target: the estimate of the marked part.
+    fn end_round(&mut self, ack: &Ack) {
+        if ack.snd_una < self.round_end || ack.now.since(self.last_estimate) < self.virtual_rtt() || self.acked <= 0.0 {
+            return;
+        }
+        if let Some(alpha) = &mut self.alpha {
+            *alpha += self.params.g * ((self.marked / self.acked).min(1.0) - *alpha);
+        }
+        if self.cwnd >= self.ssthresh {
+            self.rounds = self.rounds.saturating_add(1);
+        }
+        self.round_end = ack.snd_max;
+        self.last_estimate = ack.now;
+        (self.acked, self.marked) = (0.0, 0.0);
+    }
+
+    /// What is acknowledged and not marked opens the window, by a segment a round trip in avoidance, or by so much less as the
+    /// round-trip time counts as longer: the rate then grows as that of a flow with the target as its round-trip time.
+    fn grow(&mut self, ack: &Ack) {
+        let unmarked = ack.acked - ack.marked;
+        if unmarked <= 0.0 || self.in_loss || !ack.cwnd_limited {
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            let limit = if ack.abc_limit > 0.0 { ack.abc_limit } else { 1.0 };
+            self.cwnd += unmarked.min(limit);
+            return;
+        }
+        let stretch = self.stretch();
+        self.cwnd += unmarked / (self.cwnd * stretch * stretch);
+    }
+}
+
+impl CongestionController for Prague {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.in_loss &= ack.in_recovery;
+        (self.srtt, self.in_flight) = (ack.srtt, ack.in_flight);
+        if ack.marked > 0.0 {
+            self.alpha = self.alpha.or(Some(0.0));
+        }
+        self.acked += ack.acked;
+        self.marked += ack.marked;
+        self.grow(ack);
+        self.end_round(ack);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.signal == Signal::Loss || !self.counts {
+            self.in_loss = event.signal == Signal::Loss;
+            self.cwnd = (event.window / 2.0).max(MIN_CWND);
+            self.ssthresh = self.cwnd;
+            return;
+        }
+        if event.now.since(self.last_reduction) < self.virtual_rtt() {
+            return;
+        }
+        self.last_reduction = event.now;
+        let slow_start = self.cwnd < self.ssthresh;
+        // Marks in the first slow start come before an estimate: they end it.
+        let alpha = *self.alpha.get_or_insert(0.0);
+        self.cwnd = (self.cwnd * (1.0 - alpha / 2.0)).max(MIN_CWND);
+        if slow_start || alpha > 0.0 {
+            self.ssthresh = self.cwnd;
+        }
+    }
+
+    fn on_rto(&mut self, _now: Time, window: f64) {
+        self.ssthresh = (window / 2.0).max(MIN_CWND);
+        self.cwnd = 1.0;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { pacing: true, ecn: EcnNeed::Scalable, ..Needs::default() }
+    }
+
+    fn use_classic_ecn(&mut self) {
+        self.counts = false;
+    }
+
+    /// One window a round trip, in bursts that take no longer than their time (Linux `prague_update_pacing_rate`).
+    fn pacing(&self) -> Option<Pacing> {
+        if self.srtt == Duration::ZERO {
+            return None;
+        }
+        let factor = if self.cwnd < self.ssthresh / 2.0 { SLOW_START_PACE } else { 1.0 };
+        let rate = factor * self.cwnd.max(self.in_flight) / self.srtt.as_secs_f64();
+        Some(Pacing::with_quantum_of(rate, self.params.burst.as_secs_f64(), 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn prague(params: &Params) -> Prague {
+        params.build(Start { window: 20.0, ssthresh: 10.0 }).unwrap()
+    }
+
+    /// Rounds of one window each, with this round-trip time; each ACK has so many segments marked. Gives the windows.
+    fn rounds(cc: &mut Prague, count: u64, rtt: Duration, marked: f64) -> Vec<f64> {
+        let round = |round: u64| {
+            let now = Time::ZERO + rtt * round;
+            let acked = cc.cwnd();
+            let ack = Ack { now, acked, marked: marked * acked, srtt: rtt, snd_una: round, snd_max: round, ..Ack::ONE };
+            cc.on_ack(&ack);
+            if marked > 0.0 {
+                cc.on_congestion(&CongestionEvent { now, window: cc.cwnd(), signal: Signal::Mark });
+            }
+            cc.cwnd()
+        };
+        (1..=count).map(round).collect()
+    }
+
+    #[test]
+    fn without_marks_it_grows_by_a_segment_a_round_trip() {
+        let windows = rounds(&mut prague(&Params::default()), 10, MS * 30, 0.0);
+        assert_eq!(windows[9], 30.0);
+    }
+
+    #[test]
+    fn with_a_steady_part_p_of_marks_the_window_settles_where_growth_and_reduction_balance() {
+        // (1 - p) segments a round against p/2 of the window: w = 2 (1 - p)/p.
+        for part in [0.05, 0.1, 0.4] {
+            let last = *rounds(&mut prague(&Params::default()), 2000, MS * 30, part).last().unwrap();
+            let expected = 2.0 * (1.0 - part) / part * (1.0 - part / 2.0);
+            assert!((last - expected).abs() < 0.05 * expected, "{part}: {last} for {expected}");
+        }
+    }
+
+    #[test]
+    fn once_old_a_flow_with_a_short_round_trip_gains_as_much_rate_as_one_with_the_target() {
+        // A segment a round trip of 25 ms is a gain of 1600 segments/s²; so 5 ms must gain 0.04 segments a round trip.
+        let mut cc = prague(&Params { transition: 0, ..Params::default() });
+        let windows = rounds(&mut cc, 100, MS * 5, 0.0);
+        assert!((windows[99] - 20.0 - 100.0 / 25.0).abs() < 0.05, "{}", windows[99]);
+        let long = rounds(&mut prague(&Params { transition: 0, ..Params::default() }), 100, MS * 50, 0.0);
+        assert_eq!(long[99], 120.0);
+    }
+
+    #[test]
+    fn without_counts_or_for_a_loss_it_halves() {
+        let reduced = |signal, classic: bool| {
+            let mut cc = prague(&Params::default());
+            if classic {
+                cc.use_classic_ecn();
+            }
+            cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 20.0, signal });
+            cc.cwnd()
+        };
+        assert_eq!([reduced(Signal::Loss, false), reduced(Signal::Mark, true)], [10.0, 10.0]);
+    }
+}

@@ -1,0 +1,83 @@
+//! Scalable TCP (kelly-2003): each acknowledged segment opens the window by a hundredth, and a loss takes an eighth, so that the time
+//! between losses does not depend on the window. Small windows grow as Reno's do (Linux `tcp_scalable.c`).
+
+use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use sojourn_units::Time;
+
+/// Scalable TCP.
+pub type Scalable = Classic<ScalableLaw>;
+
+/// Parameters of Scalable TCP.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Segments by which one acknowledged segment opens the window, above 0 and at most 1; default 0.01 (kelly-2003).
+    pub increase: f64,
+    /// The part of the window that a loss takes, above 0 and below 1; default 0.125 (kelly-2003).
+    pub decrease: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { increase: 0.01, decrease: 0.125 }
+    }
+}
+
+impl Params {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Scalable, ParamError> {
+        let increase = self.increase > 0.0 && self.increase <= 1.0;
+        ParamError::unless(increase, "increase", &self.increase, "a number above 0 and at most 1")?;
+        let decrease = self.decrease > 0.0 && self.decrease < 1.0;
+        ParamError::unless(decrease, "decrease", &self.decrease, "a fraction above 0 and below 1")?;
+        Ok(Classic::new(start, ScalableLaw { params: self.clone() }))
+    }
+}
+
+/// The window law.
+#[derive(Clone, Debug)]
+pub struct ScalableLaw {
+    params: Params,
+}
+
+impl WindowLaw for ScalableLaw {
+    #[inline]
+    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
+        cwnd + ack.acked * self.params.increase.max(1.0 / cwnd)
+    }
+
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
+        let kept = (event.window * (1.0 - self.params.decrease)).max(1.0);
+        Window { cwnd: kept, ssthresh: kept.max(2.0) }
+    }
+
+    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+        (window * (1.0 - self.params.decrease)).max(2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CongestionController;
+
+    #[test]
+    fn a_window_of_1000_recovers_from_a_loss_in_14_round_trips_whatever_its_size() {
+        // ln(1/0.875)/ln(1.01) = 13.4 round trips (kelly-2003).
+        for window in [1000.0, 10_000.0] {
+            let law = ScalableLaw { params: Params::default() };
+            let mut cc = Classic::new(Start { window, ssthresh: 2.0 }, law);
+            cc.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: crate::Signal::Loss });
+            assert_eq!(cc.cwnd(), 0.875 * window);
+            let rounds = (1..100).find(|_| {
+                (0..cc.cwnd() as u32).for_each(|_| cc.on_ack(&Ack::ONE));
+                cc.cwnd() >= window
+            });
+            assert_eq!(rounds, Some(14));
+        }
+    }
+}

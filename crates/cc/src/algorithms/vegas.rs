@@ -1,0 +1,175 @@
+//! Vegas (brakmo-1995): once a round trip it compares the rate it has with the rate it would have without a queue, and keeps a few
+//! segments in the queue. As in Linux `tcp_vegas.c`, without its fixed-point numbers.
+
+use crate::{Ack, CongestionController, CongestionEvent, ParamError, Start};
+use sojourn_units::{Duration, Time};
+
+/// Parameters of Vegas.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// With fewer segments in the queue the window grows by one, 0 or more; default 2 (Linux `alpha`).
+    pub alpha: f64,
+    /// With more segments in the queue the window falls by one, at least `alpha`; default 4 (Linux `beta`).
+    pub beta: f64,
+    /// With more segments in the queue slow start ends, 0 or more; default 1 (Linux `gamma`).
+    pub gamma: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { alpha: 2.0, beta: 4.0, gamma: 1.0 }
+    }
+}
+
+impl Params {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Vegas, ParamError> {
+        ParamError::unless(self.alpha >= 0.0 && self.alpha.is_finite(), "alpha", &self.alpha, "a number of segments, 0 or more")?;
+        let beta = self.beta >= self.alpha && self.beta.is_finite();
+        ParamError::unless(beta, "beta", &self.beta, "a number of segments, alpha or more")?;
+        ParamError::unless(self.gamma >= 0.0 && self.gamma.is_finite(), "gamma", &self.gamma, "a number of segments, 0 or more")?;
+        Ok(Vegas {
+            params: self.clone(),
+            cwnd: start.window,
+            ssthresh: start.ssthresh,
+            base_rtt: Duration::MAX,
+            min_rtt: Duration::MAX,
+            samples: 0,
+            round_end: 0,
+            measures: true,
+        })
+    }
+}
+
+/// The least window in segments.
+const MIN_CWND: f64 = 2.0;
+/// With this many samples or fewer in a round trip they may all be delayed (Linux `tcp_vegas_cong_avoid`).
+const FEW_SAMPLES: u32 = 2;
+
+/// Vegas.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    params: Params,
+    cwnd: f64,
+    ssthresh: f64,
+    /// The smallest round-trip time since the connection opened.
+    base_rtt: Duration,
+    /// That of this round trip, and its number of samples.
+    min_rtt: Duration,
+    samples: u32,
+    round_end: u64,
+    /// Off while losses are repaired: then it is Reno.
+    measures: bool,
+}
+
+impl Vegas {
+    fn begin_round(&mut self, ack: &Ack) {
+        (self.min_rtt, self.samples, self.round_end) = (Duration::MAX, 0, ack.snd_max);
+    }
+
+    fn reno(&mut self, ack: &Ack) {
+        self.cwnd += if self.cwnd < self.ssthresh { ack.slow_start_growth() } else { ack.avoidance_count() / self.cwnd };
+    }
+
+    /// Once a round trip (brakmo-1995).
+    fn adjust(&mut self, ack: &Ack) {
+        let (base, rtt) = (self.base_rtt.as_secs_f64(), self.min_rtt.as_secs_f64());
+        if base <= 0.0 {
+            return;
+        }
+        let queued = self.cwnd * (rtt - base) / base;
+        if self.cwnd < self.ssthresh {
+            if queued > self.params.gamma {
+                self.cwnd = self.cwnd.min(self.cwnd * base / rtt + 1.0);
+                self.ssthresh = self.ssthresh.min(self.cwnd);
+            } else {
+                self.cwnd += ack.slow_start_growth();
+            }
+        } else if queued > self.params.beta {
+            self.cwnd -= 1.0;
+            self.ssthresh = self.ssthresh.min(self.cwnd);
+        } else if queued < self.params.alpha {
+            self.cwnd += 1.0;
+        }
+        self.cwnd = self.cwnd.max(MIN_CWND);
+        self.ssthresh = self.ssthresh.max(MIN_CWND);
+    }
+}
+
+impl CongestionController for Vegas {
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.min_rtt = self.min_rtt.min(rtt);
+            self.samples += 1;
+        }
+        let open = !ack.in_recovery && !ack.after_timeout;
+        if core::mem::replace(&mut self.measures, open) != open {
+            self.begin_round(ack);
+        }
+        if ack.in_recovery || !ack.cwnd_limited {
+            return;
+        }
+        if !self.measures {
+            self.reno(ack);
+        } else if ack.snd_una > self.round_end {
+            if self.samples <= FEW_SAMPLES {
+                self.reno(ack)
+            } else {
+                self.adjust(ack)
+            }
+            self.begin_round(ack);
+        } else if self.cwnd < self.ssthresh {
+            self.cwnd += ack.slow_start_growth();
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.cwnd = (event.window / 2.0).max(MIN_CWND);
+        self.ssthresh = self.cwnd;
+    }
+
+    fn on_rto(&mut self, _now: Time, window: f64) {
+        self.ssthresh = (window / 2.0).max(MIN_CWND);
+        self.cwnd = 1.0;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Round trips of a path with this bandwidth-delay product in segments; gives the last window.
+    fn settled(start: f64, bdp: f64, rounds: u64) -> f64 {
+        let mut cc = Params::default().build(Start { window: start, ssthresh: 2.0 }).unwrap();
+        for round in 1..=rounds {
+            let rtt = Duration::from_secs_f64(0.1 * (cc.cwnd() / bdp).max(1.0));
+            let rtt = if round == 1 { Duration::from_millis(100) } else { rtt };
+            (0..4).for_each(|i| cc.on_ack(&Ack { rtt: Some(rtt), snd_una: 4 * round + i, snd_max: 4 * round + 3, ..Ack::ONE }));
+        }
+        cc.cwnd()
+    }
+
+    #[test]
+    fn two_to_four_segments_stay_in_the_queue() {
+        assert!((22.0..=24.0).contains(&settled(5.0, 20.0, 100)));
+        assert!((22.0..=24.0).contains(&settled(60.0, 20.0, 100)));
+    }
+}

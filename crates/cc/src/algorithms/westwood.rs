@@ -1,0 +1,138 @@
+//! Westwood+ (grieco-2004): Reno's growth, but congestion leaves the measured bandwidth times the smallest round-trip time. As in Linux
+//! `tcp_westwood.c`, without its fixed-point numbers.
+
+use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use sojourn_units::{Duration, Time, range};
+
+/// Westwood+.
+pub type Westwood = Classic<WestwoodLaw>;
+
+/// Parameters of Westwood+.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// The shortest time over which the bandwidth is measured, above zero; default "50 ms" (Linux `TCP_WESTWOOD_RTT_MIN`).
+    pub min_interval: Duration,
+    /// The weight of the newest measurement, above 0 and at most 1; default 0.125 (Linux `westwood_do_filter`).
+    pub weight: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { min_interval: Duration::from_millis(50), weight: 0.125 }
+    }
+}
+
+impl Params {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Westwood, ParamError> {
+        range::positive_time("min_interval", self.min_interval)?;
+        let weight = self.weight > 0.0 && self.weight <= 1.0;
+        ParamError::unless(weight, "weight", &self.weight, "a number above 0 and at most 1")?;
+        let law = WestwoodLaw {
+            params: self.clone(),
+            interval_start: None,
+            acked: 0.0,
+            bandwidth: None,
+            smoothed: 0.0,
+            rtt: Duration::ZERO,
+            rtt_min: None,
+        };
+        Ok(Classic::new(start, law))
+    }
+}
+
+/// The least window after congestion in segments (Linux `tcp_westwood_bw_rttmin`).
+const MIN_CWND: f64 = 2.0;
+
+/// The window law. Bandwidths are in segments per second.
+#[derive(Clone, Debug)]
+pub struct WestwoodLaw {
+    params: Params,
+    interval_start: Option<Time>,
+    /// Segments acknowledged in this interval.
+    acked: f64,
+    /// Smoothed once.
+    bandwidth: Option<f64>,
+    /// Smoothed twice.
+    smoothed: f64,
+    rtt: Duration,
+    /// `None` right after a timeout: the next sample sets it.
+    rtt_min: Option<Duration>,
+}
+
+impl WestwoodLaw {
+    fn end_interval(&mut self, now: Time) {
+        let start = *self.interval_start.get_or_insert(now);
+        let length = now.since(start);
+        if self.rtt == Duration::ZERO || length <= self.rtt.max(self.params.min_interval) {
+            return;
+        }
+        let measured = self.acked / length.as_secs_f64();
+        let weight = self.params.weight;
+        match &mut self.bandwidth {
+            None => (self.bandwidth, self.smoothed) = (Some(measured), measured),
+            Some(bandwidth) => {
+                *bandwidth += weight * (measured - *bandwidth);
+                self.smoothed += weight * (*bandwidth - self.smoothed);
+            }
+        }
+        (self.acked, self.interval_start) = (0.0, Some(now));
+    }
+
+    /// The bandwidth-delay product without a queue.
+    fn bdp(&self) -> f64 {
+        let rtt = self.rtt_min.unwrap_or(self.rtt);
+        (self.smoothed * rtt.as_secs_f64()).max(MIN_CWND)
+    }
+}
+
+impl WindowLaw for WestwoodLaw {
+    fn observe(&mut self, ack: &Ack, _window: Window) -> bool {
+        self.end_interval(ack.now);
+        self.acked += ack.acked;
+        if let Some(rtt) = ack.rtt {
+            self.rtt = rtt;
+            self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
+        }
+        false
+    }
+
+    #[inline]
+    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
+        cwnd + ack.avoidance_count() / cwnd
+    }
+
+    fn on_reduction(&mut self, _event: &CongestionEvent) -> Window {
+        let bdp = self.bdp();
+        Window { cwnd: bdp, ssthresh: bdp }
+    }
+
+    fn ssthresh_after_rto(&mut self, _now: Time, _window: f64) -> f64 {
+        let bdp = self.bdp();
+        self.rtt_min = None;
+        bdp
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CongestionController, Signal};
+
+    #[test]
+    fn congestion_leaves_the_bandwidth_delay_product_of_the_path() {
+        let mut cc = Params::default().build(Start { window: 100.0, ssthresh: 50.0 }).unwrap();
+        // A segment each ms, a round trip of 60 ms, and at times 90.
+        for i in 1..3000u64 {
+            let rtt = Duration::from_millis(if i % 100 < 50 { 60 } else { 90 });
+            cc.on_ack(&Ack { now: Time::ZERO + Duration::from_millis(i), rtt: Some(rtt), ..Ack::ONE });
+        }
+        cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 150.0, signal: Signal::Loss });
+        assert!((cc.cwnd() - 60.0).abs() < 1.0, "{}", cc.cwnd());
+    }
+}

@@ -1,0 +1,45 @@
+//! What a controller asks of its endpoint, and the pace that it sets.
+
+/// The ECN feedback that a controller asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum EcnNeed {
+    /// None: it reacts to marks where they are reported.
+    #[default]
+    None,
+    /// How many segments were marked (rfc8257#3.2, rfc9768#3.2).
+    Count,
+    /// The same, and packets that say that their sender is scalable: ECT(1) (rfc9331#4.1).
+    Scalable,
+}
+
+/// What a controller asks of its endpoint. What it does not ask for costs nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Needs {
+    /// Its own pace of sending, [`CongestionController::pacing`](crate::CongestionController::pacing).
+    pub pacing: bool,
+    /// Delivery-rate samples, [`CongestionController::on_sample`](crate::CongestionController::on_sample). Its window is then its
+    /// own also while losses are repaired and after an idle time: the endpoint changes it only after a handshake and a timeout.
+    pub rate_samples: bool,
+    /// ECN feedback.
+    pub ecn: EcnNeed,
+}
+
+/// How fast segments are sent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Pacing {
+    /// Segments per second.
+    pub rate: f64,
+    /// Segments that may leave back to back; 1 or more.
+    pub quantum: f64,
+}
+
+/// The bytes of a quantum at most (draft-ietf-ccwg-bbr#5.6.3, Linux `GSO_LEGACY_MAX_SIZE`), in segments of 1,448 bytes.
+const MAX_QUANTUM: f64 = 45.0;
+
+impl Pacing {
+    /// A pace of `rate` segments per second in quanta of `time` seconds, of `least` segments or more (draft-ietf-ccwg-bbr#5.6.3,
+    /// Linux `tcp_tso_autosize`).
+    pub fn with_quantum_of(rate: f64, time: f64, least: f64) -> Pacing {
+        Pacing { rate, quantum: libm::floor(rate * time).clamp(least, MAX_QUANTUM) }
+    }
+}

@@ -1,0 +1,71 @@
+//! How a receiver tells of marked segments: one echo for a window (rfc3168#6.1.3), an echo or none in each ACK (rfc8257#3.2), or
+//! counts (rfc9768#3.2).
+
+use super::accurate_ecn::MarkCounter;
+use crate::packet::{Packet, flag};
+use sojourn_spec::tcp::Ecn;
+
+/// What a receiver tells of marks.
+#[derive(Clone, Debug)]
+pub struct MarkFeedback {
+    ecn: Ecn,
+    /// Whether ACKs carry an echo.
+    pub echoes: bool,
+    counter: MarkCounter,
+    /// The marks ask for an ACK at once.
+    pub asks_for_ack: bool,
+}
+
+impl MarkFeedback {
+    /// At the start of a connection whose hosts agreed on this.
+    pub fn new(ecn: Ecn) -> Self {
+        MarkFeedback { ecn, echoes: false, counter: MarkCounter::NEW, asks_for_ack: false }
+    }
+
+    /// Whether each mark is told.
+    #[inline]
+    pub fn counts(&self) -> bool {
+        self.ecn.counts()
+    }
+
+    /// A segment arrives; says whether its ACK tells what the last one did not.
+    #[inline]
+    pub fn take(&mut self, segment: &Packet) -> bool {
+        if self.ecn.counts() {
+            return self.count(segment.has(flag::CE));
+        }
+        if segment.has(flag::CWR) {
+            self.echoes = false;
+        }
+        let new = segment.has(flag::CE) && !self.echoes;
+        self.echoes |= new;
+        new
+    }
+
+    #[inline(never)]
+    fn count(&mut self, marked: bool) -> bool {
+        if self.ecn.is_accurate() {
+            self.asks_for_ack = self.counter.on_packet(marked);
+            self.asks_for_ack
+        } else {
+            std::mem::replace(&mut self.echoes, marked) != marked
+        }
+    }
+
+    /// Whether a delayed ACK must go before this segment is taken: the segment is marked and those before are not, or the other
+    /// way round (rfc8257#3.2).
+    #[inline]
+    pub fn changes_with(&self, segment: &Packet) -> bool {
+        self.ecn == Ecn::Dctcp && segment.has(flag::CE) != self.echoes
+    }
+
+    /// The flags of an ACK that is sent now.
+    #[inline]
+    pub fn report(&mut self) -> u16 {
+        if !self.ecn.is_accurate() {
+            return u16::from(self.echoes) * flag::ECE;
+        }
+        self.asks_for_ack = false;
+        self.counter.report()
+    }
+}

@@ -1,0 +1,209 @@
+//! What some senders do beyond the windows: pacing, delivery-rate samples, counts of marks. Others have `tracks` off and pay
+//! for one test a segment.
+
+use super::{LastReduction, SenderCore, State};
+use crate::packet::Packet;
+use crate::tcp::accurate_ecn::MarkReader;
+use crate::tcp::call::Call;
+use crate::tcp::pacer::Pacer;
+use crate::tcp::receiver::SackBlocks;
+use crate::tcp::sampler::{Delivery, Sampler, Standing};
+use sojourn_cc::{AnyController, CongestionController, LossState, Pacing};
+use sojourn_spec::tcp::{Ecn, Recovery, TcpOptions};
+use sojourn_units::{Duration, Time};
+use std::ops::Range;
+
+/// The pace in windows a round trip, in slow start and above half of ssthresh (Linux `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+const SLOW_START_PACE: f64 = 2.0;
+const AVOIDANCE_PACE: f64 = 1.2;
+
+/// The time of a quantum in seconds, and its least number of segments (Linux `sk_pacing_shift` 10: a 1,024th of a second;
+/// `tcp_min_tso_segs`).
+const QUANTUM_TIME: f64 = 1.0 / 1024.0;
+const LEAST_QUANTUM: f64 = 2.0;
+
+/// What a sender has that paces its segments, takes samples or counts marks.
+#[derive(Clone, Debug)]
+pub struct Path {
+    pacer: Option<Pacer>,
+    sampler: Option<Sampler>,
+    /// Whether the controller takes the samples; else they serve the counts of marks alone.
+    samples: bool,
+    marks: Option<MarkReader>,
+    /// Where a recovery strategy says it that has states of its own.
+    state: Option<LossState>,
+}
+
+impl Path {
+    /// What a controller and the options ask for; `None` if they ask for nothing.
+    pub fn new(cc: &AnyController, params: &TcpOptions, ecn: Ecn) -> Option<Box<Path>> {
+        let needs = cc.needs();
+        let paces = needs.pacing || params.pacing;
+        let path = Path {
+            pacer: paces.then_some(Pacer::NEW),
+            sampler: (needs.rate_samples || ecn.is_accurate()).then(Sampler::default),
+            samples: needs.rate_samples,
+            marks: ecn.is_accurate().then_some(MarkReader::NEW),
+            state: None,
+        };
+        (path.pacer.is_some() || path.sampler.is_some()).then(|| Box::new(path))
+    }
+
+    /// Bytes of memory.
+    pub fn memory(&self) -> usize {
+        size_of::<Self>() + self.sampler.as_ref().map_or(0, Sampler::memory)
+    }
+}
+
+/// The pace that a window and a round-trip time give (Linux `tcp_update_pacing_rate`); `None` before the first sample.
+fn pace_of_window(cc: &AnyController, in_flight: f64, srtt: Duration) -> Option<Pacing> {
+    if srtt == Duration::ZERO {
+        return None;
+    }
+    let factor = if cc.cwnd() < cc.ssthresh() / 2.0 { SLOW_START_PACE } else { AVOIDANCE_PACE };
+    let rate = factor * cc.cwnd().max(in_flight) / srtt.as_secs_f64();
+    Some(Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM))
+}
+
+impl SenderCore {
+    /// Whether the controller sets the window while losses are repaired and after an idle time.
+    pub fn owns_window(&self) -> bool {
+        self.path.as_ref().is_some_and(|path| path.samples)
+    }
+
+    /// The pace now; `None` without one.
+    fn pace(&self, params: &TcpOptions) -> Option<Pacing> {
+        let in_flight = (self.snd_max - self.snd_una) as f64 / f64::from(params.mss);
+        self.cc.pacing().or_else(|| pace_of_window(&self.cc, in_flight, self.rtt.srtt()))
+    }
+
+    /// Whether pacing holds the next segment back; then the timer goes on with it.
+    #[inline]
+    pub fn pacing_waits<O>(&mut self, call: &Call<O>) -> bool {
+        self.path.is_some() && self.pacing_waits_here(call)
+    }
+
+    #[inline(never)]
+    fn pacing_waits_here<O>(&mut self, call: &Call<O>) -> bool {
+        let pace = self.pace(call.params);
+        let Some(path) = &mut self.path else { return false };
+        let (Some(pacer), Some(pace)) = (&mut path.pacer, pace) else { return false };
+        let until = pacer.waits_until(call.now, pace);
+        self.pace_due = until.unwrap_or(Time::NEVER);
+        until.is_some()
+    }
+
+    /// Whether pacing lets more segments go at `now`; the caller sends them.
+    pub fn take_pace_due(&mut self, now: Time) -> bool {
+        let due = self.pace_due <= now;
+        if due {
+            self.pace_due = Time::NEVER;
+        }
+        due
+    }
+
+    /// A segment is about to leave; it is a retransmission where it starts below `snd_max`.
+    #[inline(never)]
+    pub(super) fn track_transmission<O>(&mut self, bytes: Range<u64>, call: &Call<O>) {
+        let pace = self.pace(call.params);
+        let retransmission = bytes.start < self.snd_max;
+        if retransmission {
+            self.lose(bytes.clone(), call);
+        }
+        let Some(path) = &mut self.path else { return };
+        if let Some(sampler) = &mut path.sampler {
+            if sampler.in_flight() == 0 && path.samples {
+                self.cc.on_restart(call.now, self.rtt.srtt(), sampler.is_app_limited());
+            }
+            sampler.on_sent(bytes.start, bytes.end, call.now);
+        }
+        if let (Some(pacer), Some(pace)) = (&mut path.pacer, pace) {
+            pacer.on_sent(call.now, (bytes.end - bytes.start) as f64 / f64::from(call.params.mss), pace);
+        }
+    }
+
+    fn standing(&self, params: &TcpOptions) -> Standing {
+        let told = self.path.as_ref().and_then(|path| path.state);
+        let state = told.unwrap_or(match (self.state, self.last_reduction) {
+            (_, LastReduction::Timeout) if self.snd_una < self.recover => LossState::Timeout,
+            (State::Recovery, _) => LossState::Recovery,
+            _ => LossState::Open,
+        });
+        let selective_acks = params.recovery == Recovery::Sack;
+        Standing { srtt: self.rtt.srtt(), rtt_min: self.rtt.min(), state, selective_acks, mss: params.mss }
+    }
+
+    /// A recovery strategy with states of its own is in this one.
+    pub fn set_loss_state(&mut self, state: LossState) {
+        if let Some(path) = &mut self.path {
+            path.state = Some(state);
+        }
+    }
+
+    /// Takes the segments that start in these bytes for lost, those too that were sent again.
+    pub fn lose<O>(&mut self, bytes: Range<u64>, call: &Call<O>) {
+        if self.path.is_none() {
+            return;
+        }
+        let standing = self.standing(call.params);
+        let SenderCore { path: Some(path), cc, .. } = self else { return };
+        if let Some(sampler) = &mut path.sampler {
+            sampler.lose(bytes, call.now, standing, |lost| cc.on_lost(lost));
+        }
+    }
+
+    /// The scoreboard takes everything below this byte for lost that was not selectively acknowledged.
+    #[inline]
+    pub fn lose_below<O>(&mut self, end: u64, call: &Call<O>) {
+        if self.path.is_none() {
+            return;
+        }
+        let standing = self.standing(call.params);
+        let SenderCore { path: Some(path), cc, .. } = self else { return };
+        if let Some(sampler) = &mut path.sampler {
+            sampler.lose_below(end, call.now, standing, |lost| cc.on_lost(lost));
+        }
+    }
+
+    /// An ACK arrives: samples the delivery rate and reads the count of marks. Says whether it tells of marks.
+    #[inline(never)]
+    pub fn track_ack<O>(&mut self, ack: &Packet, sack: Option<&SackBlocks>, call: &Call<O>) -> bool {
+        self.check_app_limited(call.params);
+        let standing = self.standing(call.params);
+        let duplicate = ack.seq == self.snd_una && self.snd_una < self.snd_max && !standing.selective_acks;
+        let in_order = if call.params.timestamps { ack.peer >= self.ts_recent } else { ack.seq > self.snd_una || sack.is_some() };
+        let SenderCore { path: Some(path), cc, .. } = self else { return false };
+        let Some(sampler) = &mut path.sampler else { return false };
+        let mut sample = sampler.on_ack(&Delivery { now: call.now, ack: ack.seq, sack, duplicate }, standing);
+        if let Some(marks) = path.marks.as_mut().filter(|_| in_order) {
+            sample.marked = f64::from(marks.read(ack, sample.newly_acked.ceil() as u32));
+        }
+        if path.samples {
+            cc.on_sample(&sample);
+            if cc.limits_samples() {
+                sampler.limit();
+            }
+        }
+        self.marked = sample.marked;
+        sample.marked > 0.0
+    }
+
+    /// Everything that the windows and the pace allow was sent: notes whether the congestion window was the limit.
+    #[inline(never)]
+    pub fn track_window(&mut self, params: &TcpOptions) {
+        let Some(sampler) = self.path.as_mut().and_then(|path| path.sampler.as_mut()) else { return };
+        let mss = u64::from(params.mss);
+        if sampler.in_flight() + mss > self.cc.cwnd() as u64 * mss {
+            sampler.on_window_full(self.snd_max);
+        }
+    }
+
+    /// Marks the connection as limited by the application if nothing is left to send (draft-ietf-ccwg-bbr#4.1.2.4).
+    pub fn check_app_limited(&mut self, params: &TcpOptions) {
+        let unsent = self.snd_max < self.write_end;
+        let cwnd = (self.cc.cwnd() * f64::from(params.mss)) as u64;
+        if let Some(sampler) = self.path.as_mut().and_then(|path| path.sampler.as_mut()).filter(|_| !unsent) {
+            sampler.check_app_limited(cwnd);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! How marks are fed back, and what data packets say of their sender.
+
+use super::TcpOptions;
+use super::stored::{Kind, Stored};
+use core::fmt;
+use sojourn_cc::{CcConfig, CongestionController, EcnNeed, Start};
+
+/// What two hosts do with congestion marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ecn {
+    /// Data packets can't carry marks.
+    Off,
+    /// ECT(0), and one echo for a window of data (rfc3168#6.1).
+    Classic,
+    /// ECT(0), and each ACK says whether the segments that it acknowledges were marked (rfc8257#3.2).
+    Dctcp,
+    /// ECT(0), and each ACK has the count of marked packets (rfc9768#3.2).
+    Accurate,
+    /// The same with ECT(1), by which queues know a scalable sender (rfc9331#4.1).
+    L4s,
+}
+
+impl Ecn {
+    /// Whether data packets can carry marks.
+    #[inline]
+    pub fn is_on(self) -> bool {
+        self != Ecn::Off
+    }
+
+    /// Whether the feedback says how many segments were marked.
+    pub fn counts(self) -> bool {
+        matches!(self, Ecn::Dctcp | Ecn::Accurate | Ecn::L4s)
+    }
+
+    /// Whether ACKs have the count of marked packets (rfc9768#3.2).
+    pub fn is_accurate(self) -> bool {
+        matches!(self, Ecn::Accurate | Ecn::L4s)
+    }
+
+    /// What a sender that offers this agrees on with a receiver that knows `peer`: without the same feedback, that of RFC 3168,
+    /// which every host with ECN knows (rfc9768#3.1.2).
+    #[must_use]
+    pub fn agreed(self, peer: Ecn) -> Ecn {
+        let same = self == peer || (self.is_accurate() && peer.is_accurate());
+        match (self, peer) {
+            (Ecn::Off, _) | (_, Ecn::Off) => Ecn::Off,
+            _ if same => self,
+            _ => Ecn::Classic,
+        }
+    }
+
+    /// What a controller asks for.
+    fn of(control: &CcConfig) -> Ecn {
+        match need(control) {
+            EcnNeed::None => Ecn::Classic,
+            EcnNeed::Count => Ecn::Dctcp,
+            EcnNeed::Scalable => Ecn::L4s,
+        }
+    }
+}
+
+/// The ECN that a controller asks for; none if its parameters are out of range, which is refused elsewhere.
+pub(super) fn need(control: &CcConfig) -> EcnNeed {
+    control.build(Start { window: 1.0, ssthresh: f64::INFINITY }).map_or(EcnNeed::None, |made| made.needs().ecn)
+}
+
+/// ECN as a scenario writes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnChoice {
+    /// `false`.
+    Off,
+    /// `true`: what the controller asks for, else classic.
+    On,
+    /// "dctcp".
+    Dctcp,
+    /// "accurate".
+    Accurate,
+    /// "l4s".
+    L4s,
+}
+
+impl EcnChoice {
+    /// The names, besides `true` and `false`.
+    #[cfg(feature = "serde")]
+    const NAMES: [(&'static str, EcnChoice); 3] = [("dctcp", EcnChoice::Dctcp), ("accurate", EcnChoice::Accurate), ("l4s", EcnChoice::L4s)];
+
+    /// The same, where `true` stands for `on`.
+    fn or(self, on: Ecn) -> Ecn {
+        match self {
+            EcnChoice::Off => Ecn::Off,
+            EcnChoice::On => on,
+            EcnChoice::Dctcp => Ecn::Dctcp,
+            EcnChoice::Accurate => Ecn::Accurate,
+            EcnChoice::L4s => Ecn::L4s,
+        }
+    }
+}
+
+impl From<Ecn> for EcnChoice {
+    fn from(ecn: Ecn) -> Self {
+        match ecn {
+            Ecn::Off => EcnChoice::Off,
+            Ecn::Classic => EcnChoice::On,
+            Ecn::Dctcp => EcnChoice::Dctcp,
+            Ecn::Accurate => EcnChoice::Accurate,
+            Ecn::L4s => EcnChoice::L4s,
+        }
+    }
+}
+
+impl fmt::Display for EcnChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            EcnChoice::Off => "false",
+            EcnChoice::On => "true",
+            EcnChoice::Dctcp => "dctcp",
+            EcnChoice::Accurate => "accurate",
+            EcnChoice::L4s => "l4s",
+        })
+    }
+}
+
+impl Kind for EcnChoice {
+    const KIND: &'static str = "true, false, dctcp, accurate or l4s";
+}
+
+impl Stored<EcnChoice> for Ecn {
+    fn store(written: &EcnChoice, options: &TcpOptions) -> Self {
+        match written {
+            EcnChoice::On => Ecn::of(&options.control),
+            other => other.or(Ecn::Classic),
+        }
+    }
+    fn written(&self) -> Option<EcnChoice> {
+        Some((*self).into())
+    }
+}
+
+impl Stored<EcnChoice> for Option<Ecn> {
+    fn store(written: &EcnChoice, _: &TcpOptions) -> Self {
+        Some(written.or(Ecn::Classic))
+    }
+    fn written(&self) -> Option<EcnChoice> {
+        self.map(EcnChoice::from)
+    }
+}
+
+#[cfg(feature = "serde")]
+mod reading {
+    use super::EcnChoice;
+    use core::fmt;
+    use serde::de::{Error, Visitor};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    impl Serialize for EcnChoice {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            match self {
+                EcnChoice::Off => serializer.serialize_bool(false),
+                EcnChoice::On => serializer.serialize_bool(true),
+                other => serializer.collect_str(other),
+            }
+        }
+    }
+
+    impl<'de> Deserialize<'de> for EcnChoice {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct FlagOrName;
+            impl Visitor<'_> for FlagOrName {
+                type Value = EcnChoice;
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("true, false, \"dctcp\", \"accurate\" or \"l4s\"")
+                }
+                fn visit_bool<E: Error>(self, on: bool) -> Result<EcnChoice, E> {
+                    Ok(if on { EcnChoice::On } else { EcnChoice::Off })
+                }
+                fn visit_str<E: Error>(self, text: &str) -> Result<EcnChoice, E> {
+                    let named = EcnChoice::NAMES.iter().find(|(name, _)| *name == text);
+                    named.map(|&(_, choice)| choice).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+                }
+            }
+            deserializer.deserialize_any(FlagOrName)
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+mod schema {
+    use super::EcnChoice;
+    use alloc::borrow::Cow;
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+    impl JsonSchema for EcnChoice {
+        fn schema_name() -> Cow<'static, str> {
+            Cow::Borrowed("EcnChoice")
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            let names: alloc::vec::Vec<&str> = EcnChoice::NAMES.iter().map(|(name, _)| *name).collect();
+            json_schema!({ "anyOf": [{ "type": "boolean" }, { "type": "string", "enum": names }] })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ecn::{self, Accurate, Classic, Dctcp, L4s, Off};
+
+    #[test]
+    fn hosts_agree_on_what_both_know_and_else_on_classic_ecn() {
+        let cases: [(Ecn, Ecn, Ecn); 9] = [
+            (Off, L4s, Off),
+            (L4s, Off, Off),
+            (L4s, L4s, L4s),
+            (L4s, Accurate, L4s),
+            (Accurate, L4s, Accurate),
+            (L4s, Classic, Classic),
+            (Dctcp, Dctcp, Dctcp),
+            (Dctcp, Accurate, Classic),
+            (Classic, L4s, Classic),
+        ];
+        for (sender, peer, agreed) in cases {
+            assert_eq!(sender.agreed(peer), agreed, "{sender:?} with {peer:?}");
+        }
+    }
+}

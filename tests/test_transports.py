@@ -1,0 +1,100 @@
+"""Paced senders, BBR and the controllers that count marks, on a path that they have to themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import sojourn as sj
+
+
+def path(control: str, *, queue: dict[str, Any] | None = None, flows: int = 1, seconds: int = 20, **tcp: object) -> sj.Scenario:
+    """Flows with one controller over 50 Mbit/s, with round trips of 40 ms: 173 segments of 1,448 bytes are in flight without a queue."""
+    return sj.Scenario(
+        {
+            "duration": f"{seconds} s",
+            "warmup": "5 s",
+            "links": [
+                {
+                    "name": "path",
+                    "from": "a",
+                    "to": "b",
+                    "rate": "50 Mbit/s",
+                    "delay": "20 ms",
+                    "queue": queue or {"aqm": "droptail", "limit": "700 packets"},
+                    "duplex": True,
+                }
+            ],
+            "tcp": {"profile": "linux", "control": {"cc": control}, "window": "10000 packets", **tcp},
+            "flows": [{"name": "f", "count": flows, "from": "a", "to": "b", "start": {"uniform": ["0 s", "1 s"]}}],
+        }
+    )
+
+
+def measured(scenario: sj.Scenario) -> tuple[float, float, float, float]:
+    """Utilization, mean queue in packets, loss ratio and Jain's index of a run."""
+    record = sj.run(scenario, seed=1)
+    link, group = record["links"][0], record["groups"][0]
+    return link["utilization"], link["queue"]["mean"], link["loss_ratio"], group["jain"]
+
+
+@pytest.mark.parametrize("control", ["bbr", "bbr3"])
+def test_bbr_fills_the_path_with_at_most_a_product_in_the_queue_and_loses_nearly_nothing(control: str) -> None:
+    utilization, queue, loss, _ = measured(path(control))
+    assert utilization > 0.93
+    assert queue < 173
+    assert loss < 0.001
+
+
+@pytest.mark.parametrize("control", ["bbr", "bbr3"])
+def test_flows_with_bbr_share_the_path(control: str) -> None:
+    utilization, _, loss, jain = measured(path(control, flows=4, seconds=40))
+    assert utilization > 0.95
+    assert loss < 0.01
+    assert jain > 0.8
+
+
+@pytest.mark.parametrize(("control", "ecn"), [("dctcp", True), ("dctcp", "accurate"), ("prague", True)])
+def test_scalable_controllers_hold_a_queue_that_marks_above_a_step_near_the_step(control: str, ecn: object) -> None:
+    # RED without averaging that marks all above 30 packets is a step.
+    step = {"aqm": "red", "limit": "700 packets", "ecn": True, "min": 30, "max": 31, "max_p": 1, "weight": 1}
+    utilization, queue, loss, _ = measured(path(control, queue=step, flows=2, ecn=ecn))
+    assert utilization > 0.9
+    assert 3 < queue < 45
+    assert loss == 0
+
+
+def test_a_receiver_without_counts_makes_prague_a_reno() -> None:
+    step = {"aqm": "red", "limit": "700 packets", "ecn": True, "min": 30, "max": 31, "max_p": 1, "weight": 1}
+    counted, _, _, _ = measured(path("prague", queue=step, ecn=True))
+    classic, _, loss, _ = measured(path("prague", queue=step, ecn=True, peer_ecn=True))
+    assert classic < counted
+    assert loss == 0
+
+
+def test_a_controller_that_counts_marks_is_refused_without_ecn() -> None:
+    with pytest.raises(sj.UserError, match="ecn: expected true, .*, because dctcp counts marks, got false"):
+        sj.run(path("dctcp"))
+
+
+def test_pacing_keeps_the_queue_of_a_starting_flow_short() -> None:
+    # A short transfer: paced, its bursts are two segments and not a window.
+    most = [sj.run(path("cubic", seconds=6, pacing=paced).set("warmup", "0 s"), seed=1) for paced in (False, True)]
+    unpaced, paced = (record["links"][0]["queue"]["mean"] for record in most)
+    assert paced <= unpaced
+
+
+@pytest.mark.parametrize("control", ["vegas", "copa"])
+def test_delay_based_controllers_keep_a_few_segments_in_the_queue(control: str) -> None:
+    utilization, queue, loss, _ = measured(path(control))
+    assert utilization > 0.9
+    assert queue < 20
+    assert loss < 0.001
+
+
+@pytest.mark.parametrize("control", ["westwood", "highspeed", "scalable", "illinois", "htcp"])
+def test_loss_based_controllers_fill_the_path(control: str) -> None:
+    utilization, _, loss, _ = measured(path(control, queue={"aqm": "droptail", "limit": "100 packets"}, seconds=30))
+    assert utilization > 0.9
+    assert loss < 0.01
