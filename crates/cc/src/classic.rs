@@ -109,6 +109,11 @@ impl<L: WindowLaw> Classic<L> {
             self.forget_gain();
             return;
         }
+        self.gain(ack, gained);
+    }
+
+    /// Growth in whole segments in avoidance, of which `gained` is a fraction.
+    fn gain(&mut self, ack: &Ack, gained: f64) {
         let gained = gained + self.law.grow(self.cwnd, ack) - self.cwnd;
         let whole = libm::floor(gained + ROUNDING);
         self.set_gain(gained - whole);
@@ -131,7 +136,7 @@ impl<L: WindowLaw> Classic<L> {
             }
         }
         let Some(needed) = self.law.segments_per_increase(self.cwnd, acked, ack.now) else {
-            self.grow_whole(ack, cwnd_cnt);
+            self.gain(ack, cwnd_cnt);
             return;
         };
         let needed = needed.max(1.0);

@@ -16,11 +16,16 @@ const INSTEAD: &[(&[&str], &str)] = &[
         "priorities, classes and CAKE do not exist yet: a link has one discipline; fq-codel and fq-pie separate its flows, \
          and cobalt is what CAKE's queues run",
     ),
+    (&["bbr", "bbr3", "prague", "dctcp"], "it is a congestion controller: `control = { cc = \"bbr\" }` and so on"),
+    (&["bbr1", "bbrv1", "bbrv3"], "version 1 of BBR is the controller \"bbr\", version 3 is \"bbr3\""),
+    (&["bbr2", "bbrv2"], "version 2 of BBR does not exist here; version 1 is the controller \"bbr\", version 3 is \"bbr3\""),
+    (&["pacing_rate"], "segments are paced with `pacing = true`, or at the pace of a controller that has one"),
+    (&["rack", "tlp"], "RACK-TLP is `sack_algorithm = \"rack-tlp\"`"),
+    (&["accecn"], "AccECN is `ecn = \"accurate\"`"),
     (
-        &["bbr", "bbr2", "bbr3", "bbrv1", "bbrv2", "bbrv3", "pacing", "pacing_rate", "rack", "tlp"],
-        "pacing, RACK and BBR do not exist yet: docs/roadmap.md",
+        &["l4s", "dualpi2", "dualq", "dual-queue"],
+        "the dual queue of L4S does not exist yet; `pi2` is the single queue that it builds on, and senders have `ecn = \"l4s\"`",
     ),
-    (&["l4s", "dctcp", "prague", "dualpi2", "dualq", "dual-queue"], "L4S does not exist yet: `pi2` is the single queue that it builds on"),
 ];
 
 /// What to do instead of something that does not exist yet.

@@ -5,11 +5,12 @@ use sojourn_scenario::Document;
 
 fn document(queue: &Value, control: &Value) -> Document {
     let of_linux = queue.get("linux").is_some() || control.get("linux").is_some();
+    let counts_marks = ["dctcp", "prague"].map(Value::from).contains(&control["cc"]);
     let scenario = json!({
         "host": if of_linux { "linux" } else { "simulator" },
         "duration": "10 s",
         "links": [{ "name": "up", "from": "A", "to": "B", "rate": "10 Mbit/s", "delay": "10 ms", "duplex": true, "queue": queue }],
-        "flows": [{ "name": "ftp", "from": "A", "to": "B", "tcp": { "control": control } }],
+        "flows": [{ "name": "ftp", "from": "A", "to": "B", "tcp": { "control": control, "ecn": counts_marks } }],
     });
     Document::from_json("x.json", &scenario.to_string()).unwrap()
 }

@@ -285,7 +285,7 @@ fn what_does_not_exist_yet_is_answered_with_what_does() {
     let link = |key: &str| message("delay = \"10 ms\"\nq", &format!("{key} = 1\nq"));
     assert!(link("jitter").ends_with("`sojourn list impairment` prints every kind"), "{}", link("jitter"));
     assert!(link("loss").ends_with("`impairments = [{ kind = \"loss\", probability = 0.01 }]`"), "{}", link("loss"));
-    assert!(message("\"reno\"", "\"BBR\"").ends_with("pacing, RACK and BBR do not exist yet: docs/roadmap.md"));
+    assert!(message("\"reno\"", "\"bbrv2\"").ends_with("version 1 is the controller \"bbr\", version 3 is \"bbr3\""));
     assert!(message("\"bulk\"", "\"pcap\"").contains("packets of a capture cannot be replayed yet"));
     let lossy = "delay = \"10 ms\"\nimpairments = [{ kind = \"loss\", probability = 0.01 }]\nq";
     Document::from_toml("x.toml", &BASE.replace("delay = \"10 ms\"\nq", lossy)).unwrap().check().unwrap();

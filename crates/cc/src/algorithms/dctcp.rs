@@ -60,6 +60,10 @@ impl WindowLaw for DctcpLaw {
         cwnd + ack.avoidance_count() / cwnd
     }
 
+    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
+        Some(cwnd)
+    }
+
     /// rfc8257#3.3, steps 1 to 7.
     fn observe(&mut self, ack: &Ack, _window: Window) -> bool {
         self.acked += ack.acked;

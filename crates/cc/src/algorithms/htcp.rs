@@ -173,6 +173,10 @@ impl WindowLaw for HtcpLaw {
         cwnd + self.alpha(ack.now) * ack.avoidance_count() / cwnd
     }
 
+    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, now: Time) -> Option<f64> {
+        Some(cwnd / self.alpha(now))
+    }
+
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
         let kept = self.on_congestion(event.now, event.window).max(1.0);
         Window { cwnd: kept, ssthresh: kept.max(2.0) }

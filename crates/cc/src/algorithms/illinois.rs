@@ -135,7 +135,7 @@ impl IllinoisLaw {
 }
 
 impl WindowLaw for IllinoisLaw {
-    fn observe(&mut self, ack: &Ack, _window: Window) -> bool {
+    fn observe(&mut self, ack: &Ack, window: Window) -> bool {
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.as_secs_f64();
             self.base_rtt = self.base_rtt.min(rtt);
@@ -145,7 +145,7 @@ impl WindowLaw for IllinoisLaw {
         }
         if ack.snd_una > self.round_end {
             self.round_end = ack.snd_max;
-            self.update(ack.in_flight);
+            self.update(window.cwnd);
         }
         false
     }
@@ -153,6 +153,10 @@ impl WindowLaw for IllinoisLaw {
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
         cwnd + self.alpha * ack.avoidance_count() / cwnd
+    }
+
+    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
+        Some(cwnd / self.alpha)
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {

@@ -50,6 +50,10 @@ impl WindowLaw for ScalableLaw {
         cwnd + ack.acked * self.params.increase.max(1.0 / cwnd)
     }
 
+    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
+        Some(cwnd.min(1.0 / self.params.increase))
+    }
+
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
         let kept = (event.window * (1.0 - self.params.decrease)).max(1.0);
         Window { cwnd: kept, ssthresh: kept.max(2.0) }

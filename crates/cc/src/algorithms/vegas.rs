@@ -42,6 +42,7 @@ impl Params {
             samples: 0,
             round_end: 0,
             measures: true,
+            as_linux: false,
         })
     }
 }
@@ -65,6 +66,8 @@ pub struct Vegas {
     round_end: u64,
     /// Off while losses are repaired: then it is Reno.
     measures: bool,
+    /// Whether it counts as in Linux: acknowledged segments, and whole ones in the queue.
+    as_linux: bool,
 }
 
 impl Vegas {
@@ -73,7 +76,15 @@ impl Vegas {
     }
 
     fn reno(&mut self, ack: &Ack) {
-        self.cwnd += if self.cwnd < self.ssthresh { ack.slow_start_growth() } else { ack.avoidance_count() / self.cwnd };
+        if self.cwnd < self.ssthresh {
+            self.slow_start(ack);
+        } else {
+            self.cwnd += if self.as_linux { ack.acked } else { ack.avoidance_count() } / self.cwnd;
+        }
+    }
+
+    fn slow_start(&mut self, ack: &Ack) {
+        self.cwnd = if self.as_linux { (self.cwnd + ack.acked).min(self.ssthresh) } else { self.cwnd + ack.slow_start_growth() };
     }
 
     /// Once a round trip (brakmo-1995).
@@ -82,13 +93,14 @@ impl Vegas {
         if base <= 0.0 {
             return;
         }
-        let queued = self.cwnd * (rtt - base) / base;
+        let whole = |segments: f64| if self.as_linux { libm::floor(segments) } else { segments };
+        let queued = whole(self.cwnd * (rtt - base) / base);
         if self.cwnd < self.ssthresh {
             if queued > self.params.gamma {
-                self.cwnd = self.cwnd.min(self.cwnd * base / rtt + 1.0);
+                self.cwnd = self.cwnd.min(whole(self.cwnd * base / rtt) + 1.0);
                 self.ssthresh = self.ssthresh.min(self.cwnd);
             } else {
-                self.cwnd += ack.slow_start_growth();
+                self.slow_start(ack);
             }
         } else if queued > self.params.beta {
             self.cwnd -= 1.0;
@@ -125,7 +137,7 @@ impl CongestionController for Vegas {
             }
             self.begin_round(ack);
         } else if self.cwnd < self.ssthresh {
-            self.cwnd += ack.slow_start_growth();
+            self.slow_start(ack);
         }
     }
 
@@ -149,6 +161,10 @@ impl CongestionController for Vegas {
 
     fn ssthresh(&self) -> f64 {
         self.ssthresh
+    }
+
+    fn use_linux_growth(&mut self) {
+        self.as_linux = true;
     }
 }
 

@@ -107,6 +107,10 @@ impl WindowLaw for WestwoodLaw {
         cwnd + ack.avoidance_count() / cwnd
     }
 
+    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
+        Some(cwnd)
+    }
+
     fn on_reduction(&mut self, _event: &CongestionEvent) -> Window {
         let bdp = self.bdp();
         Window { cwnd: bdp, ssthresh: bdp }
