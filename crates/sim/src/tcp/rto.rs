@@ -6,10 +6,7 @@ use sojourn_units::{Duration, Time};
 /// The smoothed RTT, its variation, and the retransmission timeout.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    /// The smoothed RTT in seconds; in tick arithmetic 8 times the smoothed RTT in ticks. 0 before the first sample.
-    srtt: f64,
-    /// The RTT variation in seconds; in tick arithmetic 4 times the variation in ticks.
-    rttvar: f64,
+    mean: Mean,
     /// The timeout before backoff and limits.
     base: Duration,
     /// The factor of the exponential backoff.
@@ -22,8 +19,17 @@ pub struct RttEstimator {
     smoothed: Duration,
     /// The smoothed RTT in whole milliseconds, 0 before the first sample.
     hint: u16,
-    /// What the variation is taken from, if that is the largest of a window.
-    windowed: Option<Box<WindowedVariation>>,
+}
+
+/// The smoothed RTT and its variation in the host's arithmetic, both 0 before the first sample.
+#[derive(Clone, Debug)]
+enum Mean {
+    /// In seconds (rfc6298#2).
+    Seconds { srtt: f64, rttvar: f64 },
+    /// In whole ticks of a coarse clock, 8 times the smoothed RTT and 4 times the variation (`ns-2 tcp.cc`).
+    Ticks { srtt: u64, rttvar: u64 },
+    /// The variation is the largest of a window; the smoothed RTT is [`RttEstimator::smoothed`].
+    Windowed(Box<WindowedVariation>),
 }
 
 /// The largest mean deviation of a window of data (Linux `tcp_rtt_estimator`), in nanoseconds; deviations are four times the mean.
@@ -68,25 +74,38 @@ pub struct SentData {
     pub snd_nxt: u64,
 }
 
-/// The whole ticks of a time, which is never negative. It needs no call, unlike `floor` where the processor may be an old one.
-#[inline]
-fn whole(ticks: f64) -> f64 {
-    ticks as i64 as f64
+/// Jacobson's integer form: adds an RTT in whole ticks to 8 times the smoothed RTT and 4 times the variation (`ns-2 tcp.cc`,
+/// `rtt_update`; with `linux_variation` as Linux does).
+fn add_ticks(srtt: &mut u64, rttvar: &mut u64, ticks: u64, linux_variation: bool) {
+    if *srtt == 0 {
+        (*srtt, *rttvar) = (ticks * 8, ticks * 2);
+        return;
+    }
+    let (mean, variation) = (*srtt / 8, *rttvar / 4);
+    *srtt = (*srtt + ticks - mean).max(1);
+    let change = ticks.abs_diff(mean);
+    let fall = linux_variation && ticks < mean && change > variation;
+    let change = if fall { variation + (change - variation) / 8 } else { change };
+    *rttvar = (*rttvar + change - variation).max(u64::from(!linux_variation));
 }
 
 impl RttEstimator {
     /// An estimator before the first sample (rfc6298#2.1).
     pub fn new(params: &TcpOptions) -> Self {
         let mut new = RttEstimator {
-            srtt: 0.0,
-            rttvar: 0.0,
+            mean: if params.windowed_variation {
+                Mean::Windowed(Box::default())
+            } else if params.tick_arithmetic {
+                Mean::Ticks { srtt: 0, rttvar: 0 }
+            } else {
+                Mean::Seconds { srtt: 0.0, rttvar: 0.0 }
+            },
             base: params.initial_rto,
             backoff: 1,
             rto: Duration::ZERO,
             min: Duration::MAX,
             smoothed: Duration::ZERO,
             hint: 0,
-            windowed: params.windowed_variation.then(Box::default),
         };
         new.update_rto(params);
         new
@@ -95,18 +114,37 @@ impl RttEstimator {
     /// Takes a sample of a segment sent at `sent`. `phase` is where in its tick the sender's clock stands at time 0.
     pub fn sample(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpOptions) {
         self.min = self.min.min(rtt);
-        if params.tick_arithmetic {
-            self.sample_ticks(rtt, sent, phase, params);
-        } else {
-            self.sample_seconds(rtt, params);
-        }
+        let smoothed = match &mut self.mean {
+            // rfc6298#2.2 and rfc6298#2.3.
+            Mean::Seconds { srtt, rttvar } => {
+                let r = rtt.as_secs_f64();
+                if *srtt == 0.0 {
+                    (*srtt, *rttvar) = (r, r / 2.0);
+                } else {
+                    *rttvar = 0.75 * *rttvar + 0.25 * (*srtt - r).abs();
+                    *srtt = 0.875 * *srtt + 0.125 * r;
+                }
+                self.base = Duration::from_secs_f64(*srtt + (4.0 * *rttvar).max(params.tick.as_secs_f64()));
+                Duration::from_secs_f64(*srtt)
+            }
+            // The RTT is the number of ticks within it.
+            Mean::Ticks { srtt, rttvar } => {
+                let tick = params.tick.as_nanos();
+                let rest = if params.timestamps { tick / 2 } else { (sent.as_nanos() + phase.as_nanos()) % tick };
+                add_ticks(srtt, rttvar, ((rtt.as_nanos() + rest) / tick).max(1), params.linux_variation);
+                self.base = params.tick * (*rttvar + *srtt / 8);
+                Duration::from_nanos(*srtt * tick / 8)
+            }
+            Mean::Windowed(_) => return,
+        };
+        self.set_smoothed(smoothed);
         self.update_rto(params);
     }
 
     /// Takes a sample where the variation is the largest of a window; the first of the segments that an ACK acknowledges gives
     /// `rtt`, the last one `shortest`.
     pub fn sample_windowed(&mut self, rtt: Duration, shortest: Duration, sent: SentData, params: &TcpOptions) {
-        let Some(windowed) = &mut self.windowed else { return };
+        let Mean::Windowed(windowed) = &mut self.mean else { return };
         self.min = self.min.min(shortest);
         let (sample, least) = (rtt.as_nanos() as i64, params.min_rto.as_nanos() as i64);
         let before = self.smoothed.as_nanos() as i64;
@@ -123,44 +161,9 @@ impl RttEstimator {
         self.update_rto(params);
     }
 
-    /// rfc6298#2.2 and rfc6298#2.3.
-    fn sample_seconds(&mut self, rtt: Duration, params: &TcpOptions) {
-        let r = rtt.as_secs_f64();
-        if self.srtt == 0.0 {
-            (self.srtt, self.rttvar) = (r, r / 2.0);
-        } else {
-            self.rttvar = 0.75 * self.rttvar + 0.25 * (self.srtt - r).abs();
-            self.srtt = 0.875 * self.srtt + 0.125 * r;
-        }
-        self.base = Duration::from_secs_f64(self.srtt + (4.0 * self.rttvar).max(params.tick.as_secs_f64()));
-        self.set_smoothed(Duration::from_secs_f64(self.srtt));
-    }
-
     fn set_smoothed(&mut self, srtt: Duration) {
         self.smoothed = srtt;
         self.hint = ((srtt.as_nanos() + 500_000) / 1_000_000).clamp(1, 0xffff) as u16;
-    }
-
-    /// Jacobson's integer form: the RTT is the number of ticks of a coarse clock within it (`ns-2 tcp.cc`, `rtt_update`).
-    fn sample_ticks(&mut self, rtt: Duration, sent: Time, phase: Duration, params: &TcpOptions) {
-        let tick = params.tick.as_nanos();
-        let rest = if params.timestamps { tick / 2 } else { (sent.as_nanos() + phase.as_nanos()) % tick };
-        let ticks = (((rtt.as_nanos() + rest) / tick) as f64).max(1.0);
-        if self.srtt != 0.0 {
-            let change = ticks - whole(self.srtt / 8.0);
-            self.srtt = (self.srtt + change).max(1.0);
-            let mut delta = change.abs() - whole(self.rttvar / 4.0);
-            if params.linux_variation && change < 0.0 && delta > 0.0 {
-                delta = whole(delta / 8.0);
-            }
-            self.rttvar = (self.rttvar + delta).max(f64::from(!params.linux_variation));
-        } else {
-            (self.srtt, self.rttvar) = (ticks * 8.0, ticks * 2.0);
-        }
-        // rttvar is 4 times the variation and srtt is 8 times the mean: both are scaled by 8 before the shift.
-        let ticks = whole((self.rttvar * 8.0 + self.srtt) / 8.0);
-        self.base = Duration::from_nanos(ticks as u64 * tick);
-        self.set_smoothed(Duration::from_nanos((self.srtt / 8.0 * tick as f64) as u64));
     }
 
     /// The retransmission timeout, backed off and limited.
@@ -180,10 +183,12 @@ impl RttEstimator {
         if self.backoff < 64 || self.rto < params.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
-        if params.tick_arithmetic && self.backoff > 8 {
+        if let Mean::Ticks { srtt, rttvar } = &mut self.mean
+            && self.backoff > 8
+        {
             // The mean says nothing any more: it is kept in the variation alone (`ns-2 tcp.cc`, `rtt_backoff`).
-            self.rttvar += whole(self.srtt / 8.0);
-            self.srtt = 0.0;
+            *rttvar += *srtt / 8;
+            *srtt = 0;
         }
         self.update_rto(params);
     }
@@ -211,9 +216,10 @@ impl RttEstimator {
 
     /// The RTT variation, zero before the first sample.
     pub fn variation(&self, params: &TcpOptions) -> Duration {
-        match params.tick_arithmetic {
-            true => Duration::from_nanos((self.rttvar / 4.0 * params.tick.as_nanos() as f64) as u64),
-            false => Duration::from_secs_f64(self.rttvar),
+        match self.mean {
+            Mean::Seconds { rttvar, .. } => Duration::from_secs_f64(rttvar),
+            Mean::Ticks { rttvar, .. } => Duration::from_nanos(rttvar * params.tick.as_nanos() / 4),
+            Mean::Windowed(_) => Duration::ZERO,
         }
     }
 
@@ -280,6 +286,23 @@ mod tests {
         // 52 ms sent 3 ms into a tick spans 5 ticks of 10 ms: srtt 5, var 2.5, rto 5 + 4*2.5 = 15 ticks.
         rtt.sample(ms(52), Time::from_nanos(3_000_000), Duration::ZERO, &params);
         assert_eq!(rtt.rto(), ms(150));
+    }
+
+    #[test]
+    fn in_ticks_a_fall_of_the_rtt_raises_the_variation_of_linux_by_an_eighth_of_what_a_rise_does() {
+        let after = |ticks, linux| {
+            let (mut srtt, mut rttvar) = (8 * 30, 4 * 5);
+            add_ticks(&mut srtt, &mut rttvar, ticks, linux);
+            (srtt, rttvar)
+        };
+        // 25 ticks away from the mean are 20 more than the variation.
+        assert_eq!(after(55, false), (8 * 30 + 25, 4 * 5 + 20));
+        assert_eq!(after(55, true), after(55, false));
+        assert_eq!(after(5, false), (8 * 30 - 25, 4 * 5 + 20));
+        assert_eq!(after(5, true), (8 * 30 - 25, 4 * 5 + 20 / 8));
+        // A smaller deviation lowers the variation, in both.
+        assert_eq!(after(28, true), (8 * 30 - 2, 4 * 5 - 3));
+        assert_eq!(after(28, true), after(28, false));
     }
 
     #[test]
