@@ -1,5 +1,6 @@
 """Papers as data, and what the claims engine makes of them."""
 
+import html
 import re
 import shutil
 from dataclasses import replace
@@ -13,7 +14,7 @@ from sojourn.cli import main
 from sojourn.errors import UserError
 from sojourn.papers import find_paper, load_paper, reproduce
 from sojourn.papers.functions import law_functions
-from sojourn.papers.grids import grid_of
+from sojourn.papers.grids import grid_of, named_once
 from sojourn.papers.model import Case
 from sojourn.papers.outcome import Outcome
 from sojourn.papers.report import short_title, write_report
@@ -141,6 +142,8 @@ def test_a_report_is_whole(here, table2):
     assert not any(link in text for link in ('src="http', 'href="', "<script", "@import"))
     for word in ("Table 2", "L13", "fingerprint", "D10", "not reproduced", "data:image/svg+xml"):
         assert word in text
+    (part,) = next(each.parts for each in table2.results if not each.claim.table and len(each.parts) == 1)
+    assert f"{part.measured_text}, target {html.escape(part.part.target_text)}" in text
     cells = pd.read_csv(here / "out" / "tables" / "table2.csv")
     assert len(cells) == 84
     assert set(cells["verdict"]) <= {"reproduced", "undecided", "not reproduced"}
@@ -166,6 +169,12 @@ def test_many_measures_of_few_cases_stand_below_one_another():
     assert grid.names == ["measure"]
     assert len(grid.heads) == len(cycle.cases()) == 2
     assert len(grid.rows) == len(cycle.measures)
+
+
+def test_a_table_says_no_word_of_a_scenario_twice():
+    assert named_once("100 ms, 0.4", "100 ms, buffer 0.4 BDP") == ("100 ms, buffer 0.4 BDP", "")
+    assert named_once("Reno", "Reno, as a simulator had it") == ("Reno, as a simulator had it", "")
+    assert named_once("10", "5 NewReno flows") == ("10", "5 NewReno flows")
 
 
 def test_what_a_quick_look_shortens_is_said_with_what_it_is_otherwise():

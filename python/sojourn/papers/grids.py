@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -115,7 +116,15 @@ def _rows(paper: Paper, experiment: Experiment, columns: list[_Column]) -> Itera
         first = i == 0 or cases[i - 1].scenario != case.scenario
         span = sum(other.scenario == case.scenario for other in cases) if first else 0
         cells = [cell for column in columns for cell in column.cells[case]]
-        yield Row(_names(paper, experiment, case), cells, paper.scenarios[case.scenario].title, span)
+        label, *rest = _names(paper, experiment, case)
+        name, note = named_once(label, paper.scenarios[case.scenario].title)
+        yield Row([name, *rest], cells, note, span)
+
+
+def named_once(label: str, title: str) -> tuple[str, str]:
+    """A scenario's label and title, no word said twice: a title that has all words of the label stands alone."""
+    words = [set(re.findall(r"[\w.]+", text.lower())) for text in (label, title)]
+    return (title, "") if words[0] <= words[1] else (label, title)
 
 
 def _column(paper: Paper, measure: str, rows: dict[Case, pd.Series[Any]]) -> _Column:
