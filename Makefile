@@ -97,7 +97,7 @@ deny:
 	@sh scripts/deny.sh
 
 lock: setup
-	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra all --group dev --generate-hashes \
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra all --extra dask --extra slurm --group dev --generate-hashes \
 	    --custom-compile-command 'make lock' pyproject.toml --output-file requirements-dev.lock
 
 reproduce: setup

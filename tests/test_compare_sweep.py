@@ -1,6 +1,7 @@
 """Comparisons and sweeps."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -139,8 +140,10 @@ def test_laws_in_python_are_compared_and_swept_and_never_taken_from_a_cache(dumb
     swept = sj.sweep(dumbbell, axes, 2, laws={"mine": Constant})
     assert list(swept.runs["links.bottleneck.queue"]) == ["external(law=mine)"] * 2 + ["droptail"] * 2
     assert swept.runs["fingerprint"][0] == found.records["mine"][0]["fingerprint"]
-    with pytest.raises(sj.UserError, match="expected queues without laws"):
-        sj.sweep(dumbbell, axes, laws={"mine": Constant}, cluster=True)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(sj.UserError, match="executor: expected queues without laws"):
+        sj.sweep(dumbbell, axes, laws={"mine": Constant}, executor=pool)
+    with pytest.raises(sj.UserError, match="shard: expected queues without laws"):
+        sj.sweep(dumbbell, axes, laws={"mine": Constant}, cache=cache, shard="1/2")
 
 
 def test_a_law_that_fails_stops_the_runs_and_says_why(dumbbell):
@@ -285,34 +288,6 @@ def test_an_axis_of_texts_and_switches_is_written_as_texts(dumbbell, tmp_path):
     found = sj.sweep(dumbbell, {"tcp.delayed_ack": ["40 ms", False]}, seeds=1)
     assert list(found.runs["tcp.delayed_ack"]) == ["40 ms", "false"]
     found.runs.to_parquet(tmp_path / "runs.parquet")
-
-
-def test_a_cluster_needs_ray(dumbbell, monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(sj.UserError, match="pip install"):
-        sj.sweep(dumbbell, {"flows.ftp.count": [1]}, cluster=True)
-
-
-def test_a_cluster_runs_everything_once(observed, dumbbell, monkeypatch):
-    import sys
-    from types import SimpleNamespace
-
-    ray = SimpleNamespace(
-        init=lambda **_: None, get=lambda ref: ref[1], cancel=lambda _: None,
-        remote=lambda f: SimpleNamespace(remote=lambda *args: (args[2], observed.run(*args))),
-        wait=lambda refs, num_returns: (refs[-1:], refs[:-1]),
-    )  # fmt: skip
-
-    class Ref(tuple):
-        __hash__ = object.__hash__
-
-    plain = ray.remote
-    ray.remote = lambda f: SimpleNamespace(remote=lambda *args: Ref(plain(f).remote(*args)))
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    axes = {"flows.ftp.count": [1, 2]}
-    assert sj.sweep(dumbbell, axes, 2, cluster=True).runs.equals(sj.sweep(dumbbell, axes, 2).runs)
 
 
 def test_a_summary_that_is_written_in_parts_is_the_summary(dumbbell, tmp_path):

@@ -11,6 +11,7 @@ record.links.loc["bottleneck", "queue.mean"]
 """
 
 from sojourn._sojourn import Sample
+from sojourn.cluster import Cluster, RayExecutor
 from sojourn.compare import Comparison, compare
 from sojourn.congestion import congest
 from sojourn.errors import Interrupted, ScenarioError, UserError
@@ -27,6 +28,7 @@ from sojourn.sweep import Plan, SweepResult, make_plan, sweep
 __version__ = "0.1.0"
 
 __all__ = [
+    "Cluster",
     "Comparison",
     "Estimate",
     "Interrupted",
@@ -34,6 +36,7 @@ __all__ = [
     "MissingExtraError",
     "Plan",
     "Range",
+    "RayExecutor",
     "Record",
     "Sample",
     "Scenario",

@@ -1,40 +1,97 @@
-"""Runs on the machines of a Ray cluster (`pip install 'sojourn[ray]'`)."""
+"""Other machines for a sweep: anything that has `submit`, of Dask, submitit, Ray or `concurrent.futures`."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
+from sojourn.errors import UserError, one_line
 from sojourn.extras import require
-from sojourn.record import Series
-
-Work: TypeAlias = tuple[str, str, int | None]
 
 
-def _one(text: str, filename: str, seed: int | None) -> tuple[str, Series]:
-    """One run, on the machine where this is called."""
-    from sojourn import _sojourn
+class Executor(Protocol):
+    """What takes calls and gives futures, as PEP 3148 has it."""
 
-    return _sojourn.run(text, filename, seed)
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
+        """Does a call somewhere, and returns its future at once."""
 
 
-def cluster_run(work: Sequence[Work], on_done: Callable[[int, str, Series], None]) -> None:
-    """Runs everything on the cluster that RAY_ADDRESS names, and calls `on_done` after each run.
+@dataclass(frozen=True)
+class Cluster:
+    """An executor, and how a sweep uses it.
 
-    Raises `MissingExtraError` where Ray is not installed.
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> sj.Cluster(ThreadPoolExecutor(4), chunk_s=60).size()
+    4
     """
-    require("ray")
-    ray: Any = importlib.import_module("ray")
-    ray.init(ignore_reinit_error=True)
-    remote = ray.remote(_one)
-    waiting = {remote.remote(*each): index for index, each in enumerate(work)}
+
+    executor: Executor
+    """Anything with `submit`, such as `client.get_executor()` of Dask, or submitit's `AutoExecutor`."""
+    workers: int = 0
+    """How many calls it does at the same time, 0 or more; 0: what it says itself, or 1."""
+    chunk_s: float = 5.0
+    """So long a chunk of runs shall take, in s, above 0. More where a call begins late, as in the queue of Slurm."""
+
+    def __post_init__(self) -> None:
+        if not callable(getattr(self.executor, "submit", None)):
+            raise UserError.expected("executor", "an object with `submit`", self.executor)
+        if self.workers < 0:
+            raise UserError.expected("executor: workers", "0 for what it says itself, or more", self.workers)
+        if not 0 < self.chunk_s < math.inf:
+            raise UserError.expected("executor: chunk_s", "a time in seconds above 0", self.chunk_s)
+
+    def size(self) -> int:
+        """How many calls are done at the same time; at least 1. It may change: a cluster grows."""
+        client = getattr(self.executor, "_client", None)  # Dask's
+        said = sum(client.nthreads().values()) if client is not None else getattr(self.executor, "_max_workers", 1)
+        return max(self.workers or int(said), 1)
+
+
+def cluster_of(executor: Executor | Cluster) -> Cluster:
+    """An executor with the defaults of `Cluster`; a client of Dask becomes its executor."""
+    if isinstance(executor, Cluster):
+        return executor
+    made = getattr(executor, "get_executor", None)
+    return Cluster(made() if callable(made) else executor)
+
+
+class RayExecutor:
+    """A Ray cluster as an executor (`pip install 'sojourn[ray]'`).
+
+    `address` is that of its head; by default what `RAY_ADDRESS` names, or this machine. Raises `MissingExtraError`
+    where Ray is not installed.
+    """
+
+    def __init__(self, address: str | None = None) -> None:
+        require("ray")
+        self._ray: Any = importlib.import_module("ray")
+        self._ray.init(address=address, ignore_reinit_error=True, log_to_driver=False)
+
+    @property
+    def _max_workers(self) -> int:
+        return int(self._ray.cluster_resources().get("CPU", 1))
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
+        """Does a call on the cluster, and returns its future at once."""
+        return self._ray.remote(fn).remote(*args).future()
+
+
+def named_executor(text: str) -> Executor:
+    """The executor that a command line names: `dask`, `dask=ADDRESS`, `ray` or `ray=ADDRESS`."""
+    kind, _, address = text.partition("=")
+    if kind not in ("dask", "ray"):
+        raise UserError.expected("--executor", "dask, dask=ADDRESS, ray or ray=ADDRESS", text)
     try:
-        while waiting:
-            (ready, *_), _ = ray.wait(list(waiting), num_returns=1)
-            text, series = ray.get(ready)
-            on_done(waiting.pop(ready), text, series)
-    except BaseException:
-        for each in waiting:
-            ray.cancel(each)
-        raise
+        if kind == "ray":
+            return RayExecutor(address or None)
+        require("distributed")
+        client: Any = importlib.import_module("distributed").Client(*filter(None, [address]))
+    except (OSError, ValueError, RuntimeError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f'--executor: expected a cluster that answers, got "{text}": {one_line(str(error))}') from None
+    found: Executor = client.get_executor()
+    return found

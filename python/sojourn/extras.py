@@ -14,6 +14,8 @@ EXTRAS = {
     "analysis": ("scipy", "control"),
     "papers": ("jinja2", "pydantic"),
     "arrays": ("xarray",),
+    "dask": ("distributed",),
+    "slurm": ("submitit",),
     "ray": ("ray",),
 }
 

@@ -40,8 +40,9 @@ class Disk:
         return path.read_bytes()
 
     def make_folder(self, folder: Path) -> None:
-        """Makes a folder and those above it."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Makes a folder and those above it, where they are not there."""
+        if not os.path.isdir(folder):
+            folder.mkdir(parents=True, exist_ok=True)
 
     def create(self, path: Path) -> int:
         """Opens a new file for writing, and returns its handle."""
@@ -197,12 +198,15 @@ def read_result(root: Path, name: str) -> bytes:
 _AGAIN = f"run the same command again, or keep the file as it is with `sha256sum FILES > {SUMS}`"
 
 
-def write_atomic(path: Path, data: bytes | str | Iterable[bytes], via: Path | None = None) -> Path:
+def write_atomic(
+    path: Path, data: bytes | str | Iterable[bytes], via: Path | None = None, *, sync: bool = True
+) -> Path:
     """Writes a file by renaming a finished one into place, and returns its path.
 
     `data` is the content, or its parts in order, which need not be in memory together. Makes missing folders. The
     unfinished file lies in `via` (default: beside the file); what killed processes left there is removed, unless `via`
-    is given. Raises `DiskError` where the file can't be written; the old file is then unchanged. In `together`, raises
+    is given. Without `sync` nobody waits for the disk, so a loss of power may damage the file.
+    Raises `DiskError` where the file can't be written; the old file is then unchanged. In `together`, raises
     `UserError` for a file outside its folder.
     """
     whole = data.encode("utf-8") if isinstance(data, str) else data
@@ -215,8 +219,8 @@ def write_atomic(path: Path, data: bytes | str | Iterable[bytes], via: Path | No
         disk.make_folder(path.parent)
         if via is None:
             remove_unfinished(path.parent)
-        new = not path.exists()
-        digest = _write(via or path.parent, path, parts)
+        new = result is not None and not path.exists()
+        digest = _write(via or path.parent, path, parts, sync)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise DiskError(getattr(error, "errno", errno.EINVAL), explain(error, path, size)) from error
     if result is not None:
@@ -224,7 +228,7 @@ def write_atomic(path: Path, data: bytes | str | Iterable[bytes], via: Path | No
     return path
 
 
-def _write(folder: Path, path: Path, parts: Iterable[bytes]) -> str:
+def _write(folder: Path, path: Path, parts: Iterable[bytes], sync: bool) -> str:
     """Writes an unfinished file in a folder, gives it its name, and returns its digest."""
     handle, unfinished = _unfinished(folder, path.name)
     digest = hashlib.sha256()
@@ -234,7 +238,8 @@ def _write(folder: Path, path: Path, parts: Iterable[bytes]) -> str:
             rest = memoryview(content)
             while rest:
                 rest = rest[disk.write(handle, rest) :]
-        disk.sync(handle)
+        if sync:
+            disk.sync(handle)
         if fcntl is None:
             os.close(handle)
             handle = -1
@@ -274,6 +279,47 @@ def remove_unfinished(folder: Path) -> None:
                 disk.remove(path)
             finally:
                 os.close(handle)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Holds the lock that an empty file stands for during the block; gives whether no other process has it.
+
+    The file is removed afterwards. Where the system or the file system has no locks, it is always free. Raises
+    `DiskError` where the file can't be made.
+    """
+    handle = _lock(path)
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None and handle >= 0:
+            with suppress(OSError):
+                disk.remove(path)
+            os.close(handle)
+
+
+def _lock(path: Path) -> int | None:
+    """The handle of a file that is now locked, or None where another process has it; -1 where there are no locks."""
+    if fcntl is None:
+        return -1
+    try:
+        disk.make_folder(path.parent)
+        while True:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(handle)
+                return None
+            except OSError:
+                os.close(handle)
+                disk.remove(path)
+                return -1
+            if os.fstat(handle).st_nlink:
+                return handle
+            os.close(handle)  # somebody removed it before it was locked
+    except OSError as error:
+        raise DiskError(error.errno, explain(error, path)) from error
 
 
 def explain(error: OSError | ValueError, path: Path, size: int | None = None) -> str:

@@ -62,6 +62,8 @@ class Runs(Sequence[Job]):
     def __init__(self, points: Points, seeds: Seeds) -> None:
         self._points, self._seeds = points, seeds
         self._each = len(seeds_of(seeds))
+        self._last: tuple[int, Point] | None = None
+        self._labels: tuple[int, dict[str, Any]] | None = None
 
     def __len__(self) -> int:
         return len(self._points) * self._each
@@ -74,7 +76,9 @@ class Runs(Sequence[Job]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         at, replication = divmod(range(len(self))[index], self._each)
-        point = self._points[at]
+        if self._last is None or self._last[0] != at:  # the seeds of a point follow each other
+            self._last = at, self._points[at]
+        point = self._last[1]
         return Job(point.scenario, seeds_of(self._seeds, point.seed)[replication])
 
     def __iter__(self) -> Iterator[Job]:
@@ -84,7 +88,10 @@ class Runs(Sequence[Job]):
 
     def labels(self, index: int) -> dict[str, Any]:
         """The value of each axis in a run."""
-        return self._points.labels(index // self._each)
+        at = index // self._each
+        if self._labels is None or self._labels[0] != at:
+            self._labels = at, self._points.labels(at)
+        return self._labels[1]
 
 
 class Rows:
@@ -93,6 +100,9 @@ class Rows:
     def __init__(self) -> None:
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._rows: dict[int, tuple[tuple[str, ...], array[float], Mapping[str, Any]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def add(self, index: int, numbers: Mapping[str, float], rest: Mapping[str, Any]) -> None:
         """Adds the row of a run: its numbers, and what else is in it."""

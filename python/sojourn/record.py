@@ -273,12 +273,11 @@ def _check_shape(data: Any) -> None:
 
 def _collect(node: Any, path: str, into: dict[str, float]) -> None:
     """Gathers the numbers under `node`."""
-    if isinstance(node, bool) or node is None:
-        return
-    if isinstance(node, (int, float)):
-        into[path] = float(node)
-    elif isinstance(node, Mapping):
-        for key, item in node.items():
+    for key, item in node.items():
+        if isinstance(item, (int, float)):
+            if not isinstance(item, bool):
+                into[f"{path}.{key}"] = float(item)
+        elif isinstance(item, dict):
             _collect(item, f"{path}.{key}", into)
 
 

@@ -7,18 +7,21 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from sojourn import _sojourn
-from sojourn.cluster import Work, cluster_run
+from sojourn.chunks import run_in_chunks
+from sojourn.cluster import Cluster, Executor, cluster_of
 from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.laws import Laws, checked_laws, external_laws, of_run
 from sojourn.linux.kernel import find_kernel
 from sojourn.record import Record, Series, pack_series
 from sojourn.scenario import Scenario, Source, load
+from sojourn.shards import Shard
 from sojourn.store import Store, engine_identity
 from sojourn.workers import Answer, Task, run_in_workers
 
@@ -184,7 +187,8 @@ def run_each(
     threads: int = 0,
     cache: Store | None = None,
     progress: Progress | None = None,
-    cluster: bool = False,
+    executor: Executor | Cluster | None = None,
+    shard: str | None = None,
     laws: Laws | None = None,
     on_failed: Callable[[int, str], None] | None = None,
 ) -> None:
@@ -192,49 +196,56 @@ def run_each(
 
     `threads` is how many run at the same time, 0 for one per core. `progress(done, total)` is called after each run.
     Every scenario is checked before the first run. A finished run is written to the cache before `progress` is called,
-    so that an interruption, a kill or a full disk loses none. With `cluster` the machines of a Ray cluster do the runs,
-    otherwise processes: a run that is out of memory or is killed loses no other, and `on_failed(index, reason)` is
-    called; without it the first failure ends all runs. Where there is one run alone, this process does it.
+    so that an interruption, a kill or a full disk loses none. Runs are done in processes: one that is out of memory or
+    is killed loses no other, and `on_failed(index, reason)` is called; without it the first failure ends all runs.
+    Where there is one run alone, this process does it.
+
+    `executor` does the runs instead, on other machines: anything with `submit`, such as `client.get_executor()` of Dask
+    or submitit's `AutoExecutor`, or a `Cluster`. Its workers need the engine that is here, and no cache.
+
+    `shard` is the part of the runs that is done, such as "3/64". It needs a cache, where all parts come together: the
+    same call without `shard` has them all, and does those that are missing.
 
     `laws` are Python laws by name, as for `run`: runs that may call one are done in threads of this process, since a
     law may be anything, and a run that takes all memory ends them all. They are not cached, since the code of a law is
     no part of the key. What a law raises gets a note with the law, the time, the scenario and the seed.
 
     Raises `ScenarioError` for a scenario that can't be run, `Interrupted` after Ctrl-C, `DiskError` for a full disk or,
-    before the first run, a cache that can't be written to. A damaged entry of the cache is named in a `Note`.
+    before the first run, a cache that can't be written to, `UserError` for a worker with another engine and for a shard
+    that another process does, `RunError` where an executor fails. A damaged entry of the cache is named in a `Note`.
     """
     own = checked_laws(laws)
     if threads < 0:
         raise UserError.expected("threads", "0 for one per core, or more", threads)
+    cluster, part = None if executor is None else cluster_of(executor), None if shard is None else Shard.parse(shard)
     places: dict[str, list[int]] = {}
-    uncached: set[str] = set()
-    for index, key in enumerate(_keys(jobs)):
+    uncached, linux = set[str](), set[str]()
+    for index, (key, on_kernel) in enumerate(_keys(jobs)):
         places.setdefault(key, []).append(index)
+        if on_kernel:
+            linux.add(key)
         if own and external_laws(jobs[index].scenario):
             uncached.add(key)
-    if uncached and cluster:
-        raise UserError('cluster: expected queues without laws in Python, got a queue with aqm = "external"')
-    missing = {key: at for key, at in places.items() if key in uncached or not _from_cache(key, at, cache, on_record)}
-    if cache is not None:
-        cache.say_notes()
-        if missing.keys() - uncached:
-            cache.check_writable()
-    runs = _Runs(jobs, missing, cache, progress, len(places))
-    runs.on_record, runs.on_failed, runs.laws, runs.uncached = on_record, on_failed, own, uncached
-    kernels = runs.among(key for key in missing if on_linux(jobs[missing[key][0]].scenario))
-    if cluster and kernels:
-        raise UserError('cluster: expected the simulator as host, got host = "linux"')
-    here = runs.among(uncached if len(places) > 1 else missing, but=kernels)
-    try:
-        runs.say_progress()
-        runs.on_kernels(kernels, threads or _cores())
-        if cluster:
-            runs.on_cluster()
-        else:
-            runs.in_threads(here, threads)
-            runs.in_processes(runs.among(missing, but={*kernels, *here}), threads or _cores())
-    except KeyboardInterrupt:
-        raise Interrupted(runs.done, runs.total, cache is not None) from None
+    if uncached and (cluster or part):
+        where = "executor" if cluster else "shard"
+        raise UserError(f'{where}: expected queues without laws in Python, got a queue with aqm = "external"')
+    if linux and cluster:
+        raise UserError('executor: expected the simulator as host, got host = "linux"')
+    if part and cache is None:
+        raise UserError("shard: expected a cache, where all shards come together, got none")
+    with part.claim(cache.root, places) if part and cache is not None else nullcontext():
+        done_here = part.of(places) if part else places
+        places = {key: at for key, at in places.items() if key in done_here}
+        missing = {
+            key: at for key, at in places.items() if key in uncached or not _from_cache(key, at, cache, on_record)
+        }
+        if cache is not None:
+            cache.say_notes()
+            if missing.keys() - uncached:
+                cache.check_writable()
+        runs = _Runs(jobs, missing, cache, progress, len(places))
+        runs.on_record, runs.on_failed, runs.laws, runs.uncached = on_record, on_failed, own, uncached
+        runs.run(linux, cluster, threads)
 
 
 def _cores() -> int:
@@ -273,6 +284,21 @@ class _Runs:
         self._jobs, self._missing, self._cache, self._progress = jobs, missing, cache, progress
         self._keys = list(missing)
         self.total, self.done = total, total - len(missing)
+
+    def run(self, linux: Collection[str], cluster: Cluster | None, threads: int) -> None:
+        """Does all of them: those with some keys on Linux kernels, the others on the cluster if there is one."""
+        kernels = self.among(linux)
+        here = self.among(self.uncached if self.total > 1 else self._keys, but=kernels)
+        try:
+            self.say_progress()
+            self.on_kernels(kernels, threads or _cores())
+            if cluster:
+                self.on_cluster(cluster)
+            else:
+                self.in_threads(here, threads)
+                self.in_processes(self.among(self._keys, but={*kernels, *here}), threads or _cores())
+        except KeyboardInterrupt:
+            raise Interrupted(self.done, self.total, self._cache is not None) from None
 
     def among(self, keys: Iterable[str], but: Collection[int] = ()) -> list[int]:
         """The missing runs that have these keys, without some."""
@@ -339,42 +365,47 @@ class _Runs:
             guests.stop()
             pool.shutdown(cancel_futures=True)
 
+    def _task(self, index: int) -> Task:
+        """A missing run as a process takes it."""
+        job = self._job(index)
+        return Task(index, job.scenario.to_toml(), job.scenario.file, job.seed, self._cache is not None)
+
+    def _take(self, answer: Answer) -> None:
+        """Takes the answer of a process."""
+        if answer.refused:
+            job = self._job(answer.index)
+            raise of_run(ScenarioError(answer.failure), job.scenario, job.seed)
+        if answer.failure:
+            self._fail(answer.index, answer.failure)
+        else:
+            self._finish(answer.index, answer.record, answer.series, answer.packed)
+
     def in_processes(self, indices: Sequence[int], count: int) -> None:
         """Does these runs in processes of their own."""
-        pack = self._cache is not None
-
-        def task(index: int) -> Task:
-            job = self._job(index)
-            return Task(index, job.scenario.to_toml(), job.scenario.file, job.seed, pack)
 
         def families() -> Iterator[list[Task]]:
             for first in range(0, len(indices), BLOCK):
                 for family in self._families(indices[first : first + BLOCK], count):
-                    yield [task(index) for index in family]
-
-        def on_answer(answer: Answer) -> None:
-            if answer.refused:
-                job = self._job(answer.index)
-                raise of_run(ScenarioError(answer.failure), job.scenario, job.seed)
-            if answer.failure:
-                self._fail(answer.index, answer.failure)
-            else:
-                self._finish(answer.index, answer.record, answer.series, answer.packed)
+                    yield [self._task(index) for index in family]
 
         if indices:
-            run_in_workers(families(), min(count, len(indices)), on_answer)
+            run_in_workers(families(), min(count, len(indices)), self._take)
 
     def _families(self, indices: Sequence[int], count: int) -> list[list[int]]:
         """Runs that may begin alike, together, if that leaves enough to do for `count` processes; else each alone."""
-        found: dict[str, list[int]] = {}
+        found: dict[tuple[str, int], list[int]] = {}
+        last, begins = None, ""
         for index in indices:
-            found.setdefault(_beginning(self._job(index)) or str(index), []).append(index)
+            job = self._job(index)
+            if job.scenario is not last:
+                last, begins = job.scenario, _beginning(job.scenario)
+            found.setdefault((begins, job.seed) if begins else ("", index), []).append(index)
         return list(found.values()) if len(found) >= 4 * count else [[index] for index in indices]
 
-    def _work(self, indices: Sequence[int]) -> list[Work]:
-        """Missing runs as the engine takes them."""
-        jobs = map(self._job, indices)
-        return [(job.scenario.to_toml(), job.scenario.file, job.seed) for job in jobs]
+    def _work(self, index: int) -> tuple[str, str, int | None]:
+        """A missing run as the engine takes it."""
+        job = self._job(index)
+        return job.scenario.to_toml(), job.scenario.file, job.seed
 
     def in_threads(self, indices: Sequence[int], threads: int) -> None:
         """Does these runs in threads of this process."""
@@ -382,7 +413,7 @@ class _Runs:
             batch = indices[first : first + BATCH]
             try:
                 done = lambda i, *found, batch=batch: self._finish(batch[i], *found)  # noqa: E731
-                _sojourn.run_many(self._work(batch), threads, done, self.laws)
+                _sojourn.run_many(list(map(self._work, batch)), threads, done, self.laws)
             except Exception as error:
                 failed: int | None = getattr(error, "job", None)
                 if failed is None:
@@ -393,34 +424,50 @@ class _Runs:
                     raise
                 raise named from None
 
-    def on_cluster(self) -> None:
-        """Does the runs on a Ray cluster."""
-        if self._keys:
-            cluster_run(self._work(range(len(self._keys))), self._finish)
+    def on_cluster(self, cluster: Cluster) -> None:
+        """Does all runs on the workers of a cluster; those that may begin alike follow each other."""
+
+        def tasks() -> Iterator[Task]:
+            for first in range(0, len(self._keys), BLOCK):
+                block = range(first, min(first + BLOCK, len(self._keys)))
+                for family in self._families(block, 0):
+                    yield from map(self._task, family)
+
+        run_in_chunks(cluster, tasks(), len(self._keys), self._take)
 
 
-def _beginning(job: Job) -> str:
-    """What a run may have in common with others until flows with other TCP options start; "" where there is nothing.
+def _beginning(scenario: Scenario) -> str:
+    """What runs with one seed may have in common until flows with other TCP options start; "" where it is nothing.
 
     It only says which runs to try together: the engine finds what they share.
     """
-    if "start" not in job.scenario.to_toml():
+    if "start" not in scenario.to_toml():
         return ""
-    tree = job.scenario.resolved()
+    tree = scenario.resolved()
     later = [group for group in tree["groups"] if group["tcp"] and group["start"] != "0 s"]
+    if not later:
+        return ""
     for group in later:
         del group["tcp"]
     del tree["seed"]
-    text = json.dumps([job.seed, tree], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest() if later else ""
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
 
 
-def _keys(jobs: Sequence[Job]) -> Iterator[str]:
-    """The cache key of each job."""
+class _Key(NamedTuple):
+    """The cache key of a run, and whether a Linux kernel does it."""
+
+    text: str
+    linux: bool
+
+
+def _keys(jobs: Sequence[Job]) -> Iterator[_Key]:
+    """The key of each job."""
     engine = engine_identity()
     for _, same in groupby(jobs, key=lambda job: id(job.scenario)):
         group = list(same)
         scenario = group[0].scenario
         with scenario.clean_errors():
-            made_by = f"{engine} {find_kernel().identity}" if on_linux(scenario) else engine
-            yield from _sojourn.keys(scenario.to_toml(), scenario.file, [job.seed for job in group], made_by)
+            linux = on_linux(scenario)
+            made_by = f"{engine} {find_kernel().identity}" if linux else engine
+            for text in _sojourn.keys(scenario.to_toml(), scenario.file, [job.seed for job in group], made_by):
+                yield _Key(text, linux)

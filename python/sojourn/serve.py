@@ -51,11 +51,11 @@ def serve(file: str, expected: str, engine: Any = None) -> None:
 
         while True:
             family = tasks.get()
-            left = set(range(len(family)))
-            if len(family) > 1 and not stale:
-                left -= _together(runner, family, send)
-            for position in sorted(left):
-                send(position, STALE if stale else _answer(runner, *family[position]))
+            if not stale:
+                do(runner, family, send)
+                continue
+            for position in range(len(family)):
+                send(position, STALE)
 
 
 def _listen(stream: IO[bytes], tasks: queue.SimpleQueue[Any]) -> None:
@@ -76,6 +76,15 @@ def _load(file: str) -> Any:
     sys.modules[NAME] = module
     spec.loader.exec_module(module)
     return module
+
+
+def do(engine: Any, family: list[Task], send: Callable[[int, Answer], None]) -> None:
+    """Does a family, and calls `send` with the position and the answer of each task when it is done."""
+    left = set(range(len(family)))
+    if len(family) > 1:
+        left -= _together(engine, family, send)
+    for position in sorted(left):
+        send(position, _answer(engine, *family[position]))
 
 
 def _together(engine: Any, family: list[Task], send: Callable[[int, Answer], None]) -> set[int]:

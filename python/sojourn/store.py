@@ -70,7 +70,7 @@ class Store:
         self._tidy = False
 
     def _file(self, key: str) -> Path:
-        return self.root / key[:2] / f"{key}.run"
+        return Path(f"{self.root}/{key[:2]}/{key}.run")
 
     def get(self, key: str) -> Record | None:
         """The record with this key, or None where it is absent, damaged or unreadable."""
@@ -103,7 +103,8 @@ class Store:
         if not self._tidy:
             remove_unfinished(self.root)
             self._tidy = True
-        write_atomic(self._file(key), pack_entry(key, engine_identity(), record_json, arrays), via=self.root)
+        entry = pack_entry(key, engine_identity(), record_json, arrays)
+        write_atomic(self._file(key), entry, via=self.root, sync=False)  # its checksum tells one that is damaged
 
     def say_notes(self) -> None:
         """Says in one line which entries were damaged or can't be read, since it was last asked."""

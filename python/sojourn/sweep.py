@@ -12,6 +12,7 @@ import numpy as np
 import tomli_w
 
 from sojourn import _sojourn, toml
+from sojourn.cluster import Cluster, Executor
 from sojourn.display import counted, html_table, listed, number
 from sojourn.errors import RunError, UserError, note
 from sojourn.extras import require
@@ -264,7 +265,8 @@ def sweep(
     threads: int = 0,
     cache: Store | None = None,
     progress: Progress | None = None,
-    cluster: bool = False,
+    executor: Executor | Cluster | None = None,
+    shard: str | None = None,
     laws: Laws | None = None,
     series: bool = False,
 ) -> SweepResult:
@@ -272,8 +274,8 @@ def sweep(
 
     `axes` maps paths of fields to lists of values; `seeds` is how many for each point, or which. With a cache, a second
     call goes on where an interrupted one stopped. With `series` the result also has the traces of every run, which are
-    otherwise left out: they may take much memory. For `threads`, `cache`, `progress`, `cluster` and
-    `laws` (laws in Python by name) see `run_each`.
+    otherwise left out: they may take much memory. For `threads`, `cache`, `progress`, `executor`
+    (other machines), `shard` (a part of the runs) and `laws` (laws in Python by name) see `run_each`.
 
     A run that is out of memory or killed is named in a `Note` and in `failed`; the others go on.
 
@@ -307,9 +309,9 @@ def sweep(
         note(f"a run failed: {reason}")
 
     run_each(
-        jobs, on_record, threads=threads, cache=cache, progress=progress, cluster=cluster, laws=laws,
-        on_failed=on_failed,
+        jobs, on_record, threads=threads, cache=cache, progress=progress, executor=executor, shard=shard,
+        laws=laws, on_failed=on_failed,
     )  # fmt: skip
-    if len(failed) == len(jobs):
+    if failed and not len(rows):
         raise RunError(f"{chosen.name}: every run failed; the last: {failed[-1]}")
     return SweepResult(chosen, rows.frame(), [kept[index] for index in sorted(kept)], failed)

@@ -23,6 +23,7 @@ from sojourn.cli.output import (
     store,
 )
 from sojourn.cli.tables import main_measures, show_comparison, show_record, show_replications, show_sweep
+from sojourn.cluster import named_executor
 from sojourn.compare import Comparison, queued_link
 from sojourn.compare import compare as run_compare
 from sojourn.display import counted
@@ -35,7 +36,7 @@ from sojourn.paths import name_of
 from sojourn.record import Record, file_name, file_names, frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.running import LAST_SEED, raise_failed, run_many
 from sojourn.scenario import Scenario, load, parse_assignment
-from sojourn.sweep import read_plan
+from sojourn.sweep import SweepResult, read_plan
 from sojourn.sweep import sweep as run_sweep
 
 if TYPE_CHECKING:
@@ -281,14 +282,18 @@ def sweep(
     threads: Threads = 0,
     cache: CacheDir = CACHE,
     no_cache: NoCache = False,
-    cluster: Annotated[
-        bool, typer.Option("--cluster", help="Run on a Ray cluster: pip install 'sojourn[ray]'.")
-    ] = False,
+    shard: Annotated[
+        str | None, typer.Option("--shard", help="Do a part of the runs, such as 3/64, and keep them in the cache.")
+    ] = None,
+    executor: Annotated[
+        str | None, typer.Option("--executor", help="Run on a cluster: dask=ADDRESS or ray=ADDRESS.")
+    ] = None,
     series: Annotated[bool, typer.Option("--series", help="Write the traces of all runs, a table for each.")] = False,
 ) -> None:
     """Runs a grid over any fields of a scenario.
 
-    Goes on where an interrupted sweep stopped.
+    Goes on where an interrupted sweep stopped. After `--shard` on several machines with one cache, the same command
+    without it has the results of all.
     """
     require("scipy", "pandas", "pyarrow", *(["matplotlib"] if plots else []))
     laws, plan = read_laws(law), read_plan(file, dict(map(parse_assignment, _changes(change, host))))
@@ -298,12 +303,17 @@ def sweep(
     wanted = _listed(plots)
     _check_measures(next(iter(plan.points)).scenario, wanted)
     kept = store(cache, no_cache)
-    if kept:
+    if kept is not None and not shard:
         laws.say_uncached()
+    others = named_executor(executor) if executor else None
     with progress(plan.name) as on_progress, laws.one_line():
         found = run_sweep(
-            plan, threads=threads, cache=kept, progress=on_progress, cluster=cluster, series=series, laws=laws.laws
-        )
+            plan, threads=threads, cache=kept, progress=on_progress, executor=others, shard=shard, laws=laws.laws,
+            series=series and not shard,
+        )  # fmt: skip
+    if shard:
+        _say_shard(shard, found, cache)
+        return
     there = [name for name in wanted if name in found.measures]
     summary = found.summary(there or main_measures(found.runs[found.measures].mean()))  # that of all may be large
     with together(folder):
@@ -324,6 +334,13 @@ def sweep(
     show_sweep(found.axes, summary, there)
     say_written(written)
     _exit_failed(found.failed, f"{len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
+
+
+def _say_shard(shard: str, found: SweepResult, cache: Path) -> None:
+    """Says what a shard has done; its results are in the cache alone."""
+    runs = counted(len(found.runs), "run")
+    err.print(f"shard {shard}: {runs} in {cache}; the same command without --shard has the results of all shards")
+    _exit_failed(found.failed, f"{len(found.failed)} runs of shard {shard} failed; the cache has the others")
 
 
 def _check_measures(scenario: Scenario, wanted: list[str]) -> None:

@@ -1,0 +1,190 @@
+"""Runs on the workers of an executor, in chunks.
+
+A chunk takes some seconds, the last ones less, so that a run costs little to send and all workers end at about the same
+time. Never are more than twice as many chunks on their way as there are workers. A chunk whose worker died is sent
+again in halves, until a run that ends its worker is alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import queue
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from sojourn import _sojourn, serve
+from sojourn.cluster import Cluster
+from sojourn.errors import RunError, UserError, one_line
+from sojourn.record import unpack_series
+from sojourn.store import engine_identity
+from sojourn.workers import Answer, Task
+
+Done: TypeAlias = tuple[str, str, float, list[tuple[int, serve.Answer]]]
+"""What a worker answers: its host, its engine, the seconds that it took, and an answer for each task by its place."""
+
+
+def do_chunk(engine: str, tasks: list[serve.Task]) -> Done:
+    """Does runs on the worker where this is called, if it has this engine."""
+    started, mine = time.perf_counter(), engine_identity()
+    found: list[tuple[int, serve.Answer]] = []
+
+    def keep(place: int, answer: serve.Answer) -> None:
+        kind, text, *rest = answer
+        found.append((place, (kind, text, *rest[1:])))  # the series are sent once, packed
+
+    if mine == engine:
+        serve.do(_sojourn, tasks, keep)
+    return socket.gethostname(), mine, time.perf_counter() - started, found
+
+
+class _Chunks:
+    """What is to be done, in chunks."""
+
+    LEAST = 0.02
+    """At the end a chunk has at least this part of the time that it shall take."""
+    MOST_RUNS, MOST_TEXT = 500, 1 << 20
+    """So many runs, and about so many characters of scenarios, are in a chunk at most."""
+
+    def __init__(self, tasks: Iterator[Task], total: int, seconds: float) -> None:
+        self._tasks, self._left, self._seconds = tasks, total, seconds
+        self._each = 0.0
+        self._again: deque[list[Task]] = deque()
+        self._lost: set[int] = set()
+
+    def took(self, seconds: float, runs: int) -> None:
+        """Notes how long a chunk took: the newest count most, for runs become longer or shorter."""
+        each = max(seconds / runs, 1e-6)
+        self._each = 0.5 * (self._each + each) if self._each else each
+
+    def next(self, workers: int) -> list[Task]:
+        """The next chunk: one run until one has ended; empty where there are no more."""
+        if self._again:
+            return self._again.popleft()
+        whole = self._seconds / self._each if self._each else 1.0
+        size = min(whole, max(self._left / (4 * workers), self.LEAST * whole), self.MOST_RUNS)
+        chunk: list[Task] = []
+        length, last = 0, ""
+        for task in itertools.islice(self._tasks, max(int(size), 1)):
+            chunk.append(task)
+            length += 0 if task.text is last else len(task.text)  # which is sent once for several seeds
+            last = task.text
+            if length > self.MOST_TEXT:
+                break
+        self._left -= len(chunk)
+        return chunk
+
+    def lost(self, chunk: list[Task]) -> bool:
+        """Takes back a chunk whose worker died; refuses a single run that was lost for the second time."""
+        half = len(chunk) // 2
+        if half:
+            self._again += [chunk[:half], chunk[half:]]
+        elif chunk[0].index in self._lost:
+            return False
+        else:
+            self._lost.add(chunk[0].index)
+            self._again.append(chunk)
+        return True
+
+
+class _Flight:
+    """The chunks that are on their way."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster, self._engine = cluster, engine_identity()
+        self._chunks: dict[Any, list[Task]] = {}
+        self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    def send(self, chunk: list[Task]) -> None:
+        """Sends a chunk."""
+        tasks = [(task.text, task.file, task.seed, True) for task in chunk]
+        try:
+            future = self._cluster.executor.submit(do_chunk, self._engine, tasks)
+        except (BrokenExecutor, RuntimeError, OSError) as error:
+            raise _gone(error) from None
+        self._chunks[future] = chunk
+        if hasattr(future, "add_done_callback"):
+            future.add_done_callback(self._ended.put)
+
+    def wait(self) -> tuple[list[Task], Any]:
+        """The next chunk that has ended, and its future."""
+        pause = 0.01
+        while True:
+            with suppress(queue.Empty):
+                future = self._ended.get(timeout=pause)
+                if future in self._chunks:
+                    return self._chunks.pop(future), future
+            for future in self._chunks:  # few: those of submitit have no callbacks
+                if not hasattr(future, "add_done_callback") and future.done():
+                    return self._chunks.pop(future), future
+            pause = min(2 * pause, 1.0)
+
+    def cancel(self) -> None:
+        """Gives up all chunks."""
+        for future in self._chunks:
+            with suppress(Exception):
+                future.cancel()
+
+
+def run_in_chunks(cluster: Cluster, tasks: Iterator[Task], total: int, on_answer: Callable[[Answer], None]) -> None:
+    """Does the tasks on a cluster, and calls `on_answer` for each when its chunk has ended.
+
+    A task whose worker died twice is answered as failed. What the iterator or `on_answer` raises ends all runs. Raises
+    `UserError` for a worker with another engine or without one, `RunError` where the executor itself fails.
+    """
+    chunks, flight = _Chunks(tasks, total, cluster.chunk_s), _Flight(cluster)
+    try:
+        while True:
+            workers = cluster.size()
+            while len(flight) < 2 * workers and (chunk := chunks.next(workers)):
+                flight.send(chunk)
+            if not flight:
+                return
+            chunk, future = flight.wait()
+            try:
+                done: Done = future.result()
+            except (BrokenExecutor, CancelledError, asyncio.CancelledError) as error:
+                raise _gone(error) from None
+            except (ImportError, AttributeError) as error:
+                raise UserError.expected("executor", "workers with this sojourn installed", _said(error)) from None
+            except Exception as error:
+                if not chunks.lost(chunk):
+                    on_answer(Answer(chunk[0].index, failure=f"its worker died: {_said(error)}"))
+                continue
+            _take(chunk, done, on_answer)
+            chunks.took(done[2], len(chunk))
+    finally:
+        flight.cancel()
+
+
+def _take(chunk: list[Task], done: Done, on_answer: Callable[[Answer], None]) -> None:
+    """Passes on what a worker answered."""
+    host, engine, _, answers = done
+    if engine != engine_identity():
+        what = f"workers with this sojourn, engine {engine_identity()}"
+        raise UserError(f"executor: expected {what}, got engine {engine} on {host}")
+    for place, (kind, text, *packed) in answers:
+        index = chunk[place].index
+        if kind == "done":
+            on_answer(Answer(index, text, unpack_series(packed[0]) if packed[0] else {}, packed[0]))
+        else:
+            on_answer(Answer(index, failure=text, refused=kind == "refused"))
+
+
+def _gone(error: BaseException) -> RunError:
+    """The error for an executor that does nothing more."""
+    return RunError(f"executor: expected one that does runs, got {_said(error)}")
+
+
+def _said(error: BaseException) -> str:
+    """What an error says, in one line that is not too long."""
+    text = one_line(" ".join(str(error).split()))
+    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
