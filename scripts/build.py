@@ -44,7 +44,7 @@ def printed(stream: Iterable[bytes], kept: list[str]) -> Iterator[str]:
 def main(profile: str) -> int:
     """Builds, and returns the exit code of maturin. What it printed is shown if it fails."""
     programs = Path(sys.executable).parent
-    command = [programs / "maturin", "develop", "--profile", profile]
+    command = [programs / "maturin", "develop", "--uv", "--profile", profile]
     environment = {**os.environ, "VIRTUAL_ENV": str(programs.parent), "PATH": f"{programs}:{os.environ['PATH']}"}
     if sys.stderr.isatty():
         return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode

@@ -12,4 +12,3 @@ else
     "$python" -m venv --without-pip "$folder"
     "$python" -m pip --quiet --python "$folder/bin/python" install pip
 fi
-"$folder/bin/python" -m pip install --quiet --upgrade 'pip>=25.1'

@@ -99,3 +99,12 @@ def test_every_file_of_tests_is_compiled(packages: dict[str, dict[str, Any]]) ->
         named = {root.parent / f"{module}.rs" for root in roots for module in MODULE.findall(root.read_text("utf-8"))}
         lost = set((Path(package["manifest_path"]).parent / "tests").glob("*.rs")) - roots - named
         assert not lost, f"{name}: no program of tests has {', '.join(sorted(path.name for path in lost))}"
+
+
+def test_one_program_of_tests_misses_no_file(packages: dict[str, dict[str, Any]]) -> None:
+    folders = [Path(package["manifest_path"]).parent / "tests" for package in packages.values()]
+    programs = [folder / "all.rs" for folder in folders if (folder / "all.rs").exists()]
+    assert programs
+    for program in programs:
+        files = {file.stem for file in program.parent.glob("*.rs")} - {"all"}
+        assert set(MODULE.findall(program.read_text(encoding="utf-8"))) == files, program

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import stat
 import struct
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,22 +121,26 @@ def test_a_kernel_that_fails_gives_one_line(
 
 
 def test_a_kernel_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    note = tmp_path / "pid"
-    put_kernel(
-        tmp_path, monkeypatch, f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
-    )
+    put_kernel(tmp_path, monkeypatch, "import time; time.sleep(6000)")
     monkeypatch.setattr(guest, "PATIENCE", 1.0)
     monkeypatch.setattr(guest, "PER_SECOND", 0.0)
+    started: list[subprocess.Popen[bytes]] = []
+    start = guest.Guests._start
+
+    def noted(*arguments: Any) -> subprocess.Popen[bytes]:
+        started.append(start(*arguments))
+        return started[-1]
+
+    monkeypatch.setattr(guest.Guests, "_start", noted)
     with pytest.raises(RunError, match="expected 10 s in 1 s, got no end"):
         sj.run(SCENARIO)
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(note.read_text(encoding="ascii")), 0)
+    assert started[0].returncode == -signal.SIGKILL
 
 
 def test_ctrl_c_ends_the_kernel_and_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     note = tmp_path / "pid"
     put_kernel(
-        tmp_path, monkeypatch, f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+        tmp_path, monkeypatch, f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(6000)"
     )
     file = tmp_path / "x.toml"
     file.write_text(SCENARIO, encoding="utf-8")

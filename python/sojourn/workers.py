@@ -92,7 +92,7 @@ class _Worker:
     def why_ended(self) -> str:
         """Why the process ended."""
         try:
-            code = self.process.wait(timeout=1.0)  # its pipe has closed, so it ends
+            code = self.process.wait(timeout=10.0)  # its pipe has closed, so it ends
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = self.process.wait()

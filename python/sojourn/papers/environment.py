@@ -38,7 +38,7 @@ def _commit() -> str:
     root = Path(__file__).resolve().parent
     try:
         ask = ["git", "-C", str(root), "describe", "--always", "--dirty=+", "--abbrev=12"]
-        done = subprocess.run(ask, capture_output=True, text=True, timeout=10, check=True)
+        done = subprocess.run(ask, capture_output=True, text=True, timeout=60, check=True)
         return done.stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""

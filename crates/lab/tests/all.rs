@@ -1,0 +1,9 @@
+//! All tests of runs as one program: `cargo test -p sojourn-lab --test all beginnings` runs those of one file.
+
+mod beginnings;
+mod edges;
+mod endless;
+mod fast_links;
+mod impaired;
+mod kernel;
+mod theory;

@@ -1,0 +1,6 @@
+//! All tests of the network as one program: `cargo test -p sojourn-net --test all bounds` runs those of one file.
+
+mod bounds;
+mod impairments;
+mod sink;
+mod traces;

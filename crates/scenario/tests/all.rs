@@ -1,0 +1,11 @@
+//! All tests of scenarios as one program: `cargo test -p sojourn-scenario --test all algorithms` runs those of one file.
+
+mod algorithms;
+mod can_be_run;
+mod dumbbell;
+mod errors;
+mod impairments;
+mod large;
+mod malformed;
+mod sweep;
+mod traces;
