@@ -51,12 +51,6 @@ fn a_run_asks_whether_to_stop_by_its_events_and_not_by_its_time() {
 }
 
 #[test]
-fn a_run_whose_time_does_not_advance_ends_and_says_where() {
-    let error = run(&huge(""), None, &Laws::default(), &|| false).unwrap_err().to_string();
-    assert!(error.starts_with("links.wire: expected a rate or a delay on the path of bulk/0 and back, got 100"), "{error}");
-}
-
-#[test]
 fn a_run_whose_time_does_not_advance_can_be_stopped() {
     let asked = Cell::new(0);
     let stop = || asked.replace(asked.get() + 1) == 5;

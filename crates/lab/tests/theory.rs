@@ -100,24 +100,6 @@ to = "B"
     )
 }
 
-/// Mathis, Semke, Mahdavi and Ott 1997: a window that is halved at a loss and grows by a segment a round trip carries
-/// C/sqrt(p) segments a round trip, where C is sqrt(3/2) = 1.22 for losses at equal gaps and 1.31 for losses at random.
-#[test]
-fn throughput_under_rare_loss_follows_the_inverse_root_of_its_probability() {
-    let mut constants = Vec::new();
-    for (p, seconds) in [(0.004, 200), (0.001, 400), (0.0004, 800)] {
-        let runs = records(&lossy(p, "recovery = \"sack\"", seconds), 8, 2);
-        let per_rtt = |run: &Record| run.total.goodput_bps / 4.0 / 8_000.0 * run.groups[0].rtt_ms.unwrap().mean * 1e-3;
-        let constant: Vec<f64> = runs.iter().map(|run| per_rtt(run) * p.sqrt()).collect();
-        let (mean, half) = estimate(&constant);
-        assert!(half < 0.1, "p = {p}: the constant is {mean} ± {half}");
-        assert!((1.22 - 0.1 - half..1.31 + 0.1 + half).contains(&mean), "p = {p}: the constant is {mean} ± {half}");
-        constants.push(mean);
-    }
-    let (least, most) = constants.iter().fold((f64::MAX, 0.0f64), |(a, b), &x| (a.min(x), b.max(x)));
-    assert!(most / least < 1.12, "the constant should not depend on p: {constants:?}");
-}
-
 /// Padhye, Firoiu, Towsley and Kurose 1998, eq. 30, with one ACK a segment: segments a second.
 fn padhye(p: f64, rtt: f64, rto: f64) -> f64 {
     let timeouts = rto * (3.0 * (3.0 * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
