@@ -14,7 +14,7 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # A process for each core; the tests of a file stay together, because they share what they prepare.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint rust-build rust-test python-test lowest deny lock clean
+.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint rust-build rust-test python-test lowest deny lock wheel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo 'make lowest      Python tests with the lowest versions that pyproject.toml allows'
 	@echo 'make deny        licenses, versions and known faults of Rust dependencies, where cargo-deny is installed'
 	@echo 'make lock        update requirements-dev.lock to the newest versions'
+	@echo 'make wheel      a wheel and a source distribution in dist/, and the first scenario in an empty environment'
 	@echo 'make clean       remove what was built (not results/)'
 
 setup: $(STAMPS)/build
@@ -103,6 +104,15 @@ lock: setup
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --extra all --extra dask --extra slurm --group dev --generate-hashes \
 	    --custom-compile-command 'make lock' pyproject.toml --output-file requirements-dev.lock
 
+# A wheel for Python 3.11 and newer; on Linux it needs glibc 2.17 (2012), which zig links against. WHEEL_PROFILE=quick builds sooner.
+wheel: setup
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --group wheel
+	rm -rf dist
+	VIRTUAL_ENV=$(VENV) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --locked --profile $${WHEEL_PROFILE:-release} \
+	    $$([ "$$(uname)" != Linux ] || echo --zig --compatibility manylinux_2_17) --out dist
+	$(BIN)/maturin sdist --quiet --out dist
+	$(BIN)/python scripts/try_wheel.py
+
 reproduce: setup
 	$(BIN)/sojourn reproduce lehto
 
@@ -141,5 +151,5 @@ fuzz:
 	    grep -e 'inline 8-bit counters' -e DONE -e executed_units $$log; done; exit $$failed
 
 clean:
-	rm -rf $(VENV) target build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python -name '_sojourn*.so' -delete

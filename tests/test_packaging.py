@@ -1,0 +1,90 @@
+"""What is published says the same everywhere, and names what is there."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import sojourn
+from source_tree import ROOT
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CARGO = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
+
+
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("crates_script", ROOT / "scripts" / "crates.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+CRATES = script().crates()
+
+
+def test_there_is_one_version():
+    said = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert said
+    version = CARGO["package"]["version"]
+    assert {version, PYPROJECT["project"]["version"], sojourn.__version__, said[1]} == {version}
+    inner = {name: each["version"] for name, each in CARGO["dependencies"].items() if name.startswith("sojourn-")}
+    assert set(inner) == {str(package["name"]) for package in CRATES.values()}
+    assert set(inner.values()) == {version}
+
+
+def test_the_wheel_serves_every_python_that_is_supported():
+    features = tomllib.loads((ROOT / "crates/python/Cargo.toml").read_text())["dependencies"]["pyo3"]["features"]
+    assert features == ["abi3-py" + PYPROJECT["project"]["requires-python"].removeprefix(">=").replace(".", "")]
+
+
+@pytest.mark.parametrize("folder", CRATES, ids=lambda folder: folder.name)
+def test_a_crate_is_ready_to_be_published(folder: Path):
+    package = CRATES[folder]
+    assert (folder / "README.md").read_text() == script().readme(folder, package), "run python scripts/crates.py"
+    assert package["readme"] == "README.md"
+    assert package["description"]
+    assert 1 <= len(package["keywords"]) <= 5
+    assert all(re.fullmatch(r"[a-z][a-z0-9-]{0,19}", word) for word in package["keywords"])
+    assert package["categories"]
+    assert package["metadata"]["docs"]["rs"]["all-features"]
+
+
+def test_links_to_items_become_names():
+    about = script().about("//! A [`Law`] of [`kinds`](x).\n//!\n//! ```\n//! a[`0`]\n//! ```\nuse x;")
+    assert about == "A `Law` of [`kinds`](x).\n\n```rust\na[`0`]\n```"
+
+
+def test_a_workflow_names_what_is_there():
+    yaml = pytest.importorskip("yaml")
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for file in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        read = yaml.safe_load(file.read_text())
+        commands = [step["run"] for job in read["jobs"].values() for step in job["steps"] if "run" in step]
+        assert commands
+        for command in commands:
+            for words in re.findall(r"\bmake ((?:[a-z-]+ ?)+)", command):
+                assert set(words.split()) <= targets, f"{file.name}: {command}"
+            for name in re.findall(r"\b(?:tests|examples)/[\w.]+", command):
+                assert (ROOT / name).exists(), f"{file.name}: {command}"
+
+
+def test_a_hook_before_a_commit_runs_what_is_there():
+    yaml = pytest.importorskip("yaml")
+    read = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    for hook in read["repos"][0]["hooks"]:
+        for name in re.findall(r"tests/[\w.]+", hook["entry"]):
+            assert (ROOT / name).exists()
+
+
+def test_the_changelog_has_the_sections_of_its_form():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)[0] == "Unreleased"
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= kinds
