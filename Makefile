@@ -14,7 +14,7 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # A process for each core; the tests of a file stay together, because they share what they prepare.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint rust-build rust-test python-test lowest deny lock wheel clean
+.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint rust-build rust-test python-test lowest deny lock wheel docs notebooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,8 @@ help:
 	@echo 'make deny        licenses, versions and known faults of Rust dependencies, where cargo-deny is installed'
 	@echo 'make lock        update requirements-dev.lock to the newest versions'
 	@echo 'make wheel      a wheel and a source distribution in dist/, and the first scenario in an empty environment'
+	@echo 'make docs       the site, in build/site'
+	@echo 'make notebooks  run examples/notebooks, into build/notebooks'
 	@echo 'make clean       remove what was built (not results/)'
 
 setup: $(STAMPS)/build
@@ -108,10 +110,19 @@ lock: setup
 wheel: setup
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group wheel
 	rm -rf dist
-	VIRTUAL_ENV=$(VENV) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --locked --profile $${WHEEL_PROFILE:-release} \
+	VIRTUAL_ENV=$(VENV) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --locked --strip --profile $${WHEEL_PROFILE:-release} \
 	    $$([ "$$(uname)" != Linux ] || echo --zig --compatibility manylinux_2_17) --out dist
 	$(BIN)/maturin sdist --quiet --out dist
 	$(BIN)/python scripts/try_wheel.py
+
+docs: setup
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --group docs
+	$(BIN)/python scripts/site.py
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --fresh-env --conf-dir docs/site build/pages build/site
+
+notebooks: setup
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --group notebooks
+	NOTEBOOKS=1 $(BIN)/python -m pytest tests/test_notebooks.py
 
 reproduce: setup
 	$(BIN)/sojourn reproduce lehto

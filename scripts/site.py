@@ -1,0 +1,232 @@
+"""Writes the pages of the site into build/pages; `make docs` then gives them to Sphinx.
+
+    python scripts/site.py             needs the extras of `make setup`
+
+The pages are the documents of the repository, the lists that the commands print, the docstrings, the papers, and the
+gallery, whose scripts are run.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+import sojourn as sj
+from sojourn import _sojourn
+from sojourn.cli import app, listing
+
+ROOT = Path(__file__).parent.parent
+OUT = ROOT / "build" / "pages"
+PAGES = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "STYLE.md", "papers/README.md"]
+LINK = re.compile(r"(!?)\[([^\]\n]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
+
+
+def pages() -> list[Path]:
+    """The documents that become pages."""
+    return [Path(name) for name in PAGES] + [path.relative_to(ROOT) for path in sorted(ROOT.glob("docs/*.md"))]
+
+
+def on_site(page: Path, text: str) -> str:
+    """A document as a page: a link to a file that is not on the site becomes the name of the file."""
+    there = {(ROOT / path).resolve() for path in pages()}
+
+    def link(found: re.Match[str]) -> str:
+        image, words, target, _ = found.groups()
+        if image or not target or "://" in target:
+            return found[0]
+        file = (ROOT / page.parent / target).resolve()
+        return found[0] if file in there else f"{words} (`{file.relative_to(ROOT)}`)" if "`" not in words else words
+
+    parts = re.split(r"(^ *```.*?^ *```$)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(
+        part.replace("```output", "```text") if i % 2 else LINK.sub(link, part) for i, part in enumerate(parts)
+    )
+
+
+def write(name: str, text: str) -> None:
+    """Writes a page."""
+    file = OUT / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text.rstrip() + "\n", encoding="utf-8")
+
+
+def cell(value: object) -> str:
+    """A cell of a table."""
+    return " ".join(str("" if value is None else value).split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def table(heads: list[str], rows: list[list[object]]) -> str:
+    """A table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines) + "\n"
+
+
+def commands() -> str:
+    """Every command with its arguments and options."""
+    said = ["# Commands", "`sojourn --help` and `sojourn COMMAND --help` say the same."]
+    group: Any = typer.main.get_command(app)
+
+    def show(name: str, command: Any) -> None:
+        if hasattr(command, "commands"):
+            for each, part in sorted(command.commands.items()):
+                show(f"{name} {each}", part)
+            return
+        said.extend([f"## {name}", inspect.cleandoc(command.help or "")])
+        rows: list[list[object]] = []
+        for each in command.params:
+            words = each.opts if each.param_type_name == "option" else [each.name.upper()]
+            if words != ["--help"]:
+                rows.append([", ".join(f"`{word}`" for word in words), getattr(each, "help", "")])
+        if rows:
+            said.append(table(["argument or option", "what it is"], rows))
+
+    show("sojourn", group)
+    return "\n\n".join(said)
+
+
+def lists() -> str:
+    """What `sojourn list` prints: algorithms, traffic, impairments and TCP profiles with their parameters."""
+    said = [
+        "# Queues, controllers, traffic",
+        "What `sojourn list` prints. A parameter has one definition, in the engine.",
+    ]
+    for kind in ("aqm", "cc", "traffic", "impairment"):
+        said.append(f"## {kind}: {listing.KINDS[kind]}")
+        for entry in listing._entries(kind):
+            said += [f"### {kind} {entry['name']}", entry["summary"]]
+            rows = [[f"`{p['name']}`", p["default"], p["values"], p["summary"]] for p in entry["parameters"]]
+            if rows:
+                said.append(table(["parameter", "default", "values", "what it is"], rows))
+    return "\n\n".join(said)
+
+
+def documented(text: str) -> str:
+    """A docstring as Markdown: its examples become blocks of code."""
+    parts = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(f"```pycon\n{part}\n```" if part.startswith(">>>") else part for part in parts)
+
+
+def members(thing: type) -> Iterator[tuple[str, object]]:
+    """The public members of a class that have a docstring of their own."""
+    for name, each in vars(thing).items():
+        function = each.fget if isinstance(each, property) else getattr(each, "__func__", each)
+        if not name.startswith("_") and callable(function) and inspect.getdoc(function):
+            yield name + ("" if isinstance(each, property) else signature(function)), function
+
+
+def signature(thing: Any) -> str:
+    """How something is called, without the types: the text says what they are."""
+    try:
+        found = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return ""
+    empty = inspect.Parameter.empty
+    named = [each.replace(annotation=empty) for name, each in found.parameters.items() if name not in ("self", "cls")]
+    return str(found.replace(parameters=named, return_annotation=inspect.Signature.empty))
+
+
+def python() -> str:
+    """What `import sojourn as sj` offers."""
+    said = ["# Python", documented(sj.__doc__ or "")]
+    for name in sj.__all__:
+        thing = getattr(sj, name)
+        is_error = inspect.isclass(thing) and issubclass(thing, BaseException)
+        said += [f"## {name}", f"`sj.{name}{'' if is_error else signature(thing)}`", documented(thing.__doc__ or "")]
+        for what, member in members(thing) if inspect.isclass(thing) else ():
+            said += [f"`{name}.{what}`", documented(inspect.getdoc(member) or "")]
+    return "\n\n".join(said)
+
+
+def rust() -> str:
+    """The crates; `cargo doc` makes the rest."""
+    rows: list[list[object]] = []
+    for file in sorted(ROOT.glob("crates/*/Cargo.toml")):
+        package = tomllib.loads(file.read_text(encoding="utf-8"))["package"]
+        if package.get("publish", True):
+            rows.append([f"`{package['name']}`", package["description"]])
+    said = "`cargo doc --workspace --no-deps --open` makes the documents of these crates:"
+    return "\n\n".join(["# Rust", said, table(["crate", "what is in it"], rows)])
+
+
+def paper(folder: Path) -> str:
+    """A paper: what it says, which claims are checked, and what was read differently."""
+    about = tomllib.loads((folder / "paper.toml").read_text(encoding="utf-8"))
+    claims = tomllib.loads((folder / "claims.toml").read_text(encoding="utf-8")).get("claims", [])
+    deviations = tomllib.loads((folder / "deviations.toml").read_text(encoding="utf-8")).get("deviations", [])
+    alias = about["aliases"][0] if about.get("aliases") else about["id"]
+    said = [
+        f"# {about['title']}", f"{', '.join(about['authors'])}. {about['venue']}, {about['year']}.", about["summary"],
+        f"`sojourn reproduce {alias}` reruns it and computes the verdicts.", "## Claims",
+        table(["", "where", "what the paper says"], [[c["id"], c["where"], c["text"]] for c in claims]),
+        "## What was read differently",
+        table(["", "what", "paper", "here"], [[d["id"], d["what"], d["paper"], d["here"]] for d in deviations]),
+    ]  # fmt: skip
+    return "\n\n".join(said)
+
+
+def papers() -> None:
+    """A page for each paper, and one that lists them."""
+    folders = [file.parent for file in sorted(ROOT.glob("papers/*/paper.toml"))]
+    for folder in folders:
+        write(f"papers/{folder.name}.md", paper(folder))
+    names = "\n".join(folder.name for folder in folders)
+    write("papers/index.md", f"# The papers\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```")
+
+
+def gallery() -> None:
+    """Runs the scripts of the gallery: a page for each with its figure and its code."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    names = []
+    for file in sorted(ROOT.glob("docs/gallery/*.py")):
+        code = file.read_text(encoding="utf-8")
+        title, _, text = (ast.get_docstring(ast.parse(code)) or "").partition("\n\n")
+        found: dict[str, Any] = {}
+        exec(compile(code, str(file), "exec"), found)
+        image = OUT / "gallery" / f"{file.stem}.png"
+        image.parent.mkdir(parents=True, exist_ok=True)
+        found["axes"].figure.savefig(image, dpi=120, bbox_inches="tight")
+        body = code.split('"""', 2)[2].strip()
+        write(
+            f"gallery/{file.stem}.md", f"# {title}\n\n{text}\n\n![{title}]({file.stem}.png)\n\n```python\n{body}\n```"
+        )
+        names.append(file.stem)
+    listed = "\n".join(names)
+    write(
+        "gallery/index.md",
+        f"# Gallery\n\nEach figure with all of its code.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```",
+    )
+
+
+def main() -> int:
+    """Writes all pages."""
+    shutil.rmtree(OUT, ignore_errors=True)
+    for page in pages():
+        write(str(page), on_site(page, (ROOT / page).read_text(encoding="utf-8")))
+    shutil.copytree(ROOT / "docs" / "images", OUT / "docs" / "images")
+    index = (ROOT / "docs" / "site" / "index.md").read_text(encoding="utf-8")
+    write("index.md", index.replace("](../images/", "](docs/images/"))
+    write("reference/commands.md", commands())
+    write("reference/lists.md", lists())
+    write("reference/python.md", python())
+    write("reference/rust.md", rust())
+    write("files/scenario.schema.json", json.dumps(json.loads(_sojourn.schema()), indent=1))
+    papers()
+    gallery()
+    print(f"wrote {OUT.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
