@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sojourn.analysis import Loop, Plant, laws
@@ -12,18 +13,35 @@ from sojourn.papers import reproduce as run_paper
 from sojourn.papers.figures import draw_figures
 from sojourn.papers.functions import CurvePoints
 from sojourn.papers.model import Case
+from sojourn.papers.report import write_report
 
 EXTRA = find_paper("led").extra.functions
 
 
-def test_margins_and_formulas_of_the_paper_are_reproduced_without_a_run():
-    outcome = run_paper(find_paper("led"), "margins", 1)
+@pytest.fixture(scope="module")
+def outcome():
+    return run_paper(find_paper("led"), "margins", 1)
+
+
+def test_margins_and_formulas_of_the_paper_are_reproduced_without_a_run(outcome):
     verdicts = {result.claim.id: result.verdict for result in outcome.results}
     assert [verdicts[i] for i in ("D1", "D2", "D3", "H1")] == [Verdict.REPRODUCED] * 4
     assert verdicts["D5"] is Verdict.NOT_REPRODUCED  # with the crossover held the margin rises with the pole
     assert verdicts["D6"] is Verdict.NOT_REPRODUCED  # LED's gain is smaller only than that of RED 1/3
     assert {c.id for c in outcome.skipped} >= {"D4", "F4-RED", "F5-PI"}
     assert [drawn.id for drawn in draw_figures(outcome)] == ["fig2-4"]
+
+
+def test_headlines_count_the_papers_claims_alone(here, outcome):
+    paper, theory = outcome.of_origin("paper"), outcome.of_origin("theory")
+    assert (len(paper), len(theory)) == (7, 3)
+    assert sum(outcome.counts().values()) == 7
+    text = write_report(outcome, here / "out")[-1].read_text()
+    own, others = text.index('<h2 id="claims">'), text.index('<h2 id="others">')
+    assert own < text.index('id="claim-D1"') < others < text.index('id="claim-D1v"')
+    claims = pd.read_csv(here / "out" / "tables" / "claims.csv")
+    assert dict(zip(claims["claim"], claims["origin"], strict=True))["D1v"] == "theory"
+    assert claims[claims["origin"] != "paper"]["published"].isna().all()
 
 
 def test_curves_are_queues_with_one_parameter_varied():

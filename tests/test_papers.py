@@ -224,19 +224,6 @@ def test_what_another_simulator_gave_is_not_called_published():
     assert all(part.published is None and part.expected is not None for claim in tables for part in claim.parts)
 
 
-def test_headlines_count_the_papers_claims_alone(here):
-    outcome = reproduce(find_paper("led"), "margins", 1)
-    paper, theory = outcome.of_origin("paper"), outcome.of_origin("theory")
-    assert (len(paper), len(theory)) == (7, 3)
-    assert sum(outcome.counts().values()) == 7
-    text = write_report(outcome, here / "out")[-1].read_text()
-    own, others = text.index('<h2 id="claims">'), text.index('<h2 id="others">')
-    assert own < text.index('id="claim-D1"') < others < text.index('id="claim-D1v"')
-    claims = pd.read_csv(here / "out" / "tables" / "claims.csv")
-    assert dict(zip(claims["claim"], claims["origin"], strict=True))["D1v"] == "theory"
-    assert claims[claims["origin"] != "paper"]["published"].isna().all()
-
-
 def test_the_same_seeds_give_the_same_report(here, lehto):
     one, other = (reproduce(lehto, "surfaces", 2) for _ in range(2))
     assert one.fingerprint() == other.fingerprint()
