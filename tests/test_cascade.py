@@ -273,6 +273,11 @@ def test_impossible_designs_end_with_the_reason_and_code_2(
     assert said in capsys.readouterr().err
 
 
+def test_a_design_that_fails_where_windows_are_small_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["design", "pi", "--flows=50", "--rate=10 Mbit/s", "--rtt=100 ms"]) == 2
+    assert "unstable: its phase margin is -28.9 degrees; windows of 1.67 packets are small" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("controller", ["cpc", "pi", "red", "pid"])
 def test_no_design_has_a_target_beyond_the_round_trip_or_margins_at_tiny_windows(
     controller: str, capsys: pytest.CaptureFixture[str]

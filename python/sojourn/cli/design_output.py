@@ -89,7 +89,9 @@ def _show(point: OperatingPoint, made: Pid) -> None:
     loop = response(made.transfer() * point.plant(), point.rtt)
     found = margins(loop)
     if not found.stable:
-        raise UserError(f"the loop is unstable: its phase margin is {found.phase:.1f} degrees")
+        small = f"; windows of {point.window:.2f} packets are small: with fewer flows or a higher rate they are larger"
+        said = f"the loop is unstable: its phase margin is {found.phase:.1f} degrees"
+        raise UserError(said + small if no_margins(point.window) else said)
     derivative = f" + {made.derivative_time:.4g} s" if made.derivative_time else ""
     out.print(f"{made.gain:.6g} (1 + 1/({made.integral_time:.4g} s){derivative})")
     _show_loops(point, [("without dead time", response(made.transfer() * point.plant())), ("with it", loop)])
