@@ -60,6 +60,10 @@ class FailingDisk(Disk):
         write = super().write
         return self._call(lambda: write(handle, content), lambda: write(handle, content[: len(content) // 2]))
 
+    def read_part(self, handle: int, at: int, size: int) -> bytes:
+        read = super().read_part
+        return self._call(lambda: read(handle, at, size), lambda: read(handle, at, size // 2))
+
     def sync(self, handle: int) -> None:
         self._call(lambda: None, lambda: None)  # waiting for the disk would only take time
 

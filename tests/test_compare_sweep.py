@@ -300,3 +300,76 @@ def test_a_summary_that_is_written_in_parts_is_the_summary(dumbbell, tmp_path):
     read = pd.read_parquet(frames_to_parquet(iter(parts), tmp_path / "summary.parquet"))
     pd.testing.assert_frame_equal(read, whole)
     assert frames_to_csv(iter(parts), tmp_path / "summary.csv").read_text() == whole.to_csv(index=False)
+    runs = pd.read_parquet(frames_to_parquet(found.rows.tables(5), tmp_path / "runs.parquet"))
+    pd.testing.assert_frame_equal(runs, found.runs)
+    pd.testing.assert_series_equal(found.rows.means(), found.runs[found.measures].mean())
+
+
+def test_rows_come_in_their_order_with_columns_of_one_type_in_every_part():
+    from sojourn.rows import Rows
+
+    rows = Rows(6)
+    rows.add(4, {"a": 4.0, "c": 1.0}, {"size": 2.5, "on": True, "delay": False})
+    rows.add(0, {"a": 0.0, "b": 7.0}, {"size": 1, "on": False, "delay": "40 ms"})
+    rows.add(2, {"a": 2.0, "b": 8.0}, {"size": 3, "on": True, "delay": "50 ms"})
+    whole = rows.table()
+    assert list(whole.columns) == ["size", "on", "delay", "a", "b", "c"]
+    assert [list(whole[name]) for name in ("size", "on", "delay", "a")] == [
+        [1.0, 3.0, 2.5], [False, True, True], ["40 ms", "50 ms", "false"], [0.0, 2.0, 4.0],
+    ]  # fmt: skip
+    assert whole["b"].isna().tolist() == [False, False, True]
+    parts = list(rows.tables(2))
+    assert [len(part) for part in parts] == [1, 1, 1]
+    assert all(part.dtypes.equals(whole.dtypes) for part in parts)
+    pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
+
+
+def test_the_memory_of_a_sweep_does_not_grow_with_its_measures():
+    import tracemalloc
+
+    from sojourn.rows import Rows
+
+    def most(runs: int) -> int:
+        """The most memory for so many runs, with 200 measures each: added, read in parts, and their means."""
+        numbers = {f"m{i}": float(i) for i in range(200)}
+        tracemalloc.start()
+        rows = Rows(runs)
+        for index in range(runs):
+            rows.add(index, numbers, {"seed": index})
+        assert sum(len(table) for table in rows.tables(500)) == runs
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    most(1000)  # what is loaded once
+    few, many = most(2000), most(8000)
+    assert many - few < 6000 * 100, "bytes for 6,000 runs more; their numbers alone have 1,600 each"
+
+
+@pytest.mark.parametrize("how", ["full", "broken", "short"])
+def test_a_disk_that_fails_under_the_rows_of_a_sweep_is_said_in_one_line(monkeypatch, how):
+    from failing_disk import FailingDisk
+    from sojourn import files
+    from sojourn.rows import Rows
+
+    monkeypatch.setattr(files.Scratch, "WAITING", 1000)
+    numbers = {f"m{i}": float(i) for i in range(20)}
+
+    def work() -> list[float]:
+        rows = Rows(30)
+        for index in range(30):
+            rows.add(index, numbers | {"m1": index}, {"seed": index})
+        return list(rows.table()["m1"])
+
+    said, calls = [], 0
+    for at in range(40):
+        disk = FailingDisk(at, how)
+        monkeypatch.setattr(files, "disk", disk)
+        try:
+            assert work() == list(range(30))
+        except files.DiskError as error:
+            said.append(str(error))
+        calls = max(calls, disk.calls)
+    assert 20 < calls < 40
+    assert len(said) == calls if how != "short" else 20 < len(said) < calls  # a half of a write is written on
+    assert all("temporary file" in line and "\n" not in line for line in said)

@@ -11,11 +11,13 @@ import hashlib
 import os
 import re
 import secrets
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from sojourn.errors import UserError, one_line
 
@@ -51,6 +53,11 @@ class Disk:
     def write(self, handle: int, content: memoryview) -> int:
         """Writes the beginning of the content, and returns how many bytes."""
         return os.write(handle, content)
+
+    def read_part(self, handle: int, at: int, size: int) -> bytes:
+        """A part of an open file; less where the file ends."""
+        os.lseek(handle, at, os.SEEK_SET)
+        return os.read(handle, size)
 
     def sync(self, handle: int) -> None:
         """Waits until what was written is on the disk."""
@@ -235,9 +242,7 @@ def _write(folder: Path, path: Path, parts: Iterable[bytes], sync: bool) -> str:
     try:
         for content in parts:
             digest.update(content)
-            rest = memoryview(content)
-            while rest:
-                rest = rest[disk.write(handle, rest) :]
+            _write_all(handle, content)
         if sync:
             disk.sync(handle)
         if fcntl is None:
@@ -252,6 +257,13 @@ def _write(folder: Path, path: Path, parts: Iterable[bytes], sync: bool) -> str:
         if handle >= 0:
             os.close(handle)
     return digest.hexdigest()
+
+
+def _write_all(handle: int, content: bytes | bytearray) -> None:
+    """Writes the whole content at the end of an open file."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[disk.write(handle, rest) :]
 
 
 def _unfinished(folder: Path, name: str) -> tuple[int, Path]:
@@ -320,6 +332,59 @@ def _lock(path: Path) -> int | None:
             os.close(handle)  # somebody removed it before it was locked
     except OSError as error:
         raise DiskError(error.errno, explain(error, path)) from error
+
+
+class Scratch:
+    """Parts of a temporary file, which the system removes however this process ends.
+
+    The last megabyte waits in memory, so that few parts need no file.
+
+    >>> scratch = sj.files.Scratch()
+    >>> scratch.read(scratch.append(b"one part"), 3)
+    b'one'
+    """
+
+    WAITING = 1 << 20
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._written, self._waiting = 0, bytearray()
+
+    def append(self, content: bytes) -> int:
+        """Adds a part, and returns where it begins, in bytes. Raises `DiskError` where it can't be written."""
+        at = self._written + len(self._waiting)
+        self._waiting += content
+        if len(self._waiting) >= self.WAITING:
+            self._write()
+        return at
+
+    def _write(self) -> None:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this object
+            os.lseek(self._file.fileno(), self._written, os.SEEK_SET)
+            _write_all(self._file.fileno(), self._waiting)
+        except OSError as error:
+            raise DiskError(error.errno, explain(error, self._name, len(self._waiting))) from error
+        self._written += len(self._waiting)
+        self._waiting = bytearray()
+
+    def read(self, at: int, size: int) -> bytes:
+        """So many bytes of a part that begins at `at`. Raises `DiskError` where they can't be read."""
+        if self._file is None or at >= self._written:
+            at -= self._written
+            return bytes(self._waiting[at : at + size])
+        try:
+            content = disk.read_part(self._file.fileno(), at, size)
+        except OSError as error:
+            raise DiskError(error.errno, f"{self._name}: cannot be read: {error.strerror or error}") from error
+        if len(content) != size:
+            raise DiskError(errno.EIO, f"{self._name}: cannot be read: expected {size} bytes, got {len(content)}")
+        return content
+
+    @property
+    def _name(self) -> Path:
+        return Path(tempfile.gettempdir()) / "temporary file"
 
 
 def explain(error: OSError | ValueError, path: Path, size: int | None = None) -> str:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
-
-import numpy as np
+from typing import Any, overload
 
 from sojourn import _sojourn
 from sojourn.labels import value_label
 from sojourn.running import Job, Seeds, seeds_of
 from sojourn.scenario import Scenario
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -92,37 +86,3 @@ class Runs(Sequence[Job]):
         if self._labels is None or self._labels[0] != at:
             self._labels = at, self._points.labels(at)
         return self._labels[1]
-
-
-class Rows:
-    """A row of numbers for each run, which may come in any order; a row takes 8 bytes for each number."""
-
-    def __init__(self) -> None:
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._rows: dict[int, tuple[tuple[str, ...], array[float], Mapping[str, Any]]] = {}
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def add(self, index: int, numbers: Mapping[str, float], rest: Mapping[str, Any]) -> None:
-        """Adds the row of a run: its numbers, and what else is in it."""
-        names = tuple(numbers)
-        self._rows[index] = (self._names.setdefault(names, names), array("d", numbers.values()), rest)
-
-    def frame(self) -> pd.DataFrame:
-        """All rows in order, the rest before the numbers; NaN for a number that a run has not."""
-        import pandas as pd
-
-        order = sorted(self._rows)
-        firsts = dict.fromkeys(self._rows[index][0] for index in order)
-        columns = {name: i for i, name in enumerate(dict.fromkeys(name for names in firsts for name in names))}
-        places = {names: [columns[name] for name in names] for names in firsts}
-        numbers = np.full((len(order), len(columns)), np.nan)
-        for row, index in enumerate(order):
-            names, values, _ = self._rows[index]
-            numbers[row, places[names]] = values
-        rest = pd.DataFrame([self._rows[index][2] for index in order])
-        for name in rest:
-            if len({isinstance(value, str) + 2 * isinstance(value, bool) for value in rest[name]}) > 1:
-                rest[name] = rest[name].map(value_label)  # a file has columns of one type
-        return pd.concat([rest, pd.DataFrame(numbers, columns=list(columns))], axis=1)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import tomli_w
 
 from sojourn import _sojourn, toml
@@ -16,11 +15,12 @@ from sojourn.cluster import Cluster, Executor
 from sojourn.display import counted, html_table, listed, number
 from sojourn.errors import RunError, UserError, note
 from sojourn.extras import require
-from sojourn.grid import Points, Rows, Runs
+from sojourn.grid import Points, Runs
 from sojourn.labels import value_label
 from sojourn.laws import Laws
 from sojourn.measures import range_of
 from sojourn.record import Record
+from sojourn.rows import Rows
 from sojourn.running import Progress, Seeds, run_each, seeds_of
 from sojourn.scenario import Scenario, Source, load, plain, read_text
 from sojourn.stats import summarize
@@ -58,8 +58,13 @@ class Plan:
     @property
     def grid(self) -> str:
         """The size of the grid and its axes: `12 points × 5 seeds over queue, flows.ftp.count`."""
-        seeds = self.seeds if isinstance(self.seeds, int) else len(self.seeds)
-        return f"{counted(len(self.points), 'point')} × {counted(seeds, 'seed')} over {listed(self.axes)}"
+        seeds = counted(self.replications, "seed")
+        return f"{counted(len(self.points), 'point')} × {seeds} over {listed(self.axes)}"
+
+    @property
+    def replications(self) -> int:
+        """How many seeds each point has."""
+        return self.seeds if isinstance(self.seeds, int) else len(self.seeds)
 
     def jobs(self) -> Runs:
         """Every run, in order."""
@@ -77,8 +82,8 @@ class SweepResult:
 
     plan: Plan
     """What was run."""
-    runs: pd.DataFrame
-    """A row for each run; a measure is a column with the path and the unit that it has in a record."""
+    rows: Rows = field(repr=False)
+    """The rows of the runs, in a temporary file."""
     series: list[Traces] = field(default_factory=list)
     """The traces of every run, in the order of `runs`; empty unless `sweep` was asked for them."""
     failed: list[str] = field(default_factory=list)
@@ -106,6 +111,11 @@ class SweepResult:
         if column not in self.runs:
             raise UserError.unknown(f"{self.plan.name}: column", column, map(str, self.runs.columns))
         return self.runs[column]
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """A row for each run; a measure is a column with the path and the unit that it has in a record."""
+        return self.rows.table()
 
     @property
     def axes(self) -> list[str]:
@@ -137,13 +147,14 @@ class SweepResult:
                 raise UserError.unknown(f"{self.plan.name}: measure", name, known)
         return summarize(self.runs, self.axes, {name: range_of(name) for name in chosen})
 
-    def summaries(self, points: int = 500) -> Iterator[pd.DataFrame]:
-        """The rows of `summary()` in tables of so many points each, so that they need not be in memory together."""
-        ranges = {name: range_of(name) for name in self.measures}
-        group = self.runs.groupby(self.axes, sort=False, dropna=False).ngroup().to_numpy()
-        ends = np.searchsorted(group, np.arange(points, group.max() + 1 + points, points))
-        for first, last in itertools.pairwise([0, *ends]):
-            yield summarize(self.runs.iloc[first:last], self.axes, ranges)
+    def summaries(self, measures: Sequence[str] | None = None, points: int = 500) -> Iterator[pd.DataFrame]:
+        """The same in tables of so many points each. Neither they nor `runs` need be in memory together.
+
+        What was changed in `runs` is not in them.
+        """
+        ranges = {name: range_of(name) for name in (self.rows.names if measures is None else measures)}
+        for part in self.rows.tables(points * self.plan.replications):
+            yield summarize(part, self.axes, ranges)
 
     def series_names(self) -> list[str]:
         """The names of the series that any run has."""
@@ -294,7 +305,8 @@ def sweep(
         chosen = read_plan(plan)
     else:
         raise UserError("sweep: axes: expected a table of paths, each with a list of values, got none")
-    jobs, rows, failed, kept = chosen.jobs(), Rows(), list[str](), dict[int, Traces]()
+    jobs, failed, kept = chosen.jobs(), list[str](), dict[int, Traces]()
+    rows = Rows(len(jobs))
 
     def on_record(index: int, record: Record) -> None:
         labels = jobs.labels(index).items()
@@ -314,4 +326,4 @@ def sweep(
     )  # fmt: skip
     if failed and not len(rows):
         raise RunError(f"{chosen.name}: every run failed; the last: {failed[-1]}")
-    return SweepResult(chosen, rows.frame(), [kept[index] for index in sorted(kept)], failed)
+    return SweepResult(chosen, rows, [kept[index] for index in sorted(kept)], failed)

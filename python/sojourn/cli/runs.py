@@ -52,6 +52,9 @@ Host = Annotated[
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the results.")]
 
 
+# So many runs of a sweep are read and written at once.
+PART = 5000
+
 # The columns of a summary that are no axes.
 SUMMARY = {
     "case", "measure", "unit", "better", "mean", "sd", "low", "high", "n", "best", "difference", "difference_low",
@@ -314,31 +317,33 @@ def sweep(
     if shard:
         _say_shard(shard, found, cache)
         return
-    there = [name for name in wanted if name in found.measures]
-    summary = found.summary(there or main_measures(found.runs[found.measures].mean()))  # that of all may be large
+    there = [name for name in wanted if name in found.rows.names]
+    shown = there or main_measures(found.rows.means())
     with together(folder):
         written = [
-            frame_to_parquet(found.runs, folder / "runs.parquet"),
+            frames_to_parquet(found.rows.tables(PART), folder / "runs.parquet"),
             frames_to_parquet(found.summaries(), folder / "summary.parquet"),
             frames_to_csv(found.summaries(), folder / "summary.csv"),
         ]
         for name, stem in file_names(found.series_names()).items():
             written.append(frame_to_parquet(found.series_table(name), folder / "series" / f"{stem}.parquet"))
-        if wanted:
+        if there:
+            import pandas as pd
+
             from sojourn.plots.results import plot_means
 
-            written += plot_means(summary, found.axes, wanted, folder)
+            written += plot_means(pd.concat(found.summaries(there)), found.axes, there, folder)
     for name in wanted:
         if name not in there:
             err.print(f"{name}: null in every run")
-    show_sweep(found.axes, summary, there)
+    show_sweep(found.axes, next(found.summaries(shown)), shown, len(plan.points))
     say_written(written)
     _exit_failed(found.failed, f"{len(found.failed)} of {len(plan.jobs())} runs failed; the results have the others")
 
 
 def _say_shard(shard: str, found: SweepResult, cache: Path) -> None:
     """Says what a shard has done; its results are in the cache alone."""
-    runs = counted(len(found.runs), "run")
+    runs = counted(len(found.rows), "run")
     err.print(f"shard {shard}: {runs} in {cache}; the same command without --shard has the results of all shards")
     _exit_failed(found.failed, f"{len(found.failed)} runs of shard {shard} failed; the cache has the others")
 

@@ -97,9 +97,12 @@ def _field(column: object) -> str:
     return ".".join(paths.split(str(column))[2:])
 
 
-def show_sweep(axes: list[str], summary: pd.DataFrame, wanted: Sequence[str] = ()) -> None:
-    """Prints the measures `wanted`, a row for each point; where none is, the main ones."""
-    show(_sweep_table(axes, summary, list(wanted) or main_measures(summary.groupby("measure")["mean"].mean())))
+def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], points: int) -> None:
+    """Prints these measures, a row for each point of the summary, and says where it has not all `points`."""
+    there = len(summary) // len(shown) if shown else 0
+    show(_sweep_table(axes, summary, shown))
+    if there < points:
+        out.print(f"{there:,} of {points:,} points; summary.csv has all")
 
 
 def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> Table:
