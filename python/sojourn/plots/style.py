@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 
 from sojourn.files import write_atomic
 
-# The palette of Okabe and Ito, strongest contrasts first. Markers differ too, for printing in gray.
-COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8F7700"]
-MARKERS = ["o", "s", "D", "^", "v", "P", "X", "*"]
+# The palette of Okabe and Ito, strongest contrasts first, then wine and gray. Markers differ too, for printing in gray.
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8F7700", "#882255", "#888888"]
+MARKERS = ["o", "s", "D", "^", "v", "P", "X", "*", "<", "h"]
 LINES = ["-", "-.", ":"]
 COLUMN = 3.5  # inches: one column of a two-column page
 PAGE = 7.16  # inches: its full width
@@ -64,7 +64,7 @@ class Look:
 
 
 def style_of(index: int) -> Look:
-    """The look of the series at a position, counted from 0. After eight, a color comes with another marker and line."""
+    """The look of the series at a position, counted from 0. After ten, a color comes with another marker and line."""
     again, color = divmod(index, len(COLORS))
     return Look(COLORS[color], MARKERS[(color + again) % len(MARKERS)], LINES[again % len(LINES)])
 
