@@ -21,7 +21,7 @@ help:
 	@sed -n 's/^# make/make/p' Makefile
 	@echo 'make reproduce-all  rerun all papers with their seeds, write results/index.html and print the time'
 	@echo 'make bench       speed, against ns-2.35 where it is installed'
-	@echo 'make validate    fidelity, against ns-2.35 and ns-3 or their stored results'
+	@echo 'make validate    fidelity, against ns-2.35, ns-3 and Linux, or their stored results'
 	@echo 'make hunt        run HUNT_COUNT random worlds, each in many ways; goes on where it stopped'
 	@echo 'make fuzz        fuzz for a minute or FUZZ_SECONDS with each target, guided by coverage'
 	@echo 'make fuzz-lint   compile and lint the fuzz targets'
@@ -134,7 +134,7 @@ bench: setup
 	$(BIN)/python conformance/bench/bench.py
 
 validate: setup
-	@failed=0; for judge in ns2 ns3; do \
+	@failed=0; for judge in ns2 ns3 linux; do \
 	    $(BIN)/python -m conformance.oracles.$$judge.validate || failed=1; done; exit $$failed
 
 # Random worlds on two threads, in a build that is fast and in one that checks every sum. What was done and what was found stays in

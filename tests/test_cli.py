@@ -171,6 +171,14 @@ def test_schema_is_json(capsys):
     assert "$schema" in json.loads(capsys.readouterr().out)
 
 
+def test_what_a_linux_host_supplies_is_chosen_by_its_own_key_in_the_schema_too(capsys):
+    assert main(["schema"]) == 0
+    definitions = json.loads(capsys.readouterr().out)["$defs"]
+    for table, tag in (("Queue", "aqm"), ("Control", "cc")):
+        linux = next(each for each in definitions[table]["oneOf"] if each["properties"][tag]["const"] == "linux")
+        assert (set(linux["properties"]), linux["required"]) == ({tag, "linux"}, ["linux"])
+
+
 def test_run_prints_what_was_measured(capsys, dumbbell):
     assert main(["run", str(dumbbell), "--set", "links.bottleneck.queue.aqm=red", "--seed", "7"]) == 0
     printed = capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import stat
 import struct
@@ -22,7 +23,7 @@ from sojourn.running import run_many
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
-from conformance.oracles.linux import gaps, validate  # noqa: E402
+from conformance.oracles.linux import gaps, papers, validate  # noqa: E402
 
 SCENARIO = """
 name = "five"
@@ -107,6 +108,7 @@ def test_the_kernel_gets_plan_and_seed(tmp_path: Path, monkeypatch: pytest.Monke
         ("print('Kernel panic - not syncing: out'); raise SystemExit(1)", RunError, "exit code 1: Kernel panic"),
         ("import os; os.kill(os.getpid(), 11)", RunError, "ended with SIGSEGV"),
         ("", RunError, "stopped without a log: it said nothing"),
+        ("open('error', 'w')", RunError, "the kernel stopped: it said nothing"),
         ("open('log', 'wb').write(b'x' * 40)", RuntimeError, "the log is damaged at byte 0"),
         (f"open('log', 'wb').write({END[:16]!r} + bytes([1]) * 16)", RuntimeError, "a network of other code"),
     ],
@@ -118,6 +120,13 @@ def test_a_kernel_that_fails_gives_one_line(
     with pytest.raises(error, match=said) as found:
         sj.run(SCENARIO)
     assert "\n" not in str(found.value)
+
+
+def test_a_kernel_without_room_on_the_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_kernel(tmp_path, monkeypatch, "import os; os.abort()")
+    monkeypatch.setattr(guest, "ROOM", 1 << 60)
+    with pytest.raises(RunError, match=r"SIGABRT: it said nothing; .* \(TMPDIR\) has room for [0-9]+ MB, expected"):
+        sj.run(SCENARIO)
 
 
 def test_a_kernel_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,9 +199,42 @@ def test_a_source_that_is_none_is_refused(tmp_path: Path) -> None:
         source.get_source(tmp_path, tmp_path / "tree", lambda _text: None)
     with pytest.raises(UserError, match=r"expected a folder, a \.deb or an archive, got nothing"):
         source.get_source(tmp_path, tmp_path / "none", lambda _text: None)
+    (tmp_path / "broken.tar.xz").write_bytes(b"no archive")
+    with pytest.raises(UserError, match=r"expected a folder, a \.deb or an archive: linux build: tar: "):
+        source.get_source(tmp_path, tmp_path / "broken.tar.xz", lambda _text: None)
+    for inside in ("source", ".", "source/linux"):
+        (tmp_path / inside).mkdir(exist_ok=True)
+        with pytest.raises(UserError, match=r"expected a folder that does not hold .*/source, nor is in it"):
+            source.get_source(tmp_path, tmp_path / inside, lambda _text: None)
     (tmp_path / "tree" / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"expected a kernel of version 7\.2 or newer, got \"6\.12\.1\""):
         source.version_of(tmp_path / "tree")
+
+
+@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb")
+def test_a_package_and_an_archive_are_unpacked_and_another_package_is_refused(tmp_path: Path) -> None:
+    tree = tmp_path / "linux-7.9"
+    tree.mkdir()
+    (tree / "Makefile").write_text("VERSION = 7\nPATCHLEVEL = 9\nSUBLEVEL = 1\n", encoding="utf-8")
+    (tree / "Kconfig").touch()
+    package = tmp_path / "package"
+    (package / "DEBIAN").mkdir(parents=True)
+    control = "Package: linux-source-7.9\nVersion: 7.9.1-1\nArchitecture: all\nMaintainer: none\nDescription: none\n"
+    (package / "DEBIAN" / "control").write_text(control, encoding="ascii")
+
+    def build_package(name: str) -> Path:
+        subprocess.run(["dpkg-deb", "--build", str(package), str(tmp_path / name)], check=True, capture_output=True)
+        return tmp_path / name
+
+    with pytest.raises(UserError, match=r"expected a package linux-source-\*, got no archive of a kernel in it"):
+        source.get_source(tmp_path / "cache", build_package("other.deb"), lambda _text: None)
+    archive = package / "usr" / "src" / "linux-source-7.9.tar.xz"
+    archive.parent.mkdir(parents=True)
+    subprocess.run(["tar", "cJf", str(archive), "-C", str(tmp_path), tree.name], check=True)
+    for given in (archive, build_package("linux-source-7.9.deb"), tree):
+        found = source.get_source(tmp_path / "cache", given, lambda _text: None)
+        assert source.version_of(found.folder) == "7.9.1"
+        assert found.origin == (str(tree) if given is tree else given.name)
 
 
 def test_the_tables_of_gaps_are_what_is_stored() -> None:
@@ -339,7 +381,7 @@ def test_transfers_stops_datagrams_and_several_links_work_on_the_kernel() -> Non
 
 QUEUES = [
     "pfifo limit 60", "bfifo limit 90k", "sfq limit 100", "red limit 900000 min 15000 max 60000 avpkt 1500 burst 20",
-    "choke limit 300 min 20 max 60 avpkt 1500 burst 30", "codel limit 1000", "fq_codel limit 1000",
+    "choke limit 300 min 20 max 60 avpkt 1500 burst 30", "codel limit 1000", "fq_codel limit 1000", "fq flow_limit 20",
     "pie limit 1000", "fq_pie limit 1000", "cake besteffort", "cake bandwidth 8mbit besteffort",
     "dualpi2 limit 1000", "hhf limit 1000",
 ]  # fmt: skip
@@ -354,6 +396,14 @@ def test_a_queue_discipline_of_the_kernel_drops_and_is_measured(text: str) -> No
     assert record.value("links.bottleneck.dropped_total") > 0
     assert record.value("links.bottleneck.wait_ms.mean") > 0.5
     assert record.value("total.jain") > 0.5
+
+
+@live
+def test_duplicates_reach_their_host_and_end_none_of_its_connections() -> None:
+    scenario = sj.load(SCENARIO).set("links.bottleneck.impairments", [{"kind": "duplication", "probability": 0.1}])
+    record = sj.run(scenario)
+    assert record.value("audit.duplicated") > 500
+    assert record.value("links.bottleneck.utilization") > 0.8
 
 
 @live
@@ -386,7 +436,8 @@ def test_a_congestion_control_of_the_kernel_sends(name: str) -> None:
 
 
 @live
-def test_sessions_and_pings_work_on_the_kernel() -> None:
+@pytest.mark.parametrize("controller", [{"linux": "cubic"}, {"cc": "flower"}])
+def test_sessions_and_pings_work_on_the_kernel(controller: dict[str, str]) -> None:
     scenario = sj.load(SCENARIO)
     flow = {"from": "a", "to": "b", "start": "1 s"}
     web = {"kind": "web", "page_gap": "200 ms", "object_mean": 8, "object_shape": 1.5}
@@ -395,16 +446,27 @@ def test_sessions_and_pings_work_on_the_kernel() -> None:
         {"name": "transfers", "traffic": {"kind": "transfers", "every": "50 ms", "size_mean": "20 kB"}} | flow,
         {"name": "ping", "traffic": {"kind": "ping", "every": "100 ms"}} | flow,
     ]  # fmt: skip
-    both = [sj.run(scenario.copy().set("host", host)) for host in ("simulator", "linux")]
-    for record in both:
+    own = scenario.copy().set("host", "simulator")
+    scenario.set("flows.web.tcp.control", controller).set("flows.transfers.tcp.control", controller)
+    for record in (sj.run(own), sj.run(scenario)):
         assert record.value("groups.transfers.completion_s.count") == pytest.approx(160, rel=0.25)
         assert record.value("groups.web.completion_s.count") > 50
         # 50 ms of propagation, and what the other flows add to the queue.
         assert 50 <= record.value("groups.ping.rtt_ms.p50") < 90
 
 
+def test_the_papers_with_the_tcp_of_linux_are_those_that_are_stored() -> None:
+    page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
+    shown = page.split("<!-- papers: begin -->\n")[1].split("<!-- papers: end -->")[0]
+    stored = json.loads(papers.STORED.read_text(encoding="utf-8"))
+    assert shown.splitlines() == papers.tables(stored)[:-1]
+    assert [sample.paper for sample in papers.SAMPLES] == list(stored["samples"])
+
+
 def test_the_blocks_in_readme_are_computed_from_what_is_stored() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = readme.split("<!-- linux: begin -->\n")[1].split("<!-- linux: end -->")[0]
     assert shown.splitlines() == validate.lines(validate.stored()["runs"])
-    assert set(validate.stored()["runs"]) == set(validate.cases())
+    stored = validate.stored()
+    assert list(stored["runs"]) == list(validate.cases())
+    assert sorted(case for one in stored["kernels"] for case in one["cases"]) == sorted(stored["runs"])

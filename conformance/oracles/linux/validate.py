@@ -3,7 +3,7 @@
     python -m conformance.oracles.linux.validate            # runs the kernel if there is one, else what is stored
     python -m conformance.oracles.linux.validate red --seeds 10
     python -m conformance.oracles.linux.validate --linux stored
-    python -m conformance.oracles.linux.validate --store    # runs all and stores what was found
+    python -m conformance.oracles.linux.validate --store    # runs all, or the cases named, and stores what was found
 
 Block `tcp`: our TCP against Linux's over the same queue of ours. Block `queue`: our queue against Linux's own queue
 discipline, both under Linux's TCP. Block `both`: all of ours against all of Linux's. `sojourn validate linux` is the
@@ -32,8 +32,8 @@ from .gaps import SCENARIO
 
 HERE = Path(__file__).parent
 STORED, EXPLAINED = HERE / "validate.json", HERE / "validate_explained.toml"
-SEEDS, MANY_SEEDS = 5, 20
-"""Seeds of a case; many where one flow gets few drops, at random times."""
+SEEDS, MANY_SEEDS = 5, 30
+"""Seeds of a case; many where PIE drops few packets of one flow, at random times."""
 
 Runs = dict[str, list[dict[str, float]]]
 """The numbers of each seed, for each way to run a case."""
@@ -76,11 +76,13 @@ class Queue:
     ours: dict[str, Any]
     linux: str
     ecn: bool = False
-    is_random: bool = False
+    is_pie: bool = False
 
 
 _RED = {"aqm": "red", "limit": "1000 packets", "min": 15, "max": 45, "burst": 25, "max_p": 0.1, "avpkt": "1500 B"}
 _PIE = "limit 1000 target 15ms tupdate 15ms alpha 2 beta 20"
+# red_calc_qavg_no_idle_time in include/net/red.h; for RED it is a byte.
+_ROUNDED = {"rounded_average": True}
 # With another hash two of 20 flows share a queue.
 _HASH = {"perturbation": 16}
 # A timer of the kernel comes a tick of 1 ms late, so that none comes early: calc_index in kernel/time/timer.c.
@@ -90,23 +92,21 @@ QUEUES = {
     "red": Queue(
         _RED | {"gentle": False, "wait": False, "queue_in_bytes": True},
         "red limit 1500000 min 22500 max 67500 avpkt 1500 burst 25 probability 0.1 bandwidth 10mbit",
-        is_random=True,
     ),
     "choke": Queue(
-        {"aqm": "choke", "limit": "1000 packets", "min": 15, "max": 45, "burst": 25, "max_p": 0.1},
+        {"aqm": "choke", "limit": "1000 packets", "min": 15, "max": 45, "burst": 25, "max_p": 0.1} | _ROUNDED,
         "choke limit 1000 min 15 max 45 avpkt 1500 burst 25 probability 0.1 bandwidth 10mbit",
-        is_random=True,
     ),
     "codel": Queue({"aqm": "codel", "limit": "1000 packets"}, "codel limit 1000 target 5ms interval 100ms noecn"),
     "fq-codel": Queue(
         {"aqm": "fq-codel", "limit": "1000 packets", "backlog": "all"} | _HASH,
         "fq_codel limit 1000 flows 1024 target 5ms interval 100ms quantum 1514 noecn",
     ),
-    "pie": Queue(_OUR_PIE, f"pie {_PIE} noecn", is_random=True),
+    "pie": Queue(_OUR_PIE, f"pie {_PIE} noecn", is_pie=True),
     "fq-pie": Queue(
         {"aqm": "fq-pie", "limit": "1000 packets", "tupdate": "16 ms"} | _HASH,
         f"fq_pie flows 1024 {_PIE} quantum 1514 noecn",
-        is_random=True,
+        is_pie=True,
     ),
     "cobalt": Queue({"aqm": "cobalt", "limit": "1000 packets"}, "cake besteffort flowblind rtt 100ms"),
     "codel, ecn": Queue(
@@ -114,7 +114,7 @@ QUEUES = {
         "codel limit 1000 target 5ms interval 100ms ecn",
         ecn=True,
     ),
-    "pie, ecn": Queue(_OUR_PIE | {"ecn": True}, f"pie {_PIE} ecn", ecn=True, is_random=True),
+    "pie, ecn": Queue(_OUR_PIE | {"ecn": True}, f"pie {_PIE} ecn", ecn=True, is_pie=True),
 }  # fmt: skip
 FLOWS = (1, 5, 20)
 
@@ -145,7 +145,7 @@ def cases() -> dict[str, Case]:
                         way: base.copy().set("host", host).set("links.bottleneck.queue", dict(table))
                         for way, host, table in ways
                     },
-                    MANY_SEEDS if queue.is_random and flows == 1 else SEEDS,
+                    MANY_SEEDS if queue.is_pie and flows == 1 else SEEDS,
                 )
     return found
 
@@ -165,12 +165,24 @@ def run_case(ways: dict[str, Scenario], seeds: int, only: str | None = None) -> 
     return {way: [numbers(record) for record in records] for way, records in zip(chosen, done, strict=True)}
 
 
-def provenance(kernel: Kernel) -> dict[str, Any]:
+def provenance(kernel: Kernel) -> dict[str, str]:
     """Which kernel made what is stored."""
     return {
-        "command": "python -m conformance.oracles.linux.validate --store", "version": kernel.version,
-        "source": kernel.source, "config_sha256": kernel.config_sha256, "kernel_sha256": kernel.kernel_sha256,
+        "version": kernel.version, "source": kernel.source,
+        "config_sha256": kernel.config_sha256, "kernel_sha256": kernel.kernel_sha256,
     }  # fmt: skip
+
+
+def store(kernel: Kernel, runs: dict[str, Runs]) -> None:
+    """Stores the runs of some cases, beside what is stored of the others."""
+    kept = stored() if STORED.exists() else {"kernels": [], "runs": {}}
+    others = [one | {"cases": [case for case in one["cases"] if case not in runs]} for one in kept["kernels"]]
+    text = {
+        "command": "python -m conformance.oracles.linux.validate --store",
+        "kernels": [one for one in others if one["cases"]] + [provenance(kernel) | {"cases": list(runs)}],
+        "runs": {case: (kept["runs"] | runs)[case] for case in cases() if case in kept["runs"] | runs},
+    }
+    STORED.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
 
 
 def judge(block: Block, runs: dict[str, Runs]) -> list[compare.Row]:
@@ -209,14 +221,14 @@ def lines(runs: dict[str, Runs]) -> list[str]:
 
 
 def stored() -> dict[str, Any]:
-    """What is stored: provenance and the numbers of every run."""
+    """What is stored: the numbers of every run, and which kernel made those of which cases."""
     if not STORED.exists():
         print(f"{STORED}: expected stored results, got none: --store makes them with the kernel", file=sys.stderr)
         raise SystemExit(2)
     return dict(json.loads(STORED.read_text(encoding="utf-8")))
 
 
-def _kernel(asked: str) -> Kernel | None:
+def kernel_to_run(asked: str) -> Kernel | None:
     """The kernel to be run; `None` for what is stored."""
     if asked == "stored":
         return None
@@ -238,7 +250,7 @@ def main(argv: list[str] | None = None) -> int:
     """Judges, prints, and stores if that is asked for; gives the exit code."""
     parser = argparse.ArgumentParser(prog="python -m conformance.oracles.linux.validate", description=__doc__)
     parser.add_argument("--linux", choices=["live", "stored"], default="", help="whether the kernel is run")
-    parser.add_argument("--store", action="store_true", help="run all cases and store what was found")
+    parser.add_argument("--store", action="store_true", help="run the cases and store what was found")
     parser.add_argument("--readme", action="store_true", help="print the lines of README from what is stored, and stop")
     known = cases()
     options = compare.read_options(parser, argv, [*known, *QUEUES])
@@ -252,7 +264,7 @@ def main(argv: list[str] | None = None) -> int:
         name: case for name, case in known.items()
         if not options.cases or any(name == asked or name.startswith(f"{asked}-") for asked in options.cases)
     }  # fmt: skip
-    kernel = _kernel("live" if options.store else options.linux)
+    kernel = kernel_to_run("live" if options.store else options.linux)
     kept = stored()["runs"] if kernel is None else {}
     runs: dict[str, Runs] = {}
     for name, case in wanted.items():
@@ -261,8 +273,7 @@ def main(argv: list[str] | None = None) -> int:
         runs[name] = kept.get(name, {}) | run_case(case.ways, seeds, ours)
         print(name, file=sys.stderr, flush=True)
     if options.store and kernel:
-        text = json.dumps({"about": provenance(kernel), "runs": runs}, indent=1)
-        STORED.write_text(text + "\n", encoding="utf-8")
+        store(kernel, runs)
     return report(runs)
 
 

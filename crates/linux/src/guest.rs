@@ -2,7 +2,7 @@
 
 use crate::controllers::KernelController;
 use crate::log::{Entry, Logged};
-use crate::network::{Fate, KernelNetwork, MakeQueue};
+use crate::network::{CopyPacket, Fate, KernelNetwork, MakeQueue};
 use crate::packet::Packet;
 use crate::source::{Source, Written};
 use crate::wiring::{Flow, Wiring};
@@ -56,6 +56,7 @@ pub struct Guest {
     wiring: Wiring,
     network: KernelNetwork,
     applications: Vec<Source>,
+    /// The controllers by number; a number is free again when its connection is over.
     controllers: Vec<Option<KernelController>>,
     log: Vec<u8>,
 }
@@ -70,8 +71,15 @@ impl Guest {
         let wiring = Wiring::from_toml(text)?;
         let network = KernelNetwork::new(&wiring, make)?;
         let applications = wiring.flows.iter().map(|flow| Source::new(flow, &wiring)).collect();
-        let controllers = wiring.flows.iter().map(controller).collect::<Result<_, _>>()?;
-        Ok(Guest { wiring, network, applications, controllers, log: Vec::new() })
+        wiring.flows.iter().try_for_each(|flow| controller(flow).map(|_| ()))?;
+        Ok(Guest { wiring, network, applications, controllers: Vec::new(), log: Vec::new() })
+    }
+
+    /// With packets of the kernel, of which duplicates are copies.
+    #[must_use]
+    pub fn with_copies(mut self, copy: CopyPacket) -> Self {
+        self.network.set_copies(copy);
+        self
     }
 
     /// How many hosts there are.
@@ -122,19 +130,31 @@ impl Guest {
         }
     }
 
-    /// A connection of a flow opens, with this window.
-    pub fn controller_starts(&mut self, flow: u32, window: u32) {
-        if let Some(planned) = self.wiring.flows.get(flow as usize)
-            && let Ok(Some(mut fresh)) = controller(planned)
-        {
-            fresh.restart(window);
-            self.controllers[flow as usize] = Some(fresh);
+    /// A connection of a flow opens, with this window; gives the number of its controller.
+    pub fn controller_starts(&mut self, flow: u32, window: u32) -> u32 {
+        let mut fresh = self.wiring.flows.get(flow as usize).and_then(|flow| controller(flow).ok().flatten());
+        if let Some(controller) = &mut fresh {
+            controller.restart(window);
+        }
+        let free = self.controllers.iter().position(Option::is_none);
+        let number = free.unwrap_or(self.controllers.len());
+        if free.is_none() {
+            self.controllers.push(None);
+        }
+        self.controllers[number] = fresh;
+        number as u32
+    }
+
+    /// The connection of a controller is over.
+    pub fn controller_ends(&mut self, number: u32) {
+        if let Some(controller) = self.controllers.get_mut(number as usize) {
+            *controller = None;
         }
     }
 
-    /// The controller of a flow, if it has one of ours.
-    pub fn controller(&mut self, flow: u32) -> Option<&mut KernelController> {
-        self.controllers.get_mut(flow as usize)?.as_mut()
+    /// The controller of this number, if its flow has one of ours.
+    pub fn controller(&mut self, number: u32) -> Option<&mut KernelController> {
+        self.controllers.get_mut(number as usize)?.as_mut()
     }
 
     fn note(&mut self, now: u64, entry: Entry) {

@@ -31,7 +31,7 @@ mod wiring;
 pub use controllers::{KernelAck, KernelController, Windows};
 pub use guest::{Guest, GuestFlow};
 pub use log::{ENTRY_BYTES, Entry, Logged};
-pub use network::{Fate, KernelNetwork, MakeQueue, QueueOrder, Settled};
+pub use network::{CopyPacket, Fate, KernelNetwork, MakeQueue, QueueOrder, Settled};
 pub use packet::{Packet, flag};
 pub use script::Script;
 pub use sojourn_aqm::{Dequeued, DropReason, HostPacket, HostQueue, Lost};

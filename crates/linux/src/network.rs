@@ -39,7 +39,11 @@ pub struct Settled {
 struct Exit {
     settled: VecDeque<Settled>,
     fingerprint: u64,
+    copy: Option<CopyPacket>,
 }
+
+/// Makes the kernel's copy of a packet, and gives its handle.
+pub type CopyPacket = fn(u64) -> u64;
 
 impl Exit {
     fn add(&mut self, at: Time, packet: Packet, fate: Fate) {
@@ -50,6 +54,11 @@ impl Exit {
 impl LinkObserver<Packet> for Exit {
     fn on_drop(&mut self, now: Time, _link: u32, _cause: DropCause, packet: Packet) {
         self.add(now, packet, Fate::Dropped);
+    }
+
+    fn on_duplicate(&mut self, _now: Time, _link: u32, packet: &Packet) -> Option<Packet> {
+        let handle = self.copy.map_or(packet.handle, |copy| copy(packet.handle));
+        Some(Packet { handle, ..*packet })
     }
 }
 
@@ -127,6 +136,11 @@ impl KernelNetwork {
         let place = |number: u32| network.place_of(number).map(|place| (number, place));
         let kernel_queues = kernel_queues.into_iter().filter_map(place).collect();
         Ok(KernelNetwork { network, routes, kernel_queues, exit: Exit::default(), now: Time::ZERO })
+    }
+
+    /// Makes duplicates with `copy`; without it they have the handle of their packet.
+    pub fn set_copies(&mut self, copy: CopyPacket) {
+        self.exit.copy = Some(copy);
     }
 
     /// A host sends a packet. What is due by then happens first. A packet of an unknown flow is dropped, and an earlier time than

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use sojourn_aqm::algorithms::linux;
 use sojourn_aqm::{AqmConfig, REGISTRY};
 use sojourn_cc::CcConfig;
+use sojourn_link::kinds::duplication;
 use sojourn_linux::{
     Dequeued, DropReason, ENTRY_BYTES, Entry, Fate, Flow, Guest, HostPacket, HostQueue, KernelAck, KernelController, KernelNetwork, Logged,
     Lost, Packet, QueueOrder, Script, Tcp, Windows, Wiring, flag,
@@ -189,19 +190,38 @@ fn sends() -> impl Strategy<Value = Vec<(u64, Packet)>> {
     })
 }
 
+/// What a copy's handle has more than that of its packet.
+const COPY: u64 = 1000;
+
+#[test]
+fn each_connection_has_a_controller_of_its_own_until_it_is_over() {
+    let mut plan = wiring(Queue::default());
+    plan.flows[0].tcp.as_mut().unwrap().control = Some(Control(CcConfig::Reno(Default::default())));
+    let mut guest = Guest::new(plan.to_toml().unwrap().as_bytes(), &mut fifo).unwrap();
+    let (first, second) = (guest.controller_starts(0, 10), guest.controller_starts(0, 20));
+    guest.controller(first).unwrap().on_congestion(Time::ZERO, 10, false);
+    let cwnd = |guest: &mut Guest, number| guest.controller(number).map(|controller| controller.windows().cwnd);
+    assert_eq!((cwnd(&mut guest, first), cwnd(&mut guest, second)), (Some(5), Some(20)));
+    guest.controller_ends(first);
+    assert_eq!((cwnd(&mut guest, first), guest.controller_starts(0, 7)), (None, first));
+    assert_eq!((cwnd(&mut guest, first), cwnd(&mut guest, 9)), (Some(7), None));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_packet_leaves_once_however_hosts_send(sends in sends(), queue in 0..queues().len()) {
-        let plan = wiring(queues()[queue].clone());
+    fn every_packet_and_every_duplicate_leaves_once_however_hosts_send(sends in sends(), queue in 0..queues().len(), probability in 0.0..1.0) {
+        let mut plan = wiring(queues()[queue].clone());
+        plan.links[0].impairments = vec![duplication::Params { probability }.into()];
         let mut network = KernelNetwork::new(&plan, &mut fifo).unwrap();
+        network.set_copies(|handle| handle + COPY);
         let (mut left, mut now) = (BTreeSet::new(), 0);
         let settle = |network: &mut KernelNetwork, left: &mut BTreeSet<u64>| {
             while let Some(settled) = network.settled() {
                 assert!(left.insert(settled.packet.handle), "a packet leaves twice");
                 assert!(settled.fate == Fate::Dropped || settled.packet.flow < 2, "a packet of no flow arrives");
-                assert!(settled.packet.has(flag::ECT) || !settled.packet.has(flag::CE) || sends[settled.packet.handle as usize - 1].1.has(flag::CE));
+                assert!(settled.packet.has(flag::ECT) || !settled.packet.has(flag::CE) || sends[(settled.packet.handle % COPY) as usize - 1].1.has(flag::CE));
             }
         };
         for &(gap, packet) in &sends {
@@ -211,7 +231,8 @@ proptest! {
         }
         let audit = network.finish(plan.duration).unwrap();
         settle(&mut network, &mut left);
-        prop_assert_eq!(left.len() as u64 + audit.in_flight, sends.len() as u64);
+        prop_assert_eq!(left.len() as u64 + audit.in_flight, sends.len() as u64 + audit.duplicated);
+        prop_assert_eq!(left.iter().any(|&handle| handle > COPY), audit.duplicated > 0);
     }
 
     #[test]

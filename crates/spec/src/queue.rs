@@ -137,7 +137,7 @@ mod schema {
 
         fn json_schema(generator: &mut SchemaGenerator) -> Schema {
             let mut schema = AqmConfig::json_schema(generator);
-            add_properties(&mut schema, &QueueOptions::json_schema(generator));
+            add_properties(&mut schema, "aqm", &QueueOptions::json_schema(generator));
             optional_tag(&mut schema, "aqm", REGISTRY[0].name);
             describe(&mut schema, "A queue: its discipline with parameters, its limit, and whether packets are marked.");
             schema

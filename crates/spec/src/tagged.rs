@@ -109,6 +109,7 @@ fn listed(names: &[&str]) -> String {
 /// JSON Schema of such tables.
 #[cfg(feature = "schema")]
 pub mod schema {
+    use super::HOST;
     use alloc::format;
     use alloc::string::ToString;
     use schemars::Schema;
@@ -118,20 +119,25 @@ pub mod schema {
         schema.get_mut("oneOf").and_then(serde_json::Value::as_array_mut).into_iter().flatten()
     }
 
-    /// Adds the properties of another table to every alternative.
-    pub fn add_properties(schema: &mut Schema, other: &Schema) {
+    /// The name that an alternative is chosen by.
+    fn name<'a>(alternative: &'a serde_json::Value, tag: &str) -> Option<&'a str> {
+        alternative.pointer(&format!("/properties/{tag}/const"))?.as_str()
+    }
+
+    /// Adds the properties of another table to every alternative but that of the host, which has options of its own.
+    pub fn add_properties(schema: &mut Schema, tag: &str, other: &Schema) {
         let Some(added) = other.get("properties").and_then(serde_json::Value::as_object) else { return };
-        for alternative in alternatives(schema) {
+        for alternative in alternatives(schema).filter(|alternative| name(alternative, tag) != Some(HOST)) {
             if let Some(properties) = alternative.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
                 properties.extend(added.clone());
             }
         }
     }
 
-    /// Makes the key that chooses optional in the alternative that is the default.
+    /// Makes the key that chooses optional in the alternative that is the default, and in that of the host.
     pub fn optional_tag(schema: &mut Schema, tag: &str, default: &str) {
         for alternative in alternatives(schema) {
-            let chosen = alternative.pointer(&format!("/properties/{tag}/const")).and_then(serde_json::Value::as_str) == Some(default);
+            let chosen = matches!(name(alternative, tag), Some(name) if name == default || name == HOST);
             if let Some(required) = alternative.get_mut("required").and_then(serde_json::Value::as_array_mut).filter(|_| chosen) {
                 required.retain(|key| key != tag);
             }

@@ -7,17 +7,22 @@
 #include <net/tcp.h>
 #include "sojourn.h"
 
-/* Only the senders of flows have it, and their sockets know their flow. */
-static u32 flow_of(const struct sock *sk)
+static u32 controller_of(const struct sock *sk)
+{
+	return *(const u32 *)inet_csk_ca(sk);
+}
+
+/* Only the senders of flows have it, and their sockets know their flow. Each connection has a controller of its own. */
+static void start(struct sock *sk)
 {
 	const struct connection *connection = sk->sk_user_data;
 
-	return connection->flow->number;
+	*(u32 *)inet_csk_ca(sk) = sojourn_controller_starts(guest, connection->flow->number, tcp_snd_cwnd(tcp_sk(sk)));
 }
 
-static void start(struct sock *sk)
+static void end(struct sock *sk)
 {
-	sojourn_controller_starts(guest, flow_of(sk), tcp_snd_cwnd(tcp_sk(sk)));
+	sojourn_controller_ends(guest, controller_of(sk));
 }
 
 /* A reduction begins: for a mark, for a loss, or (told just after) for a timeout. */
@@ -26,7 +31,7 @@ static u32 reduce(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct sojourn_windows windows = { tcp_snd_cwnd(tp), tp->snd_ssthresh };
 
-	sojourn_controller_reduces(guest, sojourn_now(), flow_of(sk), !tp->lost_out, &windows);
+	sojourn_controller_reduces(guest, sojourn_now(), controller_of(sk), !tp->lost_out, &windows);
 	return max(windows.cwnd, 2u);
 }
 
@@ -36,10 +41,10 @@ static void on_event(struct sock *sk, enum tcp_ca_event event)
 	struct sojourn_windows windows = { tp->prior_cwnd, tp->snd_ssthresh };
 
 	if (event == CA_EVENT_CWND_RESTART)
-		sojourn_controller_restarts(guest, flow_of(sk), min_t(u32, tcp_snd_cwnd(tp), TCP_INIT_CWND));
+		sojourn_controller_restarts(guest, controller_of(sk), min_t(u32, tcp_snd_cwnd(tp), TCP_INIT_CWND));
 	if (event != CA_EVENT_LOSS)
 		return;
-	sojourn_controller_times_out(guest, sojourn_now(), flow_of(sk), &windows);
+	sojourn_controller_times_out(guest, sojourn_now(), controller_of(sk), &windows);
 	WRITE_ONCE(tp->snd_ssthresh, windows.ssthresh);
 }
 
@@ -67,7 +72,7 @@ static void on_ack(struct sock *sk, u32 ack, int flag, const struct rate_sample 
 		told.has_one_way_delay = 1;
 	}
 	if (told.acked)
-		sojourn_controller_acks(guest, sojourn_now(), flow_of(sk), &told, &windows);
+		sojourn_controller_acks(guest, sojourn_now(), controller_of(sk), &told, &windows);
 	if (reducing) {
 		tcp_cwnd_reduction(sk, sample->acked_sacked, sample->losses, flag);
 	} else if (told.acked) {
@@ -82,7 +87,7 @@ static u32 undo(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct sojourn_windows windows = { tcp_snd_cwnd(tp), tp->snd_ssthresh };
 
-	sojourn_controller_undoes(guest, flow_of(sk), &windows);
+	sojourn_controller_undoes(guest, controller_of(sk), &windows);
 	return max(windows.cwnd, tp->prior_cwnd);
 }
 
@@ -90,6 +95,7 @@ static struct tcp_congestion_ops operations __read_mostly = {
 	.name = "sojourn",
 	.owner = THIS_MODULE,
 	.init = start,
+	.release = end,
 	.ssthresh = reduce,
 	.cwnd_event = on_event,
 	.cong_control = on_ack,

@@ -129,6 +129,16 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	return NETDEV_TX_OK;
 }
 
+/* An impairment duplicates a packet. */
+u64 sojourn_copy(u64 handle)
+{
+	struct sk_buff *copy = skb_copy((const struct sk_buff *)(unsigned long)handle, GFP_ATOMIC);
+
+	if (!copy)
+		sojourn_stop("no memory for a duplicate");
+	return (unsigned long)copy;
+}
+
 /* A packet arrives at its host. */
 static void deliver(struct sk_buff *skb, const struct sojourn_packet *packet)
 {
@@ -176,18 +186,35 @@ static const struct net_device_ops operations = {
 	.ndo_start_xmit = transmit,
 };
 
-static void setup(struct net_device *device)
+/* What all our devices are: without an Ethernet header, and for single segments. */
+void sojourn_set_up_device(struct net_device *device, const struct net_device_ops *operations)
 {
-	device->netdev_ops = &operations;
+	device->netdev_ops = operations;
 	device->type = ARPHRD_NONE;
 	device->flags = IFF_NOARP;
-	device->priv_flags |= IFF_NO_QUEUE;
-	device->priv_flags &= ~IFF_TX_SKB_SHARING;
-	device->lltx = true;
 	device->features = device->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA;
 	device->min_mtu = 68;
 	device->max_mtu = IP_MAX_MTU;
 	netif_set_tso_max_segs(device, 1);
+}
+
+/* Sets a device that is registered to be up. */
+int sojourn_open_device(struct net_device *device)
+{
+	int error;
+
+	rtnl_lock();
+	error = dev_change_flags(device, device->flags | IFF_UP, NULL);
+	rtnl_unlock();
+	return error;
+}
+
+static void setup(struct net_device *device)
+{
+	sojourn_set_up_device(device, &operations);
+	device->priv_flags |= IFF_NO_QUEUE;
+	device->priv_flags &= ~IFF_TX_SKB_SHARING;
+	device->lltx = true;
 }
 
 static void set_options(struct net *net)
@@ -239,12 +266,7 @@ static int make_host(struct host *host, u32 number, u32 mtu)
 	if (error)
 		return error;
 	error = set_address(host, number);
-	if (error)
-		return error;
-	rtnl_lock();
-	error = dev_change_flags(host->device, host->device->flags | IFF_UP, NULL);
-	rtnl_unlock();
-	return error;
+	return error ? error : sojourn_open_device(host->device);
 }
 
 int sojourn_make_hosts(u32 count, u32 mtu)

@@ -4,7 +4,6 @@
  * does it, over rtnetlink. The link of the network takes the place of the device's transmitter: it takes the next packet whenever
  * it is free. The device itself transmits only what a discipline had held back and now gives by itself.
  */
-#include <linux/if_arp.h>
 #include <linux/ip.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -77,7 +76,6 @@ void sojourn_queue_enqueue(struct queue *queue, u64 handle, u32 number, bool mar
 	skb->priority = 0;
 	skb->protocol = htons(ETH_P_IP);
 	skb_reset_mac_header(skb);
-	skb->destructor = on_free;
 	qdisc_skb_cb(skb)->pkt_len = skb->len;
 	qdisc_skb_cb(skb)->pkt_segs = 1;
 	qdisc_calculate_pkt_len(skb, queue->qdisc);
@@ -85,6 +83,8 @@ void sojourn_queue_enqueue(struct queue *queue, u64 handle, u32 number, bool mar
 	spin_lock(qdisc_lock(queue->qdisc));
 	queue->qdisc->enqueue(skb, queue->qdisc, &to_free);
 	spin_unlock(qdisc_lock(queue->qdisc));
+	/* Not before: `fq` calls it where it classifies. A discipline that does not take the packet has put it on the list. */
+	skb->destructor = on_free;
 	free_all(to_free);
 }
 
@@ -140,14 +140,8 @@ static const struct net_device_ops operations = {
 
 static void setup(struct net_device *device)
 {
-	device->netdev_ops = &operations;
-	device->type = ARPHRD_NONE;
-	device->flags = IFF_NOARP;
-	device->features = device->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_HIGHDMA;
+	sojourn_set_up_device(device, &operations);
 	device->tx_queue_len = DEFAULT_TX_QUEUE_LEN;
-	device->min_mtu = 68;
-	device->max_mtu = IP_MAX_MTU;
-	netif_set_tso_max_segs(device, 1);
 }
 
 /* Asks for the discipline as `tc qdisc replace` does. */
@@ -198,12 +192,7 @@ static int make_device(struct queue *queue, u32 mtu)
 	*(struct queue **)netdev_priv(queue->device) = queue;
 	queue->device->mtu = mtu;
 	error = register_netdev(queue->device);
-	if (error)
-		return error;
-	rtnl_lock();
-	error = dev_change_flags(queue->device, queue->device->flags | IFF_UP, NULL);
-	rtnl_unlock();
-	return error;
+	return error ? error : sojourn_open_device(queue->device);
 }
 
 /* Makes the queue of a link. NULL, and the reason in `error`, where the kernel refuses the discipline. */

@@ -64,12 +64,14 @@ struct sojourn_windows {
 	u32 ssthresh;
 };
 
-void sojourn_controller_starts(struct guest *guest, u32 flow, u32 window);
-void sojourn_controller_acks(struct guest *guest, u64 now, u32 flow, const struct sojourn_ack *ack, struct sojourn_windows *windows);
-void sojourn_controller_reduces(struct guest *guest, u64 now, u32 flow, bool marked, struct sojourn_windows *windows);
-void sojourn_controller_times_out(struct guest *guest, u64 now, u32 flow, struct sojourn_windows *windows);
-void sojourn_controller_undoes(struct guest *guest, u32 flow, struct sojourn_windows *windows);
-void sojourn_controller_restarts(struct guest *guest, u32 flow, u32 window);
+/* Controllers have a number each, which the first of these gives. */
+u32 sojourn_controller_starts(struct guest *guest, u32 flow, u32 window);
+void sojourn_controller_ends(struct guest *guest, u32 controller);
+void sojourn_controller_acks(struct guest *guest, u64 now, u32 controller, const struct sojourn_ack *ack, struct sojourn_windows *windows);
+void sojourn_controller_reduces(struct guest *guest, u64 now, u32 controller, bool marked, struct sojourn_windows *windows);
+void sojourn_controller_times_out(struct guest *guest, u64 now, u32 controller, struct sojourn_windows *windows);
+void sojourn_controller_undoes(struct guest *guest, u32 controller, struct sojourn_windows *windows);
+void sojourn_controller_restarts(struct guest *guest, u32 controller, u32 window);
 
 struct guest *sojourn_guest(const u8 *plan, size_t length, char *error, size_t room);
 void sojourn_wake(struct guest *guest, u64 now, u32 link);
@@ -98,6 +100,7 @@ void *sojourn_alloc(size_t size);
 void sojourn_free(void *memory);
 __noreturn void sojourn_panic(const char *text, size_t length);
 void rust_eh_personality(void);
+u64 sojourn_copy(u64 handle);
 
 /* queues.c: a queue discipline of the kernel on a link. */
 struct queue;
@@ -148,6 +151,8 @@ void sojourn_sleep_until(u64 time);
 __noreturn void sojourn_stop(const char *format, ...);
 
 /* devices.c */
+void sojourn_set_up_device(struct net_device *device, const struct net_device_ops *operations);
+int sojourn_open_device(struct net_device *device);
 int sojourn_make_hosts(u32 count, u32 mtu);
 void sojourn_set_timer(void);
 struct net *sojourn_host(u32 number);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -26,6 +27,9 @@ PATIENCE = 300.0
 """Seconds that a run may take besides `PER_SECOND` for each second of virtual time."""
 
 PER_SECOND = 20.0
+
+ROOM = 1000
+"""MB that a disk should have for the memory of a kernel and its log."""
 
 SESSIONS = ("transfers", "web")
 """Traffic whose connections may be very many at a time: each takes two threads of the kernel."""
@@ -55,10 +59,10 @@ class Guests:
                 said = problem.read_text(encoding="utf-8", errors="replace")
                 if said.startswith(("links.", "flows.")):
                     raise ScenarioError(f"{file}: {said}")
-                raise RunError(f"the kernel stopped: {said}")
+                raise RunError(f"the kernel stopped: {said or _last_words(folder)}{_without_room(folder)}")
             log = (folder / "log").read_bytes() if (folder / "log").exists() else b""
             if not log:
-                raise RunError(f"the kernel stopped without a log: {_last_words(folder)}")
+                raise RunError(f"the kernel stopped without a log: {_last_words(folder)}{_without_room(folder)}")
         host = {
             "name": "linux", "version": self.kernel.version, "source": self.kernel.source,
             "config_sha256": self.kernel.config_sha256, "kernel_sha256": self.kernel.kernel_sha256,
@@ -88,7 +92,8 @@ class Guests:
         if self._stopped:
             raise KeyboardInterrupt
         if process.returncode:
-            raise RunError(f"the kernel ended with {_reason(process.returncode)}: {_last_words(folder)}")
+            reason = _reason(process.returncode)
+            raise RunError(f"the kernel ended with {reason}: {_last_words(folder)}{_without_room(folder)}")
 
     def _start(
         self, arguments: list[str], folder: Path, environment: dict[str, str], console: IO[bytes]
@@ -119,6 +124,12 @@ class Guests:
         for process in running:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def _without_room(folder: Path) -> str:
+    """What is added where a kernel fails on a disk that is nearly full: its memory and its log are files there."""
+    free = shutil.disk_usage(folder).free >> 20
+    return f"; {folder.parent} (TMPDIR) has room for {free} MB, expected {ROOM} MB or more" if free < ROOM else ""
 
 
 def _reason(code: int) -> str:

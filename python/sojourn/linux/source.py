@@ -97,6 +97,8 @@ def download(folder: Path, say: Say) -> tuple[Path, str]:
 def unpack(what: Path, folder: Path, say: Say) -> Path:
     """Unpacks or copies a source into `folder / "source"`, and returns the folder with its Makefile."""
     target = folder / "source"
+    if what.is_dir() and (target.resolve().is_relative_to(what) or what.is_relative_to(target.resolve())):
+        raise UserError(f'--source "{what}": expected a folder that does not hold {target}, nor is in it')
     say(f"unpacking {what.name}")
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
@@ -104,8 +106,10 @@ def unpack(what: Path, folder: Path, say: Say) -> Path:
         command(["cp", "-a", f"{what}/.", str(target)], "linux build: --source")
     elif what.suffix == ".deb":
         command(["dpkg-deb", "-x", str(what), str(target / "package")], "linux build: dpkg-deb")
-        (archive,) = (target / "package").glob("usr/src/linux-source-*.tar.*")
-        command(["tar", "xf", str(archive), "-C", str(target)], "linux build: tar")
+        archives = list((target / "package").glob("usr/src/linux-source-*.tar.*"))
+        if not archives:
+            raise UserError(f'--source "{what}": expected a package linux-source-*, got no archive of a kernel in it')
+        command(["tar", "xf", str(archives[0]), "-C", str(target)], "linux build: tar")
         shutil.rmtree(target / "package")
     else:
         command(["tar", "xf", str(what), "-C", str(target)], "linux build: tar")
@@ -135,6 +139,12 @@ def get_source(folder: Path, given: Path | None, say: Say) -> Source:
     if given is not None:
         if not given.exists():
             raise UserError(f'--source "{given}": expected a folder, a .deb or an archive, got nothing')
-        return Source(unpack(given.resolve(), folder, say), given.name if given.is_file() else str(given.resolve()))
+        origin = given.name if given.is_file() else str(given.resolve())
+        try:
+            return Source(unpack(given.resolve(), folder, say), origin)
+        except RunError as error:
+            if "No space left" in str(error):
+                raise
+            raise UserError(f'--source "{given}": expected a folder, a .deb or an archive: {error}') from None
     package, origin = download(folder, say)
     return Source(unpack(package, folder, say), origin)

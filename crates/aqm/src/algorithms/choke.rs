@@ -27,11 +27,14 @@ pub struct Params {
     /// Whether packets above `max` are marked instead of dropped if they can be marked; default true (tc without
     /// `harddrop`).
     pub mark_above_max: bool,
+    /// Whether the average is rounded down to whole packets where the next one is computed from it, as Linux does: then it is about
+    /// half a packet higher. Default false.
+    pub rounded_average: bool,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { min: 0.0, max: 0.0, max_p: 0.02, burst: 0, mark_above_max: true }
+        Params { min: 0.0, max: 0.0, max_p: 0.02, burst: 0, mark_above_max: true, rounded_average: false }
     }
 }
 
@@ -58,6 +61,7 @@ impl Params {
             max_p: self.max_p,
             weight: weight.unwrap_or(libm::ldexp(1.0, -9)),
             mark_above_max: self.mark_above_max,
+            rounded_average: self.rounded_average,
             transmission: link.rate.time_for(u64::from(link.mean_packet)),
             average: 0.0,
             spread: Spread::new(false, None),
@@ -74,6 +78,7 @@ pub struct Choke {
     max_p: f64,
     weight: f64,
     mark_above_max: bool,
+    rounded_average: bool,
     /// The time to send a mean packet: one sample of an idle link for the average.
     transmission: Duration,
     average: f64,
@@ -88,7 +93,8 @@ impl Choke {
         if idle > 0.0 {
             self.average *= libm::pow(1.0 - self.weight, idle);
         } else {
-            self.average += self.weight * (f64::from(backlog.packets) - self.average);
+            let last = if self.rounded_average { libm::floor(self.average) } else { self.average };
+            self.average += self.weight * (f64::from(backlog.packets) - last);
         }
     }
 
@@ -183,6 +189,15 @@ mod tests {
         let idle = Backlog { packets: 0, bytes: 0, idle_since: Some(Time::ZERO) };
         choke.update_average(Time::from_nanos(1_600_000), &idle);
         assert!((choke.average - 9.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_rounded_average_ends_within_a_packet_above_the_queue() {
+        for (rounded_average, expected) in [(false, 10.0), (true, 10.75)] {
+            let mut choke = Choke { weight: 0.25, average: 40.0, rounded_average, ..quick(&Params::default()) };
+            (0..200).for_each(|_| choke.update_average(Time::ZERO, &Backlog { packets: 10, ..FULL }));
+            assert!((choke.average - expected).abs() < 1e-9, "{}", choke.average);
+        }
     }
 
     #[test]

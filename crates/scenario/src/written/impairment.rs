@@ -27,7 +27,7 @@ impl JsonSchema for Impairment {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = ImpairmentKind::json_schema(generator);
-        add_properties(&mut schema, &Common::json_schema(generator));
+        add_properties(&mut schema, "kind", &Common::json_schema(generator));
         describe(&mut schema, "What a link does to packets besides queuing them.");
         schema
     }

@@ -115,7 +115,6 @@ impl fmt::Display for Switch {
 /// A congestion controller and its parameters, as a table with the key `cc`.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Control(pub CcConfig);
 
 impl fmt::Display for Control {
@@ -174,7 +173,9 @@ mod reading {
 
 #[cfg(feature = "schema")]
 mod schema {
-    use super::Switch;
+    use super::{CcConfig, Control, Switch};
+    use crate::tagged::HOST;
+    use crate::tagged::schema::{describe, optional_tag};
     use alloc::borrow::Cow;
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
     use sojourn_units::Duration;
@@ -186,6 +187,19 @@ mod schema {
 
         fn json_schema(generator: &mut SchemaGenerator) -> Schema {
             json_schema!({ "anyOf": [{ "type": "boolean" }, generator.subschema_for::<Duration>()] })
+        }
+    }
+
+    impl JsonSchema for Control {
+        fn schema_name() -> Cow<'static, str> {
+            Cow::Borrowed("Control")
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            let mut schema = CcConfig::json_schema(generator);
+            optional_tag(&mut schema, "cc", HOST);
+            describe(&mut schema, "A congestion controller and its parameters, as a table with the key `cc`.");
+            schema
         }
     }
 }

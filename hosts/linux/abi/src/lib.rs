@@ -20,6 +20,7 @@ unsafe extern "C" {
     fn sojourn_alloc(size: usize) -> *mut c_void;
     fn sojourn_free(memory: *mut c_void);
     fn sojourn_panic(text: *const c_char, length: usize) -> !;
+    fn sojourn_copy(handle: u64) -> u64;
 }
 
 /// The kernel's memory. It is aligned to 16 bytes, and the network asks for no more.
@@ -64,7 +65,7 @@ fn copy(text: &str, to: &mut [u8]) {
 pub unsafe extern "C" fn sojourn_guest(plan: *const u8, length: usize, error: *mut u8, room: usize) -> *mut Guest {
     let (plan, error) = unsafe { (slice::from_raw_parts(plan, length), slice::from_raw_parts_mut(error, room)) };
     match Guest::new(plan, &mut queues::make) {
-        Ok(guest) => Box::into_raw(Box::new(guest)),
+        Ok(guest) => Box::into_raw(Box::new(guest.with_copies(|handle| unsafe { sojourn_copy(handle) }))),
         Err(text) => {
             copy(&text, error);
             core::ptr::null_mut()
@@ -174,49 +175,55 @@ pub unsafe extern "C" fn sojourn_completed(guest: &mut Guest, now: u64, flow: u3
     guest.on_completed(now, flow, opened, bytes);
 }
 
-/// A connection with a controller of ours opens, with this window.
+/// A connection with a controller of ours opens, with this window; gives the number of the controller.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_controller_starts(guest: &mut Guest, flow: u32, window: u32) {
-    guest.controller_starts(flow, window);
+pub unsafe extern "C" fn sojourn_controller_starts(guest: &mut Guest, flow: u32, window: u32) -> u32 {
+    guest.controller_starts(flow, window)
 }
 
-/// Asks the controller of a flow; without one the windows stay.
-fn ask(guest: &mut Guest, flow: u32, windows: &mut Windows, what: impl FnOnce(&mut KernelController) -> Windows) {
-    if let Some(controller) = guest.controller(flow) {
+/// The connection of a controller is over.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_ends(guest: &mut Guest, controller: u32) {
+    guest.controller_ends(controller);
+}
+
+/// Asks a controller; without one the windows stay.
+fn ask(guest: &mut Guest, controller: u32, windows: &mut Windows, what: impl FnOnce(&mut KernelController) -> Windows) {
+    if let Some(controller) = guest.controller(controller) {
         *windows = what(controller);
     }
 }
 
 /// Data was acknowledged.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_controller_acks(guest: &mut Guest, now: u64, flow: u32, ack: &KernelAck, windows: &mut Windows) {
-    ask(guest, flow, windows, |controller| controller.on_ack(Time::from_nanos(now), ack));
+pub unsafe extern "C" fn sojourn_controller_acks(guest: &mut Guest, now: u64, controller: u32, ack: &KernelAck, windows: &mut Windows) {
+    ask(guest, controller, windows, |controller| controller.on_ack(Time::from_nanos(now), ack));
 }
 
 /// The network signaled congestion, by a mark or by a loss, while this window was in use.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_controller_reduces(guest: &mut Guest, now: u64, flow: u32, marked: bool, windows: &mut Windows) {
+pub unsafe extern "C" fn sojourn_controller_reduces(guest: &mut Guest, now: u64, controller: u32, marked: bool, windows: &mut Windows) {
     let window = windows.cwnd;
-    ask(guest, flow, windows, |controller| controller.on_congestion(Time::from_nanos(now), window, marked));
+    ask(guest, controller, windows, |controller| controller.on_congestion(Time::from_nanos(now), window, marked));
 }
 
 /// The reduction just asked for was for a timeout.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_controller_times_out(guest: &mut Guest, now: u64, flow: u32, windows: &mut Windows) {
+pub unsafe extern "C" fn sojourn_controller_times_out(guest: &mut Guest, now: u64, controller: u32, windows: &mut Windows) {
     let window = windows.cwnd;
-    ask(guest, flow, windows, |controller| controller.on_rto(Time::from_nanos(now), window));
+    ask(guest, controller, windows, |controller| controller.on_rto(Time::from_nanos(now), window));
 }
 
 /// The last reduction is taken back.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_controller_undoes(guest: &mut Guest, flow: u32, windows: &mut Windows) {
-    ask(guest, flow, windows, KernelController::undo);
+pub unsafe extern "C" fn sojourn_controller_undoes(guest: &mut Guest, controller: u32, windows: &mut Windows) {
+    ask(guest, controller, windows, KernelController::undo);
 }
 
 /// The kernel restarts after an idle time, with this window.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_controller_restarts(guest: &mut Guest, flow: u32, window: u32) {
-    if let Some(controller) = guest.controller(flow) {
+pub unsafe extern "C" fn sojourn_controller_restarts(guest: &mut Guest, controller: u32, window: u32) {
+    if let Some(controller) = guest.controller(controller) {
         controller.restart(window);
     }
 }

@@ -138,6 +138,26 @@ pub(super) const KINDS: &[Kind] = &[
         ],
     },
     Kind {
+        name: "fq",
+        form: Form::Attributes,
+        words: &[
+            word("limit", 1, Count),
+            word("flow_limit", 2, Count),
+            word("quantum", 3, Size),
+            word("initial_quantum", 4, Size),
+            word("pacing", 5, Is(1)),
+            word("nopacing", 5, Is(0)),
+            word("maxrate", 7, Rate),
+            word("refill_delay", 9, Time),
+            word("orphan_mask", 10, Count),
+            word("low_rate_threshold", 11, Rate),
+            word("ce_threshold", 12, Time),
+            word("horizon", 14, Time),
+            word("horizon_drop", 15, IsByte(1)),
+            word("horizon_cap", 15, IsByte(0)),
+        ],
+    },
+    Kind {
         name: "fq_codel",
         form: Form::Attributes,
         words: &[

@@ -1,0 +1,164 @@
+"""Reruns samples of three papers with the TCP of a Linux kernel, beside the simulated and the published values.
+
+    python -m conformance.oracles.linux.papers            # prints the tables of what is stored
+    python -m conformance.oracles.linux.papers --store    # runs all on both hosts, and stores what was found
+
+The verdicts are those of the papers' claims (`claims.toml`), on the parts of them that the sample has runs for. Exit
+code 2 where the kernel can't be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sojourn.hosts import Host
+from sojourn.papers.claims import Claim, Part
+from sojourn.papers.expression import UnknownNameError, evaluate
+from sojourn.papers.functions import all_functions
+from sojourn.papers.model import Case, Experiment, find_paper
+from sojourn.papers.outcome import Outcome, PartResult
+from sojourn.papers.reproduce import RunOptions, judge_claim, run_cases
+
+from .validate import kernel_to_run, provenance
+
+STORED = Path(__file__).parent / "papers.json"
+COMMAND = "python -m conformance.oracles.linux.papers --store"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What of a paper is run: some cells of an experiment."""
+
+    paper: str
+    title: str
+    experiment: str
+    scenarios: tuple[str, ...]
+    seeds: int
+    queues: tuple[str, ...] = ()
+    """All of the experiment's where it is empty; so are `settings`."""
+    settings: tuple[str, ...] = ()
+    is_shortened: bool = False
+    """Whether it is run as `--quick` does."""
+
+    def chosen(self) -> Experiment:
+        """The experiment with the cells of the sample alone."""
+        whole = find_paper(self.paper).experiments[self.experiment]
+        return replace(
+            whole, scenarios=list(self.scenarios), queues=list(self.queues or whole.queues),
+            settings=list(self.settings or whole.settings),
+        )  # fmt: skip
+
+
+SAMPLES = (
+    Sample("cpc-2015", "CPC: Figs. 5 to 8, Reno and CUBIC", "stacks", ("reno", "cubic"), seeds=3),
+    Sample(
+        "flower-2016", "FLOWER: six cells of Fig. 8, 160 s each", "shares", ("d10n4", "d50n4", "d150n4"), seeds=3,
+        settings=("reno5_ledbat", "reno5_flower", "cubic5_ledbat", "cubic5_flower"), is_shortened=True,
+    ),
+    Sample(
+        "fuzzyrtt-2024", "FuzzyRTT: Figs. 6 to 8 at 10 Mbit/s, five round-trip times", "y1",
+        ("y1_light_10", "y1_medium_10", "y1_heavy_10"), seeds=3,
+        queues=("red", "flc", "pid", "codel", "choker", "fuzzy"),
+    ),
+)  # fmt: skip
+
+
+def outcome_of(sample: Sample, host: Host) -> Outcome:
+    """The runs of a sample on a host."""
+    paper, chosen = find_paper(sample.paper), sample.chosen()
+    changes = chosen.quick_set if sample.is_shortened else {}
+    seeds = list(range(1, sample.seeds + 1))
+    records = run_cases(paper, dict.fromkeys(chosen.cases(), changes), seeds, RunOptions(host=host))
+    return Outcome(paper, [chosen], seeds, records)
+
+
+def parts_of(sample: Sample) -> Iterator[tuple[Claim, Part]]:
+    """The parts of the paper's claims, each about those of its cells that are run."""
+    paper, chosen = find_paper(sample.paper), sample.chosen()
+    empty = Outcome(paper, [chosen], [1], {})
+    functions = all_functions(empty)
+
+    def is_run(cell: str) -> bool:
+        def lookup(name: tuple[str, ...]) -> float:
+            if Case(*name[:-1]) not in chosen.cases():
+                raise UnknownNameError(".".join(name))
+            return 1.0
+
+        try:
+            evaluate(cell, lookup, functions)
+        except UnknownNameError:
+            return False
+        return True
+
+    for claim in paper.claims:
+        for part in claim.parts:
+            cells = tuple(cell for cell in part.cells if is_run(cell))
+            yield claim, replace(part, cells=cells) if cells else part
+
+
+def judged(sample: Sample, host: Host) -> Iterator[tuple[str, PartResult]]:
+    """The result of each part for which a sample has the runs, on a host."""
+    outcome = outcome_of(sample, host)
+    functions = all_functions(outcome)
+    for claim, part in parts_of(sample):
+        result = judge_claim(replace(claim, parts=(part,), readings=()), outcome, functions)
+        if result and result.cases:
+            yield name_of(claim, part), result.parts[0]
+
+
+def name_of(claim: Claim, part: Part) -> str:
+    """What a part is stored as."""
+    return f"{claim.id}: {part.label or part.measure}"
+
+
+def run(sample: Sample) -> dict[str, Any]:
+    """What each part of a claim gives on either host."""
+    found: dict[str, Any] = {}
+    for host in Host:
+        for name, result in judged(sample, host):
+            sides = found.setdefault(name, {"published": result.published})
+            sides[str(host)] = {"measured": result.measured_text, "verdict": str(result.verdict)}
+    return found
+
+
+def tables(stored: dict[str, Any]) -> list[str]:
+    """The tables as Markdown."""
+    found = []
+    for sample in SAMPLES:
+        rows = stored["samples"][sample.paper]
+        wanted = {name_of(claim, part): part.target_text for claim, part in parts_of(sample)}
+        both = sum(row["simulator"]["verdict"] == row["linux"]["verdict"] for row in rows.values())
+        found += [f"{sample.title}, {sample.seeds} seeds: {both} of {len(rows)} verdicts are the same.", ""]
+        found += ["| claim | wanted | published | simulated | Linux |", "|---|---|---|---|---|"]
+        for name, row in rows.items():
+            published = "" if row["published"] is None else f"{row['published']:.3g}"
+            sides = [f"{row[host]['measured']}: {row[host]['verdict']}" for host in Host]
+            found.append(f"| {' | '.join([name, wanted[name], published, *sides])} |")
+        found.append("")
+    return found
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Prints, or runs and stores; gives the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m conformance.oracles.linux.papers", description=__doc__)
+    parser.add_argument("--store", action="store_true", help="run all samples and store what was found")
+    if parser.parse_args(argv).store:
+        kernel, samples = kernel_to_run("live"), {}
+        assert kernel
+        for sample in SAMPLES:
+            samples[sample.paper] = run(sample)
+            print(sample.paper, file=sys.stderr, flush=True)
+        text = json.dumps({"command": COMMAND, "kernel": provenance(kernel), "samples": samples}, indent=1)
+        STORED.write_text(text + "\n", encoding="utf-8")
+    print("\n".join(tables(json.loads(STORED.read_text(encoding="utf-8")))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
