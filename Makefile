@@ -112,7 +112,7 @@ wheel: setup
 	rm -rf dist
 	VIRTUAL_ENV=$(VENV) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --locked --strip --profile $${WHEEL_PROFILE:-release} \
 	    $$([ "$$(uname)" != Linux ] || echo --zig --compatibility manylinux_2_17) --out dist
-	$(BIN)/maturin sdist --quiet --out dist
+	$(BIN)/maturin sdist --out dist
 	$(BIN)/python scripts/try_wheel.py
 
 docs: setup
