@@ -110,7 +110,7 @@ lock: setup
 wheel: setup
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group wheel
 	rm -rf dist
-	VIRTUAL_ENV=$(VENV) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --locked --strip --profile $${WHEEL_PROFILE:-release} \
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --locked --strip --profile $${WHEEL_PROFILE:-release} \
 	    $$([ "$$(uname)" != Linux ] || echo --zig --compatibility manylinux_2_17) --out dist
 	$(BIN)/maturin sdist --out dist
 	$(BIN)/python scripts/try_wheel.py
