@@ -117,9 +117,9 @@ def field_axis(path: str, values: Iterable[Any]) -> Axis:
 
 @cache
 def _of_every_queue() -> set[str]:
-    """The keys that a queue of any discipline can have (its limit, ...)."""
-    queues = json.loads(_sojourn.schema())["$defs"]["Queue"]["oneOf"]
-    return set.intersection(*(set(queue["properties"]) for queue in queues)) - {"aqm"}
+    """The keys that a queue of any discipline of ours can have (its limit, ...)."""
+    queues = [queue["properties"] for queue in json.loads(_sojourn.schema())["$defs"]["Queue"]["oneOf"]]
+    return set.intersection(*(set(queue) for queue in queues if queue["aqm"]["const"] != "linux")) - {"aqm"}
 
 
 def _discipline_of(queue: Mapping[str, Any]) -> str:
