@@ -63,6 +63,8 @@ class RayExecutor:
 
     `address` is that of its head; by default what `RAY_ADDRESS` names, or this machine. Raises `MissingExtraError`
     where Ray is not installed.
+
+    >>> sj.sweep("sweep.toml", executor=sj.RayExecutor("auto"))  # doctest: +SKIP
     """
 
     def __init__(self, address: str | None = None) -> None:
