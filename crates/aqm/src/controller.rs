@@ -1,8 +1,12 @@
 //! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
 
+use crate::algorithms::drop_tail::DropTail;
 use crate::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, HostQueue, PacketView};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Stream};
+
+/// No limit.
+pub(crate) const NO_LIMIT: Amount = Amount::Packets(u32::MAX);
 
 /// What happens to an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +65,11 @@ impl QueueController {
             random,
             sees_departures: needs.departures || needs.head_drop,
         }
+    }
+
+    /// A controller that passes everything and counts it.
+    pub fn passing() -> Self {
+        QueueController::new(AnyAqm::DropTail(DropTail), NO_LIMIT, false, Stream::named(0, ""))
     }
 
     /// Decides about an arriving packet; `can_mark` says whether it can carry a congestion mark.

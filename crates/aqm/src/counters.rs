@@ -36,6 +36,20 @@ impl Counters {
         self.dropped_early + self.dropped_forced + self.dropped_tail
     }
 
+    /// These and others together.
+    #[must_use]
+    pub fn and(self, other: &Counters) -> Counters {
+        Counters {
+            arrived: self.arrived + other.arrived,
+            arrived_bytes: self.arrived_bytes + other.arrived_bytes,
+            marked: self.marked + other.marked,
+            dropped_early: self.dropped_early + other.dropped_early,
+            dropped_forced: self.dropped_forced + other.dropped_forced,
+            dropped_tail: self.dropped_tail + other.dropped_tail,
+            dropped_bytes: self.dropped_bytes + other.dropped_bytes,
+        }
+    }
+
     /// Counts an offered packet of `size` bytes.
     #[inline]
     pub(crate) fn count_arrival(&mut self, size: u32) {

@@ -3,7 +3,7 @@
 //! An [`Aqm`] is called for what happens at a queue and answers with an [`ArrivalVerdict`] or a [`DepartureVerdict`]; it touches no
 //! packet, no clock and no global generator. Most papers define only a [`Law`]: numbers in, a probability out, once per
 //! interval. [`Sampled`] makes an `Aqm` of a law and a [`Gate`]. [`QueueController`] applies the verdicts and counts;
-//! [`Qdisc`] also holds the packets. A router can estimate round-trip times and the number of flows by itself:
+//! [`Qdisc`] also holds the packets, those of a link with classes in a queue for each. A router can estimate round-trip times and the number of flows by itself:
 //! [`RttEstimator`], [`FlowSketch`].
 #![no_std]
 extern crate alloc;
@@ -35,8 +35,8 @@ pub use gate::{Bernoulli, Candidate, Gate, Scaled, Spread};
 pub use host_queue::{Dequeued, HostDecision, HostFate, HostQueue, Lost};
 pub use law::{Law, Sample};
 pub use needs::Needs;
-pub use packet::{Backlog, HostPacket, Packet, PacketView};
-pub use qdisc::Qdisc;
+pub use packet::{Backlog, Ecn, HostPacket, Packet, PacketView};
+pub use qdisc::{ClassConfig, Qdisc, Rule, Shares};
 pub use registry::Plugin;
 pub use rtt_estimator::{Header, RttEstimator, Timestamps};
 pub use sampled::Sampled;

@@ -2,6 +2,26 @@
 
 use sojourn_units::Time;
 
+/// The ECN field of a packet's IP header (rfc3168#5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Ecn {
+    /// Cannot carry a congestion mark.
+    NotEct,
+    /// Can carry one.
+    Ect0,
+    /// Can carry one, and is of a scalable sender (rfc9331#4.1).
+    Ect1,
+    /// Carries one.
+    Ce,
+}
+
+impl Ecn {
+    /// All codepoints.
+    pub const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+}
+
 /// What a queue must know of a packet.
 pub trait Packet {
     /// Size on the wire in bytes.
@@ -19,6 +39,14 @@ pub trait Packet {
     /// Whether it carries payload.
     fn has_data(&self) -> bool {
         true
+    }
+    /// Its ECN field.
+    fn ecn(&self) -> Ecn {
+        if self.can_mark() { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+    /// Where it stands on its route, as a number that its network gives: what a classifier knows it by.
+    fn place(&self) -> u32 {
+        u32::MAX
     }
     /// It goes into a queue of its host, which keeps it from now on ([`HostQueue`](crate::HostQueue)).
     fn give_to_host(&mut self) -> HostPacket {

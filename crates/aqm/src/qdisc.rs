@@ -1,14 +1,20 @@
 //! A queue that holds its packets and serves them as its controller decides.
 
+mod classes;
+
+pub use classes::{ClassConfig, Rule, Shares};
+
+use crate::controller::NO_LIMIT;
 use crate::host_queue::{Held, Left};
 use crate::scheduler::FlowQueues;
 use crate::{
-    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, HostDecision, Packet, PacketView,
+    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, FlowQueuing, HostDecision, Packet, PacketView,
     QueueController,
 };
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use classes::{Arrival, Classes, Next};
 use core::mem::replace;
 use sojourn_units::{Duration, Time};
 
@@ -49,18 +55,30 @@ enum Waiting<P> {
     Flows(Box<FlowQueues<P>>, Amount),
     /// In a queue of the host.
     Host(Box<Held<P>>),
+    /// In classes, which count for themselves.
+    Classes(Box<Classes<P>>),
 }
 
 /// The shortest interval of a timer: a plug-in that asks for a zero interval must not stop the clock.
 const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
 
-const NO_LIMIT: Amount = Amount::Packets(u32::MAX);
-
 impl<P: Packet> Qdisc<P> {
     /// An empty queue under `controller`.
-    pub fn new(mut controller: QueueController) -> Self {
+    pub fn new(controller: QueueController) -> Self {
+        Qdisc::with_flow_queues(controller, None)
+    }
+
+    /// Empty classes, each with a queue.
+    pub fn of_classes(classes: Vec<ClassConfig>) -> Self {
+        let next_update = ClassConfig::first_update(&classes);
+        let waiting = Waiting::Classes(Box::new(Classes::new(classes)));
+        Qdisc { waiting, next_update, ..Qdisc::new(QueueController::passing()) }
+    }
+
+    /// The same with a queue for each flow under the one discipline, also where the discipline does not ask for that.
+    pub fn with_flow_queues(mut controller: QueueController, flow_queues: Option<FlowQueuing>) -> Self {
         let next_update = controller.aqm.first_update();
-        let waiting = match (controller.host.take(), controller.aqm.needs().flow_queues) {
+        let waiting = match (controller.host.take(), controller.aqm.needs().flow_queues.or(flow_queues)) {
             (Some(host), _) => Waiting::Host(Box::new(Held::new(host))),
             (None, None) => Waiting::Fifo(VecDeque::new()),
             // Where the longest queue drops, an arriving packet is always admitted: room is then made there.
@@ -87,12 +105,41 @@ impl<P: Packet> Qdisc<P> {
 
     /// Counts the drops of packets that waited and had arrived before `from`.
     pub fn count_drops_of_earlier(&mut self, from: Time) {
+        self.classes_mut().for_each(|class| class.count_drops_of_earlier(from));
         self.earlier = DropsOfEarlier { from, count: 0 };
     }
 
     /// How many packets that waited were dropped and had arrived before the time of [`Qdisc::count_drops_of_earlier`].
     pub fn drops_of_earlier(&self) -> u64 {
-        self.earlier.count
+        self.earlier.count + self.classes().map(Qdisc::drops_of_earlier).sum::<u64>()
+    }
+
+    /// The queue of each class, if there are classes.
+    pub fn classes(&self) -> impl Iterator<Item = &Qdisc<P>> {
+        let classes = if let Waiting::Classes(classes) = &self.waiting { Some(classes) } else { None };
+        classes.into_iter().flat_map(|classes| classes.queues())
+    }
+
+    fn classes_mut(&mut self) -> impl Iterator<Item = &mut Qdisc<P>> {
+        let classes = if let Waiting::Classes(classes) = &mut self.waiting { Some(classes) } else { None };
+        classes.into_iter().flat_map(|classes| classes.queues_mut())
+    }
+
+    /// The class of the last packet that was sent, if there are classes.
+    pub fn last_class(&self) -> Option<usize> {
+        if let Waiting::Classes(classes) = &self.waiting { Some(classes.last()) } else { None }
+    }
+
+    /// Packets of flows of this group come to the link at this place of their route: what classes go by.
+    pub fn add_place(&mut self, place: u32, group: u32) {
+        if let Waiting::Classes(classes) = &mut self.waiting {
+            classes.add_place(place, group);
+        }
+    }
+
+    /// When something may be sent again that is held back now; `None` if nothing is.
+    pub fn ready(&self) -> Option<Time> {
+        if let Waiting::Classes(classes) = &self.waiting { classes.ready() } else { None }
     }
 
     /// The algorithm.
@@ -102,6 +149,7 @@ impl<P: Packet> Qdisc<P> {
 
     /// Tells the algorithm that from `now` on `active` flows are active.
     pub fn set_flows(&mut self, now: Time, active: u32) {
+        self.classes_mut().for_each(|class| class.set_flows(now, active));
         self.controller.aqm.on_flows(now, active);
     }
 
@@ -111,6 +159,7 @@ impl<P: Packet> Qdisc<P> {
             Waiting::Fifo(queue) => queue.len() as u32,
             Waiting::Flows(queues, _) => queues.packets(),
             Waiting::Host(held) => held.packets(),
+            Waiting::Classes(classes) => classes.packets(),
         }
     }
 
@@ -136,6 +185,11 @@ impl<P: Packet> Qdisc<P> {
     /// Runs the algorithm's timer if it has expired. The host calls this at [`Qdisc::next_update`], before anything else
     /// that happens at that time: a timer that runs late sees the queue as it is now.
     pub fn update(&mut self, now: Time, idle_since: Option<Time>) {
+        if let Waiting::Classes(classes) = &mut self.waiting {
+            classes.update(now);
+            self.next_update = classes.next_update();
+            return;
+        }
         while self.next_update <= now {
             let (due, backlog) = (self.next_update, self.backlog(idle_since));
             self.controller.aqm.on_update(due, &backlog);
@@ -152,11 +206,8 @@ impl<P: Packet> Qdisc<P> {
     /// Offers a packet at `now`; `idle_since` is the time at which the link became idle, `None` if it is sending. `dropped`
     /// is called with every packet that is lost, and why.
     pub fn enqueue(&mut self, now: Time, mut packet: P, idle_since: Option<Time>, mut dropped: impl FnMut(P, DropReason)) {
-        if let Waiting::Host(held) = &mut self.waiting {
-            self.controller.counters.count_arrival(packet.size());
-            self.bytes += u64::from(packet.size());
-            held.enqueue(now, packet);
-            return self.end_host_call(&mut dropped);
+        if matches!(self.waiting, Waiting::Host(_) | Waiting::Classes(_)) {
+            return self.enqueue_apart(now, packet, idle_since.is_some(), &mut dropped);
         }
         let arrival = PacketView::of(now, &packet);
         let departure = self.simultaneous_departure.take();
@@ -165,7 +216,7 @@ impl<P: Packet> Qdisc<P> {
         while let ArrivalDecision::Inspect(position) = decision {
             let waiting = match &self.waiting {
                 Waiting::Fifo(queue) => queue.get(position as usize).map(|(since, other)| PacketView::of(*since, other)),
-                Waiting::Flows(..) | Waiting::Host(_) => None,
+                Waiting::Flows(..) | Waiting::Host(_) | Waiting::Classes(_) => None,
             };
             decision = self.controller.inspect(&arrival, waiting.as_ref(), packet.can_mark(), &backlog);
         }
@@ -182,11 +233,36 @@ impl<P: Packet> Qdisc<P> {
         match &mut self.waiting {
             Waiting::Fifo(queue) => queue.push_back((now, packet)),
             Waiting::Flows(queues, _) => queues.push(now, packet),
-            Waiting::Host(_) => unreachable!("the host has taken the packet"),
+            Waiting::Host(_) | Waiting::Classes(_) => unreachable!("the host or a class has taken the packet"),
         }
         // A packet that finds the link idle goes straight to it.
         if idle_since.is_none() {
             self.make_room(departure, &mut dropped);
+        }
+    }
+
+    /// Gives an arriving packet to the host or to its class.
+    #[cold]
+    fn enqueue_apart(&mut self, now: Time, packet: P, is_idle: bool, dropped: &mut dyn FnMut(P, DropReason)) {
+        self.controller.counters.count_arrival(packet.size());
+        let departure = self.simultaneous_departure.take();
+        match &mut self.waiting {
+            Waiting::Host(held) => {
+                self.bytes += u64::from(packet.size());
+                held.enqueue(now, packet);
+                self.end_host_call(dropped);
+            }
+            Waiting::Classes(classes) => {
+                let counters = &mut self.controller.counters;
+                let mut count = |packet: P, reason| {
+                    counters.count_drop(packet.size(), reason);
+                    dropped(packet, reason);
+                };
+                let marked = classes.enqueue(now, packet, &Arrival { is_idle, departure }, &mut count);
+                counters.marked += u64::from(marked);
+                self.bytes = classes.bytes();
+            }
+            Waiting::Fifo(_) | Waiting::Flows(..) => unreachable!("the queue holds the packet itself"),
         }
     }
 
@@ -226,6 +302,7 @@ impl<P: Packet> Qdisc<P> {
                     (since, packet, queues.backlog(queue, self.bytes), queue)
                 }
                 Waiting::Host(_) => return self.dequeue_from_host(now, &mut dropped),
+                Waiting::Classes(_) => return self.dequeue_from_class(now, &mut dropped),
             };
             let (departure, sojourn) = (PacketView::of(now, &packet), now.since(since));
             match self.controller.decide_departure(&departure, sojourn, packet.can_mark(), &backlog) {
@@ -247,7 +324,7 @@ impl<P: Packet> Qdisc<P> {
 
     /// The next packet to send of those that the host keeps.
     #[cold]
-    fn dequeue_from_host(&mut self, now: Time, dropped: &mut impl FnMut(P, DropReason)) -> Option<(P, Duration)> {
+    fn dequeue_from_host(&mut self, now: Time, dropped: &mut dyn FnMut(P, DropReason)) -> Option<(P, Duration)> {
         let Waiting::Host(held) = &mut self.waiting else { return None };
         let next = held.dequeue(now);
         self.end_host_call(dropped);
@@ -261,9 +338,25 @@ impl<P: Packet> Qdisc<P> {
         Some((packet, now.since(since)))
     }
 
+    /// The next packet to send of those that wait in classes.
+    #[cold]
+    fn dequeue_from_class(&mut self, now: Time, dropped: &mut dyn FnMut(P, DropReason)) -> Option<(P, Duration)> {
+        let Waiting::Classes(classes) = &mut self.waiting else { return None };
+        let counters = &mut self.controller.counters;
+        let next = classes.dequeue(now, &mut |packet: P, reason| {
+            counters.count_drop(packet.size(), reason);
+            dropped(packet, reason);
+        });
+        self.bytes = classes.bytes();
+        let Next { packet, wait, marked } = next?;
+        self.controller.counters.marked += u64::from(marked);
+        self.departed += 1;
+        Some((packet, wait))
+    }
+
     /// Counts what the host has dropped in a call.
     #[cold]
-    fn end_host_call(&mut self, dropped: &mut impl FnMut(P, DropReason)) {
+    fn end_host_call(&mut self, dropped: &mut dyn FnMut(P, DropReason)) {
         let Waiting::Host(held) = &mut self.waiting else { return };
         while let Some((Left { since, packet, .. }, reason)) = held.next_lost() {
             self.earlier.add(since);
@@ -285,10 +378,13 @@ impl<P: Packet> Qdisc<P> {
         }
     }
 
-    /// Whether every packet that arrived has departed, was dropped or still waits.
+    /// Whether every packet that arrived has departed, was dropped or still waits, in each class too.
     pub fn balances(&self) -> bool {
         let counters = &self.controller.counters;
+        let of_classes = self.classes().fold(Counters::default(), |sum, class| sum.and(class.counters()));
         counters.arrived == self.departed + counters.dropped() + u64::from(self.packets())
+            && self.classes().all(Qdisc::balances)
+            && (self.last_class().is_none() || of_classes == *counters)
     }
 }
 

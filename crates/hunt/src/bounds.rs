@@ -3,7 +3,7 @@
 use sojourn_lab::Outcome;
 use sojourn_link::trace::Service;
 use sojourn_scenario::plan::{Flow as Planned, Plan};
-use sojourn_scenario::record::{Flow, Group, Link, Record};
+use sojourn_scenario::record::{Class, Dropped, Flow, Group, Link, Record, Wait};
 use sojourn_scenario::series::LINK_THROUGHPUT;
 
 /// What rounding may change, as a part of the value: sums of floats.
@@ -96,10 +96,33 @@ fn one_link(found: &mut Found, link: &Link) {
         found.counted(&name(what), level.sd);
         found.at_most(&name(&format!("{what}.sd")), level.sd, level.max);
     }
-    if let Some(wait) = &link.wait_ms {
-        found.ordered(&name("wait_ms"), &[wait.p50, wait.p90, wait.p95, wait.p99, wait.max]);
-        found.ordered(&name("wait_ms.mean"), &[wait.mean, wait.max]);
-        found.at_most(&name("wait_ms.sd"), wait.sd, wait.max);
+    waits(found, link.wait_ms.as_ref(), &name(""));
+    classes(found, link);
+}
+
+/// The classes of a link are the link: what they counted together is what it counted.
+fn classes(found: &mut Found, link: &Link) {
+    let name = |class: &Class, measure: &str| format!("{}: {}: {measure}", link.name, class.name);
+    let Dropped { early, forced, tail, .. } = link.dropped;
+    let of_link = [link.departed, link.marked, early, forced, tail];
+    let of_class = |class: &Class| [class.departed, class.marked, class.dropped.early, class.dropped.forced, class.dropped.tail];
+    let sums = link.classes.iter().fold([0; 5], |mut sums, class| {
+        sums.iter_mut().zip(of_class(class)).for_each(|(sum, of_class)| *sum += of_class);
+        sums
+    });
+    found.unless(link.classes.is_empty() || sums == of_link, || format!("{}: classes: expected {of_link:?}, got {sums:?}", link.name));
+    for class in &link.classes {
+        found.counted(&name(class, "throughput_bps"), class.throughput_bps);
+        waits(found, class.wait_ms.as_ref(), &name(class, ""));
+        found.ordered(&name(class, "queue"), &[class.queue.mean, class.queue.max, link.queue.max]);
+    }
+}
+
+fn waits(found: &mut Found, wait: Option<&Wait>, of: &str) {
+    if let Some(wait) = wait {
+        found.ordered(&format!("{of}wait_ms"), &[wait.p50, wait.p90, wait.p95, wait.p99, wait.max]);
+        found.ordered(&format!("{of}wait_ms.mean"), &[wait.mean, wait.max]);
+        found.at_most(&format!("{of}wait_ms.sd"), wait.sd, wait.max);
     }
 }
 

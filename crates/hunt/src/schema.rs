@@ -131,6 +131,7 @@ fn text(key: &str, names: &Names, draw: &mut Draw) -> Option<Value> {
             format!("{group}/{}", draw.pick(&["0", "*"]))
         }
         "links" | "flows" => "*".to_string(),
+        "group" if !names.groups.is_empty() => draw.pick(&names.groups),
         "law" => LAW.to_string(),
         "file" => format!("{TRACES}/{}", draw.pick(&["lte.up", "leo.csv", "walk.json"])),
         _ => return None,

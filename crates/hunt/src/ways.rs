@@ -140,11 +140,12 @@ fn fitting(world: &World, budget: u64) -> Result<Option<World>, Fault> {
 /// The time in which the timers of queues expire `budget` times.
 fn most_time(scenario: &Checked, budget: u64) -> u64 {
     let timers = scenario.links.iter().filter_map(|link| {
-        let queue = link.queue.as_ref()?;
-        if let AqmConfig::External(law) = &queue.aqm {
-            return Some(law.interval);
-        }
-        queue.build(link.rate?, link.delay, scenario.packet).ok()?.update_interval()
+        let queues = link.queue.as_ref()?.disciplines();
+        let intervals = queues.filter_map(|queue| match &queue.aqm {
+            AqmConfig::External(law) => Some(law.interval),
+            _ => queue.build(link.rate?, link.delay, scenario.packet).ok()?.update_interval(),
+        });
+        intervals.min()
     });
     timers.min().map_or(u64::MAX, |interval| interval.as_nanos().saturating_mul(budget))
 }

@@ -128,7 +128,8 @@ fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
     }
     table.insert("rate".into(), Value::String(any_rate(draw)));
     if draw.chance(0.85) {
-        table.insert("queue".into(), schema.value("Queue", &Names::default(), draw));
+        let queue = if draw.chance(0.15) { classes(schema, draw) } else { schema.value("Queue", &Names::default(), draw) };
+        table.insert("queue".into(), queue);
     }
     if draw.chance(0.2) {
         let impairments = (0..draw.whole(1, 3)).map(|_| schema.value("Impairment", &Names::default(), draw)).collect();
@@ -151,6 +152,32 @@ fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
     table
 }
 
+/// A queue with classes. Those with rates have a part of most links.
+fn classes(schema: &Schema, draw: &mut Draw) -> Value {
+    let names = Names { groups: vec!["f0".into(), "f1".into()], ..Names::default() };
+    let (scheduler, most) = (draw.pick(&["strict", "drr", "htb"]), draw.whole(1, 4));
+    let class = |number: u64, draw: &mut Draw| {
+        let mut class = schema.value("Class", &names, draw);
+        let Value::Table(table) = &mut class else { return class };
+        for key in ["name", "match", "rate", "ceil"] {
+            table.remove(key);
+        }
+        if number < most {
+            table.insert("match".into(), schema.value("Match", &names, draw));
+        }
+        if scheduler == "htb" {
+            table.remove("share");
+            table.insert("rate".into(), Value::String(rate(1e3, 1e6, draw)));
+            if draw.chance(0.4) {
+                table.insert("ceil".into(), Value::String(rate(1e4, 1e7, draw)));
+            }
+        }
+        class
+    };
+    let classes = (1..=most).map(|number| class(number, draw)).collect();
+    Value::Table(Table::from_iter([("scheduler".to_string(), Value::from(scheduler)), ("classes".to_string(), Value::Array(classes))]))
+}
+
 /// A group of flows.
 fn flows(schema: &Schema, number: u64, nodes: u64, duration_ns: u64, draw: &mut Draw) -> Value {
     let mut table = Table::new();
@@ -169,6 +196,10 @@ fn flows(schema: &Schema, number: u64, nodes: u64, duration_ns: u64, draw: &mut 
     if draw.chance(0.5) {
         let latest = Value::String(format!("{} ns", duration_ns / 2));
         table.insert("start".into(), Value::Table(Table::from_iter([("uniform".to_string(), Value::Array(vec!["0 s".into(), latest]))])));
+    }
+    if draw.chance(0.2) {
+        table.insert("dscp".into(), schema.value("Dscp", &any, draw));
+        table.insert("port".into(), Value::Integer(draw.whole(0, 3) as i64));
     }
     if draw.chance(0.2) {
         table.insert("stop".into(), schema.value("VaryingDuration", &any, draw));

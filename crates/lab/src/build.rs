@@ -102,11 +102,15 @@ pub(crate) fn start_traces<P: Packet>(plan: &Plan, links: &mut [sojourn_net::Lin
 }
 
 fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
-    let aqm = match (&link.queue, link.rate) {
-        (Some(queue), Some(rate)) => Some(aqm(plan, link, queue, rate, laws)?),
-        _ => None,
-    };
-    Ok(LinkConfig::planned(link.clone(), aqm, plan.seed))
+    let mut aqms = Vec::new();
+    if let (Some(queue), Some(rate)) = (&link.queue, link.rate) {
+        let mut classes = queue.classes.iter().flat_map(|classes| &classes.classes);
+        for queue in queue.disciplines() {
+            let matches = classes.next().and_then(|class| class.options.matches.as_ref());
+            aqms.push((aqm(plan, link, queue, rate, laws)?, plan.rule(matches)));
+        }
+    }
+    Ok(LinkConfig::planned(link.clone(), aqms, plan.seed))
 }
 
 fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {

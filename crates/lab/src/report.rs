@@ -3,11 +3,12 @@
 use crate::recorder::Recorder;
 use crate::series::{Series, series};
 use sojourn_link::Place;
-use sojourn_net::{ImpairmentStats, Link as Measured, LinkImpairment, Packet};
+use sojourn_net::{ClassStats, ImpairmentStats, Link as Measured, LinkImpairment, Packet};
 use sojourn_scenario::plan::Plan;
-use sojourn_scenario::record::{Audit, Completion, Distribution, Dropped, Flow, Group};
+use sojourn_scenario::record::{Audit, Class, ClassDropped, Completion, Distribution, Dropped, Flow, Group};
 use sojourn_scenario::record::{Impairment, Level, Link, Record, Spread, Total, Wait};
-use sojourn_sim::{Audit as Counted, Completion as Completed, FlowReport, LinkStats, Quantiles, TimeWeighted, World};
+use sojourn_sim::{Audit as Counted, Completion as Completed, FlowReport, LinkStats, Quantiles, Sums, TimeWeighted, World};
+use sojourn_spec::link::Link as Planned;
 
 /// What a finished run measured, whatever its hosts were.
 pub(crate) struct Finished<'a, P> {
@@ -49,7 +50,7 @@ impl<'a> Finished<'a, sojourn_sim::Packet> {
 pub(crate) fn report<P: Packet>(plan: &Plan, run: &Finished<'_, P>) -> (Record, Series) {
     let span = plan.duration.since(plan.warmup).as_secs_f64();
     let links: Vec<Link> =
-        (0..run.links.len()).zip(&plan.links[..plan.shared_links as usize]).map(|(at, _)| one_link(run, at, span)).collect();
+        (0..run.links.len()).zip(&plan.links[..plan.shared_links as usize]).map(|(at, link)| one_link(run, link, at, span)).collect();
     let flows = all_flows(plan, &run.flows, span);
     let groups = (0..plan.groups.len()).map(|index| one_group(plan, run, &flows, index)).collect();
     let sum = |value: fn(&Flow) -> f64| flows.iter().map(value).sum();
@@ -87,8 +88,9 @@ fn level(weighted: &TimeWeighted) -> Level {
     Level { mean: weighted.mean(), sd: weighted.sd(), max: weighted.max() as f64 }
 }
 
-fn one_link<P: Packet>(run: &Finished<'_, P>, at: usize, span: f64) -> Link {
+fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span: f64) -> Link {
     let link = &run.links[at];
+    let names = planned.queue.iter().filter_map(|queue| queue.classes.as_ref()).flat_map(|classes| classes.names()).collect::<Vec<_>>();
     let stats = link.stats();
     let counters = &stats.counters;
     let queued = link.rate().is_some();
@@ -116,15 +118,36 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, at: usize, span: f64) -> Link {
         loss_ratio: (arrived > 0).then(|| loss_ratio(stats, arrived, &impairments)),
         queue: level(&stats.queue.packets),
         queue_bytes: level(&stats.queue.bytes),
-        wait_ms: (stats.wait.count() > 0).then(|| {
-            let max = stats.wait.max() * 1e3;
-            // The middle of the last step of the histogram may lie above the longest wait.
-            let at = |q: f64| (stats.waits.at(q) * 1e-6).min(max);
-            let (mean, sd) = (stats.wait.mean() * 1e3, stats.wait.sd() * 1e3);
-            Wait { mean, sd, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max }
-        }),
+        wait_ms: wait(&stats.wait, &stats.waits),
         impairments,
+        classes: stats.classes.iter().zip(&names).map(|(class, name)| one_class(class, name, span)).collect(),
         probability_mean: (stats.probability.count() > 0).then(|| stats.probability.mean()),
+    }
+}
+
+fn wait(waits: &Sums, distribution: &Quantiles) -> Option<Wait> {
+    (waits.count() > 0).then(|| {
+        let max = waits.max() * 1e3;
+        // The middle of the last step of the histogram may lie above the longest wait.
+        let at = |q: f64| (distribution.at(q) * 1e-6).min(max);
+        let (mean, sd) = (waits.mean() * 1e3, waits.sd() * 1e3);
+        Wait { mean, sd, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99), max }
+    })
+}
+
+fn one_class(stats: &ClassStats, name: &str, span: f64) -> Class {
+    let counters = &stats.counters;
+    Class {
+        name: name.into(),
+        throughput_bps: stats.sent_bytes as f64 * 8.0 / span,
+        arrived: stats.counters.arrived,
+        departed: stats.sent,
+        marked: stats.counters.marked,
+        dropped: ClassDropped { early: counters.dropped_early, forced: counters.dropped_forced, tail: counters.dropped_tail },
+        dropped_total: stats.counters.dropped(),
+        queue: level(&stats.queue.packets),
+        queue_bytes: level(&stats.queue.bytes),
+        wait_ms: wait(&stats.wait, &stats.waits),
     }
 }
 

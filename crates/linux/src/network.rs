@@ -6,9 +6,10 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_aqm::algorithms::linux::Qdisc;
-use sojourn_aqm::{AqmConfig, HostDecision, HostQueue, ParamError};
+use sojourn_aqm::{AqmConfig, HostDecision, HostQueue, ParamError, Rule};
 use sojourn_net::{
     Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window, packet_hash,
 };
@@ -113,8 +114,8 @@ impl KernelNetwork {
         for (number, link) in (0u32..).zip(&wiring.links) {
             let of_queue = |error: ParamError| format!("links.{}.queue.{error}", link.name);
             let aqm = match (&link.queue, link.rate) {
-                (Some(queue), Some(rate)) => Some(queue.build(rate, link.delay, wiring.packet).map_err(of_queue)?),
-                _ => None,
+                (Some(queue), Some(rate)) => vec![(queue.build(rate, link.delay, wiring.packet).map_err(of_queue)?, Rule::default())],
+                _ => Vec::new(),
             };
             let mut config = LinkConfig::planned(link.clone(), aqm, wiring.seed);
             if let Some(AqmConfig::Linux(params)) = link.queue.as_ref().map(|queue| &queue.aqm) {

@@ -47,6 +47,8 @@ struct Route {
     hops: usize,
     delivery: Delivery,
     shared: bool,
+    /// The group of the flows on it, by which classes of links know their packets.
+    group: u32,
 }
 
 impl NetworkBuilder {
@@ -78,8 +80,15 @@ impl NetworkBuilder {
         let id = RouteId(self.hops as u32);
         let hops = links.iter().map(|&link| 1 + self.links[link as usize].impairments.0.len()).sum();
         self.hops += hops + 1;
-        self.routes.push(Route { links: links.to_vec(), hops, delivery, shared });
+        self.routes.push(Route { links: links.to_vec(), hops, delivery, shared, group: u32::MAX });
         Ok(id)
+    }
+
+    /// Says of which group the flows are that use the route added last, for links with classes.
+    pub fn set_group(&mut self, group: u32) {
+        if let Some(route) = self.routes.last_mut() {
+            route.group = group;
+        }
     }
 
     /// The least propagation delay over these links.
@@ -131,6 +140,7 @@ impl NetworkBuilder {
             Some(begin)
         });
         network.add_discard_routes(begins);
+        network.tell_classes(self.routes.iter().map(|route| (route.hops as u32 + 1, route.group)));
         mark_last(&mut network.hops);
         network
     }

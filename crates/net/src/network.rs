@@ -84,6 +84,9 @@ pub struct Place {
     pub link: Option<u32>,
 }
 
+/// What an event of a link has if it wakes the link, instead of ending a transmission.
+const WAKE: u32 = 1;
+
 /// The numbers of links, in the order in which they were added.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct LinkIds {
@@ -238,6 +241,11 @@ impl<P: Packet> Network<P> {
                 }
                 Rank::DEPARTURE => {
                     let link = due.entity as usize;
+                    if due.hop == WAKE {
+                        let end = self.links[link].wake(due.time);
+                        self.after_buffering(due.time, link, end, observer);
+                        continue;
+                    }
                     let departed = self.links[link].depart(due.time, packet);
                     self.after_buffering(due.time, link, departed.next, observer);
                     self.travel(departed.arrival, departed.hop + 1, false, packet, observer)
@@ -442,6 +450,7 @@ impl<P: Packet> Network<P> {
                     observer.on_drop(time, id, DropCause::Queue(reason), packet);
                 }
                 Report::Marked(flow) => observer.on_mark(time, id, flow),
+                Report::HeldUntil(at) => self.calendar.push_number(at, Rank::DEPARTURE, link as u32, WAKE),
             }
         }
     }

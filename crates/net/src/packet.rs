@@ -1,7 +1,6 @@
 //! What the network must know of a packet.
 
-use sojourn_aqm::HostPacket;
-use sojourn_aqm::Timestamps;
+use sojourn_aqm::{Ecn, HostPacket, Timestamps};
 use sojourn_units::Time;
 
 /// A packet of the host's own kind. A queue reads what [`sojourn_aqm::Packet`] gives, and a router may read its
@@ -93,6 +92,12 @@ impl<P: Packet> sojourn_aqm::Packet for InFlight<P> {
     #[inline]
     fn has_data(&self) -> bool {
         self.packet.has_data()
+    }
+    fn ecn(&self) -> Ecn {
+        self.packet.ecn()
+    }
+    fn place(&self) -> u32 {
+        self.hop
     }
     fn give_to_host(&mut self) -> HostPacket {
         self.packet.give_to_host()

@@ -93,6 +93,7 @@ fn run(aqm: &str, impairments: &[ImpairmentConfig], all_events: bool) -> Found {
         builder.add_link(LinkConfig {
             link: PlannedLink { name: name.into(), rate: Some(rate), delay, ..PlannedLink::default() },
             controller: QueueController::new(aqm, Amount::Packets(20), false, Stream::named(1, "aqm")),
+            classes: Vec::new(),
             impairments: Impairments::new(impairments, 1, name),
         })
     };

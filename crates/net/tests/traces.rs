@@ -171,7 +171,7 @@ fn what_a_link_sends_in_each_step_is_at_most_what_its_trace_has_there() {
     };
     let end = Time::ZERO + Duration::from_millis(70);
     let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until: end });
-    let link = builder.add_link(LinkConfig::planned(planned, None, 1));
+    let link = builder.add_link(LinkConfig::planned(planned, Vec::new(), 1));
     let route = builder.add_route(&[link], Delivery::Deferred, true).unwrap();
     let mut network = builder.build();
     network.links_mut()[0].trace_throughput(Duration::from_millis(7));

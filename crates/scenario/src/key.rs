@@ -28,7 +28,7 @@ impl Checked {
     pub fn beginnings<T: IntoIterator<Item = u64>>(&self, seeds: T) -> Option<impl Iterator<Item = String> + use<T>> {
         let later = |group: &Group| group.tcp.is_some() && group.start != Varying::One(Duration::ZERO);
         let queues = self.links.iter().filter_map(|link| link.queue.as_ref());
-        let laws = queues.into_iter().any(|queue| matches!(queue.aqm, AqmConfig::External(_)));
+        let laws = queues.flat_map(|queue| queue.disciplines()).any(|queue| matches!(queue.aqm, AqmConfig::External(_)));
         if laws || !self.groups.iter().any(later) {
             return None;
         }

@@ -12,9 +12,9 @@ const INSTEAD: &[(&[&str], &str)] = &[
          `sojourn list impairment` prints every kind",
     ),
     (
-        &["priority", "priorities", "class", "classes", "scheduler", "prio", "htb", "drr", "sfq", "cake"],
-        "priorities, classes and CAKE do not exist yet: a link has one discipline; fq-codel and fq-pie separate its flows, \
-         and cobalt is what CAKE's queues run",
+        &["priority", "priorities", "class", "classes", "scheduler", "prio", "htb", "drr", "sfq"],
+        "classes of a link are `queue = { scheduler = \"strict\", classes = [{ match = { group = \"voip\" }, aqm = \"codel\" }, {}] }`; \
+         or \"drr\" or \"htb\"",
     ),
     (&["bbr", "bbr3", "prague", "dctcp"], "it is a congestion controller: `control = { cc = \"bbr\" }` and so on"),
     (&["bbr1", "bbrv1", "bbrv3"], "version 1 of BBR is the controller \"bbr\", version 3 is \"bbr3\""),
@@ -22,6 +22,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
     (&["pacing_rate"], "segments are paced with `pacing = true`, or at the pace of a controller that has one"),
     (&["rack", "tlp"], "RACK-TLP is `sack_algorithm = \"rack-tlp\"`"),
     (&["accecn"], "AccECN is `ecn = \"accurate\"`"),
+    (&["cake"], "CAKE does not exist yet: fq-codel and fq-pie separate flows, and cobalt is what CAKE's queues run"),
     (
         &["l4s", "dualpi2", "dualq", "dual-queue"],
         "the dual queue of L4S does not exist yet; `pi2` is the single queue that it builds on, and senders have `ecn = \"l4s\"`",

@@ -3,8 +3,10 @@
 use crate::check::{Checked, Trace};
 use crate::quantity::{Quantity, Varying};
 use crate::written::Access;
+use sojourn_aqm::Rule;
 use sojourn_spec::link::{Link, Measure};
 use sojourn_spec::queue::Queue;
+use sojourn_spec::queue::classes::{Dscp, Match};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Amount, Stream, Time};
@@ -47,6 +49,24 @@ pub struct Group {
     pub name: String,
     /// Its flows, as positions in [`Plan::flows`].
     pub flows: std::ops::Range<u32>,
+    /// The DSCP of their packets.
+    pub dscp: Dscp,
+    /// The port of their connections.
+    pub port: Option<u16>,
+}
+
+impl Plan {
+    /// The packets that a class takes, by the groups of this plan.
+    pub fn rule(&self, matches: Option<&Match>) -> Rule {
+        let Some(Match { group, dscp, port, ecn }) = matches else { return Rule::default() };
+        let takes = |of: &Group| {
+            let own_port = port.is_empty() || of.port.is_some_and(|number| port.takes(&number));
+            group.takes(&of.name) && dscp.takes(&of.dscp) && own_port
+        };
+        let all = group.is_empty() && dscp.is_empty() && port.is_empty();
+        let groups = (0u32..).zip(&self.groups).filter(|(_, of)| takes(of)).map(|(number, _)| number);
+        Rule { groups: (!all).then(|| groups.collect()), ecn: (!ecn.is_empty()).then(|| ecn.0.clone()) }
+    }
 }
 
 /// A source and where it sends.
@@ -98,7 +118,7 @@ impl Checked {
                 let flow = FlowLayout { seed, group, i, queue: &queue }.flow(&mut plan, tcp.clone());
                 plan.flows.push(flow);
             }
-            plan.groups.push(Group { name: group.name.clone(), flows: first..first + group.count });
+            plan.groups.push(Group { name: group.name.clone(), flows: first..first + group.count, dscp: group.dscp, port: group.port });
         }
         plan
     }

@@ -102,10 +102,60 @@ pub struct Link {
     /// What each impairment of the link did, in the order of the file; only links with impairments have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub impairments: Vec<Impairment>,
+    /// What each class of the link did, in the order of the file; only links with classes have this field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<Class>,
     /// Mean of the discipline's probability, over the packets that it let in (not over time), as each met it. Null if none was let
     /// in, and for a discipline that has no probability, such as DropTail and CoDel.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "label" = "mean probability"))]
     pub probability_mean: Option<f64>,
+}
+
+/// What a class of a link did in the window. Its fields mean what those of a link mean.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Its name.
+    pub name: String,
+    /// Bytes of its packets whose transmission ended in the window, times 8, over the window's length.
+    #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
+    pub throughput_bps: f64,
+    /// Its packets that came to the link, dropped ones included.
+    #[schemars(extend("unit" = "packets"))]
+    pub arrived: u64,
+    /// Its packets whose transmission ended in the window.
+    #[schemars(extend("unit" = "packets"))]
+    pub departed: u64,
+    /// Its packets that got a congestion mark (CE) here.
+    #[schemars(extend("unit" = "packets"))]
+    pub marked: u64,
+    /// Its packets dropped, by cause.
+    #[schemars(extend("unit" = "packets", "better" = "lower"))]
+    pub dropped: ClassDropped,
+    /// Its packets dropped: the sum over all causes.
+    #[schemars(extend("unit" = "packets", "label" = "dropped", "better" = "lower"))]
+    pub dropped_total: u64,
+    /// Its packets waiting, over time.
+    #[schemars(extend("unit" = "packets", "better" = "lower"))]
+    pub queue: Level,
+    /// Their bytes, over time.
+    #[schemars(extend("unit" = "bytes", "label" = "queue", "better" = "lower"))]
+    pub queue_bytes: Level,
+    /// Time from arrival to the start of transmission of its packets that arrived in the window and were sent. Null if there was none.
+    #[schemars(extend("unit" = "ms", "better" = "lower"))]
+    pub wait_ms: Option<Wait>,
+}
+
+/// Packets of a class dropped, by cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClassDropped {
+    /// By the discipline of the class, to signal congestion where a mark was not possible.
+    pub early: u64,
+    /// By that discipline, whatever the packet could carry.
+    pub forced: u64,
+    /// Because the queue of the class was full.
+    pub tail: u64,
 }
 
 /// Packets dropped, by cause.

@@ -91,6 +91,14 @@ impl aqm::Packet for Packet {
     fn has_data(&self) -> bool {
         !self.has(flag::ACK)
     }
+    fn ecn(&self) -> aqm::Ecn {
+        match () {
+            () if self.has(flag::CE) => aqm::Ecn::Ce,
+            () if self.has(flag::ECT | flag::ECT1) => aqm::Ecn::Ect1,
+            () if self.has(flag::ECT) => aqm::Ecn::Ect0,
+            () => aqm::Ecn::NotEct,
+        }
+    }
 }
 
 impl net::Packet for Packet {

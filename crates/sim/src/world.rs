@@ -425,12 +425,14 @@ impl<O: Observer> World<O> {
 fn add_routes(builder: &mut NetworkBuilder, entry: &FlowConfig) -> Result<Routes, BuildError> {
     let mut add = |forward: &[u32], back: &[u32], shared: bool| {
         let unknown = |UnknownLink(_)| BuildError::Route { name: entry.name.clone() };
-        Ok(FlowRoutes {
-            // On every loop a flow must wait for the world's time somewhere, or it would run to the end of time at once.
-            forward: builder.add_route(forward, Delivery::AfterEvent, shared).map_err(unknown)?,
-            back: builder.add_route(back, Delivery::Immediate, shared).map_err(unknown)?,
-            least_delay: builder.least_delay(forward).map_err(unknown)?,
-        })
+        // On every loop a flow must wait for the world's time somewhere, or it would run to the end of time at once.
+        let ways = [(forward, Delivery::AfterEvent), (back, Delivery::Immediate)].map(|(links, delivery)| {
+            let route = builder.add_route(links, delivery, shared);
+            builder.set_group(entry.group);
+            route.map_err(unknown)
+        });
+        let [forward_route, back_route] = ways;
+        Ok(FlowRoutes { forward: forward_route?, back: back_route?, least_delay: builder.least_delay(forward).map_err(unknown)? })
     };
     Ok(match entry.traffic.opens_connections() {
         false => Routes::Flow(add(&entry.forward, &entry.back, false)?),

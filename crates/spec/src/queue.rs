@@ -1,5 +1,9 @@
 //! A queue: its discipline, its limit, whether it marks, and where its discipline learns of round-trip times.
 
+pub mod classes;
+
+use alloc::boxed::Box;
+use classes::Scheduler;
 use sojourn_aqm::{AnyAqm, AqmConfig, Link, ParamError};
 use sojourn_units::{Amount, Duration, Rate};
 
@@ -10,6 +14,8 @@ pub struct Queue {
     pub aqm: AqmConfig,
     /// What every queue of ours has, whatever its discipline.
     pub options: QueueOptions,
+    /// Classes, each with a queue, that take the place of the discipline and its options.
+    pub classes: Option<Box<Scheduler>>,
 }
 
 /// What every queue has, whatever its discipline.
@@ -45,7 +51,7 @@ pub enum Hints {
 
 impl Default for Queue {
     fn default() -> Self {
-        Queue { aqm: (sojourn_aqm::REGISTRY[0].default)(), options: QueueOptions::default() }
+        Queue { aqm: (sojourn_aqm::REGISTRY[0].default)(), options: QueueOptions::default(), classes: None }
     }
 }
 
@@ -53,6 +59,12 @@ impl Queue {
     /// A droptail queue with this limit.
     pub fn droptail(limit: Amount) -> Self {
         Queue { options: QueueOptions { limit, ..QueueOptions::default() }, ..Queue::default() }
+    }
+
+    /// The queues that have a discipline: this one, or that of each class.
+    pub fn disciplines(&self) -> impl Iterator<Item = &Queue> {
+        let own = if self.classes.is_none() { Some(self) } else { None };
+        own.into_iter().chain(self.classes.iter().flat_map(|classes| classes.classes.iter().map(|class| &class.queue)))
     }
 
     /// Its discipline on a link of `rate` and `delay`, where packets have `mean_packet` bytes on average.
@@ -83,6 +95,9 @@ mod writing {
 
     impl Serialize for Queue {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            if let Some(classes) = &self.classes {
+                return classes.serialize(serializer);
+            }
             let own = matches!(self.aqm, AqmConfig::Linux(_));
             Written { aqm: &self.aqm, options: (!own).then_some(&self.options) }.serialize(serializer)
         }
@@ -91,21 +106,45 @@ mod writing {
 
 #[cfg(feature = "serde")]
 mod reading {
+    use super::classes::Scheduler;
     use super::{Queue, QueueOptions};
-    use crate::tagged::{HOST, Tagged};
+    use crate::tagged::{HOST, Tagged, tracked};
+    use alloc::boxed::Box;
+    use serde::de::Error;
     use serde::{Deserialize, Deserializer};
     use sojourn_aqm::{AqmConfig, REGISTRY};
+    use toml::Table;
 
     /// The keys of [`QueueOptions`], which stand in the same table as the discipline's parameters.
     const OPTIONS: &[&str] = &["limit", "ecn", "hints"];
 
     impl<'de> Deserialize<'de> for Queue {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let mut table = Tagged::read(deserializer, "aqm", REGISTRY.iter().map(|entry| entry.name), Some(REGISTRY[0].name))?;
+            let table = Table::deserialize(deserializer)?;
+            if table.contains_key("scheduler") || table.contains_key("classes") {
+                let classes = tracked(table, |input| Scheduler::deserialize(input)).map_err(D::Error::custom)?;
+                return Ok(Queue { classes: Some(Box::new(classes)), ..Queue::default() });
+            }
+            Queue::of_table(Queue::tagged(table)?)
+        }
+    }
+
+    impl Queue {
+        /// Reads the table of a queue with a discipline, in which its discipline is not chosen yet.
+        pub(crate) fn table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tagged<D::Error>, D::Error> {
+            Queue::tagged(Table::deserialize(deserializer)?)
+        }
+
+        fn tagged<E: Error>(table: Table) -> Result<Tagged<E>, E> {
+            Tagged::of(table, "aqm", REGISTRY.iter().map(|entry| entry.name), Some(REGISTRY[0].name))
+        }
+
+        /// The queue of a table that has nothing else.
+        pub(crate) fn of_table<E: Error>(mut table: Tagged<E>) -> Result<Queue, E> {
             // A discipline of a kernel has options of its own.
             let options = if table.name() == HOST { QueueOptions::default() } else { table.split_off(OPTIONS)? };
             let aqm = table.choose(|name, input| AqmConfig::deserialize(name, input).transpose())?;
-            Ok(Queue { aqm: aqm.ok_or_else(|| table.unknown())?, options })
+            Ok(Queue { aqm: aqm.ok_or_else(|| table.unknown())?, options, classes: None })
         }
     }
 
@@ -123,24 +162,45 @@ mod reading {
 }
 
 #[cfg(feature = "schema")]
-mod schema {
+pub(crate) mod schema {
+    use super::classes::Scheduler;
     use super::{Queue, QueueOptions};
     use crate::tagged::schema::{add_properties, describe, optional_tag};
     use alloc::borrow::Cow;
-    use schemars::{JsonSchema, Schema, SchemaGenerator};
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
     use sojourn_aqm::{AqmConfig, REGISTRY};
 
     impl JsonSchema for Queue {
+        fn schema_name() -> Cow<'static, str> {
+            Cow::Borrowed("LinkQueue")
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            let forms = [generator.subschema_for::<Discipline>(), generator.subschema_for::<Scheduler>()];
+            json_schema!({ "description": "A queue with a discipline, or classes, each with a queue.", "anyOf": forms })
+        }
+    }
+
+    /// Stands for a queue with a discipline.
+    struct Discipline;
+
+    impl JsonSchema for Discipline {
         fn schema_name() -> Cow<'static, str> {
             Cow::Borrowed("Queue")
         }
 
         fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-            let mut schema = AqmConfig::json_schema(generator);
-            add_properties(&mut schema, "aqm", &QueueOptions::json_schema(generator));
-            optional_tag(&mut schema, "aqm", REGISTRY[0].name);
+            let mut schema = discipline(generator);
             describe(&mut schema, "A queue: its discipline with parameters, its limit, and whether packets are marked.");
             schema
         }
+    }
+
+    /// A queue with a discipline.
+    pub(crate) fn discipline(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = AqmConfig::json_schema(generator);
+        add_properties(&mut schema, "aqm", &QueueOptions::json_schema(generator));
+        optional_tag(&mut schema, "aqm", REGISTRY[0].name);
+        schema
     }
 }

@@ -27,7 +27,7 @@ pub struct Tagged<E> {
     /// The other keys.
     rest: Table,
     /// Keys that the table may have whatever was chosen.
-    common: &'static [&'static str],
+    common: Vec<&'static str>,
     error: PhantomData<E>,
 }
 
@@ -45,15 +45,27 @@ impl<E: Error> Tagged<E> {
         names: impl Iterator<Item = &'static str>,
         default: Option<&str>,
     ) -> Result<Tagged<E>, E> {
+        Tagged::of(Table::deserialize(deserializer)?, tag, names, default)
+    }
+
+    /// The same of a table that has been read.
+    ///
+    /// # Errors
+    /// The key is absent and there is no default, or its value is not text.
+    pub fn of(
+        mut rest: Table,
+        tag: &'static str,
+        names: impl Iterator<Item = &'static str>,
+        default: Option<&str>,
+    ) -> Result<Tagged<E>, E> {
         let names: Vec<&'static str> = names.collect();
-        let mut rest = Table::deserialize(deserializer)?;
         let own = names.iter().find(|&&name| name == HOST && rest.contains_key(name));
         let name = match (rest.remove(tag), own.copied().or(default)) {
             (Some(name), _) => String::deserialize(name).map_err(|error| E::custom(format!("in `{tag}`: {}", error.message())))?,
             (None, Some(name)) => name.to_string(),
             (None, None) => return Err(E::custom(format!("missing key `{tag}`, expected one of {}", listed(&names)))),
         };
-        Ok(Tagged { tag, names, name, rest, common: &[], error: PhantomData })
+        Ok(Tagged { tag, names, name, rest, common: Vec::new(), error: PhantomData })
     }
 
     /// The name chosen.
@@ -66,7 +78,7 @@ impl<E: Error> Tagged<E> {
     /// # Errors
     /// A value of the wrong type.
     pub fn split_off<T: DeserializeOwned>(&mut self, keys: &'static [&'static str]) -> Result<T, E> {
-        self.common = keys;
+        self.common.extend(keys);
         let common = keys.iter().filter_map(|key| Some(((*key).to_string(), self.rest.remove(*key)?))).collect();
         self.tracked(common, |input| T::deserialize(input))
     }
@@ -81,16 +93,13 @@ impl<E: Error> Tagged<E> {
     }
 
     fn tracked<T>(&self, table: Table, read: impl FnOnce(Input<'_, '_>) -> Result<T, toml::de::Error>) -> Result<T, E> {
-        let mut track = serde_path_to_error::Track::new();
-        read(Input::new(Value::Table(table), &mut track)).map_err(|error| {
-            let (path, mut message) = (track.path().to_string(), error.message().to_string());
+        tracked(table, read).map_err(|mut message| {
             if message.starts_with("unknown field") {
-                for key in [self.tag].iter().chain(self.common) {
+                for key in [self.tag].iter().chain(&self.common) {
                     let _ = write!(message, ", `{key}`");
                 }
-                return E::custom(message);
             }
-            if path == "." { E::custom(message) } else { E::custom(format!("in `{path}`: {message}")) }
+            E::custom(message)
         })
     }
 
@@ -98,6 +107,27 @@ impl<E: Error> Tagged<E> {
     pub fn unknown(&self) -> E {
         E::custom(format!("in `{}`: unknown variant `{}`, expected one of {}", self.tag, self.name, listed(&self.names)))
     }
+}
+
+/// Reads a table by a function.
+///
+/// # Errors
+/// The message, which starts with "in `path`: " where the error is not one of the table itself.
+pub fn tracked<T>(table: Table, read: impl FnOnce(Input<'_, '_>) -> Result<T, toml::de::Error>) -> Result<T, String> {
+    let mut track = serde_path_to_error::Track::new();
+    read(Input::new(Value::Table(table), &mut track)).map_err(|error| {
+        let (mut path, mut message) = (track.path().to_string(), error.message().to_string());
+        // An unknown key is said of its table.
+        if let Some((key, _)) = message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`')) {
+            let table = path.strip_suffix(key).map(|table| table.trim_end_matches('.').to_string());
+            path = table.map_or(path, |table| if table.is_empty() { ".".to_string() } else { table });
+        }
+        if let Some((inner, rest)) = message.strip_prefix("in `").and_then(|rest| rest.split_once("`: ")) {
+            path = if path == "." { inner.to_string() } else { format!("{path}.{inner}") };
+            message = rest.to_string();
+        }
+        if path == "." { message } else { format!("in `{path}`: {message}") }
+    })
 }
 
 /// Names as serde's messages list them.

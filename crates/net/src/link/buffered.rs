@@ -7,7 +7,8 @@ use super::tie_break::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::{InFlight, Packet};
 use alloc::collections::VecDeque;
-use sojourn_aqm::{Aqm, DropReason, Packet as _, Qdisc, QueueController};
+use alloc::vec::Vec;
+use sojourn_aqm::{Aqm, ClassConfig, DropReason, Packet as _, Qdisc, QueueController};
 use sojourn_units::Time;
 
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Buffered<P> {
     pub last_departure: LastDeparture,
     /// What happened to packets and has not been reported yet.
     reports: VecDeque<Report<P>>,
+    /// The next time at which the link is woken, if that is to come.
+    wake: Time,
 }
 
 /// What happened to a packet of a buffered queue.
@@ -27,14 +30,16 @@ pub(crate) enum Report<P> {
     Dropped(P, DropReason),
     /// A packet of this flow got a congestion mark.
     Marked(u32),
+    /// The queue holds back what it has until this time.
+    HeldUntil(Time),
 }
 
 impl<P: Packet> Buffered<P> {
     /// An empty queue, measured from `from` on.
-    pub fn new(controller: QueueController, from: Time) -> Self {
-        let mut qdisc = Qdisc::new(controller);
+    pub fn new(controller: QueueController, classes: Vec<ClassConfig>, from: Time) -> Self {
+        let mut qdisc = if classes.is_empty() { Qdisc::new(controller) } else { Qdisc::of_classes(classes) };
         qdisc.count_drops_of_earlier(from);
-        Buffered { qdisc, transmitting: None, last_departure: LastDeparture::default(), reports: VecDeque::new() }
+        Buffered { qdisc, transmitting: None, last_departure: LastDeparture::default(), reports: VecDeque::new(), wake: Time::ZERO }
     }
 
     /// Packets that wait or are being sent.
@@ -86,8 +91,26 @@ impl<P: Packet> Buffered<P> {
         if idle_since.is_some() {
             return self.start_next(now, true, transmitter, meter);
         }
-        meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
+        self.queue_changes(now, meter);
         None
+    }
+
+    /// Something has joined the queue.
+    fn queue_changes(&self, now: Time, meter: &mut Meter) {
+        meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
+        if meter.has_classes() {
+            meter.stats.set_classes(now, &self.qdisc);
+        }
+    }
+
+    /// A queue with packets gives none: the link is to be woken when it does.
+    #[cold]
+    fn hold(&mut self, now: Time) {
+        let Some(ready) = self.qdisc.ready() else { return };
+        if self.wake <= now || ready < self.wake {
+            self.wake = ready.max(now);
+            self.reports.push_back(Report::HeldUntil(self.wake));
+        }
     }
 
     /// Starts to send the next packet at `now`, on a link that was `idle` or has just sent another; gives the end of the transmission.
@@ -96,7 +119,13 @@ impl<P: Packet> Buffered<P> {
         let reports = &mut self.reports;
         let next = self.qdisc.dequeue(now, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
         meter.queue_shrinks(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
-        let (packet, wait) = next?;
+        if meter.has_classes() {
+            meter.stats.set_classes(now, &self.qdisc);
+        }
+        let Some((packet, wait)) = next else {
+            self.hold(now);
+            return None;
+        };
         if self.qdisc.counters().marked > marked {
             reports.push_back(Report::Marked(packet.flow()));
         }
@@ -106,7 +135,11 @@ impl<P: Packet> Buffered<P> {
         let end = transmitter.send(now, size, idle);
         let arrived = Time::from_nanos(now.as_nanos() - wait.as_nanos());
         if meter.measures() {
-            meter.account(&Service { arrived, start: now, end, size }, flow, transmitter);
+            let service = Service { arrived, start: now, end, size };
+            meter.account(&service, flow, transmitter);
+            if let Some(class) = self.qdisc.last_class() {
+                meter.account_class(class, &service);
+            }
         }
         Some(end)
     }

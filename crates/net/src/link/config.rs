@@ -1,15 +1,16 @@
 //! What a link is made from, what it measures, and what it answers.
 
+use super::classes::ClassStats;
 use super::tie_break::TransitTimes;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use alloc::format;
-use sojourn_aqm::algorithms::drop_tail::DropTail;
-use sojourn_aqm::{AnyAqm, Counters, QueueController};
+use alloc::vec::Vec;
+use sojourn_aqm::{AnyAqm, Aqm, ClassConfig, Counters, Needs, QueueController, Rule};
 use sojourn_link::trace::TraceLoss;
 use sojourn_link::{AnyImpairment, Impairments, Place, Started};
 use sojourn_spec::link::{Link, Measure};
-use sojourn_spec::queue::Hints;
-use sojourn_units::{Amount, Duration, NANOBITS_PER_BYTE, Stream};
+use sojourn_spec::queue::{Hints, Queue};
+use sojourn_units::{Duration, NANOBITS_PER_BYTE, Stream, Time};
 
 /// What a link is made from.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct LinkConfig {
     pub link: Link,
     /// Its queue: the discipline, its limit, its ECN switch and its random stream.
     pub controller: QueueController,
+    /// Classes, each with a queue, that take the place of that queue.
+    pub classes: Vec<ClassConfig>,
     /// What happens to packets before and after its queue, such as random loss.
     pub impairments: Impairments,
 }
@@ -25,23 +28,39 @@ pub struct LinkConfig {
 impl LinkConfig {
     /// A link without impairments.
     pub fn new(link: Link, controller: QueueController) -> Self {
-        LinkConfig { link, controller, impairments: Impairments::default() }
+        LinkConfig { link, controller, classes: Vec::new(), impairments: Impairments::default() }
     }
 
-    /// A planned link in the run with this seed: its queue draws from the stream `link/<name>/aqm`. `aqm` is the discipline of its
-    /// queue, if it has one.
-    pub fn planned(link: Link, aqm: Option<AnyAqm>, seed: u64) -> Self {
-        let random = Stream::named(seed, &format!("link/{}/aqm", link.name));
-        let controller = match (aqm, &link.queue) {
-            (Some(aqm), Some(queue)) => QueueController::new(aqm, queue.options.limit, queue.options.ecn, random),
-            _ => QueueController::new(AnyAqm::DropTail(DropTail), Amount::Packets(u32::MAX), false, random),
+    /// A planned link in the run with this seed: its queue draws from the stream `link/<name>/aqm`, that of a class from
+    /// `link/<name>/class/<class>/aqm`. `aqms` has its disciplines: that of its queue, if it has one, or those of its classes, each
+    /// with the packets that the class takes.
+    pub fn planned(link: Link, mut aqms: Vec<(AnyAqm, Rule)>, seed: u64) -> Self {
+        let random = |of: &str| Stream::named(seed, &format!("link/{}/{of}aqm", link.name));
+        let (controller, classes) = match link.queue.as_deref() {
+            Some(Queue { classes: Some(classes), .. }) => {
+                (QueueController::passing(), classes.build(aqms, |name| random(&format!("class/{name}/"))))
+            }
+            Some(Queue { options, .. }) if !aqms.is_empty() => {
+                (QueueController::new(aqms.remove(0).0, options.limit, options.ecn, random("")), Vec::new())
+            }
+            _ => (QueueController::passing(), Vec::new()),
         };
         let mut impairments = Impairments::new(&link.impairments, seed, &link.name);
         if let Some(trace) = link.trace.as_ref().filter(|trace| trace.rows.has_loss()) {
             let loss = TraceLoss::new(trace.rows.clone(), Stream::named(seed, &format!("link/{}/trace", link.name)));
             impairments.0.insert(0, Started { impairment: AnyImpairment::Trace(loss), place: Place::AfterQueue });
         }
-        LinkConfig { link, controller, impairments }
+        LinkConfig { link, controller, classes, impairments }
+    }
+
+    /// What its disciplines need.
+    pub(crate) fn needs(&self) -> Needs {
+        if self.classes.is_empty() { self.controller.aqm.needs() } else { ClassConfig::needs(&self.classes) }
+    }
+
+    /// When the first timer of its disciplines expires.
+    pub(crate) fn first_update(&self) -> Time {
+        if self.classes.is_empty() { self.controller.aqm.first_update() } else { ClassConfig::first_update(&self.classes) }
     }
 
     /// Where its queue gets round-trip times and the number of flows from, if it asks for them.
@@ -59,7 +78,12 @@ impl LinkConfig {
     pub(crate) fn is_access_link(&self) -> bool {
         let Link { measure, rate_changes, delay_changes, trace, .. } = &self.link;
         let steady = rate_changes.is_empty() && delay_changes.is_empty() && trace.is_none();
-        *measure == Measure::Counts && steady && self.impairments.0.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_))
+        *measure == Measure::Counts && steady && self.impairments.0.is_empty() && self.has_plain_queue()
+    }
+
+    /// Whether its queue decides only whether there is room.
+    fn has_plain_queue(&self) -> bool {
+        self.classes.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_))
     }
 
     /// The least of its propagation delay at first and later.
@@ -97,6 +121,8 @@ pub struct LinkStats {
     pub(super) sent_in_part: u128,
     /// The discipline's probability as arriving packets met it; nothing where it has none.
     pub probability: Sums,
+    /// What each class did, if there are classes.
+    pub classes: Vec<ClassStats>,
 }
 
 impl LinkStats {

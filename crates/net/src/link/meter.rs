@@ -48,6 +48,20 @@ impl Meter {
         self.measure != Measure::Counts
     }
 
+    /// Whether the queue has classes.
+    #[inline]
+    pub fn has_classes(&self) -> bool {
+        !self.stats.classes.is_empty()
+    }
+
+    /// Accounts for a packet of a class that is sent.
+    pub fn account_class(&mut self, class: usize, service: &Service) {
+        let (window, all) = (self.window, self.measure == Measure::All);
+        if let Some(class) = self.stats.classes.get_mut(class) {
+            class.account(service, window, all);
+        }
+    }
+
     /// When the window opens; never once it has.
     #[inline]
     pub fn opening(&self) -> Time {
@@ -196,7 +210,7 @@ impl LinkStats {
 }
 
 /// What was counted between two times.
-fn difference(later: &Counters, earlier: &Counters) -> Counters {
+pub(super) fn difference(later: &Counters, earlier: &Counters) -> Counters {
     Counters {
         arrived: later.arrived - earlier.arrived,
         arrived_bytes: later.arrived_bytes - earlier.arrived_bytes,

@@ -10,6 +10,7 @@
 
 pub(crate) mod access;
 mod buffered;
+mod classes;
 mod config;
 mod meter;
 mod pass;
@@ -21,6 +22,7 @@ mod traced;
 mod transmitter;
 mod updates;
 
+pub use classes::ClassStats;
 pub use config::{LinkConfig, LinkStats};
 
 use crate::packet::{InFlight, Packet};
@@ -29,7 +31,6 @@ use crate::window::Window;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 use buffered::Buffered;
 pub(crate) use buffered::Report;
 use config::Volume;
@@ -37,7 +38,7 @@ use meter::Meter;
 use precomputed::{Accepted, Precomputed};
 use queue::Queue;
 use router::Router;
-use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason, HostDecision};
+use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason};
 use sojourn_spec::queue::Hints;
 use sojourn_units::{Duration, Rate, Time};
 use transmitter::Transmitter;
@@ -93,18 +94,22 @@ pub(crate) struct Departed {
 impl<P: Packet> Link<P> {
     /// A link at time 0, measured within `window`.
     pub fn new(config: LinkConfig, window: Window) -> Self {
-        let needs = config.controller.aqm.needs();
-        let law_due = if config.link.rate.is_some() { config.controller.aqm.first_update() } else { Time::NEVER };
+        let needs = config.needs();
+        let law_due = if config.link.rate.is_some() { config.first_update() } else { Time::NEVER };
         let router = if config.hints() == Hints::Router { Router::new(&needs) } else { None };
         let transmitter = Transmitter::new(&config.link);
         let has_queue = transmitter.serializer.is_some();
-        let undecided = has_queue && transmitter.is_steady() && matches!(config.controller.aqm, AnyAqm::DropTail(_));
+        let has_classes = !config.classes.is_empty();
+        let undecided = has_queue && transmitter.is_steady() && !has_classes && matches!(config.controller.aqm, AnyAqm::DropTail(_));
         let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() || config.controller.host.is_some() {
-            Queue::Buffered(Buffered::new(config.controller, window.from))
+            Queue::Buffered(Buffered::new(config.controller, config.classes, window.from))
         } else {
             Queue::Precomputed(Precomputed::new(config.controller))
         };
         let mut meter = Meter::new(window, config.link.measure);
+        if has_classes {
+            meter.stats.classes = queue.class_counters().map(|_| ClassStats::default()).collect();
+        }
         if !has_queue {
             // Packets come in any order, and none waits: only what comes in the window is counted.
             meter.open(Counters::default());
@@ -271,19 +276,6 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// A queue of the host has something to send after it held it back: gives the end of the transmission if the link is idle.
-    pub(crate) fn wake(&mut self, now: Time) -> Option<Time> {
-        self.advance(now);
-        let Queue::Buffered(queue) = &mut self.queue else { return None };
-        queue.idle_since(&self.transmitter)?;
-        queue.start_next(now, true, &mut self.transmitter, &mut self.meter)
-    }
-
-    /// What the host decided about packets in its queue since this was asked last, in order.
-    pub fn take_host_decisions(&mut self) -> Vec<HostDecision> {
-        if let Queue::Buffered(queue) = &mut self.queue { queue.qdisc.take_host_decisions() } else { Vec::new() }
-    }
-
     /// Offers a packet that stands at `hop` at `now`, not earlier than the one before; marks it if the discipline says so.
     #[inline]
     pub(crate) fn offer(&mut self, now: Time, hop: u32, packet: &mut P) -> Offer {
@@ -399,6 +391,7 @@ impl<P: Packet> Link<P> {
         if now >= opening {
             self.catch_up(opening);
             self.meter.open(self.counters());
+            self.meter.stats.open_classes(opening, self.queue.class_counters());
             self.meter.stats.drops_of_earlier = self.drops_of_earlier();
         }
     }
@@ -471,6 +464,7 @@ impl<P: Packet> Link<P> {
         }
         let total = self.counters();
         self.meter.stats.drops_of_earlier = self.drops_of_earlier() - self.meter.stats.drops_of_earlier;
+        self.meter.stats.finish_classes(end, self.queue.class_counters());
         self.meter.finish(end, &total);
     }
 

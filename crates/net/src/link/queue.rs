@@ -37,6 +37,12 @@ impl<P: Packet> Queue<P> {
         }
     }
 
+    /// What each class counted, and its packets dropped that had arrived before the window; nothing without classes.
+    pub fn class_counters(&self) -> impl Iterator<Item = (Counters, u64)> {
+        let qdisc = if let Queue::Buffered(queue) = self { Some(&queue.qdisc) } else { None };
+        qdisc.into_iter().flat_map(|qdisc| qdisc.classes()).map(|class| (*class.counters(), class.drops_of_earlier()))
+    }
+
     /// Packets and bytes that wait.
     pub fn backlog(&self) -> Backlog {
         match self {

@@ -2,6 +2,7 @@
 
 use super::Network;
 use crate::hop::{Hop, HopTarget};
+use crate::link::Link;
 use crate::observer::{DropCause, LinkObserver};
 use crate::packet::Packet;
 use sojourn_link::Effect;
@@ -37,6 +38,23 @@ impl<P: Packet> Network<P> {
             self.hops.extend_from_within(begin as usize..begin as usize + end);
             self.hops.push(last);
             self.discards.push(DiscardRoute { original: begin..begin + end as u32, copy });
+        }
+    }
+
+    /// Tells links with classes which places are those of which group. Routes are given by their number of hops and their groups.
+    pub(crate) fn tell_classes(&mut self, routes: impl Iterator<Item = (u32, u32)>) {
+        if !self.links.iter().any(Link::has_classes) {
+            return;
+        }
+        let mut begin = 0;
+        for (hops, group) in routes {
+            let copy = self.discards.iter().find(|route| route.original.start == begin).map(|route| route.copy);
+            for (at, place) in (begin..begin + hops).map(|at| (at, copy.map(|copy| copy + at - begin))) {
+                if let HopTarget::Link(link) = self.hops[at as usize].target() {
+                    core::iter::once(at).chain(place).for_each(|at| self.links[link].add_place(at, group));
+                }
+            }
+            begin += hops;
         }
     }
 

@@ -86,6 +86,8 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
         egress: group.egress.clone(),
         start: group.start.clone(),
         stop: group.stop.clone(),
+        dscp: group.dscp,
+        port: group.port,
         traffic: traffic.clone(),
         tcp: options,
     })

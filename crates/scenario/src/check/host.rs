@@ -16,13 +16,14 @@ const TAKEN: &[&str] = &["control", "ecn", "header", "mss", "recovery"];
 pub(super) fn check(scenario: &Scenario, network: &Network, groups: &[Group]) -> Result<(), Error> {
     match scenario.host {
         Host::Simulator => simulator(network, groups),
-        Host::Linux => linux(scenario, groups),
+        Host::Linux => linux(scenario, network, groups),
     }
 }
 
 fn simulator(network: &Network, groups: &[Group]) -> Result<(), Error> {
     for (link, field) in network.links.iter().zip(&network.fields) {
-        if let Some(AqmConfig::Linux(params)) = link.queue.as_ref().map(|queue| &queue.aqm) {
+        let mut queues = link.queue.iter().flat_map(|queue| queue.disciplines());
+        if let Some(AqmConfig::Linux(params)) = queues.find_map(|queue| matches!(queue.aqm, AqmConfig::Linux(_)).then_some(&queue.aqm)) {
             let expected = "host = \"linux\" for a queue discipline of the kernel";
             return Err(Error::got(format!("{field}.queue.linux"), format_args!("\"{}\" on the simulator", params.linux), expected));
         }
@@ -38,7 +39,12 @@ fn simulator(network: &Network, groups: &[Group]) -> Result<(), Error> {
 }
 
 /// Refuses options that the kernel would ignore, unless they have the values of the profile `linux`.
-fn linux(scenario: &Scenario, groups: &[Group]) -> Result<(), Error> {
+fn linux(scenario: &Scenario, network: &Network, groups: &[Group]) -> Result<(), Error> {
+    for (link, field) in network.links.iter().zip(&network.fields) {
+        if link.queue.as_ref().is_some_and(|queue| queue.classes.is_some()) {
+            return Err(Error::got(format!("{field}.queue.scheduler"), "classes", "one discipline for a link on a Linux host"));
+        }
+    }
     let own = TcpOptions::linux();
     for (written, group) in scenario.flows.iter().zip(groups) {
         let (Some(resolved), tcp) = (&group.tcp, written.tcp.clone().unwrap_or_default()) else { continue };

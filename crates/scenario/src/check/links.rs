@@ -1,5 +1,6 @@
 //! Checks links: names, nodes, rates, and the parameters of their queues.
 
+use super::classes::disciplines;
 use super::name;
 use crate::error::Error;
 use crate::path::element;
@@ -170,10 +171,10 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
         };
     };
     let queue = written.cloned().unwrap_or_default();
-    match queue.build(rate, delay, packet) {
-        Ok(_) => Ok(Some(Arc::new(queue))),
-        Err(error) => Err(Error::parameter(&format!("{field}.queue"), error)),
+    for (queue, at) in disciplines(&queue, &format!("{field}.queue")) {
+        queue.build(rate, delay, packet).map_err(|error| Error::parameter(&at, error))?;
     }
+    Ok(Some(Arc::new(queue)))
 }
 
 /// Checks the parameters of the impairments.

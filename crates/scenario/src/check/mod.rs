@@ -1,5 +1,6 @@
 //! Validation: names become positions, defaults are filled in, and every value is checked against its range.
 
+mod classes;
 mod flows;
 mod host;
 mod links;
@@ -12,6 +13,7 @@ use crate::quantity::Varying;
 use crate::written::{Access, Host, Scenario};
 use serde::Serialize;
 use sojourn_spec::link::Link;
+use sojourn_spec::queue::classes::Dscp;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, range};
@@ -68,6 +70,12 @@ pub struct Group {
     pub start: Varying<Duration>,
     /// When each stops; `None`: at the end of the run.
     pub stop: Option<Varying<Duration>>,
+    /// The DSCP of their packets.
+    #[serde(skip_serializing_if = "Dscp::is_default")]
+    pub dscp: Dscp,
+    /// The port of their connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
     /// What they send.
     pub traffic: Traffic,
     /// TCP options, each with its value; `None` for a flow over UDP.

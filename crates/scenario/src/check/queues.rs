@@ -1,7 +1,7 @@
 //! What can be said of a queue before the run: whether the flows over it tell it what it asks for, and how often its timer expires.
 
-use super::Group;
 use super::links::Network;
+use super::{Group, classes};
 use crate::error::Error;
 use sojourn_aqm::{Aqm, AqmConfig};
 use sojourn_spec::supply::Supply;
@@ -15,15 +15,17 @@ pub(super) fn check(network: &Network, groups: &[Group], packet: u32, duration: 
     let supplies = supplies(network, groups);
     for ((link, field), supply) in network.links.iter().zip(&network.fields).zip(supplies) {
         let (Some(queue), Some(rate)) = (&link.queue, link.rate) else { continue };
-        let at = format!("{field}.queue");
-        let aqm = queue.build(rate, link.delay, packet).map_err(|error| Error::parameter(&at, error))?;
-        if let Some(expected) = supply.missing(&aqm.needs(), queue.options.hints) {
-            return Err(Error::got(at, Supply::NOTHING, expected));
-        }
-        let interval = aqm.update_interval().or(external(&queue.aqm, &at)?).unwrap_or(duration);
-        if duration.as_nanos() / interval.as_nanos().max(1) > MOST_UPDATES {
-            let expected = format_args!("a time between two updates that the run has at most {MOST_UPDATES} of");
-            return Err(Error::got(at, interval, expected));
+        classes::check(queue, &format!("{field}.queue"), rate, groups)?;
+        for (queue, at) in classes::disciplines(queue, &format!("{field}.queue")) {
+            let aqm = queue.build(rate, link.delay, packet).map_err(|error| Error::parameter(&at, error))?;
+            if let Some(expected) = supply.missing(&aqm.needs(), queue.options.hints) {
+                return Err(Error::got(at, Supply::NOTHING, expected));
+            }
+            let interval = aqm.update_interval().or(external(&queue.aqm, &at)?).unwrap_or(duration);
+            if duration.as_nanos() / interval.as_nanos().max(1) > MOST_UPDATES {
+                let expected = format_args!("a time between two updates that the run has at most {MOST_UPDATES} of");
+                return Err(Error::got(at, interval, expected));
+            }
         }
     }
     Ok(())

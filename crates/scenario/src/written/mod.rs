@@ -6,6 +6,7 @@ mod traffic;
 
 pub use impairment::Impairment;
 pub use link_trace::{LinkTrace, TraceFormat};
+pub use sojourn_spec::queue::classes::Dscp;
 pub use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 pub use sojourn_spec::tcp::{Control, Profile, TcpOverrides};
 pub use traffic::Traffic;
@@ -173,6 +174,12 @@ pub struct Flows {
     /// When each flow stops sending; default: at the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Varying<Duration>>,
+    /// The DSCP of their packets in both directions, 0 to 63 or a name such as "ef"; default 0. Classes of links may go by it.
+    #[serde(default, skip_serializing_if = "Dscp::is_default")]
+    pub dscp: Dscp,
+    /// The port of their connections, by which classes of links may go; default: none that a class could name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
     /// What the flows send; default: bulk data without end.
     #[serde(default)]
     pub traffic: Traffic,

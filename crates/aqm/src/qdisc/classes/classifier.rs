@@ -1,0 +1,79 @@
+//! Which class a packet belongs to: by the group of its flow and by its ECN codepoint.
+
+use crate::Ecn;
+use alloc::vec::Vec;
+
+/// What packets a class takes.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Rule {
+    /// The groups of their flows, by number; `None`: all.
+    pub groups: Option<Vec<u32>>,
+    /// Their ECN codepoints; `None`: all.
+    pub ecn: Option<Vec<Ecn>>,
+}
+
+impl Rule {
+    fn takes(&self, group: u32, ecn: Ecn) -> bool {
+        self.groups.as_ref().is_none_or(|groups| groups.contains(&group)) && self.ecn.as_ref().is_none_or(|known| known.contains(&ecn))
+    }
+}
+
+/// Finds the class of a packet. What follows from its route is looked up before the run.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Classifier {
+    rules: Vec<Rule>,
+    /// For each place on a route at which packets come to the link, in order: the class of each ECN codepoint.
+    places: Vec<(u32, [u16; 4])>,
+    /// The class of packets that come from elsewhere.
+    otherwise: [u16; 4],
+}
+
+impl Classifier {
+    /// A packet belongs to the first class whose rule takes it, or else to the last class.
+    pub fn new(rules: Vec<Rule>) -> Self {
+        let mut classifier = Classifier { rules, places: Vec::new(), otherwise: [0; 4] };
+        classifier.otherwise = classifier.classes_of(u32::MAX);
+        classifier
+    }
+
+    /// The class of a packet of this group, for each ECN codepoint.
+    fn classes_of(&self, group: u32) -> [u16; 4] {
+        let last = self.rules.len().saturating_sub(1);
+        Ecn::ALL.map(|ecn| self.rules.iter().position(|rule| rule.takes(group, ecn)).unwrap_or(last) as u16)
+    }
+
+    /// Packets of flows of this group come to the link at this place of their route.
+    pub fn add_place(&mut self, place: u32, group: u32) {
+        let at = self.places.partition_point(|&(known, _)| known < place);
+        self.places.insert(at, (place, self.classes_of(group)));
+    }
+
+    /// The class of a packet that stands at `place`.
+    pub fn class_of(&self, place: u32, ecn: Ecn) -> usize {
+        let found = self.places.binary_search_by_key(&place, |&(known, _)| known);
+        usize::from(found.map_or(&self.otherwise, |at| &self.places[at].1)[ecn as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+
+    #[test]
+    fn the_first_rule_that_takes_a_packet_has_it() {
+        let mut classifier = Classifier::new(vec![
+            Rule { groups: Some(vec![1, 2]), ecn: Some(vec![Ecn::Ect1, Ecn::Ce]) },
+            Rule { groups: Some(vec![2]), ecn: None },
+            Rule::default(),
+        ]);
+        for (place, group) in [(30, 0), (10, 1), (20, 2)] {
+            classifier.add_place(place, group);
+        }
+        let classes = |place| Ecn::ALL.map(|ecn| classifier.class_of(place, ecn));
+        assert_eq!(classes(10), [2, 2, 0, 0]);
+        assert_eq!(classes(20), [1, 1, 0, 0]);
+        assert_eq!(classes(30), [2; 4]);
+        assert_eq!(classes(25), [2; 4]);
+    }
+}

@@ -1,0 +1,118 @@
+//! The rates of a class: the one that it has by itself, and the most that it gets.
+
+use sojourn_units::{Duration, Rate, Time};
+
+/// The rates of a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shares {
+    /// The rate that it has whatever the others do.
+    pub rate: Rate,
+    /// The most that it gets where others leave something; `None`: all of it.
+    pub ceil: Option<Rate>,
+}
+
+/// Bytes by which a class may be ahead of its rate: what `tc` takes for a packet.
+const BURST: u64 = 1600;
+
+/// Whether a class may send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turn {
+    /// At its own rate.
+    Own,
+    /// With what others leave.
+    Spare,
+    /// Not now.
+    Wait,
+}
+
+/// The credit of a class at both rates.
+#[derive(Clone, Debug)]
+pub(super) struct Credits {
+    own: Credit,
+    most: Option<Credit>,
+}
+
+impl Credits {
+    pub fn new(shares: Shares) -> Self {
+        Credits { own: Credit::new(shares.rate), most: shares.ceil.map(Credit::new) }
+    }
+
+    /// Whether the class may send at `now`.
+    pub fn turn(&mut self, now: Time) -> Turn {
+        match (self.most.as_mut().is_none_or(|most| most.is_left(now)), self.own.is_left(now)) {
+            (false, _) => Turn::Wait,
+            (true, true) => Turn::Own,
+            (true, false) => Turn::Spare,
+        }
+    }
+
+    /// When it may send again, by its highest rate.
+    pub fn ready(&self) -> Time {
+        self.most.as_ref().map_or(Time::ZERO, Credit::ready)
+    }
+
+    /// It sends `size` bytes. What it sends with what others leave is not taken from its own rate (Linux `htb_charge_class`).
+    pub fn spend(&mut self, turn: Turn, size: u32) {
+        if let Some(most) = &mut self.most {
+            most.spend(size);
+        }
+        if turn == Turn::Own {
+            self.own.spend(size);
+        }
+    }
+}
+
+/// Credit that grows at a rate up to [`BURST`], in bits times 10^9: a nanosecond at a rate in bit/s adds whole ones.
+#[derive(Clone, Debug)]
+struct Credit {
+    rate: i128,
+    left: i128,
+    since: Time,
+}
+
+impl Credit {
+    fn new(rate: Rate) -> Self {
+        Credit { rate: i128::from(rate.as_bps()), left: cost(BURST), since: Time::ZERO }
+    }
+
+    fn is_left(&mut self, now: Time) -> bool {
+        if now > self.since {
+            self.left = cost(BURST).min(self.left + self.rate * i128::from(now.since(self.since).as_nanos()));
+            self.since = now;
+        }
+        self.left >= 0
+    }
+
+    fn ready(&self) -> Time {
+        let lacking = (-self.left).max(0);
+        self.since + Duration::from_nanos(((lacking + self.rate - 1) / self.rate) as u64)
+    }
+
+    fn spend(&mut self, size: u32) {
+        self.left -= cost(u64::from(size));
+    }
+}
+
+fn cost(bytes: u64) -> i128 {
+    i128::from(bytes) * 8_000_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_sends_at_its_own_rate_then_with_what_is_left_and_then_waits() {
+        let rate = |bps| Rate::from_bps(bps).unwrap();
+        let mut credits = Credits::new(Shares { rate: rate(8_000_000), ceil: Some(rate(16_000_000)) });
+        let at = |micros: u64| Time::from_nanos(micros * 1000);
+        assert_eq!(credits.turn(at(0)), Turn::Own);
+        credits.spend(Turn::Own, 2600);
+        // 1000 bytes too many: 1 ms at 8 Mbit/s, 0.5 ms at 16.
+        assert_eq!((credits.turn(at(0)), credits.ready()), (Turn::Wait, at(500)));
+        assert_eq!((credits.turn(at(499)), credits.turn(at(500))), (Turn::Wait, Turn::Spare));
+        assert_eq!(credits.turn(at(1000)), Turn::Own);
+        credits.spend(Turn::Spare, 1000);
+        assert_eq!((credits.turn(at(1000)), credits.turn(at(10_000))), (Turn::Own, Turn::Own));
+    }
+}

@@ -1,0 +1,184 @@
+use super::*;
+use crate::{AnyAqm, Ecn, Link, REGISTRY};
+use proptest::prelude::*;
+use sojourn_units::{Rate, Stream};
+use std::boxed::Box;
+use std::vec;
+
+/// A packet of a class, known by its place: class, size, and whether it can be marked.
+#[derive(Clone, Copy, Debug)]
+struct Parcel(u32, u32, bool);
+
+impl Packet for Parcel {
+    fn size(&self) -> u32 {
+        self.1
+    }
+    fn flow(&self) -> u32 {
+        self.1 % 7
+    }
+    fn can_mark(&self) -> bool {
+        self.2
+    }
+    fn mark(&mut self) {}
+    fn place(&self) -> u32 {
+        self.0
+    }
+}
+
+fn rate(bps: u64) -> Rate {
+    Rate::from_bps(bps).unwrap()
+}
+
+fn discipline(entry: usize) -> Option<AnyAqm> {
+    let link = Link { rate: rate(10_000_000), delay: Duration::from_millis(10), mean_packet: 1000, limit_packets: 20 };
+    let params = (REGISTRY[entry].default)();
+    (!params.is_placeholder()).then(|| params.build(&link).unwrap())
+}
+
+fn class(aqm: AnyAqm, group: u32, priority: u32, quantum: u32) -> ClassConfig {
+    let controller = QueueController::new(aqm, Amount::Packets(20), true, Stream::named(1, "class"));
+    ClassConfig { rule: Rule { groups: Some(vec![group]), ecn: None }, controller, priority, quantum, shares: None, flow_queues: None }
+}
+
+/// A queue with these classes; the place of a packet is the number of its class.
+fn queue(classes: Vec<ClassConfig>) -> Qdisc<Parcel> {
+    let groups = classes.len() as u32;
+    let mut queue = Qdisc::of_classes(classes);
+    (0..groups).for_each(|group| queue.add_place(group, group));
+    queue
+}
+
+fn fifo() -> AnyAqm {
+    discipline(0).unwrap()
+}
+
+/// Keeps 20 packets of 1000 bytes in each class for a time on a link, and gives the bytes of each class that were sent.
+fn share(mut queue: Qdisc<Parcel>, link: Rate, classes: &[u32], time: Duration) -> Vec<u64> {
+    let (mut now, mut sent) = (Time::ZERO, vec![0; 8]);
+    while now < Time::ZERO + time {
+        for &class in classes {
+            queue.enqueue(now, Parcel(class, 1000, false), None, |_, _| ());
+        }
+        now = match queue.dequeue(now, |_, _| panic!("a waiting packet was dropped")) {
+            Some((packet, _)) => {
+                sent[packet.0 as usize] += 1000;
+                now + link.time_for(1000)
+            }
+            None => queue.ready().unwrap(),
+        };
+    }
+    assert!(queue.balances());
+    sent
+}
+
+#[test]
+fn a_class_of_a_higher_priority_goes_first_and_others_share_by_their_quantums() {
+    let queue = queue(vec![class(fifo(), 0, 9, 3000), class(fifo(), 1, 9, 1000), class(fifo(), 2, 1, 1000)]);
+    let sent = share(queue.clone(), rate(8_000_000), &[0, 1, 2], Duration::from_secs(1));
+    assert_eq!(&sent[..3], [0, 0, 1_000_000]);
+    let sent = share(queue, rate(8_000_000), &[0, 1], Duration::from_secs(1));
+    assert_eq!(&sent[..2], [750_000, 250_000]);
+}
+
+#[test]
+fn classes_with_rates_have_them_share_the_rest_by_priority_and_stay_below_their_highest() {
+    let with = |group, priority, bps: u64, ceil: Option<u64>| {
+        let shares = Shares { rate: rate(bps), ceil: ceil.map(rate) };
+        ClassConfig { shares: Some(shares), ..class(fifo(), group, priority, (bps / 80) as u32) }
+    };
+    let classes = || queue(vec![with(0, 1, 1_000_000, Some(2_000_000)), with(1, 2, 2_000_000, None), with(2, 2, 4_000_000, None)]);
+    let share = |of: &[u32]| {
+        share(classes(), rate(10_000_000), of, Duration::from_secs(10)).iter().map(|bytes| *bytes as f64 * 8.0 / 1e7).collect::<Vec<_>>()
+    };
+    let near = |got: f64, expected: f64| assert!((got - expected).abs() < 0.01 * expected, "expected {expected} Mbit/s, got {got}");
+    // All busy: each its rate, and of the 3 Mbit/s left the first class takes what it may, the others 1 : 2 of the rest.
+    let all = share(&[0, 1, 2]);
+    [2.0, 2.0 + 2.0 / 3.0, 4.0 + 4.0 / 3.0].iter().zip(&all).for_each(|(expected, got)| near(*got, *expected));
+    // Alone, a class has its highest rate, and the link is idle between.
+    near(share(&[0])[0], 2.0);
+    near(share(&[1])[1], 10.0);
+}
+
+#[test]
+fn a_class_takes_a_packet_although_the_limit_of_another_is_reached() {
+    let mut queue = queue(vec![class(fifo(), 0, 1, 1000), class(fifo(), 1, 2, 1000)]);
+    let mut lost = Vec::new();
+    for number in 0..30 {
+        queue.enqueue(Time::ZERO, Parcel(1, 1000, false), None, |packet, reason| lost.push((packet.0, reason)));
+        if number % 10 == 0 {
+            queue.enqueue(Time::ZERO, Parcel(0, 500, false), None, |_, _| panic!("there was room in its class"));
+        }
+    }
+    assert_eq!(lost, vec![(1, DropReason::Tail); 10]);
+    assert_eq!((queue.packets(), queue.bytes(), queue.counters().dropped_tail), (23, 21_500, 10));
+    let order: Vec<u32> = std::iter::from_fn(|| queue.dequeue(Time::ZERO, |_, _| ())).map(|(packet, _)| packet.0).collect();
+    assert_eq!((&order[..4], order.len()), (&[0, 0, 0, 1][..], 23));
+}
+
+#[test]
+fn an_idle_class_sees_an_idle_link_although_others_are_busy() {
+    struct Idle(bool);
+    impl Aqm for Idle {
+        fn on_enqueue(&mut self, _: &crate::PacketView, backlog: &crate::Backlog, _: &mut Stream) -> crate::ArrivalVerdict {
+            self.0 |= backlog.idle_since.is_some();
+            if backlog.idle_since == Some(Time::from_nanos(5)) { crate::ArrivalVerdict::Drop } else { crate::ArrivalVerdict::Pass }
+        }
+    }
+    impl Clone for Idle {
+        fn clone(&self) -> Self {
+            Idle(self.0)
+        }
+    }
+    let mut queue = queue(vec![class(AnyAqm::Custom(Box::new(Idle(false))), 0, 1, 1000), class(fifo(), 1, 2, 1000)]);
+    let at = Time::from_nanos;
+    (0..3).for_each(|_| queue.enqueue(at(0), Parcel(1, 1000, false), None, |_, _| ()));
+    queue.enqueue(at(1), Parcel(0, 1000, false), None, |_, _| ());
+    assert_eq!(queue.dequeue(at(5), |_, _| ()).unwrap().0.0, 0);
+    // Its packet was taken at 5: since then it has been idle, and its discipline drops what comes.
+    queue.enqueue(at(9), Parcel(0, 1000, false), None, |_, _| ());
+    assert_eq!((queue.packets(), queue.counters().dropped_forced), (3, 1));
+}
+
+proptest! {
+    #[test]
+    fn packets_balance_under_any_disciplines(
+        entries in prop::collection::vec((0..REGISTRY.len(), 0u32..3, 1u32..4000, prop::option::of(1u64..20)), 1..5),
+        has_rates: bool,
+        steps in prop::collection::vec((0u32..6, 40u32..1500, any::<bool>(), 0u64..2_000_000), 1..400),
+    ) {
+        let configs = entries.iter().enumerate().filter_map(|(group, &(entry, priority, quantum, mbit))| {
+            let shares = has_rates.then(|| Shares { rate: rate(1_000_000), ceil: mbit.map(|mbit| rate(mbit * 1_000_000)) });
+            Some(ClassConfig { shares, ..class(discipline(entry)?, group as u32, priority, quantum) })
+        });
+        let configs: Vec<ClassConfig> = configs.collect();
+        prop_assume!(!configs.is_empty());
+        let (mut queue, mut now, mut lost, mut sent) = (queue(configs), Time::ZERO, 0, 0);
+        for &(class, size, can_mark, later) in &steps {
+            now += Duration::from_nanos(later);
+            queue.update(now, None);
+            queue.enqueue(now, Parcel(class, size, can_mark), None, |_, _| lost += 1);
+            if later % 3 > 0 {
+                sent += u64::from(queue.dequeue(now, |_, _| lost += 1).is_some());
+            }
+        }
+        prop_assert!(queue.balances());
+        prop_assert_eq!(steps.len() as u64, lost + sent + u64::from(queue.packets()));
+        // What is held back comes when it was said to come.
+        while queue.packets() > 0 {
+            let before = queue.packets();
+            now = now.max(queue.ready().unwrap_or(now));
+            queue.dequeue(now, |_, _| ());
+            prop_assert!(queue.packets() < before);
+        }
+        prop_assert!(queue.balances() && queue.bytes() == 0);
+    }
+}
+
+#[test]
+fn a_class_goes_by_the_codepoint() {
+    let l4s = Rule { groups: None, ecn: Some(vec![Ecn::Ect0]) };
+    let mut queue = queue(vec![ClassConfig { rule: l4s, ..class(fifo(), 0, 1, 1000) }, class(fifo(), 1, 2, 1000)]);
+    queue.enqueue(Time::ZERO, Parcel(9, 100, false), None, |_, _| ());
+    queue.enqueue(Time::ZERO, Parcel(9, 200, true), None, |_, _| ());
+    assert_eq!(queue.dequeue(Time::ZERO, |_, _| ()).unwrap().0.1, 200);
+}

@@ -1,0 +1,103 @@
+//! Links whose queues have classes, or hold back what they have: what each class measured.
+
+use super::Link;
+use super::config::LinkStats;
+use super::meter::{Service, difference};
+use super::queue::Queue;
+use crate::packet::Packet;
+use crate::stats::{Quantiles, QueueStats, Sums};
+use crate::window::Window;
+use alloc::vec::Vec;
+use sojourn_aqm::{Counters, HostDecision, Qdisc};
+use sojourn_units::Time;
+
+/// What a class of a link measured within the window of statistics.
+#[derive(Clone, Default, Debug)]
+pub struct ClassStats {
+    /// The counters of its queue within the window.
+    pub counters: Counters,
+    /// Packets that its queue dropped within the window and that had arrived before it.
+    pub drops_of_earlier: u64,
+    /// Its queue over time.
+    pub queue: QueueStats,
+    /// Waits of its packets that arrived and started to be sent in the window, in seconds.
+    pub wait: Sums,
+    /// Their distribution.
+    pub waits: Quantiles,
+    /// Packets whose transmission ended in the window, and their bytes.
+    pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    at_opening: (Counters, u64),
+}
+
+impl ClassStats {
+    /// Accounts for a packet that is sent; `all` says whether the distribution of waits is measured too.
+    pub(super) fn account(&mut self, service: &Service, window: Window, all: bool) {
+        let &Service { arrived, start, end, size } = service;
+        if arrived >= window.from && start < window.until {
+            let wait = start.since(arrived);
+            self.wait.add(wait.as_secs_f64());
+            if all {
+                self.waits.add(wait.as_nanos());
+            }
+        }
+        if end >= window.from && end < window.until {
+            self.sent += 1;
+            self.sent_bytes += u64::from(size);
+        }
+    }
+}
+
+impl LinkStats {
+    /// The window opens: classes forget what was before.
+    pub(super) fn open_classes(&mut self, now: Time, counters: impl Iterator<Item = (Counters, u64)>) {
+        for (class, counters) in self.classes.iter_mut().zip(counters) {
+            class.queue.restart(now);
+            class.at_opening = counters;
+        }
+    }
+
+    /// The end of the run.
+    pub(super) fn finish_classes(&mut self, end: Time, counters: impl Iterator<Item = (Counters, u64)>) {
+        for (class, (counters, earlier)) in self.classes.iter_mut().zip(counters) {
+            class.queue.finish(end);
+            class.counters = difference(&counters, &class.at_opening.0);
+            class.drops_of_earlier = earlier - class.at_opening.1;
+        }
+    }
+
+    /// The queues of the classes may have changed at `now`.
+    pub(super) fn set_classes<P: sojourn_aqm::Packet>(&mut self, now: Time, qdisc: &Qdisc<P>) {
+        for (class, queue) in self.classes.iter_mut().zip(qdisc.classes()) {
+            class.queue.set(now, u64::from(queue.packets()), queue.bytes());
+        }
+    }
+}
+
+impl<P: Packet> Link<P> {
+    /// Whether it has classes.
+    pub(crate) fn has_classes(&self) -> bool {
+        !self.meter.stats.classes.is_empty()
+    }
+
+    /// Packets of flows of this group come to it at this place of their route.
+    pub(crate) fn add_place(&mut self, place: u32, group: u32) {
+        if let Queue::Buffered(queue) = &mut self.queue {
+            queue.qdisc.add_place(place, group);
+        }
+    }
+
+    /// The queue has something to send after it held it back: gives the end of the transmission if the link is idle.
+    pub(crate) fn wake(&mut self, now: Time) -> Option<Time> {
+        self.advance(now);
+        let Queue::Buffered(queue) = &mut self.queue else { return None };
+        queue.idle_since(&self.transmitter)?;
+        queue.start_next(now, true, &mut self.transmitter, &mut self.meter)
+    }
+
+    /// What the host decided about packets in its queue since this was asked last, in order.
+    pub fn take_host_decisions(&mut self) -> Vec<HostDecision> {
+        if let Queue::Buffered(queue) = &mut self.queue { queue.qdisc.take_host_decisions() } else { Vec::new() }
+    }
+}

@@ -1,0 +1,113 @@
+//! Checks the classes of a link: what they take, and their parts of the link.
+
+use super::Group;
+use crate::error::{Error, unknown};
+use sojourn_aqm::{Aqm, AqmConfig};
+use sojourn_spec::queue::Queue;
+use sojourn_spec::queue::classes::{ClassOptions, Scheduler, Scheduling};
+use sojourn_units::{Duration, Rate};
+use std::collections::HashSet;
+
+/// The queues with a discipline, each with its field: the queue at `field`, or that of each of its classes.
+pub(super) fn disciplines<'a>(queue: &'a Queue, field: &str) -> Vec<(&'a Queue, String)> {
+    match &queue.classes {
+        None => vec![(queue, field.to_string())],
+        Some(_) => queue.disciplines().enumerate().map(|(i, queue)| (queue, format!("{field}.classes[{i}]"))).collect(),
+    }
+}
+
+/// Checks the classes of the queue at `field`, if it has some, on a link of `rate`.
+pub(super) fn check(queue: &Queue, field: &str, rate: Rate, groups: &[Group]) -> Result<(), Error> {
+    let Some(Scheduler { scheduler, classes }) = queue.classes.as_deref() else { return Ok(()) };
+    if classes.is_empty() || classes.len() > Scheduler::MOST {
+        return Err(Error::got(format!("{field}.classes"), classes.len(), format_args!("1 to {} classes", Scheduler::MOST)));
+    }
+    let mut rates = 0u64;
+    for (i, class) in classes.iter().enumerate() {
+        let at = format!("{field}.classes[{i}]");
+        let last = i + 1 == classes.len();
+        match &class.options.matches {
+            None if !last => {
+                return Err(Error::got(format!("{at}.match"), "none", "what it takes: only the last class takes what is left"));
+            }
+            Some(_) if last => {
+                return Err(Error::got(format!("{at}.match"), "a match", "none: the last class takes what no class before it takes"));
+            }
+            _ => {}
+        }
+        known_groups(&class.options, &at, groups)?;
+        parts(*scheduler, &class.options, &at, rate)?;
+        own_queue(&class.queue, &class.options, &at, rate)?;
+        rates += class.options.rate.map_or(0, Rate::as_bps);
+        if rates > rate.as_bps() {
+            let expected = format_args!("rates that are together at most {rate}, that of the link");
+            return Err(Error::got(format!("{at}.rate"), class.options.rate.map_or(String::new(), |rate| rate.to_string()), expected));
+        }
+    }
+    let mut names = HashSet::new();
+    for (i, name) in queue.classes.iter().flat_map(|classes| classes.names()).enumerate() {
+        super::name(format!("{field}.classes[{i}].name"), "class", &name)?;
+        if !names.insert(name.clone()) {
+            return Err(Error::got(format!("{field}.classes[{i}].name"), format_args!("\"{name}\""), "a name that no other class has"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the groups that a class takes exist.
+fn known_groups(options: &ClassOptions, at: &str, groups: &[Group]) -> Result<(), Error> {
+    let Some(matches) = &options.matches else { return Ok(()) };
+    if matches.group.is_empty() && matches.dscp.is_empty() && matches.port.is_empty() && matches.ecn.is_empty() {
+        return Err(Error::got(format!("{at}.match"), "none of them", "a group, a dscp, a port or an ecn codepoint"));
+    }
+    let names: Vec<&str> = groups.iter().map(|group| &group.name[..]).collect();
+    match matches.group.0.iter().find(|name| !names.contains(&&name[..])) {
+        Some(name) => Err(Error::new(format!("{at}.match.group"), unknown("", name, &names))),
+        None => Ok(()),
+    }
+}
+
+/// Checks the part of the link that a class has.
+fn parts(scheduler: Scheduling, options: &ClassOptions, at: &str, link: Rate) -> Result<(), Error> {
+    let ClassOptions { share, rate, ceil, .. } = options;
+    let only = |key: &str, given: bool, of: Scheduling| {
+        let name = if of == Scheduling::Drr { "drr" } else { "htb" };
+        match given && scheduler != of {
+            true => Err(Error::got(format!("{at}.{key}"), "one with another scheduler", format_args!("it with scheduler = \"{name}\""))),
+            false => Ok(()),
+        }
+    };
+    only("share", share.is_some(), Scheduling::Drr)?;
+    only("rate", rate.is_some(), Scheduling::Htb)?;
+    only("ceil", ceil.is_some(), Scheduling::Htb)?;
+    if let Some(share) = share.filter(|share| !(0.01..=100.0).contains(share)) {
+        return Err(Error::got(format!("{at}.share"), share, "a number, 0.01 to 100"));
+    }
+    match (scheduler, rate, ceil) {
+        (Scheduling::Htb, None, _) => Err(Error::got(format!("{at}.rate"), "none", "the rate that the class has whatever the others do")),
+        (_, Some(rate), Some(ceil)) if !(*rate..=link).contains(ceil) => {
+            Err(Error::got(format!("{at}.ceil"), ceil, format_args!("a rate from that of the class, {rate}, to that of the link, {link}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the queue of a class is one of ours, and that its discipline can have a queue for each flow if it is to.
+fn own_queue(queue: &Queue, options: &ClassOptions, at: &str, rate: Rate) -> Result<(), Error> {
+    if let AqmConfig::Linux(params) = &queue.aqm {
+        return Err(Error::got(format!("{at}.linux"), format_args!("\"{}\"", params.linux), "a discipline of ours in a class"));
+    }
+    let Some(queues) = options.flow_queues else { return Ok(()) };
+    if !(1..=65_536).contains(&queues) {
+        return Err(Error::got(format!("{at}.flow_queues"), queues, "1 to 65536 queues"));
+    }
+    let needs = queue.build(rate, Duration::ZERO, 1500).map(|aqm| aqm.needs()).unwrap_or_default();
+    match needs.waiting_packets || needs.flow_queues.is_some() {
+        true => Err(Error::got(
+            format!("{at}.flow_queues"),
+            format_args!("{queues} with {}", queue.aqm.name()),
+            "a discipline that has no queues for flows of its own and looks at no waiting packets",
+        )),
+        false => Ok(()),
+    }
+}

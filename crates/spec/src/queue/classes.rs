@@ -1,0 +1,344 @@
+//! Classes of a link: which packets each takes, its queue, and how they share the link.
+
+use crate::queue::Queue;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use sojourn_aqm::{AnyAqm, ClassConfig, Ecn, FlowQueuing, QueueController, Rule, Shares};
+use sojourn_units::{Rate, Stream};
+
+/// How the classes of a link share it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Scheduling {
+    /// One class after the other, by priority and then by their order.
+    Strict,
+    /// By priority; classes of the same priority take turns in bytes, in proportion to their shares (deficit round robin, shreedhar-1995).
+    Drr,
+    /// Each class has its rate, and what is left is shared by priority and in proportion to the rates, up to each class's `ceil` (Linux `htb`
+    /// with one level of classes below the link).
+    Htb,
+}
+
+/// A queue with classes.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Scheduler {
+    /// How the classes share the link.
+    pub scheduler: Scheduling,
+    /// The classes, 1 to 64. A packet belongs to the first one that takes it; one class, the last, has no `match` and takes what is left.
+    pub classes: Vec<Class>,
+}
+
+/// A class: what it takes, its part of the link, and its queue.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Class {
+    /// What a class has besides a queue.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub options: ClassOptions,
+    /// Its queue.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub queue: Queue,
+}
+
+/// What a class has besides a queue.
+#[derive(Clone, PartialEq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClassOptions {
+    /// Its name in the record; default: the group that it takes, "default" for the class without `match`, else "class0", "class1", ...
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub name: Option<String>,
+    /// The packets that it takes; absent: those that no class before it takes.
+    #[cfg_attr(feature = "serde", serde(rename = "match", skip_serializing_if = "Option::is_none"))]
+    pub matches: Option<Match>,
+    /// Classes with a lower number go first, 0 to 255; default 255.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub priority: Option<u8>,
+    /// With "drr": its part of the link in proportion to those of the other classes of its priority, 0.01 to 100; default 1. In each round
+    /// it may send so many times 1514 B.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub share: Option<f64>,
+    /// With "htb": the rate that it has whatever the others do. All classes together have at most the link's rate.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub rate: Option<Rate>,
+    /// With "htb": the most that it gets, from its `rate` to the link's; default: the link's rate.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub ceil: Option<Rate>,
+    /// Queues for its flows, 1 to 65536, which take turns as in fq-codel under the one discipline of the class; where they hold too
+    /// much, the longest one drops. Default: one queue for all flows.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub flow_queues: Option<u32>,
+}
+
+/// What packets a class takes: those for which everything given is true.
+#[derive(Clone, PartialEq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Match {
+    /// Those of flows of this group, or of one of several, in both directions.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Listed::is_empty"))]
+    pub group: Listed<String>,
+    /// Those with this DSCP, 0 to 63 or a name such as "ef", or one of several: the `dscp` of their flows.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Listed::is_empty"))]
+    pub dscp: Listed<Dscp>,
+    /// Those of flows with this `port`, or one of several.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Listed::is_empty"))]
+    pub port: Listed<u16>,
+    /// Those with this ECN codepoint, or one of several.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Listed::is_empty"))]
+    pub ecn: Listed<Ecn>,
+}
+
+/// One value, or a list of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Listed<T>(pub Vec<T>);
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Listed(Vec::new())
+    }
+}
+
+impl<T: PartialEq> Listed<T> {
+    /// Whether nothing is given.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether nothing is given, or this.
+    pub fn takes(&self, value: &T) -> bool {
+        self.is_empty() || self.0.contains(value)
+    }
+}
+
+/// A Differentiated Services codepoint, 0 to 63 (rfc2474#3).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Dscp(pub u8);
+
+impl Dscp {
+    /// Whether it is 0, that of packets without special treatment.
+    pub fn is_default(&self) -> bool {
+        self.0 == 0
+    }
+
+    /// The codepoint of a name: cs0 to cs7 (rfc2474#4.2.2), af11 to af43 (rfc2597#6), ef (rfc3246#2.7), va (rfc5865#2.3), le (rfc8622#6).
+    pub fn named(name: &str) -> Option<Dscp> {
+        let digit = |at: usize, most: u8| name.as_bytes().get(at).map(|digit| digit.wrapping_sub(b'0')).filter(|digit| *digit <= most);
+        Some(Dscp(match (name, name.len()) {
+            ("ef", _) => 46,
+            ("va", _) => 44,
+            ("le", _) => 1,
+            (_, 3) if name.starts_with("cs") => 8 * digit(2, 7)?,
+            (_, 4) if name.starts_with("af") => {
+                let (class, drop) = (digit(2, 4).filter(|class| *class > 0)?, digit(3, 3).filter(|drop| *drop > 0)?);
+                8 * class + 2 * drop
+            }
+            _ => return None,
+        }))
+    }
+}
+
+/// The number of a class without a priority: it comes last.
+const LAST: u8 = 255;
+
+/// Bytes that a class of share 1 sends in a round: a full packet (Linux `sch_drr.c`).
+const ROUND: f64 = 1514.0;
+
+/// The most bytes that a class sends in a round (Linux `sch_htb.c`).
+const LONGEST_ROUND: f64 = 200_000.0;
+
+impl Scheduler {
+    /// The most classes of a link.
+    pub const MOST: usize = 64;
+
+    /// What each class is called in the record.
+    pub fn names(&self) -> Vec<String> {
+        let name = |(i, class): (usize, &Class)| {
+            let ClassOptions { name, matches, .. } = &class.options;
+            let group = matches.as_ref().and_then(|matches| if let [group] = &matches.group.0[..] { Some(group.clone()) } else { None });
+            let other = || if matches.is_none() { "default".to_string() } else { format!("class{i}") };
+            name.clone().or(group).unwrap_or_else(other)
+        };
+        self.classes.iter().enumerate().map(name).collect()
+    }
+
+    /// The classes as they run. Each gets its discipline, the packets that it takes, and its random stream by its name.
+    pub fn build(&self, queues: Vec<(AnyAqm, Rule)>, random: impl Fn(&str) -> Stream) -> Vec<ClassConfig> {
+        let names = self.names();
+        let least = self.classes.iter().filter_map(|class| class.options.rate).map(Rate::as_bps).min().unwrap_or(1);
+        let class = |(i, (class, (aqm, rule))): (usize, (&Class, (AnyAqm, Rule)))| {
+            let ClassOptions { priority, share, rate, ceil, flow_queues, .. } = &class.options;
+            let options = &class.queue.options;
+            let queues = flow_queues.map(|queues| FlowQueuing {
+                queues,
+                quantum: ROUND as u32,
+                perturbation: 0,
+                drop_longest: true,
+                shows_all: true,
+            });
+            // In proportion to the rates. One that loses its turn because of its `ceil` comes again soon: Linux's rounds are longer.
+            let by_rate = rate.map(|rate| (ROUND * rate.as_bps() as f64 / least as f64).min(LONGEST_ROUND) as u32);
+            let position = if self.scheduler == Scheduling::Strict { i as u32 } else { 0 };
+            ClassConfig {
+                rule,
+                controller: QueueController::new(aqm, options.limit, options.ecn, random(&names[i])),
+                priority: u32::from(priority.unwrap_or(LAST)) * 1000 + position,
+                quantum: by_rate.unwrap_or((ROUND * share.unwrap_or(1.0)) as u32),
+                shares: rate.map(|rate| Shares { rate, ceil: *ceil }),
+                flow_queues: queues,
+            }
+        };
+        self.classes.iter().zip(queues).enumerate().map(class).collect()
+    }
+}
+
+#[cfg(feature = "serde")]
+mod reading {
+    use super::{Class, ClassOptions, Dscp, Listed};
+    use crate::queue::Queue;
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use serde::de::{DeserializeOwned, Error};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use toml::Value;
+
+    /// The keys of [`ClassOptions`], which stand in the same table as the queue.
+    const OPTIONS: &[&str] = &["name", "match", "priority", "share", "rate", "ceil", "flow_queues"];
+
+    impl<'de> Deserialize<'de> for Class {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let mut table = Queue::table(deserializer)?;
+            let options: ClassOptions = table.split_off(OPTIONS)?;
+            Ok(Class { options, queue: Queue::of_table(table)? })
+        }
+    }
+
+    impl<T: Serialize> Serialize for Listed<T> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            if let [one] = &self.0[..] { one.serialize(serializer) } else { self.0.serialize(serializer) }
+        }
+    }
+
+    impl<'de, T: DeserializeOwned> Deserialize<'de> for Listed<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let values = match Value::deserialize(deserializer)? {
+                Value::Array(values) => values,
+                one => vec![one],
+            };
+            let read = |value: Value| T::deserialize(value).map_err(|error: toml::de::Error| D::Error::custom(error.message()));
+            values.into_iter().map(read).collect::<Result<Vec<T>, _>>().map(Listed)
+        }
+    }
+
+    impl Serialize for Dscp {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            self.0.serialize(serializer)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Dscp {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let value = Value::deserialize(deserializer)?;
+            let known = match &value {
+                Value::Integer(number) => u8::try_from(*number).ok().filter(|number| *number < 64).map(Dscp),
+                Value::String(name) => Dscp::named(name),
+                _ => None,
+            };
+            known
+                .ok_or_else(|| D::Error::invalid_value(unexpected(&value), &"a DSCP: 0 to 63, or a name such as \"ef\", \"af41\", \"cs1\""))
+        }
+    }
+
+    fn unexpected(value: &Value) -> serde::de::Unexpected<'_> {
+        use serde::de::Unexpected;
+        match value {
+            Value::Integer(number) => Unexpected::Signed(*number),
+            Value::String(text) => Unexpected::Str(text),
+            Value::Float(number) => Unexpected::Float(*number),
+            Value::Boolean(value) => Unexpected::Bool(*value),
+            Value::Array(_) => Unexpected::Seq,
+            _ => Unexpected::Map,
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use alloc::string::String;
+
+        #[test]
+        fn the_keys_split_off_are_those_of_the_options() {
+            let all = ClassOptions {
+                name: Some(String::new()),
+                matches: Some(super::super::Match::default()),
+                priority: Some(1),
+                share: Some(1.0),
+                rate: sojourn_units::Rate::from_bps(1),
+                ceil: sojourn_units::Rate::from_bps(1),
+                flow_queues: Some(1),
+            };
+            let table = toml::Table::try_from(all).unwrap();
+            assert_eq!(table.len(), OPTIONS.len());
+            assert!(OPTIONS.iter().all(|key| table.contains_key(*key)));
+        }
+
+        #[test]
+        fn codepoints_have_the_names_of_their_rfcs() {
+            let known = [("cs0", 0), ("cs7", 56), ("af11", 10), ("af43", 38), ("ef", 46), ("va", 44), ("le", 1)];
+            assert!(known.iter().all(|&(name, number)| Dscp::named(name) == Some(Dscp(number))));
+            assert!(["cs8", "af40", "af14", "af51", "", "x"].iter().all(|name| Dscp::named(name).is_none()));
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+mod schema {
+    use super::{Class, ClassOptions, Dscp, Listed};
+    use crate::queue;
+    use crate::tagged::schema::{add_properties, describe};
+    use alloc::borrow::Cow;
+    use alloc::format;
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+    impl JsonSchema for Class {
+        fn schema_name() -> Cow<'static, str> {
+            Cow::Borrowed("Class")
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            let mut schema = queue::schema::discipline(generator);
+            add_properties(&mut schema, "aqm", &ClassOptions::json_schema(generator));
+            describe(&mut schema, "A class: what it takes, its part of the link, and its queue.");
+            schema
+        }
+    }
+
+    impl<T: JsonSchema> JsonSchema for Listed<T> {
+        fn schema_name() -> Cow<'static, str> {
+            Cow::Owned(format!("Listed_{}", T::schema_name()))
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            let one = generator.subschema_for::<T>();
+            json_schema!({ "description": "One, or a list.", "anyOf": [one.clone(), { "type": "array", "items": one }] })
+        }
+    }
+
+    impl JsonSchema for Dscp {
+        fn schema_name() -> Cow<'static, str> {
+            Cow::Borrowed("Dscp")
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            json_schema!({ "description": "A DSCP: 0 to 63, or a name such as \"ef\".", "anyOf": [
+                { "type": "integer", "minimum": 0, "maximum": 63 },
+                { "enum": ["cs0", "cs1", "cs2", "cs3", "cs4", "cs5", "cs6", "cs7", "af11", "af12", "af13", "af21", "af22", "af23", "af31", "af32",
+                    "af33", "af41", "af42", "af43", "ef", "va", "le"] },
+            ] })
+        }
+    }
+}

@@ -1,0 +1,162 @@
+"""Classes of a link: who gets what, what is refused, what the record has."""
+
+from pathlib import Path
+
+import pytest
+
+import sojourn as sj
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+LINK = {"name": "up", "from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "5 ms", "duplex": True}
+
+
+def run(queue, *, groups=("first", "second", "third"), **scenario):
+    """Bulk groups of four flows each over a link with these classes; the classes by name, and the record."""
+    flows = [{"name": name, "from": "a", "to": "b", "count": 4} for name in groups]
+    table = {"duration": "12 s", "warmup": "4 s", "links": [{**LINK, "queue": queue}], "flows": flows, **scenario}
+    record = sj.run(sj.Scenario(table))
+    return {each["name"]: each for each in record["links"][0]["classes"]}, record
+
+
+def of_group(name, **more):
+    return {"match": {"group": name}, "limit": "60 packets", **more}
+
+
+def mbit(classes):
+    return {name: each["throughput_bps"] / 1e6 for name, each in classes.items()}
+
+
+def test_strict_classes_leave_to_others_what_they_do_not_use():
+    voip = {"name": "voip", "from": "a", "to": "b", "traffic": {"kind": "cbr", "rate": "2 Mbit/s", "size": "500 B"}}
+    bulk = {"name": "bulk", "from": "a", "to": "b", "count": 4}
+    queue = {"scheduler": "strict", "classes": [of_group("voip"), {"aqm": "fuzzy-red", "limit": "100 packets"}]}
+    classes, record = run(queue, flows=[voip, bulk])
+    assert mbit(classes) == pytest.approx({"voip": 2, "default": 8}, rel=0.02)
+    # A packet of the first class waits for one of the other at most, and its own.
+    assert classes["voip"]["wait_ms"]["max"] <= 1500 * 8 / 10e6 * 1e3 + 0.5
+    assert classes["voip"]["dropped_total"] == 0 < classes["default"]["dropped"]["early"]
+    assert record["links"][0]["dropped_total"] == classes["default"]["dropped_total"]
+
+
+def test_classes_share_by_their_shares_and_priorities():
+    classes = [of_group("first", share=3), of_group("second"), {"limit": "60 packets"}]
+    found, _ = run({"scheduler": "drr", "classes": classes})
+    assert mbit(found) == pytest.approx({"first": 6, "second": 2, "default": 2}, rel=0.02)
+    classes[2]["priority"] = 7
+    found, _ = run({"scheduler": "drr", "classes": classes})
+    assert mbit(found) == pytest.approx({"first": 0, "second": 0, "default": 10}, abs=0.1)
+
+
+def test_classes_with_rates_have_them_and_stay_below_their_highest():
+    classes = [
+        of_group("first", rate="2 Mbit/s", ceil="3 Mbit/s"),
+        of_group("second", rate="1 Mbit/s"),
+        {"rate": "3 Mbit/s", "limit": "60 packets", "aqm": "pie"},
+    ]
+    found, _ = run({"scheduler": "htb", "classes": classes})
+    assert mbit(found) == pytest.approx({"first": 3, "second": 1.75, "default": 5.25}, rel=0.03)
+    # Alone, the first class leaves the link idle, which wakes it again.
+    found, record = run({"scheduler": "htb", "classes": classes}, groups=["first", "second"][:1], **{"flows": [
+        {"name": "first", "from": "a", "to": "b", "count": 4},
+        {"name": "second", "from": "a", "to": "b", "start": "11 s"},
+    ]})
+    assert mbit(found)["first"] == pytest.approx(3, rel=0.01)
+    assert record["links"][0]["utilization"] < 0.4
+
+
+def test_packets_are_known_by_dscp_port_and_codepoint():
+    flows = [
+        {"name": "ef", "from": "a", "to": "b", "dscp": "ef"},
+        {"name": "port", "from": "a", "to": "b", "port": 5060},
+        {"name": "ecn", "from": "a", "to": "b", "tcp": {"ecn": True}},
+        {"name": "web", "from": "a", "to": "b", "traffic": {"kind": "web", "think": "100 ms"}},
+    ]
+    classes = [
+        {"name": "ef", "match": {"dscp": [46, "cs6"]}},
+        {"name": "port", "match": {"port": 5060, "group": ["port", "ecn"]}},
+        {"name": "ecn", "match": {"ecn": ["ect0", "ce"]}, "aqm": "codel", "ecn": True},
+        {"name": "web", "match": {"group": "web"}},
+        {"name": "none"},
+    ]
+    found, record = run({"scheduler": "drr", "classes": classes}, flows=flows)
+    sent = {flow["name"].split("/")[0]: flow["throughput_bps"] for flow in record["flows"]}
+    for name in ("ef", "port", "ecn", "web"):
+        assert found[name]["throughput_bps"] == pytest.approx(sent[name], rel=0.02), name
+    assert found["none"]["arrived"] < 30  # those of the ECN flow without ECT: its handshake and retransmissions
+    assert found["ecn"]["marked"] > 0
+
+
+def test_flows_of_a_class_with_flow_queues_are_served_in_turn():
+    flows = [
+        {"name": "paced", "from": "a", "to": "b", "traffic": {"kind": "cbr", "rate": "1 Mbit/s", "size": "500 B"}},
+        {"name": "bulk", "from": "a", "to": "b", "count": 4},
+    ]
+    lost = {}
+    for queues in (None, 1024):
+        own = {} if queues is None else {"flow_queues": queues}
+        _, record = run({"scheduler": "strict", "classes": [{"limit": "100 packets", **own}]}, flows=flows)
+        lost[queues] = record["flows"][0]["dropped"]
+    assert lost[1024] == 0 < lost[None]
+
+
+def test_the_example_runs_and_telephony_waits_least():
+    record = sj.run(str(EXAMPLES / "classes.toml"))
+    telephony, web, rest = record["links"][0]["classes"]
+    assert [telephony["name"], web["name"], rest["name"]] == ["class0", "web", "rest"]
+    assert telephony["wait_ms"]["p99"] < 1
+    assert web["throughput_bps"] == pytest.approx(2 * rest["throughput_bps"], rel=0.05)
+
+
+REFUSED = [
+    ([of_group("fist"), {}], '.classes[0].match.group: expected one of first, got "fist"; did you mean "first"?'),
+    ([of_group("first")], ".classes[0].match: expected none: the last class takes what no class before it takes, got a match"),
+    ([{}, {}], ".classes[0].match: expected what it takes: only the last class takes what is left, got none"),
+    ([], ".classes: expected 1 to 64 classes, got 0"),
+    ([{"match": {}}, {}], ".classes[0].match: expected a group, a dscp, a port or an ecn codepoint, got none of them"),
+    ([{"share": 2}], '.classes[0].share: expected it with scheduler = "drr", got one with another scheduler'),
+    ([{"aqm": "codle"}], '.classes[0].aqm: expected one of droptail, red, pi, rem, led, '),
+    ([{"aqm": "codel", "taget": "5 ms"}], '.classes[0]: expected one of target, interval, '),
+    ([{"aqm": "red", "min": "x"}], ".classes[0].min: expected a number, got \"x\""),
+    ([{"aqm": "red", "min": -1}], ".classes[0].min: expected "),
+    ([{"aqm": "choke", "flow_queues": 9}], ".classes[0].flow_queues: expected a discipline that has no queues for flows"),
+    ([{"linux": "pie"}], '.classes[0].linux: expected a discipline of ours in a class, got "pie"'),
+    ([{"match": {"dscp": 64}}, {}], '.classes[0].match.dscp: expected a DSCP: 0 to 63, or a name such as "ef", "af41", "cs1", got 64'),
+    ([of_group("first"), {"name": "first"}], '.classes[1].name: expected a name that no other class has, got "first"'),
+]
+
+
+@pytest.mark.parametrize(("classes", "problem"), REFUSED)
+def test_classes_that_make_no_sense_are_refused_in_one_line(classes, problem):
+    with pytest.raises(sj.UserError) as refused:
+        run({"scheduler": "strict", "classes": classes}, groups=["first"])
+    said = str(refused.value)
+    assert f"links.up.queue{problem}" in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("queue", "problem"),
+    [
+        ({"scheduler": "htb", "classes": [{}]}, "queue.classes[0].rate: expected the rate that the class has whatever"),
+        (
+            {"scheduler": "htb", "classes": [of_group("first", rate="6 Mbit/s"), {"rate": "5 Mbit/s"}]},
+            "queue.classes[1].rate: expected rates that are together at most 10 Mbit/s, that of the link, got 5 Mbit/s",
+        ),
+        (
+            {"scheduler": "htb", "classes": [{"rate": "6 Mbit/s", "ceil": "5 Mbit/s"}]},
+            "queue.classes[0].ceil: expected a rate from that of the class, 6 Mbit/s, to that of the link, 10 Mbit/s, got 5 Mbit/s",
+        ),
+        ({"scheduler": "fair", "classes": [{}]}, 'queue.scheduler: expected one of strict, drr, htb, got "fair"'),
+        ({"scheduler": "drr", "classes": [{}], "aqm": "red"}, 'queue: expected one of scheduler, classes, got key "aqm"'),
+        ({"classes": [{}]}, "queue: expected a key `scheduler`, got none"),
+    ],
+)
+def test_parts_of_a_link_that_make_no_sense_are_refused(queue, problem):
+    with pytest.raises(sj.UserError) as refused:
+        run(queue, groups=["first"])
+    assert problem in str(refused.value)
+
+
+def test_a_linux_host_has_no_classes():
+    with pytest.raises(sj.UserError, match="queue.scheduler: expected one discipline for a link on a Linux host, got classes"):
+        run({"scheduler": "drr", "classes": [{}]}, host="linux")
