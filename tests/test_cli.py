@@ -135,7 +135,7 @@ def test_the_nearest_name_is_suggested(capsys, dumbbell, arguments, nearest):
     ("kind", "definition", "key"),
     [
         ("aqm", "Queue", "aqm"),
-        ("cc", "CcConfig", "cc"),
+        ("cc", "Control", "cc"),
         ("traffic", "Traffic", "kind"),
         ("impairment", "Impairment", "kind"),
         ("profile", "Profile", None),

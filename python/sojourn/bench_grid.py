@@ -88,7 +88,7 @@ class Cell:
 
 def with_target() -> list[str]:
     """The controllers that have a target of the queuing delay."""
-    choices = json.loads(_sojourn.schema())["$defs"]["CcConfig"]["oneOf"]
+    choices = json.loads(_sojourn.schema())["$defs"]["Control"]["oneOf"]
     fields = (choice["properties"] for choice in choices)
     return [str(each["cc"]["const"]) for each in fields if "target" in each]
 

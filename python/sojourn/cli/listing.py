@@ -31,7 +31,7 @@ KINDS = {
 # Where the schema describes the parameters of a kind, and the field that names the algorithm.
 TAGS = {
     "aqm": ("Queue", "aqm"),
-    "cc": ("CcConfig", "cc"),
+    "cc": ("Control", "cc"),
     "traffic": ("Traffic", "kind"),
     "impairment": ("Impairment", "kind"),
 }
