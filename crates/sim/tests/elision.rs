@@ -5,7 +5,7 @@ use sojourn_aqm::algorithms::{pd, red};
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Needs, PacketView, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Ecn, Handshake, Recovery, TcpOptions};
-use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
+use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_traffic::{Traffic, kinds::*};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time};
@@ -321,37 +321,88 @@ proptest! {
     }
 }
 
-/// A path without a rate whose last link takes no time, so that segments arrive at the very times of delayed ACKs: 60 ms there and
-/// 60 ms back, and an ACK waits for 100 ms.
-fn last_link_takes_no_time(all_events: bool) -> WorldConfig {
-    let links = [("there", 60_000), ("back", 60_000), ("egress", 0)].map(|(name, delay)| link(name.into(), None, delay, 0, 1)).into();
+/// A path whose last link, without a rate unless `last` has one, takes no time, so that segments arrive at the very times of delayed
+/// ACKs: 60 ms there and 60 ms back, and an ACK waits for 100 ms. With `shared` a flow that never starts has the same last link.
+fn last_link_takes_no_time(last: LinkConfig, shared: bool, initial_window: u32) -> WorldConfig {
+    let [there, back] = [("there", 60_000), ("back", 60_000)].map(|(name, delay)| link(name.into(), None, delay, 0, 1));
+    let end = Time::ZERO + Duration::from_millis(900);
+    let flow = |name: &str, start: Time| FlowConfig {
+        name: name.into(),
+        group: 0,
+        forward: vec![0, 2],
+        back: vec![1],
+        stack: Some(0),
+        traffic: Traffic::default(),
+        start,
+        stop: end,
+    };
+    let delayed_ack = Some(Duration::from_millis(100));
     WorldConfig {
-        end: Time::ZERO + Duration::from_millis(900),
-        links,
-        stacks: vec![TcpOptions { delayed_ack: Some(Duration::from_millis(100)), ..TcpOptions::linux() }],
-        flows: vec![FlowConfig {
-            name: "bulk".into(),
-            group: 0,
-            forward: vec![0, 2],
-            back: vec![1],
-            stack: Some(0),
-            traffic: Traffic::default(),
-            start: Time::ZERO,
-            stop: Time::ZERO + Duration::from_millis(900),
-        }],
-        all_events,
+        end,
+        links: vec![there, back, last],
+        stacks: vec![TcpOptions { delayed_ack, mss: 60, initial_window: f64::from(initial_window), ..TcpOptions::rfc() }],
+        flows: std::iter::once(flow("bulk", Time::ZERO)).chain(shared.then(|| flow("other", end))).collect(),
         ..Default::default()
     }
 }
 
+/// The times at which a host sent an ACK before a segment arrived there.
+#[derive(Clone, Default)]
+struct AckedFirst {
+    /// When the first flow's receiver last acted, and whether it began with an ACK then.
+    last: Option<(Time, bool)>,
+    times: Vec<Time>,
+}
+
+impl AckedFirst {
+    fn acts(&mut self, now: Time, acks: bool) {
+        match self.last {
+            Some((last, began)) if last == now => self.times.extend((began && !acks).then_some(now)),
+            _ => self.last = Some((now, acks)),
+        }
+    }
+}
+
+impl Observer for AckedFirst {
+    fn on_send(&mut self, now: Time, packet: &Packet) {
+        if packet.flow == 0 && packet.has(flag::BACK) {
+            self.acts(now, true);
+        }
+    }
+    fn on_deliver(&mut self, now: Time, packet: &Packet, _: u64) {
+        if packet.flow == 0 && !packet.has(flag::BACK) {
+            self.acts(now, false);
+        }
+    }
+}
+
+/// The times at which a delayed ACK came before a segment that arrived when it was due, for several windows.
+fn delayed_acks_before_segments(last: &LinkConfig, shared: bool) -> Vec<Time> {
+    let with = |initial_window| {
+        let config = |all_events| WorldConfig { all_events, ..last_link_takes_no_time(last.clone(), shared, initial_window) };
+        assert_eq!(measured(World::new(config(false)).unwrap()), measured(World::new(config(true)).unwrap()));
+        let mut world = World::watched(config(false), AckedFirst::default()).unwrap();
+        world.run(Time::NEVER);
+        world.observer().times.clone()
+    };
+    (1..6).flat_map(with).collect()
+}
+
 #[test]
 fn a_segment_comes_before_a_delayed_ack_that_is_due_at_its_time_whatever_needs_no_event() {
-    let with = |initial_window: u32, all_events: bool| {
-        let mut config = last_link_takes_no_time(all_events);
-        config.stacks[0].initial_window = f64::from(initial_window);
-        measured(World::new(config).unwrap()).unwrap()
-    };
-    for initial_window in 1..6 {
-        assert_eq!(with(initial_window, false), with(initial_window, true));
+    for shared in [false, true] {
+        assert!(delayed_acks_before_segments(&link("egress".into(), None, 0, 0, 1), shared).is_empty());
+    }
+    let fast = link("egress".into(), Some(10_000_000_000_000), 0, 0, 1);
+    assert!(delayed_acks_before_segments(&fast, false).is_empty());
+}
+
+#[test]
+fn a_segment_comes_after_a_delayed_ack_that_is_due_at_its_time_over_a_last_link_that_needs_events_and_no_time() {
+    let fast = |aqm: u8| link("egress".into(), Some(10_000_000_000_000), 0, aqm, 1);
+    let met = delayed_acks_before_segments(&fast(0), true);
+    assert!(!met.is_empty(), "delayed ACKs are due at the times of segments");
+    for shared in [false, true] {
+        assert_eq!(delayed_acks_before_segments(&fast(3), shared), met, "packets are buffered");
     }
 }
