@@ -115,7 +115,7 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
         marked: counters.marked,
         dropped,
         dropped_total,
-        loss_ratio: (arrived > 0).then(|| loss_ratio(stats, arrived, &impairments)),
+        loss_ratio: (arrived > 0).then(|| loss_ratio(stats, &impairments)),
         queue: level(&stats.queue.packets),
         queue_bytes: level(&stats.queue.bytes),
         wait_ms: wait(&stats.wait, &stats.waits),
@@ -164,16 +164,13 @@ fn impairment(impairment: &LinkImpairment) -> Impairment {
     Impairment { kind: impairment.name().into(), place: impairment.place(), met, dropped, corrupted, duplicated, delayed }
 }
 
-/// The part of the packets that the link loses: of those that arrived at its queue, and of those that met an impairment after
-/// it. A packet that arrived before the window and was dropped in it is none of either.
-fn loss_ratio(stats: &LinkStats, arrived: u64, impairments: &[Impairment]) -> f64 {
-    let part = |dropped: u64, of: u64| if of == 0 { 0.0 } else { dropped as f64 / of as f64 };
-    let (before, after): (Vec<_>, Vec<_>) = impairments.iter().partition(|impairment| impairment.place == Place::BeforeQueue);
-    let sum = |value: fn(&Impairment) -> u64| before.iter().map(|impairment| value(impairment)).sum::<u64>();
-    let dropped = stats.counters.dropped() - stats.drops_of_earlier + sum(|impairment| impairment.dropped);
-    let at_queue = part(dropped, arrived + sum(|impairment| impairment.duplicated));
-    let lost_after: Vec<f64> = after.iter().map(|each| part(each.dropped, each.met)).filter(|&lost| lost > 0.0).collect();
-    if lost_after.is_empty() { at_queue } else { 1.0 - lost_after.iter().fold(1.0 - at_queue, |kept, lost| kept * (1.0 - lost)) }
+/// The part of the packets that the link loses: what its queue and its impairments let through, one after the other, of the packets
+/// that came to each of them in the window. A packet may come to one before the window, and to the next in it.
+fn loss_ratio(queue: &LinkStats, impairments: &[Impairment]) -> f64 {
+    let at_queue = (queue.counters.dropped() - queue.drops_of_earlier, queue.counters.arrived);
+    let stages = impairments.iter().map(|impairment| (impairment.dropped, impairment.met)).chain([at_queue]);
+    let lost: Vec<f64> = stages.filter(|&(dropped, _)| dropped > 0).map(|(dropped, of)| dropped as f64 / of as f64).collect();
+    if let [lost] = lost[..] { lost } else { 1.0 - lost.iter().map(|lost| 1.0 - lost).product::<f64>() }
 }
 
 /// The plan's flows in order. The measures of a session are the sums over its connections.

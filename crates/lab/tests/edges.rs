@@ -49,6 +49,17 @@ fn a_link_that_loses_half_of_what_it_sends_has_a_loss_ratio_of_a_half() {
 }
 
 #[test]
+fn packets_that_an_impairment_holds_until_the_window_are_lost_of_those_that_come_to_the_queue() {
+    let jitter = r#"{ kind = "jitter", place = "before-queue", delay = { uniform = ["1500 ms", "2 s"] } }"#;
+    let record = overloaded(&format!(r#"queue = {{ limit = "5 packets" }}, impairments = [{jitter}]"#));
+    let link = &record.links[0];
+    assert!(link.dropped_total > link.arrived, "too few drops to show anything: {link:?}");
+    let came = link.departed + link.dropped_total;
+    // At the edges some packets are in the queue.
+    assert!((link.loss_ratio.unwrap() - link.dropped_total as f64 / came as f64).abs() < 5.0 / came as f64, "{link:?}");
+}
+
+#[test]
 fn what_arrived_before_the_window_is_no_goodput_of_it() {
     // A segment is lost; what came after it waits for seconds and can be read when the window has begun.
     let mut most_held = 0.0f64;

@@ -85,8 +85,8 @@ pub struct Link {
     /// Packets dropped in the window: the sum over all causes.
     #[schemars(extend("unit" = "packets", "label" = "dropped", "better" = "lower"))]
     pub dropped_total: u64,
-    /// The part of the packets that the link lost: of `arrived` and the copies made before the queue, those that it dropped in the
-    /// window; with impairments after the queue also the part of the packets they met that they dropped. Null if nothing arrived.
+    /// The part of the packets that the link lost: of those that came to its queue in the window, the part that was dropped there. Of a
+    /// link with impairments, what they and the queue lost together, each of what came to it. Null if nothing arrived.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "better" = "lower"))]
     pub loss_ratio: Option<f64>,
     /// Packets waiting, over time. The packet being sent has left the queue.
