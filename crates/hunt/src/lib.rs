@@ -14,5 +14,5 @@ mod world;
 
 pub use shrink::shrink;
 pub use valid::World;
-pub use ways::{Fate, Fault, hunt};
+pub use ways::{Fate, Fault, Way, hunt};
 pub use world::{world, world_of};

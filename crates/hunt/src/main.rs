@@ -1,7 +1,7 @@
 //! `make hunt`: as many worlds as one likes. It goes on where it stopped, and prints the smallest scenario that breaks a promise.
 
 use rayon::prelude::*;
-use sojourn_hunt::{Fate, Fault, World, hunt, shrink, world};
+use sojourn_hunt::{Fate, Fault, Way, World, hunt, shrink, world};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ fn hunt_all(options: &Options) -> std::io::Result<bool> {
     let mut known: BTreeSet<String> = BTreeSet::new();
     let mut broken = 0;
     for batch in seeds.chunks(BATCH) {
-        let fates: Vec<_> = batch.par_iter().map(|&seed| (seed, hunt(&world(seed), options.events))).collect();
+        let fates: Vec<_> = batch.par_iter().map(|&seed| (seed, hunt(&world(seed), options.events, &Way::ALL))).collect();
         for (seed, fate) in fates {
             match fate {
                 Ok(fate) => drop(done.insert(seed, line(&fate))),
@@ -129,7 +129,7 @@ fn hunt_all(options: &Options) -> std::io::Result<bool> {
 fn hunt_file(file: &Path, events: u64) -> std::io::Result<bool> {
     let table = fs::read_to_string(file)?.parse().map_err(|error: toml::de::Error| std::io::Error::other(error.message().to_string()))?;
     let world = World::from_table(table).map_err(std::io::Error::other)?;
-    match hunt(&world, events) {
+    match hunt(&world, events, &Way::ALL) {
         Ok(fate) => println!("{}: {}", file.display(), line(&fate)),
         Err(Fault { promise, seen }) => {
             println!("{}: {promise}: {seen}", file.display());

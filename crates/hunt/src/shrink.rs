@@ -2,7 +2,7 @@
 
 use crate::repair::{Step, at, remove};
 use crate::valid::World;
-use crate::ways::{Fault, hunt};
+use crate::ways::{Fault, Way, hunt};
 use toml::{Table, Value};
 
 /// The most worlds that are tried.
@@ -24,7 +24,7 @@ pub fn shrink(world: &World, fault: &Fault, budget: u64) -> (World, Fault) {
             }
             let Ok(world) = World::from_table(table) else { continue };
             left -= 1;
-            if let Err(found) = hunt(&world, budget)
+            if let Err(found) = hunt(&world, budget, &Way::ALL)
                 && found.promise == fault.promise
             {
                 (smallest, seen) = (world, found);

@@ -1,6 +1,6 @@
 //! A few hundred random worlds hold every promise; `make hunt` tries more.
 
-use sojourn_hunt::{Fate, World, hunt, shrink, world};
+use sojourn_hunt::{Fate, Way, World, hunt, shrink, world};
 
 /// Worlds in this test, and events in each way that one is run.
 const WORLDS: u64 = 300;
@@ -11,7 +11,7 @@ fn random_worlds_hold_every_promise() {
     let (mut ran, mut packets) = (0, 0);
     for seed in 0..WORLDS {
         let world = world(seed);
-        match hunt(&world, EVENTS) {
+        match hunt(&world, EVENTS, &Way::ALL) {
             Ok(Fate::Ran { packets: sent, .. }) => {
                 ran += 1;
                 packets += sent;
@@ -35,7 +35,7 @@ fn worlds_that_once_broke_a_promise_hold_it() {
     assert!(files.len() >= 2, "{files:?}");
     for file in files {
         let world = World::from_table(std::fs::read_to_string(&file).unwrap().parse().unwrap()).unwrap();
-        let fate = hunt(&world, EVENTS);
+        let fate = hunt(&world, EVENTS, &Way::ALL);
         assert!(matches!(fate, Ok(Fate::Ran { .. })), "{}: {fate:?}", file.display());
     }
 }
