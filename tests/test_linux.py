@@ -23,7 +23,7 @@ from sojourn.running import run_many
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
-from conformance.oracles.linux import gaps, papers, validate  # noqa: E402
+from conformance.oracles.linux import controllers, gaps, papers, validate  # noqa: E402
 
 SCENARIO = """
 name = "five"
@@ -244,6 +244,15 @@ def test_the_tables_of_gaps_are_what_is_stored() -> None:
     assert shown.splitlines() == gaps.tables(stored)
     assert list(stored["cases"]) == [name for name, _ in gaps.cases()]
     assert set(stored["about"]) == {"command", "seeds", "version", "source", "config_sha256", "kernel_sha256"}
+
+
+def test_the_table_of_controllers_is_what_is_stored() -> None:
+    stored = json.loads(controllers.STORED.read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "linux.md").read_text(encoding="utf-8")
+    shown = page.split("<!-- controllers: begin -->\n")[1].split("\n<!-- controllers: end -->")[0]
+    assert shown.splitlines() == gaps.table(stored, list(stored["cases"]))
+    assert list(stored["cases"]) == [name for name, _ in controllers.cases()]
+    assert stored["about"]["command"] == controllers.COMMAND
 
 
 def test_what_is_outside_the_bounds_is_explained_and_nothing_else() -> None:

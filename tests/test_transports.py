@@ -110,3 +110,20 @@ def test_loss_based_controllers_fill_the_path(control: str) -> None:
     utilization, _, loss, _ = measured(path(control, queue={"aqm": "droptail", "limit": "100 packets"}, seconds=30))
     assert utilization > 0.9
     assert loss < 0.01
+
+
+@pytest.mark.parametrize("rate", ["10 Mbit/s", "100 Mbit/s"])
+def test_copa_alone_fills_a_path_of_any_rate_with_a_short_queue(rate: str) -> None:
+    # A velocity that was gained while the window fell once let it rise by a window a round trip.
+    utilization, queue, loss, _ = measured(path("copa").set("links.path.rate", rate))
+    assert utilization > 0.95
+    assert queue < 10
+    assert loss == 0
+
+
+def test_bbr3_loses_less_over_a_shallow_buffer_than_a_probe_may() -> None:
+    shallow = {"aqm": "droptail", "limit": "50 packets"}
+    utilization, _, loss, jain = measured(path("bbr3", queue=shallow, flows=4, seconds=40))
+    assert utilization > 0.95
+    assert loss < 0.02  # draft-ietf-ccwg-bbr#2.8
+    assert jain > 0.9

@@ -12,7 +12,7 @@ import json
 import random
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,16 +130,21 @@ def means(records: list[Record]) -> dict[str, list[float]]:
     return found
 
 
-def measure() -> dict[str, Any]:
-    """Runs every case on both hosts."""
+def on_both(scenario: Scenario) -> list[Scenario]:
+    """The same scenario on each host."""
+    return [scenario.copy().set("host", host) for host in (SIMULATOR, LINUX)]
+
+
+def measure(pairs: Iterable[tuple[str, list[Scenario]]], command: str) -> dict[str, Any]:
+    """Runs every case, which is here a scenario for each host."""
     kernel = find_kernel()
     found: dict[str, Any] = {}
-    for name, scenario in cases():
-        pair = run_many([scenario.copy().set("host", host) for host in (SIMULATOR, LINUX)], SEEDS)
+    for name, scenarios in pairs:
+        pair = run_many(scenarios, SEEDS)
         found[name] = {host: means(records) for host, records in zip((SIMULATOR, LINUX), pair, strict=True)}
         print(name, flush=True)
     about = {
-        "command": "python -m conformance.oracles.linux.gaps", "seeds": SEEDS, "version": kernel.version,
+        "command": command, "seeds": SEEDS, "version": kernel.version,
         "source": kernel.source, "config_sha256": kernel.config_sha256, "kernel_sha256": kernel.kernel_sha256,
     }  # fmt: skip
     return {"about": about, "cases": found}
@@ -210,7 +215,10 @@ def tables(stored: dict[str, Any]) -> list[str]:
 def main() -> None:
     """Measures, stores and prints; with `--show` only prints what is stored."""
     if sys.argv[1:] != ["--show"]:
-        STORED.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
+        pairs = ((name, on_both(scenario)) for name, scenario in cases())
+        STORED.write_text(
+            json.dumps(measure(pairs, "python -m conformance.oracles.linux.gaps"), indent=1) + "\n", encoding="utf-8"
+        )
     print("\n".join(tables(json.loads(STORED.read_text(encoding="utf-8")))))
 
 

@@ -92,7 +92,7 @@ static u32 undo(struct sock *sk)
 }
 
 static struct tcp_congestion_ops operations __read_mostly = {
-	.name = "sojourn",
+	.name = OUR_CONTROL,
 	.owner = THIS_MODULE,
 	.init = start,
 	.release = end,

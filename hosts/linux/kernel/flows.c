@@ -317,6 +317,12 @@ static int sink(void *data)
 	error = sock_create_kern(sojourn_host(flow->plan.destination), AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, 0, &listener);
 	if (!error)
 		error = kernel_bind(listener, (struct sockaddr_unsized *)&here, sizeof(here));
+	/* Both hosts have the flow's control: DCTCP's receiver agrees on ECN and echoes each mark only as DCTCP's. */
+	if (!error && tcp && strcmp(flow->plan.controller, OUR_CONTROL)) {
+		lock_sock(listener->sk);
+		error = tcp_set_congestion_control(listener->sk, flow->plan.controller, false, true);
+		release_sock(listener->sk);
+	}
 	if (!error && tcp)
 		error = kernel_listen(listener, flow->plan.session ? SOMAXCONN : 1);
 	if (error)

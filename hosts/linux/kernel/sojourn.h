@@ -157,6 +157,7 @@ int sojourn_make_hosts(u32 count, u32 mtu);
 void sojourn_set_timer(void);
 struct net *sojourn_host(u32 number);
 __be32 sojourn_address(u32 host);
+#define OUR_CONTROL "sojourn"             /* the congestion control that asks our controllers */
 #define FIRST_PORT 1024
 #define FIRST_OWN_PORT 61000               /* ports of senders begin here, those of flows end */
 

@@ -57,6 +57,9 @@ const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// Round trips in which the queue is nearly empty once, unless others fill it; and those of the greatest round-trip time (arun-2018).
 const EMPTY_ROUNDS: u64 = 5;
 const SLOWEST_ROUNDS: u64 = 4;
+/// Round trips in which it drains the queue that slow start leaves, of up to some thousand segments: three until the velocity doubles,
+/// and so many doublings. They do not count as a queue that others fill (ours: the paper does not say).
+const DRAIN_ROUNDS: u64 = 15;
 /// The part of the greatest queuing delay up to which the queue is nearly empty (arun-2018).
 const NEARLY_EMPTY: f64 = 0.1;
 /// Round trips in the same direction before the velocity doubles (arun-2018).
@@ -130,6 +133,14 @@ impl State {
         self.cwnd_at_round = self.cwnd;
     }
 
+    /// The window begins to rise or to fall: a velocity gained in the other direction is for that one alone (mvfst `changeDirection`).
+    fn turn(&mut self, rising: bool) {
+        if rising != self.rising && self.velocity > 1.0 {
+            (self.rising, self.same_direction, self.velocity) = (rising, 0, 1.0);
+            self.cwnd_at_round = self.cwnd;
+        }
+    }
+
     fn move_window(&mut self, ack: &Ack) {
         let standing = self.standing_rtt();
         let delay = standing - 1.0 / self.fastest.max();
@@ -139,7 +150,10 @@ impl State {
             self.cwnd += if may_grow { ack.acked } else { 0.0 };
             return;
         }
-        self.slow_start = false;
+        if core::mem::replace(&mut self.slow_start, false) {
+            self.last_empty = ack.now + self.srtt * DRAIN_ROUNDS;
+        }
+        self.turn(below);
         let step = self.velocity * ack.acked / (self.delta * self.cwnd);
         if !below {
             self.cwnd = (self.cwnd - step).max(MIN_CWND);

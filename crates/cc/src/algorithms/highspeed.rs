@@ -38,7 +38,7 @@ impl Params {
         ParamError::unless(high, "high_window", &self.high_window, "a number of segments above low_window")?;
         let decrease = self.high_decrease > 0.0 && self.high_decrease <= 0.5;
         ParamError::unless(decrease, "high_decrease", &self.high_decrease, "a fraction above 0 and at most 0.5")?;
-        Ok(Classic::new(start, HighSpeedLaw { params: self.clone() }))
+        Ok(Classic::new(start, HighSpeedLaw { params: self.clone(), row: None }))
     }
 }
 
@@ -50,7 +50,12 @@ const LOSS_EXPONENT: f64 = 1.2;
 #[derive(Clone, Debug)]
 pub struct HighSpeedLaw {
     params: Params,
+    /// As in Linux: a(w) of the row of the RFC's table for the window when it last grew; `None` where the formula counts.
+    row: Option<f64>,
 }
+
+/// A row of the table holds up to a window whose increase exceeds its own by so much at most.
+const ROW: f64 = 0.01;
 
 impl HighSpeedLaw {
     /// b(w): the part of the window that a loss takes (rfc3649#5).
@@ -71,21 +76,46 @@ impl HighSpeedLaw {
         let b = self.decrease(w);
         (LOSS_FACTOR * libm::pow(w, 2.0 - LOSS_EXPONENT) * 2.0 * b / (2.0 - b)).max(1.0)
     }
+
+    /// The part of a window of `w` that a loss takes: that of the last window of the row where there are rows.
+    fn decrease_now(&self, w: f64) -> f64 {
+        let Some(row) = self.row else { return self.decrease(w) };
+        if row <= 1.0 {
+            return 0.5;
+        }
+        let (mut low, mut high) = (self.params.low_window, self.params.high_window);
+        while high - low > 1.0 {
+            let middle = f64::midpoint(low, high);
+            if self.increase(middle) < row { low = middle } else { high = middle }
+        }
+        self.decrease(high)
+    }
 }
 
 impl WindowLaw for HighSpeedLaw {
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        cwnd + self.increase(cwnd) * ack.avoidance_count() / cwnd
+        let mut increase = self.increase(cwnd);
+        if let Some(row) = &mut self.row {
+            *row = if cwnd <= self.params.low_window { 1.0 } else { libm::ceil(increase - ROW).max(2.0) };
+            increase = *row;
+        }
+        cwnd + increase * ack.avoidance_count() / cwnd
+    }
+
+    /// Linux `hstcp_cong_avoid` takes the next row of the table, which slow start does not move.
+    fn use_linux_growth(&mut self) -> bool {
+        self.row = Some(1.0);
+        false
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        let kept = event.window * (1.0 - self.decrease(event.window));
+        let kept = event.window * (1.0 - self.decrease_now(event.window));
         Window { cwnd: kept.max(1.0), ssthresh: libm::floor(kept).max(2.0) }
     }
 
     fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
-        libm::floor(window * (1.0 - self.decrease(window))).max(2.0)
+        libm::floor(window * (1.0 - self.decrease_now(window))).max(2.0)
     }
 }
 
@@ -95,7 +125,7 @@ mod tests {
 
     #[test]
     fn increases_and_decreases_are_those_of_the_table_in_rfc_3649_b() {
-        let law = HighSpeedLaw { params: Params::default() };
+        let law = HighSpeedLaw { params: Params::default(), row: None };
         // rfc3649#B: w, a(w), b(w).
         let table = [
             (38.0, 1.0, 0.50),
@@ -108,6 +138,19 @@ mod tests {
         for (w, a, b) in table {
             assert!((law.increase(w) - a).abs() <= 0.02 * a + 0.05, "a({w}) = {}", law.increase(w));
             assert!((law.decrease(w) - b).abs() <= 0.006, "b({w}) = {}", law.decrease(w));
+        }
+    }
+
+    #[test]
+    fn as_in_linux_a_window_between_two_rows_of_the_table_has_the_upper_one() {
+        let mut law = HighSpeedLaw { params: Params::default(), row: None };
+        law.use_linux_growth();
+        assert_eq!(law.decrease_now(200.0), 0.5, "slow start takes no row");
+        // rfc3649#B: a(118) = 2, b(118) = 0.44; a(221) = 3, b(221) = 0.41.
+        for (w, a, b) in [(30.0, 1.0, 0.5), (39.0, 2.0, 0.44), (118.0, 2.0, 0.44), (119.0, 3.0, 0.41), (221.0, 3.0, 0.41)] {
+            let grown = law.grow(w, &Ack::ONE) - w;
+            assert!((grown * w - a).abs() < 1e-6, "a({w}) = {}", grown * w);
+            assert!((law.decrease_now(w) - b).abs() < 0.006, "b({w}) = {}", law.decrease_now(w));
         }
     }
 }

@@ -46,6 +46,8 @@ impl Params {
             max_rtt: 0.0,
             last_congestion: Time::ZERO,
             throughput: Throughput::default(),
+            recovering: false,
+            as_linux: false,
         };
         Ok(Classic::new(start, law))
     }
@@ -60,6 +62,9 @@ const RTT_STEP: f64 = 0.02;
 /// `htcp_alpha_update`).
 const SHORT_RTT: f64 = 0.01;
 const REFERENCE_RTT: f64 = 0.1;
+/// In Linux the ratio of the two is a whole number of eighths, and a round-trip time one of milliseconds.
+const EIGHTHS: f64 = 8.0;
+const TICK: f64 = 0.001;
 /// What congestion leaves of the range of round-trip times (Linux `htcp_param_update`).
 const FADING: f64 = 0.95;
 /// The change of throughput that counts as one.
@@ -87,6 +92,10 @@ pub struct HtcpLaw {
     max_rtt: f64,
     last_congestion: Time,
     throughput: Throughput,
+    /// Whether losses were being repaired at the last acknowledgment.
+    recovering: bool,
+    /// Whether it counts in whole numbers, and times in whole milliseconds, as Linux does.
+    as_linux: bool,
 }
 
 impl HtcpLaw {
@@ -102,7 +111,7 @@ impl HtcpLaw {
         }
     }
 
-    fn measure_throughput(&mut self, ack: &Ack) {
+    fn measure_throughput(&mut self, ack: &Ack, cwnd: f64) {
         let since_congestion = ack.now.since(self.last_congestion).as_secs_f64();
         let measured = &mut self.throughput;
         if ack.in_recovery {
@@ -111,7 +120,7 @@ impl HtcpLaw {
         }
         measured.segments += ack.acked;
         let seconds = ack.now.since(measured.since).as_secs_f64();
-        if self.min_rtt <= 0.0 || seconds < self.min_rtt || measured.segments < ack.in_flight - 1.0 {
+        if self.min_rtt <= 0.0 || seconds < self.min_rtt || measured.segments < cwnd - 1.0 {
             return;
         }
         let rate = measured.segments / seconds;
@@ -139,10 +148,12 @@ impl HtcpLaw {
 
     /// Segments by which the window grows in a round trip (leith-2004).
     fn alpha(&self, now: Time) -> f64 {
+        let whole = |number: f64| if self.as_linux { libm::floor(number) } else { number };
         let late = now.since(self.last_congestion).as_secs_f64() - LOW_SPEED;
-        let mut factor = if late > 0.0 { 1.0 + LINEAR * late + (late / 2.0) * (late / 2.0) } else { 1.0 };
+        let mut factor = if late > 0.0 { whole(1.0 + LINEAR * late + (late / 2.0) * (late / 2.0)) } else { 1.0 };
         if self.params.rtt_scaling && self.min_rtt > 0.0 {
-            factor = (factor / (REFERENCE_RTT / self.min_rtt).clamp(0.5, 10.0)).max(1.0);
+            let scale = whole(EIGHTHS * REFERENCE_RTT / self.min_rtt) / EIGHTHS;
+            factor = whole(factor / scale.clamp(0.5, 10.0)).max(1.0);
         }
         2.0 * factor * (1.0 - self.beta)
     }
@@ -158,12 +169,17 @@ impl HtcpLaw {
 }
 
 impl WindowLaw for HtcpLaw {
-    fn observe(&mut self, ack: &Ack, _window: Window) -> bool {
+    fn observe(&mut self, ack: &Ack, window: Window) -> bool {
+        let open = !ack.in_recovery && !ack.after_timeout;
         if let Some(rtt) = ack.rtt {
-            self.measure_rtt(rtt.as_secs_f64(), !ack.in_recovery && !ack.after_timeout);
+            let rtt = rtt.as_secs_f64();
+            self.measure_rtt(if self.as_linux { libm::ceil(rtt / TICK) * TICK } else { rtt }, open);
+        }
+        if core::mem::replace(&mut self.recovering, !open) && open {
+            self.last_congestion = ack.now;
         }
         if self.params.bandwidth_switch {
-            self.measure_throughput(ack);
+            self.measure_throughput(ack, window.cwnd);
         }
         false
     }
@@ -173,8 +189,15 @@ impl WindowLaw for HtcpLaw {
         cwnd + self.alpha(ack.now) * ack.avoidance_count() / cwnd
     }
 
-    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, now: Time) -> Option<f64> {
-        Some(cwnd / self.alpha(now))
+    /// Linux `htcp_cong_avoid`: the ACK with which the window grows counts for nothing.
+    fn segments_per_increase(&mut self, cwnd: f64, acked: f64, now: Time) -> Option<f64> {
+        let acked = acked.max(1.0);
+        Some((libm::ceil(cwnd / self.alpha(now) / acked) + 1.0) * acked)
+    }
+
+    fn use_linux_growth(&mut self) -> bool {
+        self.as_linux = true;
+        false
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {

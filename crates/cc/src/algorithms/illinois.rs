@@ -155,8 +155,10 @@ impl WindowLaw for IllinoisLaw {
         cwnd + self.alpha * ack.avoidance_count() / cwnd
     }
 
-    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
-        Some(cwnd / self.alpha)
+    /// Linux `tcp_illinois_cong_avoid`: what an ACK has beyond an increase is lost.
+    fn segments_per_increase(&mut self, cwnd: f64, acked: f64, _now: Time) -> Option<f64> {
+        let acked = acked.max(1.0);
+        Some(libm::ceil(cwnd / self.alpha / acked) * acked)
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {

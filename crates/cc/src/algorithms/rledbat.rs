@@ -194,7 +194,7 @@ impl Receiver {
             rtt: Some(rtt),
             srtt: self.srtt,
             rtt_min: rtt,
-            one_way_delay: Some(now.as_nanos() as i64 - sent.as_nanos() as i64),
+            one_way_delay: Some(now.as_nanos().wrapping_sub(sent.as_nanos()) as i64),
             in_flight: self.law.cwnd(),
             cwnd_limited: self.limited,
             in_recovery: gap,

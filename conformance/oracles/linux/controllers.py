@@ -1,0 +1,60 @@
+"""The table of differences between our congestion controllers under the profile `linux` and those of a Linux kernel.
+
+With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.controllers` runs every case on both and
+stores what it found, with its provenance, in `controllers.json`. `--show` prints the table of what is stored, which the
+page `docs/linux.md` has too. The measures and bounds are those of `gaps`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from conformance.oracles.linux import gaps
+from sojourn.scenario import Scenario
+
+STORED = Path(__file__).parent / "controllers.json"
+COMMAND = "python -m conformance.oracles.linux.controllers"
+CONTROLLERS = ("bbr", "dctcp", "vegas", "westwood", "htcp", "illinois", "highspeed", "scalable")
+
+QUEUES: dict[str, dict[str, object]] = {
+    "droptail, 0.5 BDP": {"aqm": "droptail", "limit": "42 packets"},
+    "droptail, 4 BDP": {"aqm": "droptail", "limit": "332 packets"},
+    "codel": {"aqm": "codel", "limit": "1000 packets"},
+}
+MARKS = {
+    "step of 20 packets": {
+        "aqm": "red", "limit": "1000 packets", "ecn": True, "min": 20, "max": 21, "max_p": 1, "mark_p": 1, "weight": 1,
+    },
+    "codel, ecn": {"aqm": "codel", "limit": "1000 packets", "ecn": True},
+}  # fmt: skip
+"""For a controller that counts marks."""
+
+
+def cases() -> Iterator[tuple[str, list[Scenario]]]:
+    """By name, the scenario for the simulator and that for the kernel: 20 Mbit/s, 50 ms, 60 s of which 45 are measured."""
+    for control in CONTROLLERS:
+        marks = control == "dctcp"
+        for queue, options in (MARKS if marks else QUEUES).items():
+            for count in (1, 4):
+                scenario = Scenario(gaps.SCENARIO, "controllers").set("duration", "60 s")
+                scenario.set("links.bottleneck.rate", "20 Mbit/s").set("links.bottleneck.queue", dict(options))
+                scenario.set("flows.f.count", count).set("flows.f.tcp.ecn", marks)
+                pair = gaps.on_both(scenario)
+                for each, named in zip(pair, ("cc", "linux"), strict=True):
+                    each.set("flows.f.tcp.control", {named: control})
+                yield f"{control}, {queue}, {count} flow{'s' if count > 1 else ''}", pair
+
+
+def main() -> None:
+    """Measures, stores and prints; with `--show` only prints what is stored."""
+    if sys.argv[1:] != ["--show"]:
+        STORED.write_text(json.dumps(gaps.measure(cases(), COMMAND), indent=1) + "\n", encoding="utf-8")
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    print("\n".join(gaps.table(stored, list(stored["cases"]))))
+
+
+if __name__ == "__main__":
+    main()
