@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conformance.oracles.linux import gaps
+
 from sojourn.scenario import Scenario
 
 STORED = Path(__file__).parent / "controllers.json"
@@ -34,7 +35,7 @@ MARKS = {
 
 
 def cases() -> Iterator[tuple[str, list[Scenario]]]:
-    """By name, the scenario for the simulator and that for the kernel: 20 Mbit/s, 50 ms, 60 s of which 45 are measured."""
+    """By name, the scenario for the simulator and that for the kernel: 20 Mbit/s, 50 ms, 60 s, 45 measured."""
     for control in CONTROLLERS:
         marks = control == "dctcp"
         for queue, options in (MARKS if marks else QUEUES).items():

@@ -57,9 +57,6 @@ const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// Round trips in which the queue is nearly empty once, unless others fill it; and those of the greatest round-trip time (arun-2018).
 const EMPTY_ROUNDS: u64 = 5;
 const SLOWEST_ROUNDS: u64 = 4;
-/// Round trips in which it drains the queue that slow start leaves, of up to some thousand segments: three until the velocity doubles,
-/// and so many doublings. They do not count as a queue that others fill (ours: the paper does not say).
-const DRAIN_ROUNDS: u64 = 15;
 /// The part of the greatest queuing delay up to which the queue is nearly empty (arun-2018).
 const NEARLY_EMPTY: f64 = 0.1;
 /// Round trips in the same direction before the velocity doubles (arun-2018).
@@ -150,9 +147,7 @@ impl State {
             self.cwnd += if may_grow { ack.acked } else { 0.0 };
             return;
         }
-        if core::mem::replace(&mut self.slow_start, false) {
-            self.last_empty = ack.now + self.srtt * DRAIN_ROUNDS;
-        }
+        self.slow_start = false;
         self.turn(below);
         let step = self.velocity * ack.acked / (self.delta * self.cwnd);
         if !below {
