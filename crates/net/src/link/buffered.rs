@@ -95,7 +95,7 @@ impl<P: Packet> Buffered<P> {
         None
     }
 
-    /// Something has joined the queue.
+    /// Something may have joined the queue.
     fn queue_changes(&self, now: Time, meter: &mut Meter) {
         meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
         if meter.has_classes() {
@@ -118,14 +118,16 @@ impl<P: Packet> Buffered<P> {
         let marked = self.qdisc.counters().marked;
         let reports = &mut self.reports;
         let next = self.qdisc.dequeue(now, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
+        let Some((packet, wait)) = next else {
+            // A packet that found the link idle may have joined those that are held back.
+            self.queue_changes(now, meter);
+            self.hold(now);
+            return None;
+        };
         meter.queue_shrinks(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
         if meter.has_classes() {
             meter.stats.set_classes(now, &self.qdisc);
         }
-        let Some((packet, wait)) = next else {
-            self.hold(now);
-            return None;
-        };
         if self.qdisc.counters().marked > marked {
             reports.push_back(Report::Marked(packet.flow()));
         }
