@@ -96,6 +96,7 @@ impl<P: Packet> Buffered<P> {
     }
 
     /// Something may have joined the queue.
+    #[inline(always)]
     fn queue_changes(&self, now: Time, meter: &mut Meter) {
         meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
         if meter.has_classes() {
@@ -103,9 +104,11 @@ impl<P: Packet> Buffered<P> {
         }
     }
 
-    /// A queue with packets gives none: the link is to be woken when it does.
+    /// The queue gives no packet. If it holds some back, the link is to be woken when one may go.
     #[cold]
-    fn hold(&mut self, now: Time) {
+    fn hold(&mut self, now: Time, meter: &mut Meter) {
+        // A packet that found the link idle may have joined those that are held back.
+        self.queue_changes(now, meter);
         let Some(ready) = self.qdisc.ready() else { return };
         if self.wake <= now || ready < self.wake {
             self.wake = ready.max(now);
@@ -119,15 +122,10 @@ impl<P: Packet> Buffered<P> {
         let reports = &mut self.reports;
         let next = self.qdisc.dequeue(now, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
         let Some((packet, wait)) = next else {
-            // A packet that found the link idle may have joined those that are held back.
-            self.queue_changes(now, meter);
-            self.hold(now);
+            self.hold(now, meter);
             return None;
         };
         meter.queue_shrinks(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
-        if meter.has_classes() {
-            meter.stats.set_classes(now, &self.qdisc);
-        }
         if self.qdisc.counters().marked > marked {
             reports.push_back(Report::Marked(packet.flow()));
         }
@@ -137,13 +135,21 @@ impl<P: Packet> Buffered<P> {
         let end = transmitter.send(now, size, idle);
         let arrived = Time::from_nanos(now.as_nanos() - wait.as_nanos());
         if meter.measures() {
-            let service = Service { arrived, start: now, end, size };
-            meter.account(&service, flow, transmitter);
-            if let Some(class) = self.qdisc.last_class() {
-                meter.account_class(class, &service);
-            }
+            meter.account(&Service { arrived, start: now, end, size }, flow, transmitter);
+        }
+        if meter.has_classes() {
+            self.account_class(&Service { arrived, start: now, end, size }, meter);
         }
         Some(end)
+    }
+
+    /// A packet of a class is sent.
+    #[cold]
+    fn account_class(&self, service: &Service, meter: &mut Meter) {
+        meter.stats.set_classes(service.start, &self.qdisc);
+        if let Some(class) = self.qdisc.last_class() {
+            meter.account_class(class, service);
+        }
     }
 
     /// Moves the packet that has been transmitted to `packet`; gives where it stands on its route.

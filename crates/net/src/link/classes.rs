@@ -68,6 +68,7 @@ impl LinkStats {
     }
 
     /// The queues of the classes may have changed at `now`.
+    #[cold]
     pub(super) fn set_classes<P: sojourn_aqm::Packet>(&mut self, now: Time, qdisc: &Qdisc<P>) {
         for (class, queue) in self.classes.iter_mut().zip(qdisc.classes()) {
             class.queue.set(now, u64::from(queue.packets()), queue.bytes());

@@ -56,8 +56,8 @@ impl Meter {
 
     /// Accounts for a packet of a class that is sent.
     pub fn account_class(&mut self, class: usize, service: &Service) {
-        let (window, all) = (self.window, self.measure == Measure::All);
-        if let Some(class) = self.stats.classes.get_mut(class) {
+        let (window, all, measures) = (self.window, self.measure == Measure::All, self.measures());
+        if let Some(class) = self.stats.classes.get_mut(class).filter(|_| measures) {
             class.account(service, window, all);
         }
     }
