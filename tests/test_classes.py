@@ -103,6 +103,25 @@ def test_flows_of_a_class_with_flow_queues_are_served_in_turn():
     assert lost[1024] == 0 < lost[None]
 
 
+def test_a_class_with_the_dual_queue_has_both_queues_of_it():
+    tcp = {
+        "scalable": {"control": {"cc": "prague"}, "ecn": "l4s"},
+        "classic": {"control": {"cc": "cubic"}, "ecn": True},
+    }
+    flows = [{"name": name, "from": "a", "to": "b", "tcp": each} for name, each in tcp.items()]
+    flows.append(
+        {"name": "voip", "from": "a", "to": "b", "traffic": {"kind": "cbr", "rate": "1 Mbit/s", "size": "500 B"}}
+    )
+    # A packet takes 1.2 ms here: the default step of 1 ms would mark every packet that waits for another.
+    dual = {"aqm": "dualpi2", "limit": "1000 packets", "ecn": True, "step_thresh": "3 ms"}
+    classes, record = run({"scheduler": "strict", "classes": [of_group("voip"), dual]}, flows=flows)
+    assert mbit(classes) == pytest.approx({"voip": 1, "default": 9}, rel=0.02)
+    scalable, classic, _ = record["groups"]
+    assert 0.5 < scalable["goodput_bps"] / classic["goodput_bps"] < 2
+    assert scalable["rtt_ms"]["mean"] + 8 < classic["rtt_ms"]["mean"]
+    assert classes["default"]["dropped_total"] == 0 < classes["default"]["marked"]
+
+
 def test_the_example_runs_and_telephony_waits_least():
     record = sj.run(str(EXAMPLES / "classes.toml"))
     telephony, web, rest = record["links"][0]["classes"]
@@ -127,7 +146,11 @@ REFUSED = [
     ([{"aqm": "red", "min": -1}], ".classes[0].min: expected "),
     (
         [{"aqm": "choke", "flow_queues": 9}],
-        ".classes[0].flow_queues: expected a discipline that has no queues",
+        ".classes[0].flow_queues: expected a discipline that has no more than one queue",
+    ),
+    (
+        [{"aqm": "dualpi2", "flow_queues": 9}],
+        ".classes[0].flow_queues: expected a discipline that has no more than one queue",
     ),
     ([{"linux": "pie"}], '.classes[0].linux: expected a discipline of ours in a class, got "pie"'),
     (

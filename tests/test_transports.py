@@ -8,8 +8,7 @@ import pytest
 
 import sojourn as sj
 
-# RED without averaging that marks all above 30 packets is a step.
-STEP = {"aqm": "red", "limit": "700 packets", "ecn": True, "min": 30, "max": 31, "max_p": 1, "weight": 1, "mark_p": 1}
+STEP = {"aqm": "step", "limit": "700 packets", "ecn": True, "packets": 30}
 
 
 def path(
@@ -117,3 +116,35 @@ def test_bbr3_loses_less_over_a_shallow_buffer_than_a_probe_may() -> None:
     assert utilization > 0.95
     assert loss < 0.02  # draft-ietf-ccwg-bbr#2.8
     assert jain > 0.9
+
+
+def coexistence(queue: dict[str, Any], classic: str, rtt: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The link, the scalable flow and the classic one of a run: 40 Mbit/s, with a delay of this in each direction."""
+    scenario = path("prague", queue=queue, seconds=60, ecn="l4s").set("links.path.rate", "40 Mbit/s")
+    scenario.set("links.path.delay", rtt).set("warmup", "30 s")
+    both = [
+        {"name": "scalable", "from": "a", "to": "b"},
+        {"name": "classic", "from": "a", "to": "b", "tcp": {"control": {"cc": classic}, "ecn": True}},
+    ]
+    record = sj.run(scenario.set("flows", both), seed=1)
+    scalable, other = record["groups"]
+    return record["links"][0], scalable, other
+
+
+@pytest.mark.parametrize("classic", ["reno", "cubic"])
+def test_over_dualpi2_a_scalable_flow_and_a_classic_one_have_like_rates_and_the_scalable_one_hardly_waits(
+    classic: str,
+) -> None:
+    queue = {"aqm": "dualpi2", "limit": "1000 packets", "ecn": True}
+    link, scalable, other = coexistence(queue, classic, "10 ms")
+    assert link["utilization"] > 0.95
+    # RFC 9332: windows in a ratio near 1; the 99th percentile of the scalable queue 1 ms, and 0.3 ms to send.
+    windows = [group["goodput_bps"] * group["rtt_ms"]["mean"] for group in (scalable, other)]
+    assert 0.7 < windows[0] / windows[1] < 1.4
+    assert scalable["rtt_ms"]["p99"] < 20 + 1.5
+    assert other["rtt_ms"]["mean"] > scalable["rtt_ms"]["mean"] + 5
+
+
+def test_over_a_single_queue_that_marks_alike_the_scalable_flow_takes_nearly_all() -> None:
+    _, scalable, other = coexistence({"aqm": "pi2", "limit": "1000 packets", "ecn": True}, "cubic", "10 ms")
+    assert scalable["goodput_bps"] > 4 * other["goodput_bps"]

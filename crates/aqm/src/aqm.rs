@@ -97,6 +97,11 @@ pub trait Aqm {
         let _ = (now, active);
     }
 
+    /// When the packet arrived that has waited longest, `None` if none waits. Called before each update, with [`Needs::dual_queue`].
+    fn on_oldest(&mut self, since: Option<Time>) {
+        let _ = since;
+    }
+
     /// The time between two calls of [`Aqm::on_update`], above zero; `None` if the algorithm has no timer.
     fn update_interval(&self) -> Option<Duration> {
         None

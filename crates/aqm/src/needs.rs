@@ -1,6 +1,6 @@
 //! What an algorithm needs from its host.
 
-use crate::FlowQueuing;
+use crate::{DualQueuing, FlowQueuing};
 
 /// What the host must supply for an algorithm to work. A host that cannot supply it refuses before the run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -19,6 +19,8 @@ pub struct Needs {
     /// A queue for each flow, scheduled like this. The algorithm then sees the backlog of the departing packet's own queue, or
     /// that of all queues ([`FlowQueuing::shows_all`]).
     pub flow_queues: Option<FlowQueuing>,
+    /// Two queues, one of them for scalable senders. [`Aqm::on_oldest`] is then called before each update.
+    pub dual_queue: Option<DualQueuing>,
 }
 
 impl Needs {
@@ -32,6 +34,7 @@ impl Needs {
             rtt_hints: self.rtt_hints || other.rtt_hints,
             flow_count: self.flow_count || other.flow_count,
             flow_queues: self.flow_queues.or(other.flow_queues),
+            dual_queue: self.dual_queue.or(other.dual_queue),
         }
     }
 }

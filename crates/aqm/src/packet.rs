@@ -20,6 +20,12 @@ pub enum Ecn {
 impl Ecn {
     /// All codepoints.
     pub const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+
+    /// Whether a queue takes the sender for a scalable one: ECT(1) or CE (rfc9331#5.1).
+    #[inline]
+    pub fn is_l4s(self) -> bool {
+        matches!(self, Ecn::Ect1 | Ecn::Ce)
+    }
 }
 
 /// What a queue must know of a packet.
@@ -84,12 +90,15 @@ pub struct PacketView {
     pub rtt_hint_ms: u16,
     /// Whether it carries payload (a pure acknowledgment does not).
     pub has_data: bool,
+    /// Whether its sender counts as scalable ([`Ecn::is_l4s`]). A queue that does not hold its packets says false.
+    pub is_l4s: bool,
 }
 
 impl PacketView {
     /// The view of `packet` at `now`.
     pub(crate) fn of(now: Time, packet: &impl Packet) -> Self {
-        PacketView { now, size: packet.size(), flow: packet.flow(), rtt_hint_ms: packet.rtt_hint_ms(), has_data: packet.has_data() }
+        let (size, flow, rtt_hint_ms) = (packet.size(), packet.flow(), packet.rtt_hint_ms());
+        PacketView { now, size, flow, rtt_hint_ms, has_data: packet.has_data(), is_l4s: packet.ecn().is_l4s() }
     }
 }
 

@@ -5,6 +5,7 @@ mod classes;
 pub use classes::{ClassConfig, Rule, Shares};
 
 use crate::controller::NO_LIMIT;
+use crate::dual_queue::DualQueues;
 use crate::host_queue::{Held, Left};
 use crate::scheduler::FlowQueues;
 use crate::{
@@ -53,6 +54,8 @@ enum Waiting<P> {
     Fifo(VecDeque<(Time, P)>),
     /// A queue for each flow, and the limit of all of them together.
     Flows(Box<FlowQueues<P>>, Amount),
+    /// Two queues, one of them for scalable senders.
+    Dual(Box<DualQueues<P>>),
     /// In a queue of the host.
     Host(Box<Held<P>>),
     /// In classes, which count for themselves.
@@ -78,9 +81,13 @@ impl<P: Packet> Qdisc<P> {
     /// The same with a queue for each flow under the one discipline, also where the discipline does not ask for that.
     pub fn with_flow_queues(mut controller: QueueController, flow_queues: Option<FlowQueuing>) -> Self {
         let next_update = controller.aqm.first_update();
-        let waiting = match (controller.host.take(), controller.aqm.needs().flow_queues.or(flow_queues)) {
+        let needs = controller.aqm.needs();
+        let waiting = match (controller.host.take(), needs.flow_queues.or(flow_queues)) {
             (Some(host), _) => Waiting::Host(Box::new(Held::new(host))),
-            (None, None) => Waiting::Fifo(VecDeque::new()),
+            (None, None) => match needs.dual_queue {
+                Some(queuing) => Waiting::Dual(Box::new(DualQueues::new(queuing))),
+                None => Waiting::Fifo(VecDeque::new()),
+            },
             // Where the longest queue drops, an arriving packet is always admitted: room is then made there.
             (None, Some(queuing)) => {
                 let limit = if queuing.drop_longest { replace(&mut controller.limit, NO_LIMIT) } else { NO_LIMIT };
@@ -158,6 +165,7 @@ impl<P: Packet> Qdisc<P> {
         match &self.waiting {
             Waiting::Fifo(queue) => queue.len() as u32,
             Waiting::Flows(queues, _) => queues.packets(),
+            Waiting::Dual(queues) => queues.packets(),
             Waiting::Host(held) => held.packets(),
             Waiting::Classes(classes) => classes.packets(),
         }
@@ -192,6 +200,9 @@ impl<P: Packet> Qdisc<P> {
         }
         while self.next_update <= now {
             let (due, backlog) = (self.next_update, self.backlog(idle_since));
+            if let Waiting::Dual(queues) = &self.waiting {
+                self.controller.aqm.on_oldest(queues.oldest());
+            }
             self.controller.aqm.on_update(due, &backlog);
             self.next_update = self.controller.aqm.update_interval().map_or(Time::NEVER, |interval| due + interval.max(SHORTEST_INTERVAL));
         }
@@ -216,7 +227,7 @@ impl<P: Packet> Qdisc<P> {
         while let ArrivalDecision::Inspect(position) = decision {
             let waiting = match &self.waiting {
                 Waiting::Fifo(queue) => queue.get(position as usize).map(|(since, other)| PacketView::of(*since, other)),
-                Waiting::Flows(..) | Waiting::Host(_) | Waiting::Classes(_) => None,
+                Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Host(_) | Waiting::Classes(_) => None,
             };
             decision = self.controller.inspect(&arrival, waiting.as_ref(), packet.can_mark(), &backlog);
         }
@@ -233,6 +244,7 @@ impl<P: Packet> Qdisc<P> {
         match &mut self.waiting {
             Waiting::Fifo(queue) => queue.push_back((now, packet)),
             Waiting::Flows(queues, _) => queues.push(now, packet),
+            Waiting::Dual(queues) => queues.push(now, packet, arrival.is_l4s),
             Waiting::Host(_) | Waiting::Classes(_) => unreachable!("the host or a class has taken the packet"),
         }
         // A packet that finds the link idle goes straight to it.
@@ -262,7 +274,7 @@ impl<P: Packet> Qdisc<P> {
                 counters.marked += u64::from(marked);
                 self.bytes = classes.bytes();
             }
-            Waiting::Fifo(_) | Waiting::Flows(..) => unreachable!("the queue holds the packet itself"),
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) => unreachable!("the queue holds the packet itself"),
         }
     }
 
@@ -301,10 +313,18 @@ impl<P: Packet> Qdisc<P> {
                     self.bytes -= u64::from(packet.size());
                     (since, packet, queues.backlog(queue, self.bytes), queue)
                 }
+                Waiting::Dual(queues) => {
+                    let (since, packet, is_l4s) = queues.pop()?;
+                    self.bytes -= u64::from(packet.size());
+                    (since, packet, Backlog { packets: queues.packets(), bytes: self.bytes, idle_since: None }, u32::from(is_l4s))
+                }
                 Waiting::Host(_) => return self.dequeue_from_host(now, &mut dropped),
                 Waiting::Classes(_) => return self.dequeue_from_class(now, &mut dropped),
             };
-            let (departure, sojourn) = (PacketView::of(now, &packet), now.since(since));
+            let (mut departure, sojourn) = (PacketView::of(now, &packet), now.since(since));
+            if let Waiting::Dual(_) = self.waiting {
+                departure.is_l4s = queue == 1;
+            }
             match self.controller.decide_departure(&departure, sojourn, packet.can_mark(), &backlog) {
                 DepartureDecision::Send => {}
                 DepartureDecision::SendMarked => packet.mark(),
@@ -314,8 +334,10 @@ impl<P: Packet> Qdisc<P> {
                     continue;
                 }
             }
-            if let Waiting::Flows(queues, _) = &mut self.waiting {
-                queues.charge(queue, departure.size);
+            match &mut self.waiting {
+                Waiting::Flows(queues, _) => queues.charge(queue, departure.size),
+                Waiting::Dual(queues) => queues.charge(departure.size),
+                Waiting::Fifo(_) | Waiting::Host(_) | Waiting::Classes(_) => {}
             }
             self.departed += 1;
             return Some((packet, sojourn));

@@ -122,6 +122,9 @@ macro_rules! registry {
             fn on_flows(&mut self, now: Time, active: u32) {
                 match self { $(AnyAqm::$algorithm(a) => a.on_flows(now, active),)* AnyAqm::Custom(a) => a.on_flows(now, active) }
             }
+            fn on_oldest(&mut self, since: Option<Time>) {
+                match self { $(AnyAqm::$algorithm(a) => a.on_oldest(since),)* AnyAqm::Custom(a) => a.on_oldest(since) }
+            }
             fn update_interval(&self) -> Option<Duration> {
                 match self { $(AnyAqm::$algorithm(a) => a.update_interval(),)* AnyAqm::Custom(a) => a.update_interval() }
             }

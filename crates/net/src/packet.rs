@@ -93,6 +93,7 @@ impl<P: Packet> sojourn_aqm::Packet for InFlight<P> {
     fn has_data(&self) -> bool {
         self.packet.has_data()
     }
+    #[inline]
     fn ecn(&self) -> Ecn {
         self.packet.ecn()
     }

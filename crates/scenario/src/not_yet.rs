@@ -23,10 +23,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
     (&["rack", "tlp"], "RACK-TLP is `sack_algorithm = \"rack-tlp\"`"),
     (&["accecn"], "AccECN is `ecn = \"accurate\"`"),
     (&["cake"], "CAKE does not exist yet: fq-codel and fq-pie separate flows, and cobalt is what CAKE's queues run"),
-    (
-        &["l4s", "dualpi2", "dualq", "dual-queue"],
-        "the dual queue of L4S does not exist yet; `pi2` is the single queue that it builds on, and senders have `ecn = \"l4s\"`",
-    ),
+    (&["l4s", "dualq", "dual-queue"], "the dual queue of L4S is `aqm = \"dualpi2\"`, and its senders have `ecn = \"l4s\"`"),
 ];
 
 /// What to do instead of something that does not exist yet.

@@ -91,6 +91,7 @@ impl aqm::Packet for Packet {
     fn has_data(&self) -> bool {
         !self.has(flag::ACK)
     }
+    #[inline]
     fn ecn(&self) -> aqm::Ecn {
         match () {
             () if self.has(flag::CE) => aqm::Ecn::Ce,

@@ -26,6 +26,8 @@ registry! {
     "pid" => pid::Pid: "PID control of the queue designed for stability margins, after Fan et al. 2003",
     "pi-rtt" => pi_rtt::PiRtt: "PID whose probability falls with the square of a packet's round-trip time",
     "pi2" => pi2::Pi2: "PI control of the delay with a squared output, the base law of RFC 9332",
+    "dualpi2" => dualpi2::DualPi2: "two queues under one PI law, one of them for scalable senders (DualPI2, RFC 9332)",
+    "step" => step::Step: "signals above a threshold in packets, bytes or time, as switches do for DCTCP (RFC 8257)",
     "choke" => choke::Choke: "RED that drops an arriving packet and a drawn one of the same flow, Pan et al. 2000",
     "choker" => choker::Choker: "CHOKe with draws that follow the load, after Lu et al. 2014",
     "fq-pie" => fq_pie::FqPie: "a queue for each flow, each under PIE, as in Linux",

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ArrivalVerdict, DepartureVerdict, Needs};
+use crate::{ArrivalVerdict, DepartureVerdict, DualQueuing, Ecn, Needs};
 use sojourn_units::Stream;
 use std::vec::Vec;
 
@@ -46,10 +46,20 @@ impl Packet for Parcel {
     fn mark(&mut self) {
         self.ce = true;
     }
+    fn ecn(&self) -> Ecn {
+        if self.ce { Ecn::Ce } else { Ecn::Ect0 }
+    }
 }
 
-const HEAD_DROP: Needs =
-    Needs { departures: true, head_drop: true, waiting_packets: false, rtt_hints: false, flow_count: false, flow_queues: None };
+const HEAD_DROP: Needs = Needs {
+    departures: true,
+    head_drop: true,
+    waiting_packets: false,
+    rtt_hints: false,
+    flow_count: false,
+    flow_queues: None,
+    dual_queue: None,
+};
 
 fn queue(arrivals: &[ArrivalVerdict], departures: &[DepartureVerdict], needs: Needs, limit: Amount, ecn: bool) -> Qdisc<Parcel> {
     let scripted = Scripted { arrivals: arrivals.to_vec(), departures: departures.to_vec(), needs };
@@ -150,4 +160,32 @@ fn a_timer_with_a_zero_interval_still_moves_on() {
     let mut q = queue(&[], &[], Needs::default(), Amount::Packets(9), true);
     q.update(Time::from_nanos(3), None);
     assert_eq!(q.next_update(), Time::from_nanos(4));
+}
+
+/// Marks every second arrival, and has two queues.
+#[derive(Clone)]
+struct MarksEarly(bool);
+
+impl Aqm for MarksEarly {
+    fn on_enqueue(&mut self, _: &PacketView, _: &Backlog, _: &mut Stream) -> ArrivalVerdict {
+        self.0 = !self.0;
+        if self.0 { ArrivalVerdict::Pass } else { ArrivalVerdict::Signal }
+    }
+    fn on_dequeue(&mut self, departure: &PacketView, _: Duration, _: &Backlog, _: &mut Stream) -> DepartureVerdict {
+        assert!(!departure.is_l4s, "the mark of this queue makes a classic packet scalable");
+        DepartureVerdict::Pass
+    }
+    fn needs(&self) -> Needs {
+        Needs { dual_queue: Some(DualQueuing { classic_share: 10, packet: 100 }), ..HEAD_DROP }
+    }
+}
+
+#[test]
+fn a_classic_packet_that_the_dual_queue_marks_as_it_arrives_stays_in_the_classic_queue() {
+    let aqm = AnyAqm::Custom(Box::new(MarksEarly(false)));
+    let mut q: Qdisc<Parcel> = Qdisc::new(QueueController::new(aqm, Amount::Packets(9), true, Stream::named(1, "qdisc")));
+    assert_eq!(offer(&mut q, 4, true), []);
+    let order: Vec<_> = core::iter::from_fn(|| q.dequeue(Time::ZERO, |_, _| ())).map(|(packet, _)| (packet.id, packet.ce)).collect();
+    assert_eq!(order, [(0, false), (1, true), (2, false), (3, true)]);
+    assert!(q.balances());
 }

@@ -1,6 +1,6 @@
 //! A queue, the link that it feeds, and a log of what happens to every packet.
 
-use sojourn_aqm::{Amount, AnyAqm, Aqm, DropReason, Link, Packet, Qdisc, QueueController};
+use sojourn_aqm::{Amount, AnyAqm, Aqm, DropReason, Ecn, Link, Packet, Qdisc, QueueController};
 use sojourn_units::{Duration, Rate, Serializer, Stream, Time};
 use std::collections::HashMap;
 
@@ -29,6 +29,14 @@ impl Packet for TestPacket {
         assert!(self.ect, "a packet that can't carry a mark was marked");
         self.ce = true;
     }
+    fn ecn(&self) -> Ecn {
+        match () {
+            () if self.ce => Ecn::Ce,
+            () if self.ect && self.flow.is_multiple_of(3) => Ecn::Ect1,
+            () if self.ect => Ecn::Ect0,
+            () => Ecn::NotEct,
+        }
+    }
     fn rtt_hint_ms(&self) -> u16 {
         self.rtt_hint_ms
     }
@@ -49,6 +57,13 @@ pub fn link() -> Link {
     Link { rate, delay: Duration::from_millis(20), mean_packet: 1000, limit_packets: 100 }
 }
 
+/// What decides in which queue a packet waits.
+#[derive(Clone, Copy)]
+struct Offered {
+    flow: u32,
+    is_l4s: bool,
+}
+
 /// A qdisc and the link that it feeds. The caller says when packets arrive and when the link is free.
 #[derive(Clone)]
 pub struct Bench {
@@ -57,7 +72,7 @@ pub struct Bench {
     pub idle_since: Option<Time>,
     pub fates: Vec<Fate>,
     /// The flow of each packet offered.
-    flows: HashMap<u32, u32>,
+    flows: HashMap<u32, Offered>,
     limit: Amount,
 }
 
@@ -74,7 +89,7 @@ impl Bench {
     }
 
     pub fn arrive(&mut self, packet: TestPacket) {
-        self.flows.insert(packet.id, packet.flow);
+        self.flows.insert(packet.id, Offered { flow: packet.flow, is_l4s: packet.ecn().is_l4s() });
         let fates = &mut self.fates;
         self.queue.enqueue(self.now, packet, self.idle_since, |p, reason| fates.push(Fate::Lost { id: p.id, reason }));
         if self.idle_since.is_some() {
@@ -123,13 +138,18 @@ impl Bench {
         }
         self.check()?;
         let mut seen = Vec::new();
-        // With a queue for each flow only the order within a flow is kept.
-        let queuing = self.queue.aqm().needs().flow_queues;
+        // With more than one queue only the order within each is kept.
+        let needs = self.queue.aqm().needs();
+        let queue_of = |packet: Offered| match (needs.flow_queues, needs.dual_queue) {
+            (Some(queuing), _) => queuing.queue_of(packet.flow),
+            (None, Some(_)) => u32::from(packet.is_l4s),
+            (None, None) => 0,
+        };
         let mut last = std::collections::BTreeMap::new();
         for fate in &self.fates {
             let (Fate::Lost { id, .. } | Fate::Sent { id, .. }) = *fate;
             if let Fate::Sent { .. } = fate {
-                let last = last.entry(queuing.map(|queuing| queuing.queue_of(self.flows[&id]))).or_default();
+                let last = last.entry(queue_of(self.flows[&id])).or_default();
                 if *last > Some(id) {
                     return Err(format!("{id} was sent after {last:?}"));
                 }

@@ -152,6 +152,9 @@ impl Aqm for Shown {
     fn on_flows(&mut self, now: Time, active: u32) {
         self.0.on_flows(now, active);
     }
+    fn on_oldest(&mut self, since: Option<Time>) {
+        self.0.on_oldest(since);
+    }
     fn update_interval(&self) -> Option<Duration> {
         self.0.update_interval()
     }

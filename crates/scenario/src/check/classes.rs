@@ -102,11 +102,11 @@ fn own_queue(queue: &Queue, options: &ClassOptions, at: &str, rate: Rate) -> Res
         return Err(Error::got(format!("{at}.flow_queues"), queues, "1 to 65536 queues"));
     }
     let needs = queue.build(rate, Duration::ZERO, 1500).map(|aqm| aqm.needs()).unwrap_or_default();
-    match needs.waiting_packets || needs.flow_queues.is_some() {
+    match needs.waiting_packets || needs.flow_queues.is_some() || needs.dual_queue.is_some() {
         true => Err(Error::got(
             format!("{at}.flow_queues"),
             format_args!("{queues} with {}", queue.aqm.name()),
-            "a discipline that has no queues for flows of its own and looks at no waiting packets",
+            "a discipline that has no more than one queue of its own and looks at no waiting packets",
         )),
         false => Ok(()),
     }

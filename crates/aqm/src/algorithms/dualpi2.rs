@@ -1,0 +1,257 @@
+//! DualPI2: a queue for scalable senders beside a classic one, and one PI law for both (rfc9332#A, Linux `sch_dualpi2.c`, whose names and
+//! defaults these are).
+//!
+//! The law has a probability p' from the delay of the packet that has waited longest. Classic packets are signaled with p' squared,
+//! scalable ones with p' times the coupling factor, and all of them above a step. A packet belongs to the low-latency queue by
+//! ECT(1) or CE. Where the coupled probability would exceed 1 there is overload: classic packets are dropped, scalable ones too,
+//! with p' squared. As in Linux the step does not grow on a slow link: where a packet takes as long to send as the default step, as at
+//! 10 Mbit/s, scalable senders get less than classic ones. Not there: filters, a step in packets, and a memory limit of its own.
+
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualQueuing, Link, Needs, PacketView, ParamError};
+use sojourn_units::{Duration, Probability, Stream, Time, range};
+
+/// The parameters of DualPI2, under the names of `tc dualpi2`.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Target delay of the classic queue, above 0, default 15 ms (rfc9332#A.1).
+    pub target: Duration,
+    /// Time between two updates, at least 1 us, default 16 ms (rfc9332#A.1).
+    pub tupdate: Duration,
+    /// Gain on the delay's error in Hz, 0 or more, default 0.16 (rfc9332#A.1).
+    pub alpha: f64,
+    /// Gain on the delay's change in Hz, 0 or more, default 3.2 (rfc9332#A.1).
+    pub beta: f64,
+    /// How many times the probability of the law scalable packets are signaled with, above 0 and at most 255; default 2 (rfc9332#A.1 k).
+    pub coupling_factor: f64,
+    /// The delay above which every scalable packet is signaled, zero or more; default 1 ms (rfc9332#A.1).
+    pub step_thresh: Duration,
+    /// Whether scalable packets are dropped in overload; default true. If false they are only marked until the queue is full, and the
+    /// law stays below overload (Linux `drop_overload`).
+    pub drop_overload: bool,
+    /// The percentage of the link that the classic queue has while packets wait in both, 0 to 100, default 10 (rfc9332#A.1).
+    pub classic_protection: u32,
+    /// Whether the law decides about packets as they arrive; default false, as they leave (Linux `drop_enqueue`).
+    pub drop_early: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            target: Duration::from_millis(15),
+            tupdate: Duration::from_millis(16),
+            alpha: 0.16,
+            beta: 3.2,
+            coupling_factor: 2.0,
+            step_thresh: Duration::from_millis(1),
+            drop_overload: true,
+            classic_protection: 10,
+            drop_early: false,
+        }
+    }
+}
+
+impl Params {
+    /// DualPI2 with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<DualPi2, ParamError> {
+        range::positive_time("target", self.target)?;
+        ParamError::unless(self.tupdate >= Duration::from_micros(1), "tupdate", &self.tupdate, "a time of 1 us or more")?;
+        ParamError::unless((0.0..=1e6).contains(&self.alpha), "alpha", &self.alpha, "0 to 1000000 Hz")?;
+        ParamError::unless((0.0..=1e6).contains(&self.beta), "beta", &self.beta, "0 to 1000000 Hz")?;
+        let coupling = self.coupling_factor > 0.0 && self.coupling_factor <= 255.0;
+        ParamError::unless(coupling, "coupling_factor", &self.coupling_factor, "a number above 0 and at most 255")?;
+        range::time("step_thresh", self.step_thresh)?;
+        let share = self.classic_protection;
+        ParamError::unless(share <= 100, "classic_protection", &share, "a percentage, 0 to 100")?;
+        let packet = link.mean_packet.max(1);
+        Ok(DualPi2 { params: self.clone(), packet, oldest: None, delay: 0.0, root: 0.0 })
+    }
+}
+
+/// No signals while fewer packets than this wait (Linux `must_drop`).
+const FEW_PACKETS: u64 = 2;
+
+/// The algorithm and its state.
+#[derive(Clone, Debug)]
+pub struct DualPi2 {
+    params: Params,
+    /// The size of a full packet in bytes.
+    packet: u32,
+    /// When the packet arrived that has waited longest.
+    oldest: Option<Time>,
+    /// The delay at the last update in seconds.
+    delay: f64,
+    /// p' of rfc9332#A.1.
+    root: f64,
+}
+
+/// What the law does to a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Pass,
+    /// Marked, or dropped if it can't be.
+    Signal,
+    Drop,
+}
+
+impl DualPi2 {
+    /// Linux `must_drop`; `backlog_bytes` wait in both queues.
+    fn fate(&self, is_l4s: bool, backlog_bytes: u64, random: &mut Stream) -> Fate {
+        if backlog_bytes < FEW_PACKETS * u64::from(self.packet) {
+            return Fate::Pass;
+        }
+        let coupled = self.root * self.params.coupling_factor;
+        let overload = coupled > 1.0;
+        let squared = |random: &mut Stream| random.unit() < self.root && random.unit() < self.root;
+        match (is_l4s, overload) {
+            (true, true) if self.params.drop_overload && squared(random) => Fate::Drop,
+            (true, true) => Fate::Signal,
+            (true, false) if random.unit() < coupled => Fate::Signal,
+            (false, true) if squared(random) => Fate::Drop,
+            (false, false) if squared(random) => Fate::Signal,
+            _ => Fate::Pass,
+        }
+    }
+}
+
+impl Aqm for DualPi2 {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        if !self.params.drop_early {
+            return ArrivalVerdict::Pass;
+        }
+        match self.fate(arrival.is_l4s, backlog.bytes, random) {
+            Fate::Pass => ArrivalVerdict::Pass,
+            Fate::Signal => ArrivalVerdict::Signal,
+            Fate::Drop => ArrivalVerdict::Drop,
+        }
+    }
+
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
+        let fate = if self.params.drop_early { Fate::Pass } else { self.fate(departure.is_l4s, backlog.bytes, random) };
+        match fate {
+            Fate::Drop => DepartureVerdict::Drop,
+            Fate::Pass if departure.is_l4s && sojourn > self.params.step_thresh => DepartureVerdict::Signal,
+            Fate::Pass => DepartureVerdict::Pass,
+            Fate::Signal => DepartureVerdict::Signal,
+        }
+    }
+
+    fn on_oldest(&mut self, since: Option<Time>) {
+        self.oldest = since;
+    }
+
+    fn update_interval(&self) -> Option<Duration> {
+        Some(self.params.tupdate)
+    }
+
+    /// rfc9332#A.1.
+    fn on_update(&mut self, now: Time, _backlog: &Backlog) {
+        let Params { target, alpha, beta, coupling_factor, drop_overload, .. } = self.params;
+        let delay = self.oldest.map_or(0.0, |since| now.since(since).as_secs_f64());
+        let change = alpha * (delay - target.as_secs_f64()) + beta * (delay - self.delay);
+        let most = if drop_overload { 1.0 } else { (1.0 / coupling_factor).min(1.0) };
+        self.root = (self.root + change).clamp(0.0, most);
+        self.delay = delay;
+    }
+
+    fn needs(&self) -> Needs {
+        let queuing = DualQueuing { classic_share: self.params.classic_protection, packet: self.packet };
+        Needs { departures: true, head_drop: true, dual_queue: Some(queuing), ..Needs::default() }
+    }
+
+    /// That of classic packets.
+    fn probability(&self) -> Option<Probability> {
+        Some(Probability::clamped(self.root * self.root))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::test_link;
+
+    const MS: Duration = Duration::from_millis(1);
+    const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
+
+    fn packet(is_l4s: bool) -> PacketView {
+        PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, is_l4s }
+    }
+
+    fn at(root: f64, params: &Params) -> DualPi2 {
+        DualPi2 { root, ..params.build(&test_link()).unwrap() }
+    }
+
+    /// The parts of packets that were signaled and dropped, each after a wait of so many ms.
+    fn parts(mut aqm: DualPi2, is_l4s: bool, wait: u64) -> (f64, f64) {
+        let mut random = Stream::named(1, "x");
+        let verdicts: std::vec::Vec<_> = (0..100_000).map(|_| aqm.on_dequeue(&packet(is_l4s), MS * wait, &FULL, &mut random)).collect();
+        let part = |which| verdicts.iter().filter(|&&verdict| verdict == which).count() as f64 / 1e5;
+        (part(DepartureVerdict::Signal), part(DepartureVerdict::Drop))
+    }
+
+    fn close((a, b): (f64, f64), (c, d): (f64, f64)) {
+        assert!((a - c).abs() < 0.006 && (b - d).abs() < 0.006, "{a}, {b} for {c}, {d}");
+    }
+
+    #[test]
+    fn an_update_adds_error_and_change_of_the_longest_wait_times_their_gains() {
+        let mut aqm = at(0.0, &Params::default());
+        let now = Time::ZERO + MS * 100;
+        aqm.on_oldest(Some(Time::ZERO + MS * 75));
+        aqm.on_update(now, &FULL);
+        // 0.16 * 10 ms + 3.2 * 25 ms.
+        assert!((aqm.root - 0.0816).abs() < 1e-12, "{}", aqm.root);
+        aqm.on_update(now + MS * 16, &FULL);
+        // 26 ms of error, and 16 ms more than before.
+        assert!((aqm.root - (0.0816 + 0.16 * 0.026 + 3.2 * 0.016)).abs() < 1e-12);
+        aqm.on_oldest(None);
+        (0..1000).for_each(|_| aqm.on_update(now, &FULL));
+        assert_eq!(aqm.root, 0.0);
+    }
+
+    #[test]
+    fn classic_packets_have_the_square_and_scalable_ones_twice_the_root_and_the_step() {
+        close(parts(at(0.2, &Params::default()), false, 50), (0.04, 0.0));
+        close(parts(at(0.2, &Params::default()), true, 1), (0.4, 0.0));
+        close(parts(at(0.0, &Params::default()), true, 2), (1.0, 0.0));
+        close(parts(at(0.0, &Params::default()), false, 50), (0.0, 0.0));
+    }
+
+    #[test]
+    fn in_overload_both_are_dropped_with_the_square_and_the_other_scalable_ones_signaled() {
+        close(parts(at(0.6, &Params::default()), false, 50), (0.0, 0.36));
+        close(parts(at(0.6, &Params::default()), true, 1), (0.64, 0.36));
+        let kind = Params { drop_overload: false, ..Params::default() };
+        close(parts(at(0.6, &kind), true, 1), (1.0, 0.0));
+        let mut aqm = at(0.4, &kind);
+        aqm.on_oldest(Some(Time::ZERO));
+        aqm.on_update(Time::ZERO + MS * 10_000, &FULL);
+        assert_eq!(aqm.root, 0.5, "the law stays below overload");
+    }
+
+    #[test]
+    fn a_queue_of_less_than_two_packets_has_no_signals_of_the_law() {
+        let (mut aqm, mut random) = (at(0.5, &Params::default()), Stream::named(1, "x"));
+        let short = Backlog { packets: 1, bytes: 1999, idle_since: None };
+        assert!((0..100).all(|_| aqm.on_dequeue(&packet(false), MS, &short, &mut random) == DepartureVerdict::Pass));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let default = Params::default;
+        for (params, field) in [
+            (Params { target: Duration::ZERO, ..default() }, "target"),
+            (Params { tupdate: Duration::ZERO, ..default() }, "tupdate"),
+            (Params { alpha: -1.0, ..default() }, "alpha"),
+            (Params { beta: f64::NAN, ..default() }, "beta"),
+            (Params { coupling_factor: 0.0, ..default() }, "coupling_factor"),
+            (Params { classic_protection: 101, ..default() }, "classic_protection"),
+        ] {
+            assert_eq!(params.build(&test_link()).unwrap_err().field, field);
+        }
+    }
+}
