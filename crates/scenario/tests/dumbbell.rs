@@ -129,11 +129,15 @@ fn what_was_read_is_written_back_as_it_was() {
 fn the_examples_of_the_document_are_right() {
     let text = include_str!("../../../docs/scenario.md");
     let blocks: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [scenario, impairments, radio, trace, sweep] = blocks[..] else {
-        panic!("the document has a scenario, impairments, a link with a trace, traces, a sweep")
+    let [scenario, classes, impairments, radio, trace, sweep] = blocks[..] else {
+        panic!("the document has a scenario, classes, impairments, a link with a trace, traces, a sweep")
     };
     let document = Document::from_toml("scenario.md", &format!("{scenario}\n{trace}")).unwrap_or_else(|error| panic!("{error}"));
     document.check().unwrap_or_else(|error| panic!("{error}"));
+    let flow = "[[flows]]\nname = \"voip\"\nfrom = \"a\"\nto = \"b\"\n";
+    let link = format!("duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\nduplex = true\n{classes}{flow}");
+    let checked = Document::from_toml("scenario.md", &link).and_then(|document| document.check());
+    checked.unwrap_or_else(|error| panic!("{error}"));
     let link = format!("duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\n{impairments}");
     let checked = Document::from_toml("scenario.md", &link).and_then(|document| document.check());
     assert_eq!(checked.unwrap_or_else(|error| panic!("{error}")).links[0].impairments.len(), 8);
