@@ -75,8 +75,8 @@ lint: setup
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo fmt --manifest-path hosts/linux/abi/Cargo.toml --check
 	cargo clippy --workspace --all-targets -- --deny warnings
-	$(BIN)/ruff check --quiet python tests conformance examples scripts papers
-	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers
+	$(BIN)/ruff check --quiet python tests conformance examples scripts papers docs
+	$(BIN)/ruff format --quiet --check python tests conformance examples scripts papers docs
 	$(BIN)/mypy
 
 # The fuzz targets are a workspace of their own: they take other dependencies, and a minute to check. No C++ compiler is needed.

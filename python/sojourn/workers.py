@@ -68,7 +68,8 @@ class _Worker:
         package = str(Path(__file__).resolve().parent.parent)
         path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
         self.process = subprocess.Popen(
-            [sys.executable, *COMMAND, ENGINE, STAMP], env={**os.environ, "PYTHONPATH": path},
+            [sys.executable, *COMMAND, ENGINE, STAMP],
+            env={**os.environ, "PYTHONPATH": path, "RUST_BACKTRACE": "0"},  # one line says why it ended
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
         )  # fmt: skip
 
