@@ -161,14 +161,14 @@ def run_all(
     progress: Progress | None = None,
     laws: Laws | None = None,
 ) -> tuple[dict[int, Record], list[str]]:
-    """The same: the records by the places of their jobs, and a line on each run that failed."""
+    """The same: the records by the places of their jobs, and a line on each that failed, in the order of the jobs."""
     found: dict[int, Record] = {}
-    failed: list[str] = []
+    failed: dict[int, str] = {}
     run_each(
         jobs, found.__setitem__, threads=threads, cache=cache, progress=progress, laws=laws,
-        on_failed=lambda _, reason: failed.append(reason),
+        on_failed=failed.__setitem__,
     )  # fmt: skip
-    return found, failed
+    return found, [failed[index] for index in sorted(failed)]
 
 
 def raise_failed(failed: list[str], total: int, cache: Store | None = None) -> None:
