@@ -268,6 +268,12 @@ def test_a_wrong_sweep_is_refused_in_one_line(dumbbell, tmp_path, text, says):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("vary", ["abc", {"flows.ftp.count": 5}, {"flows.ftp.count": "12"}])
+def test_values_that_are_no_list_are_refused_in_one_line(dumbbell, vary):
+    with pytest.raises(sj.UserError, match="a list of values"):
+        sj.compare(dumbbell, vary=vary)
+
+
 @pytest.mark.parametrize("values", [["40 ms", "40 ms"], [False, "40 ms", False]])
 def test_a_value_twice_is_refused_since_its_runs_would_count_twice(dumbbell, values):
     with pytest.raises(sj.UserError, match=r"axes\.tcp\.delayed_ack: expected different values, got .* twice"):

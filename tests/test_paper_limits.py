@@ -49,6 +49,13 @@ def test_a_name_that_is_no_plain_name_is_refused(folder, name, old):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["cache", "Index.html"])
+def test_a_paper_that_would_take_the_place_of_something_else_in_the_results_is_refused(folder, name):
+    change(folder, 'id = "mine-2026"', f'id = "{name}"')
+    with pytest.raises(UserError, match="expected a name that nothing else in the folder of results has, got"):
+        load_paper(folder)
+
+
 @pytest.mark.parametrize("name", ["../base.toml", "/etc/passwd", "scenarios/../../x.toml", "a\\u0000b", ""])
 def test_a_file_outside_the_folder_is_refused(folder, name):
     change(folder, 'file = "scenarios/base.toml"', f'file = "{name}"')

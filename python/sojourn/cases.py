@@ -103,7 +103,9 @@ def controller_axis(base: Scenario, controllers: Named, group: str | None = None
 
 
 def field_axis(path: str, values: Iterable[Any]) -> Axis:
-    """Values of any field. Raises `UserError` for none, and for one that is there twice."""
+    """Values of any field. Raises `UserError` for none, for one that is there twice, and for what is no list."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise UserError(f"{path}: expected a list of values, got {value_label(values)}")
     changes: dict[str, tuple[str, Any]] = {}
     for value in values:
         label = setting_label(path, value)

@@ -251,6 +251,8 @@ def compare(
         axes.append(queue_axis(base, name, queues, laws or {}))
     if cc is not None:
         axes.append(controller_axis(base, cc, group))
+    if vary is not None and not isinstance(vary, Mapping):
+        raise UserError(f"compare: vary: expected paths of fields and a list of values for each, got {vary!r}")
     axes += [field_axis(path, values) for path, values in (vary or {}).items()]
     if not axes:
         raise UserError("compare: expected queues, cc or vary, got none")

@@ -7,7 +7,17 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from sojourn.papers.schema.figures import FigureSpec
-from sojourn.papers.schema.toml import FileModel, FileName, Keyed, NamedTable, PlainName, Span, Texts, expected
+from sojourn.papers.schema.toml import (
+    FileModel,
+    FileName,
+    FolderName,
+    Keyed,
+    NamedTable,
+    PlainName,
+    Span,
+    Texts,
+    expected,
+)
 from sojourn.papers.schema.variables import Parameters, Variable
 
 
@@ -223,7 +233,7 @@ class Omitted(Variable):
 class PaperFile(FileModel):
     """`paper.toml`."""
 
-    id: PlainName
+    id: FolderName
     """The paper's name, that of its folder."""
     aliases: list[str] = []
     """Other names that `sojourn reproduce` takes."""

@@ -90,6 +90,16 @@ def _plain_name(name: str) -> str:
 
 
 PlainName = Annotated[str, AfterValidator(_plain_name)]
+
+
+def _folder_of_results(name: str) -> str:
+    if name.casefold() in ("cache", "index.html"):
+        raise expected("a name that nothing else in the folder of results has", name)
+    return name
+
+
+FolderName = Annotated[PlainName, AfterValidator(_folder_of_results)]
+"""A plain name that is free in `results/`, beside the cache and the page of all reports."""
 """A name that can be that of a file on every system: without separators, not `..`, no device of Windows."""
 
 
