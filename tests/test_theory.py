@@ -53,10 +53,8 @@ def test_throughput_under_rare_loss_follows_the_inverse_root_of_its_probability(
     for p, seconds in ((0.004, 200), (0.001, 400), (0.0004, 800)):
         [records] = sj.run_many(lossy(p, seconds), seeds=8, threads=1)
         constant = np.array([per_rtt(record) for record in records]) * math.sqrt(p)
-        mean, half = (
-            constant.mean(),
-            5.408 * constant.std(ddof=1) / math.sqrt(8),
-        )  # Student, 99.9 %, 7 degrees of freedom
+        mean = constant.mean()
+        half = 5.408 * constant.std(ddof=1) / math.sqrt(8)  # Student, 99.9 %, 7 degrees of freedom
         assert half < 0.1, f"p = {p}: the constant is {mean} ± {half}"
         assert 1.22 - 0.1 - half < mean < 1.31 + 0.1 + half, f"p = {p}: the constant is {mean} ± {half}"
         constants.append(mean)
