@@ -108,7 +108,7 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
     Link {
         name: link.name().into(),
         rate_bps: link.first_rate().map(|rate| rate.as_bps()),
-        utilization: queued.then(|| utilization(link, span)).flatten(),
+        utilization: queued.then(|| link.utilization()).flatten(),
         throughput_bps: if queued { stats.sent_bits() / span } else { counters.arrived_bytes as f64 * 8.0 / span },
         arrived,
         departed: if queued { stats.sent } else { counters.arrived },
@@ -148,14 +148,6 @@ fn one_class(stats: &ClassStats, name: &str, span: f64) -> Class {
         queue: level(&stats.queue.packets),
         queue_bytes: level(&stats.queue.bytes),
         wait_ms: wait(&stats.wait, &stats.waits),
-    }
-}
-
-/// The part of the window in which the link sends, or of what its trace can carry that it sends; `None` where that is nothing.
-fn utilization<P: Packet>(link: &Measured<P>, span: f64) -> Option<f64> {
-    match link.traced_capacity() {
-        None => Some(link.stats().busy.as_secs_f64() / span),
-        Some(capacity) => (capacity > 0.0).then(|| link.stats().sent_bits() / capacity),
     }
 }
 

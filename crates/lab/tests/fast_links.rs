@@ -44,6 +44,39 @@ fn a_link_carries_its_rate_and_no_more_however_short_a_packet_is() {
     carries(&cbr(1, "10000 Gbit/s", 64, "10000 Gbit/s", r#"rate = "700 Gbit/s""#), 700e9, 64.0);
 }
 
+/// What is offered over 1 ms to a link that may change its rate.
+fn utilization(rate: &str, size: u32, link: &str, changes: &str) -> f64 {
+    let record = record(&format!(
+        r#"
+duration = "1 ms"
+links = [{{ name = "link", from = "a", to = "b", rate = "{link}", changes = [{changes}] }}]
+[[flows]]
+name = "cbr"
+from = "a"
+to = "b"
+traffic = {{ kind = "cbr", rate = "{rate}", size = "{size} B" }}
+"#
+    ));
+    record.links[0].utilization.unwrap()
+}
+
+#[test]
+fn a_link_sends_for_the_bits_that_it_sent_over_its_rate() {
+    for (rate, size, link, expected) in [
+        ("360 Gbit/s", 64, "400 Gbit/s", 0.9),
+        ("5000 Gbit/s", 1000, "10000 Gbit/s", 0.5),
+        ("7 Gbit/s", 41, "70 Gbit/s", 0.1),
+        ("900 Mbit/s", 50, "1 Gbit/s", 0.9),
+    ] {
+        let found = utilization(rate, size, link, "");
+        assert!((found - expected).abs() < 1e-3, "{found} of {expected}: {size} B on {link}");
+    }
+    // Half of the time at a quarter of the rate, a quarter at half, a quarter at three quarters.
+    let changes = r#"{ at = "500 us", rate = "200 Gbit/s" }, { at = "750 us", rate = "133333333333 bit/s" }"#;
+    let found = utilization("100 Gbit/s", 64, "400 Gbit/s", changes);
+    assert!((found - (0.25 / 2.0 + 0.5 / 4.0 + 0.75 / 4.0)).abs() < 1e-4, "{found}");
+}
+
 #[test]
 fn a_source_keeps_its_mean_rate_where_gaps_are_a_few_nanoseconds() {
     for traffic in [

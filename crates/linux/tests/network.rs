@@ -249,7 +249,7 @@ proptest! {
         prop_assert_eq!(theirs.finish(end), ours.finish(end));
         prop_assert_eq!(theirs.fingerprint(), ours.fingerprint());
         let (theirs, ours) = (theirs.links()[0].stats(), ours.links()[0].stats());
-        prop_assert_eq!((theirs.counters, theirs.busy, theirs.wait.count()), (ours.counters, ours.busy, ours.wait.count()));
+        prop_assert_eq!((theirs.counters, theirs.sent_bits(), theirs.wait.count()), (ours.counters, ours.sent_bits(), ours.wait.count()));
         prop_assert_eq!(format!("{:?}", theirs.wait), format!("{:?}", ours.wait));
     }
 

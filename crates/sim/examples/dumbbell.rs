@@ -136,7 +136,7 @@ fn main() {
     println!(
         "{total} bottleneck packets, {:.2} M/s, {wall:.3} s; util {:.4} q {:.2} sd {:.2} drops {} ; {} B/flow then {} ; fp {:x} {audit:?}",
         total as f64 / wall / 1e6,
-        b.stats().busy.as_secs_f64() / (seconds * 0.9),
+        b.utilization().unwrap_or_default(),
         b.stats().queue.packets.mean(),
         b.stats().queue.packets.sd(),
         b.stats().counters.dropped(),

@@ -189,7 +189,7 @@ fn measured(mut world: World) -> Result<Vec<String>, String> {
     said.extend(world.links().iter().map(|link| {
         let stats = link.stats();
         let (queue, bytes) = (&stats.queue.packets, &stats.queue.bytes);
-        let counters = format!("{:?} busy {} sent {} {}", stats.counters, stats.busy, stats.sent, stats.sent_bits());
+        let counters = format!("{:?} sent {} {}", stats.counters, stats.sent, stats.sent_bits());
         let queue = format!("queue {} {} {} bytes {} {}", queue.mean(), queue.sd(), queue.max(), bytes.mean(), bytes.sd());
         format!("{}: {counters} {queue} {:?} wait {:?}", link.name(), stats.probability, stats.wait)
     }));

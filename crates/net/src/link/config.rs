@@ -10,7 +10,7 @@ use sojourn_link::trace::TraceLoss;
 use sojourn_link::{AnyImpairment, Impairments, Place, Started};
 use sojourn_spec::link::{Link, Measure};
 use sojourn_spec::queue::{Hints, Queue};
-use sojourn_units::{Duration, NANOBITS_PER_BYTE, Stream, Time};
+use sojourn_units::{Duration, NANOBITS_PER_BYTE, Rate, Stream, Time};
 
 /// What a link is made from.
 #[derive(Clone, Debug)]
@@ -111,14 +111,18 @@ pub struct LinkStats {
     pub wait: Sums,
     /// Their distribution.
     pub waits: Quantiles,
-    /// Time spent sending.
-    pub busy: Duration,
     /// Packets whose transmission ended in the window, to the nanosecond.
     pub sent: u64,
     /// Bytes of the packets whose transmission lies within the window.
     pub(super) sent_bytes: u64,
     /// Billionths of a bit that were sent in the window, of packets that were also sent before or after it.
     pub(super) sent_in_part: u128,
+    /// The rate at which the link sends; `None` sends in no time.
+    pub(super) rate: Option<Rate>,
+    /// Time spent sending at earlier rates, in billionths of a nanosecond.
+    pub(super) busy_before: u128,
+    /// Billionths of a bit that were sent at earlier rates.
+    pub(super) nanobits_before: u128,
     /// The discipline's probability as arriving packets met it; nothing where it has none.
     pub probability: Sums,
     /// What each class did, if there are classes.
@@ -130,6 +134,12 @@ impl LinkStats {
     /// within it. So they are never more than the rate allows.
     pub(super) fn sent_nanobits(&self) -> u128 {
         u128::from(self.sent_bytes) * u128::from(NANOBITS_PER_BYTE) + self.sent_in_part
+    }
+
+    /// Time spent sending in the window, in billionths of a nanosecond: the bits that were sent over the rate at which they were.
+    pub(super) fn busy_attoseconds(&self) -> u128 {
+        let nanobits = self.sent_nanobits() - self.nanobits_before;
+        self.busy_before + self.rate.map_or(0, |rate| nanobits * 1_000_000_000 / u128::from(rate.as_bps()))
     }
 
     /// Bits that were sent in the window.

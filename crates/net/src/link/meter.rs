@@ -7,7 +7,7 @@ use crate::window::Window;
 use alloc::boxed::Box;
 use sojourn_aqm::Counters;
 use sojourn_spec::link::Measure;
-use sojourn_units::{Duration, Probability, Time};
+use sojourn_units::{Probability, Rate, Time};
 
 /// The times of one packet at a link.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +38,17 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub fn new(window: Window, measure: Measure) -> Self {
-        Meter { window, measure, stats: LinkStats::default(), queue_trace: None, packets: None, next_sample: Time::NEVER, at_opening: None }
+    /// Measures within a window a link that first has this rate.
+    pub fn new(window: Window, measure: Measure, rate: Option<Rate>) -> Self {
+        Meter {
+            window,
+            measure,
+            stats: LinkStats { rate, ..Default::default() },
+            queue_trace: None,
+            packets: None,
+            next_sample: Time::NEVER,
+            at_opening: None,
+        }
     }
 
     /// Whether anything but packets and drops is measured.
@@ -158,7 +167,7 @@ impl Meter {
         if self.measure == Measure::All {
             self.stats.waits.add(0);
         }
-        self.stats.account_transmission(start, end, size);
+        self.stats.account_transmission(size, transmitter);
     }
 
     /// Accounts for a packet of `flow` that is sent; its transmission is the last that `transmitter` planned.
@@ -176,7 +185,7 @@ impl Meter {
         if self.measure == Measure::All {
             stats.waits.add(wait.as_nanos());
         }
-        stats.account_transmission(start, end, size);
+        stats.account_transmission(size, transmitter);
     }
 
     /// The same for a packet that arrives before the window opens or is still being sent when it closes. Its arguments
@@ -192,7 +201,7 @@ impl Meter {
                 stats.waits.add(wait.as_nanos());
             }
         }
-        stats.busy = stats.busy + end.min(until).since(start.max(from));
+        stats.at_rate(transmitter);
         stats.sent += u64::from(end >= from && end < until);
         stats.sent_in_part += sent.sent_by(until) - sent.sent_by(from);
     }
@@ -201,11 +210,24 @@ impl Meter {
 impl LinkStats {
     /// Accounts for a transmission that lies in the window.
     #[inline(always)]
-    fn account_transmission(&mut self, start: Time, end: Time, size: u32) {
-        // A transmission in the window ends after it starts, and all together are no longer than the window.
-        self.busy = Duration::from_nanos(self.busy.as_nanos() + (end.as_nanos() - start.as_nanos()));
+    fn account_transmission(&mut self, size: u32, transmitter: &Transmitter) {
+        self.at_rate(transmitter);
         self.sent += 1;
         self.sent_bytes += u64::from(size);
+    }
+
+    /// What is accounted for from now on is sent at the rate of `transmitter`.
+    #[inline(always)]
+    fn at_rate(&mut self, transmitter: &Transmitter) {
+        if transmitter.rate_varies && self.rate != transmitter.rate() {
+            self.change_rate(transmitter);
+        }
+    }
+
+    #[cold]
+    fn change_rate(&mut self, transmitter: &Transmitter) {
+        (self.busy_before, self.nanobits_before) = (self.busy_attoseconds(), self.sent_nanobits());
+        self.rate = transmitter.rate();
     }
 }
 

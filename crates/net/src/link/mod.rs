@@ -106,7 +106,7 @@ impl<P: Packet> Link<P> {
         } else {
             Queue::Precomputed(Precomputed::new(config.controller))
         };
-        let mut meter = Meter::new(window, config.link.measure);
+        let mut meter = Meter::new(window, config.link.measure, config.link.rate);
         if has_classes {
             meter.stats.classes = queue.class_counters().map(|_| ClassStats::default()).collect();
         }
@@ -142,6 +142,16 @@ impl<P: Packet> Link<P> {
     /// Its rate now; `None` if it only delays.
     pub fn rate(&self) -> Option<Rate> {
         self.transmitter.rate()
+    }
+
+    /// The part of the window in which it sends, 0 to 1; with a trace the part of what it can carry that it sends, `None` where that is nothing.
+    pub fn utilization(&self) -> Option<f64> {
+        match self.traced_capacity() {
+            None => {
+                Some(self.meter.stats.busy_attoseconds() as f64 / (u128::from(self.meter.window.span().as_nanos()) * 1_000_000_000) as f64)
+            }
+            Some(capacity) => (capacity > 0.0).then(|| self.meter.stats.sent_bits() / capacity),
+        }
     }
 
     /// Bits that its trace could carry in the window; `None` without a trace.
@@ -264,9 +274,6 @@ impl<P: Packet> Link<P> {
     /// Checks at the end of a run that it never sent faster than its rate and that its queue balances.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (stats, span) = (&self.meter.stats, self.meter.window.span());
-        if stats.busy > span {
-            return Err(format!("link {}: busy for {} of {span}", self.name, stats.busy));
-        }
         if !self.transmitter.allows(stats.sent_nanobits(), self.meter.window) {
             return Err(format!("link {}: sent more than its rate allows, {} bits in {span}", self.name, stats.sent_bits()));
         }

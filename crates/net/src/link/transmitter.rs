@@ -16,7 +16,8 @@ pub(super) struct Transmitter {
     pub free_at: Time,
     /// `None` sends in no time.
     pub serializer: Option<Serializer>,
-    rate_varies: bool,
+    /// Whether the rate may change during the run, or comes from a trace.
+    pub rate_varies: bool,
     delay_varies: bool,
     first_rate: Option<Rate>,
     rate_changes: VecDeque<RateChange>,
