@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import sojourn as sj
+from sojourn.cli import main
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 LINK = {"name": "up", "from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "5 ms", "duplex": True}
@@ -125,7 +126,7 @@ def test_a_class_with_the_dual_queue_has_both_queues_of_it():
 def test_the_example_runs_and_telephony_waits_least():
     record = sj.run(str(EXAMPLES / "classes.toml"))
     telephony, web, rest = record["links"][0]["classes"]
-    assert [telephony["name"], web["name"], rest["name"]] == ["class0", "web", "rest"]
+    assert [telephony["name"], web["name"], rest["name"]] == ["telephony", "web", "rest"]
     assert telephony["wait_ms"]["p99"] < 1
     assert web["throughput_bps"] == pytest.approx(2 * rest["throughput_bps"], rel=0.05)
 
@@ -199,3 +200,10 @@ def test_parts_of_a_link_that_make_no_sense_are_refused(queue, problem):
 def test_a_linux_host_has_no_classes():
     with pytest.raises(sj.ScenarioError, match="expected one discipline for a link on a Linux host, got classes"):
         run({"scheduler": "drr", "classes": [{}]}, host="linux")
+
+
+def test_run_prints_a_line_for_each_class_below_its_link(capsys):
+    main(["run", str(EXAMPLES / "classes.toml")])
+    lines = capsys.readouterr().out.splitlines()
+    names = [line.split("│")[1].strip() for line in lines if line.startswith("│")]
+    assert names[:5] == ["access", "telephony", "web", "rest", "access:back"]
