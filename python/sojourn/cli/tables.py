@@ -48,7 +48,9 @@ def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> 
         table.add_row(item["name"], *[_number(record.value(m.path), m.unit, m.scale) for m in found])
         for each in item.get("classes", ()):
             values = [paths.get(each, path) if f"classes[].{path}" in known else None for path in fields]
-            table.add_row(f"  {each['name']}", *[_number(v, m.unit, m.scale) for v, m in zip(values, found, strict=True)])
+            table.add_row(
+                f"  {each['name']}", *[_number(v, m.unit, m.scale) for v, m in zip(values, found, strict=True)]
+            )
     show(table)
 
 
