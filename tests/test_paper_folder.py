@@ -167,6 +167,20 @@ def test_fewer_seeds_are_said_and_a_whole_rerun_says_nothing(folder: Path, tmp_p
     assert reproduce(load_paper(folder)).caution == ""
 
 
+def test_the_page_of_one_experiment_says_how_many_there_are(folder: Path, tmp_path: Path) -> None:
+    file = folder / "paper.toml"
+    file.write_text(file.read_text() + '\n[experiments.law]\ntitle = "The law"\n')
+    paper = load_paper(folder)
+    first = next(iter(paper.experiments))
+    outcome = reproduce(paper, first)
+    page = write_report(outcome, tmp_path / "out")[-1].read_text()
+    said = "A part of the paper, not the whole rerun: 1 experiment of 2."
+    assert page.index(said) < page.index("<h1>")
+    assert outcome.caution == ""  # its figures are those of the whole rerun
+    fewer = reproduce(paper, first, seeds=1)
+    assert fewer.headline == "A first look, not the whole rerun: 1 experiment of 2; 1 seed instead of 5."
+
+
 def test_listing_papers_loads_nothing_that_takes_seconds() -> None:
     code = "import sys, sojourn.papers as p; p.find_papers(); print([m for m in sys.modules if m in %r])"
     slow = ["control", "jinja2", "matplotlib", "pandas", "scipy"]

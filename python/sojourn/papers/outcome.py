@@ -177,10 +177,24 @@ class Outcome:
     """The values that were measured before."""
 
     @property
+    def part(self) -> str:
+        """How many of the paper's experiments were run; empty for all."""
+        ran, every = len(self.experiments), len(self.paper.experiments)
+        return f"{counted(ran, 'experiment')} of {every}" if ran < every else ""
+
+    @property
     def caution(self) -> str:
-        """One sentence for the head of all that a smaller rerun writes; empty for a whole rerun."""
-        how = "A quick look (--quick)" if self.quick else "A first look"
-        return f"{how}, not the whole rerun: {'; '.join(self.shortened)}." if self.shortened else ""
+        """One sentence on what made the runs smaller, for figures and the terminal; empty where nothing did."""
+        return self._less(self.shortened)
+
+    @property
+    def headline(self) -> str:
+        """The same for the head of the page, with how many experiments were run; empty for a whole rerun."""
+        return self._less([*([self.part] if self.part else []), *self.shortened])
+
+    def _less(self, said: list[str]) -> str:
+        how = "A quick look (--quick)" if self.quick else "A first look" if self.shortened else "A part of the paper"
+        return f"{how}, not the whole rerun: {'; '.join(said)}." if said else ""
 
     def values(self, case: Case, measure: str) -> Array:
         """A measure of one case, one value for each seed."""

@@ -141,9 +141,8 @@ def _less_than_whole(outcome: Outcome) -> str:
     seeds, every = len(outcome.seeds), outcome.paper.replications(outcome.experiments)
     if outcome.records and seeds < every:
         said.append(f"{counted(seeds, 'seed')} instead of {every}.")
-    ran, experiments = len(outcome.experiments), len(outcome.paper.experiments)
-    if ran < experiments:
-        said.append(f"{counted(ran, 'experiment')} of {experiments} rerun.")
+    if outcome.part:
+        said.append(f"{outcome.part} rerun.")
     return " ".join(said)
 
 
