@@ -131,6 +131,9 @@ fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
         let queue = if draw.chance(0.15) { classes(schema, draw) } else { schema.value("Queue", &Names::default(), draw) };
         table.insert("queue".into(), queue);
     }
+    if draw.chance(0.1) {
+        table.insert("overhead".into(), schema.value("Overhead", &Names::default(), draw));
+    }
     if draw.chance(0.2) {
         let impairments = (0..draw.whole(1, 3)).map(|_| schema.value("Impairment", &Names::default(), draw)).collect();
         table.insert("impairments".into(), Value::Array(impairments));

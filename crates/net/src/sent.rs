@@ -6,7 +6,16 @@ use sojourn_units::{NANOBITS_PER_BYTE, Time, Transmission};
 
 /// The transmission of one packet.
 #[derive(Clone, Debug)]
-pub(crate) enum Sent {
+pub(crate) struct Sent {
+    /// What the link layer makes of the packet.
+    pub carried: Carried,
+    /// The size of the packet itself, in bytes.
+    pub size: u32,
+}
+
+/// The transmission of what the link layer makes of a packet.
+#[derive(Clone, Debug)]
+pub(crate) enum Carried {
     /// At a rate.
     AtRate(Transmission),
     /// By a trace.
@@ -17,7 +26,7 @@ pub(crate) enum Sent {
 #[derive(Clone, Debug)]
 pub(crate) struct SentByTrace {
     pub trace: Arc<LinkTrace>,
-    /// Its size in bytes.
+    /// What it takes on the link in bytes.
     pub size: u32,
     /// The nanosecond in which its transmission ends.
     pub end: Time,
@@ -28,27 +37,41 @@ pub(crate) struct SentByTrace {
 impl Sent {
     /// The nanosecond in which it ends.
     pub fn end(&self) -> Time {
-        match self {
-            Sent::AtRate(sent) => sent.end,
-            Sent::ByTrace(sent) => sent.end,
+        match &self.carried {
+            Carried::AtRate(sent) => sent.end,
+            Carried::ByTrace(sent) => sent.end,
         }
     }
 
-    /// All its billionths of a bit.
+    /// All billionths of a bit of the packet.
     pub fn all(&self) -> u128 {
-        let size = match self {
-            Sent::AtRate(sent) => sent.size,
-            Sent::ByTrace(sent) => sent.size,
-        };
-        u128::from(size) * u128::from(NANOBITS_PER_BYTE)
+        u128::from(self.size) * u128::from(NANOBITS_PER_BYTE)
+    }
+
+    /// Billionths of a bit of the packet that are sent before `at`: of what the link layer makes of it, its part.
+    pub fn sent_by(&self, at: Time) -> u128 {
+        let on_link = self.carried.size();
+        let sent = self.carried.sent_by(at);
+        if on_link == self.size { sent } else { sent * u128::from(self.size) / u128::from(on_link) }
+    }
+}
+
+impl Carried {
+    /// The bytes that it takes on the link.
+    fn size(&self) -> u32 {
+        match self {
+            Carried::AtRate(sent) => sent.size,
+            Carried::ByTrace(sent) => sent.size,
+        }
     }
 
     /// Billionths of a bit that are sent before `at`.
     pub fn sent_by(&self, at: Time) -> u128 {
+        let all = u128::from(self.size()) * u128::from(NANOBITS_PER_BYTE);
         match self {
-            Sent::AtRate(sent) => sent.sent_by(at),
-            Sent::ByTrace(sent) if at > sent.end => self.all(),
-            Sent::ByTrace(sent) => (sent.trace.capacity_before(at) + self.all()).saturating_sub(sent.capacity).min(self.all()),
+            Carried::AtRate(sent) => sent.sent_by(at),
+            Carried::ByTrace(sent) if at > sent.end => all,
+            Carried::ByTrace(sent) => (sent.trace.capacity_before(at) + all).saturating_sub(sent.capacity).min(all),
         }
     }
 }

@@ -22,6 +22,10 @@ const INSTEAD: &[(&[&str], &str)] = &[
     (&["pacing_rate"], "segments are paced with `pacing = true`, or at the pace of a controller that has one"),
     (&["rack", "tlp"], "RACK-TLP is `sack_algorithm = \"rack-tlp\"`"),
     (&["accecn"], "AccECN is `ecn = \"accurate\"`"),
+    (
+        &["atm", "docsis", "ptm", "mpu", "stab", "linklayer"],
+        "what the link layer adds to packets is `overhead = \"docsis\"`, or `overhead = { per_packet = \"18 B\", mpu = \"64 B\" }`",
+    ),
     (&["cake"], "CAKE does not exist yet: fq-codel and fq-pie separate flows, and cobalt is what CAKE's queues run"),
     (&["l4s", "dualq", "dual-queue"], "the dual queue of L4S is `aqm = \"dualpi2\"`, and its senders have `ecn = \"l4s\"`"),
 ];

@@ -62,11 +62,11 @@ pub struct Link {
     /// Its rate at time 0, with a trace the mean rate of that; null for a link that only delays.
     #[schemars(extend("unit" = "bit/s"))]
     pub rate_bps: Option<u64>,
-    /// Time spent sending over the window's length. A packet that is being sent at either end of the window counts in part. With a
+    /// Time spent sending over the window's length, with what the link layer adds to packets. A packet that is being sent at either end of the window counts in part. With a
     /// trace: the bits sent over those that the trace could carry in the window. Null without a rate.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "better" = "higher"))]
     pub utilization: Option<f64>,
-    /// Bits sent in the window, over its length: at most the link's rate. Of a packet that is being sent at either end of the window,
+    /// Bits of packets sent in the window, over its length: at most the link's rate. What the link layer adds does not count. Of a packet that is being sent at either end of the window,
     /// those sent within it. Without a rate, all bits of the packets that arrived.
     #[schemars(extend("unit" = "bit/s", "better" = "higher"))]
     pub throughput_bps: f64,

@@ -1,5 +1,9 @@
 //! A link as the network takes it: nothing left to look up.
 
+mod overhead;
+
+pub use overhead::{Cells, LinkLayer, Overhead};
+
 use crate::queue::Queue;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -32,6 +36,9 @@ pub struct Link {
     /// come on top of those of the link.
     #[cfg_attr(feature = "serde", serde(skip_deserializing, skip_serializing_if = "Option::is_none"))]
     pub trace: Option<Trace>,
+    /// What the link layer adds to packets, if it adds something. There is a rate then.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub overhead: Option<Overhead>,
     /// What it does to packets besides queuing them, in order.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub impairments: Vec<ImpairmentConfig>,

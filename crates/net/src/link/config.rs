@@ -76,8 +76,8 @@ impl LinkConfig {
 
     /// Whether it is an access link: nothing is measured on it, and the only decision is whether a packet finds room.
     pub(crate) fn is_access_link(&self) -> bool {
-        let Link { measure, rate_changes, delay_changes, trace, .. } = &self.link;
-        let steady = rate_changes.is_empty() && delay_changes.is_empty() && trace.is_none();
+        let Link { measure, rate_changes, delay_changes, trace, overhead, .. } = &self.link;
+        let steady = rate_changes.is_empty() && delay_changes.is_empty() && trace.is_none() && overhead.is_none();
         *measure == Measure::Counts && steady && self.impairments.0.is_empty() && self.has_plain_queue()
     }
 
@@ -93,8 +93,8 @@ impl LinkConfig {
     }
 
     pub(crate) fn transit_times(&self) -> TransitTimes {
-        let Link { rate, rate_changes, delay, delay_changes, trace, .. } = self.link.clone();
-        TransitTimes { rate, rate_changes, delay, delay_changes, trace: trace.map(|trace| trace.rows) }
+        let Link { rate, rate_changes, delay, delay_changes, trace, overhead, .. } = self.link.clone();
+        TransitTimes { rate, rate_changes, delay, delay_changes, trace: trace.map(|trace| trace.rows), overhead }
     }
 }
 
@@ -117,6 +117,8 @@ pub struct LinkStats {
     pub(super) sent_bytes: u64,
     /// Billionths of a bit that were sent in the window, of packets that were also sent before or after it.
     pub(super) sent_in_part: u128,
+    /// Billionths of a bit that the link layer added to all of these.
+    pub(super) added: u128,
     /// The rate at which the link sends; `None` sends in no time.
     pub(super) rate: Option<Rate>,
     /// Time spent sending at earlier rates, in billionths of a nanosecond.
@@ -130,21 +132,31 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
-    /// Billionths of a bit that were sent in the window: of a packet that is being sent when it opens or closes, those that are sent
-    /// within it. So they are never more than the rate allows.
-    pub(super) fn sent_nanobits(&self) -> u128 {
+    /// Billionths of a bit of packets that were sent in the window: of one that is being sent when it opens or closes, those that are
+    /// sent within it.
+    fn sent_nanobits(&self) -> u128 {
         u128::from(self.sent_bytes) * u128::from(NANOBITS_PER_BYTE) + self.sent_in_part
+    }
+
+    /// The same with what the link layer added: never more than the rate allows.
+    pub(super) fn nanobits_on_link(&self) -> u128 {
+        self.sent_nanobits() + self.added
     }
 
     /// Time spent sending in the window, in billionths of a nanosecond: the bits that were sent over the rate at which they were.
     pub(super) fn busy_attoseconds(&self) -> u128 {
-        let nanobits = self.sent_nanobits() - self.nanobits_before;
+        let nanobits = self.nanobits_on_link() - self.nanobits_before;
         self.busy_before + self.rate.map_or(0, |rate| nanobits * 1_000_000_000 / u128::from(rate.as_bps()))
     }
 
-    /// Bits that were sent in the window.
+    /// Bits of packets that were sent in the window.
     pub fn sent_bits(&self) -> f64 {
         self.sent_nanobits() as f64 / 1e9
+    }
+
+    /// The same with what the link layer added.
+    pub fn bits_on_link(&self) -> f64 {
+        self.nanobits_on_link() as f64 / 1e9
     }
 }
 

@@ -7,7 +7,7 @@ use crate::window::Window;
 use alloc::boxed::Box;
 use sojourn_aqm::Counters;
 use sojourn_spec::link::Measure;
-use sojourn_units::{Probability, Rate, Time};
+use sojourn_units::{NANOBITS_PER_BYTE, Probability, Rate, Time};
 
 /// The times of one packet at a link.
 #[derive(Clone, Copy, Debug)]
@@ -201,9 +201,13 @@ impl Meter {
                 stats.waits.add(wait.as_nanos());
             }
         }
-        stats.at_rate(transmitter);
+        if transmitter.adjusts {
+            stats.at_rate(transmitter);
+        }
         stats.sent += u64::from(end >= from && end < until);
-        stats.sent_in_part += sent.sent_by(until) - sent.sent_by(from);
+        let of_packet = sent.sent_by(until) - sent.sent_by(from);
+        stats.sent_in_part += of_packet;
+        stats.added += sent.carried.sent_by(until) - sent.carried.sent_by(from) - of_packet;
     }
 }
 
@@ -211,23 +215,26 @@ impl LinkStats {
     /// Accounts for a transmission that lies in the window.
     #[inline(always)]
     fn account_transmission(&mut self, size: u32, transmitter: &Transmitter) {
-        self.at_rate(transmitter);
+        if transmitter.adjusts {
+            self.adjust(size, transmitter);
+        }
         self.sent += 1;
         self.sent_bytes += u64::from(size);
     }
 
-    /// What is accounted for from now on is sent at the rate of `transmitter`.
-    #[inline(always)]
-    fn at_rate(&mut self, transmitter: &Transmitter) {
-        if transmitter.rate_varies && self.rate != transmitter.rate() {
-            self.change_rate(transmitter);
-        }
+    /// The rate may be another, and the link layer may have added to the packet.
+    #[cold]
+    fn adjust(&mut self, size: u32, transmitter: &Transmitter) {
+        self.at_rate(transmitter);
+        self.added += u128::from(transmitter.on_link(size) - size) * u128::from(NANOBITS_PER_BYTE);
     }
 
-    #[cold]
-    fn change_rate(&mut self, transmitter: &Transmitter) {
-        (self.busy_before, self.nanobits_before) = (self.busy_attoseconds(), self.sent_nanobits());
-        self.rate = transmitter.rate();
+    /// What is accounted for from now on is sent at the rate of `transmitter`.
+    fn at_rate(&mut self, transmitter: &Transmitter) {
+        if self.rate != transmitter.rate() {
+            (self.busy_before, self.nanobits_before) = (self.busy_attoseconds(), self.nanobits_on_link());
+            self.rate = transmitter.rate();
+        }
     }
 }
 

@@ -150,7 +150,7 @@ impl<P: Packet> Link<P> {
             None => {
                 Some(self.meter.stats.busy_attoseconds() as f64 / (u128::from(self.meter.window.span().as_nanos()) * 1_000_000_000) as f64)
             }
-            Some(capacity) => (capacity > 0.0).then(|| self.meter.stats.sent_bits() / capacity),
+            Some(capacity) => (capacity > 0.0).then(|| self.meter.stats.bits_on_link() / capacity),
         }
     }
 
@@ -274,8 +274,8 @@ impl<P: Packet> Link<P> {
     /// Checks at the end of a run that it never sent faster than its rate and that its queue balances.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (stats, span) = (&self.meter.stats, self.meter.window.span());
-        if !self.transmitter.allows(stats.sent_nanobits(), self.meter.window) {
-            return Err(format!("link {}: sent more than its rate allows, {} bits in {span}", self.name, stats.sent_bits()));
+        if !self.transmitter.allows(stats.nanobits_on_link(), self.meter.window) {
+            return Err(format!("link {}: sent more than its rate allows, {} bits in {span}", self.name, stats.bits_on_link()));
         }
         match &self.queue {
             Queue::Buffered(queue) if !queue.qdisc.balances() => Err(format!("link {}: its queue does not balance", self.name)),

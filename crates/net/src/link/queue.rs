@@ -56,7 +56,7 @@ impl<P: Packet> Queue<P> {
         let busy = transmitter.free_at.since(now);
         match self {
             Queue::Precomputed(_) => busy, // the transmitter is free when all that wait have been sent
-            Queue::Buffered(queue) => busy + transmitter.time_for_more(queue.qdisc.bytes()),
+            Queue::Buffered(queue) => busy + transmitter.time_for_more(queue.qdisc.packets(), queue.qdisc.bytes()),
         }
     }
 

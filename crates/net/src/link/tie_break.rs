@@ -20,7 +20,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use sojourn_link::LinkTrace;
-use sojourn_spec::link::{DelayChange, RateChange};
+use sojourn_spec::link::{DelayChange, Overhead, RateChange};
 use sojourn_units::{Duration, Rate, Time};
 
 /// Events at most so far apart are simultaneous: transmission times are rounded to nanoseconds. ns-2 adds floating-point
@@ -69,11 +69,14 @@ pub(crate) struct TransitTimes {
     pub delay_changes: Vec<DelayChange>,
     /// What can be sent, where that comes from a trace.
     pub trace: Option<Arc<LinkTrace>>,
+    /// What the link layer adds to packets.
+    pub overhead: Option<Overhead>,
 }
 
 impl TransitTimes {
     /// The transit time of a packet of `size` bytes that arrives at `now`.
     pub fn of(&self, size: u32, now: Time) -> Duration {
+        let size = self.overhead.map_or(size, |overhead| overhead.on_link(size));
         // The delay is the one in force when the transmission ended, the rate the one in force when it started.
         let later = self.delay_changes.iter().rev().find(|change| change.at + change.delay <= now);
         let delay = later.map_or(self.delay, |change| change.delay);
@@ -104,6 +107,7 @@ mod tests {
             delay: ms(10),
             delay_changes: [DelayChange { at: Time::ZERO + ms(200), delay: ms(30) }].into(),
             trace: None,
+            overhead: None,
         };
         // 1000 bytes take 8 ms at first, then 4 ms.
         assert_eq!(times.of(1000, Time::ZERO + ms(50)), ms(18));

@@ -1,11 +1,11 @@
 //! The transmitter of a link: how long a packet takes to be sent, and when it arrives at the other end.
 
 use super::traced::Traced;
-use crate::sent::Sent;
+use crate::sent::{Carried, Sent};
 use crate::window::Window;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use sojourn_spec::link::{DelayChange, Link, RateChange};
+use sojourn_spec::link::{DelayChange, Link, Overhead, RateChange};
 use sojourn_units::{Duration, Rate, Serializer, Time};
 
 /// Rate and propagation delay, which may change during the run.
@@ -16,8 +16,10 @@ pub(super) struct Transmitter {
     pub free_at: Time,
     /// `None` sends in no time.
     pub serializer: Option<Serializer>,
-    /// Whether the rate may change during the run, or comes from a trace.
-    pub rate_varies: bool,
+    /// Whether the time of a packet takes more to compute than its size and a rate that stays: the rate may change or come from a
+    /// trace, or the link layer adds to packets.
+    pub adjusts: bool,
+    overhead: Option<Overhead>,
     delay_varies: bool,
     first_rate: Option<Rate>,
     rate_changes: VecDeque<RateChange>,
@@ -41,7 +43,8 @@ impl Transmitter {
             delay: link.delay,
             free_at: Time::ZERO,
             serializer: link.rate.map(Serializer::new),
-            rate_varies: !link.rate_changes.is_empty() || link.trace.is_some(),
+            adjusts: !link.rate_changes.is_empty() || link.trace.is_some() || link.overhead.is_some(),
+            overhead: link.overhead,
             delay_varies: !link.delay_changes.is_empty() || link.trace.as_ref().is_some_and(|trace| trace.rows.has_delay()),
             first_rate: link.rate,
             rate_changes: link.rate_changes.iter().copied().collect(),
@@ -66,9 +69,9 @@ impl Transmitter {
         self.serializer.as_ref().map(Serializer::rate)
     }
 
-    /// Whether rate and delay stay what they are.
+    /// Whether rate and delay stay what they are, and packets take the time of their sizes.
     pub fn is_steady(&self) -> bool {
-        !self.rate_varies && !self.delay_varies
+        !self.adjusts && !self.delay_varies
     }
 
     /// Since when the transmitter has been idle at `now`; `None` while it is busy.
@@ -83,11 +86,22 @@ impl Transmitter {
         if self.traced.is_some() {
             return Duration::MAX;
         }
-        self.rate().map_or(Duration::ZERO, |rate| rate.time_for(u64::from(size)))
+        self.rate().map_or(Duration::ZERO, |rate| rate.time_for(u64::from(self.on_link(size))))
     }
 
-    /// How long `bytes` more take behind all that is planned.
-    pub fn time_for_more(&self, bytes: u64) -> Duration {
+    /// The bytes that a packet of `size` bytes takes on the link.
+    #[inline]
+    pub fn on_link(&self, size: u32) -> u32 {
+        self.overhead.map_or(size, |overhead| overhead.on_link(size))
+    }
+
+    /// How long so many packets more, which have `bytes` together, take behind all that is planned. What the link layer adds is reckoned
+    /// as if they were equally large.
+    pub fn time_for_more(&self, packets: u32, bytes: u64) -> Duration {
+        let bytes = match (self.overhead, u64::from(packets)) {
+            (None, _) | (_, 0) => bytes,
+            (Some(overhead), packets) => packets * u64::from(overhead.on_link((bytes / packets) as u32)),
+        };
         match &self.traced {
             Some(traced) => traced.time_for_more(self.free_at, bytes),
             None => self.rate().map_or(Duration::ZERO, |rate| rate.time_for(bytes)),
@@ -98,17 +112,19 @@ impl Transmitter {
     /// free before.
     #[inline]
     pub fn send(&mut self, start: Time, size: u32, idle: bool) -> Time {
-        if self.rate_varies {
+        if self.adjusts {
+            let size = self.on_link(size);
             if let Some(traced) = &mut self.traced {
                 self.free_at = traced.send(start, size, idle);
                 return self.free_at;
             }
             self.change_rate(start);
+            return self.send_at_rate(start, size);
         }
         self.send_at_rate(start, size)
     }
 
-    /// The same at the present rate.
+    /// The same at the present rate, where nothing is added to a packet.
     #[inline]
     pub fn send_at_rate(&mut self, start: Time, size: u32) -> Time {
         debug_assert!(start >= self.free_at, "a transmission starts at {start:?}, the one before ends at {:?}", self.free_at);
@@ -125,10 +141,13 @@ impl Transmitter {
 
     /// The transmission that was planned last, of a packet of `size` bytes; `None` where it takes no time.
     pub fn last_transmission(&self, size: u32) -> Option<Sent> {
-        match &self.traced {
-            Some(traced) => Some(Sent::ByTrace(traced.last(size, self.free_at))),
-            None => self.serializer.as_ref().map(|serializer| Sent::AtRate(serializer.last_transmission(size, self.free_at))),
-        }
+        let on_link = self.on_link(size);
+        let carried = match (&self.traced, &self.serializer) {
+            (Some(traced), _) => Carried::ByTrace(traced.last(on_link, self.free_at)),
+            (None, Some(serializer)) => Carried::AtRate(serializer.last_transmission(on_link, self.free_at)),
+            (None, None) => return None,
+        };
+        Some(Sent { carried, size })
     }
 
     /// Bits that its trace could carry in a window; `None` without a trace.

@@ -7,7 +7,7 @@ use crate::path::element;
 use crate::trace_file::read_trace;
 use crate::written::{self, Back, Change, Impairment};
 use sojourn_link::ImpairmentConfig;
-use sojourn_spec::link::{DelayChange, Link, RateChange, Trace};
+use sojourn_spec::link::{DelayChange, Link, Overhead, RateChange, Trace};
 use sojourn_spec::queue::Queue;
 use sojourn_units::{Duration, Rate, Time, range};
 use std::collections::{HashMap, HashSet};
@@ -114,13 +114,15 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
         let rate_changes = back.changes.iter().filter_map(|change| Some(RateChange { at: at(change), rate: change.rate? })).collect();
         let delay_changes = back.changes.iter().filter_map(|change| Some(DelayChange { at: at(change), delay: change.delay? })).collect();
         let impairments = impairments(&back.impairments, field)?;
-        Ok(Link { name, from, to, rate: sends, delay, queue, rate_changes, delay_changes, trace, impairments, ..Link::default() })
+        let overhead = overhead(back.overhead, field, sends)?;
+        Ok(Link { name, from, to, rate: sends, delay, queue, rate_changes, delay_changes, trace, overhead, impairments, ..Link::default() })
     };
     let forward = Back {
         rate: link.rate,
         trace: link.trace.clone(),
         delay: Some(link.delay),
         queue: link.queue.clone(),
+        overhead: link.overhead,
         changes: link.changes.clone(),
         impairments: link.impairments.clone(),
     };
@@ -131,13 +133,15 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
             return Err(Error::got(format!("{field}.back"), "a table for a link in one direction", "duplex = true with it"));
         }
         (None, true) => {
-            let back = Back { rate: link.rate, trace: link.trace.clone(), delay: Some(link.delay), ..Back::default() };
+            let Back { rate, trace, delay, overhead, .. } = forward;
+            let back = Back { rate, trace, delay, overhead, ..Back::default() };
             made.push(one(&back, field, back_name, (to, from))?);
         }
         (Some(back), true) => {
             let own = back.rate.is_some() || back.trace.is_some();
             let (rate, trace) = if own { (back.rate, back.trace.clone()) } else { (link.rate, link.trace.clone()) };
-            let back = Back { rate, trace, delay: back.delay.or(Some(link.delay)), ..back.clone() };
+            let (delay, overhead) = (back.delay.or(forward.delay), back.overhead.or(forward.overhead));
+            let back = Back { rate, trace, delay, overhead, ..back.clone() };
             made.push(one(&back, &format!("{field}.back"), back_name, (to, from))?);
         }
         (None, false) => {}
@@ -175,6 +179,17 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
         queue.build(rate, delay, packet).map_err(|error| Error::parameter(&at, error))?;
     }
     Ok(Some(Arc::new(queue)))
+}
+
+/// Checks what the link layer adds. What adds nothing is left out.
+fn overhead(given: Option<written::Overhead>, field: &str, rate: Option<Rate>) -> Result<Option<Overhead>, Error> {
+    let Some(overhead) = given.map(written::Overhead::given) else { return Ok(None) };
+    overhead.check().map_err(|error| Error::parameter(field, error))?;
+    if rate.is_none() {
+        let got = "an overhead on a link without rate, where packets take no time";
+        return Err(Error::got(format!("{field}.overhead"), got, "a rate with it"));
+    }
+    Ok(Some(overhead).filter(|overhead| *overhead != Overhead::default()))
 }
 
 /// Checks the parameters of the impairments.

@@ -2,10 +2,12 @@
 
 mod impairment;
 mod link_trace;
+mod overhead;
 mod traffic;
 
 pub use impairment::Impairment;
 pub use link_trace::{LinkTrace, TraceFormat};
+pub use overhead::Overhead;
 pub use sojourn_spec::queue::classes::Dscp;
 pub use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 pub use sojourn_spec::tcp::{Control, Profile, TcpOverrides};
@@ -97,6 +99,9 @@ pub struct Link {
     /// Where the link in the opposite direction differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Back>,
+    /// What the link layer adds to each packet, in both directions; default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Overhead>,
     /// Changes of its rate and its delay, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
@@ -121,6 +126,9 @@ pub struct Back {
     /// Its queue; default: droptail with 1000 packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// What the link layer adds to each packet; default: what it adds on the first link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<Overhead>,
     /// Changes of its rate and its delay, in order of time; default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,

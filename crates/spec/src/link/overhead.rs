@@ -1,0 +1,130 @@
+//! What the link layer adds to packets, as `tc stab` and CAKE count it (Linux `sch_cake.c`, the manual page tc-cake).
+
+use sojourn_units::{Bytes, ParamError};
+
+/// What the link layer adds to each packet. It takes time on the link; limits, queues and the record count packets without it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Overhead {
+    /// Bytes added to each packet, 0 B to 256 B, default 0 B: 18 B for DOCSIS, 38 B for Ethernet with preamble and gap, 40 B for PPPoE over ATM.
+    pub per_packet: Bytes,
+    /// The least that a packet with these bytes takes, 0 B to 256 B, default 0 B: 64 B for DOCSIS, 84 B for Ethernet (`mpu` of tc).
+    pub mpu: Bytes,
+    /// How that is carried: "none" (default), "atm" or "ptm".
+    pub cells: Cells,
+}
+
+/// What carries packets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Cells {
+    /// Frames as long as what they carry (`noatm` of tc).
+    #[default]
+    #[cfg_attr(feature = "serde", serde(alias = "noatm"))]
+    None,
+    /// ATM cells of 53 bytes, each with 48 bytes of one packet; the last is filled up.
+    Atm,
+    /// PTM, as in VDSL2: 65 bytes for each 64, begun ones too.
+    Ptm,
+}
+
+/// A link layer as `tc-cake` calls it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum LinkLayer {
+    /// Adds nothing.
+    Raw,
+    /// As much as any ADSL: 48 B in ATM cells.
+    Conservative,
+    /// ADSL, IP over ATM, VC-Mux: 8 B in ATM cells.
+    IpoaVcmux,
+    /// ADSL, IP over ATM, LLC SNAP: 16 B in ATM cells.
+    IpoaLlcsnap,
+    /// ADSL, bridged, VC-Mux: 24 B in ATM cells.
+    BridgedVcmux,
+    /// ADSL, bridged, LLC SNAP: 32 B in ATM cells.
+    BridgedLlcsnap,
+    /// ADSL, PPP over ATM, VC-Mux: 10 B in ATM cells.
+    PppoaVcmux,
+    /// ADSL, PPP over ATM, LLC: 14 B in ATM cells.
+    PppoaLlc,
+    /// ADSL, PPPoE, VC-Mux: 32 B in ATM cells.
+    PppoeVcmux,
+    /// ADSL, PPPoE, LLC SNAP: 40 B in ATM cells.
+    PppoeLlcsnap,
+    /// VDSL2 with PPPoE: 30 B in PTM.
+    PppoePtm,
+    /// VDSL2, bridged: 22 B in PTM.
+    BridgedPtm,
+    /// A cable modem: 18 B, at least 64 B.
+    Docsis,
+    /// Ethernet with preamble and gap: 38 B, at least 84 B.
+    Ethernet,
+}
+
+impl LinkLayer {
+    /// What it adds.
+    pub fn overhead(self) -> Overhead {
+        let (bytes, mpu, cells) = match self {
+            LinkLayer::Raw => (0, 0, Cells::None),
+            LinkLayer::Conservative => (48, 0, Cells::Atm),
+            LinkLayer::IpoaVcmux => (8, 0, Cells::Atm),
+            LinkLayer::IpoaLlcsnap => (16, 0, Cells::Atm),
+            LinkLayer::BridgedVcmux => (24, 0, Cells::Atm),
+            LinkLayer::BridgedLlcsnap => (32, 0, Cells::Atm),
+            LinkLayer::PppoaVcmux => (10, 0, Cells::Atm),
+            LinkLayer::PppoaLlc => (14, 0, Cells::Atm),
+            LinkLayer::PppoeVcmux => (32, 0, Cells::Atm),
+            LinkLayer::PppoeLlcsnap => (40, 0, Cells::Atm),
+            LinkLayer::PppoePtm => (30, 0, Cells::Ptm),
+            LinkLayer::BridgedPtm => (22, 0, Cells::Ptm),
+            LinkLayer::Docsis => (18, 64, Cells::None),
+            LinkLayer::Ethernet => (38, 84, Cells::None),
+        };
+        Overhead { per_packet: Bytes(bytes), mpu: Bytes(mpu), cells }
+    }
+}
+
+impl Overhead {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn check(&self) -> Result<(), ParamError> {
+        for (field, size) in [("overhead.per_packet", self.per_packet), ("overhead.mpu", self.mpu)] {
+            ParamError::unless(size.0 <= 256, field, &size, "a size of 0 B to 256 B")?;
+        }
+        Ok(())
+    }
+
+    /// The bytes that a packet of `size` bytes takes on the link.
+    pub fn on_link(&self, size: u32) -> u32 {
+        let framed = (size + self.per_packet.0 as u32).max(self.mpu.0 as u32);
+        match self.cells {
+            Cells::None => framed,
+            Cells::Atm => framed.div_ceil(48) * 53,
+            Cells::Ptm => framed + framed.div_ceil(64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_takes_what_the_link_layer_makes_of_it() {
+        let with = |per_packet, mpu, cells| Overhead { per_packet: Bytes(per_packet), mpu: Bytes(mpu), cells };
+        // PPPoE over ATM: an ACK of 40 bytes takes two cells, a full packet 33 (1500 + 40 = 1540).
+        let atm = LinkLayer::PppoeLlcsnap.overhead();
+        assert_eq!([40, 1500].map(|size| atm.on_link(size)), [106, 33 * 53]);
+        // DOCSIS: the least frame is 64 bytes.
+        assert_eq!([40, 46, 1500].map(|size| LinkLayer::Docsis.overhead().on_link(size)), [64, 64, 1518]);
+        assert_eq!([64, 65, 1500].map(|size| with(0, 0, Cells::Ptm).on_link(size)), [65, 67, 1524]);
+        assert_eq!(Overhead::default().on_link(1500), 1500);
+        assert!(with(257, 0, Cells::None).check().is_err() && with(0, 300, Cells::None).check().is_err());
+    }
+}
