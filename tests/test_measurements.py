@@ -24,7 +24,7 @@ rate = "2 Mbit/s"
 delay = "5 ms"
 queue = { aqm = "red", limit = "20 packets", min = 3, max = 9 }
 duplex = true
-back = { queue = { scheduler = "strict", classes = [{ match = { group = "bulk" } }, {}] } }
+back = { queue = { scheduler = "strict", classes = [{ match = { group = "bulk" }, ack_filter = "filter" }, {}] } }
 impairments = [{ kind = "loss", probability = 0.001 }, { kind = "duplication", probability = 0.01 }]
 
 [[flows]]

@@ -1,7 +1,7 @@
 //! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
 
 use crate::algorithms::drop_tail::DropTail;
-use crate::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, HostQueue, PacketView};
+use crate::{AckFilter, Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, HostQueue, PacketView};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Stream};
 
@@ -44,6 +44,8 @@ pub struct QueueController {
     pub limit: Amount,
     /// Whether packets that can carry a mark are marked instead of dropped.
     pub ecn: bool,
+    /// Which waiting ACKs it drops when a newer one arrives.
+    pub ack_filter: AckFilter,
     /// What happened so far.
     pub counters: Counters,
     /// A queue of the host that takes the place of the algorithm and the limit.
@@ -60,6 +62,7 @@ impl QueueController {
             aqm,
             limit,
             ecn,
+            ack_filter: AckFilter::None,
             counters: Counters::default(),
             host: None,
             random,

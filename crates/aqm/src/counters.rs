@@ -9,6 +9,8 @@ pub enum DropReason {
     Forced,
     /// The queue was full.
     Tail,
+    /// A newer ACK made it useless ([`AckFilter`](crate::AckFilter)).
+    AckFilter,
 }
 
 /// What happened to packets at one queue since the start.
@@ -26,6 +28,8 @@ pub struct Counters {
     pub dropped_forced: u64,
     /// Packets dropped for [`DropReason::Tail`].
     pub dropped_tail: u64,
+    /// Packets dropped for [`DropReason::AckFilter`].
+    pub dropped_acks: u64,
     /// Bytes dropped for any reason.
     pub dropped_bytes: u64,
 }
@@ -33,7 +37,7 @@ pub struct Counters {
 impl Counters {
     /// Packets dropped for any reason.
     pub fn dropped(&self) -> u64 {
-        self.dropped_early + self.dropped_forced + self.dropped_tail
+        self.dropped_early + self.dropped_forced + self.dropped_tail + self.dropped_acks
     }
 
     /// These and others together.
@@ -46,6 +50,7 @@ impl Counters {
             dropped_early: self.dropped_early + other.dropped_early,
             dropped_forced: self.dropped_forced + other.dropped_forced,
             dropped_tail: self.dropped_tail + other.dropped_tail,
+            dropped_acks: self.dropped_acks + other.dropped_acks,
             dropped_bytes: self.dropped_bytes + other.dropped_bytes,
         }
     }
@@ -64,6 +69,7 @@ impl Counters {
             DropReason::Early => self.dropped_early += 1,
             DropReason::Forced => self.dropped_forced += 1,
             DropReason::Tail => self.dropped_tail += 1,
+            DropReason::AckFilter => self.dropped_acks += 1,
         }
     }
 }

@@ -59,6 +59,16 @@ impl<P> DualQueues<P> {
         queue.push_back((now, packet));
     }
 
+    /// The queue of scalable senders, or the other.
+    pub fn queue(&self, is_l4s: bool) -> &VecDeque<(Time, P)> {
+        if is_l4s { &self.low_latency } else { &self.classic }
+    }
+
+    /// Takes out the packet at a place of a queue.
+    pub fn remove(&mut self, is_l4s: bool, at: usize) -> Option<(Time, P)> {
+        if is_l4s { self.low_latency.remove(at) } else { self.classic.remove(at) }
+    }
+
     /// The next packet, the time of its arrival, and whether it was in the low-latency queue. A packet that is sent must be charged.
     pub fn pop(&mut self) -> Option<(Time, P, bool)> {
         let both = !self.low_latency.is_empty() && !self.classic.is_empty();

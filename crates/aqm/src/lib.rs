@@ -10,6 +10,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod ack_filter;
 pub mod algorithms;
 mod aqm;
 mod controller;
@@ -27,6 +28,7 @@ mod rtt_estimator;
 mod sampled;
 mod scheduler;
 
+pub use ack_filter::{AckFilter, AckHeader, ArrivingAck};
 pub use algorithms::{AnyAqm, AqmConfig, Entry, REGISTRY};
 pub use aqm::{Aqm, ArrivalVerdict, DepartureVerdict, Link};
 pub use controller::{ArrivalDecision, DepartureDecision, QueueController};

@@ -119,4 +119,9 @@ impl Backlog {
     pub fn with_packet(self, size: u32) -> Self {
         Backlog { packets: self.packets + 1, bytes: self.bytes + u64::from(size), ..self }
     }
+
+    /// This backlog without one of its packets, which has `size` bytes.
+    pub(crate) fn without_packet(self, size: u32) -> Self {
+        Backlog { packets: self.packets - 1, bytes: self.bytes - u64::from(size), ..self }
+    }
 }

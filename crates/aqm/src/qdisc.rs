@@ -1,5 +1,6 @@
 //! A queue that holds its packets and serves them as its controller decides.
 
+mod acks;
 mod classes;
 
 pub use classes::{ClassConfig, Rule, Shares};
@@ -12,6 +13,7 @@ use crate::{
     Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, FlowQueuing, HostDecision, Packet, PacketView,
     QueueController,
 };
+use acks::Useless;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -30,6 +32,8 @@ pub struct Qdisc<P> {
     next_update: Time,
     /// The size of a packet that departs at the instant of the next arrival and still counts for it.
     simultaneous_departure: Option<u32>,
+    /// A waiting ACK that the next arrival makes useless.
+    useless: Option<Useless>,
     earlier: DropsOfEarlier,
 }
 
@@ -101,6 +105,7 @@ impl<P: Packet> Qdisc<P> {
             departed: 0,
             next_update,
             simultaneous_departure: None,
+            useless: None,
             earlier: DropsOfEarlier { from: Time::NEVER, count: 0 },
         }
     }
@@ -221,8 +226,11 @@ impl<P: Packet> Qdisc<P> {
             return self.enqueue_apart(now, packet, idle_since.is_some(), &mut dropped);
         }
         let arrival = PacketView::of(now, &packet);
-        let departure = self.simultaneous_departure.take();
-        let backlog = departure.map_or(self.backlog(idle_since), |size| self.backlog(idle_since).with_packet(size));
+        let (departure, useless) = (self.simultaneous_departure.take(), self.useless.take());
+        let mut backlog = departure.map_or(self.backlog(idle_since), |size| self.backlog(idle_since).with_packet(size));
+        if let Some(useless) = useless {
+            backlog = backlog.without_packet(useless.size);
+        }
         let mut decision = self.controller.decide_arrival(&arrival, packet.can_mark(), &backlog);
         while let ArrivalDecision::Inspect(position) = decision {
             let waiting = match &self.waiting {
@@ -239,6 +247,9 @@ impl<P: Packet> Qdisc<P> {
             }
             ArrivalDecision::EnqueueMarked => packet.mark(),
             ArrivalDecision::Enqueue | ArrivalDecision::Inspect(_) => {}
+        }
+        if let Some(useless) = useless {
+            self.drop_useless(useless, &mut dropped);
         }
         self.bytes += u64::from(arrival.size);
         match &mut self.waiting {

@@ -135,6 +135,21 @@ impl<P: Packet> FlowQueues<P> {
         self.queues[queue as usize].deficit -= i64::from(size);
     }
 
+    /// The queue of a flow, and its number.
+    pub fn queue_of(&self, flow: u32) -> (u32, &VecDeque<(Time, P)>) {
+        let index = self.queuing.queue_of(flow);
+        (index, &self.queues[index as usize].waiting)
+    }
+
+    /// Takes out the packet at a place of a queue.
+    pub fn remove(&mut self, queue: u32, at: usize) -> Option<(Time, P)> {
+        let queue = &mut self.queues[queue as usize];
+        let (since, packet) = queue.waiting.remove(at)?;
+        queue.bytes -= u64::from(packet.size());
+        self.packets -= 1;
+        Some((since, packet))
+    }
+
     /// Removes the packet at the head of the queue with the most bytes (rfc8290#4.1.3).
     pub fn drop_longest(&mut self) -> Option<(Time, P)> {
         let longest = self.new.iter().chain(&self.old).max_by_key(|&&index| (self.queues[index as usize].bytes, u32::MAX - index))?;

@@ -38,7 +38,7 @@ pub fn broken(plan: &Plan, outcome: &Outcome) -> Vec<String> {
 /// Packets of a link that left it: sent, or dropped before they were sent.
 fn accounted(link: &Link) -> u64 {
     let dropped = link.dropped;
-    link.departed + dropped.early + dropped.forced + dropped.tail
+    link.departed + dropped.early + dropped.forced + dropped.tail + dropped.ack_filter.unwrap_or(0)
 }
 
 struct Found(Vec<String>);
@@ -89,7 +89,7 @@ fn one_link(found: &mut Found, link: &Link) {
     found.part(&name("loss_ratio"), link.loss_ratio);
     found.part(&name("probability_mean"), link.probability_mean);
     let dropped = link.dropped;
-    let causes = dropped.early + dropped.forced + dropped.tail + dropped.impaired.unwrap_or(0);
+    let causes = dropped.early + dropped.forced + dropped.tail + dropped.ack_filter.unwrap_or(0) + dropped.impaired.unwrap_or(0);
     found.unless(causes == link.dropped_total, || name(&format!("dropped_total: expected {causes}, got {}", link.dropped_total)));
     for (level, what) in [(&link.queue, "queue"), (&link.queue_bytes, "queue_bytes")] {
         found.ordered(&name(what), &[level.mean, level.max]);
@@ -103,10 +103,13 @@ fn one_link(found: &mut Found, link: &Link) {
 /// The classes of a link are the link: what they counted together is what it counted.
 fn classes(found: &mut Found, link: &Link) {
     let name = |class: &Class, measure: &str| format!("{}: {}: {measure}", link.name, class.name);
-    let Dropped { early, forced, tail, .. } = link.dropped;
-    let of_link = [link.departed, link.marked, early, forced, tail];
-    let of_class = |class: &Class| [class.departed, class.marked, class.dropped.early, class.dropped.forced, class.dropped.tail];
-    let sums = link.classes.iter().fold([0; 5], |mut sums, class| {
+    let Dropped { early, forced, tail, ack_filter, .. } = link.dropped;
+    let of_link = [link.departed, link.marked, early, forced, tail, ack_filter.unwrap_or(0)];
+    let of_class = |class: &Class| {
+        let dropped = class.dropped;
+        [class.departed, class.marked, dropped.early, dropped.forced, dropped.tail, dropped.ack_filter.unwrap_or(0)]
+    };
+    let sums = link.classes.iter().fold([0; 6], |mut sums, class| {
         sums.iter_mut().zip(of_class(class)).for_each(|(sum, of_class)| *sum += of_class);
         sums
     });

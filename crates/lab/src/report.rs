@@ -102,6 +102,7 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
         early: counters.dropped_early,
         forced: counters.dropped_forced,
         tail: counters.dropped_tail,
+        ack_filter: link.filters_acks().then_some(counters.dropped_acks),
         impaired: (!impairments.is_empty()).then_some(impaired),
     };
     let dropped_total = counters.dropped() + impaired;
@@ -143,7 +144,12 @@ fn one_class(stats: &ClassStats, name: &str, span: f64) -> Class {
         arrived: stats.counters.arrived,
         departed: stats.sent,
         marked: stats.counters.marked,
-        dropped: ClassDropped { early: counters.dropped_early, forced: counters.dropped_forced, tail: counters.dropped_tail },
+        dropped: ClassDropped {
+            early: counters.dropped_early,
+            forced: counters.dropped_forced,
+            tail: counters.dropped_tail,
+            ack_filter: stats.filters_acks.then_some(counters.dropped_acks),
+        },
         dropped_total: stats.counters.dropped(),
         queue: level(&stats.queue.packets),
         queue_bytes: level(&stats.queue.bytes),

@@ -15,6 +15,21 @@ pub struct Transit {
     pub has_data: bool,
 }
 
+/// What can be read of a packet that acknowledges.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// What tells its connection from others of its flow.
+    pub connection: u64,
+    /// The next byte expected.
+    pub number: u64,
+    /// Whether it has no payload and no SACK blocks and opens or closes no connection.
+    pub is_plain: bool,
+    /// Its ECN echo.
+    pub echo: u16,
+}
+
 /// What becomes of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
@@ -35,6 +50,12 @@ pub enum Effect {
 pub trait Impairment {
     /// What becomes of this packet.
     fn on_packet(&mut self, packet: &Transit) -> Effect;
+
+    /// The same of a packet that acknowledges, where [`Params::READS_ACKS`].
+    fn on_ack(&mut self, packet: &Transit, ack: &Ack) -> Effect {
+        let _ = ack;
+        self.on_packet(packet)
+    }
 }
 
 /// The parameters of an impairment.
@@ -48,6 +69,9 @@ pub trait Params {
 
     /// Whether it answers [`Effect::Corrupt`].
     const CORRUPTS: bool = false;
+
+    /// Whether it reads the headers of ACKs ([`Impairment::on_ack`]).
+    const READS_ACKS: bool = false;
 
     /// Parameters for a listing and for tests over all kinds.
     fn example() -> Self;

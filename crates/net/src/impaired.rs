@@ -1,7 +1,7 @@
 //! The impairments of links in a network: each is a hop of its own before or after the link, so a link without any pays nothing.
 
 use crate::window::Window;
-use sojourn_link::{AnyImpairment, Effect, Impairment as _, Place, Started, Transit};
+use sojourn_link::{Ack, AnyImpairment, Effect, Impairment as _, Place, Started, Transit};
 use sojourn_units::Time;
 
 /// What an impairment did to packets within the window of statistics.
@@ -24,6 +24,7 @@ pub struct ImpairmentStats {
 pub struct LinkImpairment {
     impairment: AnyImpairment,
     place: Place,
+    reads_acks: bool,
     link: usize,
     window: Window,
     stats: ImpairmentStats,
@@ -32,7 +33,7 @@ pub struct LinkImpairment {
 impl LinkImpairment {
     pub(crate) fn new(started: Started, link: usize, window: Window) -> Self {
         let Started { impairment, place } = started;
-        LinkImpairment { impairment, place, link, window, stats: ImpairmentStats::default() }
+        LinkImpairment { reads_acks: impairment.reads_acks(), impairment, place, link, window, stats: ImpairmentStats::default() }
     }
 
     /// Its name in scenario files.
@@ -60,6 +61,12 @@ impl LinkImpairment {
         self.impairment.reorders()
     }
 
+    /// Whether it reads the headers of ACKs.
+    #[inline]
+    pub(crate) fn reads_acks(&self) -> bool {
+        self.reads_acks
+    }
+
     /// Whether it makes bit errors.
     pub(crate) fn corrupts(&self) -> bool {
         self.impairment.corrupts()
@@ -69,6 +76,18 @@ impl LinkImpairment {
     #[inline]
     pub(crate) fn on_packet(&mut self, packet: &Transit) -> Effect {
         let effect = self.impairment.on_packet(packet);
+        self.met(packet, effect)
+    }
+
+    /// What becomes of an ACK whose headers it reads.
+    pub(crate) fn on_ack(&mut self, packet: &Transit, ack: &Ack) -> Effect {
+        let effect = self.impairment.on_ack(packet, ack);
+        self.met(packet, effect)
+    }
+
+    /// Counts a packet.
+    #[inline]
+    fn met(&mut self, packet: &Transit, effect: Effect) -> Effect {
         if packet.now >= self.window.from {
             self.stats.met += 1;
             if effect != Effect::Pass {

@@ -42,7 +42,7 @@ pub use link::{ClassStats, Link, LinkConfig, LinkStats};
 pub use network::{Audit, Delivered, Event, Network, Place, RouteId, TimerClass};
 pub use observer::{DropCause, LinkObserver, Sink};
 pub use packet::{Direction, Headers, Packet, packet_hash};
-pub use sojourn_aqm::Timestamps;
+pub use sojourn_aqm::{AckHeader, Timestamps};
 pub use stats::{Moments, Quantiles, QueueStats, Sums, TimeWeighted};
 pub use trace::{PacketWait, QueueTrace, ThroughputTrace};
 pub use window::Window;

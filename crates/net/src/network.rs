@@ -345,7 +345,7 @@ impl<P: Packet> Network<P> {
                     HopTarget::Discard => return self.lose(time, at, DropCause::Corruption, packet, observer),
                     HopTarget::Impairment(impairment) => {
                         let transit = Transit { now: time, size: packet.size(), has_data: packet.has_data() };
-                        match self.impairments[impairment].on_packet(&transit) {
+                        match self.meet(impairment, &transit, packet, observer) {
                             Effect::Pass => time,
                             effect => {
                                 let next = self.impair(time, at, effect, packet, observer)?;
@@ -369,6 +369,9 @@ impl<P: Packet> Network<P> {
     /// Offers a packet to a link: when it arrives at the other end, if it goes on at once.
     #[inline]
     fn offer_to_link(&mut self, link: usize, time: Time, at: u32, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
+        if self.links[link].filters_acks() {
+            self.links[link].compare_acks(at, packet, observer);
+        }
         let offer = match self.links[link].offer(time, at, packet) {
             Offer::NeedsTieBreak => {
                 let transit_time = self.transit_time(time, at, packet);
@@ -451,23 +454,6 @@ impl<P: Packet> Network<P> {
                 }
                 Report::Marked(flow) => observer.on_mark(time, id, flow),
                 Report::HeldUntil(at) => self.calendar.push_number(at, Rank::DEPARTURE, link as u32, WAKE),
-            }
-        }
-    }
-
-    /// Whether some link's discipline uses the number of active flows ([`Network::flow_changes`]).
-    pub fn counts_flows(&self) -> bool {
-        self.links.iter().any(Link::counts_flows)
-    }
-
-    /// A flow on this route becomes active at `at`, or inactive: tells the links that count flows.
-    pub fn flow_changes(&mut self, route: RouteId, at: Time, active: bool) {
-        let targets = self.hops[route.0 as usize..].iter().map(|hop| hop.target()).take_while(|&target| target != HopTarget::End);
-        for target in targets {
-            if let HopTarget::Link(link) = target
-                && self.links[link].counts_flows()
-            {
-                self.links[link].flow_changes(at, active);
             }
         }
     }

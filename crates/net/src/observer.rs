@@ -1,6 +1,6 @@
 //! What the network reports to a host.
 
-use sojourn_aqm::DropReason;
+use sojourn_aqm::{AckHeader, DropReason};
 use sojourn_units::Time;
 
 /// Why a link dropped a packet.
@@ -26,6 +26,11 @@ pub trait LinkObserver<P> {
     /// cannot be copied, and there is no duplicate.
     fn on_duplicate(&mut self, now: Time, link: u32, packet: &P) -> Option<P> {
         let _ = (now, link, packet);
+        None
+    }
+    /// What an ACK filter reads of a packet that acknowledges; `None` for any other, and where the host cannot read it.
+    fn ack_header(&self, packet: &P) -> Option<AckHeader> {
+        let _ = packet;
         None
     }
     /// A link marks a packet of this flow.

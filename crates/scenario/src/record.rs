@@ -156,6 +156,9 @@ pub struct ClassDropped {
     pub forced: u64,
     /// Because the queue of the class was full.
     pub tail: u64,
+    /// ACKs that a newer one made useless; only classes with an ACK filter have this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_filter: Option<u64>,
 }
 
 /// Packets dropped, by cause.
@@ -168,6 +171,9 @@ pub struct Dropped {
     pub forced: u64,
     /// Because the queue was full.
     pub tail: u64,
+    /// ACKs that a newer one made useless; only links with an ACK filter have this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_filter: Option<u64>,
     /// By an impairment of the link, such as random loss; only links with impairments have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impaired: Option<u64>,

@@ -28,7 +28,8 @@ pub mod flag {
     pub const PSH: u16 = 512;
     /// Comes from a scalable sender: with [`ECT`] it is ECT(1) (rfc9331#4.1).
     pub const ECT1: u16 = 1024;
-    // The highest three bits are the ACE field of an ACK (rfc9768#3.2, `tcp/accurate_ecn.rs`).
+    /// The ACE field of an ACK (rfc9768#3.2, `tcp/accurate_ecn.rs`): three bits.
+    pub const ACE: u16 = 7 << 13;
 }
 
 /// A packet: 40 bytes, so that in the network's calendar an event with its packet fills one cache line.
@@ -58,6 +59,22 @@ impl Packet {
     /// A packet with every field at zero, to fill in.
     pub const EMPTY: Packet =
         Packet { seq: 0, stamp: Time::ZERO, peer: Time::ZERO, flow: 0, extra: 0, size: 0, flags: 0, window: 0, incarnation: 0 };
+
+    /// What an ACK filter reads of it besides its SACK blocks; `None` if it is no ACK of data.
+    pub(crate) fn ack_header(&self) -> Option<net::AckHeader> {
+        if !self.has(flag::ACK | flag::BACK) || self.has(flag::SYN) {
+            return None;
+        }
+        let echo = self.flags & (flag::ECE | flag::CWR | flag::ACE);
+        let timestamps = Some(net::Timestamps { value: self.peer.as_nanos(), echo: self.stamp.as_nanos() });
+        let is_pure = self.flags & !(flag::ACK | flag::BACK | flag::ECT | flag::ECT1 | flag::CE | echo) == 0;
+        Some(net::AckHeader { connection: self.connection(), number: self.seq, is_pure, echo, timestamps, sack: [(0, 0); 4], blocks: 0 })
+    }
+
+    /// What tells its connection from others: one of a flow that is used again has other ports.
+    fn connection(&self) -> u64 {
+        u64::from(self.flow) | u64::from(self.incarnation) << 32
+    }
 
     /// Whether all these flags are set.
     #[inline]
@@ -111,8 +128,6 @@ impl net::Packet for Packet {
     #[inline]
     fn headers(&self) -> Option<net::Headers> {
         let back = self.has(flag::BACK);
-        // The connection of a flow that is used again has other ports.
-        let connection = u64::from(self.flow) | u64::from(self.incarnation) << 32;
         let (stamp, peer) = (self.stamp.as_nanos(), self.peer.as_nanos());
         let timestamps = match back {
             true => Some(net::Timestamps { value: peer, echo: stamp }),
@@ -120,7 +135,7 @@ impl net::Packet for Packet {
             false => (peer > 0).then_some(net::Timestamps { value: stamp, echo: peer }),
         };
         let direction = if back { net::Direction::ToSender } else { net::Direction::ToReceiver };
-        Some(net::Headers { connection, direction, syn: self.has(flag::SYN), timestamps })
+        Some(net::Headers { connection: self.connection(), direction, syn: self.has(flag::SYN), timestamps })
     }
 
     #[inline]

@@ -87,6 +87,12 @@ impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
         Some(Packet { extra, ..*packet })
     }
 
+    fn ack_header(&self, packet: &Packet) -> Option<sojourn_net::AckHeader> {
+        let mut header = packet.ack_header()?;
+        (header.sack, header.blocks) = self.pool.blocks(packet.extra);
+        Some(header)
+    }
+
     #[inline]
     fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
         self.observer.on_mark(now, link, flow);

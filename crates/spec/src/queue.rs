@@ -4,8 +4,8 @@ pub mod classes;
 
 use alloc::boxed::Box;
 use classes::Scheduler;
-use sojourn_aqm::{AnyAqm, AqmConfig, Link, ParamError};
-use sojourn_units::{Amount, Duration, Rate};
+use sojourn_aqm::{AckFilter, AnyAqm, AqmConfig, Link, ParamError, QueueController};
+use sojourn_units::{Amount, Duration, Rate, Stream};
 
 /// A queue: its discipline with parameters, its limit, and whether packets are marked.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,11 +29,23 @@ pub struct QueueOptions {
     pub ecn: bool,
     /// Where the discipline learns of round-trip times and of the number of flows, if it uses them.
     pub hints: Hints,
+    /// Which waiting ACKs are dropped when a newer one makes them useless: "none" (default), "filter" or "aggressive"
+    /// (`ack-filter` and `ack-filter-aggressive` of tc-cake).
+    pub ack_filter: AckFilter,
+}
+
+impl QueueOptions {
+    /// The controller of a queue with these options.
+    pub fn controller(&self, aqm: AnyAqm, random: Stream) -> QueueController {
+        let mut controller = QueueController::new(aqm, self.limit, self.ecn, random);
+        controller.ack_filter = self.ack_filter;
+        controller
+    }
 }
 
 impl Default for QueueOptions {
     fn default() -> Self {
-        QueueOptions { limit: Amount::Packets(1000), ecn: false, hints: Hints::default() }
+        QueueOptions { limit: Amount::Packets(1000), ecn: false, hints: Hints::default(), ack_filter: AckFilter::None }
     }
 }
 
@@ -116,7 +128,7 @@ mod reading {
     use toml::Table;
 
     /// The keys of [`QueueOptions`], which stand in the same table as the discipline's parameters.
-    const OPTIONS: &[&str] = &["limit", "ecn", "hints"];
+    const OPTIONS: &[&str] = &["limit", "ecn", "hints", "ack_filter"];
 
     impl<'de> Deserialize<'de> for Queue {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,7 +1,7 @@
 //! The impairments: one file and one line each.
 
 use crate::trace::TraceLoss;
-use crate::{Effect, Impairment, ParamError, Params, Streams, Transit};
+use crate::{Ack, Effect, Impairment, ParamError, Params, Streams, Transit};
 
 /// What is listed of an impairment.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,11 @@ macro_rules! registry {
                 match self { $(ImpairmentKind::$Impairment(_) => $name,)* }
             }
 
+            /// See [`Params::READS_ACKS`].
+            pub fn reads_acks(&self) -> bool {
+                match self { $(ImpairmentKind::$Impairment(_) => $file::Params::READS_ACKS,)* }
+            }
+
             /// Whether every parameter is in its range.
             ///
             /// # Errors
@@ -87,6 +92,11 @@ macro_rules! registry {
                 match self { $(AnyImpairment::$Impairment(_) => $file::Params::REORDERS,)* AnyImpairment::Trace(_) => false }
             }
 
+            /// See [`Params::READS_ACKS`].
+            pub fn reads_acks(&self) -> bool {
+                match self { $(AnyImpairment::$Impairment(_) => $file::Params::READS_ACKS,)* AnyImpairment::Trace(_) => false }
+            }
+
             /// See [`Params::CORRUPTS`].
             pub fn corrupts(&self) -> bool {
                 match self { $(AnyImpairment::$Impairment(_) => $file::Params::CORRUPTS,)* AnyImpairment::Trace(_) => false }
@@ -97,6 +107,10 @@ macro_rules! registry {
             #[inline]
             fn on_packet(&mut self, packet: &Transit) -> Effect {
                 match self { $(AnyImpairment::$Impairment(impairment) => impairment.on_packet(packet),)* AnyImpairment::Trace(loss) => loss.on_packet(packet) }
+            }
+
+            fn on_ack(&mut self, packet: &Transit, ack: &Ack) -> Effect {
+                match self { $(AnyImpairment::$Impairment(impairment) => impairment.on_ack(packet, ack),)* AnyImpairment::Trace(loss) => loss.on_ack(packet, ack) }
             }
         }
     };
@@ -113,6 +127,7 @@ registry! {
     "outage" => outage::Outage: "times in which the link loses packets or holds them back",
     "policer" => policer::Policer: "a token bucket: packets for which it has no tokens are lost",
     "shaper" => shaper::Shaper: "a token bucket: packets wait for its tokens, as in tc tbf",
+    "ack-thinning" => ack_thinning::AckThinning: "the loss of ACKs that tell nothing but a new number: one of so many passes, or one in a time",
     "bursts" => bursts::Bursts: "packets that come within an interval leave together at its end, as in aggregates of frames",
 }
 

@@ -1,14 +1,15 @@
-//! Links whose queues have classes, or hold back what they have: what each class measured.
+//! Links whose queues have classes, filter ACKs, or hold back what they have: what each class measured.
 
 use super::Link;
 use super::config::LinkStats;
 use super::meter::{Service, difference};
 use super::queue::Queue;
+use crate::observer::LinkObserver;
 use crate::packet::Packet;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use crate::window::Window;
 use alloc::vec::Vec;
-use sojourn_aqm::{Counters, HostDecision, Qdisc};
+use sojourn_aqm::{AckFilter, ArrivingAck, ClassConfig, Counters, HostDecision, Qdisc};
 use sojourn_units::Time;
 
 /// What a class of a link measured within the window of statistics.
@@ -28,10 +29,16 @@ pub struct ClassStats {
     pub sent: u64,
     /// Their bytes.
     pub sent_bytes: u64,
+    /// Whether it has an ACK filter.
+    pub filters_acks: bool,
     at_opening: (Counters, u64),
 }
 
 impl ClassStats {
+    pub(super) fn new(class: &ClassConfig) -> Self {
+        ClassStats { filters_acks: class.controller.ack_filter != AckFilter::None, ..ClassStats::default() }
+    }
+
     /// Accounts for a packet that is sent; `all` says whether the distribution of waits is measured too.
     pub(super) fn account(&mut self, service: &Service, window: Window, all: bool) {
         let &Service { arrived, start, end, size } = service;
@@ -80,6 +87,21 @@ impl<P: Packet> Link<P> {
     /// Whether it has classes.
     pub(crate) fn has_classes(&self) -> bool {
         !self.meter.stats.classes.is_empty()
+    }
+
+    /// Whether it has an ACK filter.
+    #[inline]
+    pub fn filters_acks(&self) -> bool {
+        self.filters_acks
+    }
+
+    /// Looks for a waiting ACK that the packet which is offered next at this place of its route makes useless.
+    #[cold]
+    pub(crate) fn compare_acks(&mut self, place: u32, packet: &P, observer: &impl LinkObserver<P>) {
+        if let (Queue::Buffered(queue), Some(header)) = (&mut self.queue, observer.ack_header(packet)) {
+            let ack = ArrivingAck { flow: packet.flow(), place, ecn: packet.ecn(), header };
+            queue.qdisc.compare_acks(&ack, &|waiting| observer.ack_header(&waiting.packet));
+        }
     }
 
     /// Packets of flows of this group come to it at this place of their route.

@@ -5,7 +5,7 @@ use super::tie_break::TransitTimes;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use alloc::format;
 use alloc::vec::Vec;
-use sojourn_aqm::{AnyAqm, Aqm, ClassConfig, Counters, Needs, QueueController, Rule};
+use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Counters, Needs, QueueController, Rule};
 use sojourn_link::trace::TraceLoss;
 use sojourn_link::{AnyImpairment, Impairments, Place, Started};
 use sojourn_spec::link::{Link, Measure};
@@ -40,9 +40,7 @@ impl LinkConfig {
             Some(Queue { classes: Some(classes), .. }) => {
                 (QueueController::passing(), classes.build(aqms, |name| random(&format!("class/{name}/"))))
             }
-            Some(Queue { options, .. }) if !aqms.is_empty() => {
-                (QueueController::new(aqms.remove(0).0, options.limit, options.ecn, random("")), Vec::new())
-            }
+            Some(Queue { options, .. }) if !aqms.is_empty() => (options.controller(aqms.remove(0).0, random("")), Vec::new()),
             _ => (QueueController::passing(), Vec::new()),
         };
         let mut impairments = Impairments::new(&link.impairments, seed, &link.name);
@@ -61,6 +59,13 @@ impl LinkConfig {
     /// When the first timer of its disciplines expires.
     pub(crate) fn first_update(&self) -> Time {
         if self.classes.is_empty() { self.controller.aqm.first_update() } else { ClassConfig::first_update(&self.classes) }
+    }
+
+    /// Whether its queue must hold its packets.
+    pub(crate) fn holds_packets(&self) -> bool {
+        let (needs, controller) = (self.needs(), &self.controller);
+        let asked = needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some();
+        asked || controller.host.is_some() || controller.ack_filter != AckFilter::None
     }
 
     /// Where its queue gets round-trip times and the number of flows from, if it asks for them.
@@ -82,8 +87,8 @@ impl LinkConfig {
     }
 
     /// Whether its queue decides only whether there is room.
-    fn has_plain_queue(&self) -> bool {
-        self.classes.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_))
+    pub(crate) fn has_plain_queue(&self) -> bool {
+        self.classes.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_)) && self.controller.ack_filter == AckFilter::None
     }
 
     /// The least of its propagation delay at first and later.

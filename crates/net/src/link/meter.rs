@@ -247,6 +247,7 @@ pub(super) fn difference(later: &Counters, earlier: &Counters) -> Counters {
         dropped_early: later.dropped_early - earlier.dropped_early,
         dropped_forced: later.dropped_forced - earlier.dropped_forced,
         dropped_tail: later.dropped_tail - earlier.dropped_tail,
+        dropped_acks: later.dropped_acks - earlier.dropped_acks,
         dropped_bytes: later.dropped_bytes - earlier.dropped_bytes,
     }
 }

@@ -38,7 +38,7 @@ use meter::Meter;
 use precomputed::{Accepted, Precomputed};
 use queue::Queue;
 use router::Router;
-use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, DropReason};
+use sojourn_aqm::{Aqm, Backlog, Counters, DropReason};
 use sojourn_spec::queue::Hints;
 use sojourn_units::{Duration, Rate, Time};
 use transmitter::Transmitter;
@@ -55,6 +55,7 @@ pub struct Link<P> {
     /// It has a queue, but nothing is decided except whether there is room.
     undecided: bool,
     measured: bool,
+    filters_acks: bool,
     /// Packets that passed without a decision; the queue's counters don't know them.
     passed: Volume,
     queue: Queue<P>,
@@ -99,17 +100,15 @@ impl<P: Packet> Link<P> {
         let router = if config.hints() == Hints::Router { Router::new(&needs) } else { None };
         let transmitter = Transmitter::new(&config.link);
         let has_queue = transmitter.serializer.is_some();
-        let has_classes = !config.classes.is_empty();
-        let undecided = has_queue && transmitter.is_steady() && !has_classes && matches!(config.controller.aqm, AnyAqm::DropTail(_));
-        let queue = if needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some() || config.controller.host.is_some() {
+        let classes = config.classes.iter().map(ClassStats::new).collect();
+        let undecided = has_queue && transmitter.is_steady() && config.has_plain_queue();
+        let queue = if config.holds_packets() {
             Queue::Buffered(Buffered::new(config.controller, config.classes, window.from))
         } else {
             Queue::Precomputed(Precomputed::new(config.controller))
         };
         let mut meter = Meter::new(window, config.link.measure, config.link.rate);
-        if has_classes {
-            meter.stats.classes = queue.class_counters().map(|_| ClassStats::default()).collect();
-        }
+        meter.stats.classes = classes;
         if !has_queue {
             // Packets come in any order, and none waits: only what comes in the window is counted.
             meter.open(Counters::default());
@@ -120,6 +119,7 @@ impl<P: Packet> Link<P> {
             due_besides: Time::ZERO,
             undecided,
             measured: meter.measures(),
+            filters_acks: matches!(&queue, Queue::Buffered(queue) if queue.qdisc.filters_acks()),
             passed: Volume::default(),
             queue,
             updates: Updates::new(&needs, law_due, router),

@@ -5,7 +5,8 @@ use crate::hop::{Hop, HopTarget};
 use crate::link::Link;
 use crate::observer::{DropCause, LinkObserver};
 use crate::packet::Packet;
-use sojourn_link::Effect;
+use sojourn_aqm::AckHeader;
+use sojourn_link::{Ack, Effect, Transit};
 use sojourn_units::Time;
 
 /// A copy of the hops of a route, for packets with bit errors: it ends with [`HopTarget::Discard`].
@@ -56,6 +57,19 @@ impl<P: Packet> Network<P> {
             }
             begin += hops;
         }
+    }
+
+    /// What becomes of a packet that meets an impairment.
+    #[inline]
+    pub(super) fn meet(&mut self, impairment: usize, transit: &Transit, packet: &P, observer: &impl LinkObserver<P>) -> Effect {
+        let impairment = &mut self.impairments[impairment];
+        if impairment.reads_acks()
+            && let Some(header) = observer.ack_header(packet)
+        {
+            let AckHeader { connection, number, is_pure, echo, blocks, .. } = header;
+            return impairment.on_ack(transit, &Ack { flow: packet.flow(), connection, number, is_plain: is_pure && blocks == 0, echo });
+        }
+        impairment.on_packet(transit)
     }
 
     /// Does to a packet at `at` what the impairment there has answered; gives where it goes on.

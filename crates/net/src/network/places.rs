@@ -1,8 +1,9 @@
 //! Where a packet stands on its route: the links before and after it, and who reads it there.
 
-use super::Network;
+use super::{Network, RouteId};
 use crate::contention::Order;
 use crate::hop::HopTarget;
+use crate::link::Link;
 use crate::packet::Packet;
 use sojourn_link::Place;
 use sojourn_units::{Duration, Time};
@@ -67,6 +68,23 @@ impl<P: Packet> Network<P> {
         let serves = matches!(self.hops[at].target(), HopTarget::Link(link) if self.links[link].reads_headers());
         let listens = |link: usize| self.ack_listeners.get(link).is_some_and(|listeners| !listeners.is_empty());
         serves || self.link_ending_at(at as u32).is_some_and(listens)
+    }
+
+    /// Whether some link's discipline uses the number of active flows ([`Network::flow_changes`]).
+    pub fn counts_flows(&self) -> bool {
+        self.links.iter().any(Link::counts_flows)
+    }
+
+    /// A flow on this route becomes active at `at`, or inactive: tells the links that count flows.
+    pub fn flow_changes(&mut self, route: RouteId, at: Time, active: bool) {
+        let targets = self.hops[route.0 as usize..].iter().map(|hop| hop.target()).take_while(|&target| target != HopTarget::End);
+        for target in targets {
+            if let HopTarget::Link(link) = target
+                && self.links[link].counts_flows()
+            {
+                self.links[link].flow_changes(at, active);
+            }
+        }
     }
 
     /// In which order packets leave a hop.

@@ -61,6 +61,14 @@ impl SackPool {
         if handle == 0 { 0 } else { self.store(self.blocks[handle as usize - 1]) }
     }
 
+    /// The blocks of a handle as an ACK filter reads them, and how many they are.
+    pub fn blocks(&self, handle: u32) -> ([(u64, u64); 4], usize) {
+        let mut read = [(0, 0); 4];
+        let Some(stored) = handle.checked_sub(1).map(|at| &self.blocks[at as usize]) else { return (read, 0) };
+        read[..MAX_SACK_BLOCKS].copy_from_slice(&stored.blocks);
+        (read, stored.count.into())
+    }
+
     /// Takes the blocks of a handle out; `None` for handle 0.
     #[inline]
     pub fn take(&mut self, handle: u32) -> Option<SackBlocks> {

@@ -4,7 +4,7 @@ use crate::queue::Queue;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use sojourn_aqm::{AnyAqm, ClassConfig, Ecn, FlowQueuing, QueueController, Rule, Shares};
+use sojourn_aqm::{AnyAqm, ClassConfig, Ecn, FlowQueuing, Rule, Shares};
 use sojourn_units::{Rate, Stream};
 
 /// How the classes of a link share it.
@@ -185,7 +185,7 @@ impl Scheduler {
             let position = if self.scheduler == Scheduling::Strict { i as u32 } else { 0 };
             ClassConfig {
                 rule,
-                controller: QueueController::new(aqm, options.limit, options.ecn, random(&names[i])),
+                controller: options.controller(aqm, random(&names[i])),
                 priority: u32::from(priority.unwrap_or(LAST)) * 1000 + position,
                 quantum: by_rate.unwrap_or((ROUND * share.unwrap_or(1.0)) as u32),
                 shares: rate.map(|rate| Shares { rate, ceil: *ceil }),

@@ -12,7 +12,7 @@ mod shares;
 pub use classifier::Rule;
 pub use shares::Shares;
 
-use crate::{Amount, Aqm, DropReason, FlowQueuing, Needs, Packet, Qdisc, QueueController};
+use crate::{Amount, Aqm, ArrivingAck, DropReason, FlowQueuing, Needs, Packet, Qdisc, QueueController};
 use alloc::vec::Vec;
 use classifier::Classifier;
 use rotation::Rotation;
@@ -126,6 +126,12 @@ impl<P: Packet> Classes<P> {
     /// The queue of each class.
     pub fn queues(&self) -> impl Iterator<Item = &Qdisc<P>> {
         self.classes.iter().map(|class| &class.qdisc)
+    }
+
+    /// The queue of the class that takes an ACK.
+    pub fn queue_of(&mut self, ack: &ArrivingAck) -> &mut Qdisc<P> {
+        let at = self.classifier.class_of(ack.place, ack.ecn);
+        &mut self.classes[at].qdisc
     }
 
     /// The same, to tell their disciplines something.

@@ -1,0 +1,188 @@
+//! The ACK filter of a queue: a waiting ACK that a newer one makes useless is dropped (Linux `sch_cake.c` `cake_ack_filter`).
+//!
+//! An ACK is useless if a newer one of its connection acknowledges at least as much, has all its SACK blocks, and more of one or the
+//! other. So nothing that the sender could learn is lost, and duplicate ACKs, which count, stay. An ACK whose ECN echo differs from that
+//! of its neighbor stays too. One difference: Linux compares the neighbors within the queue of a flow, here those of one
+//! flow within any queue.
+
+use crate::{Ecn, Timestamps};
+
+/// Which waiting ACKs a newer one replaces.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum AckFilter {
+    /// None.
+    #[default]
+    None,
+    /// The first of two useless ones, so that one of them stays (`ack-filter` of tc-cake).
+    Filter,
+    /// Also the only useless one, if it is right before the new one (`ack-filter-aggressive`).
+    Aggressive,
+}
+
+/// What an ACK filter reads of the headers of a packet that acknowledges.
+#[derive(Clone, Copy, Debug)]
+pub struct AckHeader {
+    /// What tells its connection from others of its flow.
+    pub connection: u64,
+    /// The next byte expected.
+    pub number: u64,
+    /// Whether it is nothing else: it has no payload and opens or closes no connection.
+    pub is_pure: bool,
+    /// Its ECN echo: ECE and CWR, or the ACE field.
+    pub echo: u16,
+    /// Its time stamps, if it carries them.
+    pub timestamps: Option<Timestamps>,
+    /// Its SACK blocks, each with its first byte and one past its last.
+    pub sack: [(u64, u64); 4],
+    /// How many of these there are.
+    pub blocks: usize,
+}
+
+/// An ACK that arrives at a queue with a filter.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrivingAck {
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// Where it stands on its route, by which classes know it.
+    pub place: u32,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// What the filter reads of its headers.
+    pub header: AckHeader,
+}
+
+impl AckHeader {
+    fn sack(&self) -> &[(u64, u64)] {
+        &self.sack[..self.blocks.min(self.sack.len())]
+    }
+
+    /// Whether this ACK has all SACK blocks of an `older` one: `Some(true)` if it has more bytes.
+    fn covers(&self, older: &AckHeader) -> Option<bool> {
+        let covered = |&(from, to): &(u64, u64)| {
+            // A block below the number tells of a duplicate (rfc2883#4) and is never old.
+            from >= older.number && self.sack().iter().any(|block| block.0 <= from && to <= block.1)
+        };
+        let bytes = |ack: &AckHeader| ack.sack().iter().map(|block| block.1.saturating_sub(block.0)).sum::<u64>();
+        older.sack().iter().all(covered).then(|| bytes(self) > bytes(older))
+    }
+
+    /// Whether this ACK makes an `older` one useless, whatever their ECN echoes.
+    fn replaces(&self, older: &AckHeader) -> bool {
+        let not_later = match (older.timestamps, self.timestamps) {
+            (Some(old), Some(new)) => old.value <= new.value && old.echo <= new.echo,
+            (old, _) => old.is_none(),
+        };
+        let more = older.number < self.number;
+        older.is_pure && not_later && older.number <= self.number && self.covers(older).is_some_and(|sack| sack || more)
+    }
+}
+
+impl AckFilter {
+    /// Its name in scenario files.
+    pub fn name(self) -> &'static str {
+        match self {
+            AckFilter::None => "none",
+            AckFilter::Filter => "filter",
+            AckFilter::Aggressive => "aggressive",
+        }
+    }
+
+    /// The place of the waiting packet that `newer` makes useless, if there is one to drop. `waiting` are the packets of its flow with
+    /// their places, in order; those that acknowledge nothing have no header.
+    pub(crate) fn useless(self, waiting: impl Iterator<Item = (usize, Option<AckHeader>)>, newer: &AckHeader) -> Option<usize> {
+        let (mut first, mut found, mut last): (Option<(usize, u16)>, u32, Option<usize>) = (None, 0, None);
+        for (at, header) in waiting {
+            last = Some(at);
+            let Some(older) = header.filter(|older| older.connection == newer.connection) else { continue };
+            if first.is_some_and(|(_, echo)| echo != older.echo) {
+                (first, found) = (None, found - 1);
+            }
+            if !newer.replaces(&older) {
+                continue;
+            }
+            first.get_or_insert((at, older.echo));
+            found += 1;
+            if found > 1 {
+                break;
+            }
+        }
+        let (at, echo) = first?;
+        let only = self == AckFilter::Aggressive && last == Some(at) && echo == newer.echo;
+        (self != AckFilter::None && (found > 1 || only)).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    const ACK: AckHeader = AckHeader { connection: 1, number: 0, is_pure: true, echo: 0, timestamps: None, sack: [(0, 0); 4], blocks: 0 };
+
+    fn ack(number: u64) -> AckHeader {
+        AckHeader { number, ..ACK }
+    }
+
+    fn sack(number: u64, blocks: &[(u64, u64)]) -> AckHeader {
+        let mut ack = AckHeader { blocks: blocks.len(), ..ack(number) };
+        ack.sack[..blocks.len()].copy_from_slice(blocks);
+        ack
+    }
+
+    /// The places of what both filters drop of the ACKs that wait.
+    fn dropped(waiting: &[AckHeader], newer: AckHeader) -> [Option<usize>; 2] {
+        let waiting: Vec<_> = waiting.iter().copied().map(Some).enumerate().collect();
+        [AckFilter::Filter, AckFilter::Aggressive].map(|filter| filter.useless(waiting.iter().copied(), &newer))
+    }
+
+    #[test]
+    fn a_newer_ack_makes_the_first_of_two_useless_and_aggressively_the_only_one() {
+        assert_eq!(dropped(&[ack(1), ack(2)], ack(3)), [Some(0), Some(0)]);
+        assert_eq!(dropped(&[ack(1)], ack(3)), [None, Some(0)]);
+        assert_eq!(dropped(&[], ack(3)), [None, None]);
+        assert_eq!(AckFilter::None.useless([(0, Some(ack(1))), (1, Some(ack(2)))].into_iter(), &ack(3)), None);
+    }
+
+    #[test]
+    fn duplicate_acks_and_those_of_other_connections_stay() {
+        assert_eq!(dropped(&[ack(3), ack(3), ack(3)], ack(3)), [None, None]);
+        let other = AckHeader { connection: 2, ..ACK };
+        assert_eq!(dropped(&[other, other], ack(3)), [None, None]);
+        let fin = AckHeader { is_pure: false, ..ACK };
+        assert_eq!(dropped(&[fin, fin], ack(3)), [None, None]);
+    }
+
+    #[test]
+    fn sack_blocks_that_the_newer_ack_lacks_keep_an_ack() {
+        let (one, both) = (sack(1, &[(5, 6)]), sack(1, &[(7, 8), (5, 6)]));
+        assert_eq!(dropped(&[one, one], both), [Some(0), Some(0)]);
+        assert_eq!(dropped(&[both, both], one), [None, None]);
+        assert_eq!(dropped(&[both, both], ack(2)), [None, None]);
+        // The same blocks with a higher number tell all, with the same number they are a duplicate.
+        assert_eq!(dropped(&[one, one], sack(2, &[(5, 6)])), [Some(0), Some(0)]);
+        assert_eq!(dropped(&[one, one], one), [None, None]);
+        // A duplicate of old data is reported once.
+        let duplicate = sack(4, &[(2, 3)]);
+        assert_eq!(dropped(&[duplicate, duplicate], sack(5, &[(2, 3), (7, 9)])), [None, None]);
+    }
+
+    #[test]
+    fn an_ecn_echo_that_begins_or_ends_is_kept() {
+        let echo = |number| AckHeader { echo: 1, ..ack(number) };
+        assert_eq!(dropped(&[ack(1), echo(2)], ack(3)), [None, None]);
+        assert_eq!(dropped(&[echo(1), echo(2)], ack(3)), [Some(0), Some(0)]);
+        assert_eq!(dropped(&[echo(1)], ack(3)), [None, None]);
+        assert_eq!(dropped(&[ack(1), echo(2), echo(3), echo(4)], ack(5)), [Some(1), Some(1)]);
+    }
+
+    #[test]
+    fn a_later_time_stamp_keeps_an_ack_and_so_does_a_packet_between_in_aggressive_mode() {
+        let at = |number, value| AckHeader { timestamps: Some(Timestamps { value, echo: 0 }), ..ack(number) };
+        assert_eq!(dropped(&[at(1, 9), at(2, 9)], at(3, 8)), [None, None]);
+        assert_eq!(dropped(&[at(1, 9), at(2, 9)], at(3, 9)), [Some(0), Some(0)]);
+        let between = [(0, Some(ack(1))), (1, None)];
+        assert_eq!(AckFilter::Aggressive.useless(between.into_iter(), &ack(2)), None);
+    }
+}

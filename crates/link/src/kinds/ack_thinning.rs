@@ -1,0 +1,134 @@
+//! ACK thinning: of the ACKs that tell nothing but a new number, one of so many passes, or one in a time (rfc3449#5.2).
+//!
+//! Those that tell more pass always: duplicates, SACK blocks, an ECN echo that changes, and whatever opens or closes a connection.
+//! The last ACK of a train may be among those that are lost; then the sender's timer repairs it. The ACK filter of a queue
+//! (`ack_filter`) knows what waits and loses nothing.
+
+use crate::{Ack, Effect, Impairment, ParamError, Streams, Transit};
+use alloc::vec::Vec;
+use sojourn_units::{Duration, Time, range};
+
+/// Parameters of ACK thinning: one of the two.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AckThinning"))]
+pub struct Params {
+    /// Of so many ACKs of a connection the last passes, 1 to 1000.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub every: Option<u32>,
+    /// An ACK of a connection passes only so long after the last that passed, above zero.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub interval: Option<Duration>,
+}
+
+impl crate::Params for Params {
+    type Impairment = AckThinning;
+
+    const READS_ACKS: bool = true;
+
+    fn example() -> Self {
+        Params { every: Some(4), interval: None }
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        match (self.every, self.interval) {
+            (Some(every), None) => ParamError::unless((1..=1000).contains(&every), "every", &every, "1 to 1000 ACKs"),
+            (None, Some(interval)) => range::positive_time("interval", interval),
+            (None, None) => ParamError::unless(false, "every", &"none", "a number of ACKs, or an interval"),
+            (Some(_), Some(_)) => ParamError::unless(false, "interval", &"a number of ACKs too", "one of them"),
+        }
+    }
+
+    fn start(&self, _streams: &Streams) -> AckThinning {
+        AckThinning { params: self.clone(), flows: Vec::new() }
+    }
+}
+
+/// The state of ACK thinning.
+#[derive(Clone, Debug)]
+pub struct AckThinning {
+    params: Params,
+    /// What the last ACK of each flow told.
+    flows: Vec<Option<Seen>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    connection: u64,
+    number: u64,
+    echo: u16,
+    /// ACKs lost since the last that passed, and when that was.
+    lost: u32,
+    passed: Time,
+}
+
+impl Impairment for AckThinning {
+    fn on_packet(&mut self, _packet: &Transit) -> Effect {
+        Effect::Pass
+    }
+
+    fn on_ack(&mut self, packet: &Transit, ack: &Ack) -> Effect {
+        let at = ack.flow as usize;
+        if at >= self.flows.len() {
+            self.flows.resize(at + 1, None);
+        }
+        let now = packet.now;
+        let last = self.flows[at].filter(|last| last.connection == ack.connection);
+        let is_plain = |last: &Seen| ack.is_plain && last.number < ack.number && last.echo == ack.echo;
+        let lost = last.filter(is_plain).and_then(|last| {
+            let in_count = self.params.every.is_some_and(|every| last.lost + 1 < every);
+            let in_time = self.params.interval.is_some_and(|interval| now.since(last.passed) < interval);
+            (in_count || in_time).then_some(last)
+        });
+        let (lost, passed) = lost.map_or((0, now), |last| (last.lost + 1, last.passed));
+        let number = last.map_or(ack.number, |last| last.number.max(ack.number));
+        self.flows[at] = Some(Seen { connection: ack.connection, number, echo: ack.echo, lost, passed });
+        if lost > 0 { Effect::Drop } else { Effect::Pass }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Params as _;
+    use alloc::string::ToString;
+
+    const ACK: Ack = Ack { flow: 3, connection: 3, number: 0, is_plain: true, echo: 0 };
+
+    /// Which of these ACKs pass, one each ms.
+    fn passed(params: &Params, acks: &[Ack]) -> Vec<bool> {
+        let mut made = params.start(&Streams::new(1, "x".to_string()));
+        let transit = |ms| Transit { now: Time::ZERO + Duration::from_millis(ms), size: 40, has_data: false };
+        acks.iter().zip(0..).map(|(ack, ms)| made.on_ack(&transit(ms), ack) == Effect::Pass).collect()
+    }
+
+    fn numbers(numbers: &[u64]) -> Vec<Ack> {
+        numbers.iter().map(|&number| Ack { number, ..ACK }).collect()
+    }
+
+    #[test]
+    fn one_of_so_many_passes_or_one_in_a_time() {
+        let acks = numbers(&[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let (yes, no) = (true, false);
+        assert_eq!(passed(&Params { every: Some(3), interval: None }, &acks), [yes, no, no, yes, no, no, yes, no, no]);
+        assert_eq!(passed(&Params { every: Some(1), interval: None }, &acks), [yes; 9]);
+        let interval = Some(Duration::from_millis(4));
+        assert_eq!(passed(&Params { every: None, interval }, &acks), [yes, no, no, no, yes, no, no, no, yes]);
+    }
+
+    #[test]
+    fn what_tells_more_than_a_new_number_passes() {
+        let mut acks = numbers(&[1, 2, 2, 3, 4, 5, 6]);
+        acks[3].is_plain = false;
+        acks[5].echo = 1;
+        acks[6].connection = 9;
+        assert_eq!(passed(&Params { every: Some(100), interval: None }, &acks), [true, false, true, true, false, true, true]);
+    }
+
+    #[test]
+    fn one_of_the_two_must_be_given() {
+        let interval = Some(Duration::from_millis(4));
+        assert!(Params::default().check().is_err() && Params { every: Some(4), interval }.check().is_err());
+        assert!(Params { every: Some(0), interval: None }.check().is_err() && Params { every: None, interval }.check().is_ok());
+    }
+}
