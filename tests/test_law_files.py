@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import sojourn as sj
 from sojourn.cli import main
 
 LAWS = """
@@ -105,3 +106,29 @@ def test_what_is_no_python_file_is_no_law(laws, dumbbell, capsys):
     assert line == 'lws.py: cannot read this law: No such file or directory; did you mean "laws.py"?'
     line = said(capsys, "run", dumbbell, "--law", "laws.py:Tenth", "--law", "laws.py:Broken", code=2)
     assert line == '--law: expected one, or queues with law = "NAME" for the others, got "Tenth, Broken"'
+
+
+def test_a_check_asks_for_the_law_that_a_run_would_ask_for(laws, dumbbell, here, capsys):
+    text = dumbbell.read_text().replace('aqm = "droptail"', 'aqm = "external", law = "Tenth"')
+    Path("own.toml").write_text(text)
+    line = 'links.bottleneck.queue.law: expected a law that `--law FILE.py`, or `laws` in Python, supplies, got "Tenth"'
+    for command in ("check", "run"):
+        assert said(capsys, command, "own.toml", code=2).endswith(f": {line}")
+    assert said(capsys, "check", "own.toml", "--law", f"{laws}:Tenth") == "own.toml: can be run\n"
+    queues = '[{ aqm = "red" }, { aqm = "external", law = "Tenth" }]'
+    Path("sweep.toml").write_text(f'scenario = "{dumbbell}"\naxes."links.bottleneck.queue" = {queues}\n')
+    for command in ("check", "sweep"):
+        assert said(capsys, command, "sweep.toml", code=2).endswith(f"queue = external(law=Tenth): {line}")
+    assert "all can be run" in said(capsys, "check", "sweep.toml", "--law", f"{laws}:Tenth")
+
+
+def test_a_law_of_a_class_is_not_cached(dumbbell, here):
+    class Half:
+        def step(self, sample):
+            return 0.5
+
+    own = {"aqm": "external", "law": "mine"}
+    queue = {"scheduler": "drr", "classes": [{"match": {"port": [1]}}, own]}
+    cache = sj.Store("cache")
+    sj.run_many(sj.load(dumbbell).set("links.bottleneck.queue", queue), 2, cache=cache, laws={"mine": Half})
+    assert len(cache) == 0

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 
 import sojourn as sj
 
@@ -59,20 +58,3 @@ def test_throughput_under_rare_loss_follows_the_inverse_root_of_its_probability(
         assert 1.22 - 0.1 - half < mean < 1.31 + 0.1 + half, f"p = {p}: the constant is {mean} ± {half}"
         constants.append(mean)
     assert max(constants) / min(constants) < 1.12, f"the constant should not depend on p: {constants}"
-
-
-def test_a_run_whose_time_does_not_advance_ends_and_says_where() -> None:
-    """It ends after ten million events at one time, which is no wall time."""
-    text = """
-duration = "10 s"
-links = [{ name = "wire", from = "a", to = "b", duplex = true }]
-[[flows]]
-name = "bulk"
-from = "a"
-to = "b"
-traffic = { kind = "bulk", size = "1000000 GB" }
-"""
-    with pytest.raises(
-        sj.ScenarioError, match=r"links\.wire: expected a rate or a delay on the path of bulk/0 and back, got 100"
-    ):
-        sj.run(text)

@@ -24,11 +24,17 @@ class Sample:
 class ScenarioError(ValueError):
     """A scenario that can't be run: one line with file, place, field, what was expected and what was found."""
 
-def check(text: str, filename: str) -> str:
-    """The resolved scenario as JSON, with every default filled in."""
+def check(text: str, filename: str, laws: list[str] | None = None) -> str:
+    """The resolved scenario as JSON, with every default filled in.
 
-def keys(text: str, filename: str, seeds: list[int], engine: str) -> list[str]:
-    """The cache keys of a scenario's runs: equal if and only if scenario, seed and engine are equal."""
+    With `laws`, a queue may name these and no others.
+    """
+
+def keys(text: str, filename: str, seeds: list[int], engine: str, laws: list[str]) -> list[str]:
+    """The cache keys of a scenario's runs: equal if and only if scenario, seed and engine are equal.
+
+    A queue may name the `laws` and no others.
+    """
 
 def check_toml(text: str, filename: str, whole: bool) -> None:
     """Refuses a text that is not TOML; without `whole`, only one with keys of very many parts."""

@@ -14,6 +14,7 @@ from sojourn import _sojourn, paths
 from sojourn.errors import UserError
 from sojourn.labels import setting_label, value_label
 from sojourn.scenario import Scenario, parse_value
+from sojourn.toml import plain
 
 Named: TypeAlias = str | Sequence[str] | Mapping[str, str | Mapping[str, Any]]
 
@@ -96,7 +97,7 @@ def controller_axis(base: Scenario, controllers: Named, group: str | None = None
     at = "tcp.control" if group is None else f"flows.{paths.element(group)}.tcp.control"
     before = _found(base, at) or _found(base, "tcp.control") or {}
     changes = {
-        label: (at, {**(before if before.get("cc") == table["cc"] else {}), **table})
+        label: (at, {**(before if before.get("cc") == table.get("cc") else {}), **table})
         for label, table in _tables(controllers, "cc", "cc").items()
     }
     return Axis("cc", changes, [f"{', '.join(own)}: keeps its own controller"] if group is None and own else [])
@@ -104,10 +105,11 @@ def controller_axis(base: Scenario, controllers: Named, group: str | None = None
 
 def field_axis(path: str, values: Iterable[Any]) -> Axis:
     """Values of any field. Raises `UserError` for none, for one that is there twice, and for what is no list."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    paths.split(path)
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
         raise UserError(f"{path}: expected a list of values, got {value_label(values)}")
     changes: dict[str, tuple[str, Any]] = {}
-    for value in values:
+    for value in plain(list(values), path):
         label = setting_label(path, value)
         if label in changes:
             raise UserError(f'{path}: expected each value once, got "{value_label(value)}" twice')
@@ -156,14 +158,26 @@ def _tables(named: Named, what: str, key: str) -> dict[str, dict[str, Any]]:
     if isinstance(named, str):
         return parse_named(named, what, key)
     if not isinstance(named, Mapping):
-        named = {each: each for each in named}
+        if not isinstance(named, Iterable):
+            raise UserError.expected(what, f"names such as {EXAMPLES[key]}, or tables by label", named)
+        named = {_named(each, what, key): each for each in named}
     if not named:
         raise UserError(f"{what}: expected one or more such as {EXAMPLES[key]}, got none")
-    return {label: _table(spec, what, key) for label, spec in named.items()}
+    return {_named(label, what, key): _table(spec, what, key) for label, spec in named.items()}
+
+
+def _named(name: Any, what: str, key: str) -> str:
+    """A name or a label, if it is a text."""
+    if not isinstance(name, str):
+        raise UserError.expected(what, f"names such as {EXAMPLES[key]}", name)
+    return name
 
 
 def _table(spec: str | Mapping[str, Any], what: str, key: str) -> dict[str, Any]:
-    return next(iter(parse_named(spec, what, key).values())) if isinstance(spec, str) else dict(spec)
+    if not isinstance(spec, Mapping):
+        return next(iter(parse_named(_named(spec, what, key), what, key).values()))
+    table: dict[str, Any] = plain(spec, what)
+    return table
 
 
 EXAMPLES = {"aqm": "droptail,red(min=5,max=15)", "cc": "reno,cubic(beta=0.7)"}

@@ -252,7 +252,7 @@ def compare(
     if cc is not None:
         axes.append(controller_axis(base, cc, group))
     if vary is not None and not isinstance(vary, Mapping):
-        raise UserError(f"compare: vary: expected paths of fields and a list of values for each, got {vary!r}")
+        raise UserError.expected("compare: vary", "paths of fields and a list of values for each", vary)
     axes += [field_axis(path, values) for path, values in (vary or {}).items()]
     if not axes:
         raise UserError("compare: expected queues, cc or vary, got none")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sojourn import _sojourn, paths
 from sojourn.errors import ScenarioError, UserError
 from sojourn.scenario import Scenario
+from sojourn.toml import plain
 
 # Flows for each packet that path and buffer hold, for an expected loss of 0.1, 0.5 and 1 % at a drop-tail queue: N Reno
 # flows lose 0.76 N^2/S^2 where path and buffer hold S packets. The factors are those printed in rfc7928#8.2.
@@ -21,7 +22,7 @@ def flows_for(level: str, rate: float, rtt: float, packet: float, buffers: float
 
     `rate` is in bit/s, `rtt` in seconds, `packet` in bytes; the buffer holds `buffers` times what the path holds.
     """
-    if level not in LEVELS:
+    if not isinstance(level, str) or level not in LEVELS:
         raise UserError.expected("congestion", f"one of {', '.join(LEVELS)}", level)
     return max(1, round(LEVELS[level] * (1 + buffers) * rate * rtt / (8 * packet)))
 
@@ -37,6 +38,9 @@ def congest(scenario: Scenario, load: str, rtt: str, *, link: str = "bottleneck"
     >>> scenario.get_path("links.bottleneck.queue.limit")
     '133 packets'
     """
+    if not isinstance(rtt, str):
+        raise UserError.expected("rtt", 'a time with its unit such as "160 ms"', rtt)
+    plain(rtt, "rtt")
     tree = scenario.resolved()
     rate = paths.get(tree, f'links."{link}".rate', scenario.label)
     if rate is None:

@@ -14,7 +14,7 @@ class UserError(ValueError):
     """An input that can't be used. The message is one line, ready to be shown to the user."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(one_line(message))
+        super().__init__(shortened(one_line(message), LONGEST_MESSAGE))
 
     @classmethod
     def expected(cls, where: str, what: str, got: object) -> UserError:
@@ -26,13 +26,15 @@ class UserError(ValueError):
         return cls(f"{where}: expected {what}, got {quoted(got)}")
 
     @classmethod
-    def unknown(cls, where: str, got: str, names: Iterable[str]) -> UserError:
+    def unknown(cls, where: str, got: object, names: Iterable[str]) -> UserError:
         """The error for a name that is none of `names`: it lists them if they are few, else those nearest to it.
 
         >>> str(sj.UserError.unknown("--cc", "ren", ["reno", "cubic"]))
         '--cc: expected one of reno, cubic, got "ren"; did you mean "reno"?'
         """
         known = list(names)
+        if not isinstance(got, str):
+            return cls.expected(where, "a name", got)
         near = known if len(known) <= FEW else nearest(got, known)
         more = "" if len(near) == len(known) else f" ({len(known)} names in all)"
         wrong = cls.expected(where, f"one of {', '.join(near) or 'none'}{more}", got)
@@ -70,9 +72,29 @@ def one_line(text: str) -> str:
     return _BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
+LONGEST_VALUE = 200  # characters of a value that a message shows; the engine's messages show as many
+LONGEST_LABEL = 500
+LONGEST_MESSAGE = 2000
+
+
+def shortened(text: str, most: int) -> str:
+    """The text itself, or the beginning of one that is longer."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+def printed(value: object) -> str:
+    """A value as Python prints it. What Python refuses to print, such as a number of 5,000 digits, is described."""
+    try:
+        return str(value)
+    except Exception:  # of a value of a class of the user's own, anything
+        many = isinstance(value, int)
+        return "a whole number of very many digits" if many else f"a {type(value).__name__} that cannot be printed"
+
+
 def quoted(value: object) -> str:
-    """A value as messages show it: text in double quotation marks, everything else as Python prints it."""
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    """A value as messages show it: text in double quotation marks, else as Python prints it; a long one shortened."""
+    text = shortened(printed(value), LONGEST_VALUE)
+    return f'"{text}"' if isinstance(value, str) else text
 
 
 class RunError(RuntimeError):

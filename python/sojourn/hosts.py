@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from sojourn.scenario import Scenario, plain
+from sojourn.scenario import Scenario
+from sojourn.toml import plain
 
 OWN_OF_KERNEL = ("reno", "cubic")
 """Controllers that the kernel has itself; all others are ours under its TCP."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sojourn import paths
+from sojourn.errors import printed
 
 # The key that names the kind of a table, as in `{ aqm = "red", min = 5 }`.
 KINDS = ("aqm", "cc", "kind")
@@ -40,7 +41,7 @@ def value_label(value: Any) -> str:
         return f"{name}({rest})" if name and rest else name or rest
     if isinstance(value, (list, tuple)):
         return ", ".join(map(value_label, value))
-    return str(value)
+    return printed(value)
 
 
 def setting_label(path: str, value: Any) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from sojourn.errors import ScenarioError, UserError
 from sojourn.scenario import Scenario
+from sojourn.toml import plain
 
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]
 FACTORY = "a class or a function without arguments that makes a law"
@@ -24,7 +25,11 @@ def checked_laws(laws: Laws | None) -> dict[str, Callable[[], Any]]:
         return {}
     if not isinstance(laws, Mapping):
         raise UserError.expected("laws", "a table of laws by name", type(laws).__name__)
-    return {str(name): _factory(f"laws.{name}", factory) for name, factory in laws.items()}
+    for name in laws:
+        if not isinstance(name, str):
+            raise UserError.expected("laws", "names that are texts", name)
+        plain(name, "laws")
+    return {name: _factory(f"laws.{name}", factory) for name, factory in laws.items()}
 
 
 def _factory(where: str, factory: Any) -> Callable[[], Any]:
@@ -74,9 +79,19 @@ def _shown(what: Callable[..., Any]) -> str:
 
 def external_laws(scenario: Scenario) -> list[str]:
     """The names of the laws that queues of a scenario have from the caller."""
-    links = [each for link in scenario.to_dict().get("links", []) for each in (link, link.get("back") or {})]
-    queues = [link.get("queue") or {} for link in links]
-    return [str(queue.get("law", "")) for queue in queues if queue.get("aqm") == "external"]
+    return list(_external(scenario.to_dict().get("links")))
+
+
+def _external(node: Any) -> Iterator[str]:
+    """The laws of all queues below a value: of links, of their reverse directions, of classes."""
+    if isinstance(node, Mapping):
+        if node.get("aqm") == "external":
+            yield str(node.get("law", ""))
+        for each in node.values():
+            yield from _external(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _external(each)
 
 
 def of_run(error: Exception, scenario: Scenario, seed: int) -> Exception:

@@ -6,12 +6,13 @@ name with a dot in it is quoted: `links."a.b".rate`. The engine splits paths; th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from sojourn import _sojourn
-from sojourn.errors import ScenarioError, UserError
+from sojourn.errors import ScenarioError, UserError, printed, quoted
 
 
 def split(path: str) -> list[str]:
@@ -20,6 +21,8 @@ def split(path: str) -> list[str]:
         return _sojourn.path_split(path)
     except ScenarioError as error:
         raise UserError(str(error)) from None
+    except (TypeError, UnicodeEncodeError):
+        raise UserError.expected("path", "a text such as links.bottleneck.rate", path) from None
 
 
 def element(name: str) -> str:
@@ -32,9 +35,9 @@ def name_of(item: Any) -> str | None:
     if not isinstance(item, Mapping):
         return None
     if "name" in item:
-        return str(item["name"])
+        return printed(item["name"])
     if "from" in item and "to" in item:
-        return f"{item['from']}->{item['to']}"
+        return f"{printed(item['from'])}->{printed(item['to'])}"
     return None
 
 
@@ -59,7 +62,7 @@ def put(tree: dict[str, Any], path: str, value: Any, label: str = "scenario") ->
         elif isinstance(node, dict):
             node[last] = value
         else:
-            raise UserError(f'{where}: expected a table or list for "{last}", got {node!r}')
+            raise UserError(f'{where}: expected a table or list for "{last}", got {quoted(node)}')
 
 
 def _enter(items: list[Any], step: str, where: str) -> list[Any]:
@@ -69,7 +72,7 @@ def _enter(items: list[Any], step: str, where: str) -> list[Any]:
     named = [item for item in items if name_of(item) == step]
     if named:
         return named[:1]
-    if step.isdigit() and int(step) < len(items):
+    if re.fullmatch("[0-9]{1,9}", step) and int(step) < len(items):
         return [items[int(step)]]
     raise _missing(where, step, [name_of(item) or str(i) for i, item in enumerate(items)])
 
@@ -96,7 +99,7 @@ def _walk(node: Any, steps: list[str], where: str, make: bool) -> Iterator[Any]:
             raise _missing(where, step, list(node))
         yield from _walk(node[step], rest, where, make)
     else:
-        raise UserError(f'{where}: expected a table or list for "{step}", got {node!r}')
+        raise UserError(f'{where}: expected a table or list for "{step}", got {quoted(node)}')
 
 
 def _missing(where: str, step: str, names: list[str]) -> UserError:

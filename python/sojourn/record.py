@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sojourn import measures, paths
 from sojourn.display import counted, html_table, number
-from sojourn.errors import UserError
+from sojourn.errors import UserError, quoted
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
 from sojourn.traces import Traces
@@ -160,12 +160,12 @@ class Record(Mapping[str, Any]):
         or the series no such column.
         """
         columns = self._traced(name)
-        if column not in columns:
-            raise UserError(f"{name}: expected one of {', '.join(columns)}, got {column!r}")
+        if not isinstance(column, str) or column not in columns:
+            raise UserError(f"{name}: expected one of {', '.join(columns)}, got {quoted(column)}")
         return columns[column][columns["t"] >= float(self._data.get("warmup_s", 0.0))]
 
     def _traced(self, name: str) -> dict[str, Array]:
-        if name not in self.series:
+        if not isinstance(name, str) or name not in self.series:
             raise self.series.unknown(f"record of {self.get('scenario', 'a run')}", name)
         return self.series[name]
 

@@ -38,6 +38,8 @@ class Job:
 
 
 LAST_SEED = 2**63 - 1  # the largest integer of TOML
+MOST_SEEDS = 1_000_000
+MOST_THREADS = 10_000
 
 
 def checked_seed(seed: int) -> int:
@@ -78,9 +80,11 @@ def seeds_of(seeds: Seeds, first: int = 1) -> list[int]:
     Raises `UserError` for a count below 1, for an empty or repeating sequence, and for a seed out of range.
     """
     if isinstance(seeds, int):
-        if seeds < 1:
-            raise UserError.expected("seeds", "a count of 1 or more, or a list of seeds", seeds)
-        return list(range(first, first + seeds))
+        if not 1 <= seeds <= MOST_SEEDS:
+            raise UserError.expected("seeds", f"a count of 1 to {MOST_SEEDS}, or a list of seeds", seeds)
+        return list(range(first, checked_seed(first + seeds - 1) + 1))
+    if not isinstance(seeds, Iterable):
+        raise UserError.expected("seeds", "a count of 1 or more, or a list of seeds", seeds)
     chosen = [int(checked_seed(seed)) for seed in seeds]
     if not chosen or len(set(chosen)) != len(chosen):
         raise UserError.expected("seeds", "one or more different seeds", chosen)
@@ -215,12 +219,12 @@ def run_each(
     that another process does, `RunError` where an executor fails. A damaged entry of the cache is named in a `Note`.
     """
     own = checked_laws(laws)
-    if threads < 0:
-        raise UserError.expected("threads", "0 for one per core, or more", threads)
+    if not isinstance(threads, Integral) or not 0 <= threads <= MOST_THREADS:
+        raise UserError.expected("threads", f"0 for one per core, or 1 to {MOST_THREADS}", threads)
     cluster, part = None if executor is None else cluster_of(executor), None if shard is None else Shard.parse(shard)
     places: dict[str, list[int]] = {}
     uncached, linux = set[str](), set[str]()
-    for index, (key, on_kernel) in enumerate(_keys(jobs)):
+    for index, (key, on_kernel) in enumerate(_keys(jobs, own)):
         places.setdefault(key, []).append(index)
         if on_kernel:
             linux.add(key)
@@ -460,14 +464,14 @@ class _Key(NamedTuple):
     linux: bool
 
 
-def _keys(jobs: Sequence[Job]) -> Iterator[_Key]:
-    """The key of each job."""
-    engine = engine_identity()
+def _keys(jobs: Sequence[Job], laws: Collection[str]) -> Iterator[_Key]:
+    """The key of each job. Raises `ScenarioError` for one that can't be run with these laws in Python."""
+    engine, names = engine_identity(), list(laws)
     for _, same in groupby(jobs, key=lambda job: id(job.scenario)):
         group = list(same)
         scenario = group[0].scenario
         with scenario.clean_errors():
             linux = on_linux(scenario)
             made_by = f"{engine} {find_kernel().identity}" if linux else engine
-            for text in _sojourn.keys(scenario.to_toml(), scenario.file, [job.seed for job in group], made_by):
+            for text in _sojourn.keys(scenario.to_toml(), scenario.file, [job.seed for job in group], made_by, names):
                 yield _Key(text, linux)

@@ -7,16 +7,14 @@ import difflib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import tomli_w
-
 from sojourn import _sojourn, files, paths, toml
-from sojourn.errors import ScenarioError, UserError
+from sojourn.errors import LONGEST_LABEL, ScenarioError, UserError, one_line, printed, shortened
 from sojourn.fields import first_unknown
 
 Source: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
@@ -33,7 +31,9 @@ class Scenario(MutableMapping[str, Any]):
     """
 
     def __init__(self, tree: Mapping[str, Any] | None = None, label: str = "scenario") -> None:
-        self._read: dict[str, Any] | None = copy.deepcopy(dict(tree or {}))
+        if tree is not None and not isinstance(tree, Mapping):
+            raise UserError.expected("scenario", "a table of fields", tree)
+        self._read: dict[str, Any] | None = toml.plain(tree or {}, f"{label}: ")
         self._text: str | None = None
         self._written = False  # whether a user wrote this text
         self.file = label
@@ -71,7 +71,7 @@ class Scenario(MutableMapping[str, Any]):
         return self._changed()[key]  # the caller may change it
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._changed()[key] = value
+        self._changed()[key] = toml.plain(value, f"{self.label}: {key}")
 
     def __delitem__(self, key: str) -> None:
         del self._changed()[key]
@@ -84,8 +84,8 @@ class Scenario(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         lists = [f"{key} {_names(self._tree[key])}" for key in ("links", "flows") if self._tree.get(key)]
-        what = ", ".join([f"duration {self._tree.get('duration', 'not set')}", *lists])
-        return f"<Scenario {self._tree.get('name', self.label)}: {what}>"
+        name, duration = (printed(self._tree.get(*each)) for each in (("name", self.label), ("duration", "not set")))
+        return f"<Scenario {name}: {', '.join([f'duration {duration}', *lists])}>"
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self._tree)
@@ -113,7 +113,7 @@ class Scenario(MutableMapping[str, Any]):
         ...
         sojourn.ScenarioError: ...links.bottleneck: expected one of ..., got key "rte"; did you mean "rate"?
         """
-        value = plain(value)
+        value = toml.plain(value, f"{self.label}: {printed(path)}")
         try:
             self._check_path(path, value)
             paths.put(self._changed(), path, value, self.label)
@@ -151,7 +151,7 @@ class Scenario(MutableMapping[str, Any]):
 
     def to_toml(self) -> str:
         """The scenario as TOML. If nothing has changed, this is the text that it was read from."""
-        return self._text if self._text is not None else tomli_w.dumps(plain(self._tree))
+        return self._text if self._text is not None else toml.dumps(self._tree, self.label)
 
     def to_dict(self) -> dict[str, Any]:
         """A copy as a plain dictionary."""
@@ -162,10 +162,13 @@ class Scenario(MutableMapping[str, Any]):
         tree: dict[str, Any] = json.loads(self.canonical())
         return tree
 
-    def canonical(self) -> str:
-        """The resolved scenario as JSON. Raises `ScenarioError` where it can't be run."""
+    def canonical(self, laws: Collection[str] | None = None) -> str:
+        """The resolved scenario as JSON. Raises `ScenarioError` where it can't be run.
+
+        With `laws`, the names of the laws in Python that the run will have, also for a queue with another law.
+        """
         with self.clean_errors():
-            return _sojourn.check(self.to_toml(), self.file)
+            return _sojourn.check(self.to_toml(), self.file, None if laws is None else list(laws))
 
     @contextmanager
     def clean_errors(self) -> Iterator[None]:
@@ -181,26 +184,14 @@ class Scenario(MutableMapping[str, Any]):
         if found is None:
             return message
         place = (found[1] or "") if self._written else ""
-        return f"{self.label}{place}: {message[found.end() :]}"
+        label = shortened(one_line(self.label), LONGEST_LABEL)  # it may have the values that were set
+        return f"{label}{place}: {message[found.end() :]}"
 
 
 def _names(items: Any) -> str:
     """The names of the entries of a list, as `repr` shows them: the first three."""
     names = [str(paths.name_of(item)) for item in items] if isinstance(items, list) else ["?"]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def plain(value: Any) -> Any:
-    """A value that TOML can hold: NumPy numbers become Python's, tuples become lists, paths become text."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items() if item is not None}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    return value
 
 
 def read_text(path: Path, what: str = "file") -> str:

@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomli_w
-
 from sojourn import _sojourn, toml
 from sojourn.cluster import Cluster, Executor
 from sojourn.display import counted, html_table, listed, number
@@ -22,7 +20,7 @@ from sojourn.measures import range_of
 from sojourn.record import Record
 from sojourn.rows import Rows
 from sojourn.running import Progress, Seeds, run_each, seeds_of
-from sojourn.scenario import Scenario, Source, load, plain, read_text
+from sojourn.scenario import Scenario, Source, load, read_text
 from sojourn.stats import summarize
 from sojourn.store import Store
 from sojourn.traces import Traces
@@ -232,12 +230,15 @@ def make_plan(
     <Plan sweep: 2 points × 5 seeds over flows.ftp.count>
     """
     base = load(scenario)
+    for what, given in (("axes", axes), ("variants", variants)):
+        if given is not None and not isinstance(given, Mapping):
+            raise UserError.expected(f"{name}: {what}", "a table of paths or names", given)
     lists = {
-        path: list(v) if isinstance(v, Iterable) and not isinstance(v, str) else v for path, v in (axes or {}).items()
+        path: list(v) if isinstance(v, Iterable) and not isinstance(v, (str, Mapping)) else v
+        for path, v in (axes or {}).items()
     }
-    tree = plain({"scenario": base.label, "axes": lists, "variants": dict(variants or {})})
     seeds_of(seeds)
-    text = tomli_w.dumps(tree)
+    text = toml.dumps({"scenario": base.label, "axes": lists, "variants": variants or {}}, name)
     grid = _sojourn.Grid(text, name, lambda _: (base.label, base.to_toml()), written=False)
     return replace(_plan(grid, text, name, name), seeds=seeds)
 

@@ -1,13 +1,22 @@
-"""TOML texts that a user wrote, read with errors of one line."""
+"""TOML: texts that a user wrote, and values of Python that become TOML, with errors of one line."""
 
 from __future__ import annotations
 
+import datetime
+import os
 import re
 import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
+import tomli_w
+
 from sojourn import _sojourn
-from sojourn.errors import ScenarioError, UserError
+from sojourn.errors import ScenarioError, UserError, printed
+
+DEEPEST = 32  # lists and tables within one another; a key has at most as many parts
+LARGEST = 2**63  # of whole numbers: from -LARGEST to LARGEST - 1
 
 
 def parse(text: str, label: str) -> dict[str, Any]:
@@ -30,3 +39,62 @@ def parse(text: str, label: str) -> dict[str, Any]:
         found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", said)
         place, problem = (f":{found[2]}:{found[3]}", found[1]) if found else ("", said)
         raise UserError(f"{label}{place}: not TOML: {problem}") from None
+
+
+def dumps(tree: Mapping[str, Any], label: str) -> str:
+    """A table as TOML. Raises `ScenarioError`, `LABEL: FIELD: ...`, for a value that TOML can't hold."""
+    return tomli_w.dumps(plain(tree, f"{label}: "))
+
+
+def plain(value: Any, where: str = "") -> Any:
+    """A copy that TOML can hold: NumPy numbers become Python's, tuples become lists, paths become text.
+
+    What is None is left out of tables. Raises `ScenarioError` for a value that TOML can't hold; `where` it is stands at
+    the beginning: a path, or a label that ends in ": ".
+    """
+    return _plain(value, where, DEEPEST)
+
+
+def _plain(value: Any, where: str, deeper: int) -> Any:
+    if not deeper:
+        raise _refused(where, f"at most {DEEPEST} lists and tables within one another", "more")
+    if isinstance(value, Mapping):
+        return {
+            _text(printed(key), where): _plain(item, _below(where, key), deeper - 1)
+            for key, item in value.items()
+            if item is not None
+        }
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, f"{where}[{place}]", deeper - 1) for place, item in enumerate(value)]
+    if isinstance(value, os.PathLike):
+        return _text(os.fspath(value), where)
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist(), where, deeper - 1)
+    if isinstance(value, str):
+        return _text(value, where)
+    if isinstance(value, int) and not -LARGEST <= value < LARGEST:
+        raise _refused(where, f"a whole number, {-LARGEST} to {LARGEST - 1}", value)
+    if not isinstance(value, (int, float, Decimal, datetime.date, datetime.time)):
+        raise _refused(where, "a number, a text, true or false, a time, a list or a table", value)
+    return value
+
+
+def _below(where: str, key: Any) -> str:
+    """The path of a key of the table at a path."""
+    name = _sojourn.path_element(key) if isinstance(key, str) and key.isascii() else printed(key)
+    return f"{where}.{name}" if where and not where.endswith(": ") else f"{where}{name}"
+
+
+def _text(text: Any, where: str) -> str:
+    """A text, if it can be written in UTF-8."""
+    try:
+        text.encode()
+    except (UnicodeEncodeError, AttributeError):
+        raise _refused(where, "a text in Unicode", text) from None
+    return str(text)
+
+
+def _refused(where: str, what: str, got: Any) -> ScenarioError:
+    label, _, field = where.rpartition(": ")
+    place = ": ".join(filter(None, (label, field or "value")))
+    return ScenarioError(str(UserError.expected(place, what, got)))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn.display import counted, html_table, listed
-from sojourn.errors import UserError
+from sojourn.errors import UserError, printed
 from sojourn.extras import require
 from sojourn.measures import Column, series_columns
 
@@ -50,12 +50,12 @@ class Traces(dict[str, Columns]):
     def __missing__(self, name: str) -> Columns:
         raise self.unknown("series", name)
 
-    def unknown(self, where: str, name: str) -> UserError:
+    def unknown(self, where: str, name: object) -> UserError:
         """The error for a name that no series has: the names there are, or which trace to add to the scenario."""
-        kind = str(name).partition("/")[0]
+        kind = printed(name).partition("/")[0]
         if not self or (kind in TO_ADD and all(other.partition("/")[0] != kind for other in self)):
             return missing(where, kind)
-        return UserError.unknown(where, str(name), self)
+        return UserError.unknown(where, name, self)
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'trace')}{': ' if self else ''}{listed(self)}>"

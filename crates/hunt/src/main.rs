@@ -67,7 +67,7 @@ impl Options {
 /// What this build is called.
 const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
-/// What was done, by seed: a line of the state file.
+/// What was done, by seed: a line of the state file. Its first line says which program did it: another is another engine.
 type Done = BTreeMap<u64, String>;
 
 fn main() -> ExitCode {
@@ -96,10 +96,13 @@ fn hunt_all(options: &Options) -> std::io::Result<bool> {
     }
     fs::create_dir_all(&options.folder)?;
     let state = options.state(BUILD);
-    let mut done = if options.fresh { Done::new() } else { read(&fs::read_to_string(&state).unwrap_or_default()) };
+    let known = fs::read_to_string(&state).unwrap_or_default();
+    let program = program()?;
+    let same = !options.fresh && known.starts_with(&program);
+    let mut done = if same { read(&known) } else { Done::new() };
     std::panic::set_hook(Box::new(|_| {}));
     let seeds: Vec<u64> = options.seeds().filter(|seed| !done.contains_key(seed)).collect();
-    println!("{} worlds, {} of them done before", options.count, options.count - seeds.len() as u64);
+    println!("{} worlds, {} of them done before by this program", options.count, options.count - seeds.len() as u64);
     let mut known: BTreeSet<String> = BTreeSet::new();
     let mut broken = 0;
     for batch in seeds.chunks(BATCH) {
@@ -116,7 +119,7 @@ fn hunt_all(options: &Options) -> std::io::Result<bool> {
                 }
             }
         }
-        write(&state, &done)?;
+        write(&state, &program, &done)?;
     }
     let lines: Vec<&String> = done.range(options.seeds()).map(|(_, line)| line).collect();
     let kind = |kind: &str| lines.iter().filter(|line| line.starts_with(kind)).count();
@@ -176,9 +179,16 @@ fn read(text: &str) -> Done {
     text.lines().filter_map(|line| line.split_once(' ')).filter_map(|(seed, line)| Some((seed.parse().ok()?, line.to_string()))).collect()
 }
 
+/// The first line of the state: a hash (FNV-1a) of this program.
+fn program() -> std::io::Result<String> {
+    let bytes = fs::read(env::current_exe()?)?;
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    Ok(format!("program {hash:016x}\n"))
+}
+
 /// Writes the state completely or not at all.
-fn write(file: &PathBuf, done: &Done) -> std::io::Result<()> {
-    let mut text = String::new();
+fn write(file: &PathBuf, program: &str, done: &Done) -> std::io::Result<()> {
+    let mut text = program.to_string();
     for (seed, line) in done {
         let _ = writeln!(text, "{seed} {line}");
     }

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::recorder::Recorder;
 use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, Sampled};
 use sojourn_net::Packet;
+use sojourn_scenario::check::check_laws;
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
 use sojourn_spec::link::Link;
@@ -102,6 +103,8 @@ pub(crate) fn start_traces<P: Packet>(plan: &Plan, links: &mut [sojourn_net::Lin
 }
 
 fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
+    let known: Vec<&str> = laws.keys().map(String::as_str).collect();
+    check_laws(link, &known).map_err(|error| Error::Build(error.to_string()))?;
     let mut aqms = Vec::new();
     if let (Some(queue), Some(rate)) = (&link.queue, link.rate) {
         let mut classes = queue.classes.iter().flat_map(|classes| &classes.classes);
@@ -115,13 +118,7 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
 
 fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {
     if let AqmConfig::External(params) = &queue.aqm {
-        let Some(factory) = laws.get(&params.law) else {
-            let expected = match laws.keys().map(String::as_str).collect::<Vec<_>>().join(", ") {
-                known if known.is_empty() => "a run from Python that supplies the law".to_string(),
-                known => format!("one of {known}"),
-            };
-            return Err(Error::Build(format!("links.{}.queue.law: expected {expected}, got \"{}\"", link.name, params.law)));
-        };
+        let Some(factory) = laws.get(&params.law) else { unreachable!("the laws of a link are checked before its queues are made") };
         return Ok(external(factory(params.interval)));
     }
     queue.build(rate, link.delay, plan.packet).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))

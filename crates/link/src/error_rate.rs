@@ -25,6 +25,24 @@ pub(crate) fn check(field: &'static str, probability: f64) -> Result<(), ParamEr
     ParamError::unless((0.0..=1.0).contains(&probability), field, &probability, "a number, 0 to 1")
 }
 
+/// Where so many packets are lost, a retransmission often is too, and its connection waits for its timer.
+const OFTEN: f64 = 0.01;
+
+/// Whether so many packets have an error that connections wait for their timers now and then, also where packets are small.
+pub(crate) fn is_often(probability: f64, per: Per) -> bool {
+    of_packet(probability, per, 40) >= OFTEN
+}
+
+/// The probability of an error in a packet of this size: 1 - (1 - p)^n.
+pub(crate) fn of_packet(probability: f64, per: Per, size: u32) -> f64 {
+    let units = match per {
+        Per::Packet => return probability,
+        Per::Byte => f64::from(size),
+        Per::Bit => 8.0 * f64::from(size),
+    };
+    -libm::expm1(units * libm::log1p(-probability))
+}
+
 /// Errors that are independent of each other.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorRate {
@@ -43,16 +61,11 @@ impl ErrorRate {
         made
     }
 
-    /// Finds the probability for packets of this size: 1 - (1 - p)^n.
+    /// Finds the probability for packets of this size.
     #[cold]
     fn fit(&mut self, size: u32) {
         self.size = size;
-        let units = match self.per {
-            Per::Packet => return,
-            Per::Byte => f64::from(size),
-            Per::Bit => 8.0 * f64::from(size),
-        };
-        self.of_size = -libm::expm1(units * libm::log1p(-self.probability));
+        self.of_size = of_packet(self.probability, self.per, size);
     }
 
     /// Whether a packet of this size has an error. It draws whatever the probability, so that another one meets the same numbers.

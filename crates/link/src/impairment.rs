@@ -76,6 +76,12 @@ pub trait Params {
     /// Parameters for a listing and for tests over all kinds.
     fn example() -> Self;
 
+    /// Whether data without end takes time on a link that has neither a rate nor a delay, but this impairment: since it delays all
+    /// packets, or loses so many that a connection waits for its timer now and then.
+    fn takes_time(&self) -> bool {
+        false
+    }
+
     /// Whether every parameter is in its range.
     ///
     /// # Errors

@@ -6,6 +6,9 @@ use sojourn_units::{Bytes, Duration, Rate, Time, range};
 /// The largest bucket, in bytes: 10^15 B.
 const LARGEST: u64 = range::LARGEST_TRANSFER;
 
+/// A bucket of this size is soon empty, at any rate of data.
+pub(crate) const SOON_EMPTY: Bytes = Bytes(1_000_000_000);
+
 /// Whether the rate and the size of a bucket are in their ranges.
 ///
 /// # Errors

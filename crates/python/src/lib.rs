@@ -27,8 +27,17 @@ create_exception!(
 );
 
 fn checked(text: &str, filename: &str) -> PyResult<Checked> {
+    checked_with(text, filename, None)
+}
+
+/// The checked scenario; with `laws`, for a caller that supplies these and no others.
+fn checked_with(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<Checked> {
     let document = Document::from_toml(filename, text).map_err(refused)?;
-    document.check().map_err(refused)
+    match laws {
+        None => document.check(),
+        Some(laws) => document.check_with_laws(&laws.iter().map(String::as_str).collect::<Vec<_>>()),
+    }
+    .map_err(refused)
 }
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
@@ -42,17 +51,18 @@ fn failed(filename: &str, error: Error) -> PyErr {
     }
 }
 
-/// The checked scenario as JSON.
+/// The checked scenario as JSON; with `laws`, for a caller that supplies these and no others.
 #[pyfunction]
-fn check(text: &str, filename: &str) -> PyResult<String> {
-    serde_json::to_string(&checked(text, filename)?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+#[pyo3(signature = (text, filename, laws=None))]
+fn check(text: &str, filename: &str, laws: Option<Vec<String>>) -> PyResult<String> {
+    serde_json::to_string(&checked_with(text, filename, laws)?).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
 /// The keys of a scenario's runs in the cache, one for each seed. Two runs have the same key exactly if scenario, seed and
-/// engine are the same.
+/// engine are the same. `laws` are those that the caller supplies.
 #[pyfunction]
-fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str) -> PyResult<Vec<String>> {
-    Ok(checked(text, filename)?.keys(seeds, engine).collect())
+fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str, laws: Vec<String>) -> PyResult<Vec<String>> {
+    Ok(checked_with(text, filename, Some(laws))?.keys(seeds, engine).collect())
 }
 
 /// Refuses a text that is not TOML; without `whole`, only one with keys of very many parts, which takes no parser's time.
@@ -154,7 +164,8 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
 #[pyfunction]
 #[pyo3(signature = (text, filename, seed=None, laws=None))]
 fn run(py: Python<'_>, text: &str, filename: &str, seed: Option<u64>, laws: Option<&Bound<'_, PyDict>>) -> PyResult<(String, Py<PyDict>)> {
-    let scenario = checked(text, filename)?;
+    let supplied = laws.map(|laws| laws.keys().extract()).transpose()?.unwrap_or_default();
+    let scenario = checked_with(text, filename, Some(supplied))?;
     let trouble = laws::Trouble::default();
     let laws = laws_of_run(laws, filename, &trouble)?;
     let stop = || trouble.is_set() || interrupted(&trouble);

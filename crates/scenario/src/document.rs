@@ -95,6 +95,16 @@ impl Document {
         check::check(&self.written()?, &stem, folder).map_err(|error| self.locate(error))
     }
 
+    /// The checked scenario, for a caller that supplies these laws and no others.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, or a queue with another law.
+    pub fn check_with_laws(&self, laws: &[&str]) -> Result<Checked, Error> {
+        let checked = self.check()?;
+        checked.check_laws(laws).map_err(|error| self.locate(error))?;
+        Ok(checked)
+    }
+
     /// Adds the file. If the field was not set since the text was read, it adds line and column too.
     fn locate(&self, error: Error) -> Error {
         let error = error.in_file(&self.file);

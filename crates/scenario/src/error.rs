@@ -59,7 +59,7 @@ impl From<ParamError> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.file.is_empty() {
-            write!(f, "{}:", OneLine(&self.file))?;
+            write!(f, "{}:", OneLine(&self.file, LONGEST_PLACE))?;
         }
         if let Some((line, column)) = self.position {
             write!(f, "{line}:{column}:")?;
@@ -68,29 +68,38 @@ impl fmt::Display for Error {
             f.write_str(" ")?;
         }
         if !self.field.is_empty() {
-            write!(f, "{}: ", OneLine(&self.field))?;
+            write!(f, "{}: ", OneLine(&self.field, LONGEST_PLACE))?;
         }
-        write!(f, "{}", OneLine(&self.problem))
+        write!(f, "{}", OneLine(&self.problem, LONGEST_PROBLEM))
     }
 }
 
-/// The most characters of a value that a message shows.
-const SHOWN: usize = 200;
+/// The most characters that a message shows of a value, of a file's name or a field, and of what is wrong.
+const LONGEST_VALUE: usize = 200;
+const LONGEST_PLACE: usize = 500;
+const LONGEST_PROBLEM: usize = 2000;
 
-/// A value as a message shows it: in one line, and not all of it if it is long.
+/// A value as a message shows it: not all of it if it is long.
 fn short(got: &str) -> String {
-    match got.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}... ({} characters)", &got[..end], got.chars().count()),
-        None => got.to_string(),
-    }
+    OneLine(got, LONGEST_VALUE).cut().map_or_else(|| got.to_string(), |(shown, all)| format!("{shown}... ({all} characters)"))
 }
 
-/// A text in one line: what would break it is written as in a quoted text.
-struct OneLine<'a>(&'a str);
+/// A text in one line: what would break it is written as in a quoted text, and of a longer one than this the beginning is shown.
+struct OneLine<'a>(&'a str, usize);
+
+impl<'a> OneLine<'a> {
+    /// What is shown of a text that is too long, and how many characters it has.
+    fn cut(&self) -> Option<(&'a str, usize)> {
+        self.0.char_indices().nth(self.1).map(|(end, _)| (&self.0[..end], self.0.chars().count()))
+    }
+}
 
 impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })
+        let cut = self.cut();
+        let shown = cut.map_or(self.0, |(shown, _)| shown);
+        shown.chars().try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { write!(f, "{c}") })?;
+        cut.map_or(Ok(()), |(_, all)| write!(f, "... ({all} characters)"))
     }
 }
 
@@ -119,7 +128,7 @@ pub(crate) fn humanize(message: &str) -> String {
     }
     for kind in ["invalid type: ", "invalid value: "] {
         if let Some((got, expected)) = message.strip_prefix(kind).and_then(|rest| rest.rsplit_once(", expected ")) {
-            return format!("expected {}, got {}", kind_in_words(expected), value_in_words(got));
+            return format!("expected {}, got {}", kind_in_words(expected), short(&value_in_words(got)));
         }
     }
     message.replace('\n', " ")
@@ -134,7 +143,7 @@ pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> Stri
         n if n > 24 => format!("one of {}, ... ({n} in all)", names[..24].join(", ")),
         _ => format!("one of {}", names.join(", ")),
     };
-    let problem = format!("expected {list}, got {what}\"{got}\"");
+    let problem = format!("expected {list}, got {what}\"{}\"", short(got));
     match (nearest(got, &names), not_yet::instead_of(got)) {
         (Some(near), _) => format!("{problem}; did you mean \"{near}\"?"),
         (None, Some(instead)) => format!("{problem}; {instead}"),

@@ -129,6 +129,18 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
+    /// The least value that a flow may have, as a number of the smallest unit.
+    pub(crate) fn least(&self) -> f64 {
+        match self {
+            Varying::One(value) | Varying::Uniform([value, _]) | Varying::Spread([value, _]) | Varying::Step { first: value, .. } => {
+                value.number()
+            }
+            Varying::List(list) => list.iter().map(|value| value.number()).fold(f64::INFINITY, f64::min),
+            // Almost no value of a flow is less: one in 10^9.
+            Varying::Lognormal { median, sigma } => median.number() * libm::exp(-6.0 * sigma),
+        }
+    }
+
     /// The value, if all flows have the same.
     pub fn one(&self) -> Option<T> {
         if let Varying::One(value) = self { Some(*value) } else { None }

@@ -48,6 +48,31 @@ fn a_law_has_a_name_and_no_timer_expires_without_end() {
 }
 
 #[test]
+fn a_law_is_one_that_the_caller_supplies() {
+    let text = |law: &str| {
+        format!(
+            "duration = \"10 s\"\n\
+             links = [{{ name = \"up\", from = \"a\", to = \"b\", rate = \"10 Mbit/s\", delay = \"5 ms\", duplex = true, {law} }}]\n\
+             [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n"
+        )
+    };
+    let check = |law: &str, known: &[&str]| {
+        let document = Document::from_toml("x.toml", &text(law)).unwrap();
+        document.check_with_laws(known).err().map(|error| error.to_string())
+    };
+    let law = "queue = { aqm = \"external\", law = \"mine\" }";
+    says(
+        check(law, &[]),
+        "x.toml:2:132: links.up.queue.law: expected a law that `--law FILE.py`, or `laws` in Python, supplies, got \"mine\"",
+    );
+    says(check(law, &["one", "two"]), "links.up.queue.law: expected one of one, two that `--law FILE.py`");
+    assert_eq!(check(law, &["one", "mine"]), None);
+    let class = "queue = { scheduler = \"drr\", classes = [{ match = { port = [1] } }, { aqm = \"external\", law = \"mine\" }] }";
+    says(check(class, &[]), "links.up.queue.classes[1].law: expected a law that");
+    assert_eq!(check(class, &["mine"]), None);
+}
+
+#[test]
 fn options_of_tcp_fit_together() {
     says(refused("", "tcp = { max_rto = \"500 ms\" }", BULK), "flows.f.tcp.max_rto: expected at least min_rto (1 s), got 500 ms");
     says(refused("", "tcp = { header = \"65000 B\" }", BULK), "flows.f.tcp.header: expected at most 65535 B");

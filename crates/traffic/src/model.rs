@@ -46,6 +46,18 @@ pub trait Params {
         false
     }
 
+    /// About how many segments of `mss` bytes it hands to TCP at one time: of random amounts, so many that more are not to be expected.
+    /// Infinite for data without end.
+    fn segments_at_once(&self, mss: u32) -> f64 {
+        let _ = mss;
+        0.0
+    }
+
+    /// How many connections it opens at one time.
+    fn connections_at_once(&self) -> u32 {
+        1
+    }
+
     /// Whether it feeds one flow an amount of data that has an end. Every connection of a session has one.
     fn is_finite(&self) -> bool {
         false

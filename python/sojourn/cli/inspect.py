@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sojourn import _sojourn
+from sojourn.cli.laws import Law, read_laws
 from sojourn.cli.output import out
 from sojourn.display import counted
 from sojourn.errors import UserError
@@ -26,19 +27,23 @@ def register(app: typer.Typer) -> None:
 def check(
     file: Annotated[Path, typer.Argument(help="A scenario or a sweep.")],
     resolved: Annotated[bool, typer.Option("--resolved", help="Print it with every default filled in.")] = False,
+    law: Law = None,
 ) -> None:
     """Checks a scenario or a sweep without running it.
 
-    Of a sweep it checks every point.
+    Of a sweep it checks every point. What `run` refuses without an option `--law` is refused here without it.
     """
-    scenario = load(file)
+    laws, scenario = read_laws(law), load(file)
     if _sojourn.is_sweep(scenario.to_toml()):
         if resolved:
             raise UserError(f"--resolved: expected a scenario, got the sweep {file}")
         plan = read_plan(file)
+        for point in plan.points:
+            point.scenario.canonical(laws.laws)
+        laws.check_used(file, plan)
         out.print(f"{file}: a sweep of {plan.grid}: {counted(len(plan.jobs()), 'run')}, all can be run")
         return
-    canonical = scenario.canonical()
+    canonical = laws.put_into(scenario).canonical(laws.laws)
     if resolved:
         out.print_json(canonical)
     else:

@@ -24,6 +24,10 @@ impl crate::Params for Params {
         Params { probability: 1e-7, per: Per::Bit }
     }
 
+    fn takes_time(&self) -> bool {
+        error_rate::is_often(self.probability, self.per)
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         error_rate::check("probability", self.probability)
     }

@@ -6,7 +6,7 @@
 //! geometric. netem's `p` is 1/good, `r` is 1/bad, `1-h` is `loss_bad`, `1-k` is `loss_good`. The first state is the good one.
 
 use crate::error_rate;
-use crate::{Effect, Impairment, ParamError, Spell, Streams, Transit};
+use crate::{Effect, Impairment, ParamError, Per, Spell, Streams, Transit};
 use sojourn_units::{Duration, Stream, Time, range};
 
 /// Parameters of loss in bursts.
@@ -44,6 +44,15 @@ impl crate::Params for Params {
     fn example() -> Self {
         let (good, bad) = (Duration::from_secs(10), Duration::from_millis(200));
         Params { good: Spell::Time(good), bad: Spell::Time(bad), loss_good: 0.0, loss_bad: 0.3 }
+    }
+
+    fn takes_time(&self) -> bool {
+        let [good, bad] = [self.loss_good, self.loss_bad];
+        let lost = match (self.good, self.bad) {
+            (Spell::Packets(in_good), Spell::Packets(in_bad)) => (good * in_good + bad * in_bad) / (in_good + in_bad),
+            _ => good.min(bad), // at one time there is one state
+        };
+        error_rate::is_often(lost, Per::Packet)
     }
 
     fn check(&self) -> Result<(), ParamError> {

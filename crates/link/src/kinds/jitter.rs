@@ -53,6 +53,16 @@ pub struct Pareto {
 }
 
 impl Distribution {
+    /// A delay that most others are below.
+    fn largest(&self) -> Duration {
+        match self {
+            Distribution::Uniform([_, high]) => *high,
+            Distribution::Normal(Normal { mean, sd }) => (*mean).max(*sd),
+            Distribution::Pareto(Pareto { mean, .. }) => *mean,
+            Distribution::Empirical(quantiles) => quantiles.last().copied().unwrap_or_default(),
+        }
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         match self {
             Distribution::Uniform([low, high]) => {
@@ -97,6 +107,10 @@ impl crate::Params for Params {
 
     fn example() -> Self {
         Params { delay: Distribution::Pareto(Pareto { mean: Duration::from_millis(5), shape: 2.5 }) }
+    }
+
+    fn takes_time(&self) -> bool {
+        self.delay.largest() > Duration::ZERO
     }
 
     fn check(&self) -> Result<(), ParamError> {

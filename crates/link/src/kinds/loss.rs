@@ -30,6 +30,10 @@ impl crate::Params for Params {
         Params::of(0.01)
     }
 
+    fn takes_time(&self) -> bool {
+        error_rate::is_often(self.probability, self.per)
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         error_rate::check("probability", self.probability)
     }

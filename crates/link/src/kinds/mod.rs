@@ -60,6 +60,11 @@ macro_rules! registry {
                 match self { $(ImpairmentKind::$Impairment(params) => params.check(),)* }
             }
 
+            /// See [`Params::takes_time`].
+            pub fn takes_time(&self) -> bool {
+                match self { $(ImpairmentKind::$Impairment(params) => params.takes_time(),)* }
+            }
+
             /// The state machine at its start. The parameters are in their ranges.
             pub fn start(&self, streams: &Streams) -> AnyImpairment {
                 match self { $(ImpairmentKind::$Impairment(params) => AnyImpairment::$Impairment(params.start(streams)),)* }

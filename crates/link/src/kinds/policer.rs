@@ -22,6 +22,10 @@ impl crate::Params for Params {
         Params { rate: crate::kinds::shaper::RATE, burst: Bytes(64_000) }
     }
 
+    fn takes_time(&self) -> bool {
+        self.burst <= crate::token_bucket::SOON_EMPTY
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         token_bucket::check(self.rate, self.burst)
     }

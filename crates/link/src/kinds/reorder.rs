@@ -39,6 +39,10 @@ impl crate::Params for Params {
         Params { by: Duration::from_millis(5), probability: 0.01, gap: 1 }
     }
 
+    fn takes_time(&self) -> bool {
+        self.probability >= 1.0 && self.gap == 1 // all packets are later
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         range::positive_time("by", self.by)?;
         error_rate::check("probability", self.probability)?;

@@ -36,6 +36,10 @@ impl crate::Params for Params {
         Params { rate: RATE, burst: Bytes(15_000), latency: latency() }
     }
 
+    fn takes_time(&self) -> bool {
+        self.burst <= crate::token_bucket::SOON_EMPTY
+    }
+
     fn check(&self) -> Result<(), ParamError> {
         token_bucket::check(self.rate, self.burst)?;
         range::time("latency", self.latency)

@@ -2,14 +2,12 @@
 
 use super::links::Network;
 use super::route::PathFinder;
-use super::{Group, MOST_FLOWS, name};
+use super::{Group, MOST_FLOWS, name, one_instant};
 use crate::error::Error;
 use crate::path::element;
 use crate::quantity::{Quantity, Varying};
 use crate::written::{Access, Flows};
 use sojourn_spec::tcp::{TcpOptions, TcpOverrides};
-use sojourn_traffic::Traffic;
-use sojourn_units::Duration;
 use std::collections::HashSet;
 
 /// Checks all groups.
@@ -31,6 +29,7 @@ pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network) -
         }
         groups.push(one(group, &field, common, &Place { network, paths: &paths })?);
     }
+    one_instant::check(&groups, network)?;
     Ok(groups)
 }
 
@@ -71,10 +70,6 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
     }
     let options = is_tcp.then(|| tcp(group.tcp.as_ref(), common, field)).transpose()?;
     let (forward, back) = routes(group, field, (from, to), place)?;
-    if takes_no_time(group, place, forward.iter().chain(&back)) {
-        let expected = "a rate or a delay on the path and back, because data without end takes no time on it";
-        return Err(Error::got(field, "none", expected));
-    }
     Ok(Group {
         name: group.name.clone(),
         count,
@@ -91,18 +86,6 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
         traffic: traffic.clone(),
         tcp: options,
     })
-}
-
-/// Whether a group sends without end over links that take no time: then all of it would happen at one time. Losses at random would
-/// now and then let time advance.
-fn takes_no_time<'a>(group: &Flows, place: &Place<'_>, mut path: impl Iterator<Item = &'a u32>) -> bool {
-    let endless = matches!(&group.traffic.0, Traffic::Bulk(bulk) if bulk.size.is_none());
-    let own = |access: &Option<Access>| access.as_ref().is_none_or(|own| own.rate.is_none() && own.delay.one() == Some(Duration::ZERO));
-    let none = |link: &u32| {
-        let link = &place.network.links[*link as usize];
-        link.rate.is_none() && link.delay == Duration::ZERO && link.delay_changes.is_empty() && link.impairments.is_empty()
-    };
-    endless && own(&group.access) && own(&group.egress) && path.all(none)
 }
 
 /// The TCP options of a group: its own over the scenario's over the profile's. An error names where the value is written.

@@ -4,9 +4,12 @@ mod classes;
 mod flows;
 mod host;
 mod links;
+mod one_instant;
 mod queues;
 mod route;
 mod trace;
+
+pub use queues::check_laws;
 
 use crate::error::Error;
 use crate::quantity::Varying;

@@ -1,9 +1,11 @@
 //! What can be said of a queue before the run: whether the flows over it tell it what it asks for, and how often its timer expires.
 
 use super::links::Network;
-use super::{Group, classes};
+use super::{Checked, Group, classes};
 use crate::error::Error;
+use crate::path::element;
 use sojourn_aqm::{Aqm, AqmConfig};
+use sojourn_spec::link::Link;
 use sojourn_spec::supply::Supply;
 use sojourn_units::Duration;
 
@@ -41,6 +43,33 @@ fn external(aqm: &AqmConfig, at: &str) -> Result<Option<Duration>, Error> {
         AqmConfig::External(law) => Ok(Some(law.interval)),
         _ => Ok(None),
     }
+}
+
+impl Checked {
+    /// Refuses a queue whose law is none of those that the caller supplies.
+    ///
+    /// # Errors
+    /// The first such queue.
+    pub fn check_laws(&self, known: &[&str]) -> Result<(), Error> {
+        self.links.iter().try_for_each(|link| check_laws(link, known))
+    }
+}
+
+/// The same for the queue of one link.
+///
+/// # Errors
+/// As [`Checked::check_laws`].
+pub fn check_laws(link: &Link, known: &[&str]) -> Result<(), Error> {
+    let Some(queue) = &link.queue else { return Ok(()) };
+    for (queue, at) in classes::disciplines(queue, &format!("links.{}.queue", element(&link.name))) {
+        let AqmConfig::External(params) = &queue.aqm else { continue };
+        if !known.contains(&params.law.as_str()) {
+            let names = if known.is_empty() { "a law".to_string() } else { format!("one of {}", known.join(", ")) };
+            let expected = format!("{names} that `--law FILE.py`, or `laws` in Python, supplies");
+            return Err(Error::got(format!("{at}.law"), format_args!("\"{}\"", params.law), expected));
+        }
+    }
+    Ok(())
 }
 
 /// What the flows over each link can tell its queue.

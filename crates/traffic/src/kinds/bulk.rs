@@ -32,6 +32,10 @@ impl crate::Params for Params {
         Transport::Tcp
     }
 
+    fn segments_at_once(&self, mss: u32) -> f64 {
+        self.size.map_or(f64::INFINITY, |size| size.0 as f64 / f64::from(mss))
+    }
+
     fn is_finite(&self) -> bool {
         self.size.is_some()
     }

@@ -93,6 +93,22 @@ macro_rules! registry {
                 }
             }
 
+            /// See [`Params::segments_at_once`].
+            pub fn segments_at_once(&self, mss: u32) -> f64 {
+                match self {
+                    $(Traffic::$Flow(params) => params.segments_at_once(mss),)*
+                    $(Traffic::$Session(params) => params.segments_at_once(mss),)*
+                }
+            }
+
+            /// See [`Params::connections_at_once`].
+            pub fn connections_at_once(&self) -> u32 {
+                match self {
+                    $(Traffic::$Flow(params) => params.connections_at_once(),)*
+                    $(Traffic::$Session(params) => params.connections_at_once(),)*
+                }
+            }
+
             /// Whether it feeds one flow an amount of data that has an end.
             fn is_finite(&self) -> bool {
                 match self {
@@ -205,6 +221,9 @@ impl Default for Traffic {
         (REGISTRY[0].example)()
     }
 }
+
+/// So many times the mean: of exponential amounts one in e^40 is larger.
+const MOST_OF_MEAN: f64 = 40.0;
 
 /// The size of a packet where none is given.
 fn packet_size() -> Bytes {

@@ -34,6 +34,10 @@ impl crate::Params for Params {
         Transfers { every: self.every.as_secs_f64(), size_mean: self.size_mean.0 as f64, size_shape: self.size_shape }
     }
 
+    fn segments_at_once(&self, mss: u32) -> f64 {
+        super::MOST_OF_MEAN * self.size_mean.0 as f64 / f64::from(mss)
+    }
+
     fn transport(&self) -> Transport {
         Transport::Tcp
     }

@@ -43,6 +43,9 @@ pub struct Params {
     pub r#loop: Loop,
 }
 
+/// A connection begins and ends with packets that take as much work as so many segments.
+const OF_A_CONNECTION: f64 = 3.0;
+
 #[cfg(feature = "serde")]
 fn one() -> u32 {
     1
@@ -89,6 +92,16 @@ impl crate::Params for Params {
             pages_started: 0,
             next_page: Time::ZERO,
         }
+    }
+
+    fn connections_at_once(&self) -> u32 {
+        if self.object_gap == Duration::ZERO { self.objects } else { 1 }
+    }
+
+    fn segments_at_once(&self, mss: u32) -> f64 {
+        let request = self.request.0 as f64 / f64::from(mss);
+        let page = f64::from(self.objects) * (self.object_mean + request + OF_A_CONNECTION);
+        page.max(super::MOST_OF_MEAN * self.object_mean)
     }
 
     fn transport(&self) -> Transport {
