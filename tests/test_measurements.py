@@ -27,6 +27,14 @@ duplex = true
 back = { queue = { scheduler = "strict", classes = [{ match = { group = "bulk" }, ack_filter = "filter" }, {}] } }
 impairments = [{ kind = "loss", probability = 0.001 }, { kind = "duplication", probability = 0.01 }]
 
+[[links]]
+name = "dual"
+from = "b"
+to = "c"
+rate = "10 Mbit/s"
+queue = { aqm = "dualpi2" }
+duplex = true
+
 [[flows]]
 name = "bulk"
 count = 2
@@ -38,7 +46,7 @@ tcp = { control = { cc = "ledbat" } }
 [[flows]]
 name = "short"
 from = "a"
-to = "b"
+to = "c"
 traffic = { kind = "transfers", every = "200 ms", size_mean = "10 kB" }
 
 [trace]

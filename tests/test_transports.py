@@ -148,3 +148,57 @@ def test_over_dualpi2_a_scalable_flow_and_a_classic_one_have_like_rates_and_the_
 def test_over_a_single_queue_that_marks_alike_the_scalable_flow_takes_nearly_all() -> None:
     _, scalable, other = coexistence({"aqm": "pi2", "limit": "1000 packets", "ecn": True}, "cubic", "10 ms")
     assert scalable["goodput_bps"] > 4 * other["goodput_bps"]
+
+
+def test_the_record_of_a_dual_queue_says_what_each_of_the_two_queues_did() -> None:
+    link, scalable, other = coexistence({"aqm": "dualpi2", "limit": "1000 packets", "ecn": True}, "cubic", "10 ms")
+    low, classic = link["queues"]
+    assert [low["name"], classic["name"]] == ["low-latency", "classic"]
+    for measure in ("arrived", "departed", "marked", "dropped_total"):
+        assert low[measure] + classic[measure] == link[measure]
+    assert low["wait_ms"]["p99"] < 2 < classic["wait_ms"]["p50"]
+    # Each flow has a queue of its own: goodput is what its queue sent, without headers.
+    for queue, group in ((low, scalable), (classic, other)):
+        assert 0.9 < group["goodput_bps"] / queue["throughput_bps"] < 1
+    assert link["queues"][0]["throughput_bps"] + classic["throughput_bps"] == pytest.approx(link["throughput_bps"], 0.01)
+    assert "queues" not in coexistence({"aqm": "pi2", "ecn": True}, "cubic", "10 ms")[0]
+
+
+@pytest.mark.parametrize(("selector", "mask", "shallow"), [(0, 0, True), (1, 3, True), (2, 3, False)])
+def test_ce_threshold_keeps_the_queue_of_a_scalable_flow_shallow_if_its_selector_means_it(
+    selector: int, mask: int, shallow: bool
+) -> None:
+    queue = {"aqm": "fq-codel", "limit": "1000 packets", "ecn": True, "ce_threshold": "1 ms"}
+    queue |= {"ce_threshold_selector": selector, "ce_threshold_mask": mask}
+    _, scalable, other = coexistence(queue, "cubic", "10 ms")
+    assert (scalable["rtt_ms"]["p50"] < 20 + 2.5) == shallow
+    # Where CUBIC's packets are marked at 1 ms too, it gets little: that is what the selector is for.
+    assert (0.7 < scalable["goodput_bps"] / other["goodput_bps"] < 1.4) == (selector == 1)
+
+
+def test_ce_threshold_marks_without_ecn_as_in_linux_and_a_selector_outside_its_mask_is_refused() -> None:
+    queue = {"aqm": "codel", "limit": "1000 packets", "ecn": False, "ce_threshold": "1 ms"}
+    marked = sj.run(path("dctcp", queue=queue, ecn=True), seed=1)["links"][0]["marked"]
+    assert marked > 1000
+    wrong = {"aqm": "fq-codel", "ce_threshold": "1 ms", "ce_threshold_selector": 1, "ce_threshold_mask": 2}
+    with pytest.raises(sj.ScenarioError, match=r"ce_threshold_selector: expected .* in ce_threshold_mask, got 1"):
+        sj.run(path("cubic", queue=wrong))
+
+
+@pytest.mark.parametrize(
+    "base", [{"pi2": {}}, {"fuzzy-rtt": {"target": "15 ms"}}, {"cpc": {"target": 50, "tuning": "10 s"}}]
+)
+def test_a_dual_queue_over_another_law_keeps_the_scalable_queue_short(base: dict[str, Any]) -> None:
+    queue = {"aqm": "dualq", "base": base, "limit": "1000 packets", "ecn": True}
+    link, scalable, other = coexistence(queue, "cubic", "10 ms")
+    low, _ = link["queues"]
+    assert low["wait_ms"]["p99"] < 2
+    assert link["utilization"] > 0.9
+    assert min(scalable["goodput_bps"], other["goodput_bps"]) > 4e6  # neither starves
+
+
+def test_what_is_no_base_of_a_dual_queue_is_refused_with_the_place_of_its_parameter() -> None:
+    with pytest.raises(sj.ScenarioError, match=r"base: expected .*"):
+        sj.run(path("cubic", queue={"aqm": "dualq", "base": {"codel": {}}}))
+    with pytest.raises(sj.ScenarioError, match=r"base\.pi2\.target: expected a time above 0"):
+        sj.run(path("cubic", queue={"aqm": "dualq", "base": {"pi2": {"target": "0 s"}}}))

@@ -30,6 +30,8 @@ pub enum DepartureVerdict {
     Signal,
     /// Mark the packet if ECN is on and it can carry a mark, and send it in any case.
     MarkOrPass,
+    /// Mark the packet if it can carry a mark, even where ECN is off, and send it in any case (Linux `ce_threshold`).
+    Mark,
     /// Drop it, even if it can be marked.
     Drop,
 }

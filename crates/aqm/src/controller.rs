@@ -1,6 +1,7 @@
 //! The controller of a queue: it asks the algorithm, applies the verdict and counts. It holds no packets.
 
 use crate::algorithms::drop_tail::DropTail;
+use crate::counters::Fate;
 use crate::{AckFilter, Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, HostQueue, PacketView};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Stream};
@@ -23,6 +24,18 @@ pub enum ArrivalDecision {
     Inspect(u32),
 }
 
+impl ArrivalDecision {
+    /// What becomes of the arriving packet.
+    pub(crate) fn fate(self) -> Fate {
+        match self {
+            ArrivalDecision::Enqueue | ArrivalDecision::Inspect(_) => Fate::Passed,
+            ArrivalDecision::EnqueueMarked => Fate::Marked,
+            ArrivalDecision::Drop(reason) => Fate::Dropped(reason),
+            ArrivalDecision::DropBoth(_) => Fate::Dropped(DropReason::Early),
+        }
+    }
+}
+
 /// What happens to a departing packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DepartureDecision {
@@ -32,6 +45,17 @@ pub enum DepartureDecision {
     SendMarked,
     /// It is dropped.
     Drop(DropReason),
+}
+
+impl DepartureDecision {
+    /// What becomes of the packet.
+    pub(crate) fn fate(self) -> Fate {
+        match self {
+            DepartureDecision::Send => Fate::Passed,
+            DepartureDecision::SendMarked => Fate::Marked,
+            DepartureDecision::Drop(reason) => Fate::Dropped(reason),
+        }
+    }
 }
 
 /// Decides about the packets of one queue: an algorithm with the queue's limit, its ECN switch and its counters. It holds
@@ -176,7 +200,11 @@ impl QueueController {
                 self.counters.marked += 1;
                 DepartureDecision::SendMarked
             }
-            DepartureVerdict::Pass | DepartureVerdict::MarkOrPass => DepartureDecision::Send,
+            DepartureVerdict::Mark if can_mark => {
+                self.counters.marked += 1;
+                DepartureDecision::SendMarked
+            }
+            DepartureVerdict::Pass | DepartureVerdict::MarkOrPass | DepartureVerdict::Mark => DepartureDecision::Send,
             DepartureVerdict::Signal => {
                 self.aqm.on_unmarkable();
                 self.counters.count_drop(size, DropReason::Early);

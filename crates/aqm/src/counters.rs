@@ -13,6 +13,17 @@ pub enum DropReason {
     AckFilter,
 }
 
+/// What became of a packet at a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    /// It went on as it was.
+    Passed,
+    /// It got a congestion mark.
+    Marked,
+    /// It was dropped.
+    Dropped(DropReason),
+}
+
 /// What happened to packets at one queue since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
@@ -62,6 +73,15 @@ impl Counters {
         self.arrived_bytes += u64::from(size);
     }
 
+    /// Counts what became of a packet of `size` bytes.
+    pub(crate) fn count(&mut self, size: u32, fate: Fate) {
+        match fate {
+            Fate::Passed => {}
+            Fate::Marked => self.marked += 1,
+            Fate::Dropped(reason) => self.count_drop(size, reason),
+        }
+    }
+
     /// Counts a dropped packet of `size` bytes.
     pub(crate) fn count_drop(&mut self, size: u32, reason: DropReason) {
         self.dropped_bytes += u64::from(size);
@@ -72,4 +92,19 @@ impl Counters {
             DropReason::AckFilter => self.dropped_acks += 1,
         }
     }
+}
+
+/// One of the queues that make up a queue, at one instant.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Subqueue {
+    /// What happened so far.
+    pub counters: Counters,
+    /// Packets that it dropped after they had waited since before the time of [`Qdisc::count_drops_of_earlier`](crate::Qdisc::count_drops_of_earlier).
+    pub drops_of_earlier: u64,
+    /// Packets waiting.
+    pub packets: u32,
+    /// Bytes waiting.
+    pub bytes: u64,
+    /// Whether it has an ACK filter.
+    pub filters_acks: bool,
 }

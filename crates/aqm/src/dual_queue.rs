@@ -1,5 +1,7 @@
 //! A queue for scalable senders and one for all others: weighted round robin by a credit (rfc9332#4.2.2, Linux `sch_dualpi2.c`).
 
+use crate::counters::Fate;
+use crate::{DropReason, Packet, Subqueue};
 use alloc::collections::VecDeque;
 use sojourn_units::Time;
 
@@ -12,24 +14,48 @@ pub struct DualQueuing {
     pub packet: u32,
 }
 
+impl DualQueuing {
+    /// The names of the two queues, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
+    pub const NAMES: [&str; 2] = ["low-latency", "classic"];
+}
+
 /// All of the percentages.
 const WHOLE: i64 = 100;
+
+/// One of the two queues.
+#[derive(Clone, Debug)]
+struct Queue<P> {
+    waiting: VecDeque<(Time, P)>,
+    /// What it did; its packets are counted where they wait.
+    did: Subqueue,
+}
+
+impl<P: Packet> Queue<P> {
+    fn pop(&mut self) -> Option<(Time, P)> {
+        let (since, packet) = self.waiting.pop_front()?;
+        self.did.bytes -= u64::from(packet.size());
+        Some((since, packet))
+    }
+}
 
 /// The two queues.
 #[derive(Clone, Debug)]
 pub(crate) struct DualQueues<P> {
     queuing: DualQueuing,
-    low_latency: VecDeque<(Time, P)>,
-    classic: VecDeque<(Time, P)>,
+    low_latency: Queue<P>,
+    classic: Queue<P>,
     /// Above zero it is the classic queue's turn (Linux `c_protection_credit`).
     credit: i64,
     /// What each byte of the packet that was taken last adds to it.
     charge: i64,
+    /// Whether that packet was in the low-latency queue.
+    last_is_l4s: bool,
 }
 
-impl<P> DualQueues<P> {
+impl<P: Packet> DualQueues<P> {
     pub fn new(queuing: DualQueuing) -> Self {
-        let mut queues = DualQueues { queuing, low_latency: VecDeque::new(), classic: VecDeque::new(), credit: 0, charge: 0 };
+        let empty = || Queue { waiting: VecDeque::new(), did: Subqueue::default() };
+        let mut queues = DualQueues { queuing, low_latency: empty(), classic: empty(), credit: 0, charge: 0, last_is_l4s: false };
         queues.reset_credit();
         queues
     }
@@ -42,50 +68,86 @@ impl<P> DualQueues<P> {
         self.credit = i64::from(self.queuing.packet) * (2 * self.share() - WHOLE);
     }
 
+    fn queue(&mut self, is_l4s: bool) -> &mut Queue<P> {
+        if is_l4s { &mut self.low_latency } else { &mut self.classic }
+    }
+
+    /// What each queue did, and what waits in it.
+    pub fn subqueues(&self) -> [Subqueue; 2] {
+        [&self.low_latency, &self.classic].map(|queue| Subqueue { packets: queue.waiting.len() as u32, ..queue.did })
+    }
+
+    /// Which of [`DualQueues::subqueues`] the packet came from that was taken last.
+    pub fn last(&self) -> usize {
+        usize::from(!self.last_is_l4s)
+    }
+
     /// Packets in both queues.
     pub fn packets(&self) -> u32 {
-        (self.low_latency.len() + self.classic.len()) as u32
+        (self.low_latency.waiting.len() + self.classic.waiting.len()) as u32
     }
 
     /// When the packet arrived that has waited longest.
     pub fn oldest(&self) -> Option<Time> {
-        let head = |queue: &VecDeque<(Time, P)>| queue.front().map(|&(since, _)| since);
+        let head = |queue: &Queue<P>| queue.waiting.front().map(|&(since, _)| since);
         head(&self.low_latency).into_iter().chain(head(&self.classic)).min()
+    }
+
+    /// Counts an arriving packet of `size` bytes in the queue of its kind.
+    pub fn count_arrival(&mut self, is_l4s: bool, size: u32, fate: Fate) {
+        let counters = &mut self.queue(is_l4s).did.counters;
+        counters.count_arrival(size);
+        counters.count(size, fate);
     }
 
     /// Adds a packet to the queue of its kind as it arrived (rfc9332#A.1): the mark that this queue has set does not count.
     pub fn push(&mut self, now: Time, packet: P, is_l4s: bool) {
-        let queue = if is_l4s { &mut self.low_latency } else { &mut self.classic };
-        queue.push_back((now, packet));
+        let queue = self.queue(is_l4s);
+        queue.did.bytes += u64::from(packet.size());
+        queue.waiting.push_back((now, packet));
     }
 
-    /// The queue of scalable senders, or the other.
-    pub fn queue(&self, is_l4s: bool) -> &VecDeque<(Time, P)> {
-        if is_l4s { &self.low_latency } else { &self.classic }
+    /// The packets of the queue of scalable senders, or of the other.
+    pub fn waiting(&self, is_l4s: bool) -> &VecDeque<(Time, P)> {
+        if is_l4s { &self.low_latency.waiting } else { &self.classic.waiting }
     }
 
-    /// Takes out the packet at a place of a queue.
+    /// Takes out the packet at a place of a queue. [`DualQueues::count_drop`] must follow.
     pub fn remove(&mut self, is_l4s: bool, at: usize) -> Option<(Time, P)> {
-        if is_l4s { self.low_latency.remove(at) } else { self.classic.remove(at) }
+        let queue = self.queue(is_l4s);
+        let (since, packet) = queue.waiting.remove(at)?;
+        queue.did.bytes -= u64::from(packet.size());
+        Some((since, packet))
     }
 
-    /// The next packet, the time of its arrival, and whether it was in the low-latency queue. A packet that is sent must be charged.
+    /// A packet of this queue, of `size` bytes, is dropped; for `is_earlier` see [`DualQueues::leave`].
+    pub fn count_drop(&mut self, is_l4s: bool, size: u32, reason: DropReason, is_earlier: bool) {
+        let queue = self.queue(is_l4s);
+        queue.did.counters.count(size, Fate::Dropped(reason));
+        queue.did.drops_of_earlier += u64::from(is_earlier);
+    }
+
+    /// The next packet, the time of its arrival, and whether it was in the low-latency queue. [`DualQueues::leave`] must follow.
     pub fn pop(&mut self) -> Option<(Time, P, bool)> {
-        let both = !self.low_latency.is_empty() && !self.classic.is_empty();
-        if self.low_latency.is_empty() || (both && self.credit > 0) {
-            self.charge = if both { self.share() - WHOLE } else { 0 };
-            let head = self.classic.pop_front();
-            if head.is_none() {
-                self.reset_credit();
-            }
-            return head.map(|(since, packet)| (since, packet, false));
+        let (low_latency, classic) = (!self.low_latency.waiting.is_empty(), !self.classic.waiting.is_empty());
+        let both = low_latency && classic;
+        self.last_is_l4s = low_latency && !(both && self.credit > 0);
+        let charge = if self.last_is_l4s { self.share() } else { self.share() - WHOLE };
+        self.charge = if both { charge } else { 0 };
+        if !low_latency && !classic {
+            self.reset_credit();
         }
-        self.charge = if both { self.share() } else { 0 };
-        self.low_latency.pop_front().map(|(since, packet)| (since, packet, true))
+        let is_l4s = self.last_is_l4s;
+        self.queue(is_l4s).pop().map(|(since, packet)| (since, packet, is_l4s))
     }
 
-    /// The packet that was taken last is sent; it has `size` bytes.
-    pub fn charge(&mut self, size: u32) {
+    /// The packet that was taken last, of `size` bytes, is sent or dropped; `is_earlier` says that it had waited since before the time from
+    /// which on drops are counted.
+    pub fn leave(&mut self, size: u32, fate: Fate, is_earlier: bool) {
+        if let Fate::Dropped(reason) = fate {
+            return self.count_drop(self.last_is_l4s, size, reason, is_earlier);
+        }
+        self.queue(self.last_is_l4s).did.counters.count(size, fate);
         self.credit += self.charge * i64::from(size);
     }
 }
@@ -95,11 +157,24 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
+    impl Packet for u32 {
+        fn size(&self) -> u32 {
+            *self
+        }
+        fn flow(&self) -> u32 {
+            0
+        }
+        fn can_mark(&self) -> bool {
+            true
+        }
+        fn mark(&mut self) {}
+    }
+
     /// Which of the next `count` packets are of the low-latency queue.
     fn served(queues: &mut DualQueues<u32>, count: usize) -> Vec<bool> {
         let next = |_| {
             let (_, size, is_l4s) = queues.pop()?;
-            queues.charge(size);
+            queues.leave(size, Fate::Passed, false);
             Some(is_l4s)
         };
         (0..count).map_while(next).collect()
@@ -138,5 +213,31 @@ mod tests {
         assert_eq!(queues.oldest(), Some(Time::from_nanos(5)));
         queues.pop();
         assert_eq!(queues.oldest(), Some(Time::from_nanos(7)));
+    }
+
+    #[test]
+    fn each_queue_counts_what_came_to_it_and_what_became_of_it() {
+        let mut queues = DualQueues::new(DualQueuing { classic_share: 10, packet: 1000 });
+        for (is_l4s, size, fate) in [
+            (true, 100, Fate::Passed),
+            (true, 200, Fate::Dropped(DropReason::Tail)),
+            (false, 300, Fate::Marked),
+            (false, 400, Fate::Passed),
+        ] {
+            queues.count_arrival(is_l4s, size, fate);
+            if !matches!(fate, Fate::Dropped(_)) {
+                queues.push(Time::ZERO, size, is_l4s);
+            }
+        }
+        let [low, classic] = queues.subqueues();
+        assert_eq!((low.packets, low.bytes, classic.packets, classic.bytes), (1, 100, 2, 700));
+        for fate in [Fate::Marked, Fate::Dropped(DropReason::Forced), Fate::Passed] {
+            let (_, size, _) = queues.pop().unwrap();
+            queues.leave(size, fate, true);
+        }
+        let [low, classic] = queues.subqueues();
+        let counted = |queue: Subqueue| [queue.counters.arrived, queue.counters.marked, queue.counters.dropped(), queue.drops_of_earlier];
+        assert_eq!((counted(low), counted(classic)), ([2, 1, 1, 0], [2, 1, 1, 1]));
+        assert_eq!((low.bytes, classic.bytes, classic.counters.dropped_bytes), (0, 0, 300));
     }
 }

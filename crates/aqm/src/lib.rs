@@ -32,7 +32,7 @@ pub use ack_filter::{AckFilter, AckHeader, ArrivingAck};
 pub use algorithms::{AnyAqm, AqmConfig, Entry, REGISTRY};
 pub use aqm::{Aqm, ArrivalVerdict, DepartureVerdict, Link};
 pub use controller::{ArrivalDecision, DepartureDecision, QueueController};
-pub use counters::{Counters, DropReason};
+pub use counters::{Counters, DropReason, Subqueue};
 pub use dual_queue::DualQueuing;
 pub use flow_sketch::FlowSketch;
 pub use gate::{Bernoulli, Candidate, Gate, Scaled, Spread};

@@ -21,6 +21,22 @@ impl Ecn {
     /// All codepoints.
     pub const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 
+    /// The two bits of the field (rfc3168#5).
+    #[inline]
+    pub fn bits(self) -> u8 {
+        match self {
+            Ecn::NotEct => 0b00,
+            Ecn::Ect1 => 0b01,
+            Ecn::Ect0 => 0b10,
+            Ecn::Ce => 0b11,
+        }
+    }
+
+    /// The field before a mark: a classic sender's.
+    pub(crate) fn unmarked(self) -> Ecn {
+        if self == Ecn::Ce { Ecn::Ect0 } else { self }
+    }
+
     /// Whether a queue takes the sender for a scalable one: ECT(1) or CE (rfc9331#5.1).
     #[inline]
     pub fn is_l4s(self) -> bool {
@@ -90,15 +106,15 @@ pub struct PacketView {
     pub rtt_hint_ms: u16,
     /// Whether it carries payload (a pure acknowledgment does not).
     pub has_data: bool,
-    /// Whether its sender counts as scalable ([`Ecn::is_l4s`]). A queue that does not hold its packets says false.
-    pub is_l4s: bool,
+    /// Its ECN field. A queue that does not hold its packets says that it can't carry a mark.
+    pub ecn: Ecn,
 }
 
 impl PacketView {
     /// The view of `packet` at `now`.
     pub(crate) fn of(now: Time, packet: &impl Packet) -> Self {
         let (size, flow, rtt_hint_ms) = (packet.size(), packet.flow(), packet.rtt_hint_ms());
-        PacketView { now, size, flow, rtt_hint_ms, has_data: packet.has_data(), is_l4s: packet.ecn().is_l4s() }
+        PacketView { now, size, flow, rtt_hint_ms, has_data: packet.has_data(), ecn: packet.ecn() }
     }
 }
 

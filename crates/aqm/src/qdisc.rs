@@ -2,6 +2,7 @@
 
 mod acks;
 mod classes;
+mod subqueues;
 
 pub use classes::{ClassConfig, Rule, Shares};
 
@@ -10,8 +11,8 @@ use crate::dual_queue::DualQueues;
 use crate::host_queue::{Held, Left};
 use crate::scheduler::FlowQueues;
 use crate::{
-    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, FlowQueuing, HostDecision, Packet, PacketView,
-    QueueController,
+    Amount, AnyAqm, Aqm, ArrivalDecision, Backlog, Counters, DepartureDecision, DropReason, Ecn, FlowQueuing, HostDecision, Packet,
+    PacketView, QueueController,
 };
 use acks::Useless;
 use alloc::boxed::Box;
@@ -137,11 +138,6 @@ impl<P: Packet> Qdisc<P> {
         classes.into_iter().flat_map(|classes| classes.queues_mut())
     }
 
-    /// The class of the last packet that was sent, if there are classes.
-    pub fn last_class(&self) -> Option<usize> {
-        if let Waiting::Classes(classes) = &self.waiting { Some(classes.last()) } else { None }
-    }
-
     /// Packets of flows of this group come to the link at this place of their route: what classes go by.
     pub fn add_place(&mut self, place: u32, group: u32) {
         if let Waiting::Classes(classes) = &mut self.waiting {
@@ -239,6 +235,9 @@ impl<P: Packet> Qdisc<P> {
             };
             decision = self.controller.inspect(&arrival, waiting.as_ref(), packet.can_mark(), &backlog);
         }
+        if let Waiting::Dual(queues) = &mut self.waiting {
+            queues.count_arrival(arrival.ecn.is_l4s(), arrival.size, decision.fate());
+        }
         match decision {
             ArrivalDecision::Drop(reason) => return dropped(packet, reason),
             ArrivalDecision::DropBoth(position) => {
@@ -255,7 +254,7 @@ impl<P: Packet> Qdisc<P> {
         match &mut self.waiting {
             Waiting::Fifo(queue) => queue.push_back((now, packet)),
             Waiting::Flows(queues, _) => queues.push(now, packet),
-            Waiting::Dual(queues) => queues.push(now, packet, arrival.is_l4s),
+            Waiting::Dual(queues) => queues.push(now, packet, arrival.ecn.is_l4s()),
             Waiting::Host(_) | Waiting::Classes(_) => unreachable!("the host or a class has taken the packet"),
         }
         // A packet that finds the link idle goes straight to it.
@@ -334,9 +333,14 @@ impl<P: Packet> Qdisc<P> {
             };
             let (mut departure, sojourn) = (PacketView::of(now, &packet), now.since(since));
             if let Waiting::Dual(_) = self.waiting {
-                departure.is_l4s = queue == 1;
+                // The mark that this queue has set does not make a packet scalable.
+                departure.ecn = if queue == 1 { Ecn::Ect1 } else { departure.ecn.unmarked() };
             }
-            match self.controller.decide_departure(&departure, sojourn, packet.can_mark(), &backlog) {
+            let decision = self.controller.decide_departure(&departure, sojourn, packet.can_mark(), &backlog);
+            if let Waiting::Dual(queues) = &mut self.waiting {
+                queues.leave(departure.size, decision.fate(), since < self.earlier.from);
+            }
+            match decision {
                 DepartureDecision::Send => {}
                 DepartureDecision::SendMarked => packet.mark(),
                 DepartureDecision::Drop(reason) => {
@@ -345,10 +349,8 @@ impl<P: Packet> Qdisc<P> {
                     continue;
                 }
             }
-            match &mut self.waiting {
-                Waiting::Flows(queues, _) => queues.charge(queue, departure.size),
-                Waiting::Dual(queues) => queues.charge(departure.size),
-                Waiting::Fifo(_) | Waiting::Host(_) | Waiting::Classes(_) => {}
+            if let Waiting::Flows(queues, _) = &mut self.waiting {
+                queues.charge(queue, departure.size);
             }
             self.departed += 1;
             return Some((packet, sojourn));
@@ -414,10 +416,10 @@ impl<P: Packet> Qdisc<P> {
     /// Whether every packet that arrived has departed, was dropped or still waits, in each class too.
     pub fn balances(&self) -> bool {
         let counters = &self.controller.counters;
-        let of_classes = self.classes().fold(Counters::default(), |sum, class| sum.and(class.counters()));
+        let of_parts = self.subqueues().fold(Counters::default(), |sum, part| sum.and(&part.counters));
         counters.arrived == self.departed + counters.dropped() + u64::from(self.packets())
             && self.classes().all(Qdisc::balances)
-            && (self.last_class().is_none() || of_classes == *counters)
+            && (self.last_subqueue().is_none() || of_parts == *counters)
     }
 }
 

@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn packet(size: u32) -> PacketView {
-        PacketView { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true, is_l4s: false }
+        PacketView { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
     }
 
     fn backlog(packets: u32) -> Backlog {

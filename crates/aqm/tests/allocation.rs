@@ -23,8 +23,14 @@ fn drive(controller: &mut QueueController, steps: std::ops::Range<u64>) {
         if step % 100 == 0 {
             controller.aqm.on_flows(now, step as u32 % 50);
         }
-        let arrival =
-            PacketView { now, size: 1000, flow: step as u32 % 20, rtt_hint_ms: (step * 7 % 900) as u16, has_data: true, is_l4s: false };
+        let arrival = PacketView {
+            now,
+            size: 1000,
+            flow: step as u32 % 20,
+            rtt_hint_ms: (step * 7 % 900) as u16,
+            has_data: true,
+            ecn: sojourn_aqm::Ecn::NotEct,
+        };
         let mut decision = controller.decide_arrival(&arrival, step % 2 == 0, &backlog);
         for _ in 0..20 {
             let ArrivalDecision::Inspect(_) = decision else { break };

@@ -97,11 +97,12 @@ fn one_link(found: &mut Found, link: &Link) {
         found.at_most(&name(&format!("{what}.sd")), level.sd, level.max);
     }
     waits(found, link.wait_ms.as_ref(), &name(""));
-    classes(found, link);
+    classes(found, link, &link.classes);
+    classes(found, link, &link.queues);
 }
 
-/// The classes of a link are the link: what they counted together is what it counted.
-fn classes(found: &mut Found, link: &Link) {
+/// The classes of a link, or its two queues, are the link: what they counted together is what it counted.
+fn classes(found: &mut Found, link: &Link, classes: &[Class]) {
     let name = |class: &Class, measure: &str| format!("{}: {}: {measure}", link.name, class.name);
     let Dropped { early, forced, tail, ack_filter, .. } = link.dropped;
     let of_link = [link.departed, link.marked, early, forced, tail, ack_filter.unwrap_or(0)];
@@ -109,12 +110,12 @@ fn classes(found: &mut Found, link: &Link) {
         let dropped = class.dropped;
         [class.departed, class.marked, dropped.early, dropped.forced, dropped.tail, dropped.ack_filter.unwrap_or(0)]
     };
-    let sums = link.classes.iter().fold([0; 6], |mut sums, class| {
+    let sums = classes.iter().fold([0; 6], |mut sums, class| {
         sums.iter_mut().zip(of_class(class)).for_each(|(sum, of_class)| *sum += of_class);
         sums
     });
-    found.unless(link.classes.is_empty() || sums == of_link, || format!("{}: classes: expected {of_link:?}, got {sums:?}", link.name));
-    for class in &link.classes {
+    found.unless(classes.is_empty() || sums == of_link, || format!("{}: classes: expected {of_link:?}, got {sums:?}", link.name));
+    for class in classes {
         found.counted(&name(class, "throughput_bps"), class.throughput_bps);
         waits(found, class.wait_ms.as_ref(), &name(class, ""));
         found.ordered(&name(class, "queue"), &[class.queue.mean, class.queue.max, link.queue.max]);

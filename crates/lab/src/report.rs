@@ -2,8 +2,9 @@
 
 use crate::recorder::Recorder;
 use crate::series::{Series, series};
+use sojourn_aqm::DualQueuing;
 use sojourn_link::Place;
-use sojourn_net::{ClassStats, ImpairmentStats, Link as Measured, LinkImpairment, Packet};
+use sojourn_net::{ImpairmentStats, Link as Measured, LinkImpairment, Packet, SubqueueStats};
 use sojourn_scenario::plan::Plan;
 use sojourn_scenario::record::{Audit, Class, ClassDropped, Completion, Distribution, Dropped, Flow, Group};
 use sojourn_scenario::record::{Impairment, Level, Link, Record, Spread, Total, Wait};
@@ -106,6 +107,7 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
         impaired: (!impairments.is_empty()).then_some(impaired),
     };
     let dropped_total = counters.dropped() + impaired;
+    let named = |names: &[String]| stats.subqueues.iter().zip(names).map(|(did, name)| one_class(did, name, span)).collect();
     Link {
         name: link.name().into(),
         rate_bps: link.first_rate().map(|rate| rate.as_bps()),
@@ -121,7 +123,8 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
         queue_bytes: level(&stats.queue.bytes),
         wait_ms: wait(&stats.wait, &stats.waits),
         impairments,
-        classes: stats.classes.iter().zip(&names).map(|(class, name)| one_class(class, name, span)).collect(),
+        classes: named(&names),
+        queues: if names.is_empty() { named(&DualQueuing::NAMES.map(String::from)) } else { Vec::new() },
         probability_mean: (stats.probability.count() > 0).then(|| stats.probability.mean()),
     }
 }
@@ -136,7 +139,7 @@ fn wait(waits: &Sums, distribution: &Quantiles) -> Option<Wait> {
     })
 }
 
-fn one_class(stats: &ClassStats, name: &str, span: f64) -> Class {
+fn one_class(stats: &SubqueueStats, name: &str, span: f64) -> Class {
     let counters = &stats.counters;
     Class {
         name: name.into(),

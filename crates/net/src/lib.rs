@@ -38,7 +38,7 @@ mod window;
 
 pub use builder::{Delivery, NetworkBuilder, UnknownLink};
 pub use impaired::{ImpairmentStats, LinkImpairment};
-pub use link::{ClassStats, Link, LinkConfig, LinkStats};
+pub use link::{Link, LinkConfig, LinkStats, SubqueueStats};
 pub use network::{Audit, Delivered, Event, Network, Place, RouteId, TimerClass};
 pub use observer::{DropCause, LinkObserver, Sink};
 pub use packet::{Direction, Headers, Packet, packet_hash};

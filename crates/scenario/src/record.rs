@@ -105,13 +105,17 @@ pub struct Link {
     /// What each class of the link did, in the order of the file; only links with classes have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
+    /// What the two queues of `dualpi2` or `dualq` did, `low-latency` and `classic`; only links with these have this field. A packet's
+    /// queue is decided as it arrives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<Class>,
     /// Mean of the discipline's probability, over the packets that it let in (not over time), as each met it. Null if none was let
     /// in, and for a discipline that has no probability, such as DropTail and CoDel.
     #[schemars(extend("unit" = "0..1", "maximum" = 1, "label" = "mean probability"))]
     pub probability_mean: Option<f64>,
 }
 
-/// What a class of a link did in the window. Its fields mean what those of a link mean.
+/// What a class of a link, or one of two queues, did in the window. Its fields mean what those of a link mean.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {

@@ -20,6 +20,7 @@ from sojourn import __version__
 from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, usage, validate
 from sojourn.cli import bench as bench_command
 from sojourn.cli import linux as linux_command
+from sojourn.cli import study as study_command
 from sojourn.cli import trace as trace_command
 from sojourn.cli.output import StoppedError
 from sojourn.errors import Note, ScenarioError, UserError
@@ -58,6 +59,7 @@ audit.register(app)
 infer.register(app)
 design_command.register(app)
 bench_command.register(app)
+study_command.register(app)
 linux_command.register(app)
 trace_command.register(app)
 validate.register(app)

@@ -37,7 +37,7 @@ def show_record(record: Record) -> None:
 
 
 def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> None:
-    """Prints a row for each link or group, and below a link one for each class of its queue."""
+    """Prints a row for each link or group, and below a link one for each class, or for each queue of a dual queue."""
     table = Table(title=title, title_justify="left")
     table.add_column("", no_wrap=True)
     for path in fields:
@@ -46,7 +46,7 @@ def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> 
     for item in record.get(part, []):
         found = [measures.measure(part, path, item["name"]) for path in fields]
         table.add_row(item["name"], *[_number(record.value(m.path), m.unit, m.scale) for m in found])
-        for each in item.get("classes", ()):
+        for each in (*item.get("classes", ()), *item.get("queues", ())):
             values = [paths.get(each, path) if f"classes[].{path}" in known else None for path in fields]
             table.add_row(
                 f"  {each['name']}", *[_number(v, m.unit, m.scale) for v, m in zip(values, found, strict=True)]

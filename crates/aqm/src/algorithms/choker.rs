@@ -155,7 +155,7 @@ mod tests {
     use sojourn_units::Time;
 
     fn arrival(flow: u32) -> PacketView {
-        PacketView { now: Time::ZERO, size: 1000, flow, rtt_hint_ms: 0, has_data: true, is_l4s: false }
+        PacketView { now: Time::ZERO, size: 1000, flow, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
     }
 
     fn backlog(packets: u32) -> Backlog {

@@ -5,8 +5,9 @@
 //! with a shorter sojourn time. It never drops the last packet of a queue. The loop over packets of the pseudocode is here a
 //! state machine over verdicts: after a drop the next packet is shown at once; after a mark the packet is sent.
 
+use super::ce_threshold::CeThreshold;
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
-use sojourn_units::{Bytes, Duration, Stream, Time};
+use sojourn_units::{Bytes, Duration, Stream, Time, range};
 
 /// The count at which dropping continues if it starts again soon after it stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -37,12 +38,15 @@ pub struct Params {
     /// A packet is dropped only if more than this many bytes stay in the queue; `"0 B"` (the default) is the largest packet
     /// seen, at first 256 B (ns-2 `maxpacket_`; ns-3 `MinBytes`).
     pub max_packet: Bytes,
+    /// Packets that waited longer get a mark if they can carry one, whatever else is decided and even where `ecn` is off; `"0 s"` (the
+    /// default) is no such threshold (Linux `ce_threshold`).
+    pub ce_threshold: Duration,
 }
 
 impl Default for Params {
     fn default() -> Self {
         let (target, interval) = (Duration::from_millis(5), Duration::from_millis(100));
-        Params { target, interval, rule: Rule::Rfc8289, max_packet: Bytes(0) }
+        Params { target, interval, rule: Rule::Rfc8289, max_packet: Bytes(0), ce_threshold: Duration::ZERO }
     }
 }
 
@@ -56,6 +60,7 @@ impl Params {
         ParamError::unless(fine(self.target), "target", &self.target, "a time above 0, up to 1000000 s")?;
         ParamError::unless(fine(self.interval), "interval", &self.interval, "a time above 0, up to 1000000 s")?;
         ParamError::unless(self.max_packet.0 <= 1_000_000_000, "max_packet", &self.max_packet.0, "0 B (the largest seen) to 1 GB")?;
+        range::time("ce_threshold", self.ce_threshold)?;
         Ok(Codel::new(self.clone()))
     }
 }
@@ -82,6 +87,7 @@ struct OnDrop {
 #[derive(Clone, Debug)]
 pub struct Codel {
     params: Params,
+    ce_threshold: CeThreshold,
     first_above_time: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -97,6 +103,7 @@ impl Codel {
     pub(super) fn new(params: Params) -> Self {
         let max_packet = if params.max_packet.0 == 0 { 256 } else { params.max_packet.0 };
         Codel {
+            ce_threshold: CeThreshold::all(params.ce_threshold),
             params,
             first_above_time: None,
             drop_next: Time::ZERO,
@@ -194,7 +201,8 @@ impl Aqm for Codel {
 
     #[inline]
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
-        self.on_departure(departure, sojourn, backlog.bytes)
+        let verdict = self.on_departure(departure, sojourn, backlog.bytes);
+        self.ce_threshold.apply(verdict, sojourn, departure.ecn)
     }
 
     fn on_unmarkable(&mut self) {

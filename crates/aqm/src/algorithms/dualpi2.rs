@@ -123,7 +123,7 @@ impl Aqm for DualPi2 {
         if !self.params.drop_early {
             return ArrivalVerdict::Pass;
         }
-        match self.fate(arrival.is_l4s, backlog.bytes, random) {
+        match self.fate(arrival.ecn.is_l4s(), backlog.bytes, random) {
             Fate::Pass => ArrivalVerdict::Pass,
             Fate::Signal => ArrivalVerdict::Signal,
             Fate::Drop => ArrivalVerdict::Drop,
@@ -131,10 +131,10 @@ impl Aqm for DualPi2 {
     }
 
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
-        let fate = if self.params.drop_early { Fate::Pass } else { self.fate(departure.is_l4s, backlog.bytes, random) };
+        let fate = if self.params.drop_early { Fate::Pass } else { self.fate(departure.ecn.is_l4s(), backlog.bytes, random) };
         match fate {
             Fate::Drop => DepartureVerdict::Drop,
-            Fate::Pass if departure.is_l4s && sojourn > self.params.step_thresh => DepartureVerdict::Signal,
+            Fate::Pass if departure.ecn.is_l4s() && sojourn > self.params.step_thresh => DepartureVerdict::Signal,
             Fate::Pass => DepartureVerdict::Pass,
             Fate::Signal => DepartureVerdict::Signal,
         }
@@ -172,13 +172,14 @@ impl Aqm for DualPi2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Ecn;
     use crate::algorithms::test_link;
 
     const MS: Duration = Duration::from_millis(1);
     const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
 
     fn packet(is_l4s: bool) -> PacketView {
-        PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, is_l4s }
+        PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: if is_l4s { Ecn::Ect1 } else { Ecn::Ect0 } }
     }
 
     fn at(root: f64, params: &Params) -> DualPi2 {

@@ -5,6 +5,7 @@
 //! This file holds a `CoDel` for each queue, which sees the sojourn times of its own queue, and its backlog. In Linux it sees the
 //! backlog of all queues, so that a queue of a single packet gets signals too where others wait ([`Backlogged`]).
 
+use super::ce_threshold::CeThreshold;
 use super::codel::{self, Codel, Rule};
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, PacketView, ParamError};
 use alloc::vec;
@@ -46,12 +47,33 @@ pub struct Params {
     /// Whose bytes must be more than `max_packet`: `"own"` (the default), the packet's own queue's, or `"all"`, those of all queues
     /// together, as in Linux.
     pub backlog: Backlogged,
+    /// Packets that waited longer get a mark if they can carry one, whatever else is decided and even where `ecn` is off; `"0 s"` (the
+    /// default) is no such threshold (Linux `ce_threshold`).
+    pub ce_threshold: Duration,
+    /// The value that a packet's ECN field must have under `ce_threshold_mask` for the threshold to hold, 0 to 255, default 0. ECT(1),
+    /// that of L4S, is 1 under a mask of 3. Packets have no DSCP, so the other six bits are 0 (Linux `ce_threshold_selector`).
+    pub ce_threshold_selector: u8,
+    /// The bits of the field that count for `ce_threshold_selector`, 0 to 255; with 0 (the default) all packets have the threshold
+    /// (Linux `ce_threshold_mask`).
+    pub ce_threshold_mask: u8,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        let codel::Params { target, interval, rule, max_packet } = codel::Params::default();
-        Params { target, interval, quantum: Bytes(1514), flows: 1024, perturbation: 0, rule, max_packet, backlog: Backlogged::Own }
+        let codel::Params { target, interval, rule, max_packet, ce_threshold } = codel::Params::default();
+        Params {
+            target,
+            interval,
+            quantum: Bytes(1514),
+            flows: 1024,
+            perturbation: 0,
+            rule,
+            max_packet,
+            backlog: Backlogged::Own,
+            ce_threshold,
+            ce_threshold_selector: 0,
+            ce_threshold_mask: 0,
+        }
     }
 }
 
@@ -63,11 +85,15 @@ impl Params {
     pub fn build(&self, link: &Link) -> Result<FqCodel, ParamError> {
         ParamError::unless((1..=1_000_000).contains(&self.quantum.0), "quantum", &self.quantum.0, "1 B to 1 MB")?;
         ParamError::unless((1..=65_536).contains(&self.flows), "flows", &self.flows, "1 to 65536 queues")?;
-        let Params { target, interval, rule, max_packet, .. } = *self;
-        let codel = codel::Params { target, interval, rule, max_packet }.build(link)?;
+        let Params { target, interval, rule, max_packet, ce_threshold, ce_threshold_selector: selector, ce_threshold_mask: mask, .. } =
+            *self;
+        let codel = codel::Params { target, interval, rule, max_packet, ce_threshold }.build(link)?;
+        let reachable = selector & !mask == 0;
+        ParamError::unless(reachable, "ce_threshold_selector", &selector, "a value whose bits are all in ce_threshold_mask")?;
         let (quantum, shows_all) = (self.quantum.0 as u32, self.backlog == Backlogged::All);
         let queuing = FlowQueuing { queues: self.flows, quantum, perturbation: self.perturbation, drop_longest: true, shows_all };
-        Ok(FqCodel { queuing, queues: vec![codel; self.flows as usize], last: 0 })
+        let ce_threshold = CeThreshold::only(ce_threshold, selector, mask);
+        Ok(FqCodel { queuing, ce_threshold, queues: vec![codel; self.flows as usize], last: 0 })
     }
 }
 
@@ -75,6 +101,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     queuing: FlowQueuing,
+    ce_threshold: CeThreshold,
     queues: Vec<Codel>,
     /// The queue of the last departure.
     last: usize,
@@ -87,7 +114,8 @@ impl Aqm for FqCodel {
 
     fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, _: &mut Stream) -> DepartureVerdict {
         self.last = self.queuing.queue_of(departure.flow) as usize;
-        self.queues[self.last].on_departure(departure, sojourn, backlog.bytes)
+        let verdict = self.queues[self.last].on_departure(departure, sojourn, backlog.bytes);
+        self.ce_threshold.apply(verdict, sojourn, departure.ecn)
     }
 
     fn on_empty(&mut self, queue: u32) {
@@ -131,8 +159,14 @@ mod tests {
     fn each_queue_has_a_controller_of_its_own() {
         let (mut fq, mut random) = (Params::default().build(&test_link()).unwrap(), Stream::named(1, "fq"));
         let mut verdict = |flow, ms: u64, wait| {
-            let departure =
-                PacketView { now: Time::from_nanos(ms * 1_000_000), size: 1500, flow, rtt_hint_ms: 0, has_data: true, is_l4s: false };
+            let departure = PacketView {
+                now: Time::from_nanos(ms * 1_000_000),
+                size: 1500,
+                flow,
+                rtt_hint_ms: 0,
+                has_data: true,
+                ecn: crate::Ecn::NotEct,
+            };
             let backlog = Backlog { packets: 9, bytes: 13_500, idle_since: None };
             let verdict = fq.on_dequeue(&departure, Duration::from_millis(wait), &backlog, &mut random);
             if verdict == DepartureVerdict::Signal {

@@ -187,7 +187,7 @@ mod tests {
     use sojourn_units::{Rate, Time};
 
     fn arrival(size: u32) -> PacketView {
-        PacketView { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true, is_l4s: false }
+        PacketView { now: Time::ZERO, size, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
     }
 
     fn backlog(packets: u32) -> Backlog {

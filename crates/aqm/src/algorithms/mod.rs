@@ -6,6 +6,8 @@ use alloc::boxed::Box;
 use sojourn_fuzzy::Controller;
 use sojourn_units::{Duration, Probability, Stream, Time};
 
+mod ce_threshold;
+
 registry! {
     "droptail" => drop_tail::DropTail: "FIFO that drops packets that arrive at a full queue",
     "red" => red::Red: "random early detection: gentle, adaptive, in packets or bytes",
@@ -27,6 +29,7 @@ registry! {
     "pi-rtt" => pi_rtt::PiRtt: "PID whose probability falls with the square of a packet's round-trip time",
     "pi2" => pi2::Pi2: "PI control of the delay with a squared output, the base law of RFC 9332",
     "dualpi2" => dualpi2::DualPi2: "two queues under one PI law, one of them for scalable senders (DualPI2, RFC 9332)",
+    "dualq" => dualq::DualQ: "a dual queue over another law than PI2, coupled by that law's probability (RFC 9332)",
     "step" => step::Step: "signals above a threshold in packets, bytes or time, as switches do for DCTCP (RFC 8257)",
     "choke" => choke::Choke: "RED that drops an arriving packet and a drawn one of the same flow, Pan et al. 2000",
     "choker" => choker::Choker: "CHOKe with draws that follow the load, after Lu et al. 2014",

@@ -368,7 +368,7 @@ mod tests {
     }
 
     fn packet(now: u64) -> PacketView {
-        PacketView { now: Time::from_nanos(now), size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, is_l4s: false }
+        PacketView { now: Time::from_nanos(now), size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct }
     }
 
     /// After 30 departures at 10 Mbit/s, so that the rate is known.

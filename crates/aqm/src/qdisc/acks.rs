@@ -22,7 +22,7 @@ impl<P: Packet> Waiting<P> {
         match self {
             Waiting::Fifo(queue) => Some((0, queue)),
             Waiting::Flows(queues, _) => Some(queues.queue_of(ack.flow)),
-            Waiting::Dual(queues) => Some((u32::from(ack.ecn.is_l4s()), queues.queue(ack.ecn.is_l4s()))),
+            Waiting::Dual(queues) => Some((u32::from(ack.ecn.is_l4s()), queues.waiting(ack.ecn.is_l4s()))),
             Waiting::Host(_) | Waiting::Classes(_) => None,
         }
     }
@@ -64,6 +64,9 @@ impl<P: Packet> Qdisc<P> {
         if let Some((since, ack)) = self.waiting.remove(useless.queue, useless.at) {
             self.earlier.add(since);
             self.bytes -= u64::from(ack.size());
+            if let Waiting::Dual(queues) = &mut self.waiting {
+                queues.count_drop(useless.queue == 1, ack.size(), DropReason::AckFilter, since < self.earlier.from);
+            }
             self.controller.counters.count_drop(ack.size(), DropReason::AckFilter);
             dropped(ack, DropReason::AckFilter);
         }

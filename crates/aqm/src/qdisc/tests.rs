@@ -172,7 +172,7 @@ impl Aqm for MarksEarly {
         if self.0 { ArrivalVerdict::Pass } else { ArrivalVerdict::Signal }
     }
     fn on_dequeue(&mut self, departure: &PacketView, _: Duration, _: &Backlog, _: &mut Stream) -> DepartureVerdict {
-        assert!(!departure.is_l4s, "the mark of this queue makes a classic packet scalable");
+        assert!(!departure.ecn.is_l4s(), "the mark of this queue makes a classic packet scalable");
         DepartureVerdict::Pass
     }
     fn needs(&self) -> Needs {

@@ -99,8 +99,8 @@ impl<P: Packet> Buffered<P> {
     #[inline(always)]
     fn queue_changes(&self, now: Time, meter: &mut Meter) {
         meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
-        if meter.has_classes() {
-            meter.stats.set_classes(now, &self.qdisc);
+        if meter.has_subqueues() {
+            meter.stats.set_subqueues(now, &self.qdisc);
         }
     }
 
@@ -137,18 +137,18 @@ impl<P: Packet> Buffered<P> {
         if meter.measures() {
             meter.account(&Service { arrived, start: now, end, size }, flow, transmitter);
         }
-        if meter.has_classes() {
-            self.account_class(&Service { arrived, start: now, end, size }, meter);
+        if meter.has_subqueues() {
+            self.account_subqueue(&Service { arrived, start: now, end, size }, meter);
         }
         Some(end)
     }
 
-    /// A packet of a class is sent.
+    /// A packet of a subqueue is sent.
     #[cold]
-    fn account_class(&self, service: &Service, meter: &mut Meter) {
-        meter.stats.set_classes(service.start, &self.qdisc);
-        if let Some(class) = self.qdisc.last_class() {
-            meter.account_class(class, service);
+    fn account_subqueue(&self, service: &Service, meter: &mut Meter) {
+        meter.stats.set_subqueues(service.start, &self.qdisc);
+        if let Some(subqueue) = self.qdisc.last_subqueue() {
+            meter.account_subqueue(subqueue, service);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Links whose queues have classes, filter ACKs, or hold back what they have: what each class measured.
+//! Links whose queues have classes, a queue for scalable senders, filter ACKs, or hold back what they have: what each class or queue measured.
 
 use super::Link;
 use super::config::LinkStats;
@@ -9,12 +9,12 @@ use crate::packet::Packet;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use crate::window::Window;
 use alloc::vec::Vec;
-use sojourn_aqm::{AckFilter, ArrivingAck, ClassConfig, Counters, HostDecision, Qdisc};
+use sojourn_aqm::{ArrivingAck, Counters, HostDecision, Qdisc, Subqueue};
 use sojourn_units::Time;
 
-/// What a class of a link measured within the window of statistics.
+/// What a class of a link, or one of the queues of a dual queue, measured within the window of statistics.
 #[derive(Clone, Default, Debug)]
-pub struct ClassStats {
+pub struct SubqueueStats {
     /// The counters of its queue within the window.
     pub counters: Counters,
     /// Packets that its queue dropped within the window and that had arrived before it.
@@ -31,12 +31,12 @@ pub struct ClassStats {
     pub sent_bytes: u64,
     /// Whether it has an ACK filter.
     pub filters_acks: bool,
-    at_opening: (Counters, u64),
+    at_opening: Subqueue,
 }
 
-impl ClassStats {
-    pub(super) fn new(class: &ClassConfig) -> Self {
-        ClassStats { filters_acks: class.controller.ack_filter != AckFilter::None, ..ClassStats::default() }
+impl SubqueueStats {
+    pub(super) fn new(queue: &Subqueue) -> Self {
+        SubqueueStats { filters_acks: queue.filters_acks, ..SubqueueStats::default() }
     }
 
     /// Accounts for a packet that is sent; `all` says whether the distribution of waits is measured too.
@@ -57,36 +57,36 @@ impl ClassStats {
 }
 
 impl LinkStats {
-    /// The window opens: classes forget what was before.
-    pub(super) fn open_classes(&mut self, now: Time, counters: impl Iterator<Item = (Counters, u64)>) {
-        for (class, counters) in self.classes.iter_mut().zip(counters) {
-            class.queue.restart(now);
-            class.at_opening = counters;
+    /// The window opens: subqueues forget what was before.
+    pub(super) fn open_subqueues(&mut self, now: Time, done: impl Iterator<Item = Subqueue>) {
+        for (stats, done) in self.subqueues.iter_mut().zip(done) {
+            stats.queue.restart(now);
+            stats.at_opening = done;
         }
     }
 
     /// The end of the run.
-    pub(super) fn finish_classes(&mut self, end: Time, counters: impl Iterator<Item = (Counters, u64)>) {
-        for (class, (counters, earlier)) in self.classes.iter_mut().zip(counters) {
-            class.queue.finish(end);
-            class.counters = difference(&counters, &class.at_opening.0);
-            class.drops_of_earlier = earlier - class.at_opening.1;
+    pub(super) fn finish_subqueues(&mut self, end: Time, done: impl Iterator<Item = Subqueue>) {
+        for (stats, done) in self.subqueues.iter_mut().zip(done) {
+            stats.queue.finish(end);
+            stats.counters = difference(&done.counters, &stats.at_opening.counters);
+            stats.drops_of_earlier = done.drops_of_earlier - stats.at_opening.drops_of_earlier;
         }
     }
 
-    /// The queues of the classes may have changed at `now`.
+    /// The subqueues may have changed at `now`.
     #[cold]
-    pub(super) fn set_classes<P: sojourn_aqm::Packet>(&mut self, now: Time, qdisc: &Qdisc<P>) {
-        for (class, queue) in self.classes.iter_mut().zip(qdisc.classes()) {
-            class.queue.set(now, u64::from(queue.packets()), queue.bytes());
+    pub(super) fn set_subqueues<P: sojourn_aqm::Packet>(&mut self, now: Time, qdisc: &Qdisc<P>) {
+        for (stats, queue) in self.subqueues.iter_mut().zip(qdisc.subqueues()) {
+            stats.queue.set(now, u64::from(queue.packets), queue.bytes);
         }
     }
 }
 
 impl<P: Packet> Link<P> {
-    /// Whether it has classes.
-    pub(crate) fn has_classes(&self) -> bool {
-        !self.meter.stats.classes.is_empty()
+    /// Whether it has classes, or two queues.
+    pub(crate) fn has_subqueues(&self) -> bool {
+        self.meter.has_subqueues()
     }
 
     /// Whether it has an ACK filter.

@@ -1,6 +1,6 @@
 //! What a link is made from, what it measures, and what it answers.
 
-use super::classes::ClassStats;
+use super::classes::SubqueueStats;
 use super::tie_break::TransitTimes;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use alloc::format;
@@ -132,8 +132,8 @@ pub struct LinkStats {
     pub(super) nanobits_before: u128,
     /// The discipline's probability as arriving packets met it; nothing where it has none.
     pub probability: Sums,
-    /// What each class did, if there are classes.
-    pub classes: Vec<ClassStats>,
+    /// What each class did, or the low-latency and the classic queue; nothing if there are neither.
+    pub subqueues: Vec<SubqueueStats>,
 }
 
 impl LinkStats {

@@ -57,17 +57,17 @@ impl Meter {
         self.measure != Measure::Counts
     }
 
-    /// Whether the queue has classes.
+    /// Whether the queue has classes, or is a dual queue.
     #[inline]
-    pub fn has_classes(&self) -> bool {
-        !self.stats.classes.is_empty()
+    pub fn has_subqueues(&self) -> bool {
+        !self.stats.subqueues.is_empty()
     }
 
-    /// Accounts for a packet of a class that is sent.
-    pub fn account_class(&mut self, class: usize, service: &Service) {
+    /// Accounts for a packet of a subqueue that is sent.
+    pub fn account_subqueue(&mut self, subqueue: usize, service: &Service) {
         let (window, all, measures) = (self.window, self.measure == Measure::All, self.measures());
-        if let Some(class) = self.stats.classes.get_mut(class).filter(|_| measures) {
-            class.account(service, window, all);
+        if let Some(subqueue) = self.stats.subqueues.get_mut(subqueue).filter(|_| measures) {
+            subqueue.account(service, window, all);
         }
     }
 

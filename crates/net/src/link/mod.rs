@@ -22,7 +22,7 @@ mod traced;
 mod transmitter;
 mod updates;
 
-pub use classes::ClassStats;
+pub use classes::SubqueueStats;
 pub use config::{LinkConfig, LinkStats};
 
 use crate::packet::{InFlight, Packet};
@@ -100,7 +100,6 @@ impl<P: Packet> Link<P> {
         let router = if config.hints() == Hints::Router { Router::new(&needs) } else { None };
         let transmitter = Transmitter::new(&config.link);
         let has_queue = transmitter.serializer.is_some();
-        let classes = config.classes.iter().map(ClassStats::new).collect();
         let undecided = has_queue && transmitter.is_steady() && config.has_plain_queue();
         let queue = if config.holds_packets() {
             Queue::Buffered(Buffered::new(config.controller, config.classes, window.from))
@@ -108,7 +107,7 @@ impl<P: Packet> Link<P> {
             Queue::Precomputed(Precomputed::new(config.controller))
         };
         let mut meter = Meter::new(window, config.link.measure, config.link.rate);
-        meter.stats.classes = classes;
+        meter.stats.subqueues = queue.subqueues().map(|queue| SubqueueStats::new(&queue)).collect();
         if !has_queue {
             // Packets come in any order, and none waits: only what comes in the window is counted.
             meter.open(Counters::default());
@@ -398,7 +397,7 @@ impl<P: Packet> Link<P> {
         if now >= opening {
             self.catch_up(opening);
             self.meter.open(self.counters());
-            self.meter.stats.open_classes(opening, self.queue.class_counters());
+            self.meter.stats.open_subqueues(opening, self.queue.subqueues());
             self.meter.stats.drops_of_earlier = self.drops_of_earlier();
         }
     }
@@ -471,7 +470,7 @@ impl<P: Packet> Link<P> {
         }
         let total = self.counters();
         self.meter.stats.drops_of_earlier = self.drops_of_earlier() - self.meter.stats.drops_of_earlier;
-        self.meter.stats.finish_classes(end, self.queue.class_counters());
+        self.meter.stats.finish_subqueues(end, self.queue.subqueues());
         self.meter.finish(end, &total);
     }
 

@@ -5,7 +5,7 @@ use super::precomputed::Precomputed;
 use super::tie_break::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
-use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters};
+use sojourn_aqm::{AnyAqm, Aqm, Backlog, Counters, Subqueue};
 use sojourn_units::{Duration, Time};
 
 #[derive(Clone, Debug)]
@@ -37,10 +37,10 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// What each class counted, and its packets dropped that had arrived before the window; nothing without classes.
-    pub fn class_counters(&self) -> impl Iterator<Item = (Counters, u64)> {
+    /// What each class did, or each of the two queues of a dual queue; nothing if there are neither.
+    pub fn subqueues(&self) -> impl Iterator<Item = Subqueue> {
         let qdisc = if let Queue::Buffered(queue) = self { Some(&queue.qdisc) } else { None };
-        qdisc.into_iter().flat_map(|qdisc| qdisc.classes()).map(|class| (*class.counters(), class.drops_of_earlier()))
+        qdisc.into_iter().flat_map(|qdisc| qdisc.subqueues())
     }
 
     /// Packets and bytes that wait.

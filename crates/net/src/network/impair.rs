@@ -44,7 +44,7 @@ impl<P: Packet> Network<P> {
 
     /// Tells links with classes which places are those of which group. Routes are given by their number of hops and their groups.
     pub(crate) fn tell_classes(&mut self, routes: impl Iterator<Item = (u32, u32)>) {
-        if !self.links.iter().any(Link::has_classes) {
+        if !self.links.iter().any(Link::has_subqueues) {
             return;
         }
         let mut begin = 0;

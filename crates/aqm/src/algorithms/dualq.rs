@@ -1,0 +1,274 @@
+//! A dual queue with another law than PI2 as its base (rfc9332#2.1): a queue for scalable senders beside a classic one, coupled by the
+//! probability of any law.
+//!
+//! The law decides about classic packets as it would alone. What it takes for its queue is what the link sends in the time that the
+//! packet has waited that has waited longest, or that departs: the classic queue has a part of the link only, so its length says less
+//! than its delay. It counts the arrivals of both queues, and the departures of the classic one. Scalable packets are signaled with the square
+//! root of its probability p times the coupling factor: a classic sender's rate falls with 1/sqrt(p), a scalable one's with 1/p. A scalable
+//! packet that has waited longer than a step is signaled too. The two queues share the link as in `dualpi2`, and as there overload is
+//! where the coupled probability would exceed 1. A law with a probability for each packet, as FuzzyRTT, has that of the packet.
+
+use super::{cpc, flc, fuzzy_red, fuzzy_rtt, led, pd, pi, pi2, pid, pie, rem};
+use crate::{AnyAqm, Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualQueuing, Link, Needs, PacketView, ParamError};
+use alloc::boxed::Box;
+use sojourn_units::{Duration, Probability, Stream, Time, range};
+
+/// Makes the enum of laws that may be a base, from the modules and the types of the registry.
+macro_rules! bases {
+    ($($name:literal => $module:ident::$algorithm:ident,)*) => {
+        /// A law with its parameters: those of the discipline of that name.
+        #[derive(Clone, PartialEq, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum Base {
+            $(#[doc = concat!("`", $name, "` and its parameters.")] #[cfg_attr(feature = "serde", serde(rename = $name))] $algorithm($module::Params),)*
+        }
+
+        impl Base {
+            fn build(&self, link: &Link) -> Result<AnyAqm, ParamError> {
+                match self {
+                    $(Base::$algorithm(params) => {
+                        params.build(link).map(AnyAqm::$algorithm).map_err(|error| error.within(concat!("base.", $name)))
+                    })*
+                }
+            }
+        }
+    };
+}
+
+bases! {
+    "pi2" => pi2::Pi2,
+    "pi" => pi::Pi,
+    "pie" => pie::Pie,
+    "pid" => pid::Pid,
+    "rem" => rem::Rem,
+    "led" => led::Led,
+    "pd" => pd::Pd,
+    "cpc" => cpc::Cpc,
+    "fuzzy-red" => fuzzy_red::FuzzyRed,
+    "fuzzy-rtt" => fuzzy_rtt::FuzzyRtt,
+    "flc" => flc::Flc,
+}
+
+/// The parameters of the dual queue.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// The law and its parameters, such as `{ pi = { target = 20 } }` or `{ fuzzy-rtt = {} }`; default `{ pi2 = {} }`.
+    pub base: Base,
+    /// How many times the root of the law's probability scalable packets are signaled with, above 0 and at most 255; default 2
+    /// (rfc9332#A.1 k).
+    pub coupling_factor: f64,
+    /// The delay above which every scalable packet is signaled, zero or more; default 1 ms (rfc9332#A.1).
+    pub step_thresh: Duration,
+    /// Whether scalable packets are dropped in overload; default true. If false they are only marked until the queue is full.
+    pub drop_overload: bool,
+    /// The percentage of the link that the classic queue has while packets wait in both, 0 to 100, default 10 (rfc9332#A.1).
+    pub classic_protection: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            base: Base::Pi2(pi2::Params::default()),
+            coupling_factor: 2.0,
+            step_thresh: Duration::from_millis(1),
+            drop_overload: true,
+            classic_protection: 10,
+        }
+    }
+}
+
+impl Params {
+    /// The dual queue with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<DualQ, ParamError> {
+        let base = self.base.build(link)?;
+        let coupling = self.coupling_factor > 0.0 && self.coupling_factor <= 255.0;
+        ParamError::unless(coupling, "coupling_factor", &self.coupling_factor, "a number above 0 and at most 255")?;
+        range::time("step_thresh", self.step_thresh)?;
+        let share = self.classic_protection;
+        ParamError::unless(share <= 100, "classic_protection", &share, "a percentage, 0 to 100")?;
+        let queuing = DualQueuing { classic_share: share, packet: link.mean_packet.max(1) };
+        let Params { coupling_factor, step_thresh, drop_overload, .. } = *self;
+        let rate = link.rate.as_bps() as f64 / 8.0;
+        Ok(DualQ { base: Box::new(base), coupling_factor, step_thresh, drop_overload, queuing, rate, oldest: None })
+    }
+}
+
+/// The algorithm and its state.
+#[derive(Clone, Debug)]
+pub struct DualQ {
+    base: Box<AnyAqm>,
+    coupling_factor: f64,
+    step_thresh: Duration,
+    drop_overload: bool,
+    queuing: DualQueuing,
+    /// The link's rate in bytes a second.
+    rate: f64,
+    /// When the packet arrived that has waited longest.
+    oldest: Option<Time>,
+}
+
+/// The law signals nothing to scalable packets while fewer full packets than this wait (Linux `must_drop`).
+const FEW_PACKETS: u64 = 2;
+
+impl DualQ {
+    /// The queue that the link would send in this time.
+    fn queue_of(&self, delay: Duration) -> Backlog {
+        let bytes = delay.as_secs_f64() * self.rate;
+        let packets = libm::round(bytes / f64::from(self.queuing.packet)) as u32;
+        Backlog { packets, bytes: bytes as u64, idle_since: None }
+    }
+
+    /// The law's probability for the packet that it has just seen.
+    fn of_law(&self) -> f64 {
+        self.base.probability().map_or(0.0, Probability::get)
+    }
+
+    /// What an arriving scalable packet gets where `backlog_bytes` wait in both queues.
+    fn couple(&self, backlog_bytes: u64, random: &mut Stream) -> ArrivalVerdict {
+        if backlog_bytes < FEW_PACKETS * u64::from(self.queuing.packet) {
+            return ArrivalVerdict::Pass;
+        }
+        let probability = self.of_law();
+        let coupled = self.coupling_factor * libm::sqrt(probability);
+        match coupled > 1.0 {
+            true if self.drop_overload && random.unit() < probability => ArrivalVerdict::Drop,
+            true => ArrivalVerdict::Signal,
+            false if random.unit() < coupled => ArrivalVerdict::Signal,
+            false => ArrivalVerdict::Pass,
+        }
+    }
+}
+
+impl Aqm for DualQ {
+    fn on_enqueue(&mut self, arrival: &PacketView, backlog: &Backlog, random: &mut Stream) -> ArrivalVerdict {
+        let verdict = self.base.on_enqueue(arrival, backlog, random);
+        if arrival.ecn.is_l4s() {
+            return self.couple(backlog.bytes, random);
+        }
+        let overload = self.coupling_factor * libm::sqrt(self.of_law()) > 1.0;
+        if verdict == ArrivalVerdict::Signal && overload { ArrivalVerdict::Drop } else { verdict }
+    }
+
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, _backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
+        match departure.ecn.is_l4s() {
+            true if sojourn > self.step_thresh => DepartureVerdict::Signal,
+            true => DepartureVerdict::Pass,
+            false => self.base.on_dequeue(departure, sojourn, &self.queue_of(sojourn), random),
+        }
+    }
+
+    fn on_oldest(&mut self, since: Option<Time>) {
+        self.oldest = since;
+    }
+
+    fn on_overflow(&mut self) {
+        self.base.on_overflow();
+    }
+
+    fn on_flows(&mut self, now: Time, active: u32) {
+        self.base.on_flows(now, active);
+    }
+
+    fn update_interval(&self) -> Option<Duration> {
+        self.base.update_interval()
+    }
+
+    fn first_update(&self) -> Time {
+        self.base.first_update()
+    }
+
+    fn on_update(&mut self, now: Time, _backlog: &Backlog) {
+        let queue = self.queue_of(self.oldest.map_or(Duration::ZERO, |since| now.since(since)));
+        self.base.on_update(now, &queue);
+    }
+
+    fn needs(&self) -> Needs {
+        let own = Needs { departures: true, head_drop: true, dual_queue: Some(self.queuing), ..Needs::default() };
+        Aqm::needs(&*self.base).and(own)
+    }
+
+    /// That of classic packets.
+    fn probability(&self) -> Option<Probability> {
+        self.base.probability()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ecn;
+    use crate::algorithms::test_link;
+
+    const MS: Duration = Duration::from_millis(1);
+    const FULL: Backlog = Backlog { packets: 50, bytes: 50_000, idle_since: None };
+
+    fn packet(ecn: Ecn) -> PacketView {
+        PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn }
+    }
+
+    /// The dual queue over PI2 at this root of its probability.
+    fn at(root: f64) -> DualQ {
+        let mut dual = Params::default().build(&test_link()).unwrap();
+        if let AnyAqm::Pi2(pi2) = &mut *dual.base {
+            pi2.gate_at(root * root);
+        }
+        dual
+    }
+
+    /// The parts of arriving packets that are signaled and dropped.
+    fn parts(mut dual: DualQ, ecn: Ecn) -> (f64, f64) {
+        let mut random = Stream::named(1, "x");
+        let verdicts: alloc::vec::Vec<_> = (0..100_000).map(|_| dual.on_enqueue(&packet(ecn), &FULL, &mut random)).collect();
+        let part = |which| verdicts.iter().filter(|&&verdict| verdict == which).count() as f64 / 1e5;
+        (part(ArrivalVerdict::Signal), part(ArrivalVerdict::Drop))
+    }
+
+    fn close((a, b): (f64, f64), (c, d): (f64, f64)) {
+        assert!((a - c).abs() < 0.006 && (b - d).abs() < 0.006, "{a}, {b} for {c}, {d}");
+    }
+
+    #[test]
+    fn classic_packets_have_the_laws_probability_and_scalable_ones_twice_its_root() {
+        close(parts(at(0.2), Ecn::Ect0), (0.04, 0.0));
+        close(parts(at(0.2), Ecn::Ect1), (0.4, 0.0));
+        close(parts(at(0.6), Ecn::Ect0), (0.0, 0.36));
+        close(parts(at(0.6), Ecn::Ect1), (0.64, 0.36));
+    }
+
+    #[test]
+    fn scalable_packets_above_the_step_are_signaled_and_classic_ones_are_not() {
+        let (mut dual, mut random) = (at(0.0), Stream::named(1, "x"));
+        let mut verdict = |ecn, ms| dual.on_dequeue(&packet(ecn), MS * ms, &FULL, &mut random);
+        assert_eq!([1, 2].map(|ms| verdict(Ecn::Ect1, ms)), [DepartureVerdict::Pass, DepartureVerdict::Signal]);
+        assert_eq!(verdict(Ecn::Ect0, 50), DepartureVerdict::Pass);
+    }
+
+    #[test]
+    fn the_law_sees_the_delay_of_the_oldest_packet_as_a_queue_however_few_wait() {
+        let mut dual = at(0.0);
+        let now = Time::ZERO + MS * 100;
+        dual.on_oldest(Some(Time::ZERO + MS * 75));
+        dual.on_update(now, &Backlog { packets: 1, bytes: 1000, idle_since: None });
+        // 0.15 * 10 ms + 3 * 25 ms, squared.
+        assert!((dual.probability().unwrap().get() - 0.0765f64 * 0.0765).abs() < 1e-6);
+        assert_eq!((dual.queue_of(MS * 8).bytes, dual.queue_of(MS * 8).packets), (10_000, 10));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named_those_of_the_law_with_its_place() {
+        let base = Base::Pi2(pi2::Params { target: Duration::ZERO, ..Default::default() });
+        for (params, field) in [
+            (Params { base, ..Params::default() }, "base.pi2.target"),
+            (Params { coupling_factor: 0.0, ..Params::default() }, "coupling_factor"),
+            (Params { classic_protection: 101, ..Params::default() }, "classic_protection"),
+        ] {
+            assert_eq!(params.build(&test_link()).unwrap_err().field, field);
+        }
+    }
+}
