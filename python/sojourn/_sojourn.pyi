@@ -36,6 +36,9 @@ def keys(text: str, filename: str, seeds: list[int], engine: str, laws: list[str
     A queue may name the `laws` and no others.
     """
 
+def beginnings(text: str, filename: str, seeds: list[int]) -> list[str]:
+    """The keys of what runs with these seeds may have in common with others at first; none where it is nothing."""
+
 def check_toml(text: str, filename: str, whole: bool) -> None:
     """Refuses a text that is not TOML; without `whole`, only one with keys of very many parts."""
 

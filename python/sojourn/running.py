@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -396,15 +394,19 @@ class _Runs:
             run_in_workers(families(), min(count, len(indices)), self._take)
 
     def _families(self, indices: Sequence[int], count: int) -> list[list[int]]:
-        """Runs that may begin alike, together, if that leaves enough to do for `count` processes; else each alone."""
-        found: dict[tuple[str, int], list[int]] = {}
-        last, begins = None, ""
-        for index in indices:
-            job = self._job(index)
-            if job.scenario is not last:
-                last, begins = job.scenario, _beginning(job.scenario)
-            found.setdefault((begins, job.seed) if begins else ("", index), []).append(index)
-        return list(found.values()) if len(found) >= 4 * count else [[index] for index in indices]
+        """Runs that may begin alike, together, if that leaves enough to do for `count` processes.
+
+        Else only those with one seed together, or each alone.
+        """
+        every: dict[str, list[int]] = {}
+        of_seed: dict[tuple[str, int], list[int]] = {}
+        for _, same in groupby(indices, key=lambda index: id(self._job(index).scenario)):
+            group = list(same)
+            for index, begins in zip(group, _beginnings([self._job(index) for index in group]), strict=True):
+                every.setdefault(begins or str(index), []).append(index)
+                of_seed.setdefault((begins or str(index), self._job(index).seed), []).append(index)
+        enough = (found for found in (every, of_seed) if len(found) >= 4 * count)
+        return list(next(enough, {index: [index] for index in indices}).values())
 
     def _work(self, index: int) -> tuple[str, str, int | None]:
         """A missing run as the engine takes it."""
@@ -440,21 +442,17 @@ class _Runs:
         run_in_chunks(cluster, tasks(), len(self._keys), self._take)
 
 
-def _beginning(scenario: Scenario) -> str:
-    """What runs with one seed may have in common until flows with other TCP options start; "" where it is nothing.
+def _beginnings(jobs: Sequence[Job]) -> list[str]:
+    """For each job of a scenario, what its run may have in common with others until later flows start; "" for nothing.
 
     It only says which runs to try together: the engine finds what they share.
     """
+    scenario = jobs[0].scenario
     if "start" not in scenario.to_toml():
-        return ""
-    tree = scenario.resolved()
-    later = [group for group in tree["groups"] if group["tcp"] and group["start"] != "0 s"]
-    if not later:
-        return ""
-    for group in later:
-        del group["tcp"]
-    del tree["seed"]
-    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()
+        return [""] * len(jobs)
+    with scenario.clean_errors():
+        found = _sojourn.beginnings(scenario.to_toml(), scenario.file, [job.seed for job in jobs])
+    return found or [""] * len(jobs)
 
 
 class _Key(NamedTuple):

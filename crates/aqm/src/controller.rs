@@ -99,6 +99,12 @@ impl QueueController {
         QueueController::new(AnyAqm::DropTail(DropTail), NO_LIMIT, false, Stream::named(0, ""))
     }
 
+    /// Draws from now on as the controller of another run, if it has not drawn yet: see [`Stream::go_over`].
+    #[must_use]
+    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+        self.random.go_over(&start.random, &other.random)
+    }
+
     /// Decides about an arriving packet; `can_mark` says whether it can carry a congestion mark.
     ///
     /// A packet that finds the queue full is lost whatever the algorithm says, but the algorithm sees

@@ -111,6 +111,17 @@ impl<P: Packet> Qdisc<P> {
         }
     }
 
+    /// Draws from now on as this queue does in another run, if it has not drawn yet: see [`sojourn_units::Stream::go_over`].
+    #[must_use]
+    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+        let classes = match (&mut self.waiting, &start.waiting, &other.waiting) {
+            (Waiting::Classes(here), Waiting::Classes(start), Waiting::Classes(other)) => here.go_over(start, other),
+            (Waiting::Host(_), ..) => false,
+            _ => true,
+        };
+        classes && self.controller.go_over(&start.controller, &other.controller)
+    }
+
     /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.controller.counters

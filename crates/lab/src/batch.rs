@@ -1,7 +1,8 @@
 //! Many runs in parallel. What runs have in common at their start is run once.
 //!
-//! Two runs with the same links, the same traffic and the same seed are the same until the first flow starts whose TCP options
-//! differ. There the run is copied, and each copy goes on with its own options.
+//! Two runs with the same links and the same traffic are the same until the first flow starts whose start or TCP options differ.
+//! There the run is copied, and each copy goes on as its own plan says. Runs with other seeds are the same too, as long as no random
+//! number has been drawn: a copy then draws its own.
 
 use crate::Error;
 use crate::run::{Job, run};
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Runs all jobs on `threads` threads (0: one per core) and calls `done` after each, in no particular order. What runs have in
-/// common from the start, until the first flow starts whose TCP options differ, is run once. The result of a run does not depend
+/// common from the start, until the first flow starts that differs, is run once. The result of a run does not depend
 /// on the number of threads or on the other jobs.
 ///
 /// # Panics
@@ -95,7 +96,11 @@ impl Batch<'_> {
             {
                 return members.iter().chain(&others).for_each(|member| (self.done)(member.job, Err(error.clone())));
             }
-            self.part_later(scope, &simulation, others, start);
+            // Runs with other seeds can't go on from here where something has been drawn; those with the same seed always can.
+            let (alike, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|member| member.plan.seed == simulation.plan().seed);
+            for group in [alike, others] {
+                self.part_later(scope, &simulation, group, start);
+            }
         }
         // Members that do not part are the same run twice; each is run.
         for again in members.drain(1..) {
@@ -109,15 +114,20 @@ impl Batch<'_> {
         (self.done)(member.job, simulation.advance(Time::NEVER, self.stop).and_then(|()| simulation.finish()));
     }
 
-    /// Goes on with members that differ from `simulation` from `start` on, in a task of their own.
+    /// Goes on with members that differ from `simulation` from `start` on, if there are any, in a task of their own.
     fn part_later<'s>(&'s self, scope: &Scope<'s>, simulation: &Simulation, others: Vec<Member>, start: Time) {
+        if others.is_empty() {
+            return;
+        }
         let simulation = simulation.clone();
         scope.spawn(move |scope| self.part(scope, others, |first| simulation.fork(&first.plan, start)));
     }
 }
 
-/// When the first flow starts whose TCP options differ; `None` if no flow's do.
+/// When the first flow starts that differs; `None` if the runs are the same. Runs of two seeds part at the start where nothing says when.
 fn parting(one: &Plan, other: &Plan) -> Option<Time> {
     let flows = one.flows.iter().zip(&other.flows);
-    flows.filter(|(here, there)| here.tcp != there.tcp).map(|(here, _)| here.start).min()
+    let differ = flows.filter(|(here, there)| (here.start, here.stop) != (there.start, there.stop) || here.tcp != there.tcp);
+    let first = differ.map(|(here, there)| here.start.min(there.start)).min();
+    if one.seed == other.seed { first } else { first.or(Some(Time::ZERO)) }
 }

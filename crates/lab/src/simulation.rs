@@ -65,14 +65,23 @@ impl Simulation {
         Ok(Simulation { plan, world, pauses: 0 })
     }
 
-    /// A copy that goes on as the run of `plan` would, which differs in the TCP options of flows that start at `start` or later. This
-    /// run has come to just before that time, or is at time 0.
+    /// A copy that goes on as the run of `plan` would: one of the same family, all of whose flows that start before `start` are the same.
+    /// This run has come to just before that time. Where it has drawn random numbers by then that are others there, it is the run
+    /// of `plan` at time 0.
     ///
     /// # Errors
     /// A parameter that is out of range.
     pub(crate) fn fork(&self, plan: &Arc<Plan>, start: Time) -> Result<Self, Error> {
-        let world = self.world.fork(build(plan, &Laws::default(), false)?, start);
-        Ok(Simulation { plan: Arc::clone(plan), world, pauses: self.pauses })
+        let at_zero = |plan: &Arc<Plan>| Self::of_plan(plan);
+        let other = at_zero(plan)?;
+        if start == Time::ZERO || plan.links != self.plan.links {
+            return Ok(other);
+        }
+        let own = if plan.seed == self.plan.seed { None } else { Some(at_zero(&self.plan)?.world) };
+        match self.world.fork(own.as_ref(), other.world, start) {
+            Some(world) => Ok(Simulation { plan: Arc::clone(plan), world, pauses: self.pauses }),
+            None => at_zero(plan),
+        }
     }
 
     /// Runs to `until`, or to the end if that comes first. `stop` is called after every few thousand events.

@@ -115,6 +115,111 @@ fn what_runs_have_in_common_is_run_once() {
     assert!(asked < apart * 2 / 3, "asked {asked} times together, {apart} times apart");
 }
 
+/// TCP at times that are not drawn, and flows that start at drawn times with these options; nothing else is drawn but by the queue.
+fn quiet(seed: u64, queue: &str, early: &str, later: &str) -> Job {
+    let text = format!(
+        r#"
+duration = "9 s"
+warmup = "5 s"
+[tcp]
+profile = "ns2-linux"
+[[links]]
+name = "bottleneck"
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "20 ms"
+duplex = true
+queue = {{ {queue} }}
+[[flows]]
+name = "early"
+count = 3
+from = "a"
+to = "b"
+start = {{ spread = ["0 s", "2 s"] }}
+tcp = {{ {early} }}
+[[flows]]
+name = "later"
+count = 3
+from = "a"
+to = "b"
+start = {{ uniform = ["6 s", "7 s"] }}
+tcp = {{ {later} }}
+[[flows]]
+name = "last"
+from = "a"
+to = "b"
+start = "8 s"
+traffic = {{ kind = "poisson", rate = "100 kbit/s", size = "500 B" }}
+[trace]
+cwnd = {{ flows = ["early/0", "later/0"], every = "100 ms" }}
+"#
+    );
+    let scenario = Document::from_toml("quiet.toml", &text).unwrap().check().unwrap_or_else(|error| panic!("{error}"));
+    Job { scenario: Arc::new(scenario), seed: Some(seed), laws: Laws::default() }
+}
+
+const DRAWS_NOTHING: &str = r#"aqm = "droptail", limit = "60 packets""#;
+const DRAWS: &str = r#"aqm = "pi", limit = "60 packets""#;
+const DRAWS_LATE: &str = r#"aqm = "red", min = 45, max = 90, limit = "60 packets""#;
+
+#[test]
+fn runs_of_several_seeds_begin_alike_and_each_is_the_run_alone() {
+    // The phase of a clock is drawn too, where it matters.
+    let early = [r#"control = { cc = "reno" }"#, r#"timestamps = false, tick = "10 ms""#];
+    let mut jobs = Vec::new();
+    for queue in [DRAWS_NOTHING, DRAWS, DRAWS_LATE, r#"aqm = "codel""#] {
+        for (early, later) in early.iter().flat_map(|early| OPTIONS.map(|later| (early, later))) {
+            jobs.extend((1..4).map(|seed| quiet(seed, queue, early, later)));
+        }
+    }
+    for start in [6, 7] {
+        let mut job = quiet(1, DRAWS_NOTHING, early[0], OPTIONS[0]);
+        Arc::make_mut(&mut job.scenario).groups[1].start = Varying::One(Duration::from_secs(start));
+        jobs.push(job);
+    }
+    for threads in [1, 3] {
+        for (job, together) in jobs.iter().zip(together(&jobs, threads).0) {
+            assert_eq!(text(&alone(job)), text(&together), "seed {:?} of {:?}", job.seed, job.scenario);
+        }
+    }
+}
+
+#[test]
+fn what_seeds_have_in_common_is_run_once_unless_something_is_drawn() {
+    let share = |queue, early| {
+        let busy = |seed| {
+            let mut job = quiet(seed, queue, early, OPTIONS[0]);
+            let scenario = Arc::make_mut(&mut job.scenario);
+            scenario.links.iter_mut().for_each(|link| link.rate = Rate::from_bps(100_000_000));
+            scenario.groups[0].count = 20;
+            job
+        };
+        let jobs: Vec<Job> = (1..9).map(busy).collect();
+        let apart: usize = jobs.iter().map(|job| together(std::slice::from_ref(job), 1).1).sum();
+        together(&jobs, 1).1 as f64 / apart as f64
+    };
+    // Flows at drawn times begin after two thirds of the run.
+    let (quiet, drawn, clocks) =
+        (share(DRAWS_NOTHING, ""), share(DRAWS, ""), share(DRAWS_NOTHING, r#"timestamps = false, tick = "10 ms""#));
+    assert!(quiet < 0.6 && drawn > 0.9 && clocks > 0.9, "{quiet} where nothing is drawn, {drawn} under PI, {clocks} with clocks");
+}
+
+#[test]
+fn a_family_has_all_seeds_if_its_traffic_is_drawn_late() {
+    let beginning = |job: &Job, seed| job.scenario.beginnings([seed]).and_then(|mut keys| keys.next());
+    let job = quiet(1, DRAWS_NOTHING, "", "");
+    assert_eq!(beginning(&job, 1), beginning(&job, 2));
+    let mut early = job.clone();
+    Arc::make_mut(&mut early.scenario).groups[1].start = Varying::Uniform([Duration::ZERO, Duration::from_secs(7)]);
+    assert_ne!(beginning(&early, 1), beginning(&early, 2));
+    let mut stops = job.clone();
+    Arc::make_mut(&mut stops.scenario).groups[0].stop = Some(Varying::Uniform([Duration::from_secs(7), Duration::from_secs(8)]));
+    assert_ne!(beginning(&stops, 1), beginning(&stops, 2));
+    let web = scenario(1, "", "", "");
+    assert_ne!(beginning(&web, 1), beginning(&web, 2));
+}
+
 #[test]
 fn runs_have_a_beginning_in_common_if_all_differs_later() {
     let beginning = |scenario: &Checked, seed| scenario.beginnings([seed]).and_then(|mut keys| keys.next());

@@ -1,5 +1,6 @@
 //! What packets travel through: links, routes, the calendar and the accounts.
 
+mod go_over;
 mod impair;
 mod places;
 
@@ -221,8 +222,7 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// The same without moving a delivered packet once more: it is left in `packet`. For hosts to which every instruction counts.
-    /// It also gives `None` when it pauses ([`Network::paused`]).
+    /// The same without moving a delivered packet once more: it is left in `packet`. `None` also when it pauses ([`Network::paused`]).
     #[inline(always)]
     pub fn next_in_place(&mut self, until: Time, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Event<()>> {
         let until = until.min(self.last);

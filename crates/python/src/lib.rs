@@ -65,6 +65,13 @@ fn keys(text: &str, filename: &str, seeds: Vec<u64>, engine: &str, laws: Vec<Str
     Ok(checked_with(text, filename, Some(laws))?.keys(seeds, engine).collect())
 }
 
+/// The keys of what a scenario's runs with these seeds have in common with other runs until their later flows start; none where there
+/// is nothing. They say which runs to try together.
+#[pyfunction]
+fn beginnings(text: &str, filename: &str, seeds: Vec<u64>) -> PyResult<Vec<String>> {
+    Ok(checked(text, filename)?.beginnings(seeds).into_iter().flatten().collect())
+}
+
 /// Refuses a text that is not TOML; without `whole`, only one with keys of very many parts, which takes no parser's time.
 #[pyfunction]
 fn check_toml(text: &str, filename: &str, whole: bool) -> PyResult<()> {
@@ -309,6 +316,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(keys, module)?)?;
+    module.add_function(wrap_pyfunction!(beginnings, module)?)?;
     module.add_function(wrap_pyfunction!(is_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_summary, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;

@@ -22,19 +22,43 @@ impl Checked {
         digests(serde_json::json!({ "engine": engine, "scenario": self.tree() }), seeds)
     }
 
-    /// The keys of what runs with these seeds have in common with runs of other scenarios: all but the TCP options of groups
-    /// that may start after time 0. Runs with the same key can begin alike. `None` where there is no such group, and for laws
-    /// of the caller, whose state may be shared.
+    /// The keys of what runs with these seeds have in common with other runs: all but TCP options, start and stop of groups that may
+    /// start after time 0. Runs with the same key can begin alike, and those with several seeds share one where nothing is drawn for
+    /// the traffic of a hundredth of the run at least. `None` where there is no such group, and for laws of the caller, whose state
+    /// may be shared.
     pub fn beginnings<T: IntoIterator<Item = u64>>(&self, seeds: T) -> Option<impl Iterator<Item = String> + use<T>> {
-        let later = |group: &Group| group.tcp.is_some() && group.start != Varying::One(Duration::ZERO);
+        let later = |group: &Group| group.start != Varying::One(Duration::ZERO);
         let queues = self.links.iter().filter_map(|link| link.queue.as_ref());
         let laws = queues.flat_map(|queue| queue.disciplines()).any(|queue| matches!(queue.aqm, AqmConfig::External(_)));
         if laws || !self.groups.iter().any(later) {
             return None;
         }
         let mut common = self.clone();
-        common.groups.iter_mut().filter(|group| later(group)).for_each(|group| group.tcp = None);
-        Some(digests(serde_json::json!({ "scenario": common.tree() }), seeds))
+        for group in common.groups.iter_mut().filter(|group| later(group)) {
+            group.tcp = None;
+            // A session acts at the time for which its start was planned.
+            if !group.traffic.opens_connections() {
+                (group.start, group.stop) = (Varying::One(Duration::ZERO), None);
+            }
+        }
+        let drawn_late = self.draws_nothing_until().is_some_and(|until| until >= self.duration / 100);
+        let seed_of = move |seed| if drawn_late { 0 } else { seed };
+        Some(digests(serde_json::json!({ "scenario": common.tree() }), seeds.into_iter().map(seed_of)))
+    }
+
+    /// Until when the planned traffic is the same for all seeds; `None` where that can't be said. What queues and applications draw on
+    /// the way is not asked here.
+    fn draws_nothing_until(&self) -> Option<Duration> {
+        let draws =
+            self.links.iter().any(|link| !link.impairments.is_empty() || link.trace.as_ref().is_some_and(|trace| trace.rows.has_loss()));
+        if draws || self.groups.iter().any(|group| group.traffic.opens_connections() || group.draws_links()) {
+            return None;
+        }
+        let first = |group: &Group| {
+            let stop_is_drawn = group.stop.as_ref().is_some_and(|stop| stop.drawn_from().is_some());
+            if stop_is_drawn { Some(group.start.least(group.count)) } else { group.start.drawn_from() }
+        };
+        Some(self.groups.iter().filter_map(first).min().unwrap_or(self.duration))
     }
 
     /// The scenario without its seed.

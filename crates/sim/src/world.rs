@@ -4,6 +4,7 @@
 //! its time is known, and the endpoint acts at that time. Timers of the endpoint that fall in between are run first, in order. See
 //! `sojourn_net` for what is an event at all and for the order of simultaneous ones.
 
+mod fork;
 mod session;
 
 use crate::config::{BuildError, FlowConfig, WorldConfig};
@@ -190,19 +191,6 @@ impl<O: Observer> World<O> {
         Ok(world)
     }
 
-    /// A copy of this world that goes on as `other` would: another world of the same links and traffic, at time 0, whose TCP options
-    /// differ where traffic starts at `start` or later. This world has run to just before that time, or is at time 0.
-    #[must_use]
-    pub fn fork(&self, other: World<O>, start: Time) -> World<O>
-    where
-        O: Clone,
-    {
-        let flows = self.flows.iter().zip(&other.flows).map(|(here, there)| if here.opened < start { here } else { there });
-        // The connections that sessions have opened come last.
-        let opened = self.flows.iter().skip(other.flows.len());
-        World { flows: flows.chain(opened).cloned().collect(), stacks: other.stacks, ..self.clone() }
-    }
-
     /// Adds a flow with its application.
     fn start_flow(&mut self, entry: Entry, routes: FlowRoutes, application: Application) -> Result<(), BuildError> {
         let Entry { position, config } = entry;
@@ -250,8 +238,11 @@ impl<O: Observer> World<O> {
             Some(stack) => {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
                 receiver = Receiver::new(params, self.predicts).map_err(BuildError::Control)?;
-                let mut phase = Stream::named(self.seed, &format!("flow/{name}/clock"));
-                let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
+                let phase = match params.uses_clock_phase() {
+                    true => Stream::named(self.seed, &format!("flow/{name}/clock")).below(params.tick.as_nanos()),
+                    false => 0,
+                };
+                let phase = Duration::from_nanos(phase);
                 Endpoint::Tcp(Box::new(
                     Sender::new(
                         Origin { flow: index, incarnation: 0, clock_phase: phase, count_from: self.warmup, predicts: self.predicts },

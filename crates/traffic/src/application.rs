@@ -27,6 +27,12 @@ impl Application {
         Application { model, next_write: start, stop, random }
     }
 
+    /// Draws from now on as the application of another run, if it has not drawn yet: see [`Stream::go_over`].
+    #[must_use]
+    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+        self.random.go_over(&start.random, &other.random)
+    }
+
     /// When it acts next; [`Time::NEVER`] after it has stopped.
     #[inline]
     pub fn due(&self) -> Time {

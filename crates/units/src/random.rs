@@ -19,6 +19,16 @@ impl Stream {
         Stream(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
+    /// Goes over to the stream of another run, if nothing has been drawn from this one yet; gives whether it is now at the place of
+    /// that one. `start` and `other` are this stream and the other one before the first draw.
+    #[must_use]
+    pub fn go_over(&mut self, start: &Stream, other: &Stream) -> bool {
+        if self == start {
+            *self = other.clone();
+        }
+        self == other
+    }
+
     /// Uniform in `[0, 1)` with 53 random bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
@@ -73,6 +83,21 @@ mod tests {
         assert_eq!(draw(1, "flow/3/start"), draw(1, "flow/3/start"));
         assert_ne!(draw(1, "flow/3/start"), draw(2, "flow/3/start"));
         assert_ne!(draw(1, "flow/3/start"), draw(1, "flow/4/start"));
+    }
+
+    #[test]
+    fn a_stream_goes_over_to_another_run_until_something_is_drawn() {
+        let (start, other) = (Stream::named(1, "a"), Stream::named(2, "a"));
+        let mut stream = start.clone();
+        assert!(stream.go_over(&start, &other) && stream == other);
+        let mut asked = start.clone();
+        asked.unit();
+        assert!(!asked.go_over(&start, &other));
+        assert_eq!(asked.unit(), {
+            let mut second = start.clone();
+            second.unit();
+            second.unit()
+        });
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The queue of a link: one that knows every departure at arrival, or one that holds its packets.
 
+use super::Link;
 use super::buffered::Buffered;
 use super::precomputed::Precomputed;
 use super::tie_break::LastDeparture;
@@ -20,6 +21,17 @@ impl<P: Packet> Queue<P> {
         match self {
             Queue::Precomputed(queue) => queue.last_departure,
             Queue::Buffered(queue) => queue.last_departure,
+        }
+    }
+
+    /// See [`sojourn_units::Stream::go_over`].
+    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+        match (self, start, other) {
+            (Queue::Precomputed(here), Queue::Precomputed(start), Queue::Precomputed(other)) => {
+                here.controller.go_over(&start.controller, &other.controller)
+            }
+            (Queue::Buffered(here), Queue::Buffered(start), Queue::Buffered(other)) => here.qdisc.go_over(&start.qdisc, &other.qdisc),
+            _ => false,
         }
     }
 
@@ -82,5 +94,12 @@ impl<P: Packet> Queue<P> {
                 queue.qdisc.next_update()
             }
         }
+    }
+}
+
+impl<P: Packet> Link<P> {
+    /// Draws from now on as this link does in another run, if it has not drawn yet: see [`sojourn_units::Stream::go_over`].
+    pub(crate) fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+        self.queue.go_over(&start.queue, &other.queue)
     }
 }

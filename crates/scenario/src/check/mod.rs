@@ -85,6 +85,15 @@ pub struct Group {
     pub tcp: Option<TcpOptions>,
 }
 
+impl Group {
+    /// Whether rates or delays of its flows' own links are drawn.
+    pub(crate) fn draws_links(&self) -> bool {
+        let drawn =
+            |access: &Access| access.delay.drawn_from().is_some() || access.rate.as_ref().is_some_and(|rate| rate.drawn_from().is_some());
+        self.access.iter().chain(&self.egress).any(drawn)
+    }
+}
+
 /// What is traced. Links are positions in [`Checked::links`]; flows count through all groups in order.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Trace {

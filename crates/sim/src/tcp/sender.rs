@@ -67,6 +67,11 @@ impl Sender {
         self.core.deadline()
     }
 
+    /// Where in its tick its clock stands at time 0.
+    pub fn clock_phase(&self) -> Duration {
+        self.core.clock_phase()
+    }
+
     /// Which connection of its flow this is.
     pub fn incarnation(&self) -> u16 {
         self.core.incarnation()

@@ -242,6 +242,11 @@ impl TcpOptions {
         ParamError::unless(fits, "ecn", &EcnChoice::from(self.ecn), expected)
     }
 
+    /// Whether it matters where in its tick a sender's clock stands at time 0: where it counts its RTTs in ticks by itself.
+    pub fn uses_clock_phase(&self) -> bool {
+        self.tick_arithmetic && !self.timestamps && !self.windowed_variation
+    }
+
     /// The ECN that both hosts of a connection agree on.
     pub fn agreed_ecn(&self) -> Ecn {
         self.ecn.agreed(self.peer_ecn.unwrap_or(self.ecn))

@@ -115,6 +115,12 @@ impl<P: Packet> Classes<P> {
         self.classifier.add_place(place, group);
     }
 
+    /// See [`Qdisc::go_over`].
+    pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
+        let others = start.classes.iter().zip(&other.classes);
+        self.classes.iter_mut().zip(others).all(|(here, (start, other))| here.qdisc.go_over(&start.qdisc, &other.qdisc))
+    }
+
     pub fn packets(&self) -> u32 {
         self.packets
     }

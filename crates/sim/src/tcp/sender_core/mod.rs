@@ -240,6 +240,11 @@ impl SenderCore {
         Ok(SenderCore { stats: self.stats, ..SenderCore::new(origin, params)? })
     }
 
+    /// Where in its tick its clock stands at time 0.
+    pub fn clock_phase(&self) -> Duration {
+        self.clock_phase
+    }
+
     /// When its timer expires.
     #[inline]
     pub fn timer(&self) -> Time {

@@ -1,0 +1,64 @@
+//! A copy of a world that goes on as another run.
+
+use super::{SENDER_TIMER, World};
+use crate::flow::{Endpoint, Flow};
+use crate::observer::Observer;
+use sojourn_units::Time;
+
+impl<O: Observer + Clone> World<O> {
+    /// A copy of this world that goes on as `other` would: another world of the same links, flows and traffic, at time 0. They may
+    /// differ in the start, the stop and the TCP options of flows that start at `start` or later in both, and in the TCP options of
+    /// sessions that do. This world has run to just before that time, or is at time 0.
+    ///
+    /// If their seeds differ, `own` is this world at time 0, and there is no copy where some random number has been drawn already
+    /// that is another one there.
+    #[must_use]
+    pub fn fork(&self, own: Option<&World<O>>, other: World<O>, start: Time) -> Option<World<O>> {
+        let mut copy = self.clone();
+        if let Some(own) = own
+            && !(copy.sessions.is_empty() && copy.goes_over(own, &other, start))
+        {
+            return None;
+        }
+        let World { flows, stacks, seed, .. } = other;
+        for ((index, here), there) in (0u32..).zip(&mut copy.flows).zip(flows) {
+            if here.opened < start {
+                continue;
+            }
+            // The timer that was set for the other start is one that nobody waits for any more.
+            let due = armed(&there);
+            if due != armed(here) && due != Time::NEVER {
+                copy.network.set_timer(due, SENDER_TIMER, index, 0);
+            }
+            *here = there;
+        }
+        (copy.stacks, copy.seed) = (stacks, seed);
+        Some(copy)
+    }
+
+    /// Lets everything that draws random numbers go over to those of `other`; gives whether nothing has been drawn yet. `own` is this
+    /// world at time 0.
+    fn goes_over(&mut self, own: &World<O>, other: &World<O>, start: Time) -> bool {
+        let others = own.flows.iter().zip(&other.flows);
+        let running = self.flows.iter_mut().zip(others).filter(|(here, _)| here.opened < start);
+        let mut flows = running.map(|(here, (own, there))| flow_goes_over(here, own, there));
+        flows.all(|goes| goes) && self.network.go_over(&own.network, &other.network)
+    }
+}
+
+fn flow_goes_over(here: &mut Flow, own: &Flow, there: &Flow) -> bool {
+    let phase = |flow: &Flow| if let Endpoint::Tcp(sender) = &flow.endpoint { Some(sender.clock_phase()) } else { None };
+    let application = match (&mut here.application, &own.application, &there.application) {
+        (Some(here), Some(own), Some(there)) => here.go_over(own, there),
+        (here, own, there) => here.is_none() && own.is_none() && there.is_none(),
+    };
+    application && phase(own) == phase(there)
+}
+
+/// When the pending timer event of a flow's sending side is due.
+fn armed(flow: &Flow) -> Time {
+    match &flow.endpoint {
+        Endpoint::Tcp(sender) => sender.armed,
+        Endpoint::Udp(datagrams) => datagrams.armed,
+    }
+}
