@@ -8,6 +8,8 @@ import pytest
 
 from sojourn.errors import UserError
 from sojourn.papers import load_paper, reproduce
+from sojourn.papers.functions import all_functions
+from sojourn.papers.needs import cases_of
 from sojourn.papers.outcome import Outcome
 from sojourn.papers.reproduce import judge_claim
 from sojourn.papers.verdict import Verdict
@@ -50,7 +52,7 @@ def verdict_on(paper, values, published=False):
         for case in table2.cases()
     }
     outcome = Outcome(paper, [table2], list(range(len(values))), records)
-    return judge_claim(paper.claims[0], outcome, {})
+    return judge_claim(paper.claims[0], outcome, all_functions(outcome))
 
 
 def test_seeds_that_give_the_same_run_are_one_run(tmp_path):
@@ -100,6 +102,37 @@ readings = [
     assert result.verdict is Verdict.NOT_DECIDABLE
     assert result.held == "reproduced under 1 of 3 readings, not reproduced under 2"
     assert {case.queue for case in result.cases} == {"red", "pd"}
+
+
+def reading_in(tmp_path, scenarios):
+    """A claim about single scenarios and a mean, under a reading that is measured in some scenarios alone."""
+    return one_claim(
+        tmp_path,
+        CLAIM
+        + f"""
+omitted = "which queue it means"
+parts = [
+  {{ measure = "s1.red.queue_sd", holds = "> 0" }},
+  {{ measure = "s3.red.queue_sd", holds = "> 0" }},
+  {{ measure = "mean('s*', 'red', 'queue_sd')", holds = "> 0" }},
+]
+readings = [{{ label = "the linear law", replace = {{ red = "pd" }}, scenarios = "{scenarios}" }}]
+""",
+    )
+
+
+def test_a_reading_can_be_measured_in_some_scenarios_alone(tmp_path):
+    paper = reading_in(tmp_path, "s[12]")
+    other = verdict_on(paper, (1.0,), published=True).readings[1]
+    sd = {name: paper.published[name, "pd", "queue_sd"] for name in ("s1", "s2")}
+    assert [part.measured.mean for part in other.parts] == pytest.approx([sd["s1"], (sd["s1"] + sd["s2"]) / 2])
+    assert {case.scenario for case in cases_of(paper, paper.claims[0]) if case.queue == "pd"} == {"s1", "s2"}
+
+
+def test_a_reading_that_is_measured_nowhere_is_refused(tmp_path):
+    paper = reading_in(tmp_path, "t*")
+    with pytest.raises(UserError, match=r"readings.scenarios: expected a pattern that fits all scenarios of some part"):
+        cases_of(paper, paper.claims[0])
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,8 @@ class ClaimReading:
     fit: bool
     """Whether it was searched for against the published numbers."""
     parts: tuple[Part, ...]
+    scenarios: str = "*"
+    """The scenarios in which it is measured, as a pattern."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ def _reading(label: str, table: ReadingTable, parts: list[Part]) -> ClaimReading
         return words.sub(lambda match: table.replace[match.group(0)], text)
 
     changed = [replace(p, measure=other(p.measure), cells=tuple(map(other, p.cells))) for p in parts]
-    return ClaimReading(table.label, table.fit, tuple(changed))
+    return ClaimReading(table.label, table.fit, tuple(changed), table.scenarios)
 
 
 def _word(word: str) -> str:

@@ -31,7 +31,7 @@ from sojourn.errors import UserError
 from sojourn.papers.expression import Functions, Value
 from sojourn.papers.fluid_runs import at_end
 from sojourn.papers.model import Case, Paper
-from sojourn.papers.outcome import Outcome
+from sojourn.papers.outcome import Outcome, OutsideError
 
 Array = npt.NDArray[np.float64]
 MOST_STEPS = 1000
@@ -100,7 +100,9 @@ def family_functions(outcome: Outcome) -> Functions:
     def over(reduce: Callable[..., Any]) -> Callable[..., Value]:
         def function(pattern: str, queue: str, measure: str, setting: str = "") -> Value:
             names = [name for name in outcome.paper.scenarios if fnmatchcase(name, pattern)]
-            cases = [Case(name, queue, setting) for name in names]
+            cases = [Case(name, queue, setting) for name in names if fnmatchcase(name, outcome.within)]
+            if names and not cases:
+                raise OutsideError(pattern)
             if not cases or queue not in outcome.paper.queues:
                 got = f'"{pattern}" and "{queue}"'
                 raise UserError(f"{outcome.paper.id}: claims: expected scenarios and a queue of the paper, got {got}")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
+
 import numpy as np
 
-from sojourn.papers.claims import Claim
+from sojourn.errors import UserError
+from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import Value
 from sojourn.papers.functions import all_functions, curve_functions, family_functions
 from sojourn.papers.model import Case, Paper
-from sojourn.papers.outcome import Array, Outcome
+from sojourn.papers.outcome import Array, Outcome, OutsideError
 from sojourn.papers.reproduce import part_value
 
 
@@ -16,6 +20,7 @@ class _Names(Outcome):
     """An outcome in which every measure of every case is 1: it only notes which cases are asked for."""
 
     def values(self, case: Case, measure: str) -> Array:
+        self.check_within(case)
         self.paper.measure(case.scenario, measure)
         self._taken.add(case)
         return np.ones(1)
@@ -27,11 +32,26 @@ def cases_of(paper: Paper, claim: Claim) -> frozenset[Case]:
     Raises `UserError` for a measure that means nothing.
     """
     names = _Names(paper, [], [1], {})
+    found = _cases(claim.parts, names)
+    for each in claim.readings:
+        parts = _cases(each.parts, names.only(each.scenarios))
+        if not parts:
+            label = f"{paper.root / 'claims.toml'}: claims[{claim.id}].readings.scenarios"
+            raise UserError.expected(label, "a pattern that fits all scenarios of some part", each.scenarios)
+        found += parts
+    return frozenset().union(*found)
+
+
+def _cases(parts: Iterable[Part], names: _Names) -> list[frozenset[Case]]:
+    """The cases of each part, without the parts about scenarios whose values can't be taken."""
     functions = {**dict.fromkeys(all_functions(names), _one), **family_functions(names), **curve_functions(names)}
-    for parts in (claim.parts, *(each.parts for each in claim.readings)):
-        for part in parts:
+    found = []
+    for part in parts:
+        with suppress(OutsideError):
             part_value(part, names, functions)
-    return names.taken()
+            found.append(names.taken())
+        names.taken()
+    return found
 
 
 def _one(*_: Value) -> Value:

@@ -6,8 +6,9 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = npt.NDArray[np.float64]
+
+
+class OutsideError(UnknownNameError):
+    """A scenario in which a reading is not measured."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +177,8 @@ class Outcome:
     effort: Effort | None = None
     """What the runs cost; `None` where there were none."""
 
+    within: str = "*"
+    """The scenarios whose values may be taken, as a pattern."""
     _taken: set[Case] = field(default_factory=set)
     _values: dict[tuple[Case, str], Array] = field(default_factory=dict)
     """The values that were measured before."""
@@ -198,6 +205,7 @@ class Outcome:
 
     def values(self, case: Case, measure: str) -> Array:
         """A measure of one case, one value for each seed."""
+        self.check_within(case)
         if case not in self.records:
             raise UnknownNameError(str(case))
         self._taken.add(case)
@@ -205,6 +213,15 @@ class Outcome:
             found = [self.paper.value(case.scenario, measure, record) for record in self.records[case]]
             self._values[case, measure] = np.array(found)
         return self._values[case, measure].copy()
+
+    def only(self, scenarios: str) -> Self:
+        """The same outcome where the values of other scenarios can't be taken."""
+        return replace(self, within=scenarios)
+
+    def check_within(self, case: Case) -> None:
+        """Raises `OutsideError` for a scenario whose values can't be taken."""
+        if not fnmatchcase(case.scenario, self.within):
+            raise OutsideError(case.scenario)
 
     def taken(self) -> frozenset[Case]:
         """The cases of which a measure was taken since the last call."""

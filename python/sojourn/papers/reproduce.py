@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +15,11 @@ from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.hosts import Host, on_host
 from sojourn.papers.bounds import cannot_fail, range_of_part
-from sojourn.papers.claims import Claim, Part
+from sojourn.papers.claims import Claim, ClaimReading, Part
 from sojourn.papers.expression import Functions, UnknownNameError, Value, evaluate
 from sojourn.papers.functions import all_functions
 from sojourn.papers.model import Case, Experiment, Paper
-from sojourn.papers.outcome import ClaimResult, Effort, Outcome, PartResult, ReadingResult
+from sojourn.papers.outcome import ClaimResult, Effort, Outcome, OutsideError, PartResult, ReadingResult
 from sojourn.papers.schema.paper import Measure
 from sojourn.papers.verdict import judge_part
 from sojourn.record import Record
@@ -179,13 +180,21 @@ def judge_claim(claim: Claim, outcome: Outcome, functions: Functions) -> ClaimRe
     used: set[Case] = set()
     try:
         parts = [_judge(part, outcome, functions, used) for part in claim.parts]
-        others = [
-            ReadingResult(each.label, each.fit, [_judge(part, outcome, functions, used) for part in each.parts])
-            for each in claim.readings
-        ]
+        others = [_judge_reading(each, outcome, functions, used) for each in claim.readings]
     except UnknownNameError:
         return None
     return ClaimResult(claim, parts, frozenset(used), tuple(others))
+
+
+def _judge_reading(reading: ClaimReading, outcome: Outcome, functions: Functions, used: set[Case]) -> ReadingResult:
+    """The verdicts under a reading: on the parts that its scenarios have, where it is measured in some alone."""
+    results = []
+    view = outcome.only(reading.scenarios)
+    own = functions if reading.scenarios == outcome.within else all_functions(view)
+    for part in reading.parts:
+        with suppress(OutsideError):
+            results.append(_judge(part, view, own, used))
+    return ReadingResult(reading.label, reading.fit, results)
 
 
 def _judge(part: Part, outcome: Outcome, functions: Functions, used: set[Case]) -> PartResult:

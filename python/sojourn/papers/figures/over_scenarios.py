@@ -85,20 +85,24 @@ def parity(outcome: Outcome, chosen: spec.Parity) -> Figure:
 def lines(outcome: Outcome, chosen: spec.Lines) -> Figure:
     """A measure over a value of a family, a line for each queue; dashed as published."""
     experiment = outcome.experiment(chosen.experiment)
+    also = [each for each in outcome.experiments if each.id == chosen.also]
     with figure(PAGE, 2.7) as made:
         for axes, panel in zip(panels(made, len(chosen.panels), sharey=True), chosen.panels, strict=True):
-            _lines_of_panel(axes, outcome, chosen, panel, experiment)
+            _lines_of_panel(axes, outcome, chosen, panel, [experiment, *also])
             axes.set(title=panel.rpartition("_")[2], xlabel=chosen.xlabel)
         made.axes[0].set_ylabel(outcome.paper.measures[chosen.measure].title)
         legend_above(made)
         return made
 
 
-def _lines_of_panel(axes: Any, outcome: Outcome, chosen: spec.Lines, panel: str, experiment: Experiment) -> None:
+def _lines_of_panel(
+    axes: Any, outcome: Outcome, chosen: spec.Lines, panel: str, experiments: Sequence[Experiment]
+) -> None:
     """The lines of one group of scenarios."""
-    names = [name for name in experiment.scenarios if name.startswith(f"{panel}_")]
-    x = [float(outcome.paper.scenarios[name].values[chosen.x]) for name in names]
-    for i, queue in enumerate(experiment.queues):
+    drawn = [(each, queue) for each in experiments for queue in each.queues]
+    for i, (experiment, queue) in enumerate(drawn):
+        names = [name for name in experiment.scenarios if name.startswith(f"{panel}_")]
+        x = [float(outcome.paper.scenarios[name].values[chosen.x]) for name in names]
         look = style_of(i)
         found = [outcome.estimate(Case(name, queue), chosen.measure) for name in names]
         interval_marks(axes, x, found, look, markersize=3, linewidth=0.9, label=queue_label(outcome, queue))

@@ -70,6 +70,8 @@ class ReadingTable(FileModel):
     """Whole words of the measures, and what stands there instead, such as `red = "red_nongentle"`."""
     fit: bool = False
     """Whether it was searched for against the published numbers."""
+    scenarios: str = "*"
+    """The scenarios in which it is measured, as a pattern: means go over these, parts about others are left out."""
 
 
 class ClaimTable(FileModel):

@@ -73,6 +73,8 @@ class Lines(Figure):
     """Beginnings of the scenarios' names: the scenarios `<panel>_...` are one panel."""
     published: dict[str, dict[str, float]] = {}
     """Published means, by panel and queue: a dashed line."""
+    also: str = ""
+    """Another experiment whose queues are drawn too, where it was run."""
 
 
 class Averages(Figure):
