@@ -1,7 +1,7 @@
 //! What tells runs apart, and what they have in common.
 
 use crate::check::{Checked, Group};
-use crate::quantity::Varying;
+use crate::quantity::{Quantity, Varying};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use sojourn_aqm::AqmConfig;
@@ -56,7 +56,7 @@ impl Checked {
         }
         let first = |group: &Group| {
             let stop_is_drawn = group.stop.as_ref().is_some_and(|stop| stop.drawn_from().is_some());
-            if stop_is_drawn { Some(group.start.least(group.count)) } else { group.start.drawn_from() }
+            if stop_is_drawn { Some(Quantity::nearest(group.start.least())) } else { group.start.drawn_from() }
         };
         Some(self.groups.iter().filter_map(first).min().unwrap_or(self.duration))
     }

@@ -110,12 +110,6 @@ impl<T: Quantity> Varying<T> {
         }
     }
 
-    /// The least value that a flow of a group of `count` flows may have.
-    pub(crate) fn least(&self, count: u32) -> T {
-        let value = |i| self.drawn_from().unwrap_or_else(|| self.at(i, count, || Stream::named(0, "")));
-        (0..count).map(value).reduce(|one, other| if other < one { other } else { one }).unwrap_or_else(|| T::nearest(0.0))
-    }
-
     /// What is wrong with it for a group of `count` flows, if anything: the part of the field, and the problem.
     pub(crate) fn problem(&self, count: u32) -> Option<(&'static str, String)> {
         let over = |value: &T| *value > T::LARGEST;
