@@ -14,7 +14,7 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # A process for each core; the tests of a file stay together, because they share what they prepare.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint rust-build rust-test python-test lowest deny lock wheel docs notebooks clean
+.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -31,6 +31,8 @@ help:
 	@echo 'make lock        update requirements-dev.lock to the newest versions'
 	@echo 'make wheel      a wheel and a source distribution in dist/, and the first scenario in an empty environment'
 	@echo 'make docs       the site, in build/site'
+	@echo 'make playground       the page that runs the engine, in build/playground/site'
+	@echo 'make playground-test  the same in a browser without a window: presets, links, accessibility'
 	@echo 'make notebooks  run examples/notebooks, into build/notebooks'
 	@echo 'make clean       remove what was built (not results/)'
 
@@ -123,6 +125,18 @@ docs: setup
 notebooks: setup
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group notebooks
 	NOTEBOOKS=1 $(BIN)/python -m pytest tests/test_notebooks.py
+
+# Exit code 3 of scripts/wasm.sh: there is no compiler for WebAssembly here, which it says in one line.
+PAGE := build/playground
+playground: setup
+	sh scripts/wasm.sh $(PAGE)/engine.wasm
+	$(BIN)/python scripts/playground.py $(PAGE)/presets.json
+	cd playground && npm ci --silent --no-audit --no-fund && npm run --silent check
+	node playground/build.mjs $(PAGE)/engine.wasm $(PAGE)/presets.json $(PAGE)/site
+
+# CHROMIUM is the browser; by default that of the system.
+playground-test: playground
+	cd playground && SOJOURN="$(CURDIR)/$(BIN)/sojourn" npm run --silent test
 
 reproduce: setup
 	$(BIN)/sojourn reproduce lehto

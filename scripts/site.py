@@ -209,6 +209,18 @@ def gallery() -> None:
     )
 
 
+def playground() -> None:
+    """The page that runs the engine, where `make playground` has made it."""
+    made = ROOT / "build" / "playground" / "site"
+    if made.is_dir():
+        shutil.copytree(made, OUT / "files" / "playground")
+        page = OUT / "docs" / "playground.md"
+        opened = '<p><a href="../playground/index.html">Open the playground</a></p>'
+        page.write_text(page.read_text(encoding="utf-8").replace("\n\n", f"\n\n{opened}\n\n", 1), encoding="utf-8")
+    else:
+        print("playground: not in the site; `make playground` makes it")
+
+
 def main() -> int:
     """Writes all pages."""
     shutil.rmtree(OUT, ignore_errors=True)
@@ -224,6 +236,7 @@ def main() -> int:
     write("files/scenario.schema.json", json.dumps(json.loads(_sojourn.schema()), indent=1))
     papers()
     gallery()
+    playground()
     print(f"wrote {OUT.relative_to(ROOT)}")
     return 0
 

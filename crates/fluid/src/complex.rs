@@ -17,6 +17,19 @@ impl Complex {
         Complex { re, im }
     }
 
+    /// e to the power of `angle` times the imaginary unit.
+    pub(crate) fn turn(angle: f64) -> Complex {
+        Complex::new(angle.cos(), angle.sin())
+    }
+
+    pub(crate) fn plus(self, other: Complex) -> Complex {
+        Complex::new(self.re + other.re, self.im + other.im)
+    }
+
+    pub(crate) fn scaled(self, factor: f64) -> Complex {
+        Complex::new(self.re * factor, self.im * factor)
+    }
+
     pub(crate) fn times(self, other: Complex) -> Complex {
         Complex::new(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
     }
@@ -24,5 +37,15 @@ impl Complex {
     pub(crate) fn over(self, other: Complex) -> Complex {
         let size = other.re * other.re + other.im * other.im;
         Complex::new((self.re * other.re + self.im * other.im) / size, (self.im * other.re - self.re * other.im) / size)
+    }
+
+    /// The absolute value.
+    pub fn size(self) -> f64 {
+        self.re.hypot(self.im)
+    }
+
+    /// The angle in radians, above -π and up to π.
+    pub fn angle(self) -> f64 {
+        self.im.atan2(self.re)
     }
 }

@@ -20,4 +20,4 @@ pub use error::Error;
 pub use kernel::{replay, wiring};
 pub use run::{Job, run};
 pub use series::Series;
-pub use simulation::{Outcome, Simulation};
+pub use simulation::{Bounds, Outcome, Simulation};

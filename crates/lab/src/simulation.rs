@@ -22,6 +22,15 @@ pub struct Outcome {
     pub series: Series,
 }
 
+/// The most that a run may take where its caller has little.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// Events, each packet that is sent counted as one more.
+    pub events: u64,
+    /// Bytes that packets, flows and traces take.
+    pub memory: usize,
+}
+
 /// A run on its way from time 0 to its record. A copy goes on as the original does.
 #[derive(Clone)]
 pub struct Simulation {
@@ -110,6 +119,26 @@ impl Simulation {
     /// Runs to the end, or to `until` if that comes first.
     pub fn run(&mut self, until: Time) {
         self.world.run(until);
+    }
+
+    /// Runs to the end, within bounds.
+    ///
+    /// # Errors
+    /// A run that needs more: how far it came, or what holds the memory.
+    pub fn run_within(&mut self, bounds: &Bounds) -> Result<(), Error> {
+        let mut left = bounds.events;
+        while left > 0 {
+            let some = left.min(watch::EVENTS);
+            let Some(now) = self.world.run_events(self.plan.duration, some) else { return Ok(()) };
+            watch::within(&self.plan, &self.world, bounds.memory)?;
+            left -= some;
+            if left == 0 {
+                let (now, end) = (now.as_secs_f64(), self.plan.duration.as_secs_f64());
+                let expected = format!("expected a run of at most {} events", bounds.events);
+                return Err(Error::Endless(format!("duration: {expected}, got {end} s, of which they are {now:.3} s")));
+            }
+        }
+        Ok(())
     }
 
     /// Runs events up to `until` until there have been so many of them, each packet that is sent counted as one more. Gives

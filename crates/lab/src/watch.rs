@@ -11,6 +11,9 @@ pub(crate) const MOST_MEMORY: usize = 8_000_000_000;
 /// How often memory is looked at, in pauses of a world: about once in a million events.
 pub(crate) const PAUSES: u64 = 256;
 
+/// How often memory is looked at where events are counted, in events.
+pub(crate) const EVENTS: u64 = 100_000;
+
 /// Checks that packets, flows and traces do not take too much memory.
 ///
 /// # Errors
@@ -19,7 +22,11 @@ pub(crate) fn memory(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> 
     within(plan, world, MOST_MEMORY)
 }
 
-fn within(plan: &Plan, world: &World<Recorder>, most: usize) -> Result<(), Error> {
+/// Checks that they take at most `most` bytes.
+///
+/// # Errors
+/// More, with the link that holds most of it.
+pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: usize) -> Result<(), Error> {
     // The record has its own copy of what is traced.
     let traced = 2 * (world.observer().memory() + world.links().iter().map(|link| link.traced_memory()).sum::<usize>());
     let held = world.memory() + traced;

@@ -1,11 +1,11 @@
 //! The registries as JSON, and control surfaces of queue laws.
 
 use serde_json::{Map, Value, json};
-use sojourn_aqm::{Aqm, AqmConfig, Backlog, Link};
+use sojourn_aqm::{AqmConfig, Link};
 use sojourn_scenario::Document;
 use sojourn_spec::tcp::profiles::ProfileEntry;
 use sojourn_spec::tcp::{OPTIONS, OptionEntry, PROFILES, TcpOptions};
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{Duration, Rate};
 use sojourn_units::{parse_bytes, parse_duration, parse_rate};
 
 /// `aqm`, `cc`, `traffic`, `impairment`, `profile` and `tcp`, each from its own registry: name, summary, parameters with
@@ -72,22 +72,8 @@ pub fn surface(queue: &str, backlog: &[f64], change: &[f64]) -> Result<Vec<Vec<f
     let config = aqm_of(queue)?;
     let rate = Rate::from_bps(10_000_000).ok_or("no rate")?;
     let link = Link { rate, delay: Duration::ZERO, mean_packet: 1000, limit_packets: 100 };
-    let fresh = config.build(&link).map_err(|error| format!("queue.{error}"))?;
-    let Some(interval) = fresh.update_interval() else {
-        return Err(format!("queue.aqm: expected a law with a timer (others have no surface), got \"{}\"", config.name()));
-    };
-    let at = |packets: f64| Backlog { packets: packets as u32, bytes: packets as u64 * 1000, idle_since: None };
-    let point = |now: f64, step: f64| {
-        let before = now - step;
-        if now < 0.0 || before < 0.0 {
-            return f64::NAN;
-        }
-        let mut law = fresh.clone();
-        law.on_update(Time::ZERO, &at(before));
-        law.on_update(Time::ZERO + interval, &at(now));
-        law.probability().map_or(f64::NAN, sojourn_units::Probability::get)
-    };
-    Ok(backlog.iter().map(|&now| change.iter().map(|&step| point(now, step)).collect()).collect())
+    let rows = sojourn_web::grid(&config, &link, backlog, change).map_err(|error| format!("queue.{error}"))?;
+    rows.ok_or_else(|| format!("queue.aqm: expected a law with a timer (others have no surface), got \"{}\"", config.name()))
 }
 
 /// A quantity in seconds, bit/s or bytes. See `_sojourn.quantity`.

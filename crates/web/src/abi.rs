@@ -1,0 +1,52 @@
+//! What a page calls: a question goes into memory that the page has asked for, and the answer is read from memory. There are no
+//! pointers of a caller here, so nothing is unsafe but the promise that no other function has one of these names.
+
+use crate::{Answer, answer};
+use std::sync::{Mutex, MutexGuard};
+
+static QUESTION: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+static ANSWER: Mutex<Answer> = Mutex::new(Answer { json: String::new(), numbers: Vec::new() });
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(|held| held.into_inner())
+}
+
+/// Makes room for a question of so many bytes; gives its address.
+#[unsafe(no_mangle)]
+pub extern "C" fn question(bytes: usize) -> *mut u8 {
+    let mut question = lock(&QUESTION);
+    *question = vec![0; bytes];
+    question.as_mut_ptr()
+}
+
+/// Answers the question that is there.
+#[unsafe(no_mangle)]
+pub extern "C" fn ask() {
+    *lock(&ANSWER) = Answer::default();
+    let question = std::mem::take(&mut *lock(&QUESTION));
+    *lock(&ANSWER) = answer(&String::from_utf8_lossy(&question));
+}
+
+/// The address of the answer's text.
+#[unsafe(no_mangle)]
+pub extern "C" fn text() -> *const u8 {
+    lock(&ANSWER).json.as_ptr()
+}
+
+/// Its bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn text_bytes() -> usize {
+    lock(&ANSWER).json.len()
+}
+
+/// The address of the answer's numbers.
+#[unsafe(no_mangle)]
+pub extern "C" fn numbers() -> *const f64 {
+    lock(&ANSWER).numbers.as_ptr()
+}
+
+/// How many they are.
+#[unsafe(no_mangle)]
+pub extern "C" fn numbers_count() -> usize {
+    lock(&ANSWER).numbers.len()
+}

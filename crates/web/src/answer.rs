@@ -1,0 +1,86 @@
+//! Questions and answers.
+
+use crate::{law, run, stability};
+use serde_json::{Map, Value, json};
+use sojourn_scenario::{Checked, Document};
+
+/// An answer.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Answer {
+    /// A JSON object. With `error`: why there is nothing else.
+    pub json: String,
+    /// The columns of numbers to which it refers, one after the other.
+    pub numbers: Vec<f64>,
+}
+
+/// Columns of numbers. JSON refers to one by its first number and its length.
+#[derive(Default)]
+pub(crate) struct Numbers(Vec<f64>);
+
+impl Numbers {
+    /// Adds a column; gives its place.
+    pub fn add(&mut self, column: impl IntoIterator<Item = f64>) -> Value {
+        let first = self.0.len();
+        self.0.extend(column);
+        json!([first, self.0.len() - first])
+    }
+}
+
+/// Answers a question. It is not answered if it asks for more events, flows or memory than a page has: see [`crate::MOST_EVENTS`].
+pub fn answer(question: &str) -> Answer {
+    let mut numbers = Numbers::default();
+    match answered(question, &mut numbers) {
+        Ok(json) => Answer { json: json.to_string(), numbers: numbers.0 },
+        Err(error) => Answer { json: json!({ "error": error }).to_string(), numbers: Vec::new() },
+    }
+}
+
+fn answered(question: &str, numbers: &mut Numbers) -> Result<Value, String> {
+    let question: Map<String, Value> = serde_json::from_str(question).map_err(|error| format!("question: {error}"))?;
+    let question = Question(question);
+    match question.text("ask")? {
+        "schema" => {
+            let schema = serde_json::from_str::<Value>(&sojourn_scenario::schema()).map_err(|error| error.to_string())?;
+            Ok(json!({ "schema": schema, "measures": sojourn_scenario::measures() }))
+        }
+        "table" => Ok(json!({ "table": question.document()?.table() })),
+        "toml" => {
+            let table = question.0.get("table").map(Value::to_string).unwrap_or_default();
+            let document = Document::from_json(question.file(), &table).map_err(|error| error.to_string())?;
+            Ok(json!({ "toml": document.table().to_string() }))
+        }
+        "run" => run::run(question.checked()?, question.seed()?, question.text("watch").ok(), numbers),
+        "loop" => stability::stability(&question.checked()?, question.seed()?, question.text("link")?, numbers),
+        "surface" => law::surface(&question.checked()?, question.text("link")?, numbers),
+        other => Err(format!("ask: expected one of schema, table, toml, run, loop, surface, got \"{other}\"")),
+    }
+}
+
+/// The fields of a question.
+struct Question(Map<String, Value>);
+
+impl Question {
+    fn text(&self, key: &str) -> Result<&str, String> {
+        let found = self.0.get(key);
+        found.and_then(Value::as_str).ok_or_else(|| format!("{key}: expected text, got {}", found.unwrap_or(&Value::Null)))
+    }
+
+    fn file(&self) -> &str {
+        self.text("file").unwrap_or("scenario.toml")
+    }
+
+    fn seed(&self) -> Result<Option<u64>, String> {
+        match self.0.get("seed") {
+            None | Some(Value::Null) => Ok(None),
+            Some(seed) => seed.as_u64().map(Some).ok_or_else(|| format!("seed: expected a whole number, 0 or more, got {seed}")),
+        }
+    }
+
+    fn document(&self) -> Result<Document, String> {
+        Document::from_toml(self.file(), self.text("toml")?).map_err(|error| error.to_string())
+    }
+
+    fn checked(&self) -> Result<Checked, String> {
+        self.document()?.check().map_err(|error| error.to_string())
+    }
+}

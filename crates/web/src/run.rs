@@ -1,0 +1,67 @@
+//! A run within the bounds of a page.
+
+use crate::answer::Numbers;
+use serde_json::{Map, Value, json};
+use sojourn_lab::{Bounds, Laws, Simulation};
+use sojourn_scenario::Checked;
+use sojourn_scenario::check::{Sampled, Trace, Waits};
+use sojourn_units::Duration;
+
+/// The most events of a run: some 5 s of a page's time.
+pub const MOST_EVENTS: u64 = 20_000_000;
+
+/// The most flows of a run.
+pub const MOST_FLOWS: u64 = 20_000;
+
+/// The most bytes that packets, flows and traces of a run may take.
+pub const MOST_MEMORY: usize = 500_000_000;
+
+/// What is traced of a link that is watched: so many samples of its queue and of windows, windows of so many flows, and the waits of
+/// about so many packets.
+const SAMPLES: u64 = 1500;
+const WINDOWS: usize = 8;
+const WAITS: f64 = 50_000.0;
+
+/// Refuses a scenario with more flows than a page can hold: each has links of its own.
+pub(crate) fn check_size(scenario: &Checked) -> Result<(), String> {
+    let flows: u64 = scenario.groups.iter().map(|group| u64::from(group.count)).sum();
+    if flows <= MOST_FLOWS { Ok(()) } else { Err(format!("flows: expected at most {MOST_FLOWS} in a page, got {flows}")) }
+}
+
+/// Runs a scenario: its record, and its series as columns. With `watch`, the series are those of this link and of the first flows.
+pub(crate) fn run(mut scenario: Checked, seed: Option<u64>, watch: Option<&str>, numbers: &mut Numbers) -> Result<Value, String> {
+    check_size(&scenario)?;
+    if let Some(name) = watch {
+        scenario.trace = watching(&scenario, name)?;
+    }
+    let mut simulation = Simulation::new(&scenario, seed.unwrap_or(scenario.seed), &Laws::default()).map_err(|error| error.to_string())?;
+    let bounds = Bounds { events: MOST_EVENTS, memory: MOST_MEMORY };
+    simulation.run_within(&bounds).map_err(|error| error.to_string())?;
+    let outcome = simulation.finish().map_err(|error| error.to_string())?;
+    let mut series = Map::new();
+    for (name, columns) in outcome.series {
+        let places = columns.into_iter().map(|(column, values)| (column, numbers.add(values)));
+        series.insert(name, Value::Object(places.collect()));
+    }
+    let record = serde_json::to_value(&outcome.record).map_err(|error| error.to_string())?;
+    Ok(json!({ "record": record, "series": series }))
+}
+
+/// What is traced to watch a link.
+fn watching(scenario: &Checked, name: &str) -> Result<Trace, String> {
+    let found = (0..).zip(&scenario.links).find(|(_, link)| link.name == name);
+    let Some((index, rate)) = found.and_then(|(index, link)| Some((index, link.rate?))) else {
+        return Err(format!("watch: expected a link with a rate, got \"{name}\""));
+    };
+    let every = Duration::from_nanos((scenario.duration.as_nanos() / SAMPLES).max(1));
+    let flows = scenario.groups.iter().flat_map(|group| (0..group.count).map(move |_| group));
+    let connections = (0..).zip(flows).filter(|(_, group)| group.traffic.is_tcp() && !group.traffic.opens_connections());
+    let windows = connections.map(|(flow, _)| flow).take(WINDOWS).collect();
+    let packets = rate.as_bps() as f64 * scenario.duration.as_secs_f64() / (8.0 * f64::from(scenario.packet));
+    Ok(Trace {
+        queue: Some(Sampled { links: vec![index], flows: Vec::new(), every }),
+        cwnd: Some(Sampled { links: Vec::new(), flows: windows, every }),
+        wait: Some(Waits { links: vec![index], one_in: ((packets / WAITS) as u32).max(1) }),
+        ..Trace::default()
+    })
+}

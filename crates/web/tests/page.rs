@@ -1,0 +1,124 @@
+//! What a page asks for, natively: the same code is compiled to WebAssembly.
+
+use serde_json::{Value, json};
+use sojourn_lab::Laws;
+use sojourn_scenario::Document;
+use sojourn_web::{Answer, answer};
+
+const SCENARIO: &str = r#"
+duration = "10 s"
+warmup = "2 s"
+[[links]]
+name = "wire"
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "20 ms"
+duplex = true
+queue = { aqm = "pi", limit = "200 packets", target = 20 }
+[tcp]
+control = { cc = "reno" }
+recovery = "sack"
+delayed_ack = false
+[[flows]]
+name = "ftp"
+count = 10
+from = "a"
+to = "b"
+traffic = { kind = "bulk" }
+"#;
+
+fn ask(question: Value) -> (Value, Vec<f64>) {
+    let Answer { json, numbers } = answer(&question.to_string());
+    (serde_json::from_str(&json).unwrap(), numbers)
+}
+
+fn refusal(question: Value) -> String {
+    let (found, numbers) = ask(question);
+    assert!(numbers.is_empty());
+    found["error"].as_str().unwrap().to_string()
+}
+
+fn column<'a>(numbers: &'a [f64], place: &Value) -> &'a [f64] {
+    let part = |i: usize| place[i].as_u64().unwrap() as usize;
+    &numbers[part(0)..part(0) + part(1)]
+}
+
+#[test]
+fn a_watched_run_has_the_fingerprint_of_any_other() {
+    let scenario = Document::from_toml("a.toml", SCENARIO).unwrap().check().unwrap();
+    let plain = sojourn_lab::run(&scenario, Some(7), &Laws::default(), &|| false).unwrap().record;
+    let (found, numbers) = ask(json!({ "ask": "run", "toml": SCENARIO, "file": "a.toml", "seed": 7, "watch": "wire" }));
+    assert_eq!(found["record"]["fingerprint"], plain.fingerprint);
+    assert_eq!(found["record"]["total"], serde_json::to_value(&plain.total).unwrap());
+    let queue = &found["series"]["queue/wire"];
+    assert_eq!(column(&numbers, &queue["t"]).len(), column(&numbers, &queue["packets"]).len());
+    let wait = &found["series"]["wait/wire"];
+    let rows = column(&numbers, &wait["t"]).iter().zip(column(&numbers, &wait["seconds"]));
+    let in_window: Vec<f64> = rows.filter(|&(&t, _)| t >= 2.0).map(|(_, seconds)| 1e3 * seconds).collect();
+    let mean = in_window.iter().sum::<f64>() / in_window.len() as f64;
+    assert!((mean - plain.links[0].wait_ms.unwrap().mean).abs() < 1e-6, "{mean}");
+    assert!(found["series"]["cwnd/ftp/7"].is_object() && found["series"]["cwnd/ftp/8"].is_null());
+}
+
+#[test]
+fn a_scenario_comes_back_from_a_table_as_it_was() {
+    let (table, _) = ask(json!({ "ask": "table", "toml": SCENARIO }));
+    let (text, _) = ask(json!({ "ask": "toml", "table": table["table"] }));
+    let read = |text: &str| Document::from_toml("a.toml", text).unwrap().check().unwrap();
+    assert_eq!(read(text["toml"].as_str().unwrap()), read(SCENARIO));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_file_line_and_column() {
+    let wrong = SCENARIO.replace("10 Mbit/s", "10");
+    let error = refusal(json!({ "ask": "run", "toml": wrong, "file": "a.toml" }));
+    assert!(error.starts_with("a.toml:8:8: links.wire.rate: expected a rate with its unit"), "{error}");
+    assert_eq!(refusal(json!({ "ask": "fly" })), "ask: expected one of schema, table, toml, run, loop, surface, got \"fly\"");
+    assert!(refusal(json!([1])).starts_with("question: "));
+    assert_eq!(refusal(json!({ "ask": "run", "toml": SCENARIO, "seed": -1 })), "seed: expected a whole number, 0 or more, got -1");
+}
+
+#[test]
+fn a_hostile_scenario_is_refused_before_it_takes_time_or_memory() {
+    let flows = |count: &str| SCENARIO.replace("count = 10", &format!("count = {count}"));
+    let asked = |toml: &str| refusal(json!({ "ask": "run", "toml": toml, "file": "a.toml", "watch": "wire" }));
+    assert!(asked(&flows("1000000000")).starts_with("a.toml:18:9: flows.ftp.count: expected "), "{}", asked(&flows("1000000000")));
+    assert_eq!(asked(&flows("100000")), "flows: expected at most 20000 in a page, got 100000");
+    let long = SCENARIO.replace("duration = \"10 s\"", "duration = \"1000000 s\"");
+    let error = asked(&long);
+    assert!(error.starts_with("duration: expected a run of at most 20000000 events, got 1000000 s, of which they are "), "{error}");
+    let deep =
+        SCENARIO.replace("200 packets", "1000000000 packets").replace("{ kind = \"bulk\" }", "{ kind = \"cbr\", rate = \"1000 Gbit/s\" }");
+    let error = asked(&deep);
+    assert!(error.starts_with("links.wire.queue: expected packets, flows and traces of at most 0.5 GB"), "{error}");
+}
+
+/// The values are those of `sojourn.analysis.margins`: `sojourn analyze` prints them.
+#[test]
+fn the_loop_has_margins_and_a_bode_plot() {
+    let (found, numbers) = ask(json!({ "ask": "loop", "toml": SCENARIO, "link": "wire" }));
+    let margins = &found["margins"];
+    assert_eq!((&margins["stable"], &found["point"]["queue"].as_f64().unwrap().round()), (&json!(true), &20.0));
+    let (omega, gain) = (column(&numbers, &found["bode"]["omega"]), column(&numbers, &found["bode"]["gain"]));
+    let crossover = margins["crossover"].as_f64().unwrap();
+    let after = omega.iter().position(|&w| w > crossover).unwrap();
+    assert!(gain[after - 1] > 0.0 && gain[after] < 0.0);
+    let none =
+        refusal(json!({ "ask": "loop", "toml": SCENARIO.replace("\"pi\"", "\"droptail\"").replace(", target = 20", ""), "link": "wire" }));
+    assert!(none.contains("no steady state"), "{none}");
+}
+
+#[test]
+fn a_law_with_a_timer_has_a_surface() {
+    let (found, numbers) = ask(json!({ "ask": "surface", "toml": SCENARIO, "link": "wire" }));
+    let (backlog, change) = (column(&numbers, &found["backlog"]), column(&numbers, &found["change"]));
+    let surface = column(&numbers, &found["probability"]);
+    assert_eq!(surface.len(), backlog.len() * change.len());
+    // Of an integral law, a longer queue gives no lower probability.
+    let still = change.len() / 2;
+    let column: Vec<f64> = (0..backlog.len()).map(|row| surface[row * change.len() + still]).collect();
+    assert!(column.windows(2).all(|pair| pair[0] <= pair[1]) && column[0] < column[backlog.len() - 1]);
+    let none = SCENARIO.replace("\"pi\"", "\"codel\"").replace(", target = 20", "");
+    assert!(refusal(json!({ "ask": "surface", "toml": none, "link": "wire" })).contains("a law with a timer"));
+}

@@ -1,0 +1,94 @@
+// Runs the engine beside the page: it may take seconds, and the page does not wait.
+
+import { Engine, column, type Answer, type Table } from "./engine";
+import type { Ask, Result, Stability, Surface, Told } from "./protocol";
+
+const POINTS = 400;
+let engine: Promise<Engine> | undefined;
+
+function waits(answer: Answer, link: string): Result["cdf"] {
+  const places = answer.json.series[`wait/${link}`];
+  const ms = column(answer, places.seconds).map((seconds) => 1000 * seconds);
+  ms.sort();
+  const count = Math.min(POINTS, ms.length);
+  const at = (i: number) => Math.round((i * (ms.length - 1)) / Math.max(1, count - 1));
+  return {
+    ms: Float64Array.from({ length: count }, (_, i) => ms[at(i)] ?? NaN),
+    part: Float64Array.from({ length: count }, (_, i) => (at(i) + 1) / ms.length),
+  };
+}
+
+function text(engine: Engine, table: Table, file: string): string {
+  return engine.ask({ ask: "toml", table, file }).json.toml;
+}
+
+function run(engine: Engine, ask: Extract<Ask, { kind: "run" }>): Result {
+  const begin = performance.now();
+  const toml = text(engine, ask.table, ask.file);
+  const answer = engine.ask({ ask: "run", toml, file: ask.file, seed: ask.seed, watch: ask.link });
+  const { record, series } = answer.json;
+  const queue = series[`queue/${ask.link}`];
+  const windows = Object.entries<any>(series).filter(([name]) => name.startsWith("cwnd/"));
+  return {
+    record, toml, link: ask.link, seed: ask.seed,
+    queue: {
+      t: column(answer, queue.t), packets: column(answer, queue.packets),
+      delay: column(answer, queue.delay_s), probability: column(answer, queue.probability),
+    },
+    windows: windows.map(([name, each]) => ({
+      flow: name.slice("cwnd/".length), t: column(answer, each.t), packets: column(answer, each.packets),
+    })),
+    cdf: waits(answer, ask.link),
+    others: [],
+    milliseconds: performance.now() - begin,
+  };
+}
+
+function law(engine: Engine, ask: Extract<Ask, { kind: "law" }>): Told["law"] {
+  const toml = text(engine, ask.table, ask.file);
+  const about = { toml, file: ask.file, link: ask.link, seed: ask.seed };
+  let stability: Stability, surface: Surface | null = null;
+  try {
+    const answer = engine.ask({ ask: "loop", ...about });
+    const { omega, gain, phase } = answer.json.bode;
+    const bode = { omega: column(answer, omega), gain: column(answer, gain), phase: column(answer, phase) };
+    stability = { ...answer.json, bode };
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof WebAssembly.RuntimeError) throw error;
+    stability = { refused: error.message };
+  }
+  try {
+    const answer = engine.ask({ ask: "surface", ...about });
+    const { backlog, change, probability, interval } = answer.json;
+    surface = { backlog: column(answer, backlog), change: column(answer, change), probability: column(answer, probability), interval };
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof WebAssembly.RuntimeError) throw error;
+  }
+  return { stability, surface };
+}
+
+async function answer(ask: Ask): Promise<unknown> {
+  if (!engine) throw new Error("the engine is not there yet");
+  const it = await engine;
+  switch (ask.kind) {
+    case "schema": return it.ask({ ask: "schema" }).json;
+    case "toml": return { toml: text(it, ask.table, ask.file) };
+    case "table": return it.ask({ ask: "table", toml: ask.toml, file: ask.file }).json;
+    case "run": return run(it, ask);
+    case "law": return law(it, ask);
+  }
+}
+
+self.onmessage = async ({ data }: MessageEvent<{ module?: WebAssembly.Module; ask?: Ask }>) => {
+  if (data.module) {
+    engine = Engine.start(data.module);
+    return;
+  }
+  try {
+    self.postMessage({ told: await answer(data.ask as Ask) });
+  } catch (error) {
+    // After a trap the engine's memory is in no state to go on.
+    const trapped = error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
+    self.postMessage({ refused: error instanceof Error ? error.message : String(error), trapped });
+  }
+};

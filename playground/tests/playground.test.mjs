@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { ROOT, browser, done, link, open, text } from "./page.mjs";
+
+const presets = JSON.parse(await readFile(join(ROOT, "build/playground/presets.json"), "utf8"));
+const run = promisify(execFile);
+let chromium;
+before(async () => (chromium = await browser()));
+after(() => chromium.close());
+
+/** The fingerprint of a scenario by the program that is installed. */
+async function native(toml, seed) {
+  const file = join(await mkdtemp(join(tmpdir(), "playground-")), "scenario.toml");
+  await writeFile(file, toml);
+  const { stdout } = await run(process.env.SOJOURN ?? "sojourn", ["run", file, "--seed", String(seed), "--json"], { maxBuffer: 1e9 });
+  return JSON.parse(stdout).fingerprint;
+}
+
+for (const preset of presets) {
+  test(`${preset.id}: both sides run, with the fingerprints of the native engine`, async () => {
+    const { page, problems } = await open(chromium, `#${preset.id}`);
+    const status = await done(page);
+    const [results, errors] = await page.evaluate(() => [
+      window.sojourn.results().map((result) => ({ toml: result.toml, seed: result.seed, fingerprint: result.record.fingerprint })),
+      [...document.querySelectorAll(".error")].map((each) => each.textContent),
+    ]);
+    assert.deepEqual(errors, ["", ""]);
+    for (const result of results) assert.equal(result.fingerprint, await native(result.toml, result.seed));
+    const printed = await page.$$eval("#results .printed", (cells) => cells.map((cell) => cell.textContent).join(" "));
+    for (const number of preset.measures.filter((row) => row.path).flatMap((row) => row.printed).filter((each) => each !== null)) {
+      assert.ok(printed.includes(String(number >= 1000 ? number.toFixed(0) : number)) || printed.includes(number.toFixed(1)), `${number} in ${printed}`);
+    }
+    assert.deepEqual(problems, []);
+    console.log(`${preset.id}: ${status}`);
+    await page.close();
+  });
+}
+
+test("a slider moves the plots", async () => {
+  const { page, problems } = await open(chromium);
+  await done(page);
+  const spent = await page.evaluate(async () => {
+    const slider = document.querySelector("#network input[type=range]");
+    const times = [];
+    for (const step of [300, 700, 400, 600, 500]) {
+      const before = window.sojourn.results().map((result) => result.record.fingerprint).join();
+      const begin = performance.now();
+      slider.value = String(step);
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+      while (window.sojourn.results().map((result) => result.record.fingerprint).join() === before) await new Promise((done) => setTimeout(done, 2));
+      times.push(performance.now() - begin);
+    }
+    return times;
+  });
+  console.log(`from a slider to a plot: ${spent.map((ms) => ms.toFixed(0)).join(", ")} ms`);
+  assert.equal(spent.length, 5);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("a link brings back the same scenarios, and A as TOML can be read", async () => {
+  const { page } = await open(chromium, "#lehto");
+  await done(page);
+  const first = await page.evaluate(() => window.sojourn.results().map((result) => result.record.fingerprint));
+  await page.$eval("#share", (button) => button.click());
+  await page.waitForFunction(() => location.hash.startsWith("#s="));
+  const hash = await page.evaluate(() => location.hash);
+  const { page: again } = await open(chromium, hash);
+  await done(again);
+  assert.deepEqual(await again.evaluate(() => window.sojourn.results().map((result) => result.record.fingerprint)), first);
+  await page.close();
+  await again.close();
+});
+
+test("a hostile link is refused with the checker's message, and the page goes on", async () => {
+  const { page, problems } = await open(chromium);
+  await done(page);
+  const hostile = (change) => {
+    const sides = structuredClone(presets[0].sides);
+    change(sides[0].table);
+    return { preset: presets[0].id, sides, seed: 1, seeds: 1 };
+  };
+  const cases = [
+    [(table) => (table.flows[0].count = 1e9), /^A\.toml:\d+:\d+: flows\.ftp\.count: expected .*, got 1000000000/],
+    [(table) => (table.flows[0].count = 50_000), /^flows: expected at most 20000 in a page, got 50000/],
+    [(table) => (table.duration = "1000000 s"), /^duration: expected a run of at most 20000000 events, got 1000000 s/],
+    [(table) => (table.links[0].rate = "<img src=x onerror=alert(1)>"), /links\.bottleneck\.rate: expected/],
+    [(table) => (table.links = 7), /links: expected/],
+    [(table) => (table.flows = [null, 3, "x"]), /expected/],
+  ];
+  for (const [change, message] of cases) {
+    await page.evaluate((hash) => (location.hash = hash), await link(page, hostile(change)));
+    const begin = Date.now();
+    await page.waitForFunction(() => document.getElementById("error-a").textContent, { timeout: 60_000 });
+    assert.match(await text(page, "#error-a"), message);
+    console.log(`refused in ${Date.now() - begin} ms: ${(await text(page, "#error-a")).slice(0, 100)}`);
+    await page.evaluate(() => (location.hash = "#lehto"));
+    await page.waitForFunction(() => document.getElementById("error-a").textContent === "" && /^run in/.test(document.getElementById("status").textContent), { timeout: 60_000 });
+  }
+  for (const hash of ["#s=AAAA", "#s=%%%", `#s=${"A".repeat(300_000)}`]) {
+    await page.evaluate((hash) => (location.hash = hash), hash);
+    await page.waitForFunction(() => /^link: expected/.test(document.getElementById("error-a").textContent), { timeout: 60_000 });
+  }
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("a browser without WebAssembly gets a sentence", async () => {
+  const { page, problems } = await open(chromium, "", { before: () => delete window.WebAssembly });
+  assert.match(await page.$eval("#old", (element) => (element.hidden ? "" : element.textContent)), /too old for the playground/);
+  assert.equal(await page.$eval("main", (element) => element.hidden), true);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+for (const [name, look] of Object.entries({ desktop: {}, dark: { dark: true }, phone: { width: 390, height: 844, touch: true } })) {
+  test(`${name}: axe finds no serious fault, and nothing is wider than the screen`, async () => {
+    const { page } = await open(chromium, "#lehto", look);
+    await done(page);
+    await page.$$eval("details", (all) => all.forEach((each) => (each.open = true)));
+    await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
+    const found = await page.evaluate(async () => (await window.axe.run()).violations);
+    const serious = found.filter((each) => ["serious", "critical"].includes(each.impact));
+    assert.deepEqual(serious.map((each) => `${each.id}: ${each.nodes.map((node) => node.html.slice(0, 100)).join(" | ")}`), []);
+    const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(wide <= screen, `${wide} of ${screen} pixels`);
+    if (process.env.SCREENSHOTS) {
+      await page.$$eval("details", (all) => all.forEach((each) => (each.open = false)));
+      await page.evaluate(() => scrollTo(0, 0));
+      await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
+    }
+    await page.close();
+  });
+}
+
+test("the keyboard reaches and moves a slider", async () => {
+  const { page } = await open(chromium);
+  await done(page);
+  const before = await page.evaluate(() => window.sojourn.results()[0].record.fingerprint);
+  await page.focus("#network input[type=range]");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("PageUp");
+  await page.waitForFunction((before) => window.sojourn.results()[0].record.fingerprint !== before, { timeout: 60_000 }, before);
+  await page.close();
+});

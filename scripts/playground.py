@@ -1,0 +1,91 @@
+"""Writes what the playground begins with: `python scripts/playground.py OUT.json`.
+
+Each of `playground/presets.toml` becomes two scenarios, with the values that the paper prints for them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sojourn as sj
+from sojourn.papers import find_paper
+from sojourn.papers.model import Case, Paper
+
+ROOT = Path(__file__).parent.parent
+
+
+def printed(paper: Paper, case: Case, name: str) -> Iterator[tuple[float, str]]:
+    """The values that the paper prints for a measure of a case, each with where it stands."""
+    if (value := paper.published.get((case.scenario, case.queue, name))) is not None and not case.setting:
+        yield value, "table"
+    for claim in paper.claims:
+        for part in claim.parts:
+            if part.measure == f"{case}.{name}" and part.published is not None:
+                yield part.published, claim.where
+    for figure in paper.figures:
+        for panel, values in (getattr(figure, "published", None) or {}).items():
+            if getattr(figure, "measure", "") == name and case.scenario.startswith(panel) and case.queue in values:
+                yield values[case.queue], figure.caption.split(":")[0]
+
+
+def measures(paper: Paper, cases: list[Case], experiment: str) -> Iterator[dict[str, Any]]:
+    """The experiment's measures, with how the page takes each from a record, and the values that the paper prints."""
+    for name in paper.experiments[experiment].measures:
+        measure = paper.measure(cases[0].scenario, name)
+        found = [next(printed(paper, case, name), None) for case in cases]
+        if not measure.path and found == [None, None]:
+            continue
+        yield {
+            "label": measure.label, "unit": measure.unit, "path": measure.path, "scale": measure.scale,
+            "printed": [value and value[0] for value in found],
+            "where": next((value[1] for value in found if value), ""),
+        }  # fmt: skip
+
+
+def side(paper: Paper, case: Case) -> dict[str, Any]:
+    """One of the two scenarios."""
+    names = [paper.queues[case.queue].label, *([paper.settings[case.setting].label] if case.setting else [])]
+    return {"label": names[-1], "table": paper.scenario(case).to_dict()}
+
+
+def of_paper(preset: dict[str, Any]) -> dict[str, Any]:
+    """A preset from a paper's folder."""
+    paper = find_paper(preset["paper"])
+    cases = [Case(*preset[each].split(".")) for each in "ab"]
+    claims = [claim for claim in paper.claims if claim.id in preset.get("claims", [])]
+    return {
+        "id": preset["id"], "title": preset["title"], "source": paper.citation, "seed": 1,
+        "sides": [side(paper, case) for case in cases],
+        "measures": list(measures(paper, cases, preset["experiment"])),
+        "says": [f"{claim.text} ({claim.where})" for claim in claims],
+    }  # fmt: skip
+
+
+def of_file(preset: dict[str, Any]) -> dict[str, Any]:
+    """A preset from a scenario file, with two queues on its first link."""
+    sides = []
+    for each in (preset["a"], preset["b"]):
+        scenario = sj.load(ROOT / preset["file"]).copy()
+        scenario["links"][0]["queue"] = each["queue"]
+        sides.append({"label": each["label"], "table": scenario.to_dict()})
+    return {
+        "id": preset["id"], "title": preset["title"], "source": preset["file"], "seed": 1, "sides": sides,
+        "measures": [], "says": [],
+    }  # fmt: skip
+
+
+def main(out: Path) -> None:
+    """Writes the presets."""
+    listed = tomllib.loads((ROOT / "playground" / "presets.toml").read_text(encoding="utf-8"))["presets"]
+    made = [of_paper(each) if "paper" in each else of_file(each) for each in listed]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
