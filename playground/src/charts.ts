@@ -7,6 +7,7 @@ export interface Line {
   side: 0 | 1;
   x: ArrayLike<number>;
   y: ArrayLike<number>;
+  /** One of many, or one that goes up and down: thin, and never dashed. */
   thin?: boolean;
 }
 
@@ -49,7 +50,8 @@ export class Chart {
     return { width: Math.max(200, this.host.clientWidth), height: Math.max(160, Math.min(260, this.host.clientWidth * 0.5)) };
   }
 
-  draw(lines: Line[], marks: Mark[] = []): void {
+  draw(lines: Line[], marks: Mark[] = [], y = this.axes.y): void {
+    if (y !== this.axes.y) [this.axes.y, this.signature] = [y, ""];
     this.marks = marks;
     this.lines = lines;
     const signature = JSON.stringify(lines.map((line) => [line.label, line.side, line.thin]));
@@ -87,7 +89,7 @@ export class Chart {
       axes: [{ ...axis, label: this.axes.x, values, size: 34 }, { ...axis, label: this.axes.y, values, size: 52 }],
       series: [{}, ...this.lines.map((line) => ({
         label: line.label, stroke: color(line.side), width: line.thin ? 1 : 1.8, spanGaps: true, points: { show: false },
-        ...(line.side === 1 ? { dash: [6, 3] } : {}),
+        ...(line.side === 1 && !line.thin ? { dash: [6, 3] } : {}),
       }))],
       hooks: {
         draw: [(plot) => this.drawMarks(plot)],
@@ -102,31 +104,46 @@ export class Chart {
     const { ctx, bbox } = plot;
     ctx.save();
     ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+    ctx.textBaseline = "alphabetic";
     const line = (x0: number, y0: number, x1: number, y1: number) => {
       ctx.beginPath();
       ctx.moveTo(x0, y0);
       ctx.lineTo(x1, y1);
       ctx.stroke();
     };
-    ctx.lineWidth = devicePixelRatio;
+    /** Over a margin in the color of the page, so that it can be read over lines. */
+    const outlined = (hue: string, draw: (over: boolean) => void) => {
+      [ctx.strokeStyle, ctx.fillStyle, ctx.lineWidth] = [css("--panel"), css("--panel"), 4 * devicePixelRatio];
+      draw(false);
+      [ctx.strokeStyle, ctx.fillStyle, ctx.lineWidth] = [hue, hue, 2 * devicePixelRatio];
+      draw(true);
+    };
+    const right = bbox.left + bbox.width;
     for (const mark of this.marks) {
-      ctx.strokeStyle = ctx.fillStyle = color(mark.side);
-      ctx.setLineDash([2 * devicePixelRatio, 4 * devicePixelRatio]);
-      if (mark.x !== undefined) {
-        const x = plot.valToPos(mark.x, "x", true);
-        if (x < bbox.left || x > bbox.left + bbox.width) continue;
-        line(x, bbox.top, x, bbox.top + bbox.height);
-        ctx.fillText(mark.label, x + 4, bbox.top + 12 * devicePixelRatio * (1 + mark.side));
-      } else if (mark.y !== undefined) {
-        const y = plot.valToPos(mark.y, "y", true);
-        if (y < bbox.top || y > bbox.top + bbox.height) continue;
-        line(bbox.left, y, bbox.left + bbox.width, y);
-        ctx.fillText(mark.label, bbox.left + 6, y - 3 * devicePixelRatio);
-      }
+      outlined(color(mark.side), (over) => {
+        ctx.setLineDash(over ? [2 * devicePixelRatio, 4 * devicePixelRatio] : []);
+        const words = (x: number, y: number) => (over ? ctx.fillText(mark.label, x, y) : ctx.strokeText(mark.label, x, y));
+        // A's words stand at the left, B's at the right.
+        ctx.textAlign = mark.side === 0 ? "left" : "right";
+        if (mark.x !== undefined) {
+          const x = plot.valToPos(mark.x, "x", true);
+          if (x < bbox.left || x > right) return;
+          line(x, bbox.top, x, bbox.top + bbox.height);
+          ctx.textAlign = x > bbox.left + bbox.width / 2 ? "right" : "left";
+          ctx.setLineDash([]);
+          words(x + (ctx.textAlign === "left" ? 6 : -6), bbox.top + 12 * devicePixelRatio);
+        } else if (mark.y !== undefined) {
+          const y = plot.valToPos(mark.y, "y", true);
+          if (y < bbox.top || y > bbox.top + bbox.height) return;
+          line(bbox.left, y, right, y);
+          ctx.setLineDash([]);
+          words(mark.side === 0 ? bbox.left + 6 : right - 6, y - 5 * devicePixelRatio);
+        }
+      });
     }
     if (this.time !== undefined) {
       ctx.setLineDash([]);
-      ctx.strokeStyle = css("--text");
+      [ctx.strokeStyle, ctx.lineWidth] = [css("--text"), devicePixelRatio];
       const x = plot.valToPos(this.time, "x", true);
       if (x >= bbox.left && x <= bbox.left + bbox.width) line(x, bbox.top, x, bbox.top + bbox.height);
     }

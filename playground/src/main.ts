@@ -9,7 +9,7 @@ import { Schema } from "./schema";
 import { bytesOf, fromLink, inflate, toLink } from "./share";
 import { copy, isTable } from "./tree";
 import { fill, value, type Row } from "./results";
-import { margins } from "./words";
+import { margins, why } from "./words";
 import type { Result, Told } from "./protocol";
 import type { Table } from "./engine";
 
@@ -46,7 +46,8 @@ class Page {
     windows: new Chart(get("windows"), { x: "time (s)", y: "window (segments)" }),
     cdf: new Chart(get("cdf"), { x: "queuing delay (ms)", y: "packets with less (%)" }),
     shares: new Chart(get("shares"), { x: "flow, in the order of goodput", y: "goodput (Mbit/s)" }),
-    signals: new Chart(get("signals"), { x: "time (s)", y: "probability (%)" }),
+    probability: new Chart(get("probability"), { x: "time (s)", y: "probability (%)" }),
+    signals: new Chart(get("signals"), { x: "time (s)", y: "packets a second" }),
     gain: new Chart(get("gain"), { x: "frequency (rad/s)", y: "gain (dB)", logarithmic: true }),
     phase: new Chart(get("phase"), { x: "frequency (rad/s)", y: "phase (degrees)", logarithmic: true }),
   };
@@ -88,9 +89,38 @@ class Page {
     const time = get<HTMLInputElement>("time");
     time.oninput = () => this.move(Number(time.value) / 1000);
     get("play").onclick = () => this.play(!this.playing);
-    for (const chart of [this.charts.delay, this.charts.windows, this.charts.signals]) {
-      chart.onclick = (x) => this.move(x / (this.results[0]?.record.duration_s ?? 1));
+    for (const chart of this.overTime()) {
+      chart.onclick = (x) => {
+        this.move(x / (this.results[0]?.record.duration_s ?? 1));
+        this.explain(0);
+        this.explain(1);
+      };
     }
+    NAMES.forEach((name, i) => (get(`next-${name.toLowerCase()}`).onclick = () => this.next(i as 0 | 1)));
+  }
+
+  private overTime(): Chart[] {
+    return [this.charts.delay, this.charts.windows, this.charts.signals, this.charts.probability];
+  }
+
+  /** Says of the first packet that was dropped or marked from the time on, why it was. */
+  private explain(i: 0 | 1): void {
+    const result = this.results[i];
+    if (!result) return;
+    const { t } = result.signals, from = this.time * result.record.duration_s;
+    const found = t.findIndex((at) => at >= from);
+    const said = found >= 0 ? why(result, found, Panels.queue(this.sides[i])) : "no packet is dropped or marked from here on.";
+    get(`why-${NAMES[i].toLowerCase()}`).textContent = `${NAMES[i]}: ${said}`;
+  }
+
+  /** Moves to the next packet that was dropped or marked, and says why. */
+  private next(i: 0 | 1): void {
+    const result = this.results[i];
+    if (!result) return;
+    const now = this.time * result.record.duration_s;
+    const at = result.signals.t.find((at) => at > now + 1e-6);
+    if (at !== undefined) this.move(at / result.record.duration_s);
+    this.explain(i);
   }
 
   open(preset: Preset, state?: { sides: [Side, Side]; seed: number; seeds: number }): void {
@@ -163,8 +193,8 @@ class Page {
     const rows = this.preset.measures.filter((row) => row.unit === unit && path.test(row.path));
     return rows.flatMap((row) => row.printed.flatMap((number, i): Mark[] => {
       if (number === null) return [];
-      const label = `${row.label} as printed, ${NAMES[i]}`;
-      return [row.path ? { y: number, side: i as 0 | 1, label } : { x: number, side: i as 0 | 1, label }];
+      const label = `${NAMES[i]} as printed`;
+      return [row.path ? { y: number, side: i as 0 | 1, label } : { x: number, side: i as 0 | 1, label: `${row.label}, as printed` }];
     }));
   }
 
@@ -173,9 +203,15 @@ class Page {
     if (!results) return;
     const lines = <T>(of: (result: Result, side: 0 | 1) => T) => results.map((result, i) => of(result, i as 0 | 1));
     const name = (side: 0 | 1) => `${NAMES[side]}: ${this.sides[side].label}`;
+    // In the unit in which the paper prints it.
+    const packets = this.printed(/\.queue\.mean$/, "packets"), inPackets = packets.length > 0;
     this.charts.delay.draw(
-      lines((result, side) => ({ label: name(side), side, x: result.queue.t, y: result.queue.delay.map((s) => 1000 * s) })),
-      this.printed(/wait_ms\.mean$/, "ms"));
+      lines((result, side) => ({
+        label: name(side), side, thin: true, x: result.queue.t,
+        y: inPackets ? result.queue.packets : result.queue.delay.map((s) => 1000 * s),
+      })),
+      inPackets ? packets : this.printed(/wait_ms\.mean$/, "ms"), inPackets ? "queue (packets)" : "queuing delay (ms)");
+    get("delay-caption").textContent = inPackets ? "Queue" : "Queuing delay";
     this.charts.windows.draw(
       lines((result, side) => result.windows.map((each) => ({ label: `${name(side)}, ${each.flow}`, side, x: each.t, y: each.packets, thin: true }))).flat(),
       this.printed(/^$/, "s"));
@@ -185,8 +221,9 @@ class Page {
       goodputs.sort((a, b) => b - a);
       return { label: name(side), side, x: goodputs.map((_, rank) => rank + 1), y: goodputs };
     }));
-    this.charts.signals.draw(lines((result, side) => ({
-      label: name(side), side, x: result.queue.t, y: result.queue.probability.map((p) => 100 * p),
+    this.charts.signals.draw(lines((result, side) => ({ label: name(side), side, ...rate(result) })));
+    this.charts.probability.draw(lines((result, side) => ({
+      label: name(side), side, thin: true, x: result.queue.t, y: result.queue.probability.map((p) => 100 * p),
     })));
     this.table();
     this.describe(results);
@@ -204,7 +241,8 @@ class Page {
     say("cdf", `Distribution of the queuing delay. Median: ${of("links.LINK.wait_ms.p50", "ms")}; 99 %: ${of("links.LINK.wait_ms.p99", "ms")}.`);
     say("windows", `Congestion windows of the first flows over time: ${results.map((result, i) => `${NAMES[i]} ${result.windows.length}`).join(", ")}.`);
     say("shares", `Goodput of each flow. Jain's index: ${of("total.jain", "")}.`);
-    say("signals", `Probability of the discipline over time. Mean: ${of("links.LINK.probability_mean", "%", 100)}.`);
+    say("signals", `Drops and marks in each second. Dropped: ${of("links.LINK.dropped_total", "packets")}; marked: ${of("links.LINK.marked", "packets")}.`);
+    say("probability", `Probability of the discipline over time. Mean: ${of("links.LINK.probability_mean", "%", 100)}.`);
   }
 
   private drawLaws(): void {
@@ -232,7 +270,7 @@ class Page {
     const seconds = this.time * results[0].record.duration_s;
     get<HTMLInputElement>("time").value = String(Math.round(1000 * this.time));
     get("clock").textContent = `${seconds.toFixed(1)} s`;
-    for (const chart of [this.charts.delay, this.charts.windows, this.charts.signals]) chart.at(seconds);
+    for (const chart of this.overTime()) chart.at(seconds);
     results.forEach((result, i) => this.pictures[i as 0 | 1].draw(result, this.time * result.record.duration_s));
   }
 
@@ -281,7 +319,7 @@ class Page {
     }
   }
 
-  /** For tests, and for who is curious in the console. */
+  /** For tests, and for the console. */
   shown(): (Result | undefined)[] {
     return this.results;
   }
@@ -305,6 +343,14 @@ class Page {
       get("error-a").textContent = caught instanceof Error ? caught.message : String(caught);
     }
   }
+}
+
+/** Drops and marks a second, in a hundredth of the run each. */
+function rate({ signals, record }: Result): { x: number[]; y: number[] } {
+  const parts = 100, span = record.duration_s / parts;
+  const y = new Array<number>(parts).fill(0);
+  for (const at of signals.t) y[Math.min(parts - 1, Math.floor(at / span))]! += 1 / span;
+  return { x: y.map((_, part) => (part + 0.5) * span), y };
 }
 
 async function start(): Promise<void> {

@@ -32,6 +32,12 @@ export class Panels {
     return found ? linkName(found) : "";
   }
 
+  /** The queue of the link that is watched. */
+  static queue(side: Side): Table {
+    const queue = Panels.link(side)[0]?.["queue"];
+    return isTable(queue) ? queue : {};
+  }
+
   private static link(side: Side): Table[] {
     const name = Panels.watched(side.table);
     return tables(side.table["links"]).filter((link) => linkName(link) === name);

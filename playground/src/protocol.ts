@@ -40,6 +40,8 @@ export interface Result {
   seed: number;
   /** t, packets, delay_s, probability of the watched queue. */
   queue: { t: Float64Array; packets: Float64Array; delay: Float64Array; probability: Float64Array };
+  /** Drops and marks at the watched link, in the order of time. */
+  signals: { t: Float64Array; flow: Float64Array; cause: Float64Array };
   /** Windows by flow, all at the times of the queue. */
   windows: { flow: string; t: Float64Array; packets: Float64Array }[];
   /** Waits in ms at equal steps of their distribution. */

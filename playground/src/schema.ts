@@ -1,7 +1,7 @@
 // Parameters of algorithms, as the engine's schema has them: names, sentences, units, defaults and ranges.
 
 import type { Json, Table } from "./engine";
-import { isTable, quantity } from "./tree";
+import { isTable, quantity, type Quantity } from "./tree";
 
 export interface Parameter {
   name: string;
@@ -10,7 +10,7 @@ export interface Parameter {
   default: Json;
   choices: string[];
   /** Where a slider begins and ends; `undefined`: there is none. */
-  range?: { low: number; high: number; unit: string; logarithmic: boolean };
+  range?: { low: number; high: number; unit: string; logarithmic: boolean } | undefined;
 }
 
 export interface Algorithm {
@@ -19,20 +19,44 @@ export interface Algorithm {
   parameters: Parameter[];
 }
 
-const NUMBER = String.raw`(-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)`;
+const NUMBER = String.raw`(-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)(?: (ns|us|ms|s|B|kB|MB|GB|kbit\/s|Mbit\/s|Gbit\/s)\b)?`;
 
-/** The bounds that a sentence states: "0 to 1", "above 0 and up to 1", "at least 1 us", "0 or more". */
-export function bounds(sentence: string): { low?: number; high?: number } {
+/** What each unit is in the first of its kind. */
+const UNITS: Record<string, number> = {
+  ns: 1, us: 1e3, ms: 1e6, s: 1e9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, "bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
+};
+
+/** A number of a sentence in `unit`. */
+function inUnit(number: string | undefined, own: string | undefined, unit: string): number | undefined {
+  if (number === undefined) return undefined;
+  return own && own !== unit ? (Number(number) * (UNITS[own] ?? 1)) / (UNITS[unit] ?? 1) : Number(number);
+}
+
+/** The bounds in `unit` that a sentence states: "0 to 1", "above 0 and up to 1", "at least 1 us", "0 or more". */
+export function bounds(sentence: string, unit = ""): { low?: number; high?: number } {
   const find = (pattern: string) => {
     const found = new RegExp(pattern, "i").exec(sentence);
-    return found?.[1] === undefined ? undefined : Number(found[1]);
+    return inUnit(found?.[1], found?.[2], unit);
   };
-  const between = new RegExp(`\\b${NUMBER}(?: [a-zA-Z/]+)? to ${NUMBER}\\b`, "i").exec(sentence);
-  if (between) return { low: Number(between[1]), high: Number(between[2]) };
+  const between = new RegExp(`(?<![\\w.-])${NUMBER} to ${NUMBER}`, "i").exec(sentence);
+  if (between) {
+    const high = inUnit(between[3], between[4], unit)!;
+    return { low: inUnit(between[1], between[2] ?? between[4], unit)!, high };
+  }
   const low = find(`(?:above|at least|more than) ${NUMBER}`) ?? find(`\\b${NUMBER} or more`);
   const high = find(`(?:up to|at most|below|less than) ${NUMBER}`);
   return { ...(low === undefined ? {} : { low }), ...(high === undefined ? {} : { high }) };
 }
+
+/** The value that a sentence names where the schema has none: "default 15 ms", "; 22, 22, 25 in fit". */
+function named(sentence: string): Quantity | undefined {
+  const found = new RegExp(`(?:default "?|; )${NUMBER}`, "i").exec(sentence);
+  return found?.[1] === undefined ? undefined : { value: Number(found[1]), unit: found[2] ?? "" };
+}
+
+/** As far as a slider goes whose default, 0 or nothing, is no measure: by the unit, or by what the sentence counts. */
+const REACH: [RegExp, number][] = [[/percent/, 100], [/packets|flows/i, 200], [/probability/, 1], [/./, 100]];
+const REACH_OF_UNITS: Record<string, number> = { B: 3000, s: 1, ms: 1000, packets: 200 };
 
 const QUANTITIES = new Set(["Duration", "Bytes", "Rate", "Amount"]);
 
@@ -65,27 +89,26 @@ export class Schema {
     else if (schema.type === "number" || schema.type === "integer") parameter.kind = schema.type === "integer" ? "whole" : "number";
     else if (QUANTITIES.has(schema.definition)) parameter.kind = "quantity";
     if (["number", "whole", "quantity"].includes(parameter.kind)) {
-      const range = this.range(parameter, schema);
-      if (range) parameter.range = range;
+      parameter.range = this.range(parameter, schema);
     }
     return parameter;
   }
 
-  /** Three octaves of ten around the default, cut off where the schema or the sentence does. */
-  private range(parameter: Parameter, schema: any): Parameter["range"] {
-    const start = quantity(parameter.default);
-    if (!start) return undefined;
-    const said = bounds(parameter.sentence);
+  /** From a thirtieth to thirty times the default, cut off where the schema or the sentence does. */
+  private range(parameter: Parameter, schema: any): NonNullable<Parameter["range"]> {
+    const given = quantity(parameter.default);
+    const start = given && given.value > 0 ? given : (named(parameter.sentence) ?? given ?? { value: 0, unit: "" });
+    const unit = given?.unit || start.unit;
+    const said = bounds(parameter.sentence, unit);
     const least = Math.max(said.low ?? -Infinity, schema.minimum ?? -Infinity);
     const most = Math.min(said.high ?? Infinity, schema.maximum ?? Infinity);
     if (start.value > 0) {
       const high = Math.min(most, start.value * 30), low = Math.max(least, start.value / 30);
-      return low < high ? { low: low > 0 ? low : start.value / 30, high, unit: start.unit, logarithmic: true } : undefined;
+      if (low < high && start.value >= low && start.value <= high) return { low: low > 0 ? low : start.value / 30, high, unit, logarithmic: true };
     }
-    if (Number.isFinite(least) && Number.isFinite(most) && least < most && most <= 1000) {
-      return { low: least, high: most, unit: start.unit, logarithmic: false };
-    }
-    return undefined;
+    const reach = REACH_OF_UNITS[unit] ?? REACH.find(([words]) => words.test(parameter.sentence))?.[1] ?? 100;
+    const low = Math.min(start.value, Number.isFinite(least) ? least : 0), high = Math.min(most, Math.max(low, 0) + reach);
+    return { low, high, unit, logarithmic: false };
   }
 }
 

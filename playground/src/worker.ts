@@ -27,7 +27,7 @@ function run(engine: Engine, ask: Extract<Ask, { kind: "run" }>): Result {
   const toml = text(engine, ask.table, ask.file);
   const answer = engine.ask({ ask: "run", toml, file: ask.file, seed: ask.seed, watch: ask.link });
   const { record, series } = answer.json;
-  const queue = series[`queue/${ask.link}`];
+  const queue = series[`queue/${ask.link}`], signals = series[`signals/${ask.link}`];
   const windows = Object.entries<any>(series).filter(([name]) => name.startsWith("cwnd/"));
   return {
     record, toml, link: ask.link, seed: ask.seed,
@@ -35,6 +35,7 @@ function run(engine: Engine, ask: Extract<Ask, { kind: "run" }>): Result {
       t: column(answer, queue.t), packets: column(answer, queue.packets),
       delay: column(answer, queue.delay_s), probability: column(answer, queue.probability),
     },
+    signals: { t: column(answer, signals.t), flow: column(answer, signals.flow), cause: column(answer, signals.cause) },
     windows: windows.map(([name, each]) => ({
       flow: name.slice("cwnd/".length), t: column(answer, each.t), packets: column(answer, each.packets),
     })),

@@ -28,6 +28,9 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
     if plan.flows.len() > MOST_FLOWS {
         return refused(format!("flows: expected at most {MOST_FLOWS} on a Linux host, got {}", plan.flows.len()));
     }
+    if !plan.trace.signals.is_empty() {
+        return refused("trace.signals: expected none on a Linux host, got some".into());
+    }
     if let Some(link) = plan.links.iter().find(|link| link.trace.is_some()) {
         return refused(format!("links.{}.trace: expected a rate on a Linux host, got a trace", link.name));
     }

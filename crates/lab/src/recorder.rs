@@ -1,7 +1,8 @@
 //! Traces of flows.
 
+use sojourn_aqm::DropReason;
 use sojourn_scenario::plan::Plan;
-use sojourn_sim::{Completion, Observer, Packet, flag};
+use sojourn_sim::{Completion, DropCause, Observer, Packet, flag};
 use sojourn_units::{Duration, Time};
 use std::collections::{HashMap, HashSet};
 
@@ -17,6 +18,35 @@ pub struct Window {
     pub ssthresh: Vec<f64>,
 }
 
+/// What a link did to a packet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Signal {
+    pub at: Time,
+    pub flow: u32,
+    pub cause: Cause,
+}
+
+/// Why a packet was dropped, or that it was marked; as numbers in series.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cause {
+    Early,
+    Forced,
+    Tail,
+    Impairment,
+    Mark,
+}
+
+impl From<DropCause> for Cause {
+    fn from(cause: DropCause) -> Cause {
+        match cause {
+            DropCause::Queue(DropReason::Early) => Cause::Early,
+            DropCause::Queue(DropReason::Forced) => Cause::Forced,
+            DropCause::Queue(DropReason::Tail) => Cause::Tail,
+            DropCause::Impairment | DropCause::Corruption => Cause::Impairment,
+        }
+    }
+}
+
 /// Records the traces that a scenario asks for, by the plan's flows. If there are none, it costs one test per packet.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
@@ -30,6 +60,8 @@ pub struct Recorder {
     pub delivered: HashMap<u32, Vec<f64>>,
     /// Every RTT sample: when it was taken, and the round-trip time.
     pub rtts: HashMap<u32, Vec<(Time, Duration)>>,
+    /// The drops and marks of the links that are traced, by link.
+    pub signals: HashMap<u32, Vec<Signal>>,
     completing: HashSet<u32>,
     pub completions: Vec<Completion>,
 }
@@ -47,6 +79,7 @@ impl Recorder {
             windows: flows(&trace.cwnd).into_iter().map(|flow| (flow, Window::default())).collect(),
             delivered: flows(&trace.throughput).into_iter().map(|flow| (flow, Vec::new())).collect(),
             rtts: trace.rtt.iter().map(|&flow| (flow, Default::default())).collect(),
+            signals: trace.signals.iter().map(|&link| (link, Vec::new())).collect(),
             completing: trace.completions.iter().copied().collect(),
             completions: Vec::new(),
         }
@@ -57,7 +90,15 @@ impl Recorder {
         let windows = self.windows.values().map(|window| 3 * window.t.capacity() * size_of::<f64>());
         let delivered = self.delivered.values().map(|bytes| bytes.capacity() * size_of::<f64>());
         let rtts = self.rtts.values().map(|samples| samples.capacity() * size_of::<(Time, Duration)>());
-        windows.chain(delivered).chain(rtts).sum::<usize>() + self.completions.capacity() * size_of::<Completion>()
+        let signals = self.signals.values().map(|signals| signals.capacity() * size_of::<Signal>());
+        windows.chain(delivered).chain(rtts).chain(signals).sum::<usize>() + self.completions.capacity() * size_of::<Completion>()
+    }
+
+    #[inline]
+    fn signal(&mut self, link: u32, signal: Signal) {
+        if let Some(signals) = self.signals.get_mut(&link) {
+            signals.push(signal);
+        }
     }
 
     /// Completes every trace up to the end of the run.
@@ -86,6 +127,17 @@ impl Observer for Recorder {
     fn on_flow(&mut self, flow: u32, entry: u32) {
         debug_assert_eq!(self.entries.len(), flow as usize);
         self.entries.push(entry);
+    }
+
+    fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: &Packet) {
+        self.signal(link, Signal { at: now, flow: packet.flow, cause: cause.into() });
+    }
+
+    #[inline]
+    fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
+        if !self.signals.is_empty() {
+            self.signal(link, Signal { at: now, flow, cause: Cause::Mark });
+        }
     }
 
     fn on_complete(&mut self, completion: &Completion) {

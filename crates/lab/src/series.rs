@@ -1,9 +1,9 @@
 //! The series of a finished run: what was traced, as tables.
 
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Signal};
 use sojourn_net::{Link, Packet};
 use sojourn_scenario::plan::Plan;
-use sojourn_scenario::series::{COMPLETIONS, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT, WAIT};
+use sojourn_scenario::series::{COMPLETIONS, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT, SIGNALS, WAIT};
 use sojourn_sim::{Completion, PacketWait};
 use std::collections::BTreeMap;
 
@@ -33,6 +33,7 @@ pub(crate) fn series<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recor
         let t = samples.iter().map(|(at, _)| at.as_secs_f64()).collect();
         series.insert(RTT.name(name(flow)), RTT.table(t, vec![samples.iter().map(|(_, rtt)| rtt.as_secs_f64()).collect()]));
     }
+    signals(links, recorder, &mut series);
     completions(plan, recorder, &mut series);
     series
 }
@@ -66,6 +67,19 @@ fn waits<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recorder, series:
             column(&|packet| f64::from(entries[packet.flow as usize])),
         ];
         series.insert(WAIT.name(link.name()), WAIT.table(column(&|packet| packet.arrived.as_secs_f64()), columns));
+    }
+}
+
+/// Drops and marks in the order of time; those at the same time in that of the flows.
+fn signals<P: Packet>(links: &[Link<P>], recorder: &Recorder, series: &mut Series) {
+    for (&link, signals) in &recorder.signals {
+        let mut signals = signals.clone();
+        signals.sort_unstable();
+        let column = |value: &dyn Fn(&Signal) -> f64| signals.iter().map(value).collect::<Vec<f64>>();
+        let flow = |signal: &Signal| f64::from(recorder.entries[signal.flow as usize]);
+        let columns = vec![column(&flow), column(&|signal| f64::from(signal.cause as u8))];
+        let table = SIGNALS.table(column(&|signal| signal.at.as_secs_f64()), columns);
+        series.insert(SIGNALS.name(links[link as usize].name()), table);
     }
 }
 

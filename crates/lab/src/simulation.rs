@@ -28,7 +28,7 @@ pub struct Bounds {
     /// Events, each packet that is sent counted as one more.
     pub events: u64,
     /// Bytes that packets, flows and traces take.
-    pub memory: usize,
+    pub memory: u64,
 }
 
 /// A run on its way from time 0 to its record. A copy goes on as the original does.

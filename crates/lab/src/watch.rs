@@ -6,7 +6,7 @@ use sojourn_scenario::plan::Plan;
 use sojourn_sim::{Place, World};
 
 /// The most memory that the packets, flows and traces of one run may take, in bytes: 8 GB.
-pub(crate) const MOST_MEMORY: usize = 8_000_000_000;
+pub(crate) const MOST_MEMORY: u64 = 8_000_000_000;
 
 /// How often memory is looked at, in pauses of a world: about once in a million events.
 pub(crate) const PAUSES: u64 = 256;
@@ -26,11 +26,11 @@ pub(crate) fn memory(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> 
 ///
 /// # Errors
 /// More, with the link that holds most of it.
-pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: usize) -> Result<(), Error> {
+pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: u64) -> Result<(), Error> {
     // The record has its own copy of what is traced.
     let traced = 2 * (world.observer().memory() + world.links().iter().map(|link| link.traced_memory()).sum::<usize>());
     let held = world.memory() + traced;
-    if held <= most {
+    if held as u64 <= most {
         return Ok(());
     }
     let queues = world.links().iter().map(|link| link.memory());
@@ -40,8 +40,12 @@ pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: usize) -> Resul
         Some((link, bytes)) if bytes > held / 8 => format!("links.{}.queue", plan.links[link].name),
         _ => "flows".into(),
     };
-    let gb = |bytes: usize| bytes as f64 / 1e9;
-    Err(Error::Endless(format!("{field}: expected packets, flows and traces of at most {} GB in memory, got {:.1} GB", gb(most), gb(held))))
+    let gb = |bytes: u64| bytes as f64 / 1e9;
+    Err(Error::Endless(format!(
+        "{field}: expected packets, flows and traces of at most {} GB in memory, got {:.1} GB",
+        gb(most),
+        gb(held as u64)
+    )))
 }
 
 /// Checks that a run has not ended because its time does not advance.

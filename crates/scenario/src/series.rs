@@ -94,6 +94,21 @@ pub const WAIT: SeriesKind = SeriesKind {
     ],
 };
 
+/// Drops and marks at links.
+pub const SIGNALS: SeriesKind = SeriesKind {
+    kind: "signals",
+    of: "link",
+    row: "a packet that the link dropped or marked at `t`",
+    columns: &[
+        column("flow", "", "its flow, as a position in `flows`"),
+        column(
+            "cause",
+            "",
+            "0: dropped early, by the discipline; 1: forced; 2: because the queue was full; 3: by an impairment; 4: marked",
+        ),
+    ],
+};
+
 /// Completed connections of groups.
 pub const COMPLETIONS: SeriesKind = SeriesKind {
     kind: "completions",
@@ -108,7 +123,7 @@ pub const COMPLETIONS: SeriesKind = SeriesKind {
 };
 
 /// Every kind of series.
-pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, COMPLETIONS];
+pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, SIGNALS, COMPLETIONS];
 
 impl SeriesKind {
     /// The numbers of a row.

@@ -18,7 +18,7 @@ pub use flow::{Completion, FlowStats};
 pub use observer::{NoopObserver, Observer};
 pub use packet::{Packet, flag};
 pub use report::FlowReport;
-pub use sojourn_net::{Audit, ImpairmentStats, LinkConfig, LinkImpairment, LinkStats, Moments, PacketWait, Place};
+pub use sojourn_net::{Audit, DropCause, ImpairmentStats, LinkConfig, LinkImpairment, LinkStats, Moments, PacketWait, Place};
 pub use sojourn_net::{Quantiles, QueueStats, QueueTrace, Sums, ThroughputTrace, TimeWeighted};
 pub use world::World;
 

@@ -2,6 +2,7 @@
 
 use crate::flow::Completion;
 use crate::packet::Packet;
+use sojourn_net::DropCause;
 use sojourn_units::Time;
 
 /// Sees what happens and can change nothing. Every method does nothing unless an observer implements it. The calls of one component
@@ -16,8 +17,8 @@ pub trait Observer {
         let _ = (now, packet);
     }
     /// A link drops a packet; links are numbered as in the configuration.
-    fn on_drop(&mut self, now: Time, link: u32, packet: &Packet) {
-        let _ = (now, link, packet);
+    fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: &Packet) {
+        let _ = (now, link, cause, packet);
     }
     /// A packet reaches the end of its route; `bytes` became readable there.
     fn on_deliver(&mut self, now: Time, packet: &Packet, bytes: u64) {

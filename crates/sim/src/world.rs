@@ -70,7 +70,7 @@ pub(crate) struct PacketAccounts<O> {
 }
 
 impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
-    fn on_drop(&mut self, now: Time, link: u32, _: DropCause, packet: Packet) {
+    fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: Packet) {
         let drops = &mut self.drops[packet.flow as usize];
         drops.in_window += u64::from(now >= self.warmup);
         drops.all += 1;
@@ -78,7 +78,7 @@ impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
         if packet.has(flag::BACK) {
             self.pool.take(packet.extra);
         }
-        self.observer.on_drop(now, link, &packet);
+        self.observer.on_drop(now, link, cause, &packet);
     }
 
     fn on_duplicate(&mut self, _: Time, _: u32, packet: &Packet) -> Option<Packet> {

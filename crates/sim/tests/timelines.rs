@@ -11,7 +11,7 @@ use sojourn_cc::{
     algorithms::{cubic, tcp_lp},
 };
 use sojourn_sim::tcp::{Handshake, Recovery, SackAlgorithm, TcpOptions};
-use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_sim::{DropCause, FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Stream, Time};
@@ -112,7 +112,7 @@ struct Dropped {
 }
 
 impl Observer for Dropped {
-    fn on_drop(&mut self, _: Time, _: u32, packet: &Packet) {
+    fn on_drop(&mut self, _: Time, _: u32, _: DropCause, packet: &Packet) {
         self.packets.push((packet.flow, if packet.has(flag::SYN) { 0 } else { packet.seq / self.mss + self.first }));
     }
 }

@@ -78,10 +78,10 @@ fn class(plan: &Plan, flow: &Flow, tcp: &TcpOptions, packet: f64, notes: &mut BT
     Class { flows: 1.0, delay: delay.max(1e-5), increase: increase / acks, decrease }
 }
 
-/// At most [`CLASSES`] classes of neighbors in the order of their round-trip times.
+/// At most [`CLASSES`] classes of neighbors in the order of their round-trip times, the first ones larger by one if they cannot be equal.
 fn merged(each: &[Class]) -> Vec<Class> {
     let alike = each.windows(2).all(|pair| (pair[1].delay - pair[0].delay) < 1e-9);
-    let part = if alike { each.len() } else { each.len().div_ceil(CLASSES) };
+    let parts = if alike { 1 } else { each.len().min(CLASSES) };
     let mean = |some: &[Class], of: fn(&Class) -> f64| some.iter().map(of).sum::<f64>() / some.len() as f64;
     let merge = |some: &[Class]| Class {
         flows: some.len() as f64,
@@ -89,7 +89,9 @@ fn merged(each: &[Class]) -> Vec<Class> {
         increase: mean(some, |class| class.increase),
         decrease: mean(some, |class| class.decrease),
     };
-    each.chunks(part).map(merge).collect()
+    let (size, larger) = (each.len() / parts, each.len() % parts);
+    let begin = |part: usize| part * size + part.min(larger);
+    (0..parts).map(|part| merge(&each[begin(part)..begin(part + 1)])).collect()
 }
 
 /// The mean rate in bit/s of traffic without congestion control.

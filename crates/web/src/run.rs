@@ -14,7 +14,7 @@ pub const MOST_EVENTS: u64 = 20_000_000;
 pub const MOST_FLOWS: u64 = 20_000;
 
 /// The most bytes that packets, flows and traces of a run may take.
-pub const MOST_MEMORY: usize = 500_000_000;
+pub const MOST_MEMORY: u64 = 500_000_000;
 
 /// What is traced of a link that is watched: so many samples of its queue and of windows, windows of so many flows, and the waits of
 /// about so many packets.
@@ -62,6 +62,7 @@ fn watching(scenario: &Checked, name: &str) -> Result<Trace, String> {
         queue: Some(Sampled { links: vec![index], flows: Vec::new(), every }),
         cwnd: Some(Sampled { links: Vec::new(), flows: windows, every }),
         wait: Some(Waits { links: vec![index], one_in: ((packets / WAITS) as u32).max(1) }),
+        signals: vec![index],
         ..Trace::default()
     })
 }

@@ -1,7 +1,7 @@
 //! What a page asks for, natively: the same code is compiled to WebAssembly.
 
 use serde_json::{Value, json};
-use sojourn_lab::Laws;
+use sojourn_lab::{Bounds, Laws, Simulation};
 use sojourn_scenario::Document;
 use sojourn_web::{Answer, answer};
 
@@ -27,6 +27,11 @@ from = "a"
 to = "b"
 traffic = { kind = "bulk" }
 "#;
+
+/// The scenario with another discipline.
+fn with(queue: &str) -> String {
+    SCENARIO.replace("aqm = \"pi\"", queue).replace(", target = 20 }", " }")
+}
 
 fn ask(question: Value) -> (Value, Vec<f64>) {
     let Answer { json, numbers } = answer(&question.to_string());
@@ -85,28 +90,57 @@ fn a_hostile_scenario_is_refused_before_it_takes_time_or_memory() {
     let asked = |toml: &str| refusal(json!({ "ask": "run", "toml": toml, "file": "a.toml", "watch": "wire" }));
     assert!(asked(&flows("1000000000")).starts_with("a.toml:18:9: flows.ftp.count: expected "), "{}", asked(&flows("1000000000")));
     assert_eq!(asked(&flows("100000")), "flows: expected at most 20000 in a page, got 100000");
-    let long = SCENARIO.replace("duration = \"10 s\"", "duration = \"1000000 s\"");
-    let error = asked(&long);
-    assert!(error.starts_with("duration: expected a run of at most 20000000 events, got 1000000 s, of which they are "), "{error}");
-    let deep =
-        SCENARIO.replace("200 packets", "1000000000 packets").replace("{ kind = \"bulk\" }", "{ kind = \"cbr\", rate = \"1000 Gbit/s\" }");
-    let error = asked(&deep);
-    assert!(error.starts_with("links.wire.queue: expected packets, flows and traces of at most 0.5 GB"), "{error}");
 }
 
-/// The values are those of `sojourn.analysis.margins`: `sojourn analyze` prints them.
+/// With smaller bounds than a page has, so that the test is quick: `make playground-test` has those of the page.
 #[test]
-fn the_loop_has_margins_and_a_bode_plot() {
+fn a_run_that_needs_more_than_its_bounds_says_what_and_how_far_it_came() {
+    let within = |toml: &str, events: u64, memory: u64| {
+        let scenario = Document::from_toml("a.toml", toml).unwrap().check().unwrap();
+        let mut simulation = Simulation::new(&scenario, 1, &Laws::default()).unwrap();
+        simulation.run_within(&Bounds { events, memory }).map_err(|error| error.to_string())
+    };
+    assert_eq!(within(SCENARIO, 1_000_000, 10_000_000), Ok(()));
+    let long = SCENARIO.replace("duration = \"10 s\"", "duration = \"1000000 s\"");
+    let error = within(&long, 150_000, 10_000_000).unwrap_err();
+    assert!(error.starts_with("duration: expected a run of at most 150000 events, got 1000000 s, of which they are "), "{error}");
+    let deep = with("aqm = \"droptail\"").replace("200 packets", "1000000000 packets");
+    let deep = deep.replace("{ kind = \"bulk\" }", "{ kind = \"cbr\", rate = \"1 Gbit/s\" }");
+    let error = within(&deep, 1_000_000, 1_000_000).unwrap_err();
+    assert!(error.starts_with("links.wire.queue: expected packets, flows and traces of at most 0.001 GB in memory, got "), "{error}");
+}
+
+#[test]
+fn the_loop_has_a_bode_plot_that_crosses_0_db_where_its_margins_say() {
     let (found, numbers) = ask(json!({ "ask": "loop", "toml": SCENARIO, "link": "wire" }));
-    let margins = &found["margins"];
-    assert_eq!((&margins["stable"], &found["point"]["queue"].as_f64().unwrap().round()), (&json!(true), &20.0));
+    assert_eq!(found["point"]["queue"].as_f64().unwrap().round(), 20.0);
     let (omega, gain) = (column(&numbers, &found["bode"]["omega"]), column(&numbers, &found["bode"]["gain"]));
-    let crossover = margins["crossover"].as_f64().unwrap();
+    let crossover = found["margins"]["crossover"].as_f64().unwrap();
     let after = omega.iter().position(|&w| w > crossover).unwrap();
     assert!(gain[after - 1] > 0.0 && gain[after] < 0.0);
-    let none =
-        refusal(json!({ "ask": "loop", "toml": SCENARIO.replace("\"pi\"", "\"droptail\"").replace(", target = 20", ""), "link": "wire" }));
+    let none = refusal(json!({ "ask": "loop", "toml": with("aqm = \"droptail\""), "link": "wire" }));
     assert!(none.contains("no steady state"), "{none}");
+}
+
+/// What `Loop(...).margins()` of `sojourn.analysis` gives for this scenario: gain, phase in degrees, delay and crossover.
+#[test]
+fn margins_are_those_of_the_analysis_in_python() {
+    let python = [
+        ("aqm = \"pie\"", [20.330102629609172, 81.9090366955162, 0.8145516449496516, 1.755054312807849]),
+        ("aqm = \"red\"", [5.3026760424774295, 68.35678333348731, 0.37248755148418256, 3.2029283407942315]),
+        ("aqm = \"led\"", [3.3125070505087, 69.73475578111531, 0.23913519500069375, 5.089594158028815]),
+        (
+            "aqm = \"pi\", target = 20, a = 0.001, b = 0.00099",
+            [15.436491978721955, 103.33571316935652, 1.8357896532292843, 0.9824374086264003],
+        ),
+    ];
+    for (queue, expected) in python {
+        let (found, _) = ask(json!({ "ask": "loop", "toml": with(queue), "link": "wire" }));
+        for (key, expected) in ["gain", "phase", "delay", "crossover"].iter().zip(expected) {
+            let got = found["margins"][key].as_f64().unwrap();
+            assert!((got / expected - 1.0).abs() < 1e-5, "{queue}: {key}: expected {expected}, got {got}");
+        }
+    }
 }
 
 #[test]
@@ -119,6 +153,25 @@ fn a_law_with_a_timer_has_a_surface() {
     let still = change.len() / 2;
     let column: Vec<f64> = (0..backlog.len()).map(|row| surface[row * change.len() + still]).collect();
     assert!(column.windows(2).all(|pair| pair[0] <= pair[1]) && column[0] < column[backlog.len() - 1]);
-    let none = SCENARIO.replace("\"pi\"", "\"codel\"").replace(", target = 20", "");
-    assert!(refusal(json!({ "ask": "surface", "toml": none, "link": "wire" })).contains("a law with a timer"));
+    assert!(refusal(json!({ "ask": "surface", "toml": with("aqm = \"codel\""), "link": "wire" })).contains("a law with a timer"));
+}
+
+#[test]
+fn every_drop_and_mark_of_a_watched_link_is_a_signal() {
+    let asked = |toml: &str| ask(json!({ "ask": "run", "toml": toml.replace("warmup = \"2 s\"", "warmup = \"0 s\""), "watch": "wire" }));
+    let causes = |found: &Value, numbers: &[f64]| {
+        let mut counts = [0u64; 5];
+        column(numbers, &found["series"]["signals/wire"]["cause"]).iter().for_each(|&cause| counts[cause as usize] += 1);
+        let link = &found["record"]["links"][0];
+        let count = |value: &Value| value.as_u64().unwrap_or(0);
+        let dropped = &link["dropped"];
+        assert_eq!(counts, [&dropped["early"], &dropped["forced"], &dropped["tail"], &dropped["impaired"], &link["marked"]].map(count));
+        counts
+    };
+    let (found, numbers) = asked(SCENARIO);
+    assert!(causes(&found, &numbers)[0] > 10);
+    let (found, numbers) = asked(&with("aqm = \"droptail\""));
+    assert!(causes(&found, &numbers)[2] > 10);
+    let (found, numbers) = asked(&SCENARIO.replace("target = 20", "target = 20, ecn = true").replace("[tcp]", "[tcp]\necn = true"));
+    assert!(causes(&found, &numbers)[4] > 10);
 }

@@ -107,6 +107,9 @@ pub struct Trace {
     pub rtt: Vec<u32>,
     /// Links of which the waits of packets are stored.
     pub wait: Option<Waits>,
+    /// Links of which every drop and mark is stored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub signals: Vec<u32>,
     /// Flows of which every completed connection is stored.
     pub completions: Vec<u32>,
 }

@@ -72,6 +72,9 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     if let Some(asked) = &trace.wait {
         made.wait = Some(waits(asked, run)?);
     }
+    if let Some(asked) = &trace.signals {
+        made.signals = find_links("trace.signals.links", &asked.links, links)?;
+    }
     if let Some(asked) = &trace.completions {
         let kind = Kind { fits: Traffic::completes, named: "flows whose connections end (a session, or bulk with a size)" };
         made.completions = find_flows("trace.completions.flows", &asked.flows, groups, &kind)?;
@@ -81,7 +84,7 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
 }
 
 /// Checks that all series that are made at equal steps, and the waits as far as they are known, are not too many together. Samples of
-/// round-trip times and completed connections are not known before: a run that takes too much memory for them ends.
+/// round-trip times, drops, marks and completed connections are not known before: a run that takes too much memory for them ends.
 fn together(made: &Trace, run: &Run) -> Result<(), Error> {
     let sampled = |trace: &Option<Sampled>, links: &SeriesKind, flows: &SeriesKind| {
         trace.as_ref().map_or(0, |trace| {

@@ -227,6 +227,9 @@ pub struct Trace {
     /// The waits of packets at these links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<TraceWait>,
+    /// The packets that these links drop or mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signals: Option<TraceSignals>,
     /// The completed connections of these flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completions: Option<TraceCompletions>,
@@ -284,6 +287,14 @@ pub struct TraceWait {
     /// default 1, every packet.
     #[serde(default = "one_packet")]
     pub one_in: u32,
+}
+
+/// At which links drops and marks are stored. `"*"` stands for all links.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSignals {
+    /// The links.
+    pub links: Vec<String>,
 }
 
 /// Which flows' completed connections are stored.
