@@ -65,7 +65,7 @@ class Page {
   private top(): void {
     const presets = PRESETS.map((preset) => ({ value: preset.id, label: preset.title }));
     get("presets").replaceChildren(choice("experiment", presets, this.preset.id, (id) => {
-      history.replaceState(null, "", location.pathname + location.search);
+      history.replaceState(null, "", `#${id}`);
       this.open(PRESETS.find((preset) => preset.id === id)!);
     }));
     const seed = get<HTMLInputElement>("seed");
@@ -126,6 +126,7 @@ class Page {
   open(preset: Preset, state?: { sides: [Side, Side]; seed: number; seeds: number }): void {
     this.preset = preset;
     this.sides = copy(state?.sides ?? preset.sides);
+    [this.results, this.laws] = [[undefined, undefined], [undefined, undefined]];
     this.seed = state?.seed ?? preset.seed;
     this.seeds = state?.seeds ?? 1;
     get<HTMLInputElement>("seed").value = String(this.seed);
@@ -295,7 +296,7 @@ class Page {
 
   private async share(): Promise<void> {
     const state = { preset: this.preset.id, sides: this.sides, seed: this.seed, seeds: this.seeds };
-    location.hash = `s=${await toLink(state)}`;
+    history.replaceState(null, "", `#s=${await toLink(state)}`);
     let said = "the address of this page has it now";
     try {
       await navigator.clipboard.writeText(location.href);
