@@ -55,7 +55,7 @@ fn a_watched_run_has_the_fingerprint_of_any_other() {
     let plain = sojourn_lab::run(&scenario, Some(7), &Laws::default(), &|| false).unwrap().record;
     let (found, numbers) = ask(json!({ "ask": "run", "toml": SCENARIO, "file": "a.toml", "seed": 7, "watch": "wire" }));
     assert_eq!(found["record"]["fingerprint"], plain.fingerprint);
-    assert_eq!(found["record"]["total"], serde_json::to_value(&plain.total).unwrap());
+    assert_eq!(found["record"]["total"], serde_json::to_value(plain.total).unwrap());
     let queue = &found["series"]["queue/wire"];
     assert_eq!(column(&numbers, &queue["t"]).len(), column(&numbers, &queue["packets"]).len());
     let wait = &found["series"]["wait/wire"];
