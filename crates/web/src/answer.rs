@@ -1,5 +1,6 @@
 //! Questions and answers.
 
+use crate::numbers::Numbers;
 use crate::{law, run, stability};
 use serde_json::{Map, Value, json};
 use sojourn_scenario::{Checked, Document};
@@ -13,24 +14,11 @@ pub struct Answer {
     pub numbers: Vec<f64>,
 }
 
-/// Columns of numbers. JSON refers to one by its first number and its length.
-#[derive(Default)]
-pub(crate) struct Numbers(Vec<f64>);
-
-impl Numbers {
-    /// Adds a column; gives its place.
-    pub fn add(&mut self, column: impl IntoIterator<Item = f64>) -> Value {
-        let first = self.0.len();
-        self.0.extend(column);
-        json!([first, self.0.len() - first])
-    }
-}
-
 /// Answers a question. It is not answered if it asks for more events, flows or memory than a page has: see [`crate::MOST_EVENTS`].
 pub fn answer(question: &str) -> Answer {
     let mut numbers = Numbers::default();
     match answered(question, &mut numbers) {
-        Ok(json) => Answer { json: json.to_string(), numbers: numbers.0 },
+        Ok(json) => Answer { json: json.to_string(), numbers: numbers.all() },
         Err(error) => Answer { json: json!({ "error": error }).to_string(), numbers: Vec::new() },
     }
 }

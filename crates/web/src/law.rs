@@ -1,7 +1,7 @@
 //! A law as a surface over the queue and its change.
 
-use crate::answer::Numbers;
 use crate::flows::managed;
+use crate::numbers::Numbers;
 use serde_json::{Value, json};
 use sojourn_aqm::{Aqm, AqmConfig, Backlog, Link, ParamError};
 use sojourn_scenario::Checked;

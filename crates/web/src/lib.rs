@@ -25,6 +25,7 @@ mod abi;
 mod answer;
 mod flows;
 mod law;
+mod numbers;
 mod run;
 mod stability;
 

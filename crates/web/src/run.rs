@@ -1,6 +1,6 @@
 //! A run within the bounds of a page.
 
-use crate::answer::Numbers;
+use crate::numbers::Numbers;
 use serde_json::{Map, Value, json};
 use sojourn_lab::{Bounds, Laws, Simulation};
 use sojourn_scenario::Checked;

@@ -1,7 +1,7 @@
 //! The margins of a law with the flows of a scenario, and its Bode plot.
 
-use crate::answer::Numbers;
 use crate::flows::{managed, plant};
+use crate::numbers::Numbers;
 use crate::run::check_size;
 use serde_json::{Value, json};
 use sojourn_aqm::Link;
