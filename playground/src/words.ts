@@ -12,6 +12,7 @@ const CAUSES = [
   () => "was dropped because the queue was full",
   () => "was lost on the link: by an impairment, or with bit errors",
   (aqm: string) => `was marked by ${aqm} instead of dropped`,
+  () => "was dropped by the ACK filter: a later ACK says the same",
 ];
 
 /** Why a packet was dropped or marked, with the queue as it was at the last sample before. */

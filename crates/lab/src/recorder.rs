@@ -34,6 +34,7 @@ pub enum Cause {
     Tail,
     Impairment,
     Mark,
+    AckFilter,
 }
 
 impl From<DropCause> for Cause {
@@ -42,6 +43,7 @@ impl From<DropCause> for Cause {
             DropCause::Queue(DropReason::Early) => Cause::Early,
             DropCause::Queue(DropReason::Forced) => Cause::Forced,
             DropCause::Queue(DropReason::Tail) => Cause::Tail,
+            DropCause::Queue(DropReason::AckFilter) => Cause::AckFilter,
             DropCause::Impairment | DropCause::Corruption => Cause::Impairment,
         }
     }

@@ -133,9 +133,9 @@ impl Simulation {
             watch::within(&self.plan, &self.world, bounds.memory)?;
             left -= some;
             if left == 0 {
-                let (now, end) = (now.as_secs_f64(), self.plan.duration.as_secs_f64());
+                let (now, end) = (now.as_secs_f64(), self.plan.duration.since(Time::ZERO));
                 let expected = format!("expected a run of at most {} events", bounds.events);
-                return Err(Error::Endless(format!("duration: {expected}, got {end} s, of which they are {now:.3} s")));
+                return Err(Error::Endless(format!("duration: {expected}, got {end}, of which they are {now:.3} s")));
             }
         }
         Ok(())

@@ -104,7 +104,7 @@ pub const SIGNALS: SeriesKind = SeriesKind {
         column(
             "cause",
             "",
-            "0: dropped early, by the discipline; 1: forced; 2: because the queue was full; 3: by an impairment; 4: marked",
+            "0: dropped early, by the discipline; 1: forced; 2: because the queue was full; 3: by an impairment; 4: marked; 5: by an ACK filter",
         ),
     ],
 };

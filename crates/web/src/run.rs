@@ -7,8 +7,8 @@ use sojourn_scenario::Checked;
 use sojourn_scenario::check::{Sampled, Trace, Waits};
 use sojourn_units::Duration;
 
-/// The most events of a run: some 5 s of a page's time.
-pub const MOST_EVENTS: u64 = 20_000_000;
+/// The most events of a run: some 3 s of a page's time.
+pub const MOST_EVENTS: u64 = 10_000_000;
 
 /// The most flows of a run.
 pub const MOST_FLOWS: u64 = 20_000;

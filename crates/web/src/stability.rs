@@ -5,7 +5,7 @@ use crate::numbers::Numbers;
 use crate::run::check_size;
 use serde_json::{Value, json};
 use sojourn_aqm::Link;
-use sojourn_fluid::{Complex, Control, Loop};
+use sojourn_fluid::{Complex, Control, Grid, Loop};
 use sojourn_scenario::Checked;
 
 /// Points of a Bode plot.
@@ -21,8 +21,7 @@ pub(crate) fn stability(scenario: &Checked, seed: Option<u64>, link: &str, numbe
     let control = Control::of(&managed.queue.aqm, &on, &modeled.plant).map_err(|error| format!("links.{link}.queue: {error}"))?;
     let closed = Loop::new(modeled.plant, &control).map_err(|error| error.to_string())?;
     let (point, margins) = (&closed.point, closed.margins());
-    // The lowest frequencies only show the integrators.
-    let omega: Vec<f64> = closed.grid(2 * POINTS).0.split_off(POINTS);
+    let omega = shown(&closed, margins.crossover);
     let values: Vec<Complex> = omega.iter().map(|&w| closed.at(w)).collect();
     let decibels = values.iter().map(|value| 20.0 * value.size().log10());
     let mut last = values[0].angle();
@@ -41,6 +40,13 @@ pub(crate) fn stability(scenario: &Checked, seed: Option<u64>, link: &str, numbe
         "notes": modeled.notes,
         "bode": { "omega": numbers.add(omega), "gain": numbers.add(decibels), "phase": numbers.add(degrees) },
     }))
+}
+
+/// The frequencies of the plot. Below a tenth of the pole of the windows and of the crossover there are only integrators.
+fn shown(closed: &Loop, crossover: f64) -> Vec<f64> {
+    let all = closed.grid(2).0;
+    let pole = closed.point.rtts.iter().map(|rtt| 2.0 / (rtt * closed.point.window)).fold(f64::INFINITY, f64::min);
+    Grid::between(all[0].max(0.1 * pole.min(crossover)), all[1], POINTS).0
 }
 
 /// A number as JSON: null for one that is infinite or none.
