@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
 import hashlib
 import io
 import random
@@ -26,6 +27,7 @@ from pathlib import Path
 import sojourn as sj
 from sojourn.cli import main as command
 from sojourn.errors import ScenarioError, UserError
+from sojourn.flent import write_flent
 from sojourn.papers import load_paper
 from sojourn.papers.expression import UnknownNameError, evaluate
 from sojourn.papers.functions import all_functions
@@ -193,6 +195,28 @@ def read_record(file: Path, content: bytes) -> None:
     repr(record)
 
 
+def read_measured(file: Path, content: bytes) -> None:
+    """As `import`."""
+    file.write_bytes(content)
+    sj.import_file(file)
+
+
+def _measured() -> list[Kind]:
+    """A capture and a result of Flent, packed and not."""
+    short = sj.load(ROOT / "examples" / "dumbbell.toml").copy().set_all({"duration": "150 ms", "warmup": "0 s"})
+    short.set("flows.ftp.count", 2).set("flows.ftp.start", "0 s")
+    rrul = sj.load(ROOT / "examples" / "rrul.toml").copy().set("duration", "7 s")
+    with tempfile.TemporaryDirectory() as name:
+        capture, flent = Path(name) / "run.pcapng", Path(name) / "run.flent.gz"
+        sj.run(short, pcap=capture)
+        packed = write_flent(sj.run(rrul), flent).read_bytes()
+        captures, results = [capture.read_bytes()], [packed, gzip.decompress(packed)]
+    return [
+        Kind("measured.pcapng", captures, captures, read_measured, 3),
+        Kind("measured.flent.gz", results, results, read_measured, 3),
+    ]
+
+
 def read_entry(_: Path, content: bytes) -> None:
     """As the store reads an entry. One that is accepted must be the one that was written."""
     try:
@@ -238,6 +262,7 @@ def kinds() -> list[Kind]:
         Kind("result/record.json", json, json, read_record, 15),
         Kind("entry", ENTRIES, ENTRIES, read_entry, 14),
         Kind("forged", json, json, read_forged, 2),
+        *_measured(),
     ]
 
 
@@ -281,7 +306,11 @@ def say_or_fail(read: Callable[[Path, bytes], None], file: Path, content: bytes)
 
 def by_command(name: str, file: Path) -> str:
     """The same through the command line: its exit code is 0 or 2, with one line."""
-    arguments = {"scenario.toml": ["check", str(file)], "result/record.json": ["plot", str(file.parent)]}.get(name)
+    arguments = {
+        "scenario.toml": ["check", str(file)],
+        "result/record.json": ["plot", str(file.parent)],
+        "measured.pcapng": ["import", str(file), "--out", str(file.parent / "imported.toml")],
+    }.get(name)
     if arguments is None:
         return "read"
     out, err = io.StringIO(), io.StringIO()

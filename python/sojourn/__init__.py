@@ -16,6 +16,7 @@ from sojourn.compare import Comparison, compare
 from sojourn.congestion import congest
 from sojourn.errors import Interrupted, ScenarioError, UserError
 from sojourn.extras import MissingExtraError
+from sojourn.imports import import_file
 from sojourn.measures import Measure
 from sojourn.ranges import Range
 from sojourn.record import Record
@@ -47,6 +48,7 @@ __all__ = [
     "compare",
     "congest",
     "estimate",
+    "import_file",
     "jain",
     "load",
     "make_plan",

@@ -64,9 +64,13 @@ class Grid:
         """The first seed and the scenario, as TOML, of a point."""
 
 def run(
-    text: str, filename: str, seed: int | None = None, laws: Mapping[str, Callable[[], object]] | None = None
+    text: str,
+    filename: str,
+    seed: int | None = None,
+    laws: Mapping[str, Callable[[], object]] | None = None,
+    capture: tuple[str, list[str]] | None = None,
 ) -> tuple[str, SeriesMap]:
-    """One run: the record as JSON, and its series."""
+    """One run: the record as JSON, and its series; `capture` is a file for packets, and the links that they are of."""
 
 def kernel_plan(text: str, filename: str, seed: int) -> str:
     """What a Linux kernel must know of a run, as TOML."""
@@ -84,6 +88,9 @@ def run_many(
 
 def trace_summary(path: str, form: str | None, steps: int) -> tuple[str, Array]:
     """What a file with a link's trace has, as JSON, and its mean rate in bit/s in each of `steps` equal parts."""
+
+def capture_flows(path: str) -> str:
+    """The TCP flows of a capture and its interfaces, as JSON; times are in seconds since its first packet."""
 
 def schema() -> str:
     """The JSON Schema of a scenario file."""

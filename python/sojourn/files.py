@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from sojourn.errors import UserError, one_line
+from sojourn.errors import ScenarioError, UserError, one_line
 
 try:
     import fcntl
@@ -233,6 +233,36 @@ def write_atomic(
     if result is not None:
         result.add(path, digest, new)
     return path
+
+
+@contextmanager
+def written_elsewhere(path: Path) -> Iterator[Path]:
+    """A file that other code writes in the block: gives an unfinished one beside it, which then gets its name.
+
+    Raises `DiskError` where it can't be written, also for an `OSError` of the block; the old file is then unchanged.
+    """
+    try:
+        disk.make_folder(path.parent)
+        remove_unfinished(path.parent)
+        handle, unfinished = _unfinished(path.parent, path.name)
+        try:
+            yield unfinished
+            disk.sync(handle)
+            if fcntl is None:
+                os.close(handle)
+                handle = -1
+            disk.rename(unfinished, path)
+        except BaseException:
+            with suppress(OSError):
+                disk.remove(unfinished)
+            raise
+        finally:
+            if handle >= 0:
+                os.close(handle)
+    except (OSError, ValueError) as error:
+        if isinstance(error, UserError | ScenarioError):
+            raise
+        raise DiskError(getattr(error, "errno", errno.EINVAL), explain(error, path)) from error
 
 
 def _write(folder: Path, path: Path, parts: Iterable[bytes], sync: bool) -> str:

@@ -9,12 +9,14 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from numbers import Integral
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from sojourn import _sojourn
 from sojourn.chunks import run_in_chunks
 from sojourn.cluster import Cluster, Executor, cluster_of
 from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
+from sojourn.files import written_elsewhere
 from sojourn.laws import Laws, checked_laws, external_laws, of_run
 from sojourn.linux.kernel import find_kernel
 from sojourn.record import Record, Series, pack_series
@@ -47,7 +49,14 @@ def checked_seed(seed: int) -> int:
     return seed
 
 
-def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> Record:
+def run(
+    scenario: Source,
+    seed: int | None = None,
+    laws: Laws | None = None,
+    *,
+    pcap: str | os.PathLike[str] | None = None,
+    pcap_links: Sequence[str] = (),
+) -> Record:
     """Runs a scenario once and returns its record. The interpreter's lock is released meanwhile.
 
     `scenario` is a file, a TOML text, a dictionary or a `Scenario`. `seed` is 0 to 2^63 - 1, by default the scenario's.
@@ -55,8 +64,12 @@ def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> 
     `step(sample)` is called once per `interval` of the queue and returns the drop probability until the next step, 0 to
     1: see `Sample` for what it is given.
 
-    Raises `ScenarioError` for a scenario that can't be run and for a law that returns no probability, `UserError` for a
-    file that can't be read. What a law raises comes out as it is, with a note of the law and the simulated time.
+    `pcap` is a file that gets the packets of links in the format pcapng, for Wireshark and its kin; `pcap_links` are
+    the names of these links, by default all that have a rate. The record is the same with and without it.
+
+    Raises `ScenarioError` for a scenario that can't be run, for a link that there is not, and for a law that returns no
+    probability, `UserError` for a file that can't be read, `DiskError` for one that can't be written. What a law raises
+    comes out as it is, with a note of the law and the simulated time.
 
     >>> record = sj.run("examples/dumbbell.toml", seed=1)
     >>> round(record.value("links.bottleneck.utilization"), 1)
@@ -66,9 +79,14 @@ def run(scenario: Source, seed: int | None = None, laws: Laws | None = None) -> 
     if seed is not None:
         checked_seed(seed)
     if on_linux(loaded):
+        if pcap is not None:
+            raise UserError('pcap: expected the simulator as host, got host = "linux"')
         return run_jobs([Job(loaded, first_seed(loaded) if seed is None else seed)], laws=laws)[0]
-    with loaded.clean_errors():
-        text, series = _sojourn.run(loaded.to_toml(), loaded.file, seed, own)
+    if pcap is None and pcap_links:
+        raise UserError.expected("pcap_links", "the file of a capture, pcap, with them", None)
+    with loaded.clean_errors(), nullcontext() if pcap is None else written_elsewhere(Path(pcap)) as unfinished:
+        capture = None if unfinished is None else (str(unfinished), list(pcap_links))
+        text, series = _sojourn.run(loaded.to_toml(), loaded.file, seed, own, capture)
     return Record.from_json(text, series)
 
 

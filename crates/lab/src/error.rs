@@ -12,7 +12,16 @@ pub enum Error {
     /// Packets sent, delivered, dropped and in flight do not add up: a defect of the simulator.
     #[error("the audit failed: {0}")]
     Audit(String),
+    /// What is captured of the run could not be written: the number of the system's error, if it has one, and what it says.
+    #[error("{1}")]
+    Write(Option<i32>, String),
     /// The caller stopped the run.
     #[error("stopped")]
     Stopped,
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Error::Write(error.raw_os_error(), error.to_string())
+    }
 }

@@ -208,7 +208,7 @@ struct Accounts<'a> {
 impl<'a> Accounts<'a> {
     fn new(plan: &'a Plan) -> Self {
         let mut recorder = Recorder::new(plan);
-        (0..plan.flows.len() as u32).for_each(|flow| recorder.on_flow(flow, flow));
+        (0..plan.flows.len() as u32).for_each(|flow| recorder.on_flow(flow, flow, false));
         Accounts {
             plan,
             flows: vec![Account::default(); plan.flows.len()],

@@ -5,6 +5,8 @@
 
 mod batch;
 mod build;
+mod capture;
+mod captured;
 mod error;
 mod kernel;
 mod recorder;
@@ -16,6 +18,7 @@ mod watch;
 
 pub use batch::run_many;
 pub use build::{ExternalLaw, LawFactory, Laws, external};
+pub use captured::run_captured;
 pub use error::Error;
 pub use kernel::{replay, wiring};
 pub use run::{Job, run};

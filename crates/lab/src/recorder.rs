@@ -1,7 +1,9 @@
 //! Traces of flows.
 
+use crate::capture::Capture;
 use sojourn_aqm::DropReason;
 use sojourn_scenario::plan::Plan;
+use sojourn_sim::tcp::SackBlocks;
 use sojourn_sim::{Completion, DropCause, Observer, Packet, flag};
 use sojourn_units::{Duration, Time};
 use std::collections::{HashMap, HashSet};
@@ -66,6 +68,8 @@ pub struct Recorder {
     pub signals: HashMap<u32, Vec<Signal>>,
     completing: HashSet<u32>,
     pub completions: Vec<Completion>,
+    /// Where packets are captured.
+    pub capture: Option<Box<Capture>>,
 }
 
 impl Recorder {
@@ -84,6 +88,7 @@ impl Recorder {
             signals: trace.signals.iter().map(|&link| (link, Vec::new())).collect(),
             completing: trace.completions.iter().copied().collect(),
             completions: Vec::new(),
+            capture: None,
         }
     }
 
@@ -126,19 +131,40 @@ impl Window {
 }
 
 impl Observer for Recorder {
-    fn on_flow(&mut self, flow: u32, entry: u32) {
+    fn on_flow(&mut self, flow: u32, entry: u32, reversed: bool) {
         debug_assert_eq!(self.entries.len(), flow as usize);
         self.entries.push(entry);
+        if let Some(capture) = &mut self.capture {
+            capture.on_flow(entry, reversed);
+        }
+    }
+
+    fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet, sack: Option<&SackBlocks>) {
+        if let Some(capture) = &mut self.capture {
+            capture.on_arrival(now, link, packet, sack);
+        }
+    }
+
+    fn on_departure(&mut self, _: Time, link: u32, packet: &Packet) {
+        if let Some(capture) = &mut self.capture {
+            capture.on_departure(link, packet);
+        }
     }
 
     fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: &Packet) {
         self.signal(link, Signal { at: now, flow: packet.flow, cause: cause.into() });
+        if let (Some(capture), DropCause::Queue(reason)) = (&mut self.capture, cause) {
+            capture.on_drop(link, reason, packet);
+        }
     }
 
     #[inline]
     fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
         if !self.signals.is_empty() {
             self.signal(link, Signal { at: now, flow, cause: Cause::Mark });
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.on_mark(link);
         }
     }
 

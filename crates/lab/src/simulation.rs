@@ -98,8 +98,22 @@ impl Simulation {
     /// # Errors
     /// A run that would not end or needs too much memory, or a stop.
     pub(crate) fn advance(&mut self, until: Time, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+        self.advance_with(until, stop, &mut |_| Ok(()))
+    }
+
+    /// The same, with a `visit` to the world at each of these pauses.
+    ///
+    /// # Errors
+    /// The same, and what `visit` gives.
+    pub(crate) fn advance_with(
+        &mut self,
+        until: Time,
+        stop: &dyn Fn() -> bool,
+        visit: &mut dyn FnMut(&mut World<Recorder>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let until = until.min(self.plan.duration);
         while self.world.run_some(until) {
+            visit(&mut self.world)?;
             if stop() {
                 return Err(Error::Stopped);
             }

@@ -2,6 +2,7 @@
 
 mod go_over;
 mod impair;
+mod offer;
 mod places;
 
 pub(crate) use impair::DiscardRoute;
@@ -9,9 +10,9 @@ pub(crate) use impair::DiscardRoute;
 use crate::calendar::{Calendar, FIT_EVERY, Rank};
 use crate::hop::{Hop, HopTarget};
 use crate::impaired::LinkImpairment;
-use crate::link::access::{AccessLinks, AccessOffer};
+use crate::link::Link;
+use crate::link::access::AccessLinks;
 use crate::link::tie_break::TransitTimes;
-use crate::link::{Link, Offer, Report};
 use crate::observer::{DropCause, LinkObserver, Sink};
 use crate::packet::Packet;
 use crate::window::Window;
@@ -247,6 +248,9 @@ impl<P: Packet> Network<P> {
                         continue;
                     }
                     let departed = self.links[link].depart(due.time, packet);
+                    if self.links[link].is_watched() {
+                        observer.on_departure(due.time, self.ids.links[link], packet);
+                    }
                     self.after_buffering(due.time, link, departed.next, observer);
                     self.travel(departed.arrival, departed.hop + 1, false, packet, observer)
                 }
@@ -366,44 +370,6 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Offers a packet to a link: when it arrives at the other end, if it goes on at once.
-    #[inline]
-    fn offer_to_link(&mut self, link: usize, time: Time, at: u32, packet: &mut P, observer: &mut impl LinkObserver<P>) -> Option<Time> {
-        if self.links[link].filters_acks() {
-            self.links[link].compare_acks(at, packet, observer);
-        }
-        let offer = match self.links[link].offer(time, at, packet) {
-            Offer::NeedsTieBreak => {
-                let transit_time = self.transit_time(time, at, packet);
-                self.links[link].offer_with_transit_time(time, at, packet, transit_time)
-            }
-            other => other,
-        };
-        match offer {
-            Offer::Arrives(arrival) => return Some(arrival),
-            Offer::ArrivesMarked(arrival) => {
-                observer.on_mark(time, self.ids.links[link], packet.flow());
-                return Some(arrival);
-            }
-            Offer::Dropped(reason) => return self.lose(time, at, DropCause::Queue(reason), packet, observer),
-            Offer::Buffered => self.after_buffering(time, link, None, observer),
-            Offer::Transmitting(end) => self.after_buffering(time, link, Some(end), observer),
-            Offer::NeedsTieBreak => unreachable!("a link that knows the transit time decides"),
-        }
-        None
-    }
-
-    /// Offers a packet to an access link that is busy: when it arrives at the other end, `None` if there is no room.
-    #[inline(never)]
-    fn offer_to_access_link(&mut self, link: usize, time: Time, at: u32, packet: &P) -> Option<Time> {
-        let size = packet.size();
-        let offer = match self.access_links.offer(link, time, size) {
-            AccessOffer::NeedsTieBreak => self.access_links.offer_with_transit_time(link, time, size, self.transit_time(time, at, packet)),
-            other => other,
-        };
-        if let AccessOffer::Arrives(arrival) = offer { Some(arrival) } else { None }
-    }
-
     /// Plans the event of a packet that waits before `hop`, which is at `at`.
     #[inline(always)]
     fn wait(&mut self, time: Time, at: u32, hop: Hop, packet: &mut P) -> Option<Time> {
@@ -429,33 +395,6 @@ impl<P: Packet> Network<P> {
         let Some(link) = self.link_number(at) else { unreachable!("a packet is dropped at a link or after one") };
         observer.on_drop(time, link, cause, packet.take());
         None
-    }
-
-    /// Reports what a buffered link did to packets and plans the end of its transmission.
-    #[inline]
-    fn after_buffering(&mut self, time: Time, link: usize, end: Option<Time>, observer: &mut impl LinkObserver<P>) {
-        if self.links[link].has_reports() {
-            self.report(time, link, observer);
-        }
-        if let Some(end) = end {
-            self.calendar.push_number(end, Rank::DEPARTURE, link as u32, 0);
-        }
-    }
-
-    /// Reports what a buffered link did to packets.
-    #[inline(never)]
-    fn report(&mut self, time: Time, link: usize, observer: &mut impl LinkObserver<P>) {
-        let id = self.ids.links[link];
-        while let Some(report) = self.links[link].next_report() {
-            match report {
-                Report::Dropped(packet, reason) => {
-                    self.audit.dropped += 1;
-                    observer.on_drop(time, id, DropCause::Queue(reason), packet);
-                }
-                Report::Marked(flow) => observer.on_mark(time, id, flow),
-                Report::HeldUntil(at) => self.calendar.push_number(at, Rank::DEPARTURE, link as u32, WAKE),
-            }
-        }
     }
 
     /// Ends the run at `end`, after every event by then: brings all statistics to the end and checks the accounts.

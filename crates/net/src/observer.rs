@@ -33,6 +33,15 @@ pub trait LinkObserver<P> {
         let _ = packet;
         None
     }
+    /// A packet arrives at a link that is watched ([`crate::Link::watch`]). What the queue does with it comes after: a drop, a mark, and where
+    /// the link buffers packets the end of its transmission.
+    fn on_arrival(&mut self, now: Time, link: u32, packet: &P) {
+        let _ = (now, link, packet);
+    }
+    /// A watched link that buffers packets has sent one, which may have a mark now.
+    fn on_departure(&mut self, now: Time, link: u32, packet: &P) {
+        let _ = (now, link, packet);
+    }
     /// A link marks a packet of this flow.
     #[inline]
     fn on_mark(&mut self, now: Time, link: u32, flow: u32) {

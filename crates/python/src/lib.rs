@@ -1,5 +1,6 @@
 //! The extension module `_sojourn`: it takes scenarios and returns records and arrays. It has no logic of its own.
 
+mod captures;
 mod fluid;
 mod fuzzy;
 mod kernel;
@@ -10,12 +11,13 @@ mod traces;
 
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
 use sojourn_lab::{Error, Job, Laws, Outcome, Series};
 use sojourn_scenario::{Checked, Document, Sweep};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -47,6 +49,7 @@ fn refused(error: impl std::fmt::Display) -> PyErr {
 fn failed(filename: &str, error: Error) -> PyErr {
     match error {
         Error::Build(problem) | Error::Endless(problem) => ScenarioError::new_err(format!("{filename}: {problem}")),
+        Error::Write(code, said) => PyOSError::new_err((code.unwrap_or(0), said)),
         Error::Audit(_) | Error::Stopped => PyRuntimeError::new_err(error.to_string()),
     }
 }
@@ -167,16 +170,27 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
     Ok(all.unbind())
 }
 
-/// Runs a scenario: the record as JSON, and its series. The interpreter's lock is released meanwhile.
+/// Runs a scenario: the record as JSON, and its series. The interpreter's lock is released meanwhile. `capture` is a file, which is
+/// there and becomes a pcapng file, and the names of the links whose packets it gets, or none for all that have a rate.
 #[pyfunction]
-#[pyo3(signature = (text, filename, seed=None, laws=None))]
-fn run(py: Python<'_>, text: &str, filename: &str, seed: Option<u64>, laws: Option<&Bound<'_, PyDict>>) -> PyResult<(String, Py<PyDict>)> {
+#[pyo3(signature = (text, filename, seed=None, laws=None, capture=None))]
+fn run(
+    py: Python<'_>,
+    text: &str,
+    filename: &str,
+    seed: Option<u64>,
+    laws: Option<&Bound<'_, PyDict>>,
+    capture: Option<(PathBuf, Vec<String>)>,
+) -> PyResult<(String, Py<PyDict>)> {
     let supplied = laws.map(|laws| laws.keys().extract()).transpose()?.unwrap_or_default();
     let scenario = checked_with(text, filename, Some(supplied))?;
     let trouble = laws::Trouble::default();
     let laws = laws_of_run(laws, filename, &trouble)?;
     let stop = || trouble.is_set() || interrupted(&trouble);
-    let result = py.detach(|| sojourn_lab::run(&scenario, seed, &laws, &stop));
+    let result = py.detach(|| match capture {
+        None => sojourn_lab::run(&scenario, seed, &laws, &stop),
+        Some((path, links)) => captures::run(&Job { scenario: Arc::new(scenario), seed, laws }, &path, &links, &stop),
+    });
     match (trouble.take(), result) {
         (Some(error), _) => Err(error),
         (None, Ok(done)) => outcome(py, done),
@@ -320,6 +334,7 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(is_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_summary, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(captures::capture_flows, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

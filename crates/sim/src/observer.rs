@@ -2,15 +2,25 @@
 
 use crate::flow::Completion;
 use crate::packet::Packet;
+use crate::tcp::SackBlocks;
 use sojourn_net::DropCause;
 use sojourn_units::Time;
 
 /// Sees what happens and can change nothing. Every method does nothing unless an observer implements it. The calls of one component
 /// (a link, a sender, a receiver) come in the order of time; those of different components may not, because endpoints run ahead.
 pub trait Observer {
-    /// A flow is added for this entry of the configuration. A session has many; each serves one connection after another.
-    fn on_flow(&mut self, flow: u32, entry: u32) {
-        let _ = (flow, entry);
+    /// A flow is added for this entry of the configuration. A session has many; each serves one connection after another. Its requests
+    /// travel from the receiving host to the sending one: those are `reversed`.
+    fn on_flow(&mut self, flow: u32, entry: u32, reversed: bool) {
+        let _ = (flow, entry, reversed);
+    }
+    /// A packet arrives at a watched link ([`Link::watch`](crate::Link::watch)), with its SACK blocks if it is an ACK that has some.
+    fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet, sack: Option<&SackBlocks>) {
+        let _ = (now, link, packet, sack);
+    }
+    /// A watched link that buffers packets has sent one, which may have a mark now.
+    fn on_departure(&mut self, now: Time, link: u32, packet: &Packet) {
+        let _ = (now, link, packet);
     }
     /// A host sends a packet.
     fn on_send(&mut self, now: Time, packet: &Packet) {

@@ -94,6 +94,15 @@ impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
         Some(header)
     }
 
+    fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet) {
+        let sack = if packet.has(flag::BACK) { self.pool.get(packet.extra) } else { None };
+        self.observer.on_arrival(now, link, packet, sack);
+    }
+
+    fn on_departure(&mut self, now: Time, link: u32, packet: &Packet) {
+        self.observer.on_departure(now, link, packet);
+    }
+
     #[inline]
     fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
         self.observer.on_mark(now, link, flow);
@@ -110,6 +119,8 @@ pub(crate) struct AddFlow<'a> {
     /// `None` for datagrams.
     pub stack: Option<u32>,
     pub session: Option<u32>,
+    /// Whether it travels from the receiving host of its entry to the sending one.
+    pub reversed: bool,
 }
 
 /// An entry of the configuration's flows, and its position there.
@@ -195,7 +206,8 @@ impl<O: Observer> World<O> {
     fn start_flow(&mut self, entry: Entry, routes: FlowRoutes, application: Application) -> Result<(), BuildError> {
         let Entry { position, config } = entry;
         let FlowConfig { name, group, stack, .. } = config;
-        let index = self.add_flow(&AddFlow { name, routes, entry: position, group: *group, stack: *stack, session: None })?;
+        let index =
+            self.add_flow(&AddFlow { name, routes, entry: position, group: *group, stack: *stack, session: None, reversed: false })?;
         let flow = &mut self.flows[index as usize];
         if let Endpoint::Udp(datagrams) = &mut flow.endpoint {
             datagrams.echo = config.traffic.echoes().then(Moments::default);
@@ -230,7 +242,7 @@ impl<O: Observer> World<O> {
 
     /// Adds a flow; gives its number.
     pub(crate) fn add_flow(&mut self, flow: &AddFlow) -> Result<u32, BuildError> {
-        let &AddFlow { name, routes, entry, group, stack, session } = flow;
+        let &AddFlow { name, routes, entry, group, stack, session, reversed } = flow;
         let index = self.flows.len() as u32;
         let mut receiver = Receiver::default();
         let endpoint = match stack {
@@ -275,7 +287,7 @@ impl<O: Observer> World<O> {
             travels: Default::default(),
             counted: false,
         });
-        self.accounts.observer.on_flow(index, entry);
+        self.accounts.observer.on_flow(index, entry, reversed);
         Ok(index)
     }
 
@@ -362,6 +374,11 @@ impl<O: Observer> World<O> {
             return Err(format!("{} packets arrived before their route's propagation delay was over", self.early));
         }
         Ok(audit)
+    }
+
+    /// The world's time: nothing that is yet to happen comes before it.
+    pub fn now(&self) -> Time {
+        self.network.progress().0
     }
 
     /// The observer.

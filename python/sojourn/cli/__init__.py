@@ -19,6 +19,7 @@ import sojourn.cli.papers as papers_command
 from sojourn import __version__
 from sojourn.cli import analyze, audit, completion, infer, inspect, listing, runs, usage, validate
 from sojourn.cli import bench as bench_command
+from sojourn.cli import imports as import_command
 from sojourn.cli import linux as linux_command
 from sojourn.cli import study as study_command
 from sojourn.cli import trace as trace_command
@@ -62,6 +63,7 @@ bench_command.register(app)
 study_command.register(app)
 linux_command.register(app)
 trace_command.register(app)
+import_command.register(app)
 validate.register(app)
 completion.register(app)
 

@@ -34,7 +34,8 @@ from sojourn.flent import write_flent
 from sojourn.measures import measures_of
 from sojourn.paths import name_of
 from sojourn.record import Record, file_name, file_names, frame_to_parquet, frames_to_csv, frames_to_parquet
-from sojourn.running import LAST_SEED, raise_failed, run_many
+from sojourn.running import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
+from sojourn.running import run as run_once
 from sojourn.scenario import Scenario, load, parse_assignment
 from sojourn.sweep import SweepResult, read_plan
 from sojourn.sweep import sweep as run_sweep
@@ -103,6 +104,17 @@ def run(
     flent: Annotated[
         Path | None, typer.Option("--flent", help="Write series of the first run to this .flent.gz.")
     ] = None,
+    pcap: Annotated[
+        Path | None, typer.Option("--pcap", help="Write the packets of the first run to this pcapng file.")
+    ] = None,
+    pcap_links: Annotated[
+        str | None,
+        typer.Option(
+            "--pcap-links",
+            help="Links for --pcap, with commas (default: all with a rate).",
+            autocompletion=values.links,
+        ),
+    ] = None,
     law: Law = None,
     threads: Threads = 0,
 ) -> None:
@@ -110,13 +122,23 @@ def run(
     require(*(["scipy"] if seeds > 1 and not as_json else []), *(["pandas", "pyarrow"] if out_dir else []))
     check_folder(out_dir)
     check_folder(flent and flent.parent, "--flent")
+    check_folder(pcap and pcap.parent, "--pcap")
+    if pcap is None and pcap_links is not None:
+        raise UserError("--pcap-links: expected --pcap, the file of the capture, got none")
     laws = read_laws(law)
     scenario = with_changes(laws.put_into(load(file)), _changes(change, host))
     if seed is not None:
         scenario.set("seed", seed)
     failed: list[str] = []
     with progress("running") as on_progress, laws.one_line():
-        records = run_many(scenario, seeds, threads=threads, progress=on_progress, laws=laws.laws, failed=failed)[0]
+        records = []
+        if pcap is not None:
+            records.append(run_once(scenario, laws=laws.laws, pcap=pcap, pcap_links=_listed(pcap_links)))
+        left = seeds_of(seeds, first_seed(scenario))[len(records) :]
+        if left:
+            records += run_many(
+                scenario, left, threads=threads, progress=on_progress, laws=laws.laws, failed=failed
+            )[0]  # fmt: skip
     if not records:
         raise_failed(failed, seeds)
     for each in failed:
@@ -125,6 +147,8 @@ def run(
         say_written(_save(records, out_dir))
     if flent is not None:
         say_written([write_flent(records[0], flent)])
+    if pcap is not None:
+        say_written([pcap])
     if as_json:
         for record in records:
             typer.echo(" ".join(record.to_json().split("\n")))

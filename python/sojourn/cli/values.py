@@ -44,6 +44,15 @@ def fields(context: typer.Context, incomplete: str) -> list[str]:
     return [".".join([*steps, f"{name}{ends[name]}"]) for name in found]
 
 
+def links(context: typer.Context, incomplete: str) -> list[str]:
+    """Completes the last of some links of the scenario on the command line."""
+    try:
+        known = [str(link["name"]) for link in load(context.params.get("file") or context.args[0]).resolved()["links"]]
+    except (IndexError, UserError, ScenarioError):
+        return []
+    return lists_of(lambda: known)(incomplete)
+
+
 def _named(context: typer.Context, part: str) -> list[str]:
     """The names of the links or flows of the scenario on the command line."""
     try:

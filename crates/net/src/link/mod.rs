@@ -21,14 +21,14 @@ pub(crate) mod tie_break;
 mod traced;
 mod transmitter;
 mod updates;
+mod watching;
 
 pub use classes::SubqueueStats;
 pub use config::{LinkConfig, LinkStats};
 
 use crate::packet::{InFlight, Packet};
-use crate::trace::{PacketWait, QueueSample, QueueTrace, ThroughputTrace, WaitTrace};
+use crate::trace::QueueSample;
 use crate::window::Window;
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use buffered::Buffered;
@@ -54,6 +54,10 @@ pub struct Link<P> {
     due_besides: Time,
     /// It has a queue, but nothing is decided except whether there is room.
     undecided: bool,
+    /// It is undecided, and nobody watches its packets: they may take the short way.
+    passes: bool,
+    /// Whether the observer sees each packet that arrives.
+    watched: bool,
     measured: bool,
     filters_acks: bool,
     /// Packets that passed without a decision; the queue's counters don't know them.
@@ -117,6 +121,8 @@ impl<P: Packet> Link<P> {
             due: Time::ZERO,
             due_besides: Time::ZERO,
             undecided,
+            passes: undecided,
+            watched: false,
             measured: meter.measures(),
             filters_acks: matches!(&queue, Queue::Buffered(queue) if queue.qdisc.filters_acks()),
             passed: Volume::default(),
@@ -163,46 +169,14 @@ impl<P: Packet> Link<P> {
         &self.meter.stats
     }
 
-    /// Samples the queue at 0, `every`, 2 `every`, ...
-    pub fn trace_queue(&mut self, every: Duration) {
-        self.meter.queue_trace = Some(Box::new(QueueTrace::new(every)));
-        self.start_trace();
-    }
-
-    /// Stores how much is sent in each step of `every`.
-    pub fn trace_throughput(&mut self, every: Duration) {
-        self.meter.packets.get_or_insert_default().throughput = Some(ThroughputTrace::new(every));
-        self.start_trace();
-    }
-
-    fn start_trace(&mut self) {
-        self.meter.plan_sample();
-        self.is_due(Time::ZERO);
-    }
-
     /// Something besides departures is due at `at`.
     fn is_due(&mut self, at: Time) {
         (self.due, self.due_besides) = (self.due.min(at), self.due_besides.min(at));
     }
 
-    /// Stores the waits of the first packet and every `one_in`-th after it, in the order in which transmissions start.
-    pub fn trace_waits(&mut self, one_in: u32) {
-        self.meter.packets.get_or_insert_default().waits = Some(WaitTrace::new(one_in));
-    }
-
-    /// The samples of the queue, where it is traced.
-    pub fn traced_queue(&self) -> Option<&QueueTrace> {
-        self.meter.queue_trace.as_deref()
-    }
-
-    /// What was sent in each step, where that is traced.
-    pub fn traced_throughput(&self) -> Option<&ThroughputTrace> {
-        self.meter.throughput_trace()
-    }
-
-    /// The waits that were stored. Packets that wait at the end of the run are not among them.
-    pub fn traced_waits(&self) -> &[PacketWait] {
-        self.meter.packets.as_ref().and_then(|traces| traces.waits.as_ref()).map_or(&[], |trace| &trace.packets)
+    /// Whether it buffers packets, has events of its own, and may decide about a packet after its arrival.
+    pub fn is_buffered(&self) -> bool {
+        matches!(self.queue, Queue::Buffered(_)) && !self.is_pure_delay()
     }
 
     /// Whether something happened to a buffered packet that has not been reported yet.
@@ -247,11 +221,6 @@ impl<P: Packet> Link<P> {
     /// Whether it only delays: without a rate there is no queue, and no order among those that use it.
     pub(crate) fn is_pure_delay(&self) -> bool {
         self.transmitter.serializer.is_none()
-    }
-
-    /// Whether it buffers packets and has events of its own.
-    pub(crate) fn is_buffered(&self) -> bool {
-        matches!(self.queue, Queue::Buffered(_)) && !self.is_pure_delay()
     }
 
     /// Packets buffered: they wait or are being sent.
@@ -472,13 +441,6 @@ impl<P: Packet> Link<P> {
         self.meter.stats.drops_of_earlier = self.drops_of_earlier() - self.meter.stats.drops_of_earlier;
         self.meter.stats.finish_subqueues(end, self.queue.subqueues());
         self.meter.finish(end, &total);
-    }
-
-    /// Bytes of memory held by its traces.
-    pub fn traced_memory(&self) -> usize {
-        let queue = self.meter.queue_trace.as_ref().map_or(0, |trace| 5 * trace.t.capacity() * size_of::<f64>());
-        let throughput = self.meter.throughput_trace().map_or(0, |trace| 2 * trace.t.capacity() * size_of::<f64>());
-        queue + throughput + size_of_val(self.traced_waits())
     }
 
     /// Bytes of memory held, without those of its traces.

@@ -11,7 +11,7 @@ impl<P: Packet> Link<P> {
     /// other end. If not, nothing has happened, and it must be offered.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: Time, packet: &P) -> Option<Time> {
-        if !self.undecided {
+        if !self.passes {
             return None;
         }
         if self.transmitter.free_at > now || self.due <= now {

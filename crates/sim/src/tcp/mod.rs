@@ -14,6 +14,7 @@
 //! | `sampler.rs` | delivery-rate samples: what each ACK delivered of what was sent when |
 //! | `accurate_ecn.rs` | the counts of marked packets in ACKs |
 //! | `mark_feedback.rs` | what ACKs tell of marked packets |
+//! | `sack_blocks.rs` | the SACK blocks of ACKs on their way |
 //! | `ranges.rs` | sets of byte ranges |
 //!
 //! The options of a stack and the profiles are defined in `sojourn-spec`.
@@ -29,13 +30,15 @@ mod ranges;
 mod receiver;
 mod recovery;
 mod rto;
+mod sack_blocks;
 mod sampler;
 mod sender;
 mod sender_core;
 mod wheel;
 
 pub use call::{Call, SegmentSink};
-pub use receiver::{Received, Receiver, SackBlocks, SackPool};
+pub use receiver::{Received, Receiver};
+pub use sack_blocks::{SackBlocks, SackPool};
 pub use sender::{Progress, Sender};
 pub use sender_core::{Origin, SenderStats};
 pub use sojourn_spec::tcp::{Ecn, Handshake, Recovery, RttHint, SackAlgorithm, TcpOptions, WindowBasis};

@@ -3,82 +3,12 @@
 use super::ack_policy::{AckPolicy, Arrival};
 use super::mark_feedback::MarkFeedback;
 use super::ranges::Ranges;
+use super::sack_blocks::{MAX_SACK_BLOCKS, SackBlocks, SackPool};
 use crate::packet::{Packet, flag};
 use sojourn_cc::algorithms::rledbat;
 use sojourn_cc::{ParamError, Start};
 use sojourn_spec::tcp::{Ecn, Handshake, Recovery, TcpOptions};
 use sojourn_units::{Duration, Rate, Time};
-
-/// SACK blocks in an ACK at most (rfc2018#3, with timestamps).
-const MAX_SACK_BLOCKS: usize = 3;
-
-/// The SACK blocks of an ACK, the most recent first (rfc2018#4).
-#[derive(Clone, Copy, Default, Debug)]
-pub struct SackBlocks {
-    blocks: [(u64, u64); MAX_SACK_BLOCKS],
-    count: u8,
-}
-
-impl SackBlocks {
-    /// The bytes of which the receiver reports a duplicate (rfc2883#4): those of the first block, if they lie below `ack` or within
-    /// the second block.
-    pub fn duplicate(&self, ack: u64) -> Option<(u64, u64)> {
-        let mut blocks = self.iter();
-        let first = blocks.next()?;
-        let within = |second: (u64, u64)| second.0 <= first.0 && first.1 <= second.1;
-        (first.0 < ack || blocks.next().is_some_and(within)).then_some(first)
-    }
-
-    /// The blocks: the first byte of each, and one past its last.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.blocks[..self.count as usize].iter().copied()
-    }
-}
-
-/// The SACK blocks of ACKs in flight. A packet carries a handle to its blocks; handle 0 is "none".
-#[derive(Clone, Debug, Default)]
-pub struct SackPool {
-    blocks: Vec<SackBlocks>,
-    free: Vec<u32>,
-}
-
-impl SackPool {
-    fn store(&mut self, blocks: SackBlocks) -> u32 {
-        match self.free.pop() {
-            Some(handle) => {
-                self.blocks[handle as usize - 1] = blocks;
-                handle
-            }
-            None => {
-                self.blocks.push(blocks);
-                self.blocks.len() as u32
-            }
-        }
-    }
-
-    /// A handle of the same blocks, for a copy of their ACK; 0 for handle 0.
-    pub fn copy(&mut self, handle: u32) -> u32 {
-        if handle == 0 { 0 } else { self.store(self.blocks[handle as usize - 1]) }
-    }
-
-    /// The blocks of a handle as an ACK filter reads them, and how many they are.
-    pub fn blocks(&self, handle: u32) -> ([(u64, u64); 4], usize) {
-        let mut read = [(0, 0); 4];
-        let Some(stored) = handle.checked_sub(1).map(|at| &self.blocks[at as usize]) else { return (read, 0) };
-        read[..MAX_SACK_BLOCKS].copy_from_slice(&stored.blocks);
-        (read, stored.count.into())
-    }
-
-    /// Takes the blocks of a handle out; `None` for handle 0.
-    #[inline]
-    pub fn take(&mut self, handle: u32) -> Option<SackBlocks> {
-        if handle == 0 {
-            return None;
-        }
-        self.free.push(handle);
-        Some(self.blocks[handle as usize - 1])
-    }
-}
 
 /// What the application had read at a time since which it has been reading without a pause.
 #[derive(Clone, Copy, Debug)]

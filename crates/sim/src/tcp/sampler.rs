@@ -4,7 +4,7 @@
 //! above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1). Data is counted in bytes here and in segments in the samples.
 
 use super::ranges::Ranges;
-use super::receiver::SackBlocks;
+use super::sack_blocks::SackBlocks;
 use sojourn_cc::{LossState, LostSegment, RateSample};
 use sojourn_units::{Duration, Time};
 use std::collections::VecDeque;

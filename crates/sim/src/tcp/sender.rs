@@ -2,8 +2,8 @@
 //! timer. [`SenderCore`] holds its state; the recovery strategy ([`AnyRecovery`]) finds losses and repairs them.
 
 use super::call::{Call, SegmentSink};
-use super::receiver::SackBlocks;
 use super::recovery::{AnyRecovery, LossRecovery};
+use super::sack_blocks::SackBlocks;
 use super::sender_core::{Expiry, IncomingAck, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
 use sojourn_cc::{ParamError, Source};

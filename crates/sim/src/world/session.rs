@@ -155,7 +155,8 @@ impl<O: Observer> World<O> {
                 let name = format!("{}/{}", state.name, self.flows.len());
                 let &mut SessionState { entry, group, stack, .. } = state;
                 let routes = direction.routes;
-                let flow = AddFlow { name: &name, routes, entry, group, stack: Some(stack), session: Some(session) };
+                let reversed = connection.requested_bytes > 0;
+                let flow = AddFlow { name: &name, routes, entry, group, stack: Some(stack), session: Some(session), reversed };
                 // The stack was checked when the world was made, so a new slot can't fail.
                 let Ok(index) = self.add_flow(&flow) else { return };
                 index

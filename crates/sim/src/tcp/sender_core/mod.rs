@@ -16,8 +16,8 @@ mod timing;
 
 use super::call::{Call, SegmentSink};
 use super::inflight::InflightLimit;
-use super::receiver::SackBlocks;
 use super::rto::RttEstimator;
+use super::sack_blocks::SackBlocks;
 use crate::packet::Packet;
 use path::Path;
 use sojourn_cc::{AnyController, CongestionController, EcnNeed, ParamError, Source, Start};

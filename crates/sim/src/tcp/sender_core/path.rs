@@ -6,7 +6,7 @@ use crate::packet::Packet;
 use crate::tcp::accurate_ecn::MarkReader;
 use crate::tcp::call::Call;
 use crate::tcp::pacer::Pacer;
-use crate::tcp::receiver::SackBlocks;
+use crate::tcp::sack_blocks::SackBlocks;
 use crate::tcp::sampler::{Delivery, Sampler, Standing};
 use sojourn_cc::{AnyController, CongestionController, LossState, Pacing};
 use sojourn_spec::tcp::{Ecn, Recovery, TcpOptions};

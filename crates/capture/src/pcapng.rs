@@ -1,0 +1,149 @@
+//! Writes pcapng files (draft-ietf-opsawg-pcapng): a section, its interfaces, then its packets.
+
+use sojourn_units::{Rate, Time};
+use std::io::{Result, Write};
+
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const PACKET: u32 = 6;
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// Packets begin with the IPv4 header: `DLT_RAW` of Linux. `LINKTYPE_RAW`, 101, says the same, but of a file with several such
+/// interfaces libpcap reads none, and so neither do tcpdump and tcptrace.
+const RAW_IP: u16 = 12;
+
+const OPT_COMMENT: u16 = 1;
+const SHB_USERAPPL: u16 = 4;
+const IF_NAME: u16 = 2;
+const IF_SPEED: u16 = 8;
+const IF_TSRESOL: u16 = 9;
+
+/// What a file has of a packet at most: an IPv4 header and the longest TCP header.
+pub const SNAP_LENGTH: u32 = 80;
+
+/// What the time 0 of a run is called in a file, in seconds since 1970: a simulated run has no date, so all have this one, 2000-01-01.
+pub const EPOCH_S: u64 = 946_684_800;
+
+/// A point at which packets are captured.
+#[derive(Clone, Debug)]
+pub struct Interface<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its rate.
+    pub rate: Option<Rate>,
+}
+
+/// A packet of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Captured<'a> {
+    /// The position of its interface.
+    pub interface: u32,
+    /// When it was there, in the time of the run.
+    pub at: Time,
+    /// Its first bytes.
+    pub bytes: &'a [u8],
+    /// How long it was.
+    pub length: u32,
+    /// What is said of it; nothing if empty.
+    pub comment: &'a str,
+}
+
+/// Writes a file.
+#[derive(Debug)]
+pub struct Writer<W> {
+    out: W,
+    /// The block that is being made.
+    block: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a file; `comment` says what it is.
+    ///
+    /// # Errors
+    /// What writing gives.
+    pub fn new(out: W, comment: &str, interfaces: &[Interface<'_>]) -> Result<Self> {
+        let mut writer = Writer { out, block: Vec::with_capacity(256) };
+        writer.begin(SECTION);
+        writer.put(&BYTE_ORDER.to_le_bytes());
+        // Version 1.0, of a length that is not said.
+        writer.put(&[1, 0, 0, 0]);
+        writer.put(&u64::MAX.to_le_bytes());
+        writer.option(OPT_COMMENT, comment.as_bytes());
+        writer.option(SHB_USERAPPL, concat!("sojourn ", env!("CARGO_PKG_VERSION")).as_bytes());
+        writer.end()?;
+        for interface in interfaces {
+            writer.begin(INTERFACE);
+            writer.put(&RAW_IP.to_le_bytes());
+            writer.put(&[0, 0]);
+            writer.put(&SNAP_LENGTH.to_le_bytes());
+            writer.option(IF_NAME, interface.name.as_bytes());
+            if let Some(rate) = interface.rate {
+                writer.option(IF_SPEED, &rate.as_bps().to_le_bytes());
+            }
+            // Nanoseconds.
+            writer.option(IF_TSRESOL, &[9]);
+            writer.end()?;
+        }
+        Ok(writer)
+    }
+
+    /// Adds a packet, not earlier than the one before.
+    ///
+    /// # Errors
+    /// What writing gives.
+    pub fn packet(&mut self, packet: &Captured<'_>) -> Result<()> {
+        let at = EPOCH_S * 1_000_000_000 + packet.at.as_nanos();
+        self.begin(PACKET);
+        self.put(&packet.interface.to_le_bytes());
+        self.put(&((at >> 32) as u32).to_le_bytes());
+        self.put(&(at as u32).to_le_bytes());
+        self.put(&(packet.bytes.len() as u32).to_le_bytes());
+        self.put(&packet.length.to_le_bytes());
+        self.padded(packet.bytes);
+        if !packet.comment.is_empty() {
+            self.option(OPT_COMMENT, packet.comment.as_bytes());
+        }
+        self.end()
+    }
+
+    /// What it writes to, after all that was given to it.
+    ///
+    /// # Errors
+    /// What writing gives.
+    pub fn finish(mut self) -> Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn begin(&mut self, kind: u32) {
+        self.block.clear();
+        self.put(&kind.to_le_bytes());
+        // The length, which is not known yet.
+        self.put(&[0; 4]);
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.block.extend_from_slice(bytes);
+    }
+
+    fn padded(&mut self, bytes: &[u8]) {
+        self.put(bytes);
+        self.put(&[0; 3][..bytes.len().wrapping_neg() % 4]);
+    }
+
+    /// An option is at most 65,535 bytes long: of a longer text the rest is left out.
+    fn option(&mut self, code: u16, value: &[u8]) {
+        let value = &value[..value.len().min(usize::from(u16::MAX))];
+        self.put(&code.to_le_bytes());
+        self.put(&(value.len() as u16).to_le_bytes());
+        self.padded(value);
+    }
+
+    /// Ends the options of the block, if it has some, and writes it.
+    fn end(&mut self) -> Result<()> {
+        self.put(&[0; 4]);
+        let length = (self.block.len() as u32 + 4).to_le_bytes();
+        self.block[4..8].copy_from_slice(&length);
+        self.put(&length);
+        self.out.write_all(&self.block)
+    }
+}

@@ -1,0 +1,255 @@
+//! The headers of packets as they are on the wire: IPv4 (RFC 791), TCP (RFC 9293) and UDP (RFC 768).
+
+/// The longest headers: an IPv4 header without options and the longest TCP header.
+pub const MOST_BYTES: usize = 80;
+
+const IP: usize = 20;
+const TCP: usize = 20;
+const UDP: usize = 8;
+const DONT_FRAGMENT: u16 = 0x4000;
+const TTL: u8 = 64;
+const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_UDP: u8 = 17;
+
+/// Bits of [`Tcp::flags`] (rfc9293#3.1, rfc9768#3.1).
+pub mod flag {
+    /// No more data.
+    pub const FIN: u16 = 1;
+    /// Opens the connection.
+    pub const SYN: u16 = 2;
+    /// Data for the application.
+    pub const PSH: u16 = 8;
+    /// The acknowledgment number counts.
+    pub const ACK: u16 = 16;
+    /// Echoes a congestion mark.
+    pub const ECE: u16 = 64;
+    /// The window was reduced.
+    pub const CWR: u16 = 128;
+    /// Accurate ECN.
+    pub const AE: u16 = 256;
+}
+
+/// An address and a port.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Endpoint {
+    /// The IPv4 address.
+    pub address: [u8; 4],
+    /// The port.
+    pub port: u16,
+}
+
+/// What is the same for TCP and UDP.
+#[derive(Clone, Copy, Debug)]
+pub struct Ip {
+    /// Who sends it.
+    pub source: Endpoint,
+    /// Who gets it.
+    pub destination: Endpoint,
+    /// The DSCP, 0 to 63.
+    pub dscp: u8,
+    /// The ECN codepoint: 0 none, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub ecn: u8,
+    /// The identification.
+    pub id: u16,
+}
+
+/// A TCP header.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tcp<'a> {
+    /// The sequence number.
+    pub seq: u32,
+    /// The acknowledgment number.
+    pub ack: u32,
+    /// See [`flag`].
+    pub flags: u16,
+    /// The window field.
+    pub window: u16,
+    /// The largest segment that the host takes.
+    pub mss: Option<u16>,
+    /// By how much the window field is shifted, 0 to 14.
+    pub window_scale: Option<u8>,
+    /// Whether the host takes SACK blocks.
+    pub sack_permitted: bool,
+    /// The timestamp and the one that is echoed.
+    pub timestamps: Option<(u32, u32)>,
+    /// SACK blocks: the first byte of each, and one past its last. At most 3 with timestamps, else 4.
+    pub sack: &'a [(u32, u32)],
+}
+
+/// The headers of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Headers {
+    bytes: [u8; MOST_BYTES],
+    used: usize,
+    /// How long the packet is, with its payload.
+    pub length: u32,
+}
+
+impl Headers {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.used]
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.used..self.used + bytes.len()].copy_from_slice(bytes);
+        self.used += bytes.len();
+    }
+
+    /// Begins with the IPv4 header of a packet of `length` bytes.
+    fn ip(ip: &Ip, protocol: u8, length: u32) -> Headers {
+        let mut headers = Headers { bytes: [0; MOST_BYTES], used: 0, length };
+        headers.put(&[0x45, ip.dscp << 2 | ip.ecn]);
+        headers.put(&(length as u16).to_be_bytes());
+        headers.put(&ip.id.to_be_bytes());
+        headers.put(&DONT_FRAGMENT.to_be_bytes());
+        headers.put(&[TTL, protocol, 0, 0]);
+        headers.put(&ip.source.address);
+        headers.put(&ip.destination.address);
+        let sum = checksum(0, &headers.bytes[..IP]);
+        headers.bytes[10..12].copy_from_slice(&sum.to_be_bytes());
+        headers
+    }
+
+    /// Fills in the checksum of what follows the IPv4 header, at `at`. The payload is zeros, which add nothing.
+    fn seal(&mut self, protocol: u8, at: usize) {
+        let pseudo = sum(&self.bytes[12..20]) + u32::from(protocol) + self.length - IP as u32;
+        let sum = checksum(pseudo, &self.bytes[IP..self.used]);
+        self.bytes[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
+/// The headers of a TCP segment with so many bytes of payload. Options take 40 bytes at most: SACK blocks that find no room are left
+/// out.
+pub fn tcp(ip: &Ip, tcp: &Tcp<'_>, payload: u32) -> Headers {
+    let mut options = Options { bytes: [0; Options::ROOM], used: 0 };
+    options.all(tcp);
+    let header = TCP + options.used;
+    let mut headers = Headers::ip(ip, PROTOCOL_TCP, (IP + header) as u32 + payload);
+    headers.put(&ip.source.port.to_be_bytes());
+    headers.put(&ip.destination.port.to_be_bytes());
+    headers.put(&tcp.seq.to_be_bytes());
+    headers.put(&tcp.ack.to_be_bytes());
+    headers.put(&((header as u16 / 4) << 12 | tcp.flags & 0x1ff).to_be_bytes());
+    headers.put(&tcp.window.to_be_bytes());
+    headers.put(&[0; 4]);
+    headers.put(&options.bytes[..options.used]);
+    headers.seal(PROTOCOL_TCP, IP + 16);
+    headers
+}
+
+/// The headers of a datagram of `length` bytes with its headers, but of 28 at least.
+pub fn udp(ip: &Ip, length: u32) -> Headers {
+    let mut headers = Headers::ip(ip, PROTOCOL_UDP, length.max((IP + UDP) as u32));
+    headers.put(&ip.source.port.to_be_bytes());
+    headers.put(&ip.destination.port.to_be_bytes());
+    headers.put(&((headers.length - IP as u32) as u16).to_be_bytes());
+    headers.put(&[0; 2]);
+    headers.seal(PROTOCOL_UDP, IP + 6);
+    if headers.bytes[IP + 6..IP + 8] == [0; 2] {
+        // 0 says that there is no checksum.
+        headers.bytes[IP + 6..IP + 8].copy_from_slice(&[0xff; 2]);
+    }
+    headers
+}
+
+/// TCP options, in words of four bytes.
+struct Options {
+    bytes: [u8; Self::ROOM],
+    used: usize,
+}
+
+impl Options {
+    const ROOM: usize = 40;
+    const NOP: u8 = 1;
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.used..self.used + bytes.len()].copy_from_slice(bytes);
+        self.used += bytes.len();
+    }
+
+    fn all(&mut self, tcp: &Tcp<'_>) {
+        if let Some(mss) = tcp.mss {
+            self.put(&[2, 4]);
+            self.put(&mss.to_be_bytes());
+        }
+        let padding = if tcp.sack_permitted { [4, 2] } else { [Self::NOP; 2] };
+        if tcp.sack_permitted || tcp.timestamps.is_some() {
+            self.put(&padding);
+        }
+        if let Some((value, echo)) = tcp.timestamps {
+            self.put(&[8, 10]);
+            self.put(&value.to_be_bytes());
+            self.put(&echo.to_be_bytes());
+        } else if tcp.sack_permitted {
+            self.put(&[Self::NOP; 2]);
+        }
+        if let Some(scale) = tcp.window_scale {
+            self.put(&[Self::NOP, 3, 3, scale]);
+        }
+        let room = (Self::ROOM - self.used).saturating_sub(4) / 8;
+        let blocks = &tcp.sack[..tcp.sack.len().min(room)];
+        if !blocks.is_empty() {
+            self.put(&[Self::NOP, Self::NOP, 5, 2 + 8 * blocks.len() as u8]);
+        }
+        for (from, to) in blocks {
+            self.put(&from.to_be_bytes());
+            self.put(&to.to_be_bytes());
+        }
+    }
+}
+
+/// The sum of the 16-bit words (rfc1071#1); the last byte of an odd number is a high one.
+fn sum(bytes: &[u8]) -> u32 {
+    bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | word.get(1).map_or(0, |&low| u32::from(low))).sum()
+}
+
+/// The checksum of the bytes, whose field of it is 0, and of what is summed already.
+fn checksum(before: u32, bytes: &[u8]) -> u16 {
+    let mut all = before + sum(bytes);
+    while all > 0xffff {
+        all = (all & 0xffff) + (all >> 16);
+    }
+    !(all as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOST: Endpoint = Endpoint { address: [10, 0, 0, 1], port: 32_768 };
+    const PEER: Endpoint = Endpoint { address: [10, 1, 0, 1], port: 50_000 };
+    const PACKET: Ip = Ip { source: HOST, destination: PEER, dscp: 46, ecn: 2, id: 7 };
+
+    /// What a receiver computes over a header with its checksum: 0 (rfc1071#1).
+    fn verified(headers: &Headers, protocol: u8) -> bool {
+        let bytes = headers.bytes();
+        let pseudo = sum(&bytes[12..20]) + u32::from(protocol) + headers.length - 20;
+        checksum(0, &bytes[..20]) == 0 && checksum(pseudo, &bytes[20..]) == 0
+    }
+
+    #[test]
+    fn checksums_are_those_that_a_receiver_computes() {
+        let blocks = [(1, 2), (5, 9), (20, 40), (50, 60)];
+        let cases = [
+            Tcp::default(),
+            Tcp { mss: Some(1460), window_scale: Some(7), sack_permitted: true, timestamps: Some((9, 0)), ..Tcp::default() },
+            Tcp { timestamps: Some((u32::MAX, 3)), sack: &blocks, flags: flag::ACK | flag::AE, ..Tcp::default() },
+            Tcp { sack: &blocks, ..Tcp::default() },
+        ];
+        for (case, room) in cases.iter().zip([40, 60, 80, 76]) {
+            let headers = tcp(&PACKET, case, 1448);
+            assert!(verified(&headers, PROTOCOL_TCP) && headers.bytes().len() == room, "{case:?}: {headers:?}");
+            assert_eq!(headers.length as usize, room + 1448);
+        }
+        assert!([0, 28, 29, 1000].iter().all(|&size| verified(&udp(&PACKET, size), PROTOCOL_UDP)));
+    }
+
+    #[test]
+    fn a_known_header_has_its_known_checksum() {
+        // The example of Wikipedia's "Internet checksum": 45 00 00 73 00 00 40 00 40 11 b8 61 c0 a8 00 01 c0 a8 00 c7.
+        let ends = [[192, 168, 0, 1], [192, 168, 0, 199]].map(|address| Endpoint { address, port: 1 });
+        let headers = udp(&Ip { source: ends[0], destination: ends[1], dscp: 0, ecn: 0, id: 0 }, 115);
+        assert_eq!(headers.bytes()[..20], [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0xb8, 0x61, 192, 168, 0, 1, 192, 168, 0, 199]);
+    }
+}

@@ -1,0 +1,101 @@
+//! The addresses and ports of flows, and what of their connections the headers of later packets depend on.
+
+use super::segment::{self, Connection};
+use crate::Error;
+use sojourn_capture::wire::{Endpoint, Headers, Ip, udp};
+use sojourn_scenario::plan::Plan;
+use sojourn_sim::tcp::SackBlocks;
+use sojourn_sim::{Packet, flag};
+use std::ops::Range;
+
+/// Groups that have addresses: 10.0.0.0/8 with two networks for each.
+const MOST_GROUPS: usize = 128;
+/// Flows of a group that have addresses.
+const MOST_FLOWS: u32 = 65_534;
+/// The ports of those that open connections (Linux `ip_local_port_range`).
+const OPENERS: Range<u16> = 32_768..61_000;
+/// The port of those to whom data is sent, if the group has none: of the first group, then one more for each.
+const FIRST_PORT: u16 = 50_000;
+
+/// Refuses a plan with more flows than there are addresses.
+///
+/// # Errors
+/// The number of groups, or of the flows of one.
+pub fn check(plan: &Plan) -> Result<(), Error> {
+    if plan.groups.len() > MOST_GROUPS {
+        return Err(Error::Build(format!("flows: expected at most {MOST_GROUPS} groups in a capture, got {}", plan.groups.len())));
+    }
+    match plan.groups.iter().find(|group| group.flows.len() as u32 > MOST_FLOWS) {
+        Some(group) => {
+            let (name, count) = (&group.name, group.flows.len());
+            Err(Error::Build(format!("flows.{name}.count: expected at most {MOST_FLOWS} in a capture, got {count}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A flow of the world.
+#[derive(Clone, Debug)]
+struct Flow {
+    /// The plan's flow.
+    entry: u32,
+    /// Whether it is one of requests, from the receiving host to the sending one.
+    reversed: bool,
+    /// The port of the host that opens its present connection.
+    port: u16,
+    connection: Connection,
+}
+
+/// The hosts of all flows.
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    /// The next port of the hosts that open connections, by the plan's flows.
+    ports: Vec<u16>,
+    flows: Vec<Flow>,
+}
+
+impl Hosts {
+    pub fn new(plan: &Plan) -> Self {
+        Hosts { ports: vec![OPENERS.start; plan.flows.len()], flows: Vec::new() }
+    }
+
+    /// The world has a new flow, of this one of the plan.
+    pub fn add_flow(&mut self, entry: u32, reversed: bool) {
+        let port = self.next_port(entry);
+        self.flows.push(Flow { entry, reversed, port, connection: Connection::new(0) });
+    }
+
+    fn next_port(&mut self, entry: u32) -> u16 {
+        let next = &mut self.ports[entry as usize];
+        let port = *next;
+        *next = if port + 1 == OPENERS.end { OPENERS.start } else { port + 1 };
+        port
+    }
+
+    /// The headers of a packet, and what follows from it for later ones.
+    pub fn headers(&mut self, plan: &Plan, packet: &Packet, sack: Option<&SackBlocks>) -> Headers {
+        let flow = &self.flows[packet.flow as usize];
+        if flow.connection.incarnation < packet.incarnation {
+            let port = self.next_port(flow.entry);
+            let connection = Connection::new(packet.incarnation);
+            let flow = &mut self.flows[packet.flow as usize];
+            (flow.port, flow.connection) = (port, connection);
+        }
+        let flow = &mut self.flows[packet.flow as usize];
+        let planned = &plan.flows[flow.entry as usize];
+        let group = &plan.groups[planned.group as usize];
+        let host = |receives: bool, port: u16| {
+            let [high, low] = ((flow.entry - group.flows.start + 1) as u16).to_be_bytes();
+            Endpoint { address: [10, 2 * planned.group as u8 + u8::from(receives), high, low], port }
+        };
+        let opener = host(flow.reversed, flow.port);
+        let other = host(!flow.reversed, group.port.unwrap_or(FIRST_PORT + planned.group as u16));
+        let back = packet.has(flag::BACK);
+        let (source, destination) = if back { (other, opener) } else { (opener, other) };
+        let ip = Ip { source, destination, dscp: group.dscp.0, ecn: segment::ecn(packet), id: segment::id(packet) };
+        match &planned.tcp {
+            Some(options) => flow.connection.segment(&ip, options, packet, sack),
+            None => udp(&ip, u32::from(packet.size)),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! From a packet of the simulator to a TCP header.
+//!
+//! The simulator counts payload alone: SYN and FIN take a sequence number here. It sends data one way, so the other host's numbers are
+//! those of its SYN and FIN.
+
+use sojourn_aqm::{Ecn, Packet as _};
+use sojourn_capture::wire::{Headers, Ip, Tcp, flag as bit, tcp};
+use sojourn_sim::tcp::{Handshake, Recovery, SackBlocks, TcpOptions};
+use sojourn_sim::{Packet, flag};
+use sojourn_units::Time;
+
+/// The number of a SYN.
+const INITIAL: u32 = 0;
+/// Bytes that timestamps take in a header, which the MSS option counts as payload (rfc6691#2).
+const TIMESTAMPS: u32 = 12;
+const MOST_SHIFT: u8 = 14;
+/// The ACE field of packets that a sender of data sends: it has got no marks (rfc9768#3.2.1).
+const NO_MARKS: u16 = 5;
+/// The same where a connection is opened, to say that the SYN had no mark and could not get one (rfc9768#3.1.1).
+const SYN_UNMARKED: u16 = 2;
+
+/// The ECN codepoint of a packet.
+pub fn ecn(packet: &Packet) -> u8 {
+    match packet.ecn() {
+        Ecn::NotEct => 0,
+        Ecn::Ect1 => 1,
+        Ecn::Ect0 => 2,
+        Ecn::Ce => 3,
+    }
+}
+
+/// The identification of a packet: the same wherever it is captured, another for one that is sent again.
+pub fn id(packet: &Packet) -> u16 {
+    let place = packet.seq ^ packet.stamp.as_nanos().rotate_left(20) ^ packet.peer.as_nanos().rotate_left(40);
+    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16
+}
+
+/// What later packets of a connection depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    /// Which connection of its flow it is.
+    pub incarnation: u16,
+    /// Where its data ended, once a FIN was seen.
+    end: Option<u64>,
+    /// Whether the receiver has sent a FIN.
+    receiver_closed: bool,
+}
+
+impl Connection {
+    /// The connection of its flow with this number, before its first packet.
+    pub fn new(incarnation: u16) -> Self {
+        Connection { incarnation, end: None, receiver_closed: false }
+    }
+
+    /// The headers of a segment.
+    pub fn segment(&mut self, ip: &Ip, options: &TcpOptions, packet: &Packet, sack: Option<&SackBlocks>) -> Headers {
+        let back = packet.has(flag::BACK);
+        let payload =
+            if packet.has(flag::ACK) || packet.has(flag::SYN) { 0 } else { u32::from(packet.size).saturating_sub(options.header) };
+        let mut blocks = [(0, 0); 4];
+        let mut count = 0;
+        for (place, block) in blocks.iter_mut().zip(sack.into_iter().flat_map(SackBlocks::iter)) {
+            *place = (number(block.0), number(block.1));
+            count += 1;
+        }
+        if !back && packet.has(flag::FIN) {
+            self.end = Some(packet.seq + u64::from(payload));
+        }
+        self.receiver_closed |= back && packet.has(flag::FIN);
+        let (seq, ack) = if back { self.numbers_back(packet) } else { self.numbers_forward(packet) };
+        let opens = packet.has(flag::SYN);
+        let header = Tcp {
+            seq,
+            ack,
+            flags: flags(packet, options),
+            window: window(packet, options),
+            mss: opens.then(|| (options.mss + if options.timestamps { TIMESTAMPS } else { 0 }).min(u32::from(u16::MAX)) as u16),
+            window_scale: opens.then(|| shift(options)),
+            sack_permitted: opens && options.recovery == Recovery::Sack,
+            timestamps: options.timestamps.then(|| stamps(packet)),
+            sack: &blocks[..count],
+        };
+        tcp(ip, &header, payload)
+    }
+
+    /// The sequence and acknowledgment numbers of what the sender of data sends.
+    fn numbers_forward(&self, packet: &Packet) -> (u32, u32) {
+        if packet.has(flag::SYN) {
+            return (INITIAL, 0);
+        }
+        // An ACK alone ends the handshake, or acknowledges the FIN of the other side after that of its own.
+        let after_end = packet.has(flag::ACK) && self.end == Some(packet.seq) && packet.seq > 0;
+        (number(packet.seq).wrapping_add(u32::from(after_end)), INITIAL.wrapping_add(1 + u32::from(self.receiver_closed)))
+    }
+
+    /// Those of what the receiver of data sends.
+    fn numbers_back(&self, packet: &Packet) -> (u32, u32) {
+        if packet.has(flag::SYN) {
+            return (INITIAL, number(0));
+        }
+        let has_end = self.end == Some(packet.seq) || packet.has(flag::FIN);
+        // A FIN that is sent again has the number of the first.
+        let after_fin = self.receiver_closed && !packet.has(flag::FIN);
+        (INITIAL.wrapping_add(1 + u32::from(after_fin)), number(packet.seq).wrapping_add(u32::from(has_end)))
+    }
+}
+
+/// The sequence number of a byte of data.
+fn number(byte: u64) -> u32 {
+    (byte as u32).wrapping_add(INITIAL).wrapping_add(1)
+}
+
+fn flags(packet: &Packet, options: &TcpOptions) -> u16 {
+    let back = packet.has(flag::BACK);
+    let agreed = options.agreed_ecn();
+    let (syn, fin, psh) = (packet.has(flag::SYN), packet.has(flag::FIN), packet.has(flag::PSH));
+    let ecn = match (syn, back) {
+        (true, false) if options.ecn.is_accurate() => bit::AE | bit::CWR | bit::ECE,
+        (true, false) if options.ecn.is_on() => bit::CWR | bit::ECE,
+        (true, true) if agreed.is_accurate() => ace(SYN_UNMARKED),
+        (true, true) if agreed.is_on() => bit::ECE,
+        (true, _) => 0,
+        (false, false) if agreed.is_accurate() => ace(if packet.has(flag::ACK) && packet.seq == 0 { SYN_UNMARKED } else { NO_MARKS }),
+        (false, true) if agreed.is_accurate() => ace(packet.flags >> 13),
+        (false, _) => (u16::from(packet.has(flag::ECE)) * bit::ECE) | (u16::from(packet.has(flag::CWR)) * bit::CWR),
+    };
+    let given = [(syn, bit::SYN), (fin, bit::FIN), (psh, bit::PSH), (!syn || back, bit::ACK)];
+    given.iter().filter(|(is_set, _)| *is_set).fold(ecn, |all, (_, bit)| all | bit)
+}
+
+/// A count in the three bits of the ACE field (rfc9768#3.2).
+fn ace(count: u16) -> u16 {
+    [(4, bit::AE), (2, bit::CWR), (1, bit::ECE)].iter().filter(|(value, _)| count & value != 0).map(|(_, bit)| bit).sum()
+}
+
+/// The receive window in bytes.
+fn most_window(options: &TcpOptions) -> u64 {
+    (u64::from(options.window) * u64::from(options.mss)).min(u64::from(u16::MAX) << MOST_SHIFT)
+}
+
+/// By how much window fields are shifted: as little as lets them tell of the whole window (rfc7323#2.3).
+fn shift(options: &TcpOptions) -> u8 {
+    (0..MOST_SHIFT).find(|&shift| most_window(options) >> shift <= u64::from(u16::MAX)).unwrap_or(MOST_SHIFT)
+}
+
+fn window(packet: &Packet, options: &TcpOptions) -> u16 {
+    let limited = packet.has(flag::BACK) && packet.window < u16::MAX;
+    let bytes = if limited { u64::from(packet.window) * u64::from(options.mss) } else { most_window(options) };
+    // That of a SYN is not shifted, and without a handshake nothing was said of a shift.
+    let shift = if packet.has(flag::SYN) || options.handshake == Handshake::None { 0 } else { shift(options) };
+    (bytes.min(most_window(options)) >> shift).min(u64::from(u16::MAX)) as u16
+}
+
+/// A time as timestamps show it, in ms. It is never 0, which stands for none.
+fn stamp(time: Time) -> u32 {
+    (time.as_nanos() / 1_000_000) as u32 + 1
+}
+
+/// The timestamp of a packet, and the one that it echoes.
+fn stamps(packet: &Packet) -> (u32, u32) {
+    match packet.has(flag::BACK) {
+        true => (stamp(packet.peer), stamp(packet.stamp)),
+        false => (stamp(packet.stamp), if packet.peer > Time::ZERO { stamp(packet.peer) } else { 0 }),
+    }
+}

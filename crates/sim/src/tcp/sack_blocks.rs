@@ -1,0 +1,77 @@
+//! The SACK blocks of ACKs on their way.
+
+/// SACK blocks in an ACK at most (rfc2018#3, with timestamps).
+pub(super) const MAX_SACK_BLOCKS: usize = 3;
+
+/// The SACK blocks of an ACK, the most recent first (rfc2018#4).
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SackBlocks {
+    pub(super) blocks: [(u64, u64); MAX_SACK_BLOCKS],
+    pub(super) count: u8,
+}
+
+impl SackBlocks {
+    /// The bytes of which the receiver reports a duplicate (rfc2883#4): those of the first block, if they lie below `ack` or within
+    /// the second block.
+    pub fn duplicate(&self, ack: u64) -> Option<(u64, u64)> {
+        let mut blocks = self.iter();
+        let first = blocks.next()?;
+        let within = |second: (u64, u64)| second.0 <= first.0 && first.1 <= second.1;
+        (first.0 < ack || blocks.next().is_some_and(within)).then_some(first)
+    }
+
+    /// The blocks: the first byte of each, and one past its last.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.blocks[..self.count as usize].iter().copied()
+    }
+}
+
+/// The SACK blocks of ACKs in flight. A packet carries a handle to its blocks; handle 0 is "none".
+#[derive(Clone, Debug, Default)]
+pub struct SackPool {
+    blocks: Vec<SackBlocks>,
+    free: Vec<u32>,
+}
+
+impl SackPool {
+    pub(super) fn store(&mut self, blocks: SackBlocks) -> u32 {
+        match self.free.pop() {
+            Some(handle) => {
+                self.blocks[handle as usize - 1] = blocks;
+                handle
+            }
+            None => {
+                self.blocks.push(blocks);
+                self.blocks.len() as u32
+            }
+        }
+    }
+
+    /// A handle of the same blocks, for a copy of their ACK; 0 for handle 0.
+    pub fn copy(&mut self, handle: u32) -> u32 {
+        if handle == 0 { 0 } else { self.store(self.blocks[handle as usize - 1]) }
+    }
+
+    /// The blocks of a handle as an ACK filter reads them, and how many they are.
+    pub fn blocks(&self, handle: u32) -> ([(u64, u64); 4], usize) {
+        let mut read = [(0, 0); 4];
+        let Some(stored) = self.get(handle) else { return (read, 0) };
+        read[..MAX_SACK_BLOCKS].copy_from_slice(&stored.blocks);
+        (read, stored.count.into())
+    }
+
+    /// The blocks of a handle, which keeps them; `None` for handle 0.
+    pub fn get(&self, handle: u32) -> Option<&SackBlocks> {
+        self.blocks.get((handle as usize).checked_sub(1)?)
+    }
+
+    /// Takes the blocks of a handle out; `None` for handle 0.
+    #[inline]
+    pub fn take(&mut self, handle: u32) -> Option<SackBlocks> {
+        if handle == 0 {
+            return None;
+        }
+        self.free.push(handle);
+        Some(self.blocks[handle as usize - 1])
+    }
+}

@@ -1,0 +1,48 @@
+"""The command that makes a scenario of a capture or of a result of Flent: `import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sojourn.cli import values
+from sojourn.cli.output import check_folder, out
+from sojourn.display import counted
+from sojourn.errors import UserError
+from sojourn.files import write_atomic
+from sojourn.imports import import_file
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("import")(import_)
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="A capture (pcapng, pcap), or a result of Flent (.flent.gz).")],
+    scenario: Annotated[
+        Path | None, typer.Option("--out", help="The scenario to write (default: the file's name, here, as .toml).")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", help="The link's rate (default: what the file says or shows).")
+    ] = None,
+    cc: Annotated[
+        str, typer.Option("--cc", help="The flows' congestion control.", autocompletion=values.controllers)
+    ] = "cubic",
+) -> None:
+    """Makes a scenario of what was measured.
+
+    With it, other queues and controllers can be tried on the same flows.
+    """
+    made = import_file(file, rate, cc)
+    target = scenario or Path(f"{made['name']}.toml")
+    check_folder(target.parent)
+    if scenario is None and target.exists():
+        raise UserError.expected(str(target), "a name that is free, or --out", "a file that is there")
+    flows = sum(int(flow.get("count", 1)) for flow in made["flows"])
+    said = f"# From {file.name}, by `sojourn import`: {counted(flows, 'flow')}.\n"
+    write_atomic(target, said + made.to_toml())
+    out.print(f"{file}: {counted(flows, 'flow')} over {made['links'][0]['rate']}, wrote {target}")
+    out.print(f"try: sojourn compare {target} --queues droptail,codel,fq-codel")

@@ -1,0 +1,165 @@
+"""Scenarios from what was measured elsewhere: packet captures and Flent results.
+
+The scenario has the traffic that the file shows over one link, so that another queue can be tried on it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from sojourn import _sojourn
+from sojourn.errors import UserError
+from sojourn.flent_import import flent_scenario
+from sojourn.scenario import Scenario
+
+QUIET = 1.0  # seconds without a packet at the end of a capture after which a flow counts as complete
+LEAST_QUEUE = 20  # packets
+PACKET = 1500  # bytes
+
+
+def import_file(path: str | Path, rate: str | None = None, cc: str = "cubic") -> Scenario:
+    """The scenario that a capture (pcapng, pcap) or a result of Flent (`.flent.gz`, `.flent`) gives.
+
+    `rate` is that of the link, such as "10 Mbit/s"; by default it is the rate that the capture's interface has, or else
+    the largest that was seen over a tenth of a second. `cc` is the congestion control of the flows.
+
+    Raises `UserError` for a file that can't be read, that is damaged, or that has no flows: one line.
+
+    >>> sj.run("examples/dumbbell.toml", pcap="dumbbell.pcapng", pcap_links=["bottleneck"])
+    <Record dumbbell, seed 1...>
+    >>> len(sj.import_file("dumbbell.pcapng")["flows"])
+    1
+    """
+    file = Path(path)
+    if rate is not None:
+        _quantity("rate", rate)
+    try:
+        if file.name.endswith((".flent.gz", ".flent")):
+            made = flent_scenario(file, rate, cc)
+        else:
+            made = capture_scenario(file, rate, cc)
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
+    made.canonical()
+    return made
+
+
+def _quantity(kind: str, text: str) -> float:
+    return _sojourn.quantity(kind, text)
+
+
+def capture_scenario(file: Path, rate: str | None, cc: str) -> Scenario:
+    """The scenario of a capture: its flows over one link in each direction."""
+    found = json.loads(_sojourn.capture_flows(str(file)))
+    flows = [flow for flow in found["flows"] if flow["ways"][flow["data"]]["bytes"] > 0]
+    if not flows:
+        raise UserError(f"{file}: expected TCP flows with data, got none in {found['packets']:,} packets")
+    known = [flow["rtt_s"] for flow in flows if flow["rtt_s"]]
+    usual = median(known) if known else 0.0
+    for flow in flows:
+        flow["rtt_s"] = flow["rtt_s"] or usual
+        quiet = found["span_s"] - flow["last_s"] > max(QUIET, 4 * flow["rtt_s"])
+        flow["size"] = flow["ways"][flow["data"]]["bytes"] if flow["complete"] or quiet else None
+    base = min(flow["rtt_s"] for flow in flows)
+    rates = _rates(found, rate)
+    longest = max(flow["rtt_s"] for flow in flows)
+    queue = max(LEAST_QUEUE, math.ceil(rates[0] * longest / (8 * PACKET)))
+    wire: dict[str, Any] = {
+        "name": "link", "from": "left", "to": "right", "rate": _rate(rates[0]), "delay": _ns(base / 2),
+        "queue": {"aqm": "droptail", "limit": f"{queue} packets"}, "duplex": True,
+    }  # fmt: skip
+    if rates[1] != rates[0]:
+        wire["back"] = {"rate": _rate(rates[1])}
+    groups = _groups(flows, base)
+    tree = {
+        "name": _stem(file), "duration": _ns(max(math.ceil(found["span_s"] * 10) / 10, 0.1)), "links": [wire],
+        "tcp": {"profile": "linux", "control": {"cc": cc}}, "flows": groups,
+    }  # fmt: skip
+    return Scenario(tree, str(file))
+
+
+def _stem(file: Path) -> str:
+    for ending in (".pcapng", ".pcap", ".flent.gz", ".flent"):
+        if file.name.endswith(ending):
+            return file.name.removesuffix(ending) or "import"
+    return file.stem or "import"
+
+
+def _rates(found: dict[str, Any], rate: str | None) -> list[float]:
+    """The rates of the two directions in bit/s: that of the busiest interface, and of the next one if there is one."""
+    if rate is not None:
+        return [_quantity("rate", rate)] * 2
+    order = sorted(found["interfaces"], key=lambda each: -each["busiest_bps"])
+    rates = [float(each["speed_bps"] or max(each["busiest_bps"], 1000)) for each in order[:2]]
+    return rates if len(rates) == 2 else rates * 2
+
+
+def _groups(flows: list[dict[str, Any]], base: float) -> list[dict[str, Any]]:
+    """The groups of flows that are alike but for their start and their round-trip time."""
+    sides = _sides(flows)
+    alike: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    for flow in flows:
+        rightward = sides[_data_ends(flow)[0]] == "left"
+        options = (flow["mss"], flow["sack"], flow["timestamps"], flow["ecn"]) if flow["opened"] else ()
+        alike[rightward, flow["size"], options].append(flow)
+    # The time at which a flow starts is that at its host, before its own delay.
+    own = {id(flow): (flow["rtt_s"] - base) / 2 for flow in flows}
+    shift = max(max(own[id(flow)] - flow["start_s"] for flow in flows), 0.0)
+    groups = []
+    for number, ((rightward, size, options), members) in enumerate(alike.items(), start=1):
+        ends = ("left", "right") if rightward else ("right", "left")
+        group: dict[str, Any] = {
+            "name": f"flows-{number}", "count": len(members), "from": ends[0], "to": ends[1],
+            "start": [_ns(flow["start_s"] - own[id(flow)] + shift) for flow in members],
+            "access": {"delay": [_ns(own[id(flow)]) for flow in members]},
+            "traffic": {"kind": "bulk"} | ({"size": f"{size} B"} if size else {}),
+        }  # fmt: skip
+        if options:
+            group["tcp"] = _tcp(members[0])
+        groups.append(group)
+    return groups
+
+
+def _tcp(flow: dict[str, Any]) -> dict[str, Any]:
+    """The options of a connection that its SYN shows."""
+    stamps = 12 if flow["timestamps"] else 0
+    payload = max(way["largest"] for way in flow["ways"])
+    mss = min(payload, (flow["mss"] or 536) - stamps) if payload else flow["mss"]
+    options = {"mss": f"{mss} B", "header": f"{40 + stamps} B", "timestamps": flow["timestamps"], "ecn": flow["ecn"]}
+    return options | ({} if flow["sack"] else {"recovery": "newreno"})
+
+
+def _host(address: str) -> str:
+    return address.rpartition(":")[0]
+
+
+def _data_ends(flow: dict[str, Any]) -> tuple[str, str]:
+    """The hosts that send and receive the data of a flow."""
+    ends = (_host(flow["from"]), _host(flow["to"]))
+    return ends if flow["data"] == 0 else (ends[1], ends[0])
+
+
+def _sides(flows: list[dict[str, Any]]) -> dict[str, str]:
+    """On which side of the link each host is: the first sender of data is on the left."""
+    sides: dict[str, str] = {}
+    other = {"left": "right", "right": "left"}
+    for flow in flows:
+        sender, receiver = _data_ends(flow)
+        side = sides.get(sender) or other.get(sides.get(receiver, ""), "left")
+        sides.setdefault(sender, side)
+        sides.setdefault(receiver, other[side])
+    return sides
+
+
+def _ns(seconds: float) -> str:
+    """A time as scenarios write it, exact to the nanosecond."""
+    return f"{round(max(seconds, 0.0) * 1e9)} ns"
+
+
+def _rate(bps: float) -> str:
+    return f"{round(bps)} bit/s"
