@@ -50,6 +50,9 @@ replications = {seeds}
 """
 
 
+ROUND = 50  # After so many the store is empty again: a sweep takes longer with each that has completed.
+
+
 class FaultError(Exception):
     """Something was lost or falsified."""
 
@@ -150,13 +153,17 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=1)
     chosen = options.parse_args()
     started = time.monotonic()
-    try:
-        completed, checked = hunt(chosen.count, chosen.seed)
-    except FaultError as fault:
-        print(fault, file=sys.stderr)
-        return 1
-    took = time.monotonic() - started
-    print(f"{chosen.count} sweeps ended, {completed} completed, {checked:,} entries read and right, {took:.0f} s")
+    completed = checked = 0
+    for ended in range(0, chosen.count, ROUND):
+        now = min(ended + ROUND, chosen.count)
+        try:
+            more, read = hunt(now - ended, chosen.seed + ended // ROUND)
+        except FaultError as fault:
+            print(fault, file=sys.stderr)
+            return 1
+        completed, checked, took = completed + more, checked + read, time.monotonic() - started
+        said = f"{now} sweeps ended, {completed} completed, {checked:,} entries read and right, {took:.0f} s"
+        print(said, flush=True)
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import sojourn as sj
+from sojourn.analysis import Plant
 from sojourn.errors import LONGEST_MESSAGE, UserError
 
 ONE = {
@@ -112,12 +113,21 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "compare's link": lambda v: sj.compare(small(), ["red"], seeds=1, link=v),
     "congest's level": lambda v: sj.congest(small(), v, "10 ms", link="up", group="f"),
     "congest's round trip": lambda v: sj.congest(small(), "light", v, link="up", group="f"),
+    "a shard": lambda v: sj.sweep(small(), SEEDS, shard=v, cache=sj.Store("none")) if v else None,
+    "the threads of a sweep": lambda v: sj.sweep(small(), {"flows.f.count": [1]}, threads=v),
+    "the name of a plan": lambda v: repr(sj.make_plan(small(), SEEDS, name=v)),
+    "a number": lambda v: sj.estimate([1.0, v]),
+    "numbers": sj.jain,
+    "numbers in pairs": lambda v: sj.paired([1.0], v),
+    "a plant": lambda v: Plant.of(v, 1000, 0.1).to_json(),
+    "a store": sj.Store,
     "a measure": lambda v: sj.run(small()).value(v),
     "a trace": lambda v: sj.run(small()).trace(v),
     "samples": lambda v: sj.run(small()).samples(v),
 }
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
 @pytest.mark.parametrize("call", CALLS)
 def test_a_value_is_used_or_refused_in_one_line(call):
     for name, value in VALUES.items():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn import files
-from sojourn.errors import UserError
+from sojourn.errors import UserError, printed
 
 MOST = 100_000  # as many runs as a sweep has
 
@@ -28,7 +28,7 @@ class Shard:
     @classmethod
     def parse(cls, text: str, where: str = "shard") -> Shard:
         """The shard that a text such as `3/64` names. Raises `UserError` for another text."""
-        found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text, re.ASCII)
+        found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", printed(text), re.ASCII)
         number, count = (int(found[1]), int(found[2])) if found else (0, 0)
         if not 1 <= number <= count <= MOST:
             raise UserError.expected(where, f"NUMBER/COUNT such as 3/64, with 1 <= NUMBER <= COUNT <= {MOST}", text)

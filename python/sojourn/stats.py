@@ -153,6 +153,14 @@ def decimals(half: float, mean: float) -> int:
     return int(min(6, max(0, 1 - math.floor(math.log10(scale)))))
 
 
+def _numbers(where: str, values: Any) -> Array:
+    """Numbers as an array. Raises `UserError` for what are none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        raise UserError.expected(where, "numbers", values) from None
+
+
 def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE, within: Range = ANY) -> Estimate:
     """The mean of independent replications with Student's confidence interval, cut to the range `within`.
 
@@ -165,7 +173,7 @@ def estimate(values: Sequence[float] | Array, confidence: float = CONFIDENCE, wi
     >>> str(sj.estimate([0.7, 0.9, 0.8], within=sj.Range(0, 1)))
     '0.80 (0.55 to 1.00)'
     """
-    data = np.asarray(values, dtype=np.float64)
+    data = _numbers("estimate", values)
     if data.size == 0:
         return Estimate(math.nan, math.nan, math.nan, 0, confidence, within)
     mean = float(data.mean())
@@ -233,7 +241,7 @@ def paired(
     >>> str(sj.paired([31.0, 33.0, 32.0], [21.0, 23.0, 22.5]))
     '9.83 ± 0.72'
     """
-    one, other = np.asarray(values, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
+    one, other = _numbers("paired", values), _numbers("paired", baseline)
     if one.shape != other.shape:
         raise UserError(f"paired: expected values of the same seeds, got {one.size} and {other.size}")
     return estimate(one - other, confidence, within - within)
@@ -245,6 +253,6 @@ def jain(rates: Sequence[float] | Array) -> float:
     >>> sj.jain([1.0, 1.0, 2.0, 0.0])
     0.6666666666666666
     """
-    data = np.asarray(rates, dtype=np.float64)
+    data = _numbers("jain", rates)
     square = float((data**2).sum())
     return float(data.sum() ** 2 / (data.size * square)) if square > 0 else math.nan

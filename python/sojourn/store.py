@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from sojourn import _sojourn, files
-from sojourn.errors import note
+from sojourn.errors import UserError, note
 from sojourn.files import DiskError, remove_unfinished, write_atomic
 from sojourn.record import Record, Series, pack_series, unpack_series
 
@@ -65,6 +65,8 @@ class Store:
     """
 
     def __init__(self, root: str | Path = DEFAULT) -> None:
+        if not isinstance(root, (str, os.PathLike)):
+            raise UserError.expected("store", "the path of a folder", root)
         self.root = Path(root)
         self.notes: list[str] = []
         self._tidy = False

@@ -230,6 +230,9 @@ def make_plan(
     <Plan sweep: 2 points × 5 seeds over flows.ftp.count>
     """
     base = load(scenario)
+    if not isinstance(name, str):
+        raise UserError.expected("name", "a text", name)
+    toml.plain(name, "name")
     for what, given in (("axes", axes), ("variants", variants)):
         if given is not None and not isinstance(given, Mapping):
             raise UserError.expected(f"{name}: {what}", "a table of paths or names", given)

@@ -72,17 +72,17 @@ class Plant:
 
     def to_json(self) -> str:
         """The plant as the engine reads it. Raises `UserError` for numbers that are not finite."""
-        tree: dict[str, Any] = {
-            "classes": [asdict(each) for each in self.classes], "capacity": self.capacity,
-            "packet": self.packet, "drops": self.drops, "link_delay": self.link_delay,
-            "mean_packet": self.mean_packet or self.packet,
-        }  # fmt: skip
-        if np.isfinite(self.limit):
-            tree["limit"] = self.limit
         try:
+            tree: dict[str, Any] = {
+                "classes": [asdict(each) for each in self.classes], "capacity": self.capacity,
+                "packet": self.packet, "drops": self.drops, "link_delay": self.link_delay,
+                "mean_packet": self.mean_packet or self.packet,
+            }  # fmt: skip
+            if np.isfinite(self.limit):
+                tree["limit"] = self.limit
             return json.dumps(tree, allow_nan=False)
-        except ValueError:
-            raise UserError(f"plant: expected finite numbers, got {tree}") from None
+        except (ValueError, TypeError, RecursionError):
+            raise UserError.expected("plant", "finite numbers", self) from None
 
     def point_at(self, packets: float) -> Point:
         """The operating point with `packets` waiting packets, whatever law would lead there."""
