@@ -119,6 +119,7 @@ export class Chart {
       draw(true);
     };
     const right = bbox.left + bbox.width;
+    const beside = this.marks.filter((mark) => mark.x !== undefined);
     for (const mark of this.marks) {
       outlined(color(mark.side), (over) => {
         ctx.setLineDash(over ? [2 * devicePixelRatio, 4 * devicePixelRatio] : []);
@@ -131,7 +132,7 @@ export class Chart {
           line(x, bbox.top, x, bbox.top + bbox.height);
           ctx.textAlign = x > bbox.left + bbox.width / 2 ? "right" : "left";
           ctx.setLineDash([]);
-          words(x + (ctx.textAlign === "left" ? 6 : -6), bbox.top + 12 * devicePixelRatio);
+          words(x + (ctx.textAlign === "left" ? 6 : -6), bbox.top + 14 * devicePixelRatio * (1 + beside.indexOf(mark)));
         } else if (mark.y !== undefined) {
           const y = plot.valToPos(mark.y, "y", true);
           if (y < bbox.top || y > bbox.top + bbox.height) return;

@@ -226,9 +226,15 @@ class Page {
     this.charts.probability.draw(lines((result, side) => ({
       label: name(side), side, thin: true, x: result.queue.t, y: result.queue.probability.map((p) => 100 * p),
     })));
+    this.hide("probability", !results.some((result) => result.queue.probability.some(Number.isFinite)));
     this.table();
     this.describe(results);
     this.move(this.time);
+  }
+
+  /** Hides the figure around a chart that has nothing to show. */
+  private hide(id: string, hidden: boolean): void {
+    get(id).closest("figure")!.hidden = hidden;
   }
 
   /** What the charts show, in words. */
@@ -249,13 +255,14 @@ class Page {
   private drawLaws(): void {
     const found = this.laws.flatMap((law, i) => (law?.stability.bode ? [{ bode: law.stability.bode, side: i as 0 | 1 }] : []));
     const bode = (of: "gain" | "phase") => found.map(({ bode, side }) => ({ label: `${NAMES[side]}`, side, x: bode.omega, y: bode[of] }));
+    for (const id of ["gain", "phase"]) this.hide(id, found.length === 0);
     this.charts.gain.draw(bode("gain"), [{ y: 0, side: 0, label: "" }]);
     this.charts.phase.draw(bode("phase"), [{ y: -180, side: 0, label: "" }]);
     NAMES.forEach((name, i) => {
       const law = this.laws[i];
       const words = law ? [margins(law.stability), ...(law.stability.notes ?? []).map((note) => `(${note}.)`)].join(" ") : "";
       get(`margins-${name.toLowerCase()}`).textContent = `${name}: ${words}`;
-      get(`surface-${name.toLowerCase()}`).closest("figure")!.hidden = !law?.surface;
+      this.hide(`surface-${name.toLowerCase()}`, !law?.surface);
       this.pictures[i as 0 | 1].show(law?.surface ?? null);
     });
     const says = [get("margins-a").textContent, get("margins-b").textContent].join(" ");

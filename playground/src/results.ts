@@ -63,6 +63,7 @@ export function interval(values: number[]): { mean: number; half: number } {
 
 const digits = (number: number): string => {
   if (!Number.isFinite(number)) return "–";
+  if (Number.isInteger(number)) return String(number);
   const size = Math.abs(number);
   return size >= 1000 ? number.toFixed(0) : size >= 10 ? number.toFixed(1) : size === 0 ? "0" : String(Number(number.toPrecision(3)));
 };
