@@ -17,6 +17,9 @@ pub trait HostQueue: Debug + Send + Sync {
     /// that it drops meanwhile.
     fn dequeue(&mut self, now: Time, lost: &mut Lost) -> Option<Dequeued>;
 
+    /// From `now` on `active` flows are active. Comes where the placeholder of the queue needs that.
+    fn set_flows(&mut self, _now: Time, _active: u32) {}
+
     /// A copy with all its state.
     fn boxed_clone(&self) -> Box<dyn HostQueue>;
 }
@@ -102,6 +105,11 @@ impl<P: Packet> Held<P> {
     /// Packets waiting.
     pub fn packets(&self) -> u32 {
         self.waiting
+    }
+
+    /// From `now` on `active` flows are active.
+    pub fn set_flows(&mut self, now: Time, active: u32) {
+        self.host.set_flows(now, active);
     }
 
     /// What the host decided since this was asked last.

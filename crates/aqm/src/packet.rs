@@ -91,6 +91,8 @@ pub struct HostPacket {
     pub can_mark: bool,
     /// Whether an earlier queue has marked it.
     pub is_marked: bool,
+    /// The sender's smoothed RTT in milliseconds if the packet carries it; 0 means unknown.
+    pub rtt_hint_ms: u16,
 }
 
 /// What an algorithm may know about a packet that arrives at the queue, waits in it or leaves it.

@@ -170,6 +170,9 @@ impl<P: Packet> Qdisc<P> {
     pub fn set_flows(&mut self, now: Time, active: u32) {
         self.classes_mut().for_each(|class| class.set_flows(now, active));
         self.controller.aqm.on_flows(now, active);
+        if let Waiting::Host(held) = &mut self.waiting {
+            held.set_flows(now, active);
+        }
     }
 
     /// Packets waiting.

@@ -5,9 +5,10 @@ use crate::build::start_traces;
 use crate::recorder::Recorder;
 use crate::report::{Finished, report};
 use crate::simulation::Outcome;
-use sojourn_cc::{CcConfig, CongestionController, EcnNeed, Needs, Start};
+use sojourn_cc::CcConfig;
 use sojourn_linux::{
-    ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, HostQueue, KernelNetwork, Logged, Packet, QueueOrder, Script, Settled, Tcp, Wiring, flag,
+    ClassRules, ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, HostQueue, KernelNetwork, Logged, Packet, QueueOrder, Script, Settled, Tcp,
+    Wiring, WrittenTrace, flag,
 };
 use sojourn_scenario::plan::{Flow, Plan};
 use sojourn_sim::{Completion, FlowReport, FlowStats, Observer, Quantiles, tcp::SenderStats};
@@ -31,9 +32,6 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
     if !plan.trace.signals.is_empty() {
         return refused("trace.signals: expected none on a Linux host, got some".into());
     }
-    if let Some(link) = plan.links.iter().find(|link| link.trace.is_some()) {
-        return refused(format!("links.{}.trace: expected a rate on a Linux host, got a trace", link.name));
-    }
     let mut hosts = HashMap::new();
     let mut flows = Vec::new();
     for flow in &plan.flows {
@@ -49,6 +47,8 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
         let (source, destination) = (number(plan.links[first as usize].from), number(plan.links[last as usize].to));
         flows.push(KernelFlow {
             name: flow.name.clone(),
+            group: flow.group,
+            dscp: plan.groups[flow.group as usize].dscp.0,
             source,
             destination,
             forward: flow.forward.clone(),
@@ -60,7 +60,15 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
         });
     }
     let (seed, warmup, duration, packet) = (plan.seed, plan.warmup, plan.duration, plan.packet);
-    Ok(Wiring { seed, warmup, duration, packet, hosts: hosts.len() as u32, links: plan.links.clone(), flows })
+    let (mut traces, mut classes) = (Vec::new(), Vec::new());
+    for (number, link) in (0u32..).zip(&plan.links) {
+        traces.extend(link.trace.as_ref().map(|trace| WrittenTrace::of(number, &trace.rows)));
+        if let Some(of_link) = link.queue.as_ref().and_then(|queue| queue.classes.as_ref()) {
+            let rules = of_link.classes.iter().map(|class| plan.rule(class.options.matches.as_ref())).collect();
+            classes.push(ClassRules { link: number, rules });
+        }
+    }
+    Ok(Wiring { seed, warmup, duration, packet, hosts: hosts.len() as u32, links: plan.links.clone(), traces, classes, flows })
 }
 
 /// The smallest datagram that comes back with the time at which it was sent, in bytes: IP, UDP and the time.
@@ -69,7 +77,6 @@ const LEAST_ECHO: u64 = 20 + 8 + 8;
 /// Refuses what senders in the kernel don't do, with the field within the group.
 fn check_traffic(flow: &Flow) -> Result<(), String> {
     match &flow.traffic {
-        Traffic::Web(web) if web.request.0 > 0 => Err(format!("traffic.request: expected 0 B on a Linux host, got {} B", web.request.0)),
         Traffic::Ping(ping) if ping.size.0 < LEAST_ECHO => {
             Err(format!("traffic.size: expected {LEAST_ECHO} B or more on a Linux host, got {} B", ping.size.0))
         }
@@ -98,25 +105,9 @@ fn tcp(group: &str, options: &TcpOptions) -> Result<Tcp, Error> {
         return Err(Error::Build(format!("flows.{group}.tcp.control.cc: expected {expected}, got rledbat")));
     }
     let controller = controller(options);
-    if controller == OWN {
-        check_needs(group, options)?;
-    }
     let control = (controller == OWN).then(|| Control(options.control.clone()));
-    let (packet, ecn) = (options.mss + options.header, options.ecn.is_on());
+    let (packet, ecn) = (options.mss + options.header, options.ecn.into());
     Ok(Tcp { controller: controller.into(), control, packet, ecn, sack: options.recovery == Recovery::Sack })
-}
-
-/// Refuses a controller of ours that asks for what the kernel does not tell it.
-fn check_needs(group: &str, options: &TcpOptions) -> Result<(), Error> {
-    let built = options.control.build(Start { window: 1.0, ssthresh: f64::INFINITY });
-    let name = options.control.name();
-    match built.map(|made| made.needs()).map_err(|error| Error::Build(error.to_string()))? {
-        Needs { pacing: false, rate_samples: false, ecn: EcnNeed::None } => Ok(()),
-        _ => {
-            let expected = "a controller without pacing, rate samples or counts of marks on a Linux host";
-            Err(Error::Build(format!("flows.{group}.tcp.control.cc: expected {expected}, got {name}")))
-        }
-    }
 }
 
 /// The record of a run that a kernel has logged: the log is replayed through the same network.
@@ -234,12 +225,15 @@ impl<'a> Accounts<'a> {
             return;
         }
         let counts = at >= self.plan.warmup;
+        let asks = self.planned(packet.flow).traffic.requests();
         let flow = &mut self.flows[packet.flow as usize];
         if fate == Fate::Dropped {
             flow.dropped += u64::from(counts);
             return;
         }
-        if !packet.has(flag::BACK) && counts {
+        // A request travels the other way, and the acknowledgments of requests the way of data.
+        let is_data = packet.payload > 0 && (asks || !packet.has(flag::BACK));
+        if counts && (is_data || !asks && !packet.has(flag::BACK)) {
             flow.stats.received += u64::from(packet.size);
             flow.stats.packets += 1;
             flow.stats.marked += u64::from(packet.has(flag::CE));
@@ -277,7 +271,8 @@ impl<'a> Accounts<'a> {
     }
 
     fn sent(&mut self, packet: &Packet, counts: u64) {
-        if packet.has(flag::BACK) || packet.payload == 0 {
+        let asks = self.planned(packet.flow).traffic.requests();
+        if packet.payload == 0 || packet.has(flag::BACK) && !asks {
             return;
         }
         let flow = &mut self.flows[packet.flow as usize];

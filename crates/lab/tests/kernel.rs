@@ -1,9 +1,12 @@
 //! What a kernel is told of a scenario, and the record of its log. The kernel here is a few lines that send what they like.
 
+use sojourn_aqm::Rule;
 use sojourn_lab::{replay, wiring};
-use sojourn_linux::{Guest, Packet, flag};
+use sojourn_link::trace::{Builder, Row, Service};
+use sojourn_linux::{Guest, Packet, Wiring, WrittenTrace, flag};
 use sojourn_scenario::Document;
 use sojourn_scenario::plan::Plan;
+use sojourn_spec::tcp::EcnChoice;
 use sojourn_units::Duration;
 
 const SCENARIO: &str = r#"
@@ -98,6 +101,39 @@ fn what_linux_cannot_do_is_named() {
         refused("tcp = { control = { cc = \"rledbat\" },"),
         "flows.f.tcp.control.cc: expected a controller of the sender on a Linux host, got rledbat"
     );
+}
+
+#[test]
+fn classes_traces_and_requests_are_what_the_kernel_is_told() {
+    let of = |text: &str| Wiring::from_toml(&wiring(&plan(text)).unwrap().to_toml().unwrap()).unwrap();
+    let classes = "queue = { scheduler = \"strict\", classes = [{ match = { group = \"f\" } }, {}] }";
+    let told = of(&SCENARIO.replace("queue = { limit = \"10 packets\" }", classes));
+    assert_eq!(told.classes[0].rules, [Rule { groups: Some(vec![0]), ecn: None }, Rule::default()]);
+    let told = of(&SCENARIO.replace("[[flows]]", "[[flows]]\ntraffic = { kind = \"web\", page_gap = \"1 s\", object_gap = \"10 ms\", object_mean = 10, object_shape = 1.2, request = \"300 B\" }"));
+    let guest = Guest::new(told.to_toml().unwrap().as_bytes(), &mut |_| unreachable!("a queue of a kernel")).unwrap();
+    assert_eq!((guest.flow(0).requests, guest.flow(0).session), (1, 1));
+
+    let plan = plan(SCENARIO);
+    let mut told = wiring(&plan).unwrap();
+    let mut rows = Builder::new(Service::Rates);
+    let row = |service, delay, loss| Row { span: Duration::from_millis(100), service, delay: Duration::from_millis(delay), loss };
+    (0..3000).for_each(|number| rows.push(row(1_000_000 + number, number % 7, (number % 11) as u32)));
+    let rows = rows.finish().unwrap();
+    told.traces = vec![WrittenTrace::of(0, &rows)];
+    let read = Wiring::from_toml(&told.to_toml().unwrap()).unwrap();
+    assert_eq!(read.links[0].trace.as_ref().map(|trace| &*trace.rows), Some(&rows));
+    told.traces[0].rows.push('5');
+    assert_eq!(Wiring::from_toml(&told.to_toml().unwrap()).unwrap_err(), "links.wire.trace: expected rows of four numbers each");
+}
+
+#[test]
+fn a_controller_that_counts_marks_is_told_which_feedback_it_has() {
+    let tcp = |control: &str| {
+        let plan = plan(&format!("host = \"linux\"\n{SCENARIO}").replace("tcp = {", &format!("tcp = {{ ecn = true, control = {control},")));
+        wiring(&plan).unwrap().flows.remove(0).tcp.unwrap()
+    };
+    let asked = ["{ cc = \"reno\" }", "{ cc = \"dctcp\" }", "{ cc = \"prague\" }", "{ linux = \"dctcp\" }"].map(|control| tcp(control).ecn);
+    assert_eq!(asked, [EcnChoice::On, EcnChoice::Dctcp, EcnChoice::L4s, EcnChoice::On]);
 }
 
 #[test]

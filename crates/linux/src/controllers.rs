@@ -1,7 +1,10 @@
 //! Our congestion controllers under the kernel's TCP: it finds and repairs losses, they set the window.
 
+mod sampler;
+
 use alloc::string::{String, ToString};
-use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, Signal, Start};
+use sampler::Sampler;
+use sojourn_cc::{Ack, AnyController, CcConfig, CongestionController, CongestionEvent, EcnNeed, Needs, Signal, Start};
 use sojourn_units::{Duration, Time};
 
 /// What the kernel's TCP says about an acknowledgment. C declares the same.
@@ -24,6 +27,30 @@ pub struct KernelAck {
     pub srtt_us: u32,
     /// The smallest round-trip time in us.
     pub rtt_min_us: u32,
+    /// Segments that it reports as marked for the first time, where the feedback counts them.
+    pub marked: u32,
+    /// One past the newest byte that it acknowledges, as it stands in the segment that had it (`rate_sample.last_end_seq`).
+    pub newest: u32,
+    /// The first unacknowledged byte, as it stands in segments (`tcp_sock.snd_una`).
+    pub unacknowledged: u32,
+    /// Segments delivered since the connection opened (`tcp_sock.delivered`).
+    pub delivered: u32,
+    /// Segments taken for lost since then (`tcp_sock.lost`).
+    pub lost: u32,
+    /// `delivered` when the newest segment was sent (`rate_sample.prior_delivered`).
+    pub prior_delivered: u32,
+    /// Segments delivered since then; 0 without a sample (`rate_sample.delivered`).
+    pub delivered_since: u32,
+    /// The time that took, in us (`rate_sample.interval_us`).
+    pub interval_us: u32,
+    /// Segments in flight after it.
+    pub in_flight_after: u32,
+    /// 1 if the application limited the sender when the newest segment was sent.
+    pub app_limited: u8,
+    /// 1 if losses are being repaired, whether a fast retransmit or a timeout told of them.
+    pub repairs: u8,
+    /// 1 if SACK is in use.
+    pub sack: u8,
     /// 1 if `one_way_delay_ns` is known.
     pub has_one_way_delay: u8,
     /// 1 if the congestion window limited the sender.
@@ -42,6 +69,20 @@ pub struct Windows {
     pub cwnd: u32,
     /// The slow start threshold, 2 or more.
     pub ssthresh: u32,
+    /// The pace in thousandths of a segment per second; 0 without one.
+    pub pace: u64,
+    /// 1 if it limits the data in flight on purpose.
+    pub limits_samples: u8,
+}
+
+/// What a controller needs of the kernel. C declares the same.
+#[repr(C)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct KernelNeeds {
+    /// 1 if it sets the window also while losses are repaired.
+    pub owns_window: u8,
+    /// 1 if marks are no reason to stop its growth.
+    pub grows_on_marks: u8,
 }
 
 /// Linux's `TCP_INFINITE_SSTHRESH`.
@@ -53,6 +94,7 @@ const INFINITE: u32 = 0x7fff_ffff;
 pub struct KernelController {
     running: AnyController,
     before: Option<AnyController>,
+    sampler: Option<Sampler>,
 }
 
 impl KernelController {
@@ -62,17 +104,50 @@ impl KernelController {
     /// A parameter that is out of range, in words.
     pub fn new(config: &CcConfig, initial_window: u32) -> Result<Self, String> {
         let start = Start { window: f64::from(initial_window), ssthresh: f64::from(INFINITE) };
-        Ok(KernelController { running: config.build(start).map_err(|error| error.to_string())?, before: None })
+        let running = config.build(start).map_err(|error| error.to_string())?;
+        let sampler = running.needs().rate_samples.then(Sampler::default);
+        Ok(KernelController { running, before: None, sampler })
+    }
+
+    /// What it needs of the kernel.
+    pub fn needs(&self) -> KernelNeeds {
+        let Needs { rate_samples, ecn, .. } = self.running.needs();
+        KernelNeeds { owns_window: u8::from(rate_samples), grows_on_marks: u8::from(ecn == EcnNeed::Scalable) }
+    }
+
+    /// The hosts agreed on an ECN feedback that does not count marks.
+    pub fn use_classic_ecn(&mut self) {
+        self.running.use_classic_ecn();
+    }
+
+    /// A segment that ends at this byte is about to leave; so many are in flight before it.
+    pub fn on_sent(&mut self, now: Time, end: u32, ack: &KernelAck) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_sent(now, end, ack, &mut self.running);
+        }
+    }
+
+    /// The segment that ends at this byte is lost.
+    pub fn on_lost(&mut self, now: Time, end: u32, ack: &KernelAck) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_lost(now, end, ack, &mut self.running);
+        }
     }
 
     /// What it wants now.
     pub fn windows(&self) -> Windows {
         let whole = |segments: f64, least: u32| (segments.min(f64::from(INFINITE)) as u32).max(least);
-        Windows { cwnd: whole(self.running.cwnd(), 1), ssthresh: whole(self.running.ssthresh(), 2) }
+        let pace = self.running.pacing().map_or(0, |pacing| (pacing.rate * 1000.0).max(1.0) as u64);
+        let limits_samples = u8::from(self.running.limits_samples());
+        Windows { cwnd: whole(self.running.cwnd(), 1), ssthresh: whole(self.running.ssthresh(), 2), limits_samples, pace }
     }
 
     /// Data was acknowledged.
     pub fn on_ack(&mut self, now: Time, ack: &KernelAck) -> Windows {
+        if let Some(sampler) = &mut self.sampler {
+            let sample = sampler.on_ack(now, ack);
+            self.running.on_sample(&sample);
+        }
         self.running.on_ack(&Ack {
             now,
             acked: f64::from(ack.acked),
@@ -88,7 +163,7 @@ impl KernelController {
             abc_limit: f64::from(INFINITE),
             snd_una: ack.snd_una,
             snd_max: ack.snd_max,
-            marked: 0.0,
+            marked: f64::from(ack.marked),
         });
         self.windows()
     }
@@ -103,21 +178,32 @@ impl KernelController {
 
     /// The reduction just asked for was for a timeout.
     pub fn on_rto(&mut self, now: Time, window: u32) -> Windows {
-        self.undo();
-        self.before = Some(self.running.clone());
+        // The reduction was taken for one by a loss.
+        let before = self.before.take().unwrap_or_else(|| self.running.clone());
+        self.running = before.clone();
+        self.before = Some(before);
         self.running.on_rto(now, f64::from(window));
         self.windows()
     }
 
     /// The kernel restarts after an idle time, with this window.
     pub fn restart(&mut self, window: u32) {
+        if self.sampler.is_none() {
+            self.running.set_cwnd(f64::from(window));
+        }
+    }
+
+    /// The connection opens with this window.
+    pub fn start(&mut self, window: u32) {
         self.running.set_cwnd(f64::from(window));
     }
 
     /// The last reduction is taken back: its reason was none.
     pub fn undo(&mut self) -> Windows {
-        if let Some(before) = self.before.take() {
-            self.running = before;
+        match self.before.take() {
+            Some(_) if self.sampler.is_some() => self.running.on_spurious_recovery(),
+            Some(before) => self.running = before,
+            None => {}
         }
         self.windows()
     }

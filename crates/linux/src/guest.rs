@@ -9,6 +9,7 @@ use crate::wiring::{Flow, Wiring};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use sojourn_spec::tcp::EcnChoice;
 use sojourn_units::{Duration, Time};
 
 /// The longest name of a congestion control in Linux (`TCP_CA_NAME_MAX`), with the zero at its end.
@@ -24,9 +25,11 @@ pub struct GuestFlow {
     pub destination: u32,
     /// Size of a full packet with its headers, in bytes.
     pub packet: u32,
+    /// The DSCP of its packets.
+    pub dscp: u8,
     /// 1 over TCP, 0 over UDP.
     pub tcp: u8,
-    /// 1 if it asks for ECN.
+    /// The ECN that it asks for: 0 none, 1 classic, 2 that of DCTCP, 3 counted, 4 that of scalable senders.
     pub ecn: u8,
     /// 1 if SACK is offered.
     pub sack: u8,
@@ -34,12 +37,25 @@ pub struct GuestFlow {
     pub echoes: u8,
     /// 1 if it opens one connection after another.
     pub session: u8,
+    /// 1 if the receiver asks for what its connections carry, on connections of its own.
+    pub requests: u8,
     /// The congestion control, with a zero at its end.
     pub controller: [u8; NAME],
 }
 
 /// Linux's initial window (`TCP_INIT_CWND`), in segments.
 const INITIAL_WINDOW: u32 = 10;
+
+/// The number of an ECN for C.
+fn ecn_number(ecn: EcnChoice) -> u8 {
+    match ecn {
+        EcnChoice::Off => 0,
+        EcnChoice::On => 1,
+        EcnChoice::Dctcp => 2,
+        EcnChoice::Accurate => 3,
+        EcnChoice::L4s => 4,
+    }
+}
 
 /// The controller of ours that a flow asks for, at the start of a connection.
 fn controller(flow: &Flow) -> Result<Option<KernelController>, String> {
@@ -101,11 +117,12 @@ impl Guest {
     pub fn flow(&self, number: u32) -> GuestFlow {
         let Some(flow) = self.wiring.flows.get(number as usize) else { return GuestFlow::default() };
         let mut guest = GuestFlow { source: flow.source, destination: flow.destination, ..GuestFlow::default() };
-        guest.packet = self.wiring.packet;
+        (guest.packet, guest.dscp) = (self.wiring.packet, flow.dscp);
         guest.echoes = u8::from(flow.traffic.echoes());
         guest.session = u8::from(flow.traffic.opens_connections());
+        guest.requests = u8::from(flow.traffic.requests());
         if let Some(tcp) = &flow.tcp {
-            (guest.tcp, guest.packet, guest.ecn, guest.sack) = (1, tcp.packet, u8::from(tcp.ecn), u8::from(tcp.sack));
+            (guest.tcp, guest.packet, guest.ecn, guest.sack) = (1, tcp.packet, ecn_number(tcp.ecn), u8::from(tcp.sack));
             for (to, from) in guest.controller[..NAME - 1].iter_mut().zip(tcp.controller.bytes()) {
                 *to = from;
             }
@@ -120,7 +137,7 @@ impl Guest {
 
     /// The application of a flow acts at its time.
     pub fn application_acts(&mut self, flow: u32) -> Written {
-        self.applications.get_mut(flow as usize).map_or(Written { bytes: 0, last: 1 }, Source::act)
+        self.applications.get_mut(flow as usize).map_or(Written { last: 1, ..Written::default() }, Source::act)
     }
 
     /// A connection of a session is complete.
@@ -134,7 +151,11 @@ impl Guest {
     pub fn controller_starts(&mut self, flow: u32, window: u32) -> u32 {
         let mut fresh = self.wiring.flows.get(flow as usize).and_then(|flow| controller(flow).ok().flatten());
         if let Some(controller) = &mut fresh {
-            controller.restart(window);
+            controller.start(window);
+            let ecn = self.wiring.flows.get(flow as usize).and_then(|flow| flow.tcp.as_ref()).map_or(0, |tcp| ecn_number(tcp.ecn));
+            if ecn < ecn_number(EcnChoice::Dctcp) {
+                controller.use_classic_ecn();
+            }
         }
         let free = self.controllers.iter().position(Option::is_none);
         let number = free.unwrap_or(self.controllers.len());

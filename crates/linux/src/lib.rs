@@ -20,6 +20,7 @@ extern crate alloc;
 extern crate std;
 
 mod controllers;
+mod discipline;
 mod guest;
 mod log;
 mod network;
@@ -28,7 +29,8 @@ mod script;
 mod source;
 mod wiring;
 
-pub use controllers::{KernelAck, KernelController, Windows};
+pub use controllers::{KernelAck, KernelController, KernelNeeds, Windows};
+pub use discipline::{Discipline, Task};
 pub use guest::{Guest, GuestFlow};
 pub use log::{ENTRY_BYTES, Entry, Logged};
 pub use network::{CopyPacket, Fate, KernelNetwork, MakeQueue, QueueOrder, Settled};
@@ -37,4 +39,4 @@ pub use script::Script;
 pub use sojourn_aqm::{Dequeued, DropReason, HostPacket, HostQueue, Lost};
 pub use sojourn_units::Time;
 pub use source::Written;
-pub use wiring::{Flow, Tcp, Wiring};
+pub use wiring::{ClassRules, Flow, Tcp, Wiring, WrittenTrace};

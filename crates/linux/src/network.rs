@@ -1,15 +1,15 @@
 //! The network between the kernel's hosts.
 
+use crate::discipline::Task;
 use crate::packet::{Packet, flag};
 use crate::wiring::Wiring;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_aqm::algorithms::linux::Qdisc;
-use sojourn_aqm::{AqmConfig, HostDecision, HostQueue, ParamError, Rule};
+use sojourn_aqm::{AqmConfig, HostDecision, HostQueue, ParamError};
 use sojourn_net::{
     Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window, packet_hash,
 };
@@ -113,13 +113,22 @@ impl KernelNetwork {
         let mut kernel_queues = Vec::new();
         for (number, link) in (0u32..).zip(&wiring.links) {
             let of_queue = |error: ParamError| format!("links.{}.queue.{error}", link.name);
-            let aqm = match (&link.queue, link.rate) {
-                (Some(queue), Some(rate)) => vec![(queue.build(rate, link.delay, wiring.packet).map_err(of_queue)?, Rule::default())],
-                _ => Vec::new(),
-            };
-            let mut config = LinkConfig::planned(link.clone(), aqm, wiring.seed);
+            let mut aqms = Vec::new();
+            if let (Some(queue), Some(rate)) = (&link.queue, link.rate) {
+                let mut rules = wiring.rules_of(number).iter();
+                for queue in queue.disciplines() {
+                    let rule = rules.next().cloned().unwrap_or_default();
+                    aqms.push((queue.build(rate, link.delay, wiring.packet).map_err(of_queue)?, rule));
+                }
+            }
+            let mut config = LinkConfig::planned(link.clone(), aqms, wiring.seed);
             if let Some(AqmConfig::Linux(params)) = link.queue.as_ref().map(|queue| &queue.aqm) {
-                let order = QueueOrder { link: number, packet: wiring.largest_packet(), qdisc: params.qdisc().map_err(of_queue)? };
+                let own = link.queue.as_ref().map(|queue| queue.in_kernel()).transpose().map_err(of_queue)?.flatten();
+                let qdisc = match own {
+                    Some(queue) => Qdisc::ours(&Task::new(link, queue, wiring).to_toml()?),
+                    None => params.qdisc().map_err(of_queue)?,
+                };
+                let order = QueueOrder { link: number, packet: wiring.largest_packet(), qdisc };
                 config.controller.host = Some(make(&order).map_err(|said| format!("links.{}.queue.linux: {said}", link.name))?);
                 kernel_queues.push(number);
             }
@@ -129,6 +138,7 @@ impl KernelNetwork {
         for flow in &wiring.flows {
             let mut add = |links: &[u32]| {
                 let route = builder.add_route(links, Delivery::Deferred, true);
+                builder.set_group(flow.group);
                 route.map_err(|unknown| format!("flows.{}: expected a link of the plan, got number {}", flow.name, unknown.0))
             };
             routes.push(Routes { forward: add(&flow.forward)?, back: add(&flow.back)? });

@@ -19,6 +19,8 @@ pub mod flag {
     pub const BACK: u8 = 32;
     /// Carries data that was sent before.
     pub const AGAIN: u8 = 64;
+    /// Of a scalable sender: ECT(1), besides [`ECT`] (rfc9331#4.1).
+    pub const ECT1: u8 = 128;
 }
 
 /// A packet: what the network reads of its headers, and the kernel's handle of it.
@@ -65,6 +67,14 @@ impl aqm::Packet for Packet {
     fn mark(&mut self) {
         self.flags |= flag::CE;
     }
+    fn ecn(&self) -> aqm::Ecn {
+        match self.flags & (flag::ECT | flag::ECT1 | flag::CE) {
+            flags if flags & flag::CE != 0 => aqm::Ecn::Ce,
+            flags if flags & flag::ECT1 != 0 => aqm::Ecn::Ect1,
+            0 => aqm::Ecn::NotEct,
+            _ => aqm::Ecn::Ect0,
+        }
+    }
     fn rtt_hint_ms(&self) -> u16 {
         self.rtt_ms
     }
@@ -77,6 +87,7 @@ impl aqm::Packet for Packet {
             size: u32::from(self.size),
             can_mark: self.has(flag::ECT),
             is_marked: self.has(flag::CE),
+            rtt_hint_ms: self.rtt_ms,
         }
     }
     fn take_from_host(&mut self, handle: u64) {

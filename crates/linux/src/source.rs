@@ -12,6 +12,8 @@ use sojourn_units::{Stream, Time};
 pub struct Written {
     /// Bytes that it writes, of a session those of a new connection; the largest number without end; 0 for none.
     pub bytes: u64,
+    /// Bytes of the request that goes ahead of a connection of a session, the other way and on a connection of its own; 0: none.
+    pub request: u64,
     /// 1 if nothing follows.
     pub last: u8,
 }
@@ -57,14 +59,17 @@ impl Source {
     pub fn act(&mut self) -> Written {
         match self {
             Source::Application(application) => match application.act() {
-                Action::Write(Write { bytes, last, .. }) => Written { bytes: bytes.unwrap_or(u64::MAX), last: u8::from(last) },
-                Action::Stop => Written { bytes: 0, last: 1 },
+                Action::Write(Write { bytes, last, .. }) => Written { bytes: bytes.unwrap_or(u64::MAX), request: 0, last: u8::from(last) },
+                Action::Stop => Written { last: 1, ..Written::default() },
             },
             Source::Session(session, next, payload) => {
                 let opening = session.open(*next);
                 *next = opening.next.unwrap_or(Time::NEVER);
-                let bytes = opening.connection.map_or(0, |connection| connection.size.in_bytes(*payload));
-                Written { bytes, last: 0 }
+                opening.connection.map_or_else(Written::default, |connection| Written {
+                    bytes: connection.size.in_bytes(*payload),
+                    request: connection.request,
+                    last: 0,
+                })
             }
         }
     }

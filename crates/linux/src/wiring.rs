@@ -3,13 +3,17 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt::Write;
 use serde::{Deserialize, Serialize};
-use sojourn_aqm::AqmConfig;
-use sojourn_spec::link::Link;
-use sojourn_spec::tcp::Control;
+use sojourn_aqm::{AqmConfig, Rule};
+use sojourn_link::LinkTrace;
+use sojourn_link::trace::{Builder, Row, Service};
+use sojourn_spec::link::{Link, Trace};
+use sojourn_spec::tcp::{Control, EcnChoice};
 use sojourn_traffic::Traffic;
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 /// The plan of one run, as far as the kernel needs it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -27,8 +31,59 @@ pub struct Wiring {
     pub hosts: u32,
     /// The links.
     pub links: Vec<Link>,
+    /// Their traces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<WrittenTrace>,
+    /// The packets that their classes take.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassRules>,
     /// The flows.
     pub flows: Vec<Flow>,
+}
+
+/// The trace of a link as text: of each row its span in ns, its service, its delay in ns and its loss in billionths.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenTrace {
+    /// The number of the link.
+    pub link: u32,
+    /// Whether the service of a row is the bytes of an opportunity at its end; else it is a rate in bit/s.
+    pub opportunities: bool,
+    /// The rows, as numbers with a space between.
+    pub rows: String,
+}
+
+impl WrittenTrace {
+    /// The trace of the link with this number.
+    pub fn of(link: u32, trace: &LinkTrace) -> WrittenTrace {
+        let mut rows = String::new();
+        for row in trace.rows() {
+            let _ = write!(rows, "{} {} {} {} ", row.span.as_nanos(), row.service, row.delay.as_nanos(), row.loss);
+        }
+        WrittenTrace { link, opportunities: trace.service() == Service::Opportunities, rows }
+    }
+
+    fn read(&self) -> Option<LinkTrace> {
+        let mut builder = Builder::new(if self.opportunities { Service::Opportunities } else { Service::Rates });
+        let mut numbers = self.rows.split_ascii_whitespace().map(|number| number.parse::<u64>().ok());
+        while let Some(span) = numbers.next() {
+            let mut next = || numbers.next().flatten();
+            let (span, service, delay, loss) = (span?, next()?, next()?, next()?);
+            let loss = u32::try_from(loss).ok()?;
+            builder.push(Row { span: Duration::from_nanos(span), service, delay: Duration::from_nanos(delay), loss });
+        }
+        builder.finish()
+    }
+}
+
+/// The packets that the classes of a link take.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassRules {
+    /// The number of the link.
+    pub link: u32,
+    /// Of each class, in order.
+    pub rules: Vec<Rule>,
 }
 
 /// A source and where it sends.
@@ -37,6 +92,11 @@ pub struct Wiring {
 pub struct Flow {
     /// Its name, of which its random streams are made.
     pub name: String,
+    /// Its group, by which classes know its packets.
+    pub group: u32,
+    /// The DSCP of its packets, 0 to 63.
+    #[serde(default)]
+    pub dscp: u8,
     /// The host that sends its data, below [`Wiring::hosts`].
     pub source: u32,
     /// The host that receives its data.
@@ -66,8 +126,8 @@ pub struct Tcp {
     pub control: Option<Control>,
     /// Size of a full packet with its headers, in bytes.
     pub packet: u32,
-    /// Whether the connection asks for ECN (rfc3168).
-    pub ecn: bool,
+    /// The ECN that the connection asks for.
+    pub ecn: EcnChoice,
     /// Whether SACK is offered.
     pub sack: bool,
 }
@@ -86,7 +146,8 @@ impl Wiring {
     /// # Errors
     /// What is wrong, in words.
     pub fn from_toml(text: &str) -> Result<Wiring, String> {
-        let wiring: Wiring = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut wiring: Wiring = toml::from_str(text).map_err(|error| error.message().to_string())?;
+        wiring.read_traces()?;
         wiring.check()?;
         Ok(wiring)
     }
@@ -97,12 +158,33 @@ impl Wiring {
         tcp.fold(self.packet, u32::max)
     }
 
+    /// Gives links their traces.
+    fn read_traces(&mut self) -> Result<(), String> {
+        for written in core::mem::take(&mut self.traces) {
+            let Some(link) = self.links.get_mut(written.link as usize) else {
+                return Err(format!("traces: expected a link of the plan, got number {}", written.link));
+            };
+            let Some(rows) = written.read() else {
+                return Err(format!("links.{}.trace: expected rows of four numbers each", link.name));
+            };
+            // What a record says of the trace, the plan has.
+            link.trace = Some(Trace { sha256: "".into(), rows: Arc::new(rows) });
+        }
+        Ok(())
+    }
+
+    /// The packets that the classes of a link take, in order; none where there are no classes.
+    pub(crate) fn rules_of(&self, link: u32) -> &[Rule] {
+        self.classes.iter().find(|classes| classes.link == link).map_or(&[], |classes| &classes.rules)
+    }
+
     fn check(&self) -> Result<(), String> {
         for link in &self.links {
             if link.rate.is_some() != link.queue.is_some() {
                 return Err(format!("links.{}: expected a queue exactly where there is a rate", link.name));
             }
-            if link.queue.as_ref().is_some_and(|queue| matches!(queue.aqm, AqmConfig::External(_))) {
+            let mut disciplines = link.queue.iter().flat_map(|queue| queue.disciplines());
+            if disciplines.any(|queue| matches!(queue.aqm, AqmConfig::External(_))) {
                 return Err(format!("links.{}.queue.aqm: expected a registered algorithm, got external", link.name));
             }
         }

@@ -6,12 +6,12 @@ use sojourn_aqm::{AqmConfig, REGISTRY};
 use sojourn_cc::CcConfig;
 use sojourn_link::kinds::duplication;
 use sojourn_linux::{
-    Dequeued, DropReason, ENTRY_BYTES, Entry, Fate, Flow, Guest, HostPacket, HostQueue, KernelAck, KernelController, KernelNetwork, Logged,
-    Lost, Packet, QueueOrder, Script, Tcp, Windows, Wiring, flag,
+    Dequeued, Discipline, DropReason, ENTRY_BYTES, Entry, Fate, Flow, Guest, HostPacket, HostQueue, KernelAck, KernelController,
+    KernelNetwork, Logged, Lost, Packet, QueueOrder, Script, Tcp, Windows, Wiring, flag,
 };
 use sojourn_spec::link::{Link, Measure, RateChange};
 use sojourn_spec::queue::Queue;
-use sojourn_spec::tcp::Control;
+use sojourn_spec::tcp::{Control, EcnChoice};
 use sojourn_units::{Amount, Duration, Rate, Time};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -34,6 +34,8 @@ fn wiring(queue: Queue) -> Wiring {
     let back = Link { name: "back".into(), delay: Duration::from_nanos(1_234_567), measure: Measure::Counts, ..Link::default() };
     let flow = |number: u32| Flow {
         name: format!("f/{number}"),
+        group: number,
+        dscp: 0,
         source: 0,
         destination: 1,
         forward: vec![0],
@@ -41,7 +43,13 @@ fn wiring(queue: Queue) -> Wiring {
         start: Time::from_nanos(u64::from(number)),
         stop: Time::ZERO + SECOND * 10,
         traffic: (sojourn_traffic::REGISTRY[0].example)(),
-        tcp: Some(Tcp { controller: "reno".into(), control: None, packet: 1500, ecn: number == 1, sack: true }),
+        tcp: Some(Tcp {
+            controller: "reno".into(),
+            control: None,
+            packet: 1500,
+            ecn: if number == 1 { EcnChoice::On } else { EcnChoice::Off },
+            sack: true,
+        }),
     };
     Wiring {
         seed: i64::MAX as u64,
@@ -50,6 +58,8 @@ fn wiring(queue: Queue) -> Wiring {
         packet: 1000,
         hosts: 2,
         links: vec![there, back],
+        traces: Vec::new(),
+        classes: Vec::new(),
         flows: vec![flow(0), flow(1)],
     }
 }
@@ -92,6 +102,60 @@ impl HostQueue for Fifo {
         }
         let marked = self.likes(3);
         self.waiting.pop_front().map(|(number, handle)| Dequeued { number, handle, marked })
+    }
+
+    fn boxed_clone(&self) -> Box<dyn HostQueue> {
+        Box::new(self.clone())
+    }
+}
+
+/// A queue of ours as the kernel runs it: what the driver in C does, without the kernel.
+#[derive(Clone, Debug)]
+struct OfOurs {
+    discipline: Discipline,
+    /// The packets that wait, as the kernel would know them: the handle and the number of each.
+    waiting: Vec<(u64, u32)>,
+}
+
+impl OfOurs {
+    /// Without the four bytes before the text of the option.
+    fn make(order: &QueueOrder) -> Result<Box<dyn HostQueue>, String> {
+        let text = order.qdisc.options[4..].split(|&byte| byte == 0).next().unwrap();
+        Ok(Box::new(OfOurs { discipline: Discipline::new(text)?, waiting: Vec::new() }))
+    }
+
+    fn number(&mut self, handle: u64) -> u32 {
+        let at = self.waiting.iter().position(|&(known, _)| known == handle).unwrap();
+        self.waiting.swap_remove(at).1
+    }
+
+    fn drops(&mut self, lost: &mut Lost) {
+        while let Some((packet, reason)) = self.discipline.next_dropped() {
+            lost.push_back((self.number(packet.handle), reason));
+        }
+    }
+}
+
+impl HostQueue for OfOurs {
+    fn enqueue(&mut self, now: Time, number: u32, packet: HostPacket, lost: &mut Lost) {
+        self.waiting.push((packet.handle, number));
+        let flags = if packet.can_mark { flag::ECT } else { 0 } | if packet.is_marked { flag::CE } else { 0 };
+        // What the driver reads of the headers: the tests have it in the handle.
+        let (flow, payload) = ((packet.handle % 4) as u32, (packet.handle % 3) as u16);
+        let (handle, size, rtt_ms) = (packet.handle, packet.size as u16, packet.rtt_hint_ms);
+        self.discipline.enqueue(now, Packet { handle, flow, size, payload, rtt_ms, flags, ..Packet::default() });
+        self.drops(lost);
+    }
+
+    fn dequeue(&mut self, now: Time, lost: &mut Lost) -> Option<Dequeued> {
+        let next = self.discipline.dequeue(now);
+        self.drops(lost);
+        let packet = next?;
+        Some(Dequeued { number: self.number(packet.handle), handle: packet.handle, marked: packet.has(flag::CE) })
+    }
+
+    fn set_flows(&mut self, now: Time, active: u32) {
+        self.discipline.set_flows(now, active);
     }
 
     fn boxed_clone(&self) -> Box<dyn HostQueue> {
@@ -145,6 +209,39 @@ fn what_a_kernel_cannot_do_is_refused_with_its_field() {
 }
 
 #[test]
+fn what_the_kernel_cannot_run_of_ours_is_refused_with_the_text() {
+    let refused = |text: &str| KernelNetwork::new(&wiring(of_kernel(text)), &mut fifo).unwrap_err();
+    for text in [
+        "sojourn { aqm = 'nothing' }",
+        "sojourn { aqm = 'pd', hints = 'router' }",
+        "sojourn { linux = 'pfifo' }",
+        "sojourn 1",
+        "sojourn {}\na = 1",
+    ] {
+        let said = refused(text);
+        assert!(said.starts_with("links.there.queue.linux: expected after \"sojourn\" the table of a queue"), "{said}");
+    }
+    assert_eq!(refused("sojourn { aqm = 'red', min = -1 }").split(": ").next(), Some("links.there.queue.linux.min"));
+    assert!(KernelNetwork::new(&wiring(of_kernel("sojourn")), &mut OfOurs::make).is_ok());
+    assert!(Discipline::new(b"\xff").is_err() && Discipline::new(b"queue = {}").is_err());
+}
+
+#[test]
+fn a_discipline_of_ours_that_is_reset_drops_what_waits_and_begins_anew() {
+    let task = b"link = 'l'\nrate = '1 Mbit/s'\ndelay = '0 s'\npacket = 1000\nseed = 1\nqueue = { limit = '5 packets' }";
+    let mut discipline = Discipline::new(task).unwrap();
+    (1..=9).for_each(|handle| discipline.enqueue(Time::ZERO, Packet { handle, size: 1000, ..Packet::default() }));
+    assert_eq!((discipline.dequeue(Time::ZERO).unwrap().handle, discipline.counters().arrived), (1, 9));
+    let dropped =
+        |discipline: &mut Discipline| std::iter::from_fn(|| discipline.next_dropped()).map(|(packet, _)| packet.handle).collect::<Vec<_>>();
+    let full = dropped(&mut discipline);
+    discipline.reset(Time::ZERO + SECOND);
+    let waited = dropped(&mut discipline);
+    assert_eq!([full, waited].concat().len(), 8, "each packet once");
+    assert_eq!((discipline.dequeue(Time::ZERO + SECOND), discipline.counters().arrived), (None, 0));
+}
+
+#[test]
 fn a_discipline_that_the_kernel_refuses_is_named_with_its_link() {
     let plan = wiring(of_kernel("red limit 100k"));
     let refuse = &mut |order: &QueueOrder| {
@@ -170,10 +267,10 @@ fn a_reduction_that_was_for_a_timeout_counts_once_and_one_for_nothing_is_taken_b
     let now = Time::ZERO + SECOND;
     let mut reno = KernelController::new(&CcConfig::Reno(Default::default()), 40).unwrap();
     assert_eq!(reno.windows().cwnd, 40);
-    assert_eq!(reno.on_congestion(now, 40, false), Windows { cwnd: 20, ssthresh: 20 });
+    assert_eq!(reno.on_congestion(now, 40, false), Windows { cwnd: 20, ssthresh: 20, ..Windows::default() });
     assert_eq!(reno.undo().cwnd, 40);
     reno.on_congestion(now, 40, false);
-    assert_eq!(reno.on_rto(now, 40), Windows { cwnd: 1, ssthresh: 20 });
+    assert_eq!(reno.on_rto(now, 40), Windows { cwnd: 1, ssthresh: 20, ..Windows::default() });
     assert_eq!(reno.undo().cwnd, 40);
 }
 
@@ -254,6 +351,32 @@ proptest! {
     }
 
     #[test]
+    fn every_queue_of_ours_does_in_the_kernel_what_it_does_in_the_network(sends in sends(), which in 0..queues().len(), ecn: bool) {
+        let mut queue = queues()[which].clone();
+        queue.options.ecn = ecn;
+        let text = toml::to_string(&queue).unwrap();
+        let text = text.lines().collect::<Vec<_>>().join(", ");
+        let mut networks = [of_kernel(&format!("sojourn {{ {text} }}")), queue].map(|queue| KernelNetwork::new(&wiring(queue), &mut OfOurs::make).unwrap());
+        let mut now = SECOND.as_nanos();
+        for (gap, packet) in sends {
+            // Two ends that meet in a nanosecond are told apart by the network alone.
+            now += gap + 1;
+            let (flow, payload) = ((packet.handle % 4) as u32, (packet.handle % 3) as u16);
+            // A mark on a packet that has one is not seen from outside.
+            let flags = packet.flags & !(flag::ECT1 | flag::CE);
+            networks.iter_mut().for_each(|network| network.send(Time::from_nanos(now), Packet { flow, payload, flags, ..packet }));
+        }
+        let end = Time::ZERO + SECOND * 10;
+        let [theirs, ours] = networks.map(|mut network| {
+            let audit = network.finish(end);
+            let stats = network.links()[0].stats();
+            let counters = (stats.counters.arrived, stats.counters.dropped(), stats.counters.marked);
+            (audit, network.fingerprint(), counters, format!("{:?}", stats.wait))
+        });
+        prop_assert_eq!(theirs, ours);
+    }
+
+    #[test]
     fn a_queue_of_the_kernel_does_the_same_again_from_the_log(sends in sends(), mood in 1u64.., wakes in 1u64..50) {
         let plan = wiring(of_kernel("pfifo"));
         let text = plan.to_toml().unwrap();
@@ -320,6 +443,7 @@ proptest! {
                     cwnd_limited: u8::from(flags[1]),
                     in_recovery: u8::from(flags[2]),
                     after_timeout: u8::from(flags[3]),
+                    ..KernelAck::default()
                 }),
             };
             prop_assert!(windows.cwnd >= 1 && windows.ssthresh >= 2);

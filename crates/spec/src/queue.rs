@@ -4,7 +4,8 @@ pub mod classes;
 
 use alloc::boxed::Box;
 use classes::Scheduler;
-use sojourn_aqm::{AckFilter, AnyAqm, AqmConfig, Link, ParamError, QueueController};
+use sojourn_aqm::algorithms::linux::Linux;
+use sojourn_aqm::{AckFilter, AnyAqm, Aqm, AqmConfig, Link, ParamError, QueueController};
 use sojourn_units::{Amount, Duration, Rate, Stream};
 
 /// A queue: its discipline with parameters, its limit, and whether packets are marked.
@@ -86,8 +87,54 @@ impl Queue {
     pub fn build(&self, rate: Rate, delay: Duration, mean_packet: u32) -> Result<AnyAqm, ParamError> {
         let limit = self.options.limit;
         ParamError::unless(!limit.is_zero(), "limit", &limit, "a limit above zero")?;
+        if let Some(own) = self.in_kernel()? {
+            let built = own.build(rate, delay, mean_packet).map_err(|error| error.within("linux"))?;
+            return Ok(AnyAqm::Linux(Linux::of_ours(&built.needs())));
+        }
         self.aqm.build(&Link { rate, delay, mean_packet, limit_packets: limit.in_packets(mean_packet).max(1) })
     }
+}
+
+impl Queue {
+    /// The queue of ours that the kernel's discipline `sojourn` is to run; `None` where this is another one.
+    ///
+    /// # Errors
+    /// A text that is no queue, or one that the kernel cannot run.
+    pub fn in_kernel(&self) -> Result<Option<Queue>, ParamError> {
+        let AqmConfig::Linux(params) = &self.aqm else { return Ok(None) };
+        params.own_queue().map(read_own).transpose()
+    }
+}
+
+/// A queue that stands in a text: a table as in a scenario.
+#[cfg(feature = "serde")]
+fn read_own(text: &str) -> Result<Queue, ParamError> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Written {
+        queue: Queue,
+    }
+    let wrong = |got: &str| ParamError::new("linux", &alloc::format!("\"{text}\": {got}"), OWN_QUEUE);
+    let queue = toml::from_str::<Written>(&alloc::format!("queue = {text}")).map_err(|error| wrong(error.message()))?.queue;
+    let refused = match &queue {
+        Queue { classes: Some(_), .. } => Some("classes"),
+        Queue { aqm: AqmConfig::Linux(_) | AqmConfig::External(_), .. } => Some(queue.aqm.name()),
+        Queue { options: QueueOptions { hints: Hints::Router, .. }, .. } => Some("hints from the router"),
+        Queue { options, .. } if options.ack_filter != AckFilter::None => Some("an ACK filter"),
+        _ => None,
+    };
+    refused.map_or(Ok(queue), |got| Err(wrong(got)))
+}
+
+/// What stands after `sojourn`.
+#[cfg(feature = "serde")]
+const OWN_QUEUE: &str =
+    "after \"sojourn\" the table of a queue with a registered discipline, such as { aqm = 'pd', limit = '100 packets' }";
+
+/// Without the reader of scenarios no text is a queue.
+#[cfg(not(feature = "serde"))]
+fn read_own(text: &str) -> Result<Queue, ParamError> {
+    Err(ParamError::new("linux", &text, "a queue without a text"))
 }
 
 #[cfg(feature = "serde")]

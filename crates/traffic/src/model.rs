@@ -58,6 +58,11 @@ pub trait Params {
         1
     }
 
+    /// Whether the receiver asks for each transfer, on a connection of its own.
+    fn requests(&self) -> bool {
+        false
+    }
+
     /// Whether it feeds one flow an amount of data that has an end. Every connection of a session has one.
     fn is_finite(&self) -> bool {
         false

@@ -1,28 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The congestion control `sojourn`: it asks the controller of the flow. The kernel finds losses, repairs them, and spreads a
- * reduction over a round trip (PRR); the controller says where the window goes.
+ * reduction over a round trip (PRR); the controller says where the window goes, and how fast segments leave. A controller that
+ * takes samples of the delivery rate has the window to itself.
  */
 #include <linux/module.h>
 #include <net/tcp.h>
 #include "sojourn.h"
 
-static u32 controller_of(const struct sock *sk)
+struct ours {
+	u32 controller;
+	u32 delivered_ce;       /* marks that it has been told of */
+	u32 lost;               /* losses that it has been told of */
+	struct sojourn_needs needs;
+};
+
+static struct ours *ours_of(const struct sock *sk)
 {
-	return *(const u32 *)inet_csk_ca(sk);
+	return inet_csk_ca(sk);
 }
 
 /* Only the senders of flows have it, and their sockets know their flow. Each connection has a controller of its own. */
 static void start(struct sock *sk)
 {
 	const struct connection *connection = sk->sk_user_data;
+	struct ours *ours = ours_of(sk);
 
-	*(u32 *)inet_csk_ca(sk) = sojourn_controller_starts(guest, connection->flow->number, tcp_snd_cwnd(tcp_sk(sk)));
+	*ours = (struct ours){ .delivered_ce = tcp_sk(sk)->delivered_ce, .lost = tcp_sk(sk)->lost };
+	ours->controller = sojourn_controller_starts(guest, connection->flow->number, tcp_snd_cwnd(tcp_sk(sk)));
+	sojourn_controller_needs(guest, ours->controller, &ours->needs);
 }
 
 static void end(struct sock *sk)
 {
-	sojourn_controller_ends(guest, controller_of(sk));
+	sojourn_controller_ends(guest, ours_of(sk)->controller);
 }
 
 /* A reduction begins: for a mark, for a loss, or (told just after) for a timeout. */
@@ -31,7 +42,7 @@ static u32 reduce(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct sojourn_windows windows = { tcp_snd_cwnd(tp), tp->snd_ssthresh };
 
-	sojourn_controller_reduces(guest, sojourn_now(), controller_of(sk), !tp->lost_out, &windows);
+	sojourn_controller_reduces(guest, sojourn_now(), ours_of(sk)->controller, !tp->lost_out, &windows);
 	return max(windows.cwnd, 2u);
 }
 
@@ -41,44 +52,116 @@ static void on_event(struct sock *sk, enum tcp_ca_event event)
 	struct sojourn_windows windows = { tp->prior_cwnd, tp->snd_ssthresh };
 
 	if (event == CA_EVENT_CWND_RESTART)
-		sojourn_controller_restarts(guest, controller_of(sk), min_t(u32, tcp_snd_cwnd(tp), TCP_INIT_CWND));
+		sojourn_controller_restarts(guest, ours_of(sk)->controller, min_t(u32, tcp_snd_cwnd(tp), TCP_INIT_CWND));
 	if (event != CA_EVENT_LOSS)
 		return;
-	sojourn_controller_times_out(guest, sojourn_now(), controller_of(sk), &windows);
+	sojourn_controller_times_out(guest, sojourn_now(), ours_of(sk)->controller, &windows);
 	WRITE_ONCE(tp->snd_ssthresh, windows.ssthresh);
+}
+
+/* What can be said of a connection at any time. */
+static struct sojourn_ack standing(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u8 state = inet_csk(sk)->icsk_ca_state;
+
+	return (struct sojourn_ack){
+		.snd_una = tp->bytes_acked,
+		.snd_max = tp->bytes_acked + tp->snd_nxt - tp->snd_una,
+		.unacknowledged = tp->snd_una,
+		.rtt_us = -1,
+		.in_flight = tcp_packets_in_flight(tp),
+		.in_flight_after = tcp_packets_in_flight(tp),
+		.srtt_us = tp->srtt_us >> 3,
+		.rtt_min_us = tcp_min_rtt(tp) == ~0U ? 0 : tcp_min_rtt(tp),
+		.delivered = tp->delivered,
+		.lost = tp->lost,
+		.app_limited = !!tp->app_limited,
+		.cwnd_limited = tcp_is_cwnd_limited(sk),
+		.repairs = state == TCP_CA_Recovery || state == TCP_CA_Loss,
+		.after_timeout = state == TCP_CA_Loss,
+		.sack = tcp_is_sack(tp),
+	};
+}
+
+/* The device calls it before the kernel counts the segment. */
+void sojourn_congestion_sends(struct sock *sk, u32 end)
+{
+	struct sojourn_ack told;
+
+	if (inet_csk(sk)->icsk_ca_ops->cong_control == NULL || inet_csk(sk)->icsk_ca_ops->ssthresh != reduce)
+		return;
+	if (!ours_of(sk)->needs.owns_window)
+		return;
+	told = standing(sk);
+	sojourn_controller_sends(guest, sojourn_now(), ours_of(sk)->controller, end, &told);
+}
+
+/* Tells of each segment that is lost and was not sent again. One that it has been told of it knows. */
+static void tell_losses(struct sock *sk, const struct sojourn_ack *told)
+{
+	struct sk_buff *skb;
+
+	if (tcp_sk(sk)->lost == ours_of(sk)->lost)
+		return;
+	ours_of(sk)->lost = tcp_sk(sk)->lost;
+	skb_rbtree_walk(skb, &sk->tcp_rtx_queue) {
+		const struct tcp_skb_cb *cb = TCP_SKB_CB(skb);
+
+		if (cb->sacked & TCPCB_LOST && !(cb->sacked & TCPCB_SACKED_RETRANS))
+			sojourn_controller_loses(guest, sojourn_now(), ours_of(sk)->controller, cb->end_seq, told);
+	}
+}
+
+/* Segments leave one by one at this pace, which is in thousandths of a segment per second. */
+static void set_pace(struct sock *sk, u64 pace)
+{
+	if (!pace)
+		return;
+	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
+	WRITE_ONCE(sk->sk_pacing_rate, max_t(u64, div_u64(min_t(u64, pace, U32_MAX) * tcp_sk(sk)->mss_cache, 1000), 1));
 }
 
 static void on_ack(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	bool reducing = tcp_in_cwnd_reduction(sk);
+	struct ours *ours = ours_of(sk);
+	bool for_marks = inet_csk(sk)->icsk_ca_state == TCP_CA_CWR;
+	bool reducing = tcp_in_cwnd_reduction(sk) && !ours->needs.owns_window && !(for_marks && ours->needs.grows_on_marks);
 	struct sojourn_windows windows = { tcp_snd_cwnd(tp), tp->snd_ssthresh };
-	struct sojourn_ack told = {
-		.snd_una = tp->bytes_acked,
-		.snd_max = tp->bytes_acked + tp->snd_nxt - tp->snd_una,
-		.rtt_us = sample->rtt_us,
-		.acked = sample->acked_sacked,
-		.in_flight = sample->prior_in_flight,
-		.srtt_us = tp->srtt_us >> 3,
-		.rtt_min_us = tcp_min_rtt(tp) == ~0U ? 0 : tcp_min_rtt(tp),
-		.cwnd_limited = tcp_is_cwnd_limited(sk),
-		.in_recovery = reducing,
-		.after_timeout = inet_csk(sk)->icsk_ca_state == TCP_CA_Loss,
-	};
+	struct sojourn_ack told = standing(sk);
 
+	told.rtt_us = sample->rtt_us;
+	told.acked = sample->acked_sacked;
+	told.in_flight = sample->prior_in_flight;
+	told.in_recovery = reducing;
+	told.marked = tp->delivered_ce - ours->delivered_ce;
+	ours->delivered_ce = tp->delivered_ce;
+	told.newest = sample->last_end_seq;
+	told.prior_delivered = sample->prior_delivered;
+	told.app_limited = sample->is_app_limited;
+	if (sample->delivered > 0 && sample->interval_us > 0) {
+		told.delivered_since = sample->delivered;
+		told.interval_us = sample->interval_us;
+	}
 	if (tp->rx_opt.saw_tstamp && tp->rx_opt.rcv_tsecr) {
 		told.one_way_delay_ns = (s64)(s32)(tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr) *
 					(tp->tcp_usec_ts ? NSEC_PER_USEC : NSEC_PER_MSEC);
 		told.has_one_way_delay = 1;
 	}
-	if (told.acked)
-		sojourn_controller_acks(guest, sojourn_now(), controller_of(sk), &told, &windows);
+	if (ours->needs.owns_window)
+		tell_losses(sk, &told);
+	if (told.acked || ours->needs.owns_window)
+		sojourn_controller_acks(guest, sojourn_now(), ours->controller, &told, &windows);
 	if (reducing) {
 		tcp_cwnd_reduction(sk, sample->acked_sacked, sample->losses, flag);
-	} else if (told.acked) {
+	} else if (told.acked || ours->needs.owns_window) {
 		tcp_snd_cwnd_set(tp, min(windows.cwnd, tp->snd_cwnd_clamp));
 		WRITE_ONCE(tp->snd_ssthresh, windows.ssthresh);
 	}
+	set_pace(sk, windows.pace);
+	if (windows.limits_samples)
+		tp->app_limited = (tp->delivered + tcp_packets_in_flight(tp)) ? : 1;
 }
 
 /* The reason of the last reduction was none. */
@@ -87,23 +170,37 @@ static u32 undo(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct sojourn_windows windows = { tcp_snd_cwnd(tp), tp->snd_ssthresh };
 
-	sojourn_controller_undoes(guest, controller_of(sk), &windows);
-	return max(windows.cwnd, tp->prior_cwnd);
+	sojourn_controller_undoes(guest, ours_of(sk)->controller, &windows);
+	return ours_of(sk)->needs.owns_window ? windows.cwnd : max(windows.cwnd, tp->prior_cwnd);
 }
 
-static struct tcp_congestion_ops operations __read_mostly = {
-	.name = OUR_CONTROL,
-	.owner = THIS_MODULE,
-	.init = start,
-	.release = end,
-	.ssthresh = reduce,
-	.cwnd_event = on_event,
-	.cong_control = on_ack,
-	.undo_cwnd = undo,
-};
+#define OPERATIONS(control, wanted) { \
+	.name = control, \
+	.owner = THIS_MODULE, \
+	.flags = wanted, \
+	.init = start, \
+	.release = end, \
+	.ssthresh = reduce, \
+	.cwnd_event = on_event, \
+	.cong_control = on_ack, \
+	.undo_cwnd = undo, \
+}
+
+static struct tcp_congestion_ops operations __read_mostly = OPERATIONS(OUR_CONTROL, 0);
+static struct tcp_congestion_ops scalable __read_mostly =
+	OPERATIONS(OUR_SCALABLE, TCP_CONG_NEEDS_ECN | TCP_CONG_NEEDS_ACCECN | TCP_CONG_ECT_1_NEGOTIATION);
+
+/* Whether the packets of a socket are those of a scalable sender. */
+bool sojourn_congestion_is_scalable(const struct sock *sk)
+{
+	return inet_csk(sk)->icsk_ca_ops == &scalable;
+}
 
 static int __init register_control(void)
 {
-	return tcp_register_congestion_control(&operations);
+	int error = tcp_register_congestion_control(&operations);
+
+	BUILD_BUG_ON(sizeof(struct ours) > ICSK_CA_PRIV_SIZE);
+	return error ? error : tcp_register_congestion_control(&scalable);
 }
 device_initcall(register_control);

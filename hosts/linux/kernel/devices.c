@@ -12,6 +12,7 @@
 #include <linux/tcp.h>
 #include <linux/udp.h>
 #include <linux/unaligned.h>
+#include <net/dsfield.h>
 #include <net/dst.h>
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
@@ -46,14 +47,14 @@ void sojourn_set_timer(void)
 		hrtimer_start(&timer, ns_to_ktime(next - sojourn_now() + ktime_get_ns()), HRTIMER_MODE_ABS_SOFT);
 }
 
-/* The flow and the direction of a packet follow from its ports. */
-static bool ports(struct sojourn_packet *packet, u16 source, u16 destination)
+/* The flow of a packet follows from its ports, and its direction from the host that sends it. */
+static bool ports(struct sojourn_packet *packet, const struct iphdr *ip, __be16 source, __be16 destination)
 {
-	bool back = destination >= FIRST_OWN_PORT;
-
-	packet->flow = (back ? source : destination) - FIRST_PORT;
-	packet->flags |= back ? BACK : 0;
-	return packet->flow < flow_count;
+	packet->flow = (ntohs(destination) >= FIRST_OWN_PORT ? ntohs(source) : ntohs(destination)) - FIRST_PORT;
+	if (packet->flow >= flow_count)
+		return false;
+	packet->flags |= ip->saddr == sojourn_address(flows[packet->flow].plan.source) ? 0 : BACK;
+	return true;
 }
 
 static void timestamps(struct sojourn_packet *packet, const struct tcphdr *tcp)
@@ -76,20 +77,20 @@ static void timestamps(struct sojourn_packet *packet, const struct tcphdr *tcp)
 }
 
 /* What the network must know of a packet; false if it is none of a flow. */
-static bool describe(struct sojourn_packet *packet, const struct sk_buff *skb)
+bool sojourn_describe(struct sojourn_packet *packet, const struct sk_buff *skb)
 {
 	const struct iphdr *ip = ip_hdr(skb);
 
 	*packet = (struct sojourn_packet){ .handle = (unsigned long)skb, .size = skb->len };
 	if (ip->version != 4 || ip_is_fragment(ip))
 		return false;
-	if (INET_ECN_is_capable(ip->tos))
-		packet->flags |= INET_ECN_is_ce(ip->tos) ? ECT | CE : ECT;
+	if (!INET_ECN_is_not_ect(ip->tos))
+		packet->flags |= ECT | (INET_ECN_is_ce(ip->tos) ? CE : 0) | ((ip->tos & INET_ECN_MASK) == INET_ECN_ECT_1 ? ECT1 : 0);
 	if (ip->protocol == IPPROTO_UDP) {
 		const struct udphdr *udp = (const struct udphdr *)((const u8 *)ip + ip->ihl * 4);
 
 		packet->payload = ntohs(udp->len) - sizeof(*udp);
-		return ports(packet, ntohs(udp->source), ntohs(udp->dest));
+		return ports(packet, ip, udp->source, udp->dest);
 	}
 	if (ip->protocol == IPPROTO_TCP) {
 		const struct tcphdr *tcp = (const struct tcphdr *)((const u8 *)ip + ip->ihl * 4);
@@ -98,7 +99,7 @@ static bool describe(struct sojourn_packet *packet, const struct sk_buff *skb)
 		packet->payload = skb->len - ip->ihl * 4 - tcp->doff * 4;
 		packet->flags |= (tcp->syn ? SYN : 0) | (tcp->fin ? FIN : 0);
 		timestamps(packet, tcp);
-		return ports(packet, ntohs(tcp->source), ntohs(tcp->dest));
+		return ports(packet, ip, tcp->source, tcp->dest);
 	}
 	return false;
 }
@@ -113,14 +114,22 @@ static netdev_tx_t transmit(struct sk_buff *skb, struct net_device *device)
 	struct sk_buff *copy = pskb_copy(skb, GFP_ATOMIC);
 	const struct tcp_sock *sender = skb->sk && sk_fullsock(skb->sk) && skb->sk->sk_protocol == IPPROTO_TCP ? tcp_sk(skb->sk) : NULL;
 	u32 rtt_us = sender ? sender->srtt_us >> 3 : 0, next = sender ? sender->snd_nxt : 0;
+	struct sock *owner = sender ? skb->sk : NULL;
+	bool scalable = sender && sojourn_congestion_is_scalable(skb->sk);
 
+	/* The socket sends: it is there until that is done. */
 	dev_consume_skb_any(skb);
-	if (!copy || !describe(&packet, copy)) {
+	/* The kernel itself has ECT(1) in the handshake alone. */
+	if (copy && scalable && (ip_hdr(copy)->tos & INET_ECN_MASK) == INET_ECN_ECT_0)
+		ipv4_change_dsfield(ip_hdr(copy), INET_ECN_MASK ^ 0xff, INET_ECN_ECT_1);
+	if (!copy || !sojourn_describe(&packet, copy)) {
 		kfree_skb(copy);
 		return NETDEV_TX_OK;
 	}
 	if (sender && packet.payload && before(packet.seq, next))
 		packet.flags |= AGAIN;
+	if (owner && packet.payload)
+		sojourn_congestion_sends(owner, packet.seq + packet.payload);
 	skb_scrub_packet(copy, true);
 	packet.rtt_ms = min_t(u32, DIV_ROUND_CLOSEST(rtt_us, 1000), U16_MAX);
 	sojourn_send(guest, sojourn_now(), &packet);
@@ -157,7 +166,7 @@ static void deliver(struct sk_buff *skb, const struct sojourn_packet *packet)
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	skb_reset_mac_header(skb);
 	netif_receive_skb(skb);
-	if (packet->flags & BACK)
+	if (packet->flags & BACK || flow->plan.requests)
 		sojourn_flow_looks(flow);
 }
 
@@ -228,6 +237,8 @@ static void set_options(struct net *net)
 	ipv4->sysctl_tcp_wmem[2] = 1 << 26;
 	/* Every connection begins without memory of earlier ones. */
 	ipv4->sysctl_tcp_nometrics_save = 1;
+	/* What answers a packet has its DSCP. */
+	ipv4->sysctl_tcp_reflect_tos = 1;
 	/* Sessions open many: a port is free again a second after its connection. */
 	ipv4->sysctl_tcp_tw_reuse = 1;
 	ipv4->ip_local_ports.range = 65535 << 16 | FIRST_OWN_PORT;

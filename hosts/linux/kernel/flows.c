@@ -7,6 +7,7 @@
 #include <linux/wait.h>
 #include <net/sock.h>
 #include <net/tcp.h>
+#include <net/tcp_ecn.h>
 #include "sojourn.h"
 
 #define CHUNK (1 << 16)
@@ -33,14 +34,15 @@ static void look(struct connection *connection)
 	struct flow *flow = connection->flow;
 	u32 cwnd = tcp_snd_cwnd(tp), ssthresh = tp->snd_ssthresh;
 
-	if (cwnd != connection->cwnd || ssthresh != connection->ssthresh) {
+	if (!connection->asks && (cwnd != connection->cwnd || ssthresh != connection->ssthresh)) {
 		connection->cwnd = cwnd;
 		connection->ssthresh = ssthresh;
 		sojourn_window(guest, sojourn_now(), flow->number, cwnd, ssthresh);
 	}
 	if (connection->closing && tp->bytes_acked >= connection->bytes) {
 		connection->closing = false;
-		sojourn_completed(guest, sojourn_now(), flow->number, connection->opened, connection->bytes);
+		if (!connection->asks)
+			sojourn_completed(guest, sojourn_now(), flow->number, connection->opened, connection->bytes);
 		wake_up_all(&flow->changed);
 	}
 }
@@ -112,26 +114,61 @@ static int send_datagram(struct connection *connection, u64 size)
 	return min(sent, 0);
 }
 
+/* What the first segment of a connection asks for, and what hosts agree on with those who ask. */
+static void set_options(struct net *net, u8 ecn, bool sack)
+{
+	static const u8 modes[] = {
+		[ECN_OFF] = TCP_ECN_IN_NOECN_OUT_NOECN,
+		[ECN_CLASSIC] = TCP_ECN_IN_ECN_OUT_ECN,
+		[ECN_DCTCP] = TCP_ECN_IN_ECN_OUT_ECN,
+		[ECN_ACCURATE] = TCP_ECN_IN_ACCECN_OUT_ACCECN,
+		[ECN_L4S] = TCP_ECN_IN_ACCECN_OUT_ACCECN,
+	};
+
+	net->ipv4.sysctl_tcp_ecn = modes[ecn];
+	net->ipv4.sysctl_tcp_sack = sack;
+}
+
+static const char *sender_control(const struct flow *flow)
+{
+	bool scalable = flow->plan.ecn == ECN_L4S && !strcmp(flow->plan.controller, OUR_CONTROL);
+
+	return scalable ? OUR_SCALABLE : flow->plan.controller;
+}
+
+/* Both hosts have a control of the kernel's: DCTCP's receiver echoes each mark only as DCTCP's. Ours is for senders. */
+static const char *receiver_control(const struct flow *flow)
+{
+	if (strcmp(flow->plan.controller, OUR_CONTROL))
+		return flow->plan.controller;
+	return flow->plan.ecn == ECN_DCTCP ? "dctcp" : NULL;
+}
+
 /* Opens a connection of a flow, or a socket for its datagrams. */
 static int open_connection(struct connection *connection)
 {
 	struct flow *flow = connection->flow;
-	struct sockaddr_in to = address_of(flow->plan.destination, flow->number);
+	u32 from = connection->asks ? flow->plan.destination : flow->plan.source;
+	struct sockaddr_in to = address_of(connection->asks ? flow->plan.source : flow->plan.destination, flow->number);
 	bool tcp = flow->plan.tcp;
 	struct sock *sk;
+	struct net *net;
 	int error;
 
-	error = sock_create_kern(sojourn_host(flow->plan.source), AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, 0, &connection->socket);
+	error = sock_create_kern(sojourn_host(from), AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, 0, &connection->socket);
 	if (error)
 		return error;
 	sk = connection->socket->sk;
-	connection->opened = sojourn_now();
+	if (flow->plan.dscp)
+		ip_sock_set_tos(sk, flow->plan.dscp << 2);
+	if (!connection->opened)
+		connection->opened = sojourn_now();
 	if (tcp) {
 		lock_sock(sk);
-		error = tcp_set_congestion_control(sk, flow->plan.controller, false, true);
+		sk->sk_user_data = connection;
+		error = tcp_set_congestion_control(sk, sender_control(flow), false, true);
 		tcp_sk(sk)->notsent_lowat = UNSENT;
 		tcp_sock_set_maxseg(sk, flow->plan.packet - sizeof(struct iphdr) - sizeof(struct tcphdr));
-		sk->sk_user_data = connection;
 		release_sock(sk);
 		if (error)
 			sojourn_stop("flow %u: congestion control %s: error %d", flow->number, flow->plan.controller, error);
@@ -139,7 +176,14 @@ static int open_connection(struct connection *connection)
 	local_bh_disable();
 	list_add_tail(&connection->list, &flow->connections);
 	local_bh_enable();
-	return kernel_connect(connection->socket, (struct sockaddr_unsized *)&to, sizeof(to), 0);
+	net = sojourn_host(from);
+	if (!tcp)
+		return kernel_connect(connection->socket, (struct sockaddr_unsized *)&to, sizeof(to), 0);
+	/* The first segment asks as these options say, and they are those of a whole host. What is sent waits for the connection. */
+	set_options(net, flow->plan.ecn, flow->plan.sack);
+	error = kernel_connect(connection->socket, (struct sockaddr_unsized *)&to, sizeof(to), O_NONBLOCK);
+	set_options(net, ECN_ACCURATE, true);
+	return error == -EINPROGRESS ? 0 : error;
 }
 
 static struct connection *new_connection(struct flow *flow)
@@ -199,10 +243,9 @@ static int sender(void *data)
 	return 0;
 }
 
-/* One transfer of a session, from its connection to the acknowledgment of its last byte. */
-static int transfer(void *data)
+/* One connection of a session, to the acknowledgment of its last byte. */
+static void carry(struct connection *connection)
 {
-	struct connection *connection = data;
 	struct flow *flow = connection->flow;
 
 	if (!open_connection(connection) && !send_bytes(connection, connection->size, false)) {
@@ -219,6 +262,24 @@ static int transfer(void *data)
 		sock_release(connection->socket);
 	}
 	kfree(connection);
+}
+
+/* One transfer of a session. Its time begins with its request. */
+static int transfer(void *data)
+{
+	struct connection *connection = data;
+	struct flow *flow = connection->flow;
+
+	connection->opened = sojourn_now();
+	if (connection->request) {
+		struct connection *first = new_connection(flow);
+
+		INIT_LIST_HEAD(&first->list);
+		first->asks = true;
+		first->size = connection->request;
+		carry(first);
+	}
+	carry(connection);
 	sojourn_session_completes(guest, sojourn_now(), flow->number);
 	wake_up_all(&flow->changed);
 	return 0;
@@ -240,6 +301,7 @@ static int session(void *data)
 		connection = new_connection(flow);
 		INIT_LIST_HEAD(&connection->list);
 		connection->size = written.bytes;
+		connection->request = written.request;
 		if (IS_ERR(kthread_run(transfer, connection, "transfer/%u", flow->number)))
 			sojourn_stop("flow %u: no memory for a connection", flow->number);
 	}
@@ -306,21 +368,20 @@ static void read_beside(struct flow *flow, struct socket *socket)
 		sojourn_stop("flow %u: no memory for a connection", flow->number);
 }
 
-static int sink(void *data)
+/* Reads all that comes to a host for a flow. */
+static int listen_at(u32 host, struct flow *flow)
 {
-	struct flow *flow = data;
-	struct sockaddr_in here = address_of(flow->plan.destination, flow->number);
+	struct sockaddr_in here = address_of(host, flow->number);
 	bool tcp = flow->plan.tcp;
 	struct socket *listener, *connection;
 	int error;
 
-	error = sock_create_kern(sojourn_host(flow->plan.destination), AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, 0, &listener);
+	error = sock_create_kern(sojourn_host(host), AF_INET, tcp ? SOCK_STREAM : SOCK_DGRAM, 0, &listener);
 	if (!error)
 		error = kernel_bind(listener, (struct sockaddr_unsized *)&here, sizeof(here));
-	/* Both hosts have the flow's control: DCTCP's receiver agrees on ECN and echoes each mark only as DCTCP's. */
-	if (!error && tcp && strcmp(flow->plan.controller, OUR_CONTROL)) {
+	if (!error && tcp && receiver_control(flow)) {
 		lock_sock(listener->sk);
-		error = tcp_set_congestion_control(listener->sk, flow->plan.controller, false, true);
+		error = tcp_set_congestion_control(listener->sk, receiver_control(flow), false, true);
 		release_sock(listener->sk);
 	}
 	if (!error && tcp)
@@ -342,16 +403,18 @@ static int sink(void *data)
 	return 0;
 }
 
-static void set_host_options(const struct sojourn_flow *plan)
+static int sink(void *data)
 {
-	u32 ends[] = { plan->source, plan->destination }, end;
+	struct flow *flow = data;
 
-	for (end = 0; end < 2; end++) {
-		struct net *net = sojourn_host(ends[end]);
+	return listen_at(flow->plan.destination, flow);
+}
 
-		net->ipv4.sysctl_tcp_ecn = plan->ecn;
-		net->ipv4.sysctl_tcp_sack = plan->sack;
-	}
+static int request_sink(void *data)
+{
+	struct flow *flow = data;
+
+	return listen_at(flow->plan.source, flow);
 }
 
 int sojourn_start_flows(void)
@@ -361,10 +424,12 @@ int sojourn_start_flows(void)
 	for (number = 0; number < flow_count; number++) {
 		struct flow *flow = &flows[number];
 
-		if (flow->plan.tcp)
-			set_host_options(&flow->plan);
+		set_options(sojourn_host(flow->plan.source), ECN_ACCURATE, true);
+		set_options(sojourn_host(flow->plan.destination), ECN_ACCURATE, true);
 		if (IS_ERR(kthread_run(sink, flow, "sink/%u", number)) ||
 		    IS_ERR(kthread_run(flow->plan.session ? session : sender, flow, "sender/%u", number)))
+			return -ENOMEM;
+		if (flow->plan.requests && IS_ERR(kthread_run(request_sink, flow, "requests/%u", number)))
 			return -ENOMEM;
 	}
 	return 0;

@@ -61,7 +61,8 @@ void sojourn_stop(const char *format, ...)
 
 void *sojourn_alloc(size_t size)
 {
-	return size <= PAGE_SIZE ? kmalloc(size, GFP_ATOMIC) : kvmalloc(size, GFP_ATOMIC);
+	/* What is large comes from scattered pages, where that may be waited for. */
+	return size <= PAGE_SIZE ? kmalloc(size, GFP_ATOMIC) : kvmalloc(size, in_softirq() ? GFP_ATOMIC : GFP_KERNEL);
 }
 
 void sojourn_free(void *memory)

@@ -62,17 +62,18 @@ static void free_all(struct sk_buff *skb)
 	}
 }
 
-void sojourn_queue_enqueue(struct queue *queue, u64 handle, u32 number, bool marked)
+void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_given *given)
 {
-	struct sk_buff *skb = (struct sk_buff *)(unsigned long)handle, *to_free = NULL;
+	struct sk_buff *skb = (struct sk_buff *)(unsigned long)given->handle, *to_free = NULL;
 
-	if (marked)
+	if (given->marked)
 		INET_ECN_set_ce(skb);
 	/* A router knows a flow by its headers alone, and no time at which the sender wants its packet to leave. */
 	skb_clear_hash(skb);
 	skb_set_delivery_time(skb, 0, SKB_CLOCK_REALTIME);
 	skb->dev = queue->device;
-	skb->mark = number;
+	skb->mark = given->number;
+	skb->tc_index = given->rtt_ms;
 	skb->priority = 0;
 	skb->protocol = htons(ETH_P_IP);
 	skb_reset_mac_header(skb);
@@ -86,6 +87,11 @@ void sojourn_queue_enqueue(struct queue *queue, u64 handle, u32 number, bool mar
 	/* Not before: `fq` calls it where it classifies. A discipline that does not take the packet has put it on the list. */
 	skb->destructor = on_free;
 	free_all(to_free);
+}
+
+void sojourn_queue_flows(struct queue *queue, u64 now, u32 active)
+{
+	sojourn_discipline_set_flows(queue->qdisc, now, active);
 }
 
 /* What leaves a discipline is a packet of the network again. */

@@ -8,7 +8,9 @@
 #include <linux/types.h>
 #include <net/net_namespace.h>
 
-struct guest; /* Rust's */
+/* Rust's */
+struct guest;
+struct discipline;
 
 /* The same as Packet in crates/linux/src/packet.rs. */
 struct sojourn_packet {
@@ -23,23 +25,29 @@ struct sojourn_packet {
 	u8 flags;
 };
 
-enum { SYN = 1, FIN = 2, ECT = 4, CE = 8, TIMESTAMPS = 16, BACK = 32, AGAIN = 64 };
+enum { SYN = 1, FIN = 2, ECT = 4, CE = 8, TIMESTAMPS = 16, BACK = 32, AGAIN = 64, ECT1 = 128 };
+
+/* The ECN of a flow, as crates/linux/src/guest.rs numbers it. */
+enum { ECN_OFF, ECN_CLASSIC, ECN_DCTCP, ECN_ACCURATE, ECN_L4S };
 
 /* The same as GuestFlow and Written in crates/linux/src/guest.rs. */
 struct sojourn_flow {
 	u32 source;
 	u32 destination;
 	u32 packet;
+	u8 dscp;
 	u8 tcp;
 	u8 ecn;
 	u8 sack;
 	u8 echoes;
 	u8 session;
+	u8 requests;
 	char controller[16];
 };
 
 struct sojourn_written {
 	u64 bytes;
+	u64 request;
 	u8 last;
 };
 
@@ -53,6 +61,18 @@ struct sojourn_ack {
 	u32 in_flight;
 	u32 srtt_us;
 	u32 rtt_min_us;
+	u32 marked;
+	u32 newest;
+	u32 unacknowledged;
+	u32 delivered;
+	u32 lost;
+	u32 prior_delivered;
+	u32 delivered_since;
+	u32 interval_us;
+	u32 in_flight_after;
+	u8 app_limited;
+	u8 repairs;
+	u8 sack;
 	u8 has_one_way_delay;
 	u8 cwnd_limited;
 	u8 in_recovery;
@@ -62,10 +82,21 @@ struct sojourn_ack {
 struct sojourn_windows {
 	u32 cwnd;
 	u32 ssthresh;
+	u64 pace;
+	u8 limits_samples;
+};
+
+/* The same as KernelNeeds there. */
+struct sojourn_needs {
+	u8 owns_window;
+	u8 grows_on_marks;
 };
 
 /* Controllers have a number each, which the first of these gives. */
 u32 sojourn_controller_starts(struct guest *guest, u32 flow, u32 window);
+void sojourn_controller_needs(struct guest *guest, u32 controller, struct sojourn_needs *needs);
+void sojourn_controller_sends(struct guest *guest, u64 now, u32 controller, u32 end, const struct sojourn_ack *ack);
+void sojourn_controller_loses(struct guest *guest, u64 now, u32 controller, u32 end, const struct sojourn_ack *ack);
 void sojourn_controller_ends(struct guest *guest, u32 controller);
 void sojourn_controller_acks(struct guest *guest, u64 now, u32 controller, const struct sojourn_ack *ack, struct sojourn_windows *windows);
 void sojourn_controller_reduces(struct guest *guest, u64 now, u32 controller, bool marked, struct sojourn_windows *windows);
@@ -112,10 +143,42 @@ struct sojourn_order {
 	u32 mtu;
 };
 
+/* The same as Given in abi/src/queues.rs. */
+struct sojourn_given {
+	u64 handle;
+	u32 number;
+	u16 rtt_ms;
+	u8 marked;
+};
+
 struct queue *sojourn_queue_make(const struct sojourn_order *order, int *error);
-void sojourn_queue_enqueue(struct queue *queue, u64 handle, u32 number, bool marked);
+void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_given *given);
+void sojourn_queue_flows(struct queue *queue, u64 now, u32 active);
 bool sojourn_queue_dequeue(struct queue *queue, u64 *handle, u32 *number, u8 *marked);
 bool sojourn_queue_dropped(u32 *number, u8 *full);
+
+/* discipline.c: our queues as a queue discipline of the kernel. */
+#define OUR_DISCIPLINE "sojourn"
+struct Qdisc;
+void sojourn_discipline_set_flows(struct Qdisc *qdisc, u64 now, u32 active);
+
+/* The same as Counted in abi/src/discipline.rs. */
+struct sojourn_counted {
+	u64 arrived;
+	u64 marked;
+	u64 early;
+	u64 forced;
+	u64 tail;
+};
+
+struct discipline *sojourn_discipline(const u8 *task, size_t length, char *error, size_t room);
+void sojourn_discipline_free(struct discipline *discipline);
+void sojourn_discipline_enqueue(struct discipline *discipline, u64 now, const struct sojourn_packet *packet);
+bool sojourn_discipline_dequeue(struct discipline *discipline, u64 now, struct sojourn_packet *packet);
+bool sojourn_discipline_dropped(struct discipline *discipline, struct sojourn_packet *packet, u8 *full);
+void sojourn_discipline_flows(struct discipline *discipline, u64 now, u32 active);
+void sojourn_discipline_reset(struct discipline *discipline, u64 now);
+void sojourn_discipline_counted(const struct discipline *discipline, struct sojourn_counted *counted);
 
 /* What the kernel's TCP calls. */
 void sojourn_on_rtt(struct sock *sk, long rtt_us);
@@ -136,6 +199,8 @@ struct connection {
 	struct socket *socket;
 	u64 opened;     /* when */
 	u64 size;       /* of a session's transfer */
+	u64 request;    /* the size of what goes ahead of it, the other way */
+	bool asks;      /* it carries a request */
 	u64 bytes;      /* what it has been given to send so far */
 	bool closing;   /* nothing follows */
 	u32 cwnd;       /* as logged last */
@@ -154,12 +219,18 @@ __noreturn void sojourn_stop(const char *format, ...);
 void sojourn_set_up_device(struct net_device *device, const struct net_device_ops *operations);
 int sojourn_open_device(struct net_device *device);
 int sojourn_make_hosts(u32 count, u32 mtu);
+bool sojourn_describe(struct sojourn_packet *packet, const struct sk_buff *skb);
 void sojourn_set_timer(void);
 struct net *sojourn_host(u32 number);
 __be32 sojourn_address(u32 host);
 #define OUR_CONTROL "sojourn"             /* the congestion control that asks our controllers */
+#define OUR_SCALABLE "sojourn-l4s"         /* the same, with ECT(1) and counted marks */
 #define FIRST_PORT 1024
 #define FIRST_OWN_PORT 61000               /* ports of senders begin here, those of flows end */
+
+/* congestion.c: the sender of a socket sends these bytes. */
+void sojourn_congestion_sends(struct sock *sk, u32 end);
+bool sojourn_congestion_is_scalable(const struct sock *sk);
 
 /* flows.c */
 int sojourn_start_flows(void);

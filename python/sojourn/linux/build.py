@@ -108,7 +108,7 @@ def library(folder: Path, driver: Path) -> None:
         ["cargo", "build", "--quiet", "--release", "--manifest-path", str(abi / "Cargo.toml"),
          "--target-dir", str(target)], "linux build: cargo",
     )  # fmt: skip
-    text = (abi / "src" / "lib.rs").read_text(encoding="utf-8")
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted((abi / "src").glob("*.rs")))
     names = re.findall(r'#\[unsafe\(no_mangle\)\]\s+pub unsafe extern "C" fn (\w+)', text)
     whole, shown = target / "library.o", target / "library.names"
     shown.write_text("\n".join(names) + "\n", encoding="ascii")

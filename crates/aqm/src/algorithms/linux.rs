@@ -9,7 +9,7 @@ mod table;
 
 pub use read::{Qdisc, names};
 
-use crate::{Aqm, ArrivalVerdict, Backlog, Link, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, Link, Needs, PacketView, ParamError};
 use alloc::string::String;
 use sojourn_units::Stream;
 
@@ -19,7 +19,7 @@ use sojourn_units::Stream;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Params {
     /// The discipline and its parameters as `tc` takes them, such as `"pie target 15ms limit 1000"`; no default. Its own limit and
-    /// its own word for ECN are among them.
+    /// its own word for ECN are among them. After `sojourn` comes a queue of ours, such as `"sojourn { aqm = 'pd', limit = '100 packets' }"`.
     pub linux: String,
 }
 
@@ -35,7 +35,7 @@ impl Params {
     /// # Errors
     /// What the text has that the discipline does not know.
     pub fn build(&self, _link: &Link) -> Result<Linux, ParamError> {
-        self.qdisc().map(|_| Linux)
+        self.qdisc().map(|_| Linux::default())
     }
 
     /// The discipline as the kernel takes it.
@@ -45,13 +45,31 @@ impl Params {
     pub fn qdisc(&self) -> Result<Qdisc, ParamError> {
         Qdisc::read(&self.linux)
     }
+
+    /// Where the kernel is to run a discipline of ours, the text of its queue: a table as in a scenario.
+    pub fn own_queue(&self) -> Option<&str> {
+        read::own_queue(&self.linux)
+    }
 }
 
 /// The placeholder: passes every packet.
-#[derive(Clone, Debug)]
-pub struct Linux;
+#[derive(Clone, Default, Debug)]
+pub struct Linux {
+    needs: Needs,
+}
+
+impl Linux {
+    /// The placeholder of a discipline of ours, which the network is to tell what it tells that one.
+    pub fn of_ours(needs: &Needs) -> Linux {
+        Linux { needs: Needs { rtt_hints: needs.rtt_hints, flow_count: needs.flow_count, ..Needs::default() } }
+    }
+}
 
 impl Aqm for Linux {
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
     fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
         ArrivalVerdict::Pass
     }

@@ -41,16 +41,15 @@ fn simulator(network: &Network, groups: &[Group]) -> Result<(), Error> {
 /// Refuses options that the kernel would ignore, unless they have the values of the profile `linux`.
 fn linux(scenario: &Scenario, network: &Network, groups: &[Group]) -> Result<(), Error> {
     for (link, field) in network.links.iter().zip(&network.fields) {
-        if let Some(queue) = link.queue.as_ref().filter(|queue| queue.options.ack_filter != AckFilter::None) {
+        if let Some(queue) =
+            link.queue.iter().flat_map(|queue| queue.disciplines()).find(|queue| queue.options.ack_filter != AckFilter::None)
+        {
             let got = format_args!("\"{}\" on a Linux host", queue.options.ack_filter.name());
             return Err(Error::got(format!("{field}.queue.ack_filter"), got, "none: it cannot read the headers of ACKs"));
         }
         if let Some(i) = link.impairments.iter().position(|impairment| impairment.kind.reads_acks()) {
             let got = format_args!("\"{}\" on a Linux host", link.impairments[i].kind.name());
             return Err(Error::got(format!("{field}.impairments[{i}].kind"), got, "one that does not read the headers of ACKs"));
-        }
-        if link.queue.as_ref().is_some_and(|queue| queue.classes.is_some()) {
-            return Err(Error::got(format!("{field}.queue.scheduler"), "classes", "one discipline for a link on a Linux host"));
         }
     }
     let own = TcpOptions::linux();

@@ -117,6 +117,14 @@ macro_rules! registry {
                 }
             }
 
+            /// Whether the receiver asks for each transfer, on a connection of its own.
+            pub fn requests(&self) -> bool {
+                match self {
+                    $(Traffic::$Flow(params) => params.requests(),)*
+                    $(Traffic::$Session(params) => params.requests(),)*
+                }
+            }
+
             /// Whether it opens connections as it goes.
             pub fn opens_connections(&self) -> bool {
                 match self {

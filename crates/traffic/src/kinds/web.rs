@@ -107,6 +107,10 @@ impl crate::Params for Params {
     fn transport(&self) -> Transport {
         Transport::Tcp
     }
+
+    fn requests(&self) -> bool {
+        self.request > Bytes(0)
+    }
 }
 
 /// The state of a web session.

@@ -6,6 +6,7 @@
 
 extern crate alloc;
 
+mod discipline;
 mod queues;
 
 use alloc::boxed::Box;
@@ -14,7 +15,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::{c_char, c_void};
 use core::panic::PanicInfo;
 use core::slice;
-use sojourn_linux::{Guest, GuestFlow, KernelAck, KernelController, Packet, Time, Windows, Written};
+use sojourn_linux::{Guest, GuestFlow, KernelAck, KernelController, KernelNeeds, Packet, Time, Windows, Written};
 
 unsafe extern "C" {
     fn sojourn_alloc(size: usize) -> *mut c_void;
@@ -179,6 +180,28 @@ pub unsafe extern "C" fn sojourn_completed(guest: &mut Guest, now: u64, flow: u3
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_controller_starts(guest: &mut Guest, flow: u32, window: u32) -> u32 {
     guest.controller_starts(flow, window)
+}
+
+/// What a controller needs of the kernel; nothing without one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_needs(guest: &mut Guest, controller: u32, needs: &mut KernelNeeds) {
+    *needs = guest.controller(controller).map(|controller| controller.needs()).unwrap_or_default();
+}
+
+/// A segment that ends at this byte is about to leave.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_sends(guest: &mut Guest, now: u64, controller: u32, end: u32, ack: &KernelAck) {
+    if let Some(controller) = guest.controller(controller) {
+        controller.on_sent(Time::from_nanos(now), end, ack);
+    }
+}
+
+/// The segment that ends at this byte is lost.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_controller_loses(guest: &mut Guest, now: u64, controller: u32, end: u32, ack: &KernelAck) {
+    if let Some(controller) = guest.controller(controller) {
+        controller.on_lost(Time::from_nanos(now), end, ack);
+    }
 }
 
 /// The connection of a controller is over.

@@ -22,9 +22,19 @@ struct Order {
     mtu: u32,
 }
 
+/// A packet that C is to put into a queue.
+#[repr(C)]
+struct Given {
+    handle: u64,
+    number: u32,
+    rtt_ms: u16,
+    marked: u8,
+}
+
 unsafe extern "C" {
     fn sojourn_queue_make(order: &Order, error: &mut c_int) -> *mut Queue;
-    fn sojourn_queue_enqueue(queue: *mut Queue, handle: u64, number: u32, marked: bool);
+    fn sojourn_queue_enqueue(queue: *mut Queue, given: &Given);
+    fn sojourn_queue_flows(queue: *mut Queue, now: u64, active: u32);
     fn sojourn_queue_dequeue(queue: *mut Queue, handle: *mut u64, number: *mut u32, marked: *mut u8) -> bool;
     fn sojourn_queue_dropped(number: *mut u32, full: *mut u8) -> bool;
 }
@@ -53,7 +63,9 @@ impl KernelQueue {
 
 impl HostQueue for KernelQueue {
     fn enqueue(&mut self, _now: Time, number: u32, packet: HostPacket, lost: &mut Lost) {
-        unsafe { sojourn_queue_enqueue(self.queue, packet.handle, number, packet.is_marked) };
+        let HostPacket { handle, is_marked, rtt_hint_ms, .. } = packet;
+        let given = Given { handle, number, rtt_ms: rtt_hint_ms, marked: u8::from(is_marked) };
+        unsafe { sojourn_queue_enqueue(self.queue, &given) };
         self.add_dropped(lost);
     }
 
@@ -62,6 +74,10 @@ impl HostQueue for KernelQueue {
         let sent = unsafe { sojourn_queue_dequeue(self.queue, &mut handle, &mut number, &mut marked) };
         self.add_dropped(lost);
         sent.then_some(Dequeued { number, handle, marked: marked != 0 })
+    }
+
+    fn set_flows(&mut self, now: Time, active: u32) {
+        unsafe { sojourn_queue_flows(self.queue, now.as_nanos(), active) };
     }
 
     /// The kernel has one network, which is never copied.

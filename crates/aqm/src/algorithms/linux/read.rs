@@ -1,7 +1,7 @@
 //! A queue discipline as `tc` says it, and as the kernel is sent it.
 
 use super::red;
-use super::table::{Form, KINDS, Kind, Value, Word};
+use super::table::{Form, KINDS, Kind, OURS, Value, Word};
 use crate::ParamError;
 use alloc::format;
 use alloc::string::String;
@@ -36,7 +36,21 @@ fn listed(names: impl Iterator<Item = &'static str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
+/// What follows the name of the discipline that runs ours: the table of a queue as in a scenario; `None` where another is meant.
+pub(super) fn own_queue(text: &str) -> Option<&str> {
+    let rest = text.trim().strip_prefix(OURS)?;
+    let ends = rest.chars().next().is_none_or(char::is_whitespace);
+    ends.then(|| if rest.trim().is_empty() { "{}" } else { rest.trim() })
+}
+
 impl Qdisc {
+    /// The discipline that runs ours, told of its queue by this text.
+    pub fn ours(text: &str) -> Qdisc {
+        let mut options = Vec::new();
+        put(&mut options, 1, text.as_bytes());
+        Qdisc { kind: OURS, options }
+    }
+
     /// Reads a discipline such as `pie target 15ms limit 1000`.
     ///
     /// # Errors
@@ -47,6 +61,9 @@ impl Qdisc {
         let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
             return Err(ParamError::new(FIELD, &format!("\"{name}\""), format!("a queue discipline of Linux: {}", listed(names()))));
         };
+        if kind.form == Form::Ours {
+            return Ok(Qdisc::ours(own_queue(text).unwrap_or_default()));
+        }
         let mut given: Vec<Given> = Vec::new();
         while let Some(text) = words.next() {
             let Some(word) = kind.words.iter().find(|word| word.word == text) else {
@@ -83,6 +100,8 @@ impl Kind {
                 bytes = red::options(self.form == Form::Choke, given)
                     .map_err(|(got, expected)| ParamError::new(FIELD, &format!("{} with {got}", self.name), expected))?
             }
+            // Made by `Qdisc::ours`.
+            Form::Ours => {}
         }
         Ok(bytes)
     }

@@ -41,6 +41,8 @@ pub(super) enum Form {
     Red,
     /// As `struct tc_choke_qopt` with a table: thresholds in packets.
     Choke,
+    /// As the text of a queue of ours.
+    Ours,
 }
 
 /// A word of a discipline.
@@ -78,7 +80,11 @@ pub(super) mod field {
 
 use Value::{Byte, Count, Is, IsByte, Rate, Rate64, Seconds, Share, Size, Time, Times256};
 
+/// The discipline in which the kernel runs ours (`hosts/linux/kernel/discipline.c`).
+pub(super) const OURS: &str = "sojourn";
+
 pub(super) const KINDS: &[Kind] = &[
+    Kind { name: OURS, form: Form::Ours, words: &[] },
     Kind { name: "pfifo", form: Form::Fifo, words: &[word("limit", 0, Count)] },
     Kind { name: "bfifo", form: Form::Fifo, words: &[word("limit", 0, Size)] },
     Kind {

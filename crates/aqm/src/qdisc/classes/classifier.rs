@@ -5,10 +5,13 @@ use alloc::vec::Vec;
 
 /// What packets a class takes.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Rule {
     /// The groups of their flows, by number; `None`: all.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub groups: Option<Vec<u32>>,
     /// Their ECN codepoints; `None`: all.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub ecn: Option<Vec<Ecn>>,
 }
 

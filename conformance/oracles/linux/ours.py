@@ -1,0 +1,104 @@
+"""The tables of differences between our code in a Linux kernel and where it runs else.
+
+With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.ours` runs every case and stores what it
+found, with its provenance, in `ours.json`; names of cases after it run those alone, `--show` prints the tables of what
+is stored, which the page `docs/linux.md` has too. The measures and bounds are those of `gaps`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from conformance.oracles.linux import gaps
+
+from sojourn import _sojourn
+from sojourn.scenario import Scenario
+
+STORED = Path(__file__).parent / "ours.json"
+COMMAND = "python -m conformance.oracles.linux.ours"
+TITLES = ("our queues in the network of the scenario, against the same as disciplines of the kernel (`sojourn`)",
+          "our controllers in the simulator, against the same in the kernel",
+          "our DualPI2 against the kernel's, both in the kernel, with our Prague and the kernel's CUBIC")  # fmt: skip
+"""Of the tables: what is compared, and with what."""
+
+CONTROLLERS = ("dctcp", "prague", "copa", "bbr", "bbr3")
+"""Those that pace, take samples of the delivery rate or count marks."""
+
+Case = tuple[str, list[Scenario]]
+
+
+def base(flows: int) -> Scenario:
+    """So many flows over 10 Mbit/s and 50 ms for 40 s, of which 30 are measured."""
+    scenario = Scenario(gaps.SCENARIO, "ours").set("duration", "40 s").set("warmup", "10 s").set("host", gaps.LINUX)
+    return scenario.set("flows.f.count", flows)
+
+
+def disciplines() -> Iterator[Case]:
+    """Every queue of ours, in the network and as a discipline of the kernel."""
+    for name in (each["name"] for each in json.loads(_sojourn.registry())["aqm"]):
+        if name in ("external", "linux"):
+            continue
+        ours = base(5).set("links.bottleneck.queue", {"aqm": name, "limit": "150 packets"})
+        text = f"sojourn {{ aqm = '{name}', limit = '150 packets' }}"
+        yield name, [ours, ours.copy().set("links.bottleneck.queue", {"linux": text})]
+
+
+def controllers() -> Iterator[Case]:
+    """Controllers of ours, in the simulator and in the kernel."""
+    for name in CONTROLLERS:
+        for flows in (1, 4):
+            scenario = base(flows).set("flows.f.tcp.control", {"cc": name})
+            queue: dict[str, Any] = {"aqm": "droptail", "limit": "84 packets"}
+            if name == "dctcp":
+                queue = {"aqm": "step", "ecn": True, "limit": "1000 packets"}
+            elif name == "prague":
+                queue = {"aqm": "dualpi2", "ecn": True, "limit": "1000 packets"}
+            scenario.set("flows.f.tcp.ecn", name in ("dctcp", "prague")).set("links.bottleneck.queue", queue)
+            yield f"{name}, {flows} flow{'s' if flows > 1 else ''}", gaps.on_both(scenario)
+
+
+def dual() -> Iterator[Case]:
+    """DualPI2 under scalable and classic senders."""
+    for scalable, classic in ((1, 1), (2, 2)):
+        scenario = base(scalable)
+        flow: dict[str, Any] = dict(scenario["flows"][0])
+        prague = {"tcp": flow["tcp"] | {"control": {"cc": "prague"}, "ecn": True}}
+        scenario["flows"] = [flow | prague, flow | {"name": "c", "count": classic}]
+        ours = scenario.set("links.bottleneck.queue", {"aqm": "dualpi2", "ecn": True, "limit": "1000 packets"})
+        theirs = ours.copy().set("links.bottleneck.queue", {"linux": "dualpi2 limit 1000"})
+        yield f"{scalable} Prague, {classic} CUBIC", [ours, theirs]
+
+
+def blocks() -> list[list[Case]]:
+    """The cases of each table."""
+    return [list(disciplines()), list(controllers()), list(dual())]
+
+
+def tables(stored: dict[str, Any]) -> list[str]:
+    """The lines of all tables."""
+    lines = []
+    for title, names in zip(TITLES, stored["tables"], strict=True):
+        lines += [f"{title[0].upper()}{title[1:]}:", "", *gaps.table(stored, names), ""]
+    return lines
+
+
+def main() -> None:
+    """Measures, stores and prints; with `--show` only prints what is stored."""
+    asked = sys.argv[1:]
+    if asked != ["--show"]:
+        known = blocks()
+        chosen = [case for block in known for case in block if not asked or case[0] in asked]
+        kept = json.loads(STORED.read_text(encoding="utf-8"))["cases"] if asked and STORED.exists() else {}
+        found = gaps.measure(chosen, COMMAND)
+        found["cases"] = kept | found["cases"]
+        found["tables"] = [[name for name, _ in block if name in found["cases"]] for block in known]
+        STORED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print("\n".join(tables(json.loads(STORED.read_text(encoding="utf-8")))))
+
+
+if __name__ == "__main__":
+    main()

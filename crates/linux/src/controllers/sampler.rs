@@ -1,0 +1,114 @@
+//! Samples of the delivery rate as a controller of ours takes them (draft-ietf-ccwg-bbr#4.1). The kernel measures the rate; it does not
+//! keep how much was in flight and lost when a segment was sent, so that is kept here.
+
+use super::KernelAck;
+use alloc::collections::VecDeque;
+use sojourn_cc::{AnyController, CongestionController, LossState, LostSegment, RateSample};
+use sojourn_units::{Duration, Time};
+
+/// A segment that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// One past its last byte, as it stands in the segment.
+    end: u32,
+    /// Segments in flight when it had been sent, itself included.
+    in_flight: u32,
+    /// `tcp_sock.lost` then.
+    lost: u32,
+    app_limited: bool,
+    is_lost: bool,
+}
+
+/// Whether one number comes before another where they begin again after the largest (Linux `before`).
+fn before(first: u32, second: u32) -> bool {
+    (first.wrapping_sub(second) as i32) < 0
+}
+
+/// What was sent and is not acknowledged.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Sampler {
+    /// In the order of their bytes.
+    sent: VecDeque<Sent>,
+    /// `tcp_sock.lost` at the last sample.
+    lost: u32,
+    /// The segment that was taken for lost last.
+    last_lost: Option<u32>,
+}
+
+impl Sampler {
+    /// A segment is about to leave.
+    pub fn on_sent(&mut self, now: Time, end: u32, ack: &KernelAck, cc: &mut AnyController) {
+        if ack.in_flight == 0 {
+            cc.on_restart(now, micros(ack.srtt_us), ack.app_limited != 0);
+        }
+        let sent =
+            Sent { end, in_flight: ack.in_flight.saturating_add(1), lost: ack.lost, app_limited: ack.app_limited != 0, is_lost: false };
+        match self.sent.iter().rposition(|known| !before(end, known.end)) {
+            Some(at) if self.sent[at].end == end => self.sent[at] = sent,
+            Some(at) => self.sent.insert(at + 1, sent),
+            None => self.sent.push_front(sent),
+        }
+    }
+
+    /// A segment is lost.
+    pub fn on_lost(&mut self, now: Time, end: u32, ack: &KernelAck, cc: &mut AnyController) {
+        let Some(at) = self.sent.iter().position(|sent| sent.end == end) else { return };
+        let previous = at.checked_sub(1).map(|previous| self.sent[previous].end);
+        let contiguous = self.last_lost.is_some() && self.last_lost == previous;
+        let sent = &mut self.sent[at];
+        if core::mem::replace(&mut sent.is_lost, true) {
+            return;
+        }
+        self.last_lost = Some(end);
+        cc.on_lost(&LostSegment {
+            now,
+            size: 1.0,
+            tx_in_flight: f64::from(sent.in_flight),
+            lost: f64::from(ack.lost.wrapping_sub(sent.lost)),
+            is_app_limited: sent.app_limited,
+            delivered_total: f64::from(ack.delivered),
+            contiguous,
+            selective_acks: ack.sack != 0,
+        });
+    }
+
+    /// Data was acknowledged, or a loss was found.
+    pub fn on_ack(&mut self, now: Time, ack: &KernelAck) -> RateSample {
+        let newest = self.sent.iter().find(|sent| sent.end == ack.newest).copied();
+        let newly_lost = ack.lost.wrapping_sub(core::mem::replace(&mut self.lost, ack.lost));
+        while self.sent.front().is_some_and(|first| !before(ack.unacknowledged, first.end)) {
+            self.sent.pop_front();
+        }
+        let sampled = ack.delivered_since > 0 && ack.interval_us > 0;
+        let state = match (ack.after_timeout != 0, ack.repairs != 0) {
+            (true, _) => LossState::Timeout,
+            (_, true) => LossState::Recovery,
+            _ => LossState::Open,
+        };
+        RateSample {
+            now,
+            delivered_total: f64::from(ack.delivered),
+            lost_total: f64::from(ack.lost),
+            newly_acked: f64::from(ack.acked),
+            newly_lost: f64::from(newly_lost),
+            prior_delivered: (ack.acked > 0).then(|| f64::from(ack.prior_delivered)),
+            delivered: f64::from(ack.delivered_since),
+            lost: newest.map_or(0.0, |sent| f64::from(ack.lost.wrapping_sub(sent.lost))),
+            tx_in_flight: newest.map_or(0.0, |sent| f64::from(sent.in_flight)),
+            delivery_rate: if sampled { f64::from(ack.delivered_since) * 1e6 / f64::from(ack.interval_us) } else { 0.0 },
+            is_app_limited: ack.app_limited != 0,
+            rtt: u64::try_from(ack.rtt_us).ok().map(Duration::from_micros),
+            srtt: micros(ack.srtt_us),
+            prior_in_flight: f64::from(ack.in_flight),
+            in_flight: f64::from(ack.in_flight_after),
+            is_cwnd_limited: ack.cwnd_limited != 0,
+            state,
+            selective_acks: ack.sack != 0,
+            marked: f64::from(ack.marked),
+        }
+    }
+}
+
+fn micros(number: u32) -> Duration {
+    Duration::from_micros(u64::from(number))
+}

@@ -1,0 +1,115 @@
+//! A queue of ours as a queue discipline of the kernel (`hosts/linux/kernel/discipline.c`): the kernel gives it packets and asks for the
+//! next one, as of any of its own. It knows nothing of the network.
+
+use crate::packet::Packet;
+use crate::wiring::Wiring;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec;
+use serde::{Deserialize, Serialize};
+use sojourn_aqm::{Counters, DropReason, Qdisc, Rule};
+use sojourn_net::LinkConfig;
+use sojourn_spec::link::Link;
+use sojourn_spec::queue::Queue;
+use sojourn_units::{Duration, Rate, Time};
+
+/// What the discipline is told: its netlink attribute, as TOML.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// The name of the link, of which its random stream is made.
+    pub link: String,
+    /// The rate of the link.
+    pub rate: Rate,
+    /// The propagation delay of the link.
+    pub delay: Duration,
+    /// Mean packet size in bytes.
+    pub packet: u32,
+    /// The seed of the random stream.
+    pub seed: u64,
+    /// The queue.
+    pub queue: Queue,
+}
+
+impl Task {
+    /// The task of a discipline on a link of the plan.
+    pub(crate) fn new(link: &Link, queue: Queue, wiring: &Wiring) -> Task {
+        let rate = link.rate.unwrap_or_else(|| unreachable!("a link with a queue has a rate"));
+        Task { link: link.name.clone(), rate, delay: link.delay, packet: wiring.packet, seed: wiring.seed, queue }
+    }
+
+    /// As text for the kernel.
+    ///
+    /// # Errors
+    /// A queue that has no text, in words.
+    pub fn to_toml(&self) -> Result<String, String> {
+        toml::to_string(self).map_err(|error| error.to_string())
+    }
+}
+
+/// A queue of ours with packets of the kernel.
+#[derive(Clone, Debug)]
+pub struct Discipline {
+    empty: Qdisc<Packet>,
+    queue: Qdisc<Packet>,
+    /// Since when the device has found nothing to send.
+    idle_since: Option<Time>,
+    dropped: VecDeque<(Packet, DropReason)>,
+}
+
+impl Discipline {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// What is wrong with the task, in words.
+    pub fn new(task: &[u8]) -> Result<Discipline, String> {
+        let text = core::str::from_utf8(task).map_err(|_| String::from("expected text in UTF-8"))?;
+        let Task { link, rate, delay, packet, seed, queue } = toml::from_str(text).map_err(|error| error.message().to_string())?;
+        let aqm = queue.build(rate, delay, packet).map_err(|error| format!("queue.{error}"))?;
+        let link = Link { name: link, rate: Some(rate), delay, queue: Some(Arc::new(queue)), ..Link::default() };
+        let empty = Qdisc::new(LinkConfig::planned(link, vec![(aqm, Rule::default())], seed).controller);
+        Ok(Discipline { queue: empty.clone(), empty, idle_since: Some(Time::ZERO), dropped: VecDeque::new() })
+    }
+
+    /// A packet arrives. What is dropped meanwhile, this packet or another, [`Discipline::next_dropped`] gives.
+    pub fn enqueue(&mut self, now: Time, packet: Packet) {
+        self.queue.update(now, self.idle_since);
+        self.queue.enqueue(now, packet, self.idle_since, |packet, reason| self.dropped.push_back((packet, reason)));
+    }
+
+    /// The device is free: the next packet, marked if the queue marked it.
+    pub fn dequeue(&mut self, now: Time) -> Option<Packet> {
+        self.queue.update(now, self.idle_since);
+        let next = self.queue.dequeue(now, |packet, reason| self.dropped.push_back((packet, reason)));
+        self.idle_since = if next.is_some() { None } else { Some(self.idle_since.unwrap_or(now)) };
+        next.map(|(packet, _)| packet)
+    }
+
+    /// The next packet that was dropped, and why.
+    pub fn next_dropped(&mut self) -> Option<(Packet, DropReason)> {
+        self.dropped.pop_front()
+    }
+
+    /// From `now` on `active` flows are active.
+    pub fn set_flows(&mut self, now: Time, active: u32) {
+        self.queue.set_flows(now, active);
+    }
+
+    /// What it counted.
+    pub fn counters(&self) -> &Counters {
+        self.queue.counters()
+    }
+
+    /// The device is reset: all that waits is dropped, and nothing is remembered.
+    pub fn reset(&mut self, now: Time) {
+        while self.queue.packets() > 0 {
+            match self.queue.dequeue(now, |packet, reason| self.dropped.push_back((packet, reason))) {
+                Some((packet, _)) => self.dropped.push_back((packet, DropReason::Tail)),
+                None => break,
+            }
+        }
+        (self.queue, self.idle_since) = (self.empty.clone(), Some(now));
+    }
+}
