@@ -85,9 +85,17 @@ pub trait Aqm {
     /// A packet was lost because the queue was full, whatever the verdict had been.
     fn on_overflow(&mut self) {}
 
-    /// The turn of this queue came and it was empty. Called only with [`Needs::flow_queues`].
-    fn on_empty(&mut self, queue: u32) {
-        let _ = queue;
+    /// A packet of this queue was lost because all queues together were full. Called only with [`Needs::flow_queues`] and [`Needs::cake`].
+    fn on_full(&mut self, queue: u32, now: Time) {
+        let _ = (queue, now);
+        self.on_overflow();
+    }
+
+    /// The turn of this queue came at `now` and it was empty; gives whether it has nothing more to forget. Called only with
+    /// [`Needs::flow_queues`] and [`Needs::cake`].
+    fn on_empty(&mut self, queue: u32, now: Time) -> bool {
+        let _ = (queue, now);
+        true
     }
 
     /// The last verdict was `Signal` and the packet was dropped: ECN is off, or the packet cannot carry a mark.

@@ -4,6 +4,7 @@ use crate::algorithms::drop_tail::DropTail;
 use crate::counters::Fate;
 use crate::{AckFilter, Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, Counters, DepartureVerdict, DropReason, HostQueue, PacketView};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use sojourn_units::{Duration, Stream};
 
 /// No limit.
@@ -70,6 +71,8 @@ pub struct QueueController {
     pub ecn: bool,
     /// Which waiting ACKs it drops when a newer one arrives.
     pub ack_filter: AckFilter,
+    /// The DSCP of each group of flows, for a discipline that goes by it.
+    pub dscps: Vec<u8>,
     /// What happened so far.
     pub counters: Counters,
     /// A queue of the host that takes the place of the algorithm and the limit.
@@ -87,6 +90,7 @@ impl QueueController {
             limit,
             ecn,
             ack_filter: AckFilter::None,
+            dscps: Vec::new(),
             counters: Counters::default(),
             host: None,
             random,

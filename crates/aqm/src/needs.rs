@@ -1,6 +1,6 @@
 //! What an algorithm needs from its host.
 
-use crate::{DualQueuing, FlowQueuing};
+use crate::{CakeQueuing, DualQueuing, FlowQueuing};
 
 /// What the host must supply for an algorithm to work. A host that cannot supply it refuses before the run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -21,6 +21,8 @@ pub struct Needs {
     pub flow_queues: Option<FlowQueuing>,
     /// Two queues, one of them for scalable senders. [`Aqm::on_oldest`] is then called before each update.
     pub dual_queue: Option<DualQueuing>,
+    /// The queues of CAKE. The algorithm gets the number of a packet's queue in the place of its flow.
+    pub cake: Option<CakeQueuing>,
 }
 
 impl Needs {
@@ -35,6 +37,7 @@ impl Needs {
             flow_count: self.flow_count || other.flow_count,
             flow_queues: self.flow_queues.or(other.flow_queues),
             dual_queue: self.dual_queue.or(other.dual_queue),
+            cake: self.cake.or(other.cake),
         }
     }
 }

@@ -6,6 +6,7 @@ mod subqueues;
 
 pub use classes::{ClassConfig, Rule, Shares};
 
+use crate::cake_queues::CakeQueues;
 use crate::controller::NO_LIMIT;
 use crate::dual_queue::DualQueues;
 use crate::host_queue::{Held, Left};
@@ -19,7 +20,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use classes::{Arrival, Classes, Next};
-use core::mem::replace;
+use core::mem::{replace, take};
 use sojourn_units::{Duration, Time};
 
 /// A queue that holds its packets. The simulator uses it where a packet's departure is not known when the packet arrives; a
@@ -61,6 +62,8 @@ enum Waiting<P> {
     Flows(Box<FlowQueues<P>>, Amount),
     /// Two queues, one of them for scalable senders.
     Dual(Box<DualQueues<P>>),
+    /// The queues of CAKE, and the limit of all of them together.
+    Cake(Box<CakeQueues<P>>, Amount),
     /// In a queue of the host.
     Host(Box<Held<P>>),
     /// In classes, which count for themselves.
@@ -89,9 +92,13 @@ impl<P: Packet> Qdisc<P> {
         let needs = controller.aqm.needs();
         let waiting = match (controller.host.take(), needs.flow_queues.or(flow_queues)) {
             (Some(host), _) => Waiting::Host(Box::new(Held::new(host))),
-            (None, None) => match needs.dual_queue {
-                Some(queuing) => Waiting::Dual(Box::new(DualQueues::new(queuing))),
-                None => Waiting::Fifo(VecDeque::new()),
+            (None, None) => match (needs.dual_queue, needs.cake) {
+                (Some(queuing), _) => Waiting::Dual(Box::new(DualQueues::new(queuing))),
+                (None, Some(queuing)) => {
+                    let queues = CakeQueues::new(queuing, take(&mut controller.dscps));
+                    Waiting::Cake(Box::new(queues), replace(&mut controller.limit, NO_LIMIT))
+                }
+                (None, None) => Waiting::Fifo(VecDeque::new()),
             },
             // Where the longest queue drops, an arriving packet is always admitted: room is then made there.
             (None, Some(queuing)) => {
@@ -149,16 +156,27 @@ impl<P: Packet> Qdisc<P> {
         classes.into_iter().flat_map(|classes| classes.queues_mut())
     }
 
+    /// Whether it goes by the groups of flows ([`Qdisc::add_place`]).
+    pub fn knows_groups(&self) -> bool {
+        matches!(self.waiting, Waiting::Classes(_) | Waiting::Cake(..))
+    }
+
     /// Packets of flows of this group come to the link at this place of their route: what classes go by.
     pub fn add_place(&mut self, place: u32, group: u32) {
-        if let Waiting::Classes(classes) = &mut self.waiting {
-            classes.add_place(place, group);
+        match &mut self.waiting {
+            Waiting::Classes(classes) => classes.add_place(place, group),
+            Waiting::Cake(queues, _) => queues.add_place(place, group),
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Host(_) => {}
         }
     }
 
     /// When something may be sent again that is held back now; `None` if nothing is.
     pub fn ready(&self) -> Option<Time> {
-        if let Waiting::Classes(classes) = &self.waiting { classes.ready() } else { None }
+        match &self.waiting {
+            Waiting::Classes(classes) => classes.ready(),
+            Waiting::Cake(queues, _) => queues.ready(),
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Host(_) => None,
+        }
     }
 
     /// The algorithm.
@@ -181,6 +199,7 @@ impl<P: Packet> Qdisc<P> {
             Waiting::Fifo(queue) => queue.len() as u32,
             Waiting::Flows(queues, _) => queues.packets(),
             Waiting::Dual(queues) => queues.packets(),
+            Waiting::Cake(queues, _) => queues.packets(),
             Waiting::Host(held) => held.packets(),
             Waiting::Classes(classes) => classes.packets(),
         }
@@ -245,7 +264,7 @@ impl<P: Packet> Qdisc<P> {
         while let ArrivalDecision::Inspect(position) = decision {
             let waiting = match &self.waiting {
                 Waiting::Fifo(queue) => queue.get(position as usize).map(|(since, other)| PacketView::of(*since, other)),
-                Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Host(_) | Waiting::Classes(_) => None,
+                Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Cake(..) | Waiting::Host(_) | Waiting::Classes(_) => None,
             };
             decision = self.controller.inspect(&arrival, waiting.as_ref(), packet.can_mark(), &backlog);
         }
@@ -269,11 +288,12 @@ impl<P: Packet> Qdisc<P> {
             Waiting::Fifo(queue) => queue.push_back((now, packet)),
             Waiting::Flows(queues, _) => queues.push(now, packet),
             Waiting::Dual(queues) => queues.push(now, packet, arrival.ecn.is_l4s()),
+            Waiting::Cake(queues, _) => queues.push(now, packet),
             Waiting::Host(_) | Waiting::Classes(_) => unreachable!("the host or a class has taken the packet"),
         }
         // A packet that finds the link idle goes straight to it.
-        if idle_since.is_none() {
-            self.make_room(departure, &mut dropped);
+        if idle_since.is_none() || self.packets() > 1 {
+            self.make_room(now, departure, &mut dropped);
         }
     }
 
@@ -298,25 +318,32 @@ impl<P: Packet> Qdisc<P> {
                 counters.marked += u64::from(marked);
                 self.bytes = classes.bytes();
             }
-            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) => unreachable!("the queue holds the packet itself"),
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Cake(..) => {
+                unreachable!("the queue holds the packet itself")
+            }
         }
     }
 
     /// Drops from the head of the longest queue while all queues together hold too much (rfc8290#4.1.3).
     /// `departure` is the size of a packet that departs at this instant and still counts.
-    fn make_room(&mut self, departure: Option<u32>, dropped: &mut impl FnMut(P, DropReason)) {
-        let Waiting::Flows(queues, limit) = &mut self.waiting else { return };
+    fn make_room(&mut self, now: Time, departure: Option<u32>, dropped: &mut impl FnMut(P, DropReason)) {
+        let (Waiting::Flows(_, limit) | Waiting::Cake(_, limit)) = self.waiting else { return };
         let (one, more) = (u32::from(departure.is_some()), u64::from(departure.unwrap_or(0)));
-        let exceeded = |packets: u32, bytes: u64| match *limit {
+        let exceeded = |packets: u32, bytes: u64| match limit {
             Amount::Packets(limit) => packets > limit,
             Amount::Bytes(limit) => bytes > limit,
         };
-        while exceeded(queues.packets() + one, self.bytes + more) {
-            let Some((since, packet)) = queues.drop_longest() else { return };
+        while exceeded(self.packets() + one, self.bytes + more) {
+            let longest = match &mut self.waiting {
+                Waiting::Flows(queues, _) => queues.drop_longest(),
+                Waiting::Cake(queues, _) => queues.drop_longest(),
+                _ => None,
+            };
+            let Some((queue, since, packet)) = longest else { return };
             self.earlier.add(since);
             self.bytes -= u64::from(packet.size());
             self.controller.counters.count_drop(packet.size(), DropReason::Tail);
-            self.controller.aqm.on_overflow();
+            self.controller.aqm.on_full(queue, now);
             dropped(packet, DropReason::Tail);
         }
     }
@@ -333,7 +360,9 @@ impl<P: Packet> Qdisc<P> {
                 }
                 Waiting::Flows(queues, _) => {
                     let aqm = &mut self.controller.aqm;
-                    let (queue, since, packet) = queues.pop(|queue| aqm.on_empty(queue))?;
+                    let (queue, since, packet) = queues.pop(|queue| {
+                        aqm.on_empty(queue, now);
+                    })?;
                     self.bytes -= u64::from(packet.size());
                     (since, packet, queues.backlog(queue, self.bytes), queue)
                 }
@@ -342,13 +371,22 @@ impl<P: Packet> Qdisc<P> {
                     self.bytes -= u64::from(packet.size());
                     (since, packet, Backlog { packets: queues.packets(), bytes: self.bytes, idle_since: None }, u32::from(is_l4s))
                 }
+                Waiting::Cake(queues, _) => {
+                    let aqm = &mut self.controller.aqm;
+                    let (queue, since, packet) = queues.pop(now, |queue| aqm.on_empty(queue, now))?;
+                    self.bytes -= u64::from(packet.size());
+                    let (packets, bytes) = queues.backlog(queue);
+                    (since, packet, Backlog { packets, bytes, idle_since: None }, queue)
+                }
                 Waiting::Host(_) => return self.dequeue_from_host(now, &mut dropped),
                 Waiting::Classes(_) => return self.dequeue_from_class(now, &mut dropped),
             };
             let (mut departure, sojourn) = (PacketView::of(now, &packet), now.since(since));
-            if let Waiting::Dual(_) = self.waiting {
+            match self.waiting {
                 // The mark that this queue has set does not make a packet scalable.
-                departure.ecn = if queue == 1 { Ecn::Ect1 } else { departure.ecn.unmarked() };
+                Waiting::Dual(_) => departure.ecn = if queue == 1 { Ecn::Ect1 } else { departure.ecn.unmarked() },
+                Waiting::Cake(..) => departure.flow = queue,
+                Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) | Waiting::Classes(_) => {}
             }
             let decision = self.controller.decide_departure(&departure, sojourn, packet.can_mark(), &backlog);
             if let Waiting::Dual(queues) = &mut self.waiting {
@@ -363,8 +401,10 @@ impl<P: Packet> Qdisc<P> {
                     continue;
                 }
             }
-            if let Waiting::Flows(queues, _) = &mut self.waiting {
-                queues.charge(queue, departure.size);
+            match &mut self.waiting {
+                Waiting::Flows(queues, _) => queues.charge(queue, departure.size),
+                Waiting::Cake(queues, _) => queues.charge(queue, departure.size, now),
+                Waiting::Fifo(_) | Waiting::Dual(_) | Waiting::Host(_) | Waiting::Classes(_) => {}
             }
             self.departed += 1;
             return Some((packet, sojourn));

@@ -113,8 +113,11 @@ macro_rules! registry {
             fn on_overflow(&mut self) {
                 match self { $(AnyAqm::$algorithm(a) => a.on_overflow(),)* AnyAqm::Custom(a) => a.on_overflow() }
             }
-            fn on_empty(&mut self, queue: u32) {
-                match self { $(AnyAqm::$algorithm(a) => a.on_empty(queue),)* AnyAqm::Custom(a) => a.on_empty(queue) }
+            fn on_full(&mut self, queue: u32, now: Time) {
+                match self { $(AnyAqm::$algorithm(a) => a.on_full(queue, now),)* AnyAqm::Custom(a) => a.on_full(queue, now) }
+            }
+            fn on_empty(&mut self, queue: u32, now: Time) -> bool {
+                match self { $(AnyAqm::$algorithm(a) => a.on_empty(queue, now),)* AnyAqm::Custom(a) => a.on_empty(queue, now) }
             }
             fn on_unmarkable(&mut self) {
                 match self { $(AnyAqm::$algorithm(a) => a.on_unmarkable(),)* AnyAqm::Custom(a) => a.on_unmarkable() }

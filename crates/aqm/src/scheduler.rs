@@ -151,13 +151,13 @@ impl<P: Packet> FlowQueues<P> {
     }
 
     /// Removes the packet at the head of the queue with the most bytes (rfc8290#4.1.3).
-    pub fn drop_longest(&mut self) -> Option<(Time, P)> {
-        let longest = self.new.iter().chain(&self.old).max_by_key(|&&index| (self.queues[index as usize].bytes, u32::MAX - index))?;
-        let queue = &mut self.queues[*longest as usize];
+    pub fn drop_longest(&mut self) -> Option<(u32, Time, P)> {
+        let longest = *self.new.iter().chain(&self.old).max_by_key(|&&index| (self.queues[index as usize].bytes, u32::MAX - index))?;
+        let queue = &mut self.queues[longest as usize];
         let (since, packet) = queue.waiting.pop_front()?;
         queue.bytes -= u64::from(packet.size());
         self.packets -= 1;
-        Some((since, packet))
+        Some((longest, since, packet))
     }
 }
 
@@ -223,8 +223,8 @@ mod tests {
         let mut queues = FlowQueues::new(QUEUING);
         (0..3).for_each(|_| queues.push(Time::ZERO, Parcel(1, 100)));
         queues.push(Time::ZERO, Parcel(2, 900));
-        assert_eq!(queues.drop_longest(), Some((Time::ZERO, Parcel(2, 900))));
-        assert_eq!(queues.drop_longest(), Some((Time::ZERO, Parcel(1, 100))));
+        assert_eq!(queues.drop_longest(), Some((QUEUING.queue_of(2), Time::ZERO, Parcel(2, 900))));
+        assert_eq!(queues.drop_longest(), Some((QUEUING.queue_of(1), Time::ZERO, Parcel(1, 100))));
         assert_eq!((queues.packets(), served(&mut queues, 9)), (2, std::vec![1, 1]));
         assert_eq!(queues.drop_longest(), None);
     }

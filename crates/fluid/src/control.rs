@@ -165,6 +165,7 @@ fn reason(aqm: &AnyAqm) -> &'static str {
     let needs = aqm.needs();
     match () {
         () if needs.flow_queues.is_some() => "each flow has its own queue",
+        () if needs.cake.is_some() => "each flow has its own queue",
         () if needs.dual_queue.is_some() => "it has two queues",
         () if needs.rtt_hints => "its probability depends on each flow's round-trip time, and the model has one probability for all flows",
         () if needs.waiting_packets => "it compares packets of single flows",

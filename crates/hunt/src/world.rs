@@ -132,7 +132,7 @@ fn one_way(schema: &Schema, duration_ns: u64, draw: &mut Draw) -> Table {
         table.insert("queue".into(), queue);
     }
     if draw.chance(0.1) {
-        table.insert("overhead".into(), schema.value("Overhead", &Names::default(), draw));
+        table.insert("overhead".into(), schema.value("AnyOverhead", &Names::default(), draw));
     }
     if draw.chance(0.2) {
         let impairments = (0..draw.whole(1, 3)).map(|_| schema.value("Impairment", &Names::default(), draw)).collect();

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::recorder::Recorder;
-use sojourn_aqm::{AnyAqm, AqmConfig, Bernoulli, Law, Sampled};
+use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Bernoulli, Law, Sampled};
 use sojourn_net::Packet;
 use sojourn_scenario::check::check_laws;
 use sojourn_scenario::plan::Plan;
@@ -113,7 +113,11 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
             aqms.push((aqm(plan, link, queue, rate, laws)?, plan.rule(matches)));
         }
     }
-    Ok(LinkConfig::planned(link.clone(), aqms, plan.seed))
+    let mut config = LinkConfig::planned(link.clone(), aqms, plan.seed);
+    if config.controller.aqm.needs().cake.is_some() {
+        config.controller.dscps = plan.groups.iter().map(|group| group.dscp.0).collect();
+    }
+    Ok(config)
 }
 
 fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {

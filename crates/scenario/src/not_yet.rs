@@ -26,7 +26,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
         &["atm", "docsis", "ptm", "mpu", "stab", "linklayer"],
         "what the link layer adds to packets is `overhead = \"docsis\"`, or `overhead = { per_packet = \"18 B\", mpu = \"64 B\" }`",
     ),
-    (&["cake"], "CAKE does not exist yet: fq-codel and fq-pie separate flows, and cobalt is what CAKE's queues run"),
+    (&["sch_cake", "sqm"], "it is a queue discipline: `queue = { aqm = \"cake\" }`"),
     (&["l4s", "dualq", "dual-queue"], "the dual queue of L4S is `aqm = \"dualpi2\"`, and its senders have `ecn = \"l4s\"`"),
 ];
 

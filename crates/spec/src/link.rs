@@ -1,15 +1,11 @@
 //! A link as the network takes it: nothing left to look up.
 
-mod overhead;
-
-pub use overhead::{Cells, LinkLayer, Overhead};
-
 use crate::queue::Queue;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use sojourn_link::{ImpairmentConfig, LinkTrace};
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_units::{Duration, Overhead, Rate, Time};
 
 /// A directed link.
 #[derive(Clone, PartialEq, Debug, Default)]

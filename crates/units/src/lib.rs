@@ -9,6 +9,7 @@ extern crate alloc;
 extern crate std;
 
 mod amount;
+mod overhead;
 mod param;
 mod parse;
 mod probability;
@@ -22,6 +23,7 @@ mod serde_text;
 mod time;
 
 pub use amount::Amount;
+pub use overhead::{AnyOverhead, Cells, LinkLayer, Overhead};
 pub use param::ParamError;
 pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};
 pub use probability::Probability;

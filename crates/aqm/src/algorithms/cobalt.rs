@@ -104,7 +104,7 @@ impl Cobalt {
     }
 
     /// The queue has overflowed (Linux `cobalt_queue_full`).
-    fn queue_full(&mut self, now: Time) {
+    pub(super) fn queue_full(&mut self, now: Time) {
         if self.may_change(now) {
             self.blue = (self.blue + self.increment).min(1.0);
         }
@@ -112,7 +112,7 @@ impl Cobalt {
     }
 
     /// The queue is empty (Linux `cobalt_queue_empty`).
-    fn queue_empty(&mut self, now: Time) {
+    pub(super) fn queue_empty(&mut self, now: Time) {
         if self.blue > 0.0 && self.may_change(now) {
             self.blue = (self.blue - self.decrement).max(0.0);
         }
@@ -121,6 +121,17 @@ impl Cobalt {
             self.count -= 1;
             self.drop_next = self.control_law(self.drop_next);
         }
+    }
+
+    /// Whether an empty queue has nothing more to forget.
+    pub(super) fn rests(&self, now: Time) -> bool {
+        self.blue <= 0.0 && self.count == 0 && now >= self.drop_next
+    }
+
+    /// Its target on its link.
+    #[cfg(test)]
+    pub(super) fn target(&self) -> Duration {
+        self.target
     }
 
     /// Whether a packet that leaves after `sojourn` gets a signal (Linux `cobalt_should_drop` without BLUE).

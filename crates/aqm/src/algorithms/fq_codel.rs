@@ -10,7 +10,7 @@ use super::codel::{self, Codel, Rule};
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, FlowQueuing, Link, Needs, PacketView, ParamError};
 use alloc::vec;
 use alloc::vec::Vec;
-use sojourn_units::{Bytes, Duration, Stream};
+use sojourn_units::{Bytes, Duration, Stream, Time};
 
 /// The queues whose bytes count for `max_packet`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -118,8 +118,9 @@ impl Aqm for FqCodel {
         self.ce_threshold.apply(verdict, sojourn, departure.ecn)
     }
 
-    fn on_empty(&mut self, queue: u32) {
+    fn on_empty(&mut self, queue: u32, _now: Time) -> bool {
         self.queues[queue as usize].empty();
+        true
     }
 
     fn on_unmarkable(&mut self) {
@@ -136,7 +137,6 @@ mod tests {
     use super::*;
     use crate::algorithms::test_link;
     use crate::{Amount, AnyAqm, Packet, Qdisc, QueueController};
-    use sojourn_units::Time;
 
     /// A packet of a flow.
     #[derive(Clone, Debug)]

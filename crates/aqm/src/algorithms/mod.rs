@@ -35,6 +35,7 @@ registry! {
     "choker" => choker::Choker: "CHOKe with draws that follow the load, after Lu et al. 2014",
     "fq-pie" => fq_pie::FqPie: "a queue for each flow, each under PIE, as in Linux",
     "cobalt" => cobalt::Cobalt: "CoDel, and BLUE against flows that do not react, as in the queues of Linux's CAKE",
+    "cake" => cake::Cake: "fair shares of hosts and flows in tins, each queue under COBALT, with a shaper: Linux's CAKE",
     "pie" => pie::Pie: "a probability that follows the delay, Pan et al. 2013, RFC 8033",
 }
 

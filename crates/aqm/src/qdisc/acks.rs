@@ -23,6 +23,7 @@ impl<P: Packet> Waiting<P> {
             Waiting::Fifo(queue) => Some((0, queue)),
             Waiting::Flows(queues, _) => Some(queues.queue_of(ack.flow)),
             Waiting::Dual(queues) => Some((u32::from(ack.ecn.is_l4s()), queues.waiting(ack.ecn.is_l4s()))),
+            Waiting::Cake(queues, _) => queues.queue_of(ack.flow, ack.place),
             Waiting::Host(_) | Waiting::Classes(_) => None,
         }
     }
@@ -33,6 +34,7 @@ impl<P: Packet> Waiting<P> {
             Waiting::Fifo(queue) => queue.remove(at),
             Waiting::Flows(queues, _) => queues.remove(queue, at),
             Waiting::Dual(queues) => queues.remove(queue == 1, at),
+            Waiting::Cake(queues, _) => queues.remove(queue, at),
             Waiting::Host(_) | Waiting::Classes(_) => None,
         }
     }

@@ -23,7 +23,7 @@ impl<P: Packet> Qdisc<P> {
         match &self.waiting {
             Waiting::Classes(classes) => Some(classes.last()),
             Waiting::Dual(queues) => Some(queues.last()),
-            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) => None,
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Cake(..) | Waiting::Host(_) => None,
         }
     }
 }

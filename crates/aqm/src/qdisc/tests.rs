@@ -59,6 +59,7 @@ const HEAD_DROP: Needs = Needs {
     flow_count: false,
     flow_queues: None,
     dual_queue: None,
+    cake: None,
 };
 
 fn queue(arrivals: &[ArrivalVerdict], departures: &[DepartureVerdict], needs: Needs, limit: Amount, ecn: bool) -> Qdisc<Parcel> {

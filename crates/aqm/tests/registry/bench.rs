@@ -142,6 +142,7 @@ impl Bench {
         let needs = self.queue.aqm().needs();
         let queue_of = |packet: Offered| match (needs.flow_queues, needs.dual_queue) {
             (Some(queuing), _) => queuing.queue_of(packet.flow),
+            _ if needs.cake.is_some() => packet.flow,
             (None, Some(_)) => u32::from(packet.is_l4s),
             (None, None) => 0,
         };

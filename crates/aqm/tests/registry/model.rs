@@ -146,6 +146,12 @@ impl Aqm for Shown {
     fn on_overflow(&mut self) {
         self.0.on_overflow();
     }
+    fn on_full(&mut self, queue: u32, now: Time) {
+        self.0.on_full(queue, now);
+    }
+    fn on_empty(&mut self, queue: u32, now: Time) -> bool {
+        self.0.on_empty(queue, now)
+    }
     fn on_unmarkable(&mut self) {
         self.0.on_unmarkable();
     }

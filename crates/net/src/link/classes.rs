@@ -84,9 +84,9 @@ impl LinkStats {
 }
 
 impl<P: Packet> Link<P> {
-    /// Whether it has classes, or two queues.
-    pub(crate) fn has_subqueues(&self) -> bool {
-        self.meter.has_subqueues()
+    /// Whether its queue goes by the groups of flows.
+    pub(crate) fn knows_groups(&self) -> bool {
+        matches!(&self.queue, Queue::Buffered(queue) if queue.qdisc.knows_groups())
     }
 
     /// Whether it has an ACK filter.

@@ -20,8 +20,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use sojourn_link::LinkTrace;
-use sojourn_spec::link::{DelayChange, Overhead, RateChange};
-use sojourn_units::{Duration, Rate, Time};
+use sojourn_spec::link::{DelayChange, RateChange};
+use sojourn_units::{Duration, Overhead, Rate, Time};
 
 /// Events at most so far apart are simultaneous: transmission times are rounded to nanoseconds. ns-2 adds floating-point
 /// numbers and sometimes decides the other way.

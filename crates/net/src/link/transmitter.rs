@@ -5,8 +5,8 @@ use crate::sent::{Carried, Sent};
 use crate::window::Window;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use sojourn_spec::link::{DelayChange, Link, Overhead, RateChange};
-use sojourn_units::{Duration, Rate, Serializer, Time};
+use sojourn_spec::link::{DelayChange, Link, RateChange};
+use sojourn_units::{Duration, Overhead, Rate, Serializer, Time};
 
 /// Rate and propagation delay, which may change during the run.
 #[derive(Clone, Debug)]

@@ -42,9 +42,9 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Tells links with classes which places are those of which group. Routes are given by their number of hops and their groups.
+    /// Tells links that go by groups which places are those of which group. Routes are given by their number of hops and their groups.
     pub(crate) fn tell_classes(&mut self, routes: impl Iterator<Item = (u32, u32)>) {
-        if !self.links.iter().any(Link::has_subqueues) {
+        if !self.links.iter().any(Link::knows_groups) {
             return;
         }
         let mut begin = 0;

@@ -97,11 +97,14 @@ fn own_queue(queue: &Queue, options: &ClassOptions, at: &str, rate: Rate) -> Res
     if let AqmConfig::Linux(params) = &queue.aqm {
         return Err(Error::got(format!("{at}.linux"), format_args!("\"{}\"", params.linux), "a discipline of ours in a class"));
     }
+    let needs = queue.build(rate, Duration::ZERO, 1500).map(|aqm| aqm.needs()).unwrap_or_default();
+    if needs.cake.is_some() {
+        return Err(Error::got(format!("{at}.aqm"), "\"cake\"", "a discipline without a shaper and tins of its own in a class"));
+    }
     let Some(queues) = options.flow_queues else { return Ok(()) };
     if !(1..=65_536).contains(&queues) {
         return Err(Error::got(format!("{at}.flow_queues"), queues, "1 to 65536 queues"));
     }
-    let needs = queue.build(rate, Duration::ZERO, 1500).map(|aqm| aqm.needs()).unwrap_or_default();
     match needs.waiting_packets || needs.flow_queues.is_some() || needs.dual_queue.is_some() {
         true => Err(Error::got(
             format!("{at}.flow_queues"),

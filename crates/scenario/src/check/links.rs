@@ -7,9 +7,9 @@ use crate::path::element;
 use crate::trace_file::read_trace;
 use crate::written::{self, Back, Change, Impairment};
 use sojourn_link::ImpairmentConfig;
-use sojourn_spec::link::{DelayChange, Link, Overhead, RateChange, Trace};
+use sojourn_spec::link::{DelayChange, Link, RateChange, Trace};
 use sojourn_spec::queue::Queue;
-use sojourn_units::{Duration, Rate, Time, range};
+use sojourn_units::{AnyOverhead, Duration, Overhead, Rate, Time, range};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -182,8 +182,8 @@ fn queue(written: Option<&Queue>, place: &Place<'_>, rate: Option<Rate>, delay: 
 }
 
 /// Checks what the link layer adds. What adds nothing is left out.
-fn overhead(given: Option<written::Overhead>, field: &str, rate: Option<Rate>) -> Result<Option<Overhead>, Error> {
-    let Some(overhead) = given.map(written::Overhead::given) else { return Ok(None) };
+fn overhead(given: Option<AnyOverhead>, field: &str, rate: Option<Rate>) -> Result<Option<Overhead>, Error> {
+    let Some(overhead) = given.map(AnyOverhead::given) else { return Ok(None) };
     overhead.check().map_err(|error| Error::parameter(field, error))?;
     if rate.is_none() {
         let got = "an overhead on a link without rate, where packets take no time";

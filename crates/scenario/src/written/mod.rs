@@ -2,12 +2,10 @@
 
 mod impairment;
 mod link_trace;
-mod overhead;
 mod traffic;
 
 pub use impairment::Impairment;
 pub use link_trace::{LinkTrace, TraceFormat};
-pub use overhead::Overhead;
 pub use sojourn_spec::queue::classes::Dscp;
 pub use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 pub use sojourn_spec::tcp::{Control, Profile, TcpOverrides};
@@ -16,7 +14,7 @@ pub use traffic::Traffic;
 use crate::quantity::Varying;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sojourn_units::{Bytes, Duration, Rate};
+use sojourn_units::{AnyOverhead, Bytes, Duration, Rate};
 
 /// A whole scenario file.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
@@ -101,7 +99,7 @@ pub struct Link {
     pub back: Option<Back>,
     /// What the link layer adds to each packet, in both directions; default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overhead: Option<Overhead>,
+    pub overhead: Option<AnyOverhead>,
     /// Changes of its rate and its delay, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
@@ -128,7 +126,7 @@ pub struct Back {
     pub queue: Option<Queue>,
     /// What the link layer adds to each packet; default: what it adds on the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overhead: Option<Overhead>,
+    pub overhead: Option<AnyOverhead>,
     /// Changes of its rate and its delay, in order of time; default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,

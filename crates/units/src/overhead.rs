@@ -1,6 +1,6 @@
 //! What the link layer adds to packets, as `tc stab` and CAKE count it (Linux `sch_cake.c`, the manual page tc-cake).
 
-use sojourn_units::{Bytes, ParamError};
+use crate::{Bytes, ParamError};
 
 /// What the link layer adds to each packet. It takes time on the link; limits, queues and the record count packets without it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -65,6 +65,27 @@ pub enum LinkLayer {
     Ethernet,
 }
 
+/// What a link layer adds, as a user writes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum AnyOverhead {
+    /// By the name that `tc-cake` has for it.
+    Of(LinkLayer),
+    /// In numbers.
+    Given(Overhead),
+}
+
+impl AnyOverhead {
+    /// In numbers.
+    pub fn given(self) -> Overhead {
+        match self {
+            AnyOverhead::Of(layer) => layer.overhead(),
+            AnyOverhead::Given(overhead) => overhead,
+        }
+    }
+}
+
 impl LinkLayer {
     /// What it adds.
     pub fn overhead(self) -> Overhead {
@@ -107,6 +128,39 @@ impl Overhead {
             Cells::None => framed,
             Cells::Atm => framed.div_ceil(48) * 53,
             Cells::Ptm => framed + framed.div_ceil(64),
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+mod reading {
+    use super::{AnyOverhead, LinkLayer, Overhead};
+    use core::fmt;
+    use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+    use serde::de::{Error, MapAccess, Visitor};
+    use serde::{Deserialize, Deserializer};
+
+    impl<'de> Deserialize<'de> for AnyOverhead {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_any(Reader)
+        }
+    }
+
+    struct Reader;
+
+    impl<'de> Visitor<'de> for Reader {
+        type Value = AnyOverhead;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a link layer such as \"docsis\", or a table such as { per_packet = \"18 B\", mpu = \"64 B\" }")
+        }
+
+        fn visit_str<E: Error>(self, name: &str) -> Result<AnyOverhead, E> {
+            LinkLayer::deserialize(StrDeserializer::new(name)).map(AnyOverhead::Of)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<AnyOverhead, A::Error> {
+            Overhead::deserialize(MapAccessDeserializer::new(map)).map(AnyOverhead::Given)
         }
     }
 }

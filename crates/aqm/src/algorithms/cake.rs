@@ -1,0 +1,138 @@
+//! CAKE: queues for flows of hosts in tins, each queue under COBALT, and a shaper (Linux `sch_cake.c`, hoeiland-joergensen-2018).
+//!
+//! The host's queues do the sharing ([`CakeQueuing`]); this file holds a COBALT for each of them. A host is a group of flows. Marks need
+//! `ecn = true`, which Linux always has, and `ack_filter` of the queue is its ACK filter. Not modeled: `autorate-ingress`, `ingress`,
+//! `nat`, `wash`, `split-gso`, and the memory that a kernel counts for a packet: the limit is that of the queue.
+
+use super::cobalt::{self, Cobalt};
+use crate::cake_queues::QUEUES;
+use crate::{Aqm, ArrivalVerdict, Backlog, CakeQueuing, DepartureVerdict, Diffserv, Link, Needs, PacketView, ParamError};
+use alloc::vec::Vec;
+use sojourn_units::{AnyOverhead, Duration, Overhead, Rate, Stream, Time};
+
+/// Who gets a fair share.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Isolation {
+    /// Each flow.
+    Flows,
+    /// Each host, which is a group of flows, and within it each flow.
+    #[default]
+    TripleIsolate,
+}
+
+/// The parameters of CAKE, under the names of `tc cake`.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// The rate of its shaper; default: none, it sends as the link can.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub bandwidth: Option<Rate>,
+    /// Tins by DSCP: "besteffort", "diffserv3" (default) or "diffserv4".
+    pub diffserv: Diffserv,
+    /// Who gets a fair share: "flows" or "triple-isolate" (default).
+    pub isolation: Isolation,
+    /// The round-trip time to be expected, 1 us to 1000 s, default 100 ms: the interval of COBALT; its target is a twentieth.
+    pub rtt: Duration,
+    /// What its shaper counts for a packet besides its size; default: nothing.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub overhead: Option<AnyOverhead>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let rtt = Duration::from_millis(100);
+        Params { bandwidth: None, diffserv: Diffserv::default(), isolation: Isolation::default(), rtt, overhead: None }
+    }
+}
+
+/// A rate at which a packet takes no time: the targets of queues without a shaper do not follow the link's (Linux `cake_set_rate`).
+const UNLIMITED: u64 = 10_000_000_000_000;
+
+impl Params {
+    /// CAKE with these parameters on this link.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn build(&self, link: &Link) -> Result<Cake, ParamError> {
+        let fine = (Duration::from_micros(1)..=Duration::from_secs(1000)).contains(&self.rtt);
+        ParamError::unless(fine, "rtt", &self.rtt, "a time, 1 us to 1000 s")?;
+        if let Some(bandwidth) = self.bandwidth {
+            sojourn_units::range::rate("bandwidth", bandwidth)?;
+        }
+        let overhead = self.overhead.map_or(Overhead::default(), AnyOverhead::given);
+        overhead.check()?;
+        let isolates_hosts = self.isolation == Isolation::TripleIsolate;
+        let queuing = CakeQueuing { diffserv: self.diffserv, isolates_hosts, bandwidth: self.bandwidth, overhead };
+        let mut queues = Vec::with_capacity(self.diffserv.tins() * QUEUES as usize);
+        for tin in 0..self.diffserv.tins() {
+            let rate = queuing.rate_of(tin).or(Rate::from_bps(UNLIMITED)).unwrap_or(link.rate);
+            let params = cobalt::Params { target: self.rtt / 20, interval: self.rtt, ..cobalt::Params::default() };
+            let cobalt = params.build(&Link { rate, ..*link })?;
+            queues.resize(queues.len() + QUEUES as usize, cobalt);
+        }
+        Ok(Cake { queuing, queues, last: 0 })
+    }
+}
+
+/// COBALT for each queue.
+#[derive(Clone, Debug)]
+pub struct Cake {
+    queuing: CakeQueuing,
+    queues: Vec<Cobalt>,
+    /// The queue of the last departure.
+    last: usize,
+}
+
+impl Aqm for Cake {
+    fn on_enqueue(&mut self, _arrival: &PacketView, _backlog: &Backlog, _random: &mut Stream) -> ArrivalVerdict {
+        ArrivalVerdict::Pass
+    }
+
+    fn on_dequeue(&mut self, departure: &PacketView, sojourn: Duration, backlog: &Backlog, random: &mut Stream) -> DepartureVerdict {
+        self.last = departure.flow as usize % self.queues.len();
+        self.queues[self.last].on_dequeue(departure, sojourn, backlog, random)
+    }
+
+    fn on_full(&mut self, queue: u32, now: Time) {
+        self.queues[queue as usize].queue_full(now);
+    }
+
+    fn on_empty(&mut self, queue: u32, now: Time) -> bool {
+        let cobalt = &mut self.queues[queue as usize];
+        cobalt.queue_empty(now);
+        cobalt.rests(now)
+    }
+
+    fn on_unmarkable(&mut self) {
+        self.queues[self.last].on_unmarkable();
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { departures: true, head_drop: true, cake: Some(self.queuing), ..Needs::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::test_link;
+
+    #[test]
+    fn targets_follow_the_rates_of_the_tins() {
+        let bandwidth = Rate::from_bps(10_000_000);
+        let built = |bandwidth| Params { bandwidth, diffserv: Diffserv::Diffserv4, ..Params::default() }.build(&test_link()).unwrap();
+        let targets = |cake: Cake| [0, 1, 2, 3].map(|tin| cake.queues[tin * QUEUES as usize].target());
+        // 1000 B take 0.8 ms of 10 Mbit/s; a target is at least one and a half of what they take at the tin's rate.
+        assert_eq!(targets(built(bandwidth)), [5000, 19200, 5000, 5000].map(Duration::from_micros));
+        assert_eq!(targets(built(None)), [5000; 4].map(Duration::from_micros));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let far = Params { rtt: Duration::from_secs(1001), ..Params::default() };
+        assert_eq!(far.build(&test_link()).unwrap_err().field, "rtt");
+    }
+}

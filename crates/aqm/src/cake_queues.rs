@@ -1,0 +1,250 @@
+//! The queues of CAKE: tins, in each of them a queue for each flow, hosts that share alike, and a shaper (Linux `sch_cake.c`,
+//! hoeiland-joergensen-2018).
+//!
+//! Names are those of Linux. A host is a group of flows: packets whose group is not known are each flow's own host. Where Linux adds a
+//! random number to a queue's quantum before it cuts it, the remainder is carried here.
+
+mod tin;
+
+use crate::Packet;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use sojourn_units::{Overhead, Rate, Time};
+use tin::{Set, Tin};
+
+/// Queues of a tin, and how many of them a flow may have its own in.
+pub(crate) const QUEUES: u32 = 1024;
+const WAYS: usize = 8;
+
+/// Into which tins packets go by their DSCP.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Diffserv {
+    /// One for all.
+    BestEffort,
+    /// Bulk, best effort, voice.
+    #[default]
+    Diffserv3,
+    /// Bulk, best effort, video, voice.
+    Diffserv4,
+}
+
+/// By how many binary places a tin has less than the whole rate, and the DSCPs that it takes.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    shift: u32,
+    dscps: &'static [u8],
+}
+
+impl Diffserv {
+    /// The tins, the most urgent last; the first also takes what no other does.
+    fn shares(self) -> &'static [Share] {
+        const ALL: Share = Share { shift: 0, dscps: &[] };
+        const BULK: Share = Share { shift: 4, dscps: &[1, 8] };
+        match self {
+            Diffserv::BestEffort => &[ALL],
+            Diffserv::Diffserv3 => &[ALL, BULK, Share { shift: 2, dscps: &[4, 44, 46, 48, 56] }],
+            Diffserv::Diffserv4 => &[
+                ALL,
+                BULK,
+                Share { shift: 1, dscps: &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38] },
+                Share { shift: 2, dscps: &[32, 40, 44, 46, 48, 56] },
+            ],
+        }
+    }
+
+    /// How many tins there are.
+    pub(crate) fn tins(self) -> usize {
+        self.shares().len()
+    }
+
+    /// The tin that takes packets of this DSCP.
+    fn tin(self, dscp: u8) -> usize {
+        self.shares().iter().position(|share| share.dscps.contains(&dscp)).unwrap_or(0)
+    }
+}
+
+/// How CAKE queues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CakeQueuing {
+    /// The tins.
+    pub diffserv: Diffserv,
+    /// Whether hosts share alike, whatever the numbers of their flows.
+    pub isolates_hosts: bool,
+    /// The rate at which it sends; `None`: as the link can.
+    pub bandwidth: Option<Rate>,
+    /// What it counts for a packet besides its size.
+    pub overhead: Overhead,
+}
+
+impl CakeQueuing {
+    /// The rate of a tin, if there is a shaper.
+    pub(crate) fn rate_of(&self, tin: usize) -> Option<Rate> {
+        self.bandwidth.and_then(|rate| Rate::from_bps((rate.as_bps() >> self.diffserv.shares()[tin].shift).max(1)))
+    }
+}
+
+/// Where packets come from: the place on their route, their group, and their tin.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    place: u32,
+    group: u32,
+    tin: usize,
+}
+
+/// The packets that wait.
+#[derive(Clone, Debug)]
+pub(crate) struct CakeQueues<P> {
+    queuing: CakeQueuing,
+    /// The DSCP of each group.
+    dscps: Vec<u8>,
+    /// By their places.
+    origins: Vec<Origin>,
+    tins: Vec<Tin<P>>,
+    packets: u32,
+    /// The tin whose turn it is, and whether its last packet was not sent after all.
+    current: usize,
+    resumes: bool,
+    /// When the shaper lets the next packet go (Linux `time_next_packet`).
+    next: Time,
+}
+
+impl<P: Packet> CakeQueues<P> {
+    /// Empty queues; `dscps` has the DSCP of each group.
+    pub fn new(queuing: CakeQueuing, dscps: Vec<u8>) -> Self {
+        let tin = |(at, share): (usize, &Share)| Tin::new(queuing.rate_of(at), share.shift);
+        let tins = queuing.diffserv.shares().iter().enumerate().map(tin).collect();
+        CakeQueues { queuing, dscps, origins: Vec::new(), tins, packets: 0, current: 0, resumes: false, next: Time::ZERO }
+    }
+
+    /// Packets of flows of this group come to the link at this place of their route.
+    pub fn add_place(&mut self, place: u32, group: u32) {
+        let at = self.origins.partition_point(|origin| origin.place < place);
+        let tin = self.queuing.diffserv.tin(self.dscps.get(group as usize).copied().unwrap_or(0));
+        self.origins.insert(at, Origin { place, group, tin });
+    }
+
+    /// The tin of a packet, and its host.
+    fn origin(&self, place: u32) -> (usize, Option<u32>) {
+        let known = self.origins.binary_search_by_key(&place, |origin| origin.place).ok().map(|at| self.origins[at]);
+        let host = known.map(|origin| origin.group).filter(|_| self.queuing.isolates_hosts);
+        (known.map_or(0, |origin| origin.tin), host)
+    }
+
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// The packets and bytes in a queue.
+    pub fn backlog(&self, queue: u32) -> (u32, u64) {
+        let flow = self.tins[(queue / QUEUES) as usize].flow((queue % QUEUES) as usize);
+        (flow.waiting.len() as u32, flow.bytes)
+    }
+
+    /// Adds a packet to the queue of its flow (Linux `cake_enqueue`).
+    pub fn push(&mut self, now: Time, packet: P) {
+        let (at, host) = self.origin(packet.place());
+        if self.packets == 0 {
+            self.next = self.next.max(now);
+        }
+        self.packets += 1;
+        self.tins[at].push(now, packet, host);
+    }
+
+    /// The queue in which packets of a flow wait, and its number; `None` if none has been given to it.
+    pub fn queue_of(&self, flow: u32, place: u32) -> Option<(u32, &VecDeque<(Time, P)>)> {
+        let (tin, _) = self.origin(place);
+        let at = self.tins[tin].find(flow)?;
+        Some((tin as u32 * QUEUES + at as u32, &self.tins[tin].flow(at).waiting))
+    }
+
+    /// Takes out the packet at a place of a queue.
+    pub fn remove(&mut self, queue: u32, at: usize) -> Option<(Time, P)> {
+        let removed = self.tins[(queue / QUEUES) as usize].remove((queue % QUEUES) as usize, at)?;
+        self.packets -= 1;
+        Some(removed)
+    }
+
+    /// When the next packet may go, if packets are held back.
+    pub fn ready(&self) -> Option<Time> {
+        (self.packets > 0 && self.queuing.bandwidth.is_some()).then_some(self.next)
+    }
+
+    /// Chooses the tin that sends at `now`: by turns where there is no shaper, else the most urgent one that is in time, or the one that is
+    /// first in time.
+    fn choose_tin(&mut self, now: Time) {
+        if self.queuing.bandwidth.is_none() {
+            while self.tins[self.current].deficit < 0 || self.tins[self.current].is_empty() {
+                let tin = &mut self.tins[self.current];
+                if tin.deficit <= 0 {
+                    tin.deficit += tin.quantum;
+                }
+                self.current = (self.current + 1) % self.tins.len();
+            }
+            return;
+        }
+        let mut earliest = Time::NEVER;
+        for (at, tin) in self.tins.iter().enumerate().filter(|(_, tin)| !tin.is_empty()) {
+            let next = tin.next.max(now);
+            if next <= earliest.max(now) {
+                (earliest, self.current) = (next, at);
+            }
+        }
+    }
+
+    /// The next packet, its queue and the time of its arrival (Linux `cake_dequeue`). A packet that is sent must be charged; after one
+    /// that is not, the same queue goes on. `on_empty` is called with each queue whose turn comes while it is empty; gives whether it is at
+    /// rest.
+    pub fn pop(&mut self, now: Time, mut on_empty: impl FnMut(u32) -> bool) -> Option<(u32, Time, P)> {
+        let mut resumes = core::mem::replace(&mut self.resumes, true);
+        let mut decays = !resumes;
+        if !resumes && self.queuing.bandwidth.is_some() && self.next > now {
+            self.resumes = false;
+            return None;
+        }
+        while self.packets > 0 {
+            // A tin may have nothing but queues whose turn is still to come.
+            if !core::mem::replace(&mut resumes, false) || self.tins[self.current].is_empty() {
+                self.choose_tin(now);
+            }
+            let tin = &mut self.tins[self.current];
+            let (list, at) = tin.first(core::mem::replace(&mut decays, false))?;
+            if tin.flow(at).deficit <= 0 {
+                tin.refill(list, at);
+                resumes = true;
+                continue;
+            }
+            if let Some((since, packet)) = tin.take(at) {
+                self.packets -= 1;
+                return Some((self.current as u32 * QUEUES + at as u32, since, packet));
+            }
+            let at_rest = on_empty(self.current as u32 * QUEUES + at as u32);
+            tin.leave(list, at, if at_rest { Set::None } else { Set::Decaying });
+        }
+        self.resumes = false;
+        None
+    }
+
+    /// A packet of `size` bytes of this queue is sent at `now` (Linux `cake_advance_shaper`).
+    pub fn charge(&mut self, queue: u32, size: u32, now: Time) {
+        self.resumes = false;
+        let size = self.queuing.overhead.on_link(size);
+        if let Some(rate) = self.queuing.bandwidth {
+            self.next += rate.time_for(u64::from(size));
+        }
+        self.tins[(queue / QUEUES) as usize].charge((queue % QUEUES) as usize, size, now);
+    }
+
+    /// Removes the packet at the head of the queue with the most bytes (Linux `cake_drop`); gives its queue too.
+    pub fn drop_longest(&mut self) -> Option<(u32, Time, P)> {
+        let longest = |(tin, each): (usize, &Tin<P>)| each.longest().map(|(at, bytes)| (bytes, tin, at));
+        let (_, tin, at) = self.tins.iter().enumerate().filter_map(longest).max_by_key(|&(bytes, ..)| bytes)?;
+        let (since, packet) = self.tins[tin].remove(at, 0)?;
+        self.packets -= 1;
+        Some((tin as u32 * QUEUES + at as u32, since, packet))
+    }
+}
+
+#[cfg(test)]
+mod tests;

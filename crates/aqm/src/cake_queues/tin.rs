@@ -1,0 +1,260 @@
+//! A tin of CAKE: its queues, the lists in which they take turns, and its part of the shaper.
+
+use super::{QUEUES, WAYS};
+use crate::{FlowQueuing, Packet};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use sojourn_units::{Rate, Time};
+
+/// What a queue is, as Linux names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Set {
+    /// Empty and at rest.
+    None,
+    /// New, with something to send.
+    Sparse,
+    /// In the turn of the old ones with a debt, though it was empty when that came.
+    SparseWait,
+    /// It always has something to send.
+    Bulk,
+    /// Empty, with an algorithm that still comes to rest.
+    Decaying,
+}
+
+/// A list of queues that take turns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum List {
+    New,
+    Old,
+    Decaying,
+}
+
+/// The queue of a flow.
+#[derive(Clone, Debug)]
+pub(super) struct Flow<P> {
+    pub waiting: VecDeque<(Time, P)>,
+    pub bytes: u64,
+    /// Bytes that it may still send in this round.
+    pub deficit: i64,
+    /// What was cut from its last quantum, in parts of 2^16.
+    rest: u32,
+    set: Set,
+    /// The flow that it is kept for.
+    tag: Option<u32>,
+    host: Option<u32>,
+}
+
+/// The queues of a tin.
+#[derive(Clone, Debug)]
+pub(super) struct Tin<P> {
+    flows: Vec<Flow<P>>,
+    new: VecDeque<u16>,
+    old: VecDeque<u16>,
+    decaying: VecDeque<u16>,
+    /// Queues that are sparse, and those that are bulk.
+    sparse: u32,
+    bulk: u32,
+    /// Bulk queues of each host.
+    bulk_of_host: Vec<u32>,
+    /// Bytes that a queue gets in a round.
+    flow_quantum: u32,
+    /// The same of the tin among tins, and what it may still send.
+    pub quantum: i64,
+    pub deficit: i64,
+    rate: Option<Rate>,
+    /// When it has used its rate up to.
+    pub next: Time,
+    packets: u32,
+}
+
+/// The quantum of the first tin.
+const TIN_QUANTUM: i64 = 1024;
+
+/// The most and the least bytes that a queue gets in a round.
+const QUANTUM: (u64, u64) = (300, 1514);
+
+impl<P: Packet> Tin<P> {
+    /// An empty tin with so much of the shaper, which has `shift` binary places less than the first.
+    pub fn new(rate: Option<Rate>, shift: u32) -> Self {
+        let empty = || Flow { waiting: VecDeque::new(), bytes: 0, deficit: 0, rest: 0, set: Set::None, tag: None, host: None };
+        let quantum = rate.map_or(QUANTUM.1, |rate| ((rate.as_bps() / 8) >> 12).clamp(QUANTUM.0, QUANTUM.1));
+        Tin {
+            flows: (0..QUEUES).map(|_| empty()).collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            decaying: VecDeque::new(),
+            sparse: 0,
+            bulk: 0,
+            bulk_of_host: Vec::new(),
+            flow_quantum: quantum as u32,
+            quantum: TIN_QUANTUM >> shift,
+            deficit: 0,
+            rate,
+            next: Time::ZERO,
+            packets: 0,
+        }
+    }
+
+    pub fn flow(&self, at: usize) -> &Flow<P> {
+        &self.flows[at]
+    }
+
+    /// Whether no queue has a turn.
+    pub fn is_empty(&self) -> bool {
+        self.sparse + self.bulk == 0
+    }
+
+    /// The queues that a flow may have, its own first.
+    fn ways(flow: u32) -> impl Iterator<Item = usize> {
+        let hash = FlowQueuing { queues: QUEUES, quantum: 1, perturbation: 0, drop_longest: true, shows_all: false };
+        let home = hash.queue_of(flow) as usize;
+        (0..WAYS).map(move |way| home - home % WAYS + (home + way) % WAYS)
+    }
+
+    /// The queue that a flow has.
+    pub fn find(&self, flow: u32) -> Option<usize> {
+        Self::ways(flow).find(|&at| self.flows[at].tag == Some(flow))
+    }
+
+    /// The queue of a flow: the one that it has, or an empty one, or else one that it shares (Linux `cake_hash`).
+    fn assign(&mut self, flow: u32, host: Option<u32>) -> usize {
+        let empty = || Self::ways(flow).find(|&at| self.flows[at].set == Set::None);
+        let at = self.find(flow).or_else(empty).or_else(|| Self::ways(flow).next()).unwrap_or(0);
+        if self.flows[at].tag != Some(flow) || self.flows[at].host != host {
+            let is_bulk = self.flows[at].set == Set::Bulk;
+            if is_bulk {
+                self.count_bulk(at, false);
+            }
+            (self.flows[at].tag, self.flows[at].host) = (Some(flow), host);
+            if is_bulk {
+                self.count_bulk(at, true);
+            }
+        }
+        at
+    }
+
+    /// A queue becomes bulk, or ceases to be.
+    fn count_bulk(&mut self, at: usize, more: bool) {
+        let step = |count: &mut u32| if more { *count += 1 } else { *count -= 1 };
+        step(&mut self.bulk);
+        if let Some(host) = self.flows[at].host.map(|host| host as usize) {
+            if host >= self.bulk_of_host.len() {
+                self.bulk_of_host.resize(host + 1, 0);
+            }
+            step(&mut self.bulk_of_host[host]);
+        }
+    }
+
+    /// The quantum of a queue: its part of that of its host (Linux `cake_get_flow_quantum`).
+    fn quantum_of(&mut self, at: usize) -> i64 {
+        let flow = &mut self.flows[at];
+        let load = flow.host.and_then(|host| self.bulk_of_host.get(host as usize)).map_or(1, |&load| load.max(1));
+        let sum = self.flow_quantum * (0xffff / load) + flow.rest;
+        flow.rest = sum & 0xffff;
+        i64::from(sum >> 16)
+    }
+
+    pub fn push(&mut self, now: Time, packet: P, host: Option<u32>) {
+        if self.packets == 0 {
+            self.next = self.next.max(now);
+        }
+        let at = self.assign(packet.flow(), host);
+        let flow = &mut self.flows[at];
+        flow.bytes += u64::from(packet.size());
+        flow.waiting.push_back((now, packet));
+        self.packets += 1;
+        match self.flows[at].set {
+            Set::None | Set::Decaying => {
+                if self.flows[at].set == Set::Decaying {
+                    self.decaying.retain(|&other| usize::from(other) != at);
+                    self.old.retain(|&other| usize::from(other) != at);
+                }
+                self.new.push_back(at as u16);
+                self.sparse += 1;
+                self.flows[at].set = Set::Sparse;
+                self.flows[at].deficit = self.quantum_of(at);
+            }
+            Set::SparseWait => self.becomes_bulk(at),
+            Set::Sparse | Set::Bulk => {}
+        }
+    }
+
+    fn becomes_bulk(&mut self, at: usize) {
+        self.sparse -= 1;
+        self.flows[at].set = Set::Bulk;
+        self.count_bulk(at, true);
+    }
+
+    fn list(&mut self, list: List) -> &mut VecDeque<u16> {
+        match list {
+            List::New => &mut self.new,
+            List::Old => &mut self.old,
+            List::Decaying => &mut self.decaying,
+        }
+    }
+
+    /// The queue whose turn it is. One that decays comes first if `decays`, else last.
+    pub fn first(&mut self, decays: bool) -> Option<(List, usize)> {
+        let order = if decays { [List::Decaying, List::New, List::Old] } else { [List::New, List::Old, List::Decaying] };
+        order.into_iter().find_map(|list| self.list(list).front().map(|&at| (list, usize::from(at))))
+    }
+
+    /// The queue at the front of a list has used its quantum: it gets the next one, and goes to the end of the old ones.
+    pub fn refill(&mut self, list: List, at: usize) {
+        if self.flows[at].set == Set::Sparse {
+            if self.flows[at].waiting.is_empty() {
+                self.flows[at].set = Set::SparseWait;
+            } else {
+                self.becomes_bulk(at);
+            }
+        }
+        let quantum = self.quantum_of(at);
+        self.flows[at].deficit += quantum;
+        self.list(list).pop_front();
+        self.old.push_back(at as u16);
+    }
+
+    /// The queue at the front of a list is empty: it is at rest, or decays.
+    pub fn leave(&mut self, list: List, at: usize, to: Set) {
+        self.list(list).pop_front();
+        match self.flows[at].set {
+            Set::Sparse | Set::SparseWait => self.sparse -= 1,
+            Set::Bulk => self.count_bulk(at, false),
+            Set::Decaying | Set::None => {}
+        }
+        self.flows[at].set = to;
+        if to == Set::Decaying {
+            self.decaying.push_back(at as u16);
+        }
+    }
+
+    /// The first packet of a queue.
+    pub fn take(&mut self, at: usize) -> Option<(Time, P)> {
+        self.remove(at, 0)
+    }
+
+    /// The packet at a place of a queue.
+    pub fn remove(&mut self, at: usize, place: usize) -> Option<(Time, P)> {
+        let flow = &mut self.flows[at];
+        let (since, packet) = flow.waiting.remove(place)?;
+        flow.bytes -= u64::from(packet.size());
+        self.packets -= 1;
+        Some((since, packet))
+    }
+
+    /// A packet of a queue is sent that counts as `size` bytes.
+    pub fn charge(&mut self, at: usize, size: u32, now: Time) {
+        self.flows[at].deficit -= i64::from(size);
+        self.deficit -= i64::from(size);
+        if let Some(rate) = self.rate {
+            let time = rate.time_for(u64::from(size));
+            self.next = if self.next < now { self.next + time } else { self.next.max(now + time) };
+        }
+    }
+
+    /// The queue with the most bytes, and how many.
+    pub fn longest(&self) -> Option<(usize, u64)> {
+        let active = self.new.iter().chain(&self.old).map(|&at| usize::from(at));
+        active.map(|at| (at, self.flows[at].bytes)).max_by_key(|&(at, bytes)| (bytes, QUEUES as usize - at)).filter(|&(_, bytes)| bytes > 0)
+    }
+}
