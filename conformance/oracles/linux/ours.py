@@ -67,7 +67,8 @@ def dual() -> Iterator[Case]:
         scenario = base(scalable)
         flow: dict[str, Any] = dict(scenario["flows"][0])
         prague = {"tcp": flow["tcp"] | {"control": {"cc": "prague"}, "ecn": True}}
-        scenario["flows"] = [flow | prague, flow | {"name": "c", "count": classic}]
+        cubic = {"tcp": flow["tcp"] | {"control": {"cc": "cubic"}}}
+        scenario["flows"] = [flow | prague, flow | {"name": "c", "count": classic} | cubic]
         ours = scenario.set("links.bottleneck.queue", {"aqm": "dualpi2", "ecn": True, "limit": "1000 packets"})
         theirs = ours.copy().set("links.bottleneck.queue", {"linux": "dualpi2 limit 1000"})
         yield f"{scalable} Prague, {classic} CUBIC", [ours, theirs]

@@ -81,7 +81,7 @@ class Guests:
         limit = PATIENCE + PER_SECOND * seconds
         environment = {"SOJOURN_SEED": str(seed), "TMPDIR": ".", "HOME": ".", "PATH": os.environ.get("PATH", "")}
         with (folder / "console").open("wb") as console:
-            arguments = [str(self.kernel.program), f"mem={memory}M", *ARGUMENTS]
+            arguments = [*_guard(), str(self.kernel.program), f"mem={memory}M", *ARGUMENTS]
             process = self._start(arguments, folder, environment, console)
             try:
                 process.wait(timeout=limit)
@@ -124,6 +124,12 @@ class Guests:
         for process in running:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def _guard() -> list[str]:
+    """What ends a kernel when this process is killed; nothing where there is no such program."""
+    program = shutil.which("setpriv")
+    return [program, "--pdeathsig", "KILL", "--"] if program else []
 
 
 def _without_room(folder: Path) -> str:
