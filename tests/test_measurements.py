@@ -32,7 +32,7 @@ name = "dual"
 from = "b"
 to = "c"
 rate = "10 Mbit/s"
-queue = { aqm = "dualpi2" }
+queue = { aqm = "dualpi2", ecn = true, ack_filter = "filter" }
 duplex = true
 
 [[flows]]
@@ -48,6 +48,7 @@ name = "short"
 from = "a"
 to = "c"
 traffic = { kind = "transfers", every = "200 ms", size_mean = "10 kB" }
+tcp = { control = { cc = "prague" }, ecn = "l4s" }
 
 [trace]
 queue = { links = ["bottleneck"], every = "100 ms" }
@@ -55,6 +56,7 @@ cwnd = { flows = ["bulk/0"], every = "100 ms" }
 throughput = { links = ["bottleneck"], flows = ["bulk/0"], every = "1 s" }
 rtt = { flows = ["bulk/0"] }
 wait = { links = ["bottleneck"] }
+signals = { links = ["bottleneck"] }
 completions = { flows = ["short/*"] }
 """
 
