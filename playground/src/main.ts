@@ -152,7 +152,7 @@ class Page {
     const done = NAMES.map((name, i) => this.run(i as 0 | 1, `${name}.toml`, turn));
     void Promise.all(done).then(() => {
       if (turn !== this.turn) return;
-      const failed = document.querySelectorAll(".error:not(:empty)").length > 0;
+      const failed = document.querySelectorAll("fieldset .error:not(:empty)").length > 0;
       const spent = Math.max(...this.results.map((result) => result?.milliseconds ?? 0));
       get("status").textContent = failed ? "not run" : `run in ${Math.round(spent)} ms`;
     });
@@ -335,6 +335,7 @@ class Page {
   /** What an address holds, if it holds anything. */
   async fromAddress(): Promise<void> {
     const hash = location.hash.slice(1);
+    get("error-link").textContent = "";
     const preset = PRESETS.find((each) => each.id === hash);
     if (preset || !hash.startsWith("s=")) return this.open(preset ?? PRESETS[0]!);
     try {
@@ -348,7 +349,7 @@ class Page {
       this.open(known, { sides: own, seed: whole(state.seed, 1), seeds: Math.min(10, Math.max(1, whole(state.seeds, 1))) });
     } catch (caught) {
       this.open(PRESETS[0]!);
-      get("error-a").textContent = caught instanceof Error ? caught.message : String(caught);
+      get("error-link").textContent = caught instanceof Error ? caught.message : String(caught);
     }
   }
 }

@@ -105,7 +105,11 @@ test("a hostile link is refused with the checker's message, and the page goes on
   }
   for (const hash of ["#s=AAAA", "#s=%%%", `#s=${"A".repeat(300_000)}`]) {
     await page.evaluate((hash) => (location.hash = hash), hash);
-    await page.waitForFunction(() => /^link: expected/.test(document.getElementById("error-a").textContent), { timeout: 60_000 });
+    await page.waitForFunction(() => /^link: expected/.test(document.getElementById("error-link").textContent), { timeout: 60_000 });
+    await page.waitForFunction(() => /^run in/.test(document.getElementById("status").textContent), { timeout: 60_000 });
+    assert.match(await text(page, "#error-link"), /^link: expected/, "it stays when the first experiment has been run");
+    await page.evaluate(() => (location.hash = "#lehto"));
+    await page.waitForFunction(() => document.getElementById("error-link").textContent === "", { timeout: 60_000 });
   }
   assert.deepEqual(problems, []);
   await page.close();
