@@ -33,6 +33,7 @@ from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import write_flent
 from sojourn.measures import measures_of
 from sojourn.paths import name_of
+from sojourn.qlog import write_qlog
 from sojourn.record import Record, file_name, file_names, frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.running import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
 from sojourn.running import run as run_once
@@ -115,6 +116,10 @@ def run(
             autocompletion=values.links,
         ),
     ] = None,
+    qlog: Annotated[
+        Path | None,
+        typer.Option("--qlog", help="Write windows, round trips and losses of the first run to this .qlog."),
+    ] = None,
     law: Law = None,
     threads: Threads = 0,
 ) -> None:
@@ -123,6 +128,7 @@ def run(
     check_folder(out_dir)
     check_folder(flent and flent.parent, "--flent")
     check_folder(pcap and pcap.parent, "--pcap")
+    check_folder(qlog and qlog.parent, "--qlog")
     if pcap is None and pcap_links is not None:
         raise UserError("--pcap-links: expected --pcap, the file of the capture, got none")
     laws = read_laws(law)
@@ -149,6 +155,8 @@ def run(
         say_written([write_flent(records[0], flent)])
     if pcap is not None:
         say_written([pcap])
+    if qlog is not None:
+        say_written([write_qlog(scenario, qlog, laws=laws.laws)])
     if as_json:
         for record in records:
             typer.echo(" ".join(record.to_json().split("\n")))
