@@ -75,6 +75,19 @@ def test_a_capture_of_one_direction_gives_sizes_and_starts(tmp_path: Path) -> No
     made = sj.import_file(tmp_path / "x.pcapng", rate="20 Mbit/s")
     assert {flow["traffic"].get("size") for flow in made["flows"]} >= {"300000 B"}
     assert made["links"][0]["rate"] == "20000000 bit/s"
+    # A SYN and the ACK that answers the answer are a round trip apart wherever both are seen.
+    assert 9.9e6 < int(made["links"][0]["delay"].split()[0]) < 10.2e6
+
+
+def test_a_capture_that_shows_no_round_trip_time_needs_one(tmp_path: Path) -> None:
+    file = tmp_path / "x.pcap"
+    file.write_bytes(classic([(at, ipv6(1400 * at, ACK, 1400)) for at in range(10)]))
+    with pytest.raises(sj.UserError, match=r"or --rtt, got none$"):
+        sj.import_file(file)
+    made = sj.import_file(file, rtt="30 ms")
+    assert made["links"][0]["delay"] == "15000000 ns"
+    # Ten packets of which the file says that they have 78 bytes, in less than a millisecond.
+    assert made["links"][0]["rate"] == f"{10 * 78 * 8 * 1000} bit/s"
 
 
 def ipv6(seq: int, flags: int, payload: int, back: bool = False) -> bytes:

@@ -22,11 +22,12 @@ LEAST_QUEUE = 20  # packets
 PACKET = 1500  # bytes
 
 
-def import_file(path: str | Path, rate: str | None = None, cc: str = "cubic") -> Scenario:
+def import_file(path: str | Path, rate: str | None = None, rtt: str | None = None, cc: str = "cubic") -> Scenario:
     """The scenario that a capture (pcapng, pcap) or a result of Flent (`.flent.gz`, `.flent`) gives.
 
     `rate` is that of the link, such as "10 Mbit/s"; by default it is the rate that the capture's interface has, or else
-    the largest that was seen over a tenth of a second. `cc` is the congestion control of the flows.
+    the largest that was seen over a second. `rtt` is the round-trip time of flows of which
+    the file does not show one. `cc` is the congestion control of the flows.
 
     Raises `UserError` for a file that can't be read, that is damaged, or that has no flows: one line.
 
@@ -36,13 +37,14 @@ def import_file(path: str | Path, rate: str | None = None, cc: str = "cubic") ->
     1
     """
     file = Path(path)
+    base = None if rtt is None else _quantity("time", rtt)
     if rate is not None:
         _quantity("rate", rate)
     try:
         if file.name.endswith((".flent.gz", ".flent")):
             made = flent_scenario(file, rate, cc)
         else:
-            made = capture_scenario(file, rate, cc)
+            made = capture_scenario(file, rate, base, cc)
     except OSError as error:
         raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
     made.canonical()
@@ -53,14 +55,16 @@ def _quantity(kind: str, text: str) -> float:
     return _sojourn.quantity(kind, text)
 
 
-def capture_scenario(file: Path, rate: str | None, cc: str) -> Scenario:
+def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> Scenario:
     """The scenario of a capture: its flows over one link in each direction."""
     found = json.loads(_sojourn.capture_flows(str(file)))
     flows = [flow for flow in found["flows"] if flow["ways"][flow["data"]]["bytes"] > 0]
     if not flows:
         raise UserError(f"{file}: expected TCP flows with data, got none in {found['packets']:,} packets")
     known = [flow["rtt_s"] for flow in flows if flow["rtt_s"]]
-    usual = median(known) if known else 0.0
+    if rtt is None and not known:
+        raise UserError(f"{file}: expected a handshake or timestamps that show a round-trip time, or --rtt, got none")
+    usual = rtt if rtt is not None else median(known)
     for flow in flows:
         flow["rtt_s"] = flow["rtt_s"] or usual
         quiet = found["span_s"] - flow["last_s"] > max(QUIET, 4 * flow["rtt_s"])

@@ -23,12 +23,8 @@ pub fn capture_flows(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let named = |said: &dyn std::fmt::Display| crate::refused(format!("{}: {said}", path.display()));
     let file = File::open(&path)?;
     let found = py.detach(|| summary(BufReader::with_capacity(BUFFER, file))).map_err(|damage| named(&damage))?;
-    let interfaces: Vec<Value> = found
-        .busiest
-        .iter()
-        .zip(&found.speeds)
-        .map(|(busiest, speed)| json!({ "speed_bps": speed, "busiest_bps": busiest * 80 }))
-        .collect();
+    let interfaces: Vec<Value> =
+        found.busiest.iter().zip(&found.speeds).map(|(busiest, speed)| json!({ "speed_bps": speed, "busiest_bps": busiest })).collect();
     let format = if found.format == Format::Pcapng { "pcapng" } else { "pcap" };
     let (packets, others, span) = (found.packets, found.others, seconds(found.span));
     let flows: Vec<Value> = found.flows.iter().map(flow).collect();

@@ -28,6 +28,9 @@ def import_(
     rate: Annotated[
         str | None, typer.Option("--rate", help="The link's rate (default: what the file says or shows).")
     ] = None,
+    rtt: Annotated[
+        str | None, typer.Option("--rtt", help="The round-trip time of flows of which a capture shows none.")
+    ] = None,
     cc: Annotated[
         str, typer.Option("--cc", help="The flows' congestion control.", autocompletion=values.controllers)
     ] = "cubic",
@@ -36,7 +39,7 @@ def import_(
 
     With it, other queues and controllers can be tried on the same flows.
     """
-    made = import_file(file, rate, cc)
+    made = import_file(file, rate, rtt, cc)
     target = scenario or Path(f"{made['name']}.toml")
     check_folder(target.parent)
     if scenario is None and target.exists():

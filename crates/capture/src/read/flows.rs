@@ -99,7 +99,6 @@ pub struct Flow {
     syn: u32,
     reset: bool,
     sent_syn_again: bool,
-    answered: bool,
 }
 
 impl Flow {
@@ -121,7 +120,6 @@ impl Flow {
             syn: segment.seq,
             reset: false,
             sent_syn_again: false,
-            answered: false,
         }
     }
 
@@ -151,9 +149,8 @@ impl Flow {
             self.sack = segment.sack_permitted && (self.sack || !back);
             self.timestamps &= segment.timestamps.is_some();
             self.sent_syn_again |= !back && at > self.start;
-            self.answered |= back;
             self.ecn &= !back || segment.flags & (flag::ECE | flag::CWR | flag::AE) != 0;
-        } else if !back && self.opened && self.answered && !self.sent_syn_again && self.handshake.is_none() {
+        } else if !back && self.opened && !self.sent_syn_again && self.handshake.is_none() {
             self.handshake = Some(at - self.start);
         }
         if let Some((value, echo)) = segment.timestamps {
@@ -186,7 +183,7 @@ pub struct Summary {
     pub others: u64,
     /// The rates of its interfaces in bit/s; 0 where it does not say.
     pub speeds: Vec<u64>,
-    /// Bytes at each interface in the tenth of a second that had most.
+    /// The throughput at each interface in the second that had most, in bit/s; of a shorter capture over its whole time.
     pub busiest: Vec<u64>,
     /// Its flows, in the order of their first packets.
     pub flows: Vec<Flow>,
@@ -240,9 +237,11 @@ pub fn summary(input: impl Read) -> Result<Summary, Damage> {
         };
         found.flows[flow].add(&segment, at);
     }
+    let time = u128::from(found.span.clamp(1_000_000, STEP));
+    found.busiest.iter_mut().for_each(|bytes| *bytes = (u128::from(*bytes) * 8_000_000_000 / time) as u64);
     found.speeds = reader.interfaces().iter().map(|interface| interface.speed).collect();
     Ok(found)
 }
 
-/// A tenth of a second, in ns.
-const STEP: u64 = 100_000_000;
+/// A second, in ns.
+const STEP: u64 = 1_000_000_000;
