@@ -126,9 +126,8 @@ def run(
     """Runs a scenario and prints what was measured."""
     require(*(["scipy"] if seeds > 1 and not as_json else []), *(["pandas", "pyarrow"] if out_dir else []))
     check_folder(out_dir)
-    check_folder(flent and flent.parent, "--flent")
-    check_folder(pcap and pcap.parent, "--pcap")
-    check_folder(qlog and qlog.parent, "--qlog")
+    for option, asked in (("--flent", flent), ("--pcap", pcap), ("--qlog", qlog)):
+        check_folder(asked and asked.parent, option)
     if pcap is None and pcap_links is not None:
         raise UserError("--pcap-links: expected --pcap, the file of the capture, got none")
     laws = read_laws(law)
@@ -151,12 +150,10 @@ def run(
         note(f"a run failed: {each}")
     if out_dir is not None:
         say_written(_save(records, out_dir))
-    if flent is not None:
-        say_written([write_flent(records[0], flent)])
-    if pcap is not None:
-        say_written([pcap])
-    if qlog is not None:
-        say_written([write_qlog(scenario, qlog, laws=laws.laws)])
+    written = [write_flent(records[0], flent)] if flent is not None else []
+    written += [pcap] if pcap is not None else []
+    written += [write_qlog(scenario, qlog, laws=laws.laws)] if qlog is not None else []
+    say_written(written)
     if as_json:
         for record in records:
             typer.echo(" ".join(record.to_json().split("\n")))
