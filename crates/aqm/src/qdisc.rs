@@ -123,8 +123,9 @@ impl<P: Packet> Qdisc<P> {
     pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
         let classes = match (&mut self.waiting, &start.waiting, &other.waiting) {
             (Waiting::Classes(here), Waiting::Classes(start), Waiting::Classes(other)) => here.go_over(start, other),
-            (Waiting::Host(_), ..) => false,
-            _ => true,
+            (Waiting::Classes(_) | Waiting::Host(_), ..) => false,
+            // The controller draws for all their packets.
+            (Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Dual(_) | Waiting::Cake(..), ..) => true,
         };
         classes && self.controller.go_over(&start.controller, &other.controller)
     }

@@ -7,8 +7,8 @@ use sojourn_units::Time;
 
 impl<O: Observer + Clone> World<O> {
     /// A copy of this world that goes on as `other` would: another world of the same links, flows and traffic, at time 0. They may
-    /// differ in the start, the stop and the TCP options of flows that start at `start` or later in both, and in the TCP options of
-    /// sessions that do. This world has run to just before that time, or is at time 0.
+    /// differ in the start, the stop and the TCP options of flows that start, and stop, at `start` or later in both, and in the TCP options
+    /// of sessions that do. This world has run to just before that time, or is at time 0.
     ///
     /// If their seeds differ, `own` is this world at time 0, and there is no copy where some random number has been drawn already
     /// that is another one there.
@@ -22,11 +22,11 @@ impl<O: Observer + Clone> World<O> {
         }
         let World { flows, stacks, seed, .. } = other;
         for ((index, here), there) in (0u32..).zip(&mut copy.flows).zip(flows) {
-            if here.opened < start {
+            let due = armed(&there);
+            if due < start {
                 continue;
             }
             // The timer that was set for the other start is one that nobody waits for any more.
-            let due = armed(&there);
             if due != armed(here) && due != Time::NEVER {
                 copy.network.set_timer(due, SENDER_TIMER, index, 0);
             }
@@ -40,7 +40,7 @@ impl<O: Observer + Clone> World<O> {
     /// world at time 0.
     fn goes_over(&mut self, own: &World<O>, other: &World<O>, start: Time) -> bool {
         let others = own.flows.iter().zip(&other.flows);
-        let running = self.flows.iter_mut().zip(others).filter(|(here, _)| here.opened < start);
+        let running = self.flows.iter_mut().zip(others).filter(|(_, (own, _))| armed(own) < start);
         let mut flows = running.map(|(here, (own, there))| flow_goes_over(here, own, there));
         flows.all(|goes| goes) && self.network.go_over(&own.network, &other.network)
     }
