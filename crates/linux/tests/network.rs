@@ -354,9 +354,8 @@ proptest! {
     fn every_queue_of_ours_does_in_the_kernel_what_it_does_in_the_network(sends in sends(), which in 0..queues().len(), ecn: bool) {
         let mut queue = queues()[which].clone();
         queue.options.ecn = ecn;
-        let text = toml::to_string(&queue).unwrap();
-        let text = text.lines().collect::<Vec<_>>().join(", ");
-        let mut networks = [of_kernel(&format!("sojourn {{ {text} }}")), queue].map(|queue| KernelNetwork::new(&wiring(queue), &mut OfOurs::make).unwrap());
+        let table = toml::Value::try_from(&queue).unwrap();
+        let mut networks = [of_kernel(&format!("sojourn {table}")), queue].map(|queue| KernelNetwork::new(&wiring(queue), &mut OfOurs::make).unwrap());
         let mut now = SECOND.as_nanos();
         for (gap, packet) in sends {
             // Two ends that meet in a nanosecond are told apart by the network alone.
