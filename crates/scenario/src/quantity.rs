@@ -11,7 +11,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// A quantity that may differ from flow to flow: a time or a rate.
-pub trait Quantity: Copy + PartialOrd + fmt::Debug + fmt::Display + Serialize + DeserializeOwned + JsonSchema {
+pub trait Quantity: Copy + Ord + fmt::Debug + fmt::Display + Serialize + DeserializeOwned + JsonSchema {
     /// What is expected where it is read, as a noun phrase.
     const EXPECTED: &'static str;
     /// Whether it may have a lognormal distribution.
@@ -144,7 +144,7 @@ impl<T: Quantity> Varying<T> {
             Varying::One(value) | Varying::Uniform([value, _]) | Varying::Spread([value, _]) | Varying::Step { first: value, .. } => {
                 value.number()
             }
-            Varying::List(list) => list.iter().map(|value| value.number()).fold(f64::INFINITY, f64::min),
+            Varying::List(list) => list.iter().min().map_or(f64::INFINITY, |value| value.number()),
             // Almost no value of a flow is less: one in 10^9.
             Varying::Lognormal { median, sigma } => median.number() * libm::exp(-6.0 * sigma),
         }
