@@ -197,11 +197,6 @@ def test_parts_of_a_link_that_make_no_sense_are_refused(queue, problem):
     assert problem in str(refused.value)
 
 
-def test_a_linux_host_has_no_classes():
-    with pytest.raises(sj.ScenarioError, match="expected one discipline for a link on a Linux host, got classes"):
-        run({"scheduler": "drr", "classes": [{}]}, host="linux")
-
-
 def test_run_prints_a_line_for_each_class_below_its_link(capsys):
     main(["run", str(EXAMPLES / "classes.toml")])
     lines = capsys.readouterr().out.splitlines()

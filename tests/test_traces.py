@@ -136,7 +136,7 @@ def test_a_series_that_is_not_there_is_named_with_those_that_are() -> None:
     record = traced(wait={"links": ["line"]})
     with pytest.raises(UserError, match='expected one of wait/line, got "wait/up"'):
         record.samples("wait/up")
-    with pytest.raises(UserError, match=r"expected one of .*seconds.*, got 'wait'"):
+    with pytest.raises(UserError, match=r'expected one of .*seconds.*, got "wait"'):
         record.samples("wait/line", "wait")
     with pytest.raises(UserError, match=r"completions: expected a trace: add completions = "):
         _ = record.completions
@@ -153,7 +153,7 @@ def test_traces_come_back_from_files_as_they_were(tmp_path: object) -> None:
 def test_every_column_has_its_unit() -> None:
     assert column("wait/line", "seconds").unit == "s"
     assert column("throughput/ftp/0", "bps").unit == "bit/s"
-    assert {kind.kind for kind in series_kinds()} == {"queue", "cwnd", "throughput", "rtt", "wait", "completions"}
+    assert {kind.kind for kind in series_kinds()} == {"queue", "cwnd", "throughput", "rtt", "wait", "signals", "completions"}
     with pytest.raises(KeyError):
         column("wait/line", "packets")
 
