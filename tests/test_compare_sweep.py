@@ -140,9 +140,12 @@ def test_laws_in_python_are_compared_and_swept_and_never_taken_from_a_cache(dumb
     swept = sj.sweep(dumbbell, axes, 2, laws={"mine": Constant})
     assert list(swept.runs["links.bottleneck.queue"]) == ["external(law=mine)"] * 2 + ["droptail"] * 2
     assert swept.runs["fingerprint"][0] == found.records["mine"][0]["fingerprint"]
-    with ThreadPoolExecutor(1) as pool, pytest.raises(sj.UserError, match="executor: expected queues without laws"):
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(sj.UserError, match="executor: expected no laws or controllers in Python"),
+    ):
         sj.sweep(dumbbell, axes, laws={"mine": Constant}, executor=pool)
-    with pytest.raises(sj.UserError, match="shard: expected queues without laws"):
+    with pytest.raises(sj.UserError, match="shard: expected no laws or controllers in Python"):
         sj.sweep(dumbbell, axes, laws={"mine": Constant}, cache=cache, shard="1/2")
 
 

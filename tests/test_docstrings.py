@@ -10,7 +10,7 @@ import sojourn as sj
 from source_tree import ROOT
 
 # An error is raised by what is shown elsewhere; the engine makes the samples that a law is given.
-WITHOUT_EXAMPLE = {"Interrupted", "MissingExtraError", "Sample", "ScenarioError"}
+WITHOUT_EXAMPLE = {"AckSample", "CongestionEvent", "Interrupted", "MissingExtraError", "Sample", "ScenarioError"}
 MODULES = sorted({getattr(sj, name).__module__ for name in sj.__all__} & set(sys.modules) | {"sojourn.traces"})
 
 

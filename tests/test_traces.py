@@ -153,7 +153,15 @@ def test_traces_come_back_from_files_as_they_were(tmp_path: object) -> None:
 def test_every_column_has_its_unit() -> None:
     assert column("wait/line", "seconds").unit == "s"
     assert column("throughput/ftp/0", "bps").unit == "bit/s"
-    assert {kind.kind for kind in series_kinds()} == {"queue", "cwnd", "throughput", "rtt", "wait", "signals", "completions"}
+    assert {kind.kind for kind in series_kinds()} == {
+        "queue",
+        "cwnd",
+        "throughput",
+        "rtt",
+        "wait",
+        "signals",
+        "completions",
+    }
     with pytest.raises(KeyError):
         column("wait/line", "packets")
 

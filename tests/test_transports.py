@@ -203,3 +203,12 @@ def test_what_is_no_base_of_a_dual_queue_is_refused_with_the_place_of_its_parame
         sj.run(path("cubic", queue={"aqm": "dualq", "base": {"codel": {}}}))
     with pytest.raises(sj.ScenarioError, match=r"base\.pi2\.target: expected a time above 0"):
         sj.run(path("cubic", queue={"aqm": "dualq", "base": {"pi2": {"target": "0 s"}}}))
+
+
+def test_vegas_keeps_a_few_segments_in_the_queue_without_timestamps_too() -> None:
+    # One segment is timed at a time: that one sample in a round trip of many ACKs was taken for too few.
+    scenario = path("vegas", seconds=60).set("tcp.profile", "rfc").set("warmup", "20 s")
+    utilization, queue, loss, _ = measured(scenario)
+    assert utilization > 0.95
+    assert queue < 10
+    assert loss == 0

@@ -10,7 +10,7 @@ record.links.loc["bottleneck", "queue.mean"]
 ```
 """
 
-from sojourn._sojourn import Sample
+from sojourn._sojourn import AckSample, CongestionEvent, Sample
 from sojourn.cluster import Cluster, RayExecutor
 from sojourn.compare import Comparison, compare
 from sojourn.congestion import congest
@@ -29,8 +29,10 @@ from sojourn.sweep import Plan, SweepResult, make_plan, sweep
 __version__ = "0.1.0"
 
 __all__ = [
+    "AckSample",
     "Cluster",
     "Comparison",
+    "CongestionEvent",
     "Estimate",
     "Interrupted",
     "Measure",

@@ -21,6 +21,30 @@ class Sample:
     departed_bytes: float
     sojourn: float
 
+class AckSample:
+    """What a congestion controller knows of an ACK: times in seconds, data in segments."""
+
+    now: float
+    window: float
+    rtt: float | None
+    srtt: float
+    acked: float
+    lost: float
+    marked: float
+    in_flight: float
+    delivered: float
+    delivery_rate: float
+    app_limited: bool
+    cwnd_limited: bool
+    in_recovery: bool
+
+class CongestionEvent:
+    """What a congestion controller knows of a loss or a mark: when, the window in use, and whether a timeout told."""
+
+    now: float
+    window: float
+    timeout: bool
+
 class ScenarioError(ValueError):
     """A scenario that can't be run: one line with file, place, field, what was expected and what was found."""
 

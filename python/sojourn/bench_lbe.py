@@ -310,8 +310,9 @@ ROWS: list[Row] = [
 
 
 def controllers() -> list[str]:
-    """The names of all registered congestion controllers."""
-    return [str(entry["name"]) for entry in json.loads(_sojourn.registry())["cc"]]
+    """The names of all registered congestion controllers that need no law of the caller and no kernel."""
+    names = [str(entry["name"]) for entry in json.loads(_sojourn.registry())["cc"]]
+    return [name for name in names if name not in ("external", "linux")]
 
 
 @dataclass(frozen=True)

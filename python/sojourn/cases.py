@@ -81,8 +81,12 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
     return Axis("queue", changes, notes)
 
 
-def controller_axis(base: Scenario, controllers: Named, group: str | None = None) -> Axis:
+def controller_axis(
+    base: Scenario, controllers: Named, group: str | None = None, own_laws: Collection[str] = ()
+) -> Axis:
     """Congestion controllers of a group of flows; by default of every group that has none of its own.
+
+    Names in `own_laws` are of controllers in Python.
 
     Raises `UserError` for a group that does not exist, and where every group has its own.
     """
@@ -97,10 +101,15 @@ def controller_axis(base: Scenario, controllers: Named, group: str | None = None
     at = "tcp.control" if group is None else f"flows.{paths.element(group)}.tcp.control"
     before = _found(base, at) or _found(base, "tcp.control") or {}
     changes = {
-        label: (at, {**(before if before.get("cc") == table.get("cc") else {}), **table})
+        label: (at, {**(before if before.get("cc") == table.get("cc") else {}), **_external(table, own_laws)})
         for label, table in _tables(controllers, "cc", "cc").items()
     }
     return Axis("cc", changes, [f"{', '.join(own)}: keeps its own controller"] if group is None and own else [])
+
+
+def _external(control: dict[str, Any], laws: Collection[str]) -> dict[str, Any]:
+    """A controller as a scenario writes it: one in Python is named by its class."""
+    return {"cc": "external", "controller": control["cc"]} if control.get("cc") in laws else control
 
 
 def field_axis(path: str, values: Iterable[Any]) -> Axis:

@@ -228,10 +228,10 @@ def compare(
     the queue of `link` (default: see `queued_link`). A queue keeps the scenario's `limit`, `ecn` and `hints`, and all
     of its parameters if it is of the same kind. `cc` names congestion controllers in the same way, for the flows of
     `group` (default: all that have none of their own). `vary` maps paths of fields to lists of values. What is given
-    together is combined. All cases get the same random numbers, so differences are paired by seed. `laws` are Python
-    laws by name, as for `run`; such a name can stand in `queues`. `seeds` is how many, beginning with the scenario's,
-    or which; `measures` are those of the link and of the groups of flows by default. For `threads`, `cache` and
-    `progress` see `run_each`.
+    together is combined. All cases get the same random numbers, so differences are paired by seed. `laws` are laws and
+    controllers in Python by name, as for `run`; such a name can stand in `queues` or `cc`. `seeds` is how many,
+    beginning with the scenario's, or which; `measures` are those of the link and of the groups of flows by default. For
+    `threads`, `cache` and `progress` see `run_each`.
 
     A run that is out of memory or killed is named in a `Note` and in `failed`; the others go on, and its case is left
     out.
@@ -250,7 +250,7 @@ def compare(
     if queues is not None:
         axes.append(queue_axis(base, name, queues, laws or {}))
     if cc is not None:
-        axes.append(controller_axis(base, cc, group))
+        axes.append(controller_axis(base, cc, group, laws or {}))
     if vary is not None and not isinstance(vary, Mapping):
         raise UserError.expected("compare: vary", "paths of fields and a list of values for each", vary)
     axes += [field_axis(path, values) for path, values in (vary or {}).items()]

@@ -1,4 +1,4 @@
-"""Queue laws written in Python: checked before a run, read from files, and what is said where one fails."""
+"""Queue laws and congestion controllers written in Python: checked before a run, and what is said where one fails."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from typing import Any, TypeAlias
 from sojourn.errors import ScenarioError, UserError
 from sojourn.scenario import Scenario
 from sojourn.toml import plain
+from sojourn.watched import Watched
 
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]
 FACTORY = "a class or a function without arguments that makes a law"
 LAW = "a law with a method step(sample)"
+CONTROLLER = "a controller with on_ack(sample), and on_loss(event) and on_mark(event) if it has them"
+ANSWERS = ("on_ack", "on_loss", "on_mark")
+"""What a congestion controller is asked."""
 
 
 def checked_laws(laws: Laws | None) -> dict[str, Callable[[], Any]]:
@@ -32,12 +36,48 @@ def checked_laws(laws: Laws | None) -> dict[str, Callable[[], Any]]:
     return {name: _factory(f"laws.{name}", factory) for name, factory in laws.items()}
 
 
+class _Controllers:
+    """Makes congestion controllers, each checked and watched; the engine knows it by `is_controller`."""
+
+    is_controller = True
+
+    def __init__(self, where: str, factory: Callable[[], Any]) -> None:
+        self.where, self.factory = where, factory
+        made = factory if inspect.isclass(factory) else factory()
+        for name in ANSWERS:
+            method = getattr(made, name, None)
+            if method is None and name != ANSWERS[0]:
+                continue
+            arguments = (None, None) if inspect.isclass(factory) else (None,)
+            if not callable(method) or not _takes(method, *arguments):
+                raise UserError.expected(where, CONTROLLER, f"{_name(factory)}.{name} that is none of these")
+
+    def __call__(self) -> Watched:
+        return Watched(self.factory(), self.where)
+
+
+def is_controller(factory: Any) -> bool:
+    """Whether what it makes is a congestion controller. A function is called once to see."""
+    if inspect.isclass(factory):
+        return hasattr(factory, ANSWERS[0])
+    try:
+        return hasattr(factory(), ANSWERS[0])
+    except Exception:
+        return False  # said where a run makes it
+
+
+def _name(factory: Any) -> str:
+    return str(getattr(factory, "__name__", type(factory).__name__))
+
+
 def _factory(where: str, factory: Any) -> Callable[[], Any]:
     """A factory whose product is checked. A class is checked at once."""
     if not callable(factory):
         raise UserError.expected(where, FACTORY, type(factory).__name__)
     if not _takes(factory):
         raise UserError(f"{where}: expected {FACTORY}, got {_shown(factory)}")
+    if is_controller(factory):
+        return _Controllers(where, factory)
 
     def make() -> Any:
         law = factory()
@@ -75,6 +115,14 @@ def _takes(what: Callable[..., Any], *arguments: Any) -> bool:
 def _shown(what: Callable[..., Any]) -> str:
     """A function with its arguments, as a message shows it."""
     return f"{getattr(what, '__name__', type(what).__name__)}{inspect.signature(what)}"
+
+
+def external_controllers(scenario: Scenario) -> list[str]:
+    """The names of the congestion controllers that flows of a scenario have from the caller."""
+    tree = scenario.to_dict()
+    stacks = [tree.get("tcp") or {}, *((group.get("tcp") or {}) for group in tree.get("flows", []))]
+    controls = [stack.get("control") or {} for stack in stacks]
+    return [str(control.get("controller", "")) for control in controls if control.get("cc") == "external"]
 
 
 def external_laws(scenario: Scenario) -> list[str]:

@@ -17,7 +17,7 @@ from sojourn.chunks import run_in_chunks
 from sojourn.cluster import Cluster, Executor, cluster_of
 from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.files import written_elsewhere
-from sojourn.laws import Laws, checked_laws, external_laws, of_run
+from sojourn.laws import Laws, checked_laws, external_controllers, external_laws, of_run
 from sojourn.linux.kernel import find_kernel
 from sojourn.record import Record, Series, pack_series
 from sojourn.scenario import Scenario, Source, load
@@ -60,9 +60,12 @@ def run(
     """Runs a scenario once and returns its record. The interpreter's lock is released meanwhile.
 
     `scenario` is a file, a TOML text, a dictionary or a `Scenario`. `seed` is 0 to 2^63 - 1, by default the scenario's.
-    `laws` maps the names that queues use (`aqm = "external", law = "mine"`) to factories. Each makes an object whose
-    `step(sample)` is called once per `interval` of the queue and returns the drop probability until the next step, 0 to
-    1: see `Sample` for what it is given.
+    `laws` maps names to factories: those that queues use (`aqm = "external", law = "mine"`), and those that flows use
+    (`cc = "external", controller = "mine"`). That of a queue makes an object whose `step(sample)` is called once per
+    `interval` of the queue and returns the drop probability until the next step, 0 to 1: see `Sample` for what it is
+    given. That of flows makes a congestion controller for each connection: `on_ack(sample)`, and if it has them
+    `on_loss(event)` and `on_mark(event)`, return a window in segments, a window and a pace in segments a second, or
+    None to keep both: see `AckSample` and `CongestionEvent`. A call of it may take 10 s.
 
     `pcap` is a file that gets the packets of links in the format pcapng, for Wireshark and its kin; `pcap_links` are
     the names of these links, by default all that have a rate. The record is the same with and without it.
@@ -244,11 +247,11 @@ def run_each(
         places.setdefault(key, []).append(index)
         if on_kernel:
             linux.add(key)
-        if own and external_laws(jobs[index].scenario):
+        if own and (external_laws(jobs[index].scenario) or external_controllers(jobs[index].scenario)):
             uncached.add(key)
     if uncached and (cluster or part):
         where = "executor" if cluster else "shard"
-        raise UserError(f'{where}: expected queues without laws in Python, got a queue with aqm = "external"')
+        raise UserError(f'{where}: expected no laws or controllers in Python, got aqm or cc = "external"')
     if linux and cluster:
         raise UserError('executor: expected the simulator as host, got host = "linux"')
     if part and cache is None:

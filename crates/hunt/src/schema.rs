@@ -108,7 +108,8 @@ impl Schema {
         let mut table = Table::new();
         for (key, property) in node["properties"].as_object()? {
             // An external law is one by its name, whatever the schema says.
-            let required = key == "law" || node["required"].as_array().is_some_and(|keys| keys.iter().any(|known| known == key));
+            let required = ["law", "controller"].contains(&key.as_str())
+                || node["required"].as_array().is_some_and(|keys| keys.iter().any(|known| known == key));
             if !required && !property["const"].is_string() && !draw.chance(GIVEN) {
                 continue;
             }
@@ -132,7 +133,7 @@ fn text(key: &str, names: &Names, draw: &mut Draw) -> Option<Value> {
         }
         "links" | "flows" => "*".to_string(),
         "group" if !names.groups.is_empty() => draw.pick(&names.groups),
-        "law" => LAW.to_string(),
+        "law" | "controller" => LAW.to_string(),
         "file" => format!("{TRACES}/{}", draw.pick(&["lte.up", "leo.csv", "walk.json"])),
         _ => return None,
     };

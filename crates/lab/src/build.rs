@@ -3,8 +3,10 @@
 use crate::Error;
 use crate::recorder::Recorder;
 use sojourn_aqm::{AnyAqm, Aqm, AqmConfig, Bernoulli, Law, Sampled};
+use sojourn_cc::CcConfig;
+use sojourn_cc::algorithms::external::Supplier;
 use sojourn_net::Packet;
-use sojourn_scenario::check::check_laws;
+use sojourn_scenario::check::{check_controller, check_laws};
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
 use sojourn_spec::link::Link;
@@ -17,8 +19,15 @@ use std::sync::Arc;
 /// Makes a new law for a queue, whose timer has the given interval.
 pub type LawFactory = Arc<dyn Fn(Duration) -> Box<dyn ExternalLaw> + Send + Sync>;
 
-/// Laws of the caller, by the name that queues use (`aqm = "external", law = "..."`).
-pub type Laws = BTreeMap<String, LawFactory>;
+/// What the caller supplies: laws of queues, by the name that these use (`aqm = "external", law = "..."`), and congestion controllers, by
+/// the name that flows use (`cc = "external", controller = "..."`).
+#[derive(Clone, Default)]
+pub struct Laws {
+    /// Laws of queues.
+    pub queues: BTreeMap<String, LawFactory>,
+    /// Controllers.
+    pub controllers: BTreeMap<String, Supplier>,
+}
 
 /// A law of the caller, which can be copied with its state.
 pub trait ExternalLaw: Law + Send + Sync {
@@ -74,6 +83,7 @@ pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorde
             stop: if flow.stop >= plan.duration { Time::NEVER } else { flow.stop },
         });
     }
+    supply(plan, &mut stacks, &flows, laws)?;
     let links = plan.links.iter().map(|config| link(plan, config, laws));
     let config = WorldConfig {
         seed: plan.seed,
@@ -103,7 +113,7 @@ pub(crate) fn start_traces<P: Packet>(plan: &Plan, links: &mut [sojourn_net::Lin
 }
 
 fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
-    let known: Vec<&str> = laws.keys().map(String::as_str).collect();
+    let known: Vec<&str> = laws.queues.keys().map(String::as_str).collect();
     check_laws(link, &known).map_err(|error| Error::Build(error.to_string()))?;
     let mut aqms = Vec::new();
     if let (Some(queue), Some(rate)) = (&link.queue, link.rate) {
@@ -120,9 +130,23 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
     Ok(config)
 }
 
+/// Gives the stacks their controllers of the caller.
+fn supply(plan: &Plan, stacks: &mut Stacks, flows: &[FlowConfig], laws: &Laws) -> Result<(), Error> {
+    for (position, stack) in stacks.params.iter_mut().enumerate() {
+        let known: Vec<&str> = laws.controllers.keys().map(String::as_str).collect();
+        let flow = flows.iter().find(|flow| flow.stack == Some(position as u32));
+        let group = flow.map_or("", |flow| plan.groups[flow.group as usize].name.as_str());
+        check_controller(group, stack, &known).map_err(|error| Error::Build(error.to_string()))?;
+        if let CcConfig::External(params) = &mut stack.control {
+            params.supplier = laws.controllers.get(&params.controller).cloned();
+        }
+    }
+    Ok(())
+}
+
 fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Result<AnyAqm, Error> {
     if let AqmConfig::External(params) = &queue.aqm {
-        let Some(factory) = laws.get(&params.law) else { unreachable!("the laws of a link are checked before its queues are made") };
+        let Some(factory) = laws.queues.get(&params.law) else { unreachable!("the laws of a link are checked before its queues are made") };
         return Ok(external(factory(params.interval)));
     }
     queue.build(rate, link.delay, plan.packet).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 use serde::{Deserialize, Serialize};
 use sojourn_aqm::{AqmConfig, Rule};
+use sojourn_cc::CcConfig;
 use sojourn_link::LinkTrace;
 use sojourn_link::trace::{Builder, Row, Service};
 use sojourn_spec::link::{Link, Trace};
@@ -189,6 +190,10 @@ impl Wiring {
             }
         }
         for flow in &self.flows {
+            let control = flow.tcp.as_ref().and_then(|tcp| tcp.control.as_ref());
+            if matches!(control, Some(Control(CcConfig::External(_)))) {
+                return Err(format!("flows.{}.tcp.control.cc: expected a registered controller, got external", flow.name));
+            }
             let known = |links: &[u32]| links.iter().all(|&link| (link as usize) < self.links.len());
             if !known(&flow.forward) || !known(&flow.back) || flow.source.max(flow.destination) >= self.hosts {
                 return Err(format!("flows.{}: expected links and hosts of the plan", flow.name));

@@ -1,7 +1,8 @@
 //! The fluid model for Python: a queue and a plant as JSON in, arrays out.
 
-use crate::laws::{OutOfRange, Trouble, from_python};
+use crate::laws::{OutOfRange, from_python};
 use crate::listing::aqm_of;
+use crate::trouble::Trouble;
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -76,6 +77,7 @@ fn control_of(queue: &str, table: &Table<'_>, plant: &Plant, laws: Option<&Bound
     if let AqmConfig::External(params) = &config {
         let known = from_python(laws, "", OutOfRange::Limited, trouble)?;
         let law = known
+            .queues
             .get(&params.law)
             .ok_or_else(|| refused(format!("queue.law: expected the name of a law that was supplied, got \"{}\"", params.law)))?;
         return Ok(Control::law(sojourn_lab::external(law(params.interval))));

@@ -1,6 +1,7 @@
 //! The extension module `_sojourn`: it takes scenarios and returns records and arrays. It has no logic of its own.
 
 mod captures;
+mod controllers;
 mod fluid;
 mod fuzzy;
 mod kernel;
@@ -8,6 +9,7 @@ mod laws;
 mod listing;
 mod path;
 mod traces;
+mod trouble;
 
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::create_exception;
@@ -184,7 +186,7 @@ fn run(
 ) -> PyResult<(String, Py<PyDict>)> {
     let supplied = laws.map(|laws| laws.keys().extract()).transpose()?.unwrap_or_default();
     let scenario = checked_with(text, filename, Some(supplied))?;
-    let trouble = laws::Trouble::default();
+    let trouble = trouble::Trouble::default();
     let laws = laws_of_run(laws, filename, &trouble)?;
     let stop = || trouble.is_set() || interrupted(&trouble);
     let result = py.detach(|| match capture {
@@ -199,12 +201,12 @@ fn run(
 }
 
 /// The laws of a run of the scenario in a file.
-fn laws_of_run(laws: Option<&Bound<'_, PyDict>>, filename: &str, trouble: &laws::Trouble) -> PyResult<Laws> {
+fn laws_of_run(laws: Option<&Bound<'_, PyDict>>, filename: &str, trouble: &trouble::Trouble) -> PyResult<Laws> {
     laws::from_python(laws, &format!("{filename}: "), laws::OutOfRange::Refused, trouble)
 }
 
 /// Whether the user pressed Ctrl-C. If so, the error is stored, to be raised after the run.
-fn interrupted(trouble: &laws::Trouble) -> bool {
+fn interrupted(trouble: &trouble::Trouble) -> bool {
     Python::attach(|py| match py.check_signals() {
         Ok(()) => false,
         Err(error) => {
@@ -226,7 +228,7 @@ fn run_many(
     on_done: Option<Py<PyAny>>,
     laws: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
-    let (trouble, stopped) = (laws::Trouble::default(), AtomicBool::new(false));
+    let (trouble, stopped) = (trouble::Trouble::default(), AtomicBool::new(false));
     let mut work: Vec<Job> = Vec::with_capacity(jobs.len());
     let mut last: Option<(&str, &str, Arc<Checked>)> = None;
     for (index, (text, filename, seed)) in jobs.iter().enumerate() {
@@ -351,6 +353,8 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(kernel::kernel_record, module)?)?;
     module.add_class::<fuzzy::FuzzyLaw>()?;
     module.add_class::<laws::PySample>()?;
+    module.add_class::<controllers::PyAck>()?;
+    module.add_class::<controllers::PyCongestionEvent>()?;
     module.add_class::<Grid>()?;
     module.add_function(wrap_pyfunction!(path::path_split, module)?)?;
     module.add_function(wrap_pyfunction!(path::path_element, module)?)?;

@@ -5,6 +5,8 @@ use crate::quantity::{Quantity, Varying};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use sojourn_aqm::AqmConfig;
+use sojourn_cc::CcConfig;
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Duration;
 use std::fmt::Write;
 
@@ -30,6 +32,8 @@ impl Checked {
         let later = |group: &Group| group.start != Varying::One(Duration::ZERO);
         let queues = self.links.iter().filter_map(|link| link.queue.as_ref());
         let laws = queues.flat_map(|queue| queue.disciplines()).any(|queue| matches!(queue.aqm, AqmConfig::External(_)));
+        let external = |tcp: &TcpOptions| matches!(tcp.control, CcConfig::External(_));
+        let laws = laws || self.groups.iter().filter_map(|group| group.tcp.as_ref()).any(external);
         if laws || !self.groups.iter().any(later) {
             return None;
         }

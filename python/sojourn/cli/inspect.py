@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sojourn import _sojourn
-from sojourn.cli.laws import Law, read_laws
+from sojourn.cli.laws import Controller, Law, read_laws
 from sojourn.cli.output import out
 from sojourn.display import counted
 from sojourn.errors import UserError
@@ -28,12 +28,13 @@ def check(
     file: Annotated[Path, typer.Argument(help="A scenario or a sweep.")],
     resolved: Annotated[bool, typer.Option("--resolved", help="Print it with every default filled in.")] = False,
     law: Law = None,
+    controller: Controller = None,
 ) -> None:
     """Checks a scenario or a sweep without running it.
 
     Of a sweep it checks every point. What `run` refuses without an option `--law` is refused here without it.
     """
-    laws, scenario = read_laws(law), load(file)
+    laws, scenario = read_laws(law, controller), load(file)
     if _sojourn.is_sweep(scenario.to_toml()):
         if resolved:
             raise UserError(f"--resolved: expected a scenario, got the sweep {file}")

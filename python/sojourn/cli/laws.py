@@ -1,4 +1,4 @@
-"""Laws in Python on the command line: `--law FILE.py:Class`."""
+"""Laws and controllers in Python on the command line: `--law FILE.py:Class`, `--controller FILE.py:Class`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from sojourn import paths
-from sojourn.cases import Named, parse_named, queue_axis
+from sojourn.cases import Named, controller_axis, parse_named, queue_axis
 from sojourn.compare import queued_link
 from sojourn.errors import UserError, note
-from sojourn.laws import external_laws
+from sojourn.laws import ANSWERS, external_controllers, external_laws, is_controller
 from sojourn.scenario import Scenario, read_text
 from sojourn.sweep import Plan
 
@@ -26,22 +26,44 @@ Law = Annotated[
     list[str] | None,
     typer.Option("--law", help="A queue law in Python: FILE.py:Class. Queues name it by its class."),
 ]
+Controller = Annotated[
+    list[str] | None,
+    typer.Option("--controller", help="A congestion controller in Python: FILE.py:Class. Flows name it by its class."),
+]
 FORM = "FILE.py:Class such as law.py:Proportional"
+LAWS, CONTROLLERS = ("--law", "step"), ("--controller", ANSWERS[0])
+"""Each option, and the method that its classes have."""
 
 
 @dataclass(frozen=True)
 class LawFiles:
-    """The laws of the options `--law`, by the names of their classes."""
+    """The laws of the options `--law` and `--controller`, by the names of their classes."""
 
     laws: dict[str, Callable[[], Any]]
     files: frozenset[str]
 
-    def put_into(self, scenario: Scenario) -> Scenario:
-        """Gives the main link the law as its queue, unless a queue of the scenario names it. Returns the scenario.
+    @property
+    def of_queues(self) -> list[str]:
+        """The names of laws of queues."""
+        return [name for name, found in self.laws.items() if not is_controller(found)]
 
-        Raises `UserError` for several laws that no queue names.
+    @property
+    def of_flows(self) -> list[str]:
+        """The names of congestion controllers."""
+        return [name for name, found in self.laws.items() if is_controller(found)]
+
+    def put_into(self, scenario: Scenario) -> Scenario:
+        """Gives the main link the law as its queue, and all flows the controller, unless the scenario names them.
+
+        Returns the scenario. Raises `UserError` for several that nothing names.
         """
-        unused = [name for name in self.laws if name not in external_laws(scenario)]
+        controllers = [name for name in self.of_flows if name not in external_controllers(scenario)]
+        if len(controllers) > 1:
+            expected = 'one, or flows with controller = "NAME" for the others'
+            raise UserError.expected("--controller", expected, ", ".join(controllers))
+        for name in controllers:
+            scenario.set_all(dict(controller_axis(scenario, [name], None, [name]).changes.values()))
+        unused = [name for name in self.of_queues if name not in external_laws(scenario)]
         if len(unused) > 1:
             raise UserError.expected("--law", 'one, or queues with law = "NAME" for the others', ", ".join(unused))
         for name in unused:
@@ -51,7 +73,7 @@ class LawFiles:
 
     def among(self, queues: str | None, scenario: Scenario, link: str | None) -> Named | None:
         """The queues that are compared: those of `--queues`, by default the scenario's, and the laws."""
-        if not self.laws:
+        if not self.of_queues:
             return queues
         if queues:
             tables = parse_named(queues, "queues", "aqm")
@@ -60,16 +82,28 @@ class LawFiles:
             own = str(scenario.get_path(at).get("queue", {}).get("aqm", "droptail"))
             tables = {} if own == "external" else {own: {"aqm": own}}
         named = {table["aqm"] for table in tables.values()}
-        return {**tables, **{name: {"aqm": name} for name in self.laws if name not in named}}
+        return {**tables, **{name: {"aqm": name} for name in self.of_queues if name not in named}}
+
+    def controls(self, cc: str | None, scenario: Scenario) -> Named | None:
+        """The controllers that are compared: those of `--cc`, by default the scenario's, and those in Python."""
+        if not self.of_flows:
+            return cc
+        own = str(scenario.get("tcp", {}).get("control", {}).get("cc", "reno"))
+        tables = parse_named(cc, "cc", "cc") if cc else {} if own == "external" else {own: {"cc": own}}
+        named = {table["cc"] for table in tables.values()}
+        return {**tables, **{name: {"cc": name} for name in self.of_flows if name not in named}}
 
     def check_used(self, file: Path, plan: Plan) -> None:
         """Raises `UserError` for a law that no point of a sweep has."""
         left = set(self.laws)
         for point in plan.points if left else ():
-            left -= set(external_laws(point.scenario))
+            left -= {*external_laws(point.scenario), *external_controllers(point.scenario)}
             if not left:
                 return
         for name in sorted(left):
+            if is_controller(self.laws[name]):
+                control = f'{{ cc = "external", controller = "{name}" }}'
+                raise UserError(f"{file}: --controller: expected a point with the control {control}, got none")
             queue = f'{{ aqm = "external", law = "{name}" }}'
             raise UserError(f"{file}: --law: expected a point with the queue {queue}, got none")
 
@@ -99,20 +133,21 @@ class LawFiles:
         return f"{place}{notes[-1].replace(': raised ', f': raised {_shown(error)} ')}"
 
 
-def read_laws(options: Iterable[str] | None) -> LawFiles:
-    """The laws that the options name. Raises `UserError` for what can't be loaded."""
+def read_laws(options: Iterable[str] | None, controllers: Iterable[str] | None = None) -> LawFiles:
+    """The laws and controllers that the options name. Raises `UserError` for what can't be loaded."""
     laws: dict[str, Callable[[], Any]] = {}
     files: set[str] = set()
-    for option in options or []:
+    chosen = [(LAWS, each) for each in options or []] + [(CONTROLLERS, each) for each in controllers or []]
+    for (said, method), option in chosen:
         file, sign, name = option.rpartition(":")
         if not (sign and file.endswith(".py")):
             file, name = option, ""
         if not file.endswith(".py"):
-            raise UserError.expected("--law", FORM, option)
+            raise UserError.expected(said, FORM, option)
         module = _loaded(Path(file))
-        found = _class_of(module, file, name)
+        found = _class_of(module, f"{said} {file}", name, method)
         if found.__name__ in laws:
-            raise UserError.expected("--law", "classes of different names", f"{found.__name__} twice")
+            raise UserError.expected(said, "classes of different names", f"{found.__name__} twice")
         laws[found.__name__] = found
         files.add(str(Path(file)))
     return LawFiles(laws, frozenset(files))
@@ -137,18 +172,16 @@ def _loaded(file: Path) -> ModuleType:
     return module
 
 
-def _class_of(module: ModuleType, file: str, name: str) -> type:
-    """A class of a file, or its only one with a method `step` where none is named."""
+def _class_of(module: ModuleType, where: str, name: str, method: str) -> type:
+    """A class of a file, or its only one with this method where none is named."""
     own = [each for each in vars(module).values() if inspect.isclass(each) and each.__module__ == module.__name__]
-    known = {each.__name__: each for each in own if hasattr(each, "step")}
+    known = {each.__name__: each for each in own if hasattr(each, method)}
     if not name and len(known) == 1:
         return next(iter(known.values()))
     if not name:
-        raise UserError(
-            f"--law {file}: expected {FORM}, with one of the classes {', '.join(known) or '(none is there)'}"
-        )
+        raise UserError(f"{where}: expected {FORM}, with one of the classes {', '.join(known) or '(none is there)'}")
     if name not in known:
-        raise UserError.expected(f"--law {file}", f"one of the classes {', '.join(known) or '(none is there)'}", name)
+        raise UserError.expected(where, f"one of the classes {', '.join(known) or '(none is there)'}", name)
     return known[name]
 
 

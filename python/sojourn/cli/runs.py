@@ -10,7 +10,7 @@ import typer
 
 from sojourn.cases import cases_of, field_axis, parse_variation
 from sojourn.cli import values
-from sojourn.cli.laws import Law, read_laws
+from sojourn.cli.laws import Controller, Law, read_laws
 from sojourn.cli.output import (
     CACHE,
     CacheDir,
@@ -121,6 +121,7 @@ def run(
         typer.Option("--qlog", help="Write windows, round trips and losses of the first run to this .qlog."),
     ] = None,
     law: Law = None,
+    controller: Controller = None,
     threads: Threads = 0,
 ) -> None:
     """Runs a scenario and prints what was measured."""
@@ -130,7 +131,7 @@ def run(
         check_folder(asked and asked.parent, option)
     if pcap is None and pcap_links is not None:
         raise UserError("--pcap-links: expected --pcap, the file of the capture, got none")
-    laws = read_laws(law)
+    laws = read_laws(law, controller)
     scenario = with_changes(laws.put_into(load(file)), _changes(change, host))
     if seed is not None:
         scenario.set("seed", seed)
@@ -154,6 +155,12 @@ def run(
     written += [pcap] if pcap is not None else []
     written += [write_qlog(scenario, qlog, laws=laws.laws)] if qlog is not None else []
     say_written(written)
+    _print(records, as_json)
+    _exit_failed(failed, f"{len(failed)} of {seeds} runs failed; the results have the others")
+
+
+def _print(records: list[Record], as_json: bool) -> None:
+    """Prints what runs measured: as JSON lines, as tables of one run, or as means over the seeds."""
     if as_json:
         for record in records:
             typer.echo(" ".join(record.to_json().split("\n")))
@@ -161,7 +168,6 @@ def run(
         show_record(records[0])
     else:
         show_replications(records)
-    _exit_failed(failed, f"{len(failed)} of {seeds} runs failed; the results have the others")
 
 
 def _exit_failed(failed: list[str], said: str) -> None:
@@ -208,6 +214,7 @@ def compare(
     change: Set = None,
     host: Host = None,
     law: Law = None,
+    controller: Controller = None,
     out_dir: Out = None,
     threads: Threads = 0,
     cache: CacheDir = CACHE,
@@ -219,10 +226,10 @@ def compare(
     """
     require("scipy", *(["pandas", "pyarrow", "matplotlib"] if out_dir else []))
     check_folder(out_dir)
-    if not (queues or cc or vary or law):
-        raise UserError("compare: expected --queues, --law, --cc or --vary, got none")
-    laws, scenario = read_laws(law), load_changed(file, _changes(change, host))
-    compared = laws.among(queues, scenario, link)
+    if not (queues or cc or vary or law or controller):
+        raise UserError("compare: expected --queues, --law, --cc, --controller or --vary, got none")
+    laws, scenario = read_laws(law, controller), load_changed(file, _changes(change, host))
+    compared, controls = laws.among(queues, scenario, link), laws.controls(cc, scenario)
     varied = _variations(vary)
     curves = _traced(scenario, cdf, out_dir, link)
     _check_curves(scenario, varied, curves)
@@ -231,7 +238,7 @@ def compare(
         laws.say_uncached()
     with progress("comparing") as on_progress, laws.one_line():
         found = run_compare(
-            scenario, compared, seeds, cc=cc, vary=varied, link=link, group=group, threads=threads,
+            scenario, compared, seeds, cc=controls, vary=varied, link=link, group=group, threads=threads,
             cache=kept, progress=on_progress, laws=laws.laws,
         )  # fmt: skip
     show_comparison(found)
@@ -309,6 +316,7 @@ def sweep(
     change: Set = None,
     host: Host = None,
     law: Law = None,
+    controller: Controller = None,
     out_dir: Out = None,
     plots: Annotated[str | None, typer.Option("--plot", help="Measures to show and plot, with commas.")] = None,
     threads: Threads = 0,
@@ -328,7 +336,7 @@ def sweep(
     without it has the results of all.
     """
     require("scipy", "pandas", "pyarrow", *(["matplotlib"] if plots else []))
-    laws, plan = read_laws(law), read_plan(file, dict(map(parse_assignment, _changes(change, host))))
+    laws, plan = read_laws(law, controller), read_plan(file, dict(map(parse_assignment, _changes(change, host))))
     laws.check_used(file, plan)
     folder = out_dir or Path("results") / file_name(plan.name)
     check_folder(folder)

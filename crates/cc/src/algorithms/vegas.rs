@@ -40,6 +40,7 @@ impl Params {
             base_rtt: Duration::MAX,
             min_rtt: Duration::MAX,
             samples: 0,
+            acks: 0,
             round_end: 0,
             measures: true,
             as_linux: false,
@@ -63,6 +64,8 @@ pub struct Vegas {
     /// That of this round trip, and its number of samples.
     min_rtt: Duration,
     samples: u32,
+    /// ACKs of this round trip.
+    acks: u32,
     round_end: u64,
     /// Off while losses are repaired: then it is Reno.
     measures: bool,
@@ -72,7 +75,7 @@ pub struct Vegas {
 
 impl Vegas {
     fn begin_round(&mut self, ack: &Ack) {
-        (self.min_rtt, self.samples, self.round_end) = (Duration::MAX, 0, ack.snd_max);
+        (self.min_rtt, self.samples, self.acks, self.round_end) = (Duration::MAX, 0, 0, ack.snd_max);
     }
 
     fn reno(&mut self, ack: &Ack) {
@@ -85,6 +88,12 @@ impl Vegas {
 
     fn slow_start(&mut self, ack: &Ack) {
         self.cwnd = if self.as_linux { (self.cwnd + ack.acked).min(self.ssthresh) } else { self.cwnd + ack.slow_start_growth() };
+    }
+
+    /// Whether the round trip has too few samples to be judged. Where one segment is timed at a time, as without timestamps, one says
+    /// as much as it can.
+    fn has_few_samples(&self) -> bool {
+        self.samples == 0 || (self.samples <= FEW_SAMPLES && self.acks <= 2 * FEW_SAMPLES)
     }
 
     /// Once a round trip (brakmo-1995).
@@ -115,6 +124,7 @@ impl Vegas {
 
 impl CongestionController for Vegas {
     fn on_ack(&mut self, ack: &Ack) {
+        self.acks += 1;
         if let Some(rtt) = ack.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
             self.min_rtt = self.min_rtt.min(rtt);
@@ -130,7 +140,7 @@ impl CongestionController for Vegas {
         if !self.measures {
             self.reno(ack);
         } else if ack.snd_una > self.round_end {
-            if self.samples <= FEW_SAMPLES {
+            if self.has_few_samples() {
                 self.reno(ack)
             } else {
                 self.adjust(ack)
@@ -187,5 +197,18 @@ mod tests {
     fn two_to_four_segments_stay_in_the_queue() {
         assert!((22.0..=24.0).contains(&settled(5.0, 20.0, 100)));
         assert!((22.0..=24.0).contains(&settled(60.0, 20.0, 100)));
+    }
+
+    #[test]
+    fn one_sample_in_a_round_trip_of_many_acks_is_enough() {
+        let mut cc = Params::default().build(Start { window: 60.0, ssthresh: 2.0 }).unwrap();
+        for round in 1..=100 {
+            let rtt = Duration::from_secs_f64(if round == 1 { 0.1 } else { 0.1 * (cc.cwnd() / 20.0).max(1.0) });
+            for i in 0..8 {
+                let rtt = (i == 3).then_some(rtt);
+                cc.on_ack(&Ack { rtt, snd_una: 8 * round + i, snd_max: 8 * round + 7, ..Ack::ONE });
+            }
+        }
+        assert!((22.0..=24.0).contains(&cc.cwnd()), "{}", cc.cwnd());
     }
 }

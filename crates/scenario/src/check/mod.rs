@@ -9,7 +9,7 @@ mod queues;
 mod route;
 mod trace;
 
-pub use queues::check_laws;
+pub use queues::{check_controller, check_laws};
 
 use crate::error::Error;
 use crate::quantity::Varying;

@@ -5,8 +5,10 @@ use super::{Checked, Group, classes};
 use crate::error::Error;
 use crate::path::element;
 use sojourn_aqm::{Aqm, AqmConfig};
+use sojourn_cc::CcConfig;
 use sojourn_spec::link::Link;
 use sojourn_spec::supply::Supply;
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::Duration;
 
 /// The most often that the timer of a queue may expire in a run.
@@ -46,12 +48,14 @@ fn external(aqm: &AqmConfig, at: &str) -> Result<Option<Duration>, Error> {
 }
 
 impl Checked {
-    /// Refuses a queue whose law is none of those that the caller supplies.
+    /// Refuses a queue whose law, and a group whose controller, is none of those that the caller supplies.
     ///
     /// # Errors
-    /// The first such queue.
+    /// The first such queue or group.
     pub fn check_laws(&self, known: &[&str]) -> Result<(), Error> {
-        self.links.iter().try_for_each(|link| check_laws(link, known))
+        self.links.iter().try_for_each(|link| check_laws(link, known))?;
+        let mut stacks = self.groups.iter().filter_map(|group| Some((group, group.tcp.as_ref()?)));
+        stacks.try_for_each(|(group, tcp)| check_controller(&group.name, tcp, known))
     }
 }
 
@@ -70,6 +74,21 @@ pub fn check_laws(link: &Link, known: &[&str]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Refuses the TCP of a group whose controller is none of those that the caller supplies.
+///
+/// # Errors
+/// What is expected.
+pub fn check_controller(group: &str, tcp: &TcpOptions, known: &[&str]) -> Result<(), Error> {
+    let CcConfig::External(params) = &tcp.control else { return Ok(()) };
+    if known.contains(&params.controller.as_str()) {
+        return Ok(());
+    }
+    let names = if known.is_empty() { "a controller".to_string() } else { format!("one of {}", known.join(", ")) };
+    let expected = format!("{names} that `--controller FILE.py`, or `laws` in Python, supplies");
+    let field = format!("flows.{}.tcp.control.controller", element(group));
+    Err(Error::got(field, format_args!("\"{}\"", params.controller), expected))
 }
 
 /// What the flows over each link can tell its queue.

@@ -1,0 +1,211 @@
+//! A controller that the caller supplies, such as one written in Python. The caller puts a [`Decider`] in the place of the name.
+//!
+//! It is asked at every ACK, at most once a window at losses and at marks, and at timeouts, and answers with a window and a pace. Its window
+//! is its own all the time: the endpoint changes it only after a handshake and a timeout. Without a decider the window stays as it is.
+
+use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, ParamError, RateSample, Signal, Start};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
+use sojourn_units::Time;
+
+/// What a decider wants.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Decision {
+    /// The congestion window in segments.
+    pub window: f64,
+    /// Segments per second; `None` leaves the pace to the acknowledgments.
+    pub rate: Option<f64>,
+}
+
+/// A loss or a mark as a decider is told of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Reduction {
+    /// When.
+    pub now: Time,
+    /// The window in use in segments.
+    pub window: f64,
+    /// Whether a timeout told of it.
+    pub timeout: bool,
+}
+
+/// Decides about the window and the pace of a connection. `boxed_clone` copies all of its state.
+pub trait Decider: fmt::Debug + Send + Sync {
+    /// An ACK came.
+    fn on_ack(&mut self, sample: &RateSample, last: Decision) -> Decision;
+    /// Segments were lost; at most once a window, but for timeouts.
+    fn on_loss(&mut self, event: &Reduction, last: Decision) -> Decision;
+    /// A mark was echoed; at most once a window.
+    fn on_mark(&mut self, event: &Reduction, last: Decision) -> Decision;
+    /// A copy with all its state.
+    fn boxed_clone(&self) -> Box<dyn Decider>;
+}
+
+/// Makes the decider of a new connection.
+#[derive(Clone)]
+pub struct Supplier(pub Arc<dyn Fn(Start) -> Box<dyn Decider> + Send + Sync>);
+
+impl PartialEq for Supplier {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Supplier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Supplier")
+    }
+}
+
+/// Parameters of a controller that the caller supplies.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// The name under which the caller supplies it; no default.
+    pub controller: String,
+    /// What makes the controllers, once the caller has supplied it.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub supplier: Option<Supplier>,
+}
+
+impl Params {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// None.
+    pub fn build(&self, start: Start) -> Result<External, ParamError> {
+        let decider = self.supplier.as_ref().map(|supplier| (supplier.0)(start));
+        let last = Decision { window: start.window, rate: None };
+        Ok(External(Box::new(State { decider, last, ssthresh: start.ssthresh })))
+    }
+}
+
+/// A controller that the caller supplies.
+#[derive(Debug)]
+pub struct External(Box<State>);
+
+#[derive(Debug)]
+struct State {
+    decider: Option<Box<dyn Decider>>,
+    last: Decision,
+    ssthresh: f64,
+}
+
+impl Clone for External {
+    fn clone(&self) -> Self {
+        let State { decider, last, ssthresh } = &*self.0;
+        let decider = decider.as_ref().map(|decider| decider.boxed_clone());
+        External(Box::new(State { decider, last: *last, ssthresh: *ssthresh }))
+    }
+}
+
+/// The least and the largest window in segments, and the least pace in segments per second.
+const LEAST: f64 = 1.0;
+const LARGEST: f64 = 1e9;
+const SLOWEST: f64 = 1e-3;
+/// How long a quantum lasts in seconds, and its least segments (draft-ietf-ccwg-bbr#5.6.3).
+const QUANTUM_TIME: f64 = 1e-3;
+const LEAST_QUANTUM: f64 = 2.0;
+
+impl External {
+    fn ask(&mut self, question: impl FnOnce(&mut dyn Decider, Decision) -> Decision) {
+        let State { decider, last, .. } = &mut *self.0;
+        if let Some(decider) = decider {
+            let Decision { window, rate } = question(&mut **decider, *last);
+            let window = if window.is_finite() { window.clamp(LEAST, LARGEST) } else { last.window };
+            *last = Decision { window, rate: rate.filter(|rate| rate.is_finite()).map(|rate| rate.max(SLOWEST)) };
+        }
+    }
+}
+
+impl CongestionController for External {
+    /// Samples say everything.
+    fn on_ack(&mut self, _ack: &Ack) {}
+
+    fn on_sample(&mut self, sample: &RateSample) {
+        self.ask(|decider, last| decider.on_ack(sample, last));
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        let congestion = Reduction { now: event.now, window: event.window, timeout: false };
+        self.ask(|decider, last| match event.signal {
+            Signal::Loss => decider.on_loss(&congestion, last),
+            Signal::Mark => decider.on_mark(&congestion, last),
+        });
+    }
+
+    fn on_rto(&mut self, now: Time, window: f64) {
+        self.ask(|decider, last| decider.on_loss(&Reduction { now, window, timeout: true }, last));
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.0.last.window
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.0.last.window = cwnd;
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.0.ssthresh
+    }
+
+    fn memory(&self) -> usize {
+        size_of::<State>()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { pacing: true, rate_samples: true, ..Needs::default() }
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
+        self.0.last.rate.map(|rate| Pacing::with_quantum_of(rate, QUANTUM_TIME, LEAST_QUANTUM))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::tests::SAMPLE;
+
+    /// Wants a segment more for each ACK, half for a loss, none for a mark, and the pace of its window in a round trip.
+    #[derive(Clone, Debug)]
+    struct Simple;
+
+    impl Decider for Simple {
+        fn on_ack(&mut self, sample: &RateSample, last: Decision) -> Decision {
+            let window = last.window + 1.0;
+            Decision { window, rate: sample.rtt.map(|rtt| window / rtt.as_secs_f64()) }
+        }
+        fn on_loss(&mut self, event: &Reduction, last: Decision) -> Decision {
+            Decision { window: if event.timeout { 0.0 } else { event.window / 2.0 }, ..last }
+        }
+        fn on_mark(&mut self, _: &Reduction, _: Decision) -> Decision {
+            Decision { window: f64::NAN, rate: Some(f64::NAN) }
+        }
+        fn boxed_clone(&self) -> Box<dyn Decider> {
+            Box::new(self.clone())
+        }
+    }
+
+    #[test]
+    fn the_deciders_answers_are_the_window_and_the_pace_within_bounds() {
+        let supplier = Supplier(Arc::new(|_| Box::new(Simple)));
+        let params = Params { controller: "simple".into(), supplier: Some(supplier) };
+        let mut cc = params.build(Start { window: 9.0, ssthresh: 1e9 }).unwrap();
+        assert_eq!((cc.cwnd(), cc.pacing()), (9.0, None));
+        cc.on_sample(&SAMPLE);
+        assert_eq!((cc.cwnd(), cc.pacing().map(|pace| pace.rate)), (10.0, Some(100.0)));
+        let event = |signal| CongestionEvent { now: Time::ZERO, window: 10.0, signal };
+        cc.on_congestion(&event(Signal::Loss));
+        assert_eq!(cc.cwnd(), 5.0);
+        cc.on_congestion(&event(Signal::Mark));
+        assert_eq!((cc.cwnd(), cc.pacing()), (5.0, None), "what is no number changes nothing");
+        cc.clone().on_rto(Time::ZERO, 5.0);
+        cc.on_rto(Time::ZERO, 5.0);
+        assert_eq!(cc.cwnd(), 1.0);
+    }
+}

@@ -1,0 +1,85 @@
+//! What goes wrong in laws and controllers written in Python: the first error of a run, with a note on whose it is and when.
+
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The first error of a law or of a signal handler, raised after the runs have stopped.
+#[derive(Clone, Default)]
+pub struct Trouble {
+    first: Arc<Mutex<Option<PyErr>>>,
+    /// The run of many whose laws report here.
+    job: Option<usize>,
+}
+
+impl Trouble {
+    fn lock(&self) -> MutexGuard<'_, Option<PyErr>> {
+        self.first.lock().unwrap_or_else(|held| held.into_inner())
+    }
+
+    /// The same for the laws of one run of many: their errors get its index as the attribute `job`.
+    pub fn of_job(&self, index: usize) -> Self {
+        Trouble { first: Arc::clone(&self.first), job: Some(index) }
+    }
+
+    /// Stores an error unless there is one already.
+    pub fn set(&self, error: PyErr) {
+        if let Some(index) = self.job {
+            // An error that takes no attributes is raised without one.
+            let _ = Python::attach(|py| error.value(py).setattr("job", index));
+        }
+        self.lock().get_or_insert(error);
+    }
+
+    /// Whether there is an error.
+    pub fn is_set(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    /// Removes and returns the error.
+    pub fn take(&self) -> Option<PyErr> {
+        self.lock().take()
+    }
+}
+
+/// Whether an answer is True or False, of Python or of NumPy: a comparison where a probability was meant.
+pub fn is_truth_value(answer: &Bound<'_, PyAny>) -> bool {
+    answer.get_type().name().is_ok_and(|name| ["bool", "bool_"].iter().any(|truth| name == *truth))
+}
+
+/// A text as a message shows it: the first 80 characters, without line breaks.
+pub fn one_line(text: &str) -> String {
+    let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(80) {
+        Some((end, _)) => format!("{}...", &flat[..end]),
+        None => flat,
+    }
+}
+
+/// The error of a law with a note that names the law and says when. What is no mistake of the law, such as Ctrl-C, gets none.
+pub fn noted(py: Python<'_>, error: PyErr, place: &str, when: &str) -> PyErr {
+    if error.is_instance_of::<PyException>(py) {
+        // An error that takes no notes is raised without one.
+        let _ = error.value(py).call_method1("add_note", (format!("{place}: raised {when}"),));
+    }
+    error
+}
+
+/// A copy of a law with its state. If that fails, the error is stored and the run stops.
+pub fn copied(py: Python<'_>, object: &Py<PyAny>, place: &str, trouble: &Trouble) -> Py<PyAny> {
+    let copied = py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (object.bind(py),)));
+    copied.map(Bound::unbind).unwrap_or_else(|error| {
+        trouble.set(noted(py, error, place, "when it was copied"));
+        object.clone_ref(py)
+    })
+}
+
+/// A fresh law. If the factory fails, its error is stored and the run stops at once.
+pub fn make(place: &str, factory: &Py<PyAny>, trouble: &Trouble) -> Py<PyAny> {
+    Python::attach(|py| {
+        factory.call0(py).unwrap_or_else(|error| {
+            trouble.set(noted(py, error, place, "when it was made"));
+            py.None()
+        })
+    })
+}

@@ -1,0 +1,158 @@
+"""Congestion controllers written in Python: what they do, and what is said of one that fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sojourn as sj
+from sojourn import watched
+from sojourn.cli import main
+
+EXAMPLE = Path("examples/controller.py")
+
+
+class Reno:
+    """A segment more in a round trip, half for a loss."""
+
+    def __init__(self) -> None:
+        self.slow_start = True
+
+    def on_ack(self, sample: Any) -> float | None:
+        if sample.in_recovery or not sample.cwnd_limited:
+            return None
+        return float(sample.window + sample.acked * (1.0 if self.slow_start else 1.0 / sample.window))
+
+    def on_loss(self, event: Any) -> float:
+        self.slow_start = False
+        return 1.0 if event.timeout else max(2.0, event.window / 2)
+
+
+class Fixed:
+    """Ten segments, and 100 of them a second."""
+
+    def on_ack(self, sample: Any) -> tuple[float, float]:
+        return 10, 100
+
+
+class Answers:
+    """Answers what it is told to after a second."""
+
+    answer: Any = None
+
+    def on_ack(self, sample: Any) -> Any:
+        if sample.now < 1:
+            return None
+        return self.answer(sample) if callable(self.answer) else self.answer
+
+
+def path(controller: str = "mine", **more: Any) -> sj.Scenario:
+    """One flow over 10 Mbit/s with round trips of 40 ms."""
+    link = {"name": "path", "from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "20 ms", "duplex": True}
+    link["queue"] = {"aqm": "droptail", "limit": "50 packets"}
+    tree = {
+        "duration": "20 s", "warmup": "5 s", "links": [link], "flows": [{"name": "f", "from": "a", "to": "b"}],
+        "tcp": {"profile": "linux", "control": {"cc": "external", "controller": controller}, **more},
+    }  # fmt: skip
+    return sj.Scenario(tree, "a path")
+
+
+def test_a_controller_sets_the_window_as_reno_does() -> None:
+    python, rust = (
+        sj.run(scenario, seed=1, laws={"mine": Reno})["links"][0]
+        for scenario in (path(), path().set("tcp.control", {"cc": "reno"}))
+    )
+    assert python["utilization"] == pytest.approx(rust["utilization"], abs=0.03)
+    assert python["loss_ratio"] == pytest.approx(rust["loss_ratio"], rel=1.0)
+
+
+def test_a_controller_sets_the_pace() -> None:
+    link = sj.run(path(), seed=1, laws={"mine": Fixed})["links"][0]
+    assert link["departed"] == pytest.approx(100 * 15, rel=0.02)
+    assert link["queue"]["max"] <= 2
+
+
+def test_runs_with_a_controller_are_the_same_again_and_in_parallel() -> None:
+    first = sj.run(path(), seed=1, laws={"mine": Reno})["fingerprint"]
+    many = sj.run_many([path(), path()], seeds=1, laws={"mine": Reno}, threads=2)
+    assert {records[0]["fingerprint"] for records in many} == {first}
+
+
+@pytest.mark.parametrize(
+    "answer", [float("nan"), -3.0, 0.5, "ten", True, (10, 0.0), (10, float("inf")), (10, 1, 1), [float("inf"), 1.0]]
+)
+def test_an_answer_that_is_no_window_is_refused_with_controller_case_seed_and_time(answer: Any) -> None:
+    class Wrong(Answers):
+        pass
+
+    Wrong.answer = answer
+    with pytest.raises(sj.ScenarioError) as caught:
+        sj.run_many([path()], seeds=[7], laws={"mine": Wrong})
+    said = str(caught.value)
+    assert "a path: controllers.mine: on_ack: expected a window of 1 segment or more" in said
+    assert "at 1." in said
+    assert said.endswith("(seed 7)")
+
+
+def test_what_a_controller_raises_names_controller_case_seed_and_time() -> None:
+    class Raises(Answers):
+        def answer(self, sample: Any) -> Any:
+            raise KeyError("gone")
+
+    with pytest.raises(KeyError) as caught:
+        sj.run_many([path()], seeds=[7], laws={"mine": Raises})
+    assert "a path: controllers.mine: raised at 1." in caught.value.__notes__[-1]
+    assert "(seed 7)" in caught.value.__notes__[-1]
+
+
+def test_a_controller_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hangs(Answers):
+        def answer(self, sample: Any) -> Any:
+            while True:
+                pass
+
+    monkeypatch.setattr(watched, "LIMIT", 0.3)
+    with pytest.raises(watched.HungError) as caught:
+        sj.run_many([path()], seeds=[7], laws={"mine": Hangs})
+    assert "controllers.mine: raised at 1." in caught.value.__notes__[-1]
+
+
+def test_a_missing_controller_and_what_is_none_are_refused_before_the_run() -> None:
+    with pytest.raises(sj.ScenarioError, match=r"flows\.f\.tcp\.control\.controller: expected a controller that"):
+        sj.run(path())
+    with pytest.raises(sj.ScenarioError, match=r"expected one of other that .*, got \"mine\""):
+        sj.run(path(), laws={"other": Reno})
+
+    class TwoArguments:
+        def on_ack(self, sample: Any, more: Any) -> None: ...
+
+    with pytest.raises(sj.UserError, match=r"laws\.mine: expected a controller with on_ack"):
+        sj.run(path(), laws={"mine": TwoArguments})
+
+
+def test_a_controller_is_compared_with_others() -> None:
+    found = sj.compare(path(), cc=["cubic", "mine"], seeds=1, laws={"mine": Reno})
+    assert list(found.records) == ["cubic", "mine"]
+
+
+def test_the_commands_take_a_controller_from_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "path.toml"
+    file.write_text(path().set("tcp.control", {"cc": "cubic"}).to_toml())
+    assert main(["run", str(file), "--controller", f"{EXAMPLE}:ShortQueue", "--seed", "1"]) == 0
+    assert main(["compare", str(file), "--controller", f"{EXAMPLE}:Additive", "--seeds", "1", "--no-cache"]) == 0
+    printed = capsys.readouterr().out
+    assert "cubic" in printed
+    assert "Additive" in printed
+    assert main(["run", str(file), "--controller", str(EXAMPLE)]) == 2
+    assert "expected FILE.py:Class" in capsys.readouterr().err
+    broken = tmp_path / "broken.py"
+    broken.write_text("class Broken:\n    def on_ack(self, sample):\n        return 1 / 0\n")
+    assert main(["run", str(file), "--controller", str(broken), "--seed", "3"]) == 2
+    said = capsys.readouterr().err
+    assert f"{broken}:3: " in said
+    assert "controllers.Broken: raised ZeroDivisionError" in said
+    assert "(seed 3)" in said
