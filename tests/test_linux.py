@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,9 @@ def put_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Ke
     program.parent.mkdir(parents=True)
     program.write_text(f"#!{sys.executable}\n{script}\n", encoding="utf-8")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    made = Kernel(program, "7.3.4", "linux-source-7.3 7.3.4-1", "c" * 64, kernel.sha256_of(program), "code")
+    made = Kernel(
+        program, "7.3.4", "linux-source-7.3 7.3.4-1", "c" * 64, kernel.sha256_of(program), kernel.code_identity()
+    )
     store_kernel(made)
     return made
 
@@ -93,6 +96,15 @@ def test_the_kernel_gets_plan_and_seed(tmp_path: Path, monkeypatch: pytest.Monke
     put_kernel(tmp_path, monkeypatch, f"assert 'bottleneck' in open('plan.toml').read(); {script}")
     with pytest.raises(RunError, match="the kernel stopped: 7 "):
         sj.run(SCENARIO, seed=7)
+
+
+def test_a_kernel_of_other_code_that_fails_is_to_be_built_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = put_kernel(tmp_path, monkeypatch, "open('error', 'w').write('unknown field')")
+    store_kernel(replace(made, code="other"))
+    with pytest.raises(UserError, match=r"^host: expected a kernel of this code, got one of other code"):
+        sj.run(SCENARIO)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from sojourn import _sojourn
-from sojourn.errors import RunError, ScenarioError
+from sojourn.errors import RunError, ScenarioError, UserError
 from sojourn.linux.kernel import Kernel
 from sojourn.record import Series
 
@@ -47,7 +47,8 @@ class Guests:
     def run(self, text: str, file: str, seed: int) -> tuple[str, Series]:
         """Runs a scenario: the record as JSON, and its series.
 
-        Raises `ScenarioError` for what a kernel can't do, `RunError` where the kernel fails or takes too long.
+        Raises `ScenarioError` for what a kernel can't do, `UserError` where one of other code fails, `RunError`
+        where it fails otherwise or takes too long.
         """
         plan = _sojourn.kernel_plan(text, file, seed)
         with tempfile.TemporaryDirectory(prefix="sojourn-linux-") as name:
@@ -59,6 +60,10 @@ class Guests:
                 said = problem.read_text(encoding="utf-8", errors="replace")
                 if said.startswith(("links.", "flows.")):
                     raise ScenarioError(f"{file}: {said}")
+                if not self.kernel.is_current:
+                    raise UserError(
+                        "host: expected a kernel of this code, got one of other code: run `sojourn linux build`"
+                    )
                 raise RunError(f"the kernel stopped: {said or _last_words(folder)}{_without_room(folder)}")
             log = (folder / "log").read_bytes() if (folder / "log").exists() else b""
             if not log:
