@@ -61,7 +61,9 @@ function law(engine: Engine, ask: Extract<Ask, { kind: "law" }>): Told["law"] {
   try {
     const answer = engine.ask({ ask: "surface", ...about });
     const { backlog, change, probability, interval } = answer.json;
-    surface = { backlog: column(answer, backlog), change: column(answer, change), probability: column(answer, probability), interval };
+    const values = column(answer, probability);
+    // A law whose probability is each flow's own has none for all of them.
+    if (values.some((p) => p > 0)) surface = { backlog: column(answer, backlog), change: column(answer, change), probability: values, interval };
   } catch (error) {
     if (!(error instanceof Error) || error instanceof WebAssembly.RuntimeError) throw error;
   }
