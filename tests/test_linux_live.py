@@ -6,28 +6,7 @@ import sojourn as sj
 from sojourn.errors import ScenarioError, UserError
 from sojourn.linux.kernel import find_kernel
 from sojourn.running import run_many
-
-SCENARIO = """
-name = "five"
-host = "linux"
-duration = "10 s"
-warmup = "2 s"
-[[links]]
-name = "bottleneck"
-from = "a"
-to = "b"
-rate = "10 Mbit/s"
-delay = "25 ms"
-duplex = true
-queue = { limit = "42 packets" }
-[[flows]]
-name = "ftp"
-from = "a"
-to = "b"
-count = 5
-start = { spread = ["0 s", "1 s"] }
-tcp = { profile = "linux" }
-"""
+from test_linux import SCENARIO
 
 
 def has_kernel() -> bool:

@@ -244,35 +244,20 @@ def written_elsewhere(path: Path) -> Iterator[Path]:
     try:
         disk.make_folder(path.parent)
         remove_unfinished(path.parent)
-        handle, unfinished = _unfinished(path.parent, path.name)
-        try:
+        with _named_at_the_end(path.parent, path, sync=True) as (_, unfinished):
             yield unfinished
-            disk.sync(handle)
-            if fcntl is None:
-                os.close(handle)
-                handle = -1
-            disk.rename(unfinished, path)
-        except BaseException:
-            with suppress(OSError):
-                disk.remove(unfinished)
-            raise
-        finally:
-            if handle >= 0:
-                os.close(handle)
     except (OSError, ValueError) as error:
         if isinstance(error, UserError | ScenarioError):
             raise
         raise DiskError(getattr(error, "errno", errno.EINVAL), explain(error, path)) from error
 
 
-def _write(folder: Path, path: Path, parts: Iterable[bytes], sync: bool) -> str:
-    """Writes an unfinished file in a folder, gives it its name, and returns its digest."""
+@contextmanager
+def _named_at_the_end(folder: Path, path: Path, *, sync: bool) -> Iterator[tuple[int, Path]]:
+    """An open unfinished file in a folder, which gets its name after the block; it is removed where something fails."""
     handle, unfinished = _unfinished(folder, path.name)
-    digest = hashlib.sha256()
     try:
-        for content in parts:
-            digest.update(content)
-            _write_all(handle, content)
+        yield handle, unfinished
         if sync:
             disk.sync(handle)
         if fcntl is None:
@@ -286,6 +271,15 @@ def _write(folder: Path, path: Path, parts: Iterable[bytes], sync: bool) -> str:
     finally:
         if handle >= 0:
             os.close(handle)
+
+
+def _write(folder: Path, path: Path, parts: Iterable[bytes], sync: bool) -> str:
+    """Writes a file by way of an unfinished one in a folder, and returns its digest."""
+    digest = hashlib.sha256()
+    with _named_at_the_end(folder, path, sync=sync) as (handle, _):
+        for content in parts:
+            digest.update(content)
+            _write_all(handle, content)
     return digest.hexdigest()
 
 

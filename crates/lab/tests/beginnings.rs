@@ -6,6 +6,11 @@ use sojourn_units::{Duration, Rate};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+fn job(text: &str, seed: u64) -> Job {
+    let scenario = Document::from_toml("alike.toml", text).unwrap().check().unwrap_or_else(|error| panic!("{error}"));
+    Job { scenario: Arc::new(scenario), seed: Some(seed), laws: Laws::default() }
+}
+
 /// TCP from the start, and a group, a session and a receiver-driven flow that start later with these options.
 fn scenario(seed: u64, early: &str, later: &str, web: &str) -> Job {
     let text = format!(
@@ -50,8 +55,7 @@ cwnd = {{ flows = ["*"], every = "100 ms" }}
 throughput = {{ flows = ["*"], every = "1 s" }}
 "#
     );
-    let scenario = Document::from_toml("alike.toml", &text).unwrap().check().unwrap_or_else(|error| panic!("{error}"));
-    Job { scenario: Arc::new(scenario), seed: Some(seed), laws: Laws::default() }
+    job(&text, seed)
 }
 
 fn alone(job: &Job) -> Outcome {
@@ -155,8 +159,7 @@ traffic = {{ kind = "poisson", rate = "100 kbit/s", size = "500 B" }}
 cwnd = {{ flows = ["early/0", "later/0"], every = "100 ms" }}
 "#
     );
-    let scenario = Document::from_toml("quiet.toml", &text).unwrap().check().unwrap_or_else(|error| panic!("{error}"));
-    Job { scenario: Arc::new(scenario), seed: Some(seed), laws: Laws::default() }
+    job(&text, seed)
 }
 
 const DRAWS_NOTHING: &str = r#"aqm = "droptail", limit = "60 packets""#;
