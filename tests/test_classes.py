@@ -202,3 +202,18 @@ def test_run_prints_a_line_for_each_class_below_its_link(capsys):
     lines = capsys.readouterr().out.splitlines()
     names = [line.split("│")[1].strip() for line in lines if line.startswith("│")]
     assert names[:5] == ["access", "telephony", "web", "rest", "access:back"]
+
+
+def test_several_seeds_show_a_column_for_each_class_of_a_link(capsys):
+    main(["run", str(EXAMPLES / "classes.toml"), "--set", "duration=3 s", "--set", "warmup=1 s", "--seeds", "2"])
+    head, _, table = capsys.readouterr().out.partition("access:back")[0].partition("┡")
+    assert [cell.strip() for cell in head.splitlines()[2].split("┃")[2:-1]] == [
+        "link", "class telephony", "class web", "class rest", "unit",
+    ]  # fmt: skip
+    rows = {
+        line.split("│")[1].strip(): [cell.strip() for cell in line.split("│")[2:-1]]
+        for line in table.splitlines()[1:-1]
+    }
+    assert rows["utilization"][1:] == ["–", "–", "–", "%"]
+    link, *classes = (float(cell.split(" ± ")[0]) for cell in rows["throughput"][:-1])
+    assert sum(classes) == pytest.approx(link, rel=0.01)

@@ -205,6 +205,16 @@ def link_measures(link: str) -> list[Measure]:
     return [measure("links", path, link) for path in OF_A_LINK]
 
 
+def within_a_link(link: str, field: str, name: str) -> list[Measure]:
+    """Throughput and what is compared of a link by default, of one of its classes or queues, as far as these have it.
+
+    `field` is "classes" or "queues", `name` that of the class or queue.
+    """
+    known = [path for path in ("throughput_bps", *OF_A_LINK) if f"{field}[].{path}" in parts()["links"].fields]
+    found = [(measure("links", path, link), f'links."{link}".{field}."{name}".{path}') for path in known]
+    return [replace(each, path=path) for each, path in found]
+
+
 def flow_measures(record: HasPaths) -> list[Measure]:
     """The measures of flows that are compared by default.
 

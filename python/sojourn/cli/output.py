@@ -113,7 +113,7 @@ def _part(table: Table, columns: Sequence[Column]) -> Table:
     return made
 
 
-def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate]], units: Mapping[str, str]) -> Table:
+def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate | str]], units: Mapping[str, str]) -> Table:
     """A table with a row for each measure and a column for each case."""
     table = Table(title=title, title_justify="left")
     table.add_column("")

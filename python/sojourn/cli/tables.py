@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -11,7 +11,7 @@ from sojourn import measures, paths
 from sojourn.cli.output import estimates_table, out, show
 from sojourn.compare import Comparison
 from sojourn.labels import field_label, value_label
-from sojourn.measures import OF_A_GROUP, flow_measures, link_measures
+from sojourn.measures import OF_A_GROUP, OF_A_LINK, Measure, flow_measures, link_measures
 from sojourn.record import Record
 from sojourn.stats import estimate, estimate_of
 
@@ -23,6 +23,9 @@ LINKS = (
     "utilization", "throughput_bps", "arrived", "dropped_total", "loss_ratio", "queue.mean", "queue.sd", "wait_ms.p95",
 )  # fmt: skip
 COMPLETION = ("completion_s.count", "completion_s.mean", "completion_s.p99")
+MEAN = "mean ± 95 %"
+# Lists within a link by what a heading calls one of them.
+WITHIN_A_LINK = {"class": "classes", "queue": "queues"}
 # What the table of a sweep shows of the fullest link, unless other measures are named.
 OF_A_SWEEP = ("utilization", "queue.mean", "loss_ratio")
 
@@ -46,7 +49,7 @@ def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> 
     for item in record.get(part, []):
         found = [measures.measure(part, path, item["name"]) for path in fields]
         table.add_row(item["name"], *[_number(record.value(m.path), m.unit, m.scale) for m in found])
-        for each in (*item.get("classes", ()), *item.get("queues", ())):
+        for each in (each for field in WITHIN_A_LINK.values() for each in item.get(field, ())):
             values = [paths.get(each, path) if f"classes[].{path}" in known else None for path in fields]
             table.add_row(
                 f"  {each['name']}", *[_number(v, m.unit, m.scale) for v, m in zip(values, found, strict=True)]
@@ -64,12 +67,35 @@ def _number(value: object, unit: str = "", scale: float = 1.0) -> str:
 
 
 def show_replications(records: list[Record]) -> None:
-    """Prints means and confidence intervals over the seeds, for each link with traffic and for the flows."""
-    links = [str(link["name"]) for link in records[0].get("links", []) if link.get("arrived")]
-    parts = [(link, link_measures(link)) for link in links] + [("all flows", flow_measures(records[0]))]
-    for name, found in parts:
-        rows = {m.label: {"mean ± 95 %": estimate([m.of(record) for record in records], within=m.range)} for m in found}
-        show(estimates_table(f"{name}: {len(records)} seeds", rows, {m.label: m.unit for m in found}))
+    """Prints means and confidence intervals over the seeds, for each link with traffic and for the flows.
+
+    The table of a link has a column for each of its classes, or for each queue of a dual queue.
+    """
+    for link in records[0].get("links", []):
+        if link.get("arrived"):
+            _show_estimates(link["name"], records, _columns_of(link))
+    _show_estimates("all flows", records, {"": flow_measures(records[0])})
+
+
+def _columns_of(link: Mapping[str, Any]) -> dict[str, list[Measure]]:
+    """What is shown of a link, and of each class or queue within it, by the heading of its column."""
+    inside = {f"{kind} {each['name']}": (field, each["name"])
+              for kind, field in WITHIN_A_LINK.items() for each in link.get(field, ())}  # fmt: skip
+    if not inside:
+        return {"": link_measures(link["name"])}
+    own = [measures.measure("links", path, link["name"]) for path in ("throughput_bps", *OF_A_LINK)]
+    return {"link": own} | {head: measures.within_a_link(link["name"], *where) for head, where in inside.items()}
+
+
+def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequence[Measure]]) -> None:
+    """Prints a row for each measure of the first column, with a dash where another column has no such measure."""
+    first = next(iter(columns.values()))
+    cells = {m.label: {head or MEAN: "–" for head in columns} for m in first}
+    for head, found in columns.items():
+        for m in found:
+            cells[m.label][head or MEAN] = str(estimate([m.of(record) for record in records], within=m.range))
+    title = f"{name}: {len(records)} seeds" + (f", {MEAN}" if len(columns) > 1 else "")
+    show(estimates_table(title, cells, {m.label: m.unit for m in first}))
 
 
 def show_comparison(found: Comparison) -> None:
