@@ -2,15 +2,17 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from sojourn.cli import main
 from sojourn.errors import UserError
-from sojourn.papers import find_papers, load_paper
+from sojourn.papers import find_papers, load_paper, mutate
 from sojourn.papers.audit import Audit, Row, plan_of, read_audit
-from sojourn.papers.mutate import Workspace
+from sojourn.papers.mutate import Workspace, shared_workspace
 from sojourn.papers.needs import cases_of
 
 LEHTO = Path(__file__).parent.parent / "papers" / "lehto-2005"
@@ -174,6 +176,25 @@ patch = [{ file = "crates/aqm/src/algorithms/pd.rs", old = "let percent = k1", n
         Workspace(plan, tmp_path / "workspace").measure(plan.file.mutants[0])
     original = (LEHTO.parent.parent / "crates/aqm/src/algorithms/pd.rs").read_text()
     assert (tmp_path / "workspace/crates/aqm/src/algorithms/pd.rs").read_text() == original
+
+
+def test_one_audit_at_a_time_changes_sources(folder, monkeypatch, tmp_path):
+    """All audits share one copy: a second process would run the first one's changes."""
+    monkeypatch.setattr(mutate, "repository", lambda: tmp_path)
+    plan = plan_of(load_paper(folder))
+    with shared_workspace(plan) as workspace:
+        assert workspace.folder.is_relative_to(tmp_path / "target")
+        code = f"""
+from pathlib import Path
+from sojourn.papers import load_paper, mutate
+mutate.repository = lambda: Path({str(tmp_path)!r})
+with mutate.shared_workspace(None):
+    pass
+"""
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "expected one audit with changed sources at a time, got a second one" in done.stderr
+    with shared_workspace(plan):
+        pass
 
 
 def test_every_papers_mutants_can_be_run():

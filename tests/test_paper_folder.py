@@ -13,9 +13,12 @@ import pytest
 
 from sojourn.cli import main
 from sojourn.errors import UserError
-from sojourn.papers import find_papers, load_paper, reproduce
+from sojourn.papers import RunOptions, find_papers, load_paper, reproduce
 from sojourn.papers.figures import DRAW, draw_figures
+from sojourn.papers.model import Paper
+from sojourn.papers.needs import cases_of, left_out
 from sojourn.papers.report import build_page, write_report
+from sojourn.papers.reproduce import choose
 from sojourn.papers.schema import FILES
 from sojourn.papers.schema.figures import KINDS
 
@@ -273,3 +276,52 @@ def test_the_schema_of_each_file_is_printed_with_a_sentence_for_every_field(
 def test_an_unknown_schema_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", "papre"]) == 2
     assert "expected one of scenario, paper, claims, deviations" in capsys.readouterr().err
+
+
+OPTIONAL = """
+[experiments.more]
+title = "A study of ours"
+scenarios = ["base"]
+queues = ["red"]
+optional = true
+
+[queues.red]
+queue = { aqm = "red", limit = "20 packets" }
+"""
+STUDY = """
+[[claims]]
+id = "O1"
+where = "not in the paper"
+text = "RED holds a queue"
+reason = "A sign."
+origin = "ours"
+parts = [{ measure = "base.red.mean", holds = "> 0" }]
+"""
+
+
+def test_a_whole_rerun_leaves_out_what_is_optional_and_says_how_to_run_it(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "paper.toml").write_text((folder / "paper.toml").read_text() + OPTIONAL)
+    (folder / "claims.toml").write_text((folder / "claims.toml").read_text() + STUDY)
+    assert main(["reproduce", str(folder), "--seeds", "1", "--no-cache", "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "left out: more (claims O1); `sojourn reproduce mine-2026 --full` runs all" in " ".join(said.split())
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "sojourn reproduce mine-2026 more" in page
+    assert "O1: RED holds a queue" in page
+    about = json.loads((tmp_path / "out" / "about.json").read_text())
+    assert (about["caution"], about["skipped"]) == ("1 seed instead of 5.", 0)
+    paper = load_paper(folder)
+    full = reproduce(paper, seeds=1, options=RunOptions(full=True))
+    assert [each.id for each in full.experiments] == ["one", "more"]
+    assert "O1" in {result.claim.id for result in full.results}
+    alone = reproduce(paper, "more", seeds=1)
+    assert alone.headline.startswith("A first look, not the whole rerun: 1 experiment of 2;")
+    assert left_out(alone) == []
+
+
+@pytest.mark.parametrize("paper", find_papers(), ids=lambda paper: paper.id)
+def test_no_claim_of_a_paper_rests_on_what_a_whole_rerun_leaves_out(paper: Paper) -> None:
+    run = {case for each in choose(paper, None) for case in each.cases()}
+    assert [claim.id for claim in paper.claims if claim.origin == "paper" and not cases_of(paper, claim) <= run] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,20 +46,22 @@ def audit_claims(
     require("pydantic", "scipy", "control")
     from sojourn.papers import RunOptions, find_paper  # here: the papers take time to load
     from sojourn.papers.audit import FILE, audit, chosen_mutants, observe, plan_of, with_parameters
-    from sojourn.papers.mutate import Workspace, build_folder
+    from sojourn.papers.mutate import shared_workspace
 
     chosen = find_paper(paper)
     folder = out_dir or Path("results") / chosen.id
     check_folder(folder)
     plan = plan_of(chosen)
     mutants = chosen_mutants(plan, only or [], not no_patches)
-    workspace = Workspace(plan, build_folder(plan), threads)
-    with progress(chosen.id) as on_progress:
+    with ExitStack() as stack:
+        on_progress = stack.enter_context(progress(chosen.id))
+        patched = any(mutant.patch for mutant in mutants)
+        workspace = stack.enter_context(shared_workspace(plan, threads)) if patched else None
         options = RunOptions(True, threads, store(cache, no_cache), on_progress)
         base = observe(plan, options)
 
         def measure(mutant: MutantTable) -> Observed:
-            return workspace.measure(mutant) if mutant.patch else with_parameters(plan, mutant, options)
+            return workspace.measure(mutant) if workspace and mutant.patch else with_parameters(plan, mutant, options)
 
         found = audit(plan, mutants, base, measure)
     _print(found)

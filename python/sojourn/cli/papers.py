@@ -53,7 +53,7 @@ def reproduce(
     experiment: Annotated[str | None, typer.Argument(help="One of its experiments (default: all).")] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Replications (default: the paper's).", min=1)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds and shorter runs: a first look.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Every seed at full length: the default.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Every seed at full length, optional experiments too.")] = False,
     out_dir: Annotated[Path | None, typer.Option("--out", help="Folder for report, figures and tables.")] = None,
     host: Annotated[Host, typer.Option("--host", help="Whose TCP: the paper's, or a Linux kernel's.")] = Host.SIMULATOR,
     threads: Threads = 0,
@@ -79,7 +79,7 @@ def reproduce(
     wall, cpu = time.perf_counter(), cpu_time()
     for each, folder in zip(chosen, folders, strict=True):
         with progress(each.id) as on_progress:
-            options = RunOptions(quick, threads, store(cache, no_cache), on_progress, host)
+            options = RunOptions(quick, threads, store(cache, no_cache), on_progress, host, full)
             _reproduce(each, experiment, seeds, options, folder)
     if out_dir is None:
         from sojourn.papers.index import write_index
@@ -93,6 +93,7 @@ def reproduce(
 def _reproduce(paper: Paper, experiment: str | None, seeds: int | None, options: RunOptions, folder: Path) -> None:
     """Reruns one paper, prints what it gave, and writes its report."""
     from sojourn.papers import reproduce as run_paper
+    from sojourn.papers.needs import left_out
     from sojourn.papers.report import ORIGINS, counts_text, write_report
 
     out.print(paper.citation)
@@ -110,6 +111,11 @@ def _reproduce(paper: Paper, experiment: str | None, seeds: int | None, options:
     for origin in ORIGINS:
         if origin != "paper" and (results := outcome.of_origin(origin)):
             out.print(f"not the paper's ({origin}): {counts_text(results)}")
+    if missing := left_out(outcome):
+        claims = list(dict.fromkeys(claim.id for each in missing for claim in each.claims))
+        rest = f" (claims {', '.join(claims)})" if claims else ""
+        names = ", ".join(each.experiment.id for each in missing)
+        out.print(f"left out: {names}{rest}; `sojourn reproduce {paper.id} --full` runs all")
     written = write_report(outcome, folder)
     figures = sum(path.suffix == ".pdf" for path in written)
     out.print(f"report:  {written[-1]}")

@@ -64,6 +64,8 @@ class Experiment:
     measures: list[str]
     replications: int | None
     """Seeds of its runs, where they are fewer than the paper's."""
+    optional: bool
+    """Whether a whole rerun leaves it out."""
     quick_set: dict[str, Any]
 
     def cases(self) -> list[Case]:
@@ -236,7 +238,7 @@ def _experiment(label: str, table: ExperimentTable, names: _Names) -> Experiment
         raise UserError(f"{label}: experiments.{table.id}: expected at most {MOST_CASES} cases, got {cases}")
     return Experiment(
         table.id, table.title, lists["scenarios"], lists["queues"], lists["settings"] or [""], lists["measures"],
-        table.replications, table.quick_set,
+        table.replications, table.optional, table.quick_set,
     )  # fmt: skip
 
 

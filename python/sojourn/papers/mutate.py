@@ -1,7 +1,7 @@
 """Runs a paper's claims with changed sources: a copy of the workspace is patched, and the engine built again.
 
-Nothing outside the copy is changed. All mutants share the copy and the folder of what cargo built, so each builds only
-what its change reaches.
+Nothing outside the copy is changed. The mutants of all papers share the copy and the folder of what cargo built, so
+each builds only what its change reaches.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sojourn.errors import UserError
+from sojourn.files import locked
 from sojourn.papers.audit import Observed, Plan, StoppedError, read_observed
 from sojourn.papers.schema.mutants import MutantTable, PatchTable
 
@@ -154,13 +157,21 @@ class Workspace:
         return read_observed(done.stdout)
 
 
-def build_folder(plan: Plan) -> Path:
-    """Where sources are changed and built: in `target` of the repository, else in that of the folder at hand."""
+@contextmanager
+def shared_workspace(plan: Plan, threads: int = 0) -> Iterator[Workspace]:
+    """The copy that all audits share: in `target` of the repository, else in that of the folder at hand.
+
+    Raises `UserError` while another process has it.
+    """
     try:
         root = repository()
     except UserError:
         root = Path()
-    return root / "target" / "audit" / plan.paper.id / "workspace"
+    folder = root / "target" / "audit"
+    with locked(folder / "lock") as free:
+        if not free:
+            raise UserError(f"{folder}: expected one audit with changed sources at a time, got a second one")
+        yield Workspace(plan, folder / "workspace", threads)
 
 
 def _quietly(

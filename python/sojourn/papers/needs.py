@@ -1,9 +1,10 @@
-"""Which runs a claim needs, found without running any."""
+"""Which runs a claim needs, found without running any, and which claims rest on what was left out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from sojourn.errors import UserError
 from sojourn.papers.claims import Claim, Part
 from sojourn.papers.expression import Value
 from sojourn.papers.functions import all_functions, curve_functions, family_functions
-from sojourn.papers.model import Case, Paper
+from sojourn.papers.model import Case, Experiment, Paper
 from sojourn.papers.outcome import Array, Outcome, OutsideError
 from sojourn.papers.reproduce import part_value
 
@@ -57,3 +58,29 @@ def _cases(parts: Iterable[Part], names: _Names) -> list[frozenset[Case]]:
 def _one(*_: Value) -> Value:
     """What stands for a formula, which needs no run."""
     return 1.0
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An optional experiment that a whole rerun did not run."""
+
+    experiment: Experiment
+    command: str
+    """What runs it."""
+    claims: list[Claim]
+    """Those that were not judged for want of it."""
+
+
+def left_out(outcome: Outcome) -> list[LeftOut]:
+    """The optional experiments that a whole rerun left out; none for a rerun of a part."""
+    if outcome.part:
+        return []
+    needed = [(claim, cases_of(outcome.paper, claim)) for claim in outcome.skipped]
+    return [
+        LeftOut(
+            each, f"sojourn reproduce {outcome.paper.id} {each.id}",
+            [claim for claim, cases in needed if not cases.isdisjoint(each.cases())],
+        )
+        for each in outcome.paper.experiments.values()
+        if each.optional and each not in outcome.experiments
+    ]  # fmt: skip

@@ -185,9 +185,11 @@ class Outcome:
 
     @property
     def part(self) -> str:
-        """How many of the paper's experiments were run; empty for all."""
-        ran, every = len(self.experiments), len(self.paper.experiments)
-        return f"{counted(ran, 'experiment')} of {every}" if ran < every else ""
+        """How many of the paper's experiments were run; empty for all that are not optional."""
+        every = self.paper.experiments.values()
+        if all(each in self.experiments for each in every if not each.optional):
+            return ""
+        return f"{counted(len(self.experiments), 'experiment')} of {len(every)}"
 
     @property
     def caution(self) -> str:

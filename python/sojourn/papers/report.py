@@ -20,6 +20,7 @@ from sojourn.papers.figures import DrawnFigure, draw_figures
 from sojourn.papers.grids import Grid, grid_of
 from sojourn.papers.index import ABOUT
 from sojourn.papers.model import Experiment
+from sojourn.papers.needs import left_out
 from sojourn.papers.outcome import ClaimResult, Outcome
 from sojourn.papers.pages import page
 from sojourn.papers.schema.claims import Origin
@@ -161,6 +162,8 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
     sections = {each.id: _section(outcome, each, figures, homes) for each in outcome.experiments}
     table_cells = [part for result in outcome.of_origin("paper") if result.claim.table for part in result.parts]
     others = [origin for origin in ORIGINS if origin != "paper" and outcome.of_origin(origin)]
+    missing = left_out(outcome)
+    waiting = {claim.id for each in missing for claim in each.claims}
     return page(
         "report.html",
         RULE=RULE,
@@ -176,7 +179,8 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
         others=others,
         audit=audit,
         linked={result.claim.origin for result in outcome.results if homes[result.claim.id]},
-        skipped=list(dict.fromkeys(claim.table or claim.id for claim in outcome.skipped)),
+        missing=missing,
+        skipped=list(dict.fromkeys(claim.table or claim.id for claim in outcome.skipped if claim.id not in waiting)),
         origin_counts={origin: counts_text(outcome.of_origin(origin)) for origin in others},
         homes={claim: [sections[name] for name in names] for claim, names in homes.items()},
         facts=environment()

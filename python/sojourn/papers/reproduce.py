@@ -43,12 +43,14 @@ class RunOptions:
     """Called after every finished run."""
     host: Host = Host.SIMULATOR
     """Whose TCP the flows have."""
+    full: bool = False
+    """Optional experiments too."""
 
 
-def choose(paper: Paper, experiment: str | None) -> list[Experiment]:
-    """One experiment, or all."""
+def choose(paper: Paper, experiment: str | None, full: bool = False) -> list[Experiment]:
+    """One experiment, or all: those that are optional with `full` alone."""
     if experiment is None:
-        return list(paper.experiments.values())
+        return [each for each in paper.experiments.values() if full or not each.optional]
     if experiment not in paper.experiments:
         raise UserError(f'{paper.id}: experiment: expected one of {", ".join(paper.experiments)}, got "{experiment}"')
     return [paper.experiments[experiment]]
@@ -57,13 +59,14 @@ def choose(paper: Paper, experiment: str | None) -> list[Experiment]:
 def reproduce(
     paper: Paper, experiment: str | None = None, seeds: Seeds | None = None, options: RunOptions | None = None
 ) -> Outcome:
-    """Runs experiments (default: all) with several seeds (default: the paper's) and judges the claims about them.
+    """Runs an experiment (default: all that are not optional) and judges the claims about it.
 
-    A claim that needs other experiments is listed in `Outcome.skipped`. Raises `UserError` for a mistake in the
-    paper's files, `ScenarioError` for a scenario that cannot be run; both before the first run where possible.
+    `seeds` are the paper's by default. A claim that needs other experiments is listed in `Outcome.skipped`. Raises
+    `UserError` for a mistake in the paper's files, `ScenarioError` for a scenario that cannot be run; both before the
+    first run where possible.
     """
     options = options or RunOptions()
-    chosen = choose(paper, experiment)
+    chosen = choose(paper, experiment, options.full)
     whole = paper.replications(chosen)
     all_seeds = seeds_of((min(paper.file.quick, whole) if options.quick else whole) if seeds is None else seeds)
     over = {case: each.quick_set if options.quick else {} for each in chosen for case in each.cases()}

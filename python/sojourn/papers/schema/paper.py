@@ -217,6 +217,8 @@ class ExperimentTable(NamedTable):
     """Measures in its table (default: all)."""
     replications: int | None = Field(default=None, ge=1)
     """Seeds of its runs, where fewer than the paper's will do (default: the paper's). `--seeds` counts for all."""
+    optional: bool = False
+    """Whether a whole rerun leaves it out: it runs when it is asked for by name, or with `--full`."""
     quick_set: Parameters = {}
     """Fields of the scenario file that `--quick` changes."""
 
