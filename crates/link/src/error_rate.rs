@@ -43,38 +43,42 @@ pub(crate) fn of_packet(probability: f64, per: Per, size: u32) -> f64 {
     -libm::expm1(units * libm::log1p(-probability))
 }
 
-/// Errors that are independent of each other.
+/// Errors that are independent of each other. Only the next one is drawn: packets without an error use up -ln(1 - p) each of an
+/// exponential variable, and the packet for which too little of it is left has the error.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorRate {
-    probability: f64,
-    per: Per,
-    /// The size of the last packet, and the probability of an error in one of that size.
-    size: u32,
-    of_size: f64,
+    /// What a packet uses up, whatever its size, and what each of its bytes does.
+    packet: f64,
+    byte: f64,
+    /// What is left until the next error.
+    left: f64,
     random: Stream,
 }
 
 impl ErrorRate {
-    pub fn new(probability: f64, per: Per, random: Stream) -> Self {
-        let mut made = ErrorRate { probability, per, size: 0, of_size: probability, random };
-        made.fit(1);
-        made
+    pub fn new(probability: f64, per: Per, mut random: Stream) -> Self {
+        let hazard = -libm::log1p(-probability);
+        let (packet, byte) = match per {
+            Per::Packet => (hazard, 0.0),
+            Per::Byte => (0.0, hazard),
+            Per::Bit => (0.0, 8.0 * hazard),
+        };
+        ErrorRate { packet, byte, left: random.exponential(1.0), random }
     }
 
-    /// Finds the probability for packets of this size.
-    #[cold]
-    fn fit(&mut self, size: u32) {
-        self.size = size;
-        self.of_size = of_packet(self.probability, self.per, size);
-    }
-
-    /// Whether a packet of this size has an error. It draws whatever the probability, so that another one meets the same numbers.
+    /// Whether a packet of this size has an error.
     #[inline]
     pub fn hits(&mut self, size: u32) -> bool {
-        if size != self.size {
-            self.fit(size);
-        }
-        self.random.unit() < self.of_size
+        self.left -= self.packet + self.byte * f64::from(size);
+        self.left < 0.0 && self.hit()
+    }
+
+    /// A packet has an error: draws when the next has one.
+    #[cold]
+    #[inline(never)]
+    fn hit(&mut self) -> bool {
+        self.left = self.random.exponential(1.0);
+        true
     }
 }
 
@@ -95,6 +99,37 @@ mod tests {
             near(share(0.02, Per::Packet, size), 0.02);
             near(share(1e-4, Per::Byte, size), 1.0 - (1.0f64 - 1e-4).powi(size as i32));
             near(share(1e-5, Per::Bit, size), 1.0 - (1.0f64 - 1e-5).powi(8 * size as i32));
+        }
+    }
+
+    /// Of the numbers of packets between two errors, so many in a hundred are at least as large.
+    #[test]
+    fn gaps_between_errors_are_geometric() {
+        let mut errors = ErrorRate::new(0.02, Per::Packet, Stream::named(2, "errors"));
+        let (mut gaps, mut since) = (alloc::vec::Vec::new(), 0);
+        while gaps.len() < 50_000 {
+            since += 1;
+            if errors.hits(1000) {
+                gaps.push(since);
+                since = 0;
+            }
+        }
+        // Four standard deviations of 50,000 draws are at most 0.009.
+        for least in [1, 2, 10, 35, 100] {
+            let share = gaps.iter().filter(|&&gap| gap >= least).count() as f64 / gaps.len() as f64;
+            let exact = 0.98f64.powi(least - 1);
+            assert!((share - exact).abs() < 0.009, "{least}: {share}, expected {exact}");
+        }
+    }
+
+    #[test]
+    fn packets_of_two_sizes_have_errors_as_often_as_each_alone() {
+        let mut errors = ErrorRate::new(1e-5, Per::Bit, Stream::named(3, "errors"));
+        let mut hits = [0; 2];
+        (0..400_000).for_each(|n| hits[n % 2] += u32::from(errors.hits([40, 1500][n % 2])));
+        for (hits, size) in hits.into_iter().zip([40, 1500]) {
+            let (share, exact) = (f64::from(hits) / 200_000.0, 1.0 - (1.0f64 - 1e-5).powi(8 * size));
+            assert!((share - exact).abs() < 0.0045, "{size} B: {share}, expected {exact}");
         }
     }
 
