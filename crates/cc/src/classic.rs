@@ -1,6 +1,7 @@
 //! Controllers with slow start below a threshold and a window law above it, such as Reno and CUBIC.
 
 use crate::{Ack, CongestionController, CongestionEvent, HyStart, Needs, Start, Window};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// What differs between classic controllers: growth in congestion avoidance, and the reduction after congestion.
@@ -32,6 +33,11 @@ pub trait WindowLaw {
         false
     }
 
+    /// Whether the controller is boxed: it has much state.
+    fn boxed() -> bool {
+        false
+    }
+
     /// What it asks of its endpoint.
     fn needs(&self) -> Needs {
         Needs::default()
@@ -56,7 +62,7 @@ pub struct Classic<L> {
     cwnd: f64,
     ssthresh: f64,
     /// Ends the first slow start early, if asked for.
-    hystart: Option<HyStart>,
+    hystart: Option<Box<HyStart>>,
     counting: Counting,
     law: L,
 }
@@ -81,7 +87,7 @@ impl<L: WindowLaw> Classic<L> {
     /// The same controller with this first slow start; `None` is the standard one.
     #[must_use]
     pub fn with_hystart(self, hystart: Option<HyStart>) -> Self {
-        Classic { hystart, ..self }
+        Classic { hystart: hystart.map(Box::new), ..self }
     }
 
     /// The window law, for tests of what it keeps.
@@ -125,7 +131,7 @@ impl<L: WindowLaw> Classic<L> {
         let mut acked = ack.acked;
         if self.cwnd < self.ssthresh {
             let growth = self.hystart.as_mut().map_or(acked, |hystart| libm::floor(hystart.growth(ack)));
-            if self.hystart.as_ref().is_some_and(HyStart::done) {
+            if self.hystart.as_ref().is_some_and(|hystart| hystart.done()) {
                 (self.ssthresh, self.hystart) = (self.cwnd, None);
             }
             let grown = (self.cwnd + growth).min(self.ssthresh);
@@ -224,6 +230,11 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
 
     fn min_cwnd(&self) -> f64 {
         self.law.min_cwnd(self.ssthresh)
+    }
+
+    fn memory(&self) -> usize {
+        let own = if L::boxed() { size_of::<Self>() } else { 0 };
+        own + self.hystart.as_ref().map_or(0, |_| size_of::<HyStart>())
     }
 
     fn needs(&self) -> Needs {

@@ -32,7 +32,7 @@ pub enum Version {
 }
 
 /// CUBIC.
-pub type Cubic = Classic<CubicLaw>;
+pub type Cubic = Box<Classic<CubicLaw>>;
 
 /// Parameters of CUBIC.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,7 +86,7 @@ impl Params {
             reno_friendly: self.reno_friendly,
         };
         let hystart = self.hystart.unwrap_or_default() && version != Version::Linux;
-        Ok(Classic::new(start, law).with_hystart(hystart.then(HyStart::default)))
+        Ok(Box::new(Classic::new(start, law).with_hystart(hystart.then(HyStart::default))))
     }
 }
 
@@ -187,6 +187,10 @@ impl Rfc9438 {
 }
 
 impl WindowLaw for CubicLaw {
+    fn boxed() -> bool {
+        true
+    }
+
     fn observe(&mut self, ack: &Ack, window: Window) -> bool {
         match &mut self.version {
             AnyVersion::Rfc9438(cubic) => cubic.observe(ack),

@@ -1,10 +1,11 @@
 //! DCTCP (rfc8257): once a window, marks reduce it by half of the part of segments that were marked lately.
 
 use crate::{Ack, Classic, CongestionEvent, EcnNeed, Needs, ParamError, Signal, Start, Window, WindowLaw};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// DCTCP.
-pub type Dctcp = Classic<DctcpLaw>;
+pub type Dctcp = Box<Classic<DctcpLaw>>;
 
 /// Parameters of DCTCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -32,7 +33,7 @@ impl Params {
         ParamError::unless(self.g > 0.0 && self.g <= 1.0, "g", &self.g, "a number above 0 and at most 1")?;
         ParamError::unless((0.0..=1.0).contains(&self.alpha_on_init), "alpha_on_init", &self.alpha_on_init, "a number, 0 to 1")?;
         let law = DctcpLaw { g: self.g, alpha: self.alpha_on_init, window_end: 0, acked: 0.0, marked: 0.0, counts: true };
-        Ok(Classic::new(start, law))
+        Ok(Box::new(Classic::new(start, law)))
     }
 }
 
@@ -55,6 +56,10 @@ pub struct DctcpLaw {
 const MIN_CWND: f64 = 2.0;
 
 impl WindowLaw for DctcpLaw {
+    fn boxed() -> bool {
+        true
+    }
+
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
         cwnd + ack.avoidance_count() / cwnd

@@ -2,10 +2,11 @@
 //! `tcp_htcp.c`, without its fixed-point numbers.
 
 use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// H-TCP.
-pub type Htcp = Classic<HtcpLaw>;
+pub type Htcp = Box<Classic<HtcpLaw>>;
 
 /// Parameters of H-TCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -49,7 +50,7 @@ impl Params {
             recovering: false,
             as_linux: false,
         };
-        Ok(Classic::new(start, law))
+        Ok(Box::new(Classic::new(start, law)))
     }
 }
 
@@ -169,6 +170,10 @@ impl HtcpLaw {
 }
 
 impl WindowLaw for HtcpLaw {
+    fn boxed() -> bool {
+        true
+    }
+
     fn observe(&mut self, ack: &Ack, window: Window) -> bool {
         let open = !ack.in_recovery && !ack.after_timeout;
         if let Some(rtt) = ack.rtt {

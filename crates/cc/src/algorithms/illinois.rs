@@ -2,10 +2,11 @@
 //! Linux `tcp_illinois.c`, without its fixed-point numbers.
 
 use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// TCP Illinois.
-pub type Illinois = Classic<IllinoisLaw>;
+pub type Illinois = Box<Classic<IllinoisLaw>>;
 
 /// Parameters of TCP Illinois.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,7 +65,7 @@ impl Params {
             above: false,
             low_rounds: 0,
         };
-        Ok(Classic::new(start, law))
+        Ok(Box::new(Classic::new(start, law)))
     }
 }
 
@@ -135,6 +136,10 @@ impl IllinoisLaw {
 }
 
 impl WindowLaw for IllinoisLaw {
+    fn boxed() -> bool {
+        true
+    }
+
     fn observe(&mut self, ack: &Ack, window: Window) -> bool {
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.as_secs_f64();

@@ -6,6 +6,7 @@
 //! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). It does not look for queues of RFC 3168 on the path.
 
 use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, Signal, Start};
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Time, range};
 
 /// Parameters of Prague.
@@ -42,7 +43,7 @@ impl Params {
         ParamError::unless(self.g > 0.0 && self.g <= 1.0, "g", &self.g, "a number above 0 and at most 1")?;
         range::time("target_rtt", self.target_rtt)?;
         range::positive_time("burst", self.burst)?;
-        Ok(Prague {
+        Ok(Box::new(State {
             params: self.clone(),
             cwnd: start.window,
             ssthresh: start.ssthresh,
@@ -57,7 +58,7 @@ impl Params {
             srtt: Duration::ZERO,
             in_flight: 0.0,
             counts: true,
-        })
+        }))
     }
 }
 
@@ -71,8 +72,11 @@ const SLOW_START_PACE: f64 = 2.0;
 const MAX_SCALED_RTT: Duration = Duration::from_millis(100);
 
 /// Prague.
+pub type Prague = Box<State>;
+
+/// Its state.
 #[derive(Clone, Debug)]
-pub struct Prague {
+pub struct State {
     params: Params,
     cwnd: f64,
     ssthresh: f64,
@@ -95,7 +99,7 @@ pub struct Prague {
     counts: bool,
 }
 
-impl Prague {
+impl State {
     /// How many times longer the round-trip time counts; 1 if it counts as it is.
     fn stretch(&self) -> f64 {
         let scaled = self.rounds >= self.params.transition && self.srtt > Duration::ZERO && self.srtt <= MAX_SCALED_RTT;
@@ -140,7 +144,11 @@ impl Prague {
     }
 }
 
-impl CongestionController for Prague {
+impl CongestionController for State {
+    fn memory(&self) -> usize {
+        size_of::<Self>()
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         self.in_loss &= ack.in_recovery;
         (self.srtt, self.in_flight) = (ack.srtt, ack.in_flight);

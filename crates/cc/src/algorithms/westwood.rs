@@ -2,10 +2,11 @@
 //! `tcp_westwood.c`, without its fixed-point numbers.
 
 use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Time, range};
 
 /// Westwood+.
-pub type Westwood = Classic<WestwoodLaw>;
+pub type Westwood = Box<Classic<WestwoodLaw>>;
 
 /// Parameters of Westwood+.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,7 +43,7 @@ impl Params {
             rtt: Duration::ZERO,
             rtt_min: None,
         };
-        Ok(Classic::new(start, law))
+        Ok(Box::new(Classic::new(start, law)))
     }
 }
 
@@ -92,6 +93,10 @@ impl WestwoodLaw {
 }
 
 impl WindowLaw for WestwoodLaw {
+    fn boxed() -> bool {
+        true
+    }
+
     fn observe(&mut self, ack: &Ack, _window: Window) -> bool {
         self.end_interval(ack.now);
         self.acked += ack.acked;
