@@ -33,6 +33,7 @@ macro_rules! call {
         Call {
             now: $now,
             params: &$world.stacks[$flow.stack as usize],
+            count_from: $world.warmup,
             out: RouteSink {
                 network: &mut $world.network,
                 accounts: &mut $world.accounts,

@@ -256,11 +256,8 @@ impl<O: Observer> World<O> {
                 };
                 let phase = Duration::from_nanos(phase);
                 Endpoint::Tcp(Box::new(
-                    Sender::new(
-                        Origin { flow: index, incarnation: 0, clock_phase: phase, count_from: self.warmup, predicts: self.predicts },
-                        params,
-                    )
-                    .map_err(BuildError::Control)?,
+                    Sender::new(Origin { flow: index, incarnation: 0, clock_phase: phase, predicts: self.predicts }, params)
+                        .map_err(BuildError::Control)?,
                 ))
             }
         };

@@ -16,8 +16,18 @@ pub struct Call<'a, O> {
     pub now: Time,
     /// The options of this sender's stack.
     pub params: &'a TcpOptions,
+    /// Statistics count from here.
+    pub count_from: Time,
     /// Where segments go.
     pub out: O,
+}
+
+impl<O> Call<'_, O> {
+    /// Whether statistics count now.
+    #[inline]
+    pub fn counts(&self) -> bool {
+        self.now >= self.count_from
+    }
 }
 
 impl<O: SegmentSink> Call<'_, O> {

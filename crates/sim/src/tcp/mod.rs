@@ -6,7 +6,9 @@
 //! | `sender_core/` | what every sender has: sequence numbers, windows, the timer |
 //! | `recovery/` | loss recovery: one file for each strategy |
 //! | `rto.rs` | the smoothed RTT and the retransmission timeout |
-//! | `receiver.rs` | the receiving endpoint: reassembly, ACKs, SACK blocks |
+//! | `receiver.rs` | the receiving endpoint: when it sends ACKs, and what they say |
+//! | `reassembly.rs` | what arrived above a gap, and the SACK blocks that report it |
+//! | `receive_window.rs` | the window that a receiver advertises |
 //! | `ack_policy.rs` | when a receiver acknowledges, as in Linux |
 //! | `inflight.rs` | `FreeBSD`'s limit on the data in flight |
 //! | `wheel.rs` | when a timer of Linux expires |
@@ -27,6 +29,8 @@ mod inflight;
 mod mark_feedback;
 mod pacer;
 mod ranges;
+mod reassembly;
+mod receive_window;
 mod receiver;
 mod recovery;
 mod rto;

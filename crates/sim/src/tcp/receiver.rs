@@ -3,19 +3,14 @@
 use super::ack_policy::{AckPolicy, Arrival};
 use super::mark_feedback::MarkFeedback;
 use super::ranges::Ranges;
-use super::sack_blocks::{MAX_SACK_BLOCKS, SackBlocks, SackPool};
+use super::reassembly::Reassembly;
+use super::receive_window::ReceiveWindow;
+use super::sack_blocks::SackPool;
 use crate::packet::{Packet, flag};
+use sojourn_cc::ParamError;
 use sojourn_cc::algorithms::rledbat;
-use sojourn_cc::{ParamError, Start};
 use sojourn_spec::tcp::{Ecn, Handshake, Recovery, TcpOptions};
-use sojourn_units::{Duration, Rate, Time};
-
-/// What the application had read at a time since which it has been reading without a pause.
-#[derive(Clone, Copy, Debug)]
-struct ReadProgress {
-    bytes: u64,
-    since: Time,
-}
+use sojourn_units::Time;
 
 /// The SACK option of an ACK.
 #[derive(Clone, Copy, Debug)]
@@ -44,10 +39,8 @@ pub struct Received {
 pub struct Receiver {
     /// The next byte expected (rfc9293#3.3.1 RCV.NXT).
     rcv_nxt: u64,
-    /// What arrived above `rcv_nxt`.
-    out_of_order: Ranges,
-    /// A byte of each block that was reported lately, the most recent first.
-    recent_blocks: Vec<u64>,
+    /// What arrived above `rcv_nxt`: made when something does for the first time.
+    reassembly: Option<Box<Reassembly>>,
     /// What had arrived above `rcv_nxt` when the window of statistics opened.
     early: Option<Box<Ranges>>,
     /// Whether the next segment may take the short way (header prediction, jacobson-1990), and whether any ever may.
@@ -63,13 +56,8 @@ pub struct Receiver {
     last_ack_sent: u64,
     /// When a delayed ACK is due.
     delayed_ack_due: Time,
-    read: ReadProgress,
-    /// One past the last byte that the window has allowed.
-    right_edge: u64,
-    /// When the window will be so much wider than advertised that an ACK says so.
-    window_update_due: Time,
-    /// The congestion controller's part at the receiver, where it has one: it limits the window too.
-    controller: Option<Box<rledbat::Receiver>>,
+    /// The window to advertise, where that is limited.
+    window: Option<Box<ReceiveWindow>>,
     /// When to acknowledge, where that is more than the plain rules.
     policy: Option<Box<AckPolicy>>,
     /// The time of this receiver's pending timer event, or never.
@@ -81,8 +69,7 @@ impl Default for Receiver {
     fn default() -> Self {
         Receiver {
             rcv_nxt: 0,
-            out_of_order: Ranges::default(),
-            recent_blocks: Vec::new(),
+            reassembly: None,
             early: None,
             predictable: false,
             predicts: false,
@@ -91,10 +78,7 @@ impl Default for Receiver {
             ts_recent: Time::ZERO,
             last_ack_sent: 0,
             delayed_ack_due: Time::NEVER,
-            read: ReadProgress { bytes: 0, since: Time::ZERO },
-            right_edge: 0,
-            window_update_due: Time::NEVER,
-            controller: None,
+            window: None,
             policy: None,
             armed: Time::NEVER,
         }
@@ -108,10 +92,8 @@ impl Receiver {
     /// # Errors
     /// A parameter of the congestion controller is out of range.
     pub fn new(params: &TcpOptions, predicts: bool) -> Result<Self, ParamError> {
-        let start = Start { window: params.initial_window, ssthresh: params.initial_ssthresh };
-        let controller = params.control.build_receiver(start, params.mss)?.map(Box::new);
         Ok(Receiver {
-            controller,
+            window: ReceiveWindow::new(params)?,
             predicts,
             marks: MarkFeedback::new(params.agreed_ecn()),
             policy: AckPolicy::new(params),
@@ -122,20 +104,21 @@ impl Receiver {
     /// When its timer expires: a delayed ACK or a window update is due.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.delayed_ack_due.min(self.window_update_due)
+        self.window.as_ref().map_or(self.delayed_ack_due, |window| window.update_due.min(self.delayed_ack_due))
     }
 
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
-        let controller = self.controller.as_ref().map_or(0, |_| size_of::<rledbat::Receiver>());
+        let window = self.window.as_ref().map_or(0, |window| window.memory());
         let policy = self.policy.as_ref().map_or(0, |_| size_of::<AckPolicy>());
-        self.out_of_order.memory() + self.recent_blocks.capacity() * 8 + controller + policy
+        self.reassembly.as_ref().map_or(0, |reassembly| reassembly.memory()) + window + policy
     }
 
     /// The window of statistics opens: remembers what has arrived and can't be read yet.
     #[cold]
     pub fn open_window(&mut self) {
-        self.early = (!self.out_of_order.is_empty()).then(|| Box::new(self.out_of_order.clone()));
+        let waiting = self.reassembly.as_ref().filter(|reassembly| !reassembly.is_empty());
+        self.early = waiting.map(|reassembly| Box::new(reassembly.ranges().clone()));
     }
 
     /// Bytes that became readable in the window of statistics but had arrived before it.
@@ -189,10 +172,9 @@ impl Receiver {
     #[inline(never)]
     fn on_any_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
         let received = self.take_segment(now, segment, params, pool, ack);
-        let nothing_waits = self.out_of_order.is_empty() && !self.marks.echoes;
-        let any_window = params.reader.is_none() && self.controller.is_none();
+        let nothing_waits = !self.has_gap() && !self.marks.echoes;
         let plain_acks = self.policy.is_none() && !self.marks.counts();
-        self.predictable = self.predicts && nothing_waits && any_window && plain_acks && is_exact_clock(params);
+        self.predictable = self.predicts && nothing_waits && self.window.is_none() && plain_acks && is_exact_clock(params);
         received
     }
 
@@ -211,14 +193,13 @@ impl Receiver {
         }
         let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
         let rcv_nxt_before = self.rcv_nxt;
-        if let Some(rate) = params.reader
-            && self.read_by(now, rate) == rcv_nxt_before
-        {
-            self.read = ReadProgress { bytes: rcv_nxt_before, since: now };
+        if let Some(window) = &mut self.window {
+            window.on_segment(now, rcv_nxt_before, params);
         }
         let in_order = self.reassemble(segment.seq, end, params);
-        if let Some(controller) = &mut self.controller {
-            let (sent, gap) = (segment.stamp, !self.out_of_order.is_empty());
+        let gap = self.has_gap();
+        if let Some(controller) = self.window.as_mut().and_then(|window| window.controller.as_mut()) {
+            let sent = segment.stamp;
             controller.on_segment(&rledbat::Segment { now: clock(now, params), sent, echoed: segment.peer, start: segment.seq, end, gap });
         }
         self.unacked_segments += 1;
@@ -237,7 +218,7 @@ impl Receiver {
                 return Received { readable, acks: false };
             }
         } else if let Some(delay) = params.delayed_ack {
-            let fills_gap = self.rcv_nxt > end || !self.out_of_order.is_empty();
+            let fills_gap = self.rcv_nxt > end || gap;
             let may_wait = !self.marks.asks_for_ack && (in_order || (!params.immediate_ack_of_duplicates && end == rcv_nxt_before));
             if may_wait && !fills_gap && !fin && self.unacked_segments < params.ack_every {
                 self.delayed_ack_due = if self.delayed_ack_due == Time::NEVER { now + delay } else { self.delayed_ack_due };
@@ -254,7 +235,7 @@ impl Receiver {
     #[inline(never)]
     fn ask_policy(&mut self, now: Time, segment: &Packet, in_order: bool, marked: bool, params: &TcpOptions) -> Time {
         let bytes = (segment.seq, segment.seq + u64::from(segment.size) - u64::from(params.header));
-        let has_gap = !self.out_of_order.is_empty();
+        let has_gap = self.has_gap();
         let duplicate = !in_order && bytes.1 <= self.rcv_nxt;
         let arrival = Arrival {
             in_order,
@@ -285,22 +266,15 @@ impl Receiver {
         let in_order = seq <= self.rcv_nxt && end > self.rcv_nxt;
         if in_order {
             self.rcv_nxt = end;
-            while !self.out_of_order.is_empty() {
-                let next = self.out_of_order.absorb(self.rcv_nxt);
-                if next == self.rcv_nxt {
-                    break;
-                }
-                self.rcv_nxt = next;
+            if let Some(reassembly) = &mut self.reassembly {
+                self.rcv_nxt = reassembly.absorb(end);
             }
         } else if seq > self.rcv_nxt {
-            let new = self.out_of_order.insert(seq, end);
+            let new = self.reassembly.get_or_insert_default().insert(seq, end, params.recovery == Recovery::Sack);
             if let Some(policy) = &mut self.policy
                 && new == 0
             {
                 policy.duplicate = Some((seq, end));
-            }
-            if params.recovery == Recovery::Sack {
-                self.recent_blocks.insert(0, seq);
             }
         }
         in_order
@@ -320,49 +294,23 @@ impl Receiver {
         Some(self.ack(now, &like, 0, params, pool))
     }
 
-    /// Bytes that the application has read by `now`.
-    fn read_by(&self, now: Time, rate: Rate) -> u64 {
-        (self.read.bytes + rate.bytes_in(now.since(self.read.since))).min(self.rcv_nxt)
+    /// Whether something waits above a gap.
+    #[inline]
+    fn has_gap(&self) -> bool {
+        self.reassembly.as_ref().is_some_and(|reassembly| !reassembly.is_empty())
     }
 
     /// The window to advertise at `now` in whole segments; `u16::MAX` is unlimited.
     #[inline]
     fn advertise(&mut self, now: Time, params: &TcpOptions) -> u16 {
-        if params.reader.is_none() && self.controller.is_none() { u16::MAX } else { self.limited_window(now, params) }
+        self.window.as_mut().map_or(u16::MAX, |window| window.advertise(now, self.rcv_nxt, params))
     }
 
-    /// What is left of the buffer, or less where the controller says so.
-    #[inline(never)]
-    fn limited_window(&mut self, now: Time, params: &TcpOptions) -> u16 {
-        let left = self.buffer_left(now, params);
-        self.controller.as_mut().map_or(left, |controller| controller.advertise(self.rcv_nxt).min(u64::from(left)) as u16)
-    }
-
-    /// What is left of the buffer at `now` in whole segments.
-    fn buffer_left(&mut self, now: Time, params: &TcpOptions) -> u16 {
-        let Some(rate) = params.reader else { return u16::MAX };
-        let mss = u64::from(params.mss);
-        let unread = self.rcv_nxt - self.read_by(now, rate);
-        let segments = ((u64::from(params.window) * mss).saturating_sub(unread) / mss).min(u64::from(u16::MAX - 1));
-        self.right_edge = self.rcv_nxt + segments * mss;
-        self.plan_window_update(now, params);
-        segments as u16
-    }
-
-    /// Finds when the window will be wider than advertised by two segments or half the buffer, whichever is less, if the
-    /// application goes on reading (rfc9293#3.8.6.2.2).
+    /// An ACK waits: finds out when one is due because of the window.
     fn plan_window_update(&mut self, now: Time, params: &TcpOptions) {
-        let Some(rate) = params.reader else { return };
-        let (mss, window) = (u64::from(params.mss), u64::from(params.window));
-        let wider = self.right_edge.saturating_sub(self.rcv_nxt) / mss + window.div_ceil(2).min(2);
-        let unread = window.saturating_sub(wider) * mss;
-        let readable_from = self.read.bytes + unread;
-        self.window_update_due = if wider <= window && self.rcv_nxt > readable_from {
-            let bits = u128::from(self.rcv_nxt - readable_from) * 8_000_000_000;
-            (self.read.since + Duration::from_nanos(bits.div_ceil(u128::from(rate.as_bps())) as u64)).max(now)
-        } else {
-            Time::NEVER
-        };
+        if let Some(window) = &mut self.window {
+            window.plan_update(now, self.rcv_nxt, params);
+        }
     }
 
     #[inline]
@@ -371,7 +319,7 @@ impl Receiver {
         self.last_ack_sent = self.rcv_nxt;
         self.delayed_ack_due = Time::NEVER;
         let duplicate = self.policy.as_mut().and_then(|policy| policy.on_ack_sent(params));
-        let plain = (self.out_of_order.is_empty() && duplicate.is_none()) || params.recovery != Recovery::Sack;
+        let plain = (!self.has_gap() && duplicate.is_none()) || params.recovery != Recovery::Sack;
         let sack = if plain { SackOption::NONE } else { self.sack_option(duplicate, pool) };
         let option = if sack.count > 0 { params.sack_option + 8 * sack.count } else { 0 };
         let ece = self.marks.report();
@@ -391,23 +339,9 @@ impl Receiver {
     /// The blocks of what arrived out of order, the most recently reported first, after that of a duplicate (rfc2883#4).
     #[inline(never)]
     fn sack_option(&mut self, duplicate: Option<(u64, u64)>, pool: &mut SackPool) -> SackOption {
-        let mut sack = SackBlocks::default();
-        let first = duplicate.map_or(0, |block| {
-            sack.blocks[0] = block;
-            1
-        });
-        let (out_of_order, mut count) = (&self.out_of_order, first);
-        self.recent_blocks.retain(|&byte| {
-            let Some(block) = out_of_order.around(byte) else { return false };
-            if count == MAX_SACK_BLOCKS || sack.blocks[first..count].contains(&block) {
-                return false;
-            }
-            sack.blocks[count] = block;
-            count += 1;
-            true
-        });
-        sack.count = count as u8;
-        SackOption { handle: pool.store(sack), count: count as u32 }
+        let sack = self.reassembly.get_or_insert_default().sack_blocks(duplicate);
+        let count = u32::from(sack.count);
+        SackOption { handle: pool.store(sack), count }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Packets at a constant rate, with jitter if wanted (ns-2's `Application/Traffic/CBR`).
 
 use crate::{FlowModel, ParamError, Write};
+use alloc::boxed::Box;
 use sojourn_units::{Bytes, Rate, Serializer, Stream};
 
 /// Parameters of a constant rate.
@@ -35,20 +36,23 @@ impl crate::Params for Params {
     }
 
     fn model(&self) -> Cbr {
-        Cbr { size: self.size.0, pace: Serializer::new(self.rate), jitter: self.jitter }
+        Box::new(State { size: self.size.0, pace: Serializer::new(self.rate), jitter: self.jitter })
     }
 }
 
+/// Traffic at a constant rate: boxed, so that flows with other traffic stay small.
+pub type Cbr = Box<State>;
+
 /// The state of a constant rate.
 #[derive(Clone, Debug)]
-pub struct Cbr {
+pub struct State {
     size: u64,
     /// Gives the gaps: a packet takes the time of its bits, to the nanosecond in the long run.
     pace: Serializer,
     jitter: f64,
 }
 
-impl FlowModel for Cbr {
+impl FlowModel for State {
     #[inline]
     fn write(&mut self, random: &mut Stream) -> Write {
         let gap = self.pace.send(self.size as u32).mul_f64(1.0 + self.jitter * (random.unit() - 0.5));

@@ -1,6 +1,7 @@
 //! Bursts at a constant rate and silences, exponential or Pareto (ns-2's `Application/Traffic/Exponential` and `/Pareto`).
 
 use crate::{FlowModel, ParamError, Transport, Write};
+use alloc::boxed::Box;
 use sojourn_units::{Bytes, Duration, Rate, Serializer, Stream, range};
 
 /// Parameters of an on/off source.
@@ -47,7 +48,7 @@ impl crate::Params for Params {
     fn model(&self) -> OnOff {
         let burst = self.on.as_secs_f64() * self.rate.packets_per_sec(self.size.0 as f64);
         let (pace, silence) = (Serializer::new(self.rate), self.off.as_secs_f64());
-        OnOff { size: self.size.0, pace, burst, silence, shape: self.shape, left_in_burst: 0 }
+        Box::new(State { size: self.size.0, pace, burst, silence, shape: self.shape, left_in_burst: 0 })
     }
 
     fn transport(&self) -> Transport {
@@ -55,9 +56,12 @@ impl crate::Params for Params {
     }
 }
 
+/// Traffic in bursts: boxed, so that flows with other traffic stay small.
+pub type OnOff = Box<State>;
+
 /// The state of an on/off source.
 #[derive(Clone, Debug)]
-pub struct OnOff {
+pub struct State {
     size: u64,
     /// Gives the gaps of a burst: a packet takes the time of its bits, to the nanosecond in the long run.
     pace: Serializer,
@@ -69,7 +73,7 @@ pub struct OnOff {
     left_in_burst: u64,
 }
 
-impl OnOff {
+impl State {
     fn draw(&self, mean: f64, random: &mut Stream) -> f64 {
         match self.shape {
             None => random.exponential(mean),
@@ -78,7 +82,7 @@ impl OnOff {
     }
 }
 
-impl FlowModel for OnOff {
+impl FlowModel for State {
     #[inline]
     fn write(&mut self, random: &mut Stream) -> Write {
         if self.left_in_burst == 0 {

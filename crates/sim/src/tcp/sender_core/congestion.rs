@@ -1,5 +1,6 @@
 //! How a sender and its congestion controller talk: windows, what an ACK brings, and reductions.
 
+use super::timing::taken;
 use super::{IncomingAck, LastReduction, SenderCore, State};
 use crate::tcp::call::Call;
 use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal};
@@ -90,7 +91,7 @@ impl SenderCore {
         self.cc.on_ack_of(|| Ack {
             now: call.now,
             acked,
-            rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { self.rtt_sample },
+            rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { taken(self.rtt_sample) },
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
             one_way_delay: (params.timestamps && advances).then(|| packet.peer.as_nanos() as i64 - packet.stamp.as_nanos() as i64),
@@ -110,7 +111,7 @@ impl SenderCore {
         match self.ecn {
             Ecn::Dctcp if ece => acked,
             Ecn::Dctcp => 0.0,
-            _ => self.marked,
+            _ => self.path.as_ref().map_or(0.0, |path| path.marked),
         }
     }
 
@@ -149,7 +150,7 @@ impl SenderCore {
         }
         self.limited_transmit_bytes = 0;
         self.cwr_pending = true;
-        if call.now >= self.count_from {
+        if call.counts() {
             self.stats.fast_retransmits += 1;
         }
     }
@@ -196,7 +197,7 @@ impl SenderCore {
             self.start_timer(call);
         }
         self.cwr_pending = true;
-        if call.now >= self.count_from {
+        if call.counts() {
             self.stats.mark_cuts += 1;
         }
     }
@@ -211,7 +212,7 @@ impl SenderCore {
             let window = self.window_in_use(0, call.params);
             self.cc.on_rto(call.now, window);
         }
-        if call.now >= self.count_from {
+        if call.counts() {
             self.stats.timeouts += 1;
         }
         self.lose(self.snd_una..self.snd_max, call);

@@ -146,16 +146,12 @@ pub struct SenderCore {
     ecn: Ecn,
     /// Whether an ACK that tells of marks opens the window by what is not marked: the controller is a scalable one.
     grows_on_marks: bool,
-    /// Segments that the current ACK reports as marked, where they are counted.
-    marked: f64,
     syns_sent: u32,
     flow: u32,
     incarnation: u16,
     stats: SenderStats,
-    /// The RTT sample of the current call.
-    rtt_sample: Option<Duration>,
-    /// Statistics count from here.
-    count_from: Time,
+    /// The RTT sample of the current call; [`Duration::MAX`] if there was none.
+    rtt_sample: Duration,
 }
 
 /// What a new sender is told.
@@ -167,8 +163,6 @@ pub struct Origin {
     pub incarnation: u16,
     /// Where in its tick its clock stands at time 0.
     pub clock_phase: Duration,
-    /// Statistics count from here.
-    pub count_from: Time,
     /// Whether ACKs that need nothing unusual take a short way. It changes nothing but the speed.
     pub predicts: bool,
 }
@@ -196,7 +190,6 @@ impl SenderCore {
             pace_due: Time::NEVER,
             ecn,
             grows_on_marks: ecn.counts() && cc.needs().ecn == EcnNeed::Scalable,
-            marked: 0.0,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
@@ -225,8 +218,7 @@ impl SenderCore {
             flow: origin.flow,
             incarnation: origin.incarnation,
             stats: SenderStats::default(),
-            rtt_sample: None,
-            count_from: origin.count_from,
+            rtt_sample: Duration::MAX,
         })
     }
 
@@ -236,7 +228,7 @@ impl SenderCore {
     /// A parameter of the congestion controller is out of range.
     pub fn reopened(&self, clock_phase: Duration, params: &TcpOptions) -> Result<Self, ParamError> {
         let incarnation = self.incarnation.wrapping_add(1);
-        let origin = Origin { flow: self.flow, incarnation, clock_phase, count_from: self.count_from, predicts: self.predicts };
+        let origin = Origin { flow: self.flow, incarnation, clock_phase, predicts: self.predicts };
         Ok(SenderCore { stats: self.stats, ..SenderCore::new(origin, params)? })
     }
 

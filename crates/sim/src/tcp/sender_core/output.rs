@@ -72,7 +72,7 @@ impl SenderCore {
         if self.write_closed && end >= self.write_end {
             flags |= flag::FIN;
         }
-        let counts = call.now >= self.count_from;
+        let counts = call.counts();
         self.stats.sent += u64::from(counts);
         if retransmission {
             flags |= flag::RETRANSMIT;
@@ -98,7 +98,7 @@ impl SenderCore {
         if self.timed.end == 0 {
             self.timed = TimedSegment { end, sent: call.now };
         }
-        self.stats.sent += u64::from(call.now >= self.count_from);
+        self.stats.sent += u64::from(call.counts());
         (self.snd_nxt, self.snd_max, self.last_sent) = (end, end, call.now);
         let flags = if self.ecn.is_on() { flag::ECT } else { 0 };
         let size = (params.header as u64 + mss) as u16;

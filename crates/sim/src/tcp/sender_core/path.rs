@@ -30,6 +30,8 @@ pub struct Path {
     /// Whether the controller takes the samples; else they serve the counts of marks alone.
     samples: bool,
     marks: Option<MarkReader>,
+    /// Segments that the current ACK reports as marked, where they are counted.
+    pub marked: f64,
     /// Where a recovery strategy says it that has states of its own.
     state: Option<LossState>,
 }
@@ -44,6 +46,7 @@ impl Path {
             sampler: (needs.rate_samples || ecn.is_accurate()).then(Sampler::default),
             samples: needs.rate_samples,
             marks: ecn.is_accurate().then_some(MarkReader::NEW),
+            marked: 0.0,
             state: None,
         };
         (path.pacer.is_some() || path.sampler.is_some()).then(|| Box::new(path))
@@ -184,7 +187,7 @@ impl SenderCore {
                 sampler.limit();
             }
         }
-        self.marked = sample.marked;
+        path.marked = sample.marked;
         sample.marked > 0.0
     }
 

@@ -86,8 +86,8 @@ impl SenderCore {
             self.rtt.sample(first, sent, self.clock_phase, call.params);
             self.rtt.end_backoff(call.params);
         }
-        self.rtt_sample = Some(first);
-        if call.now >= self.count_from {
+        self.rtt_sample = first;
+        if call.counts() {
             self.stats.rtt.add(first.as_secs_f64());
         }
     }
@@ -121,12 +121,12 @@ impl SenderCore {
         self.recover = self.snd_max;
         self.last_reduction = if signal == Signal::Mark { LastReduction::Ecn } else { LastReduction::FastRetransmit };
         self.cwr_pending = true;
-        self.stats.mark_cuts += u64::from(signal == Signal::Mark && call.now >= self.count_from);
+        self.stats.mark_cuts += u64::from(signal == Signal::Mark && call.counts());
     }
 
     /// A fast recovery begins.
     pub fn count_fast_retransmit<O>(&mut self, call: &Call<O>) {
-        self.stats.fast_retransmits += u64::from(call.now >= self.count_from);
+        self.stats.fast_retransmits += u64::from(call.counts());
     }
 
     /// The retransmission timer expired, `again` in a window that was reduced before.
@@ -136,7 +136,7 @@ impl SenderCore {
         } else {
             self.cc.on_rto(call.now, self.cc.cwnd().min(f64::from(self.send_limit(call.params))));
         }
-        self.stats.timeouts += u64::from(call.now >= self.count_from);
+        self.stats.timeouts += u64::from(call.counts());
         self.recover = self.snd_max;
         self.last_reduction = LastReduction::Timeout;
         self.cwr_pending = true;

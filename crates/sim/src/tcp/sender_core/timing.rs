@@ -5,6 +5,12 @@ use crate::tcp::call::{Call, SegmentSink};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
+/// An RTT sample that was taken: any but [`Duration::MAX`].
+#[inline]
+pub(super) fn taken(sample: Duration) -> Option<Duration> {
+    (sample != Duration::MAX).then_some(sample)
+}
+
 impl SenderCore {
     /// Samples the RTT where an ACK of new data allows it, and ends the backoff of the timer.
     #[inline(always)]
@@ -42,8 +48,8 @@ impl SenderCore {
             return;
         }
         self.rtt.sample(rtt, sent, self.clock_phase, call.params);
-        self.rtt_sample = Some(rtt);
-        if call.now >= self.count_from {
+        self.rtt_sample = rtt;
+        if call.counts() {
             self.stats.rtt.add(rtt.as_secs_f64());
         }
     }
@@ -51,7 +57,7 @@ impl SenderCore {
     /// Takes the RTT sample of the current call, if there was one.
     #[inline]
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
-        self.rtt_sample.take()
+        taken(std::mem::replace(&mut self.rtt_sample, Duration::MAX))
     }
 
     /// Ends the timing of a segment: an ACK of data that was sent twice gives no RTT sample (rfc6298#3, Karn's algorithm).

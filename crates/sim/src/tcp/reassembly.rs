@@ -1,0 +1,71 @@
+//! What a receiver holds above a gap, and the blocks of it that ACKs report.
+
+use super::ranges::Ranges;
+use super::sack_blocks::{MAX_SACK_BLOCKS, SackBlocks};
+
+/// What arrived above the next byte expected.
+#[derive(Clone, Default, Debug)]
+pub struct Reassembly {
+    ranges: Ranges,
+    /// A byte of each block that was reported lately, the most recent first.
+    recent_blocks: Vec<u64>,
+}
+
+impl Reassembly {
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// What waits.
+    pub fn ranges(&self) -> &Ranges {
+        &self.ranges
+    }
+
+    /// Adds the bytes from `seq` to `end`, `reported` by SACK blocks or not; gives how many are new.
+    pub fn insert(&mut self, seq: u64, end: u64, reported: bool) -> u64 {
+        if reported {
+            self.recent_blocks.insert(0, seq);
+        }
+        self.ranges.insert(seq, end)
+    }
+
+    /// Takes out what follows `rcv_nxt` without a gap; gives the next byte expected then.
+    pub fn absorb(&mut self, mut rcv_nxt: u64) -> u64 {
+        while !self.ranges.is_empty() {
+            let next = self.ranges.absorb(rcv_nxt);
+            if next == rcv_nxt {
+                break;
+            }
+            rcv_nxt = next;
+        }
+        rcv_nxt
+    }
+
+    /// The blocks of what waits, the most recently reported first, after that of a duplicate (rfc2883#4).
+    pub fn sack_blocks(&mut self, duplicate: Option<(u64, u64)>) -> SackBlocks {
+        let mut sack = SackBlocks::default();
+        let first = duplicate.map_or(0, |block| {
+            sack.blocks[0] = block;
+            1
+        });
+        let (ranges, mut count) = (&self.ranges, first);
+        self.recent_blocks.retain(|&byte| {
+            let Some(block) = ranges.around(byte) else { return false };
+            if count == MAX_SACK_BLOCKS || sack.blocks[first..count].contains(&block) {
+                return false;
+            }
+            sack.blocks[count] = block;
+            count += 1;
+            true
+        });
+        sack.count = count as u8;
+        sack
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        size_of::<Self>() + self.ranges.memory() + self.recent_blocks.capacity() * size_of::<u64>()
+    }
+}
