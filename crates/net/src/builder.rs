@@ -129,6 +129,7 @@ impl NetworkBuilder {
                 HopTarget::Link(links.len() - 1)
             });
         }
+        access_links.shrink();
         let mut network = Network::new(links, access_links, transit_times, ids, self.window);
         network.ack_listeners = ack_listeners(&network.links, &reverse_links, &targets);
         network.impairments = impairments;

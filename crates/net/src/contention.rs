@@ -4,7 +4,7 @@
 //! without an event. A link needs an event for each arrival if more than one upstream feeds it, or if it buffers packets.
 
 use crate::hop::{Hop, HopTarget};
-use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 /// In which order packets leave a hop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,13 +17,16 @@ pub(crate) enum Order {
     None,
 }
 
-/// What feeds each link.
+/// What feeds each link, and each impairment, by their positions.
 #[derive(Default)]
 pub(crate) struct ContentionMap {
-    feeders: BTreeMap<HopTarget, Feeders>,
+    links: Vec<Option<Feeders>>,
+    access_links: Vec<Option<Feeders>>,
+    impairments: Vec<Option<Feeders>>,
 }
 
 /// The upstreams of one link.
+#[derive(Clone, Copy)]
 struct Feeders {
     first: Feeder,
     /// Whether there are others.
@@ -46,7 +49,9 @@ impl ContentionMap {
         let targets = hops[begin..].iter().map(|hop| hop.target()).take_while(|&target| target != HopTarget::End);
         // A link that only delays keeps no order among those that use it: what feeds it feeds the link after it.
         for (target, order) in targets.map(|target| (target, kind(target))).filter(|(_, order)| *order != Order::None) {
-            let feeders = self.feeders.entry(target).or_insert(Feeders { first: feeder, several });
+            let Some(feeders) = self.feeders_mut(target).map(|known| known.get_or_insert(Feeders { first: feeder, several })) else {
+                continue;
+            };
             feeders.several |= several || feeders.first != feeder;
             reordered = order == Order::Changed;
             (feeder, several) = (Feeder::Upstream(target), reordered);
@@ -56,6 +61,26 @@ impl ContentionMap {
 
     /// Whether more than one upstream feeds this link.
     pub fn has_contention(&self, target: HopTarget) -> bool {
-        self.feeders.get(&target).is_some_and(|feeders| feeders.several)
+        let known = match target {
+            HopTarget::Link(at) => self.links.get(at),
+            HopTarget::AccessLink(at) => self.access_links.get(at),
+            HopTarget::Impairment(at) => self.impairments.get(at),
+            HopTarget::End | HopTarget::Discard => None,
+        };
+        known.copied().flatten().is_some_and(|feeders| feeders.several)
+    }
+
+    /// What feeds a link or an impairment; `None` for the end of a route.
+    fn feeders_mut(&mut self, target: HopTarget) -> Option<&mut Option<Feeders>> {
+        let (known, at) = match target {
+            HopTarget::Link(at) => (&mut self.links, at),
+            HopTarget::AccessLink(at) => (&mut self.access_links, at),
+            HopTarget::Impairment(at) => (&mut self.impairments, at),
+            HopTarget::End | HopTarget::Discard => return None,
+        };
+        if known.len() <= at {
+            known.resize(at + 1, None);
+        }
+        Some(&mut known[at])
     }
 }

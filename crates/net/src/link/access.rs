@@ -156,6 +156,11 @@ impl AccessLinks {
         self.links.len() as u32 - 1
     }
 
+    /// All links have been added: holds no more memory than they need.
+    pub fn shrink(&mut self) {
+        self.links.shrink_to_fit();
+    }
+
     /// Whether this link only delays.
     pub fn is_pure_delay(&self, link: usize) -> bool {
         self.links[link].class == PURE_DELAY
