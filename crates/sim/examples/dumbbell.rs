@@ -1,8 +1,10 @@
-//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [linux] [router] [AQM] [CONTROLLER]`.
+//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [linux] [router] [loss] [AQM] [CONTROLLER]`.
 //! AQM and controller are names of the registries. With `router` the router reads headers for the hints that an AQM needs, and
 //! `linux` is the profile of ns-2's TCP-Linux.
 
 use sojourn_aqm::{Amount, AqmConfig, QueueController, REGISTRY};
+use sojourn_link::kinds::loss;
+use sojourn_link::{ImpairmentConfig, ImpairmentKind, Impairments, Per, Place};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
 use sojourn_spec::link::{Link as PlannedLink, Measure};
@@ -11,40 +13,45 @@ use sojourn_traffic::Traffic;
 use sojourn_units::*;
 use std::sync::Arc;
 
-fn controller(name: &str, link: &sojourn_aqm::Link, limit: u32, label: &str) -> QueueController {
+/// Random loss that loses nothing in a run of a few million packets: shows what an impairment costs.
+const RARE_LOSS: ImpairmentConfig =
+    ImpairmentConfig { kind: ImpairmentKind::Loss(loss::Params { probability: 1e-15, per: Per::Packet }), place: Place::BeforeQueue };
+
+fn controller(name: &str, link: &sojourn_aqm::Link, ecn: bool, label: &str) -> QueueController {
     let config: AqmConfig = (REGISTRY.iter().find(|e| e.name == name).unwrap().default)();
-    QueueController::new(config.build(link).unwrap(), Amount::Packets(limit), std::env::args().any(|a| a == "ecn"), Stream::named(1, label))
+    QueueController::new(config.build(link).unwrap(), Amount::Packets(link.limit_packets), ecn, Stream::named(1, label))
 }
 
-/// What the command line asks for.
+/// What the command line asks for: numbers, then words.
 struct Asked {
+    flows: u32,
+    rate: Rate,
+    seconds: f64,
+    rtt: f64,
+    limit: u32,
     words: Vec<String>,
 }
 
 impl Asked {
-    fn number(&self, position: usize) -> f64 {
-        self.words[position].parse().unwrap()
+    fn read() -> Asked {
+        let mut words = std::env::args().skip(1);
+        let mut number = || words.next().and_then(|word| word.parse::<f64>().ok()).expect("FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS");
+        let (flows, mbit, seconds, rtt_ms, limit) = (number(), number(), number(), number(), number());
+        let (rate, rtt) = (Rate::from_bps((mbit * 1e6) as u64).unwrap(), rtt_ms * 1e-3);
+        Asked { flows: flows as u32, rate, seconds, rtt, limit: limit as u32, words: words.collect() }
     }
 
     fn has(&self, word: &str) -> bool {
         self.words.iter().any(|each| each == word)
     }
 
-    fn flows(&self) -> u32 {
-        self.number(1) as u32
-    }
-
-    fn rate(&self) -> Rate {
-        Rate::from_bps((self.number(2) * 1e6) as u64).unwrap()
-    }
-
     /// A share of the round-trip time.
     fn delay(&self, share: f64) -> Duration {
-        Duration::from_secs_f64(self.number(4) * 1e-3 * share)
+        Duration::from_secs_f64(self.rtt * share)
     }
 
     fn aqm(&self) -> &str {
-        let named = self.words.iter().skip(1).find(|word| REGISTRY.iter().any(|entry| entry.name == *word));
+        let named = self.words.iter().find(|word| REGISTRY.iter().any(|entry| entry.name == *word));
         named.map_or("droptail", String::as_str)
     }
 }
@@ -67,18 +74,20 @@ fn link(asked: &Asked, name: &str, rate: Rate, delay: Duration, queue: (&str, u3
         reverse: (hints == Hints::Router).then_some(1),
         ..PlannedLink::default()
     };
-    LinkConfig::new(planned, controller(aqm, &served, limit, name))
+    let impaired = if name == "forward" && asked.has("loss") { vec![RARE_LOSS] } else { Vec::new() };
+    let impairments = Impairments::new(&impaired, 1, name);
+    LinkConfig { impairments, ..LinkConfig::new(planned, controller(aqm, &served, asked.has("ecn"), name)) }
 }
 
 /// The bottleneck and its reverse link, then four access links for each flow.
 fn links(asked: &Asked) -> Vec<LinkConfig> {
-    let rate = asked.rate();
+    let rate = asked.rate;
     let fast = Rate::from_bps(rate.as_bps().max(10_000_000) * 10).unwrap();
     let mut links = vec![
-        link(asked, "forward", rate, asked.delay(0.3), (asked.aqm(), asked.number(5) as u32)),
+        link(asked, "forward", rate, asked.delay(0.3), (asked.aqm(), asked.limit)),
         link(asked, "back", rate, asked.delay(0.3), ("droptail", 100_000)),
     ];
-    for flow in 0..asked.flows() {
+    for flow in 0..asked.flows {
         for name in ["a", "b", "c", "d"] {
             links.push(link(asked, &format!("{name}{flow}"), fast, asked.delay(0.1), ("droptail", 100_000)));
         }
@@ -95,7 +104,7 @@ fn flow(asked: &Asked, index: u32) -> FlowConfig {
         back: vec![base + 2, 1, base + 3],
         stack: Some(0),
         traffic: Traffic::default(),
-        start: Time::from_secs_f64(f64::from(index) / f64::from(asked.flows())),
+        start: Time::from_secs_f64(f64::from(index) / f64::from(asked.flows)),
         stop: Time::NEVER,
     }
 }
@@ -114,15 +123,15 @@ fn stack(asked: &Asked) -> TcpOptions {
 }
 
 fn main() {
-    let asked = Asked { words: std::env::args().collect() };
-    let seconds = asked.number(3);
+    let asked = Asked::read();
+    let seconds = asked.seconds;
     let config = WorldConfig {
         seed: 1,
         end: Time::from_secs_f64(seconds),
         warmup: Time::from_secs_f64(seconds * 0.1),
         links: links(&asked),
         stacks: vec![stack(&asked)],
-        flows: (0..asked.flows()).map(|index| flow(&asked, index)).collect(),
+        flows: (0..asked.flows).map(|index| flow(&asked, index)).collect(),
         all_events: false,
     };
     let mut world = World::new(config).unwrap();
@@ -140,8 +149,8 @@ fn main() {
         b.stats().queue.packets.mean(),
         b.stats().queue.packets.sd(),
         b.stats().counters.dropped(),
-        memory / asked.flows() as usize,
-        world.memory() / asked.flows() as usize,
+        memory / asked.flows as usize,
+        world.memory() / asked.flows as usize,
         world.fingerprint()
     );
 }
