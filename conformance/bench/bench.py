@@ -1,4 +1,4 @@
-"""Speed: compared with ns-2.35 if it is installed, and checked by instruction counts if valgrind is.
+"""Speed: compared with ns-2.35 and ns-3 if they are installed, and checked by instruction counts if valgrind is.
 
 Machines are shared and noisy, so this reports user time, the least of a few runs, and ratios. ns-2 runs a shorter part
 of the same dumbbell; its time is given per packet, with and without the setup of the network.
@@ -21,6 +21,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 STORED = Path(__file__).with_name("instructions.json")
@@ -69,6 +70,12 @@ CASES = [
 TOPOLOGIES = {
     "parking lot of 5 hops, 60 flows, 1 Gbit/s": "parking-lot 60 1000 2",
     "4-ary fat tree, 480 flows, 1 Gbit/s": "fat-tree 480 1000 0.5",
+}
+
+# Dumbbells of Reno flows with SACK, timed in ns-3 too: cases as in `conformance/oracles/ns3/cases.toml`.
+NS3_CASES: dict[str, dict[str, Any]] = {
+    "10 flows, 10 Mbit/s": {"mbit": 10, "flows": {"reno": 10}, "rtt_ms": [100, 100], "limit": 84, "seconds": [0, 60]},
+    "100 flows, 100 Mbit/s": {"mbit": 100, "flows": {"reno": 100}, "rtt_ms": [100, 100], "limit": 840, "seconds": [0, 10]},
 }
 
 TCL = """\
@@ -184,6 +191,30 @@ def topologies(runs: int) -> None:
         packets = re.search(r"(\d+) packets over links", said)
         assert packets, said
         print(f"{name:42} {int(packets[1]) / seconds / 1e6:6.2f} M/s over links", flush=True)
+
+
+def ns3(runs: int) -> list[str]:
+    """Lines on our processor time and that of ns-3 for the same dumbbells, with setup."""
+    sys.path.insert(0, str(ROOT))
+    from conformance.oracles.ns3 import validate
+
+    if (missing := validate.unavailable()) is not None:
+        return [f"ns-3 is not timed: {missing}"]
+    import sojourn as sj  # the package under test, built by `make setup`
+
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        program = validate.build(Path(folder))
+        for name, case in NS3_CASES.items():
+            theirs, said = user_seconds([str(program), *validate.arguments(case, 1)], 1)
+            theirs = theirs / json.loads(said)["arrived"] * 1e9
+            ours = math.inf
+            for _ in range(runs):
+                begin = time.process_time()
+                record = sj.run(validate.scenario(case, 1))
+                ours = min(ours, (time.process_time() - begin) / record["links"][0]["arrived"] * 1e9)
+            lines.append(f"ns-3: {name}: {theirs:.0f} ns a packet, ours {ours:.0f} ns: {theirs / ours:.0f}x")
+    return lines
 
 
 def bytes_per_flow(flows: int) -> int:
@@ -302,7 +333,7 @@ def main() -> int:
     topologies(1 if options.quick else 3)
     memory = ", ".join(f"{bytes_per_flow(flows)} B with {flows:,} flows" for flows in (10_000, 100_000))
     print(f"memory per flow at the start: {memory} (wanted 700 B)")
-    print("ns-3 is not timed: that needs a program linked with its libraries (`make validate` compares what it does)")
+    print(*ns3(1 if options.quick else 3), sep="\n", flush=True)
     print(laws(), flush=True)
     print(fluid(20), flush=True)
     print(scaling(1 if options.quick else 5), flush=True)
