@@ -1,6 +1,6 @@
 //! Makes a network from links and routes.
 
-use crate::contention::ContentionMap;
+use crate::contention::{ContentionMap, Outflow};
 use crate::hop::{Hop, HopTarget};
 use crate::impaired::LinkImpairment;
 use crate::link::access::AccessLinks;
@@ -47,6 +47,8 @@ struct Route {
     hops: usize,
     delivery: Delivery,
     shared: bool,
+    /// The route whose packets are answered at once on this one, as its number among all.
+    answers: Option<usize>,
     /// The group of the flows on it, by which classes of links know their packets.
     group: u32,
 }
@@ -80,8 +82,17 @@ impl NetworkBuilder {
         let id = RouteId(self.hops as u32);
         let hops = links.iter().map(|&link| 1 + self.links[link as usize].impairments.0.len()).sum();
         self.hops += hops + 1;
-        self.routes.push(Route { links: links.to_vec(), hops, delivery, shared, group: u32::MAX });
+        self.routes.push(Route { links: links.to_vec(), hops, delivery, shared, answers: None, group: u32::MAX });
         Ok(id)
+    }
+
+    /// Says that what is sent on the route added last is sent at once when a packet reaches the end of the route added before it, by
+    /// the endpoint there: nothing else is sent on it.
+    pub fn answers_at_once(&mut self) {
+        let before = self.routes.len().checked_sub(2);
+        if let Some(route) = self.routes.last_mut() {
+            route.answers = before;
+        }
     }
 
     /// Says of which group the flows are that use the route added last, for links with classes.
@@ -193,9 +204,11 @@ fn ack_listeners<P: Packet>(links: &[Link<P>], reverse_links: &[Option<u32>], ta
 fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool) {
     let mut contention = ContentionMap::default();
     let mut begin = 0;
-    let mut reordered = Vec::with_capacity(routes.len());
+    let mut outflows: Vec<Outflow> = Vec::with_capacity(routes.len());
     for route in routes {
-        reordered.push(contention.add_route(&network.hops, begin, route.shared, |target| network.order(target)));
+        let answered = route.answers.and_then(|answered| outflows[answered].answered());
+        let start = answered.unwrap_or(Outflow::from_endpoint(begin, route.shared));
+        outflows.push(contention.add_route(&network.hops, begin, start, |target| network.order(target)));
         begin += route.hops + 1;
     }
     for at in 0..network.hops.len() {
@@ -210,10 +223,10 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
         }
     }
     let mut begin = 0;
-    for (route, reordered) in routes.iter().zip(reordered) {
+    for (route, outflow) in routes.iter().zip(outflows) {
         let end = begin + route.hops;
         let waits = network.hops[begin..end].iter().any(|hop| hop.needs_event());
-        if route.delivery == Delivery::Deferred || (route.delivery == Delivery::AfterEvent && !waits) || reordered {
+        if route.delivery == Delivery::Deferred || (route.delivery == Delivery::AfterEvent && !waits) || outflow.reordered {
             network.hops[end] = network.hops[end].deferred();
         }
         begin = end + 1;

@@ -2,19 +2,24 @@
 //!
 //! A link that a single upstream feeds can't reorder packets. So its whole effect is computed when a packet leaves the hop before,
 //! without an event. A link needs an event for each arrival if more than one upstream feeds it, or if it buffers packets.
+//!
+//! Endpoints that answer each packet at once, and do nothing else, keep the order of what arrives. So where their packets come out of
+//! one link, and take equally long from there over their endpoints to the next, that link is the single upstream of the next: ACKs
+//! on their common reverse path need no event.
 
 use crate::hop::{Hop, HopTarget};
 use alloc::vec::Vec;
+use sojourn_units::Duration;
 
 /// In which order packets leave a hop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
-    /// In the order in which they came to it, which must be that of time.
-    OfArrival,
+    /// In the order in which they came to it, which must be that of time. `apart`: no two at the same time.
+    OfArrival { apart: bool },
     /// In another one, as if several upstreams fed what comes next.
     Changed,
-    /// It keeps none: packets need not come in the order of time.
-    None,
+    /// It delays each packet by this time. Those that use it need not come in the order of time.
+    Delayed(Duration),
 }
 
 /// What feeds each link, and each impairment, by their positions.
@@ -35,28 +40,58 @@ struct Feeders {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
-    /// A link before it.
-    Upstream(HopTarget),
+    /// A link so long before it; `apart`: its packets leave it at different times.
+    Upstream { link: HopTarget, delay: Duration, apart: bool },
     /// The endpoint whose packets start at this hop.
     Endpoint(usize),
 }
 
+/// In which order packets come out of a run of hops.
+#[derive(Clone, Copy)]
+pub(crate) struct Outflow {
+    feeder: Feeder,
+    /// Whether there are others.
+    several: bool,
+    /// Whether packets may leave it in another order than that of its last hop.
+    pub reordered: bool,
+}
+
+impl Outflow {
+    /// The start of a route, at this hop. `shared` says that several endpoints send on it.
+    pub fn from_endpoint(begin: usize, shared: bool) -> Outflow {
+        Outflow { feeder: Feeder::Endpoint(begin), several: shared, reordered: false }
+    }
+
+    /// The start of a route on which endpoints answer at once what comes out here, if they are in its order.
+    pub fn answered(self) -> Option<Outflow> {
+        let in_order = matches!(self.feeder, Feeder::Upstream { apart: true, .. }) && !self.several;
+        in_order.then_some(self)
+    }
+}
+
 impl ContentionMap {
-    /// Adds the route whose hops start at `begin`. `shared` says that several endpoints send on it. Whether packets may reach its end
-    /// in another order than that of the hop before.
-    pub fn add_route(&mut self, hops: &[Hop], begin: usize, shared: bool, kind: impl Fn(HopTarget) -> Order) -> bool {
-        let (mut feeder, mut several, mut reordered) = (Feeder::Endpoint(begin), shared, false);
-        let targets = hops[begin..].iter().map(|hop| hop.target()).take_while(|&target| target != HopTarget::End);
-        // A link that only delays keeps no order among those that use it: what feeds it feeds the link after it.
-        for (target, order) in targets.map(|target| (target, kind(target))).filter(|(_, order)| *order != Order::None) {
-            let Some(feeders) = self.feeders_mut(target).map(|known| known.get_or_insert(Feeders { first: feeder, several })) else {
-                continue;
+    /// Adds the route whose hops start at `begin`, with what comes there; gives what comes out of it.
+    pub fn add_route(&mut self, hops: &[Hop], begin: usize, start: Outflow, order: impl Fn(HopTarget) -> Order) -> Outflow {
+        let mut outflow = start;
+        for target in hops[begin..].iter().map(|hop| hop.target()).take_while(|&target| target != HopTarget::End) {
+            let apart = match order(target) {
+                Order::Delayed(by) => {
+                    if let Feeder::Upstream { delay, .. } = &mut outflow.feeder {
+                        *delay = *delay + by;
+                    }
+                    continue;
+                }
+                Order::Changed => None,
+                Order::OfArrival { apart } => Some(apart),
             };
-            feeders.several |= several || feeders.first != feeder;
-            reordered = order == Order::Changed;
-            (feeder, several) = (Feeder::Upstream(target), reordered);
+            let Some(feeders) = self.feeders_mut(target) else { continue };
+            let feeders = feeders.get_or_insert(Feeders { first: outflow.feeder, several: outflow.several });
+            feeders.several |= outflow.several || feeders.first != outflow.feeder;
+            let reordered = apart.is_none();
+            let feeder = Feeder::Upstream { link: target, delay: Duration::ZERO, apart: apart.unwrap_or(false) };
+            outflow = Outflow { feeder, several: reordered, reordered };
         }
-        reordered
+        outflow
     }
 
     /// Whether more than one upstream feeds this link.
@@ -82,5 +117,40 @@ impl ContentionMap {
             known.resize(at + 1, None);
         }
         Some(&mut known[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECEIVER: HopTarget = HopTarget::AccessLink(9);
+
+    /// Whether ACKs of two flows meet on the reverse path. The packets of both leave link 0, `apart` or not, and take so many
+    /// milliseconds to their receivers, the second of which answers `immediate` or not.
+    fn acks_meet(apart: bool, delays: [u64; 2], immediate: bool) -> bool {
+        let mut contention = ContentionMap::default();
+        let (bottleneck, back) = (HopTarget::Link(0), HopTarget::Link(1));
+        for (flow, delay) in delays.into_iter().enumerate() {
+            let hops = [bottleneck, RECEIVER, HopTarget::End, back, HopTarget::End].map(Hop::new);
+            let order = |target| match target {
+                RECEIVER => Order::Delayed(Duration::from_millis(delay)),
+                _ => Order::OfArrival { apart },
+            };
+            let outflow = contention.add_route(&hops, 0, Outflow::from_endpoint(10 * flow, false), order);
+            let own = Outflow::from_endpoint(10 * flow + 3, false);
+            let start = if flow == 0 || immediate { outflow.answered().unwrap_or(own) } else { own };
+            contention.add_route(&hops, 3, start, order);
+        }
+        assert!(contention.has_contention(bottleneck));
+        contention.has_contention(back)
+    }
+
+    #[test]
+    fn answers_of_several_endpoints_meet_unless_they_come_in_the_order_of_one_link() {
+        assert!(!acks_meet(true, [5, 5], true));
+        assert!(acks_meet(true, [5, 6], true), "the second may come before the first");
+        assert!(acks_meet(false, [5, 5], true), "two may come at the same time");
+        assert!(acks_meet(true, [5, 5], false), "the second has timers");
     }
 }

@@ -1,6 +1,7 @@
-//! Times a dumbbell: `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [linux] [router] [loss] [AQM] [CONTROLLER]`.
-//! AQM and controller are names of the registries. With `router` the router reads headers for the hints that an AQM needs, and
-//! `linux` is the profile of ns-2's TCP-Linux.
+//! Times a dumbbell:
+//! `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [linux] [router] [loss] [direct] [AQM] [CONTROLLER]`.
+//! AQM and controller are names of the registries. With `router` the router reads headers for the hints that an AQM needs, `linux` is
+//! the profile of ns-2's TCP-Linux, and with `direct` the receivers stand at the end of the bottleneck, without access links.
 
 use sojourn_aqm::{Amount, AqmConfig, QueueController, REGISTRY};
 use sojourn_link::kinds::loss;
@@ -97,11 +98,12 @@ fn links(asked: &Asked) -> Vec<LinkConfig> {
 
 fn flow(asked: &Asked, index: u32) -> FlowConfig {
     let base = 2 + 4 * index;
+    let direct = asked.has("direct");
     FlowConfig {
         name: format!("f{index}"),
         group: 0,
-        forward: vec![base, 0, base + 1],
-        back: vec![base + 2, 1, base + 3],
+        forward: if direct { vec![base, 0] } else { vec![base, 0, base + 1] },
+        back: if direct { vec![1, base + 3] } else { vec![base + 2, 1, base + 3] },
         stack: Some(0),
         traffic: Traffic::default(),
         start: Time::from_secs_f64(f64::from(index) / f64::from(asked.flows)),

@@ -164,7 +164,7 @@ impl<O: Observer> World<O> {
         let all = (0u32..).zip(&flows).map(|(position, config)| Entry { position, config });
         let (sessions, mut entries): (Vec<_>, Vec<_>) = all.partition(|entry| entry.config.traffic.opens_connections());
         entries.extend(sessions);
-        let routes = entries.iter().map(|entry| add_routes(&mut builder, entry.config)).collect::<Result<Vec<_>, _>>()?;
+        let routes = entries.iter().map(|entry| add_routes(&mut builder, &config.stacks, entry.config)).collect::<Result<Vec<_>, _>>()?;
         let network: Network<Packet> = builder.build();
         let mut world = World {
             counts_flows: network.counts_flows(),
@@ -433,7 +433,9 @@ impl<O: Observer> World<O> {
 }
 
 /// Adds the routes of an entry of the configuration.
-fn add_routes(builder: &mut NetworkBuilder, entry: &FlowConfig) -> Result<Routes, BuildError> {
+fn add_routes(builder: &mut NetworkBuilder, stacks: &[TcpOptions], entry: &FlowConfig) -> Result<Routes, BuildError> {
+    // A receiver of datagrams sends them back at once, or nothing.
+    let immediate = entry.stack.is_none_or(|stack| stacks.get(stack as usize).is_some_and(Receiver::answers_at_once));
     let mut add = |forward: &[u32], back: &[u32], shared: bool| {
         let unknown = |UnknownLink(_)| BuildError::Route { name: entry.name.clone() };
         // On every loop a flow must wait for the world's time somewhere, or it would run to the end of time at once.
@@ -442,6 +444,9 @@ fn add_routes(builder: &mut NetworkBuilder, entry: &FlowConfig) -> Result<Routes
             builder.set_group(entry.group);
             route.map_err(unknown)
         });
+        if immediate {
+            builder.answers_at_once();
+        }
         let [forward_route, back_route] = ways;
         Ok(FlowRoutes { forward: forward_route?, back: back_route?, least_delay: builder.least_delay(forward).map_err(unknown)? })
     };

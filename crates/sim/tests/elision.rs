@@ -217,6 +217,29 @@ proptest! {
     }
 
     #[test]
+    fn receivers_that_answer_at_once_do_the_same_without_events_on_the_reverse_path(
+        flows in prop::collection::vec(made(), 2..10),
+        half in prop::collection::vec(0u8..4, 1..4),
+        seed in 0u64..1_000,
+    ) {
+        let aqms: Vec<u8> = half.iter().chain(half.iter().rev()).copied().collect();
+        let flows: Vec<Made> = flows.into_iter().map(|flow| Made { kind: flow.kind % 7, hops: 3, backward: false, ..flow }).collect();
+        let with = |all_events: bool| {
+            let mut config = world(&flows, &aqms, seed, all_events);
+            for stack in &mut config.stacks {
+                let TcpOptions { quick_start, quick_acks, adaptive_delayed_ack, sack_compression, dsack, .. } = TcpOptions::rfc();
+                let plain = TcpOptions { quick_start, quick_acks, adaptive_delayed_ack, sack_compression, dsack, ..stack.clone() };
+                *stack = TcpOptions { delayed_ack: None, reader: None, ..plain };
+            }
+            measured(World::new(config).unwrap()).unwrap()
+        };
+        let (elided, evented) = (with(false), with(true));
+        let differ: Vec<_> = elided.iter().zip(&evented).filter(|(elided, evented)| elided != evented).take(3).collect();
+        prop_assert!(differ.is_empty(), "elided, then with every event: {differ:#?}");
+        prop_assert_eq!(elided.len(), evented.len());
+    }
+
+    #[test]
     fn access_links_do_what_links_do(
         flows in prop::collection::vec(made(), 2..10),
         half in prop::collection::vec(0u8..4, 1..4),

@@ -5,6 +5,8 @@
 
 use super::config::LinkConfig;
 use super::tie_break::{LastDeparture, TransitTimes, arrival_is_first};
+use super::transmitter::sends_apart;
+use crate::contention::Order;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -161,9 +163,13 @@ impl AccessLinks {
         self.links.shrink_to_fit();
     }
 
-    /// Whether this link only delays.
-    pub fn is_pure_delay(&self, link: usize) -> bool {
-        self.links[link].class == PURE_DELAY
+    /// In which order packets leave this link.
+    pub fn order(&self, link: usize) -> Order {
+        let link = &self.links[link];
+        match self.classes.get(link.class as usize) {
+            None => Order::Delayed(link.delay),
+            Some(class) => Order::OfArrival { apart: sends_apart(class.rate) },
+        }
     }
 
     /// The transit time over this link of a packet of `size` bytes that arrives at `now`.

@@ -26,6 +26,7 @@ mod watching;
 pub use classes::SubqueueStats;
 pub use config::{LinkConfig, LinkStats};
 
+use crate::contention::Order;
 use crate::packet::{InFlight, Packet};
 use crate::trace::QueueSample;
 use crate::window::Window;
@@ -41,7 +42,7 @@ use router::Router;
 use sojourn_aqm::{Aqm, Backlog, Counters, DropReason};
 use sojourn_spec::queue::Hints;
 use sojourn_units::{Duration, Rate, Time};
-use transmitter::Transmitter;
+use transmitter::{Transmitter, sends_apart};
 use updates::Updates;
 
 /// One link.
@@ -221,6 +222,16 @@ impl<P: Packet> Link<P> {
     /// Whether it only delays: without a rate there is no queue, and no order among those that use it.
     pub(crate) fn is_pure_delay(&self) -> bool {
         self.transmitter.serializer.is_none()
+    }
+
+    /// In which order packets leave it.
+    pub(crate) fn order(&self) -> Order {
+        let transmitter = &self.transmitter;
+        match transmitter.first_rate() {
+            None if transmitter.is_steady() => Order::Delayed(transmitter.delay),
+            None => Order::Changed,
+            Some(rate) => Order::OfArrival { apart: transmitter.is_steady() && sends_apart(rate) },
+        }
     }
 
     /// Packets buffered: they wait or are being sent.

@@ -6,7 +6,12 @@ use crate::window::Window;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use sojourn_spec::link::{DelayChange, Link, RateChange};
-use sojourn_units::{Duration, Overhead, Rate, Serializer, Time};
+use sojourn_units::{Duration, NANOBITS_PER_BYTE, Overhead, Rate, Serializer, Time};
+
+/// Whether every packet of a link with this rate takes a nanosecond or more, so that no two arrive at the same time.
+pub(super) fn sends_apart(rate: Rate) -> bool {
+    rate.as_bps() <= NANOBITS_PER_BYTE
+}
 
 /// Rate and propagation delay, which may change during the run.
 #[derive(Clone, Debug)]

@@ -4,6 +4,11 @@ use super::Network;
 use crate::packet::Packet;
 
 impl<P: Packet> Network<P> {
+    /// Whether packets wait for events at the same hops as in `other`, a network of the same links and routes.
+    pub fn has_events_of(&self, other: &Self) -> bool {
+        self.hops == other.hops
+    }
+
     /// Draws from now on as `other` does: the same network of a run with another seed, at time 0; `start` is this one at time 0. Gives
     /// whether nothing has been drawn yet, so that it now is what `other` would be. Impairments draw for every packet: a network with
     /// some does not go over.

@@ -89,12 +89,11 @@ impl<P: Packet> Network<P> {
 
     /// In which order packets leave a hop.
     pub(crate) fn order(&self, target: HopTarget) -> Order {
-        let is_pure_delay = match target {
-            HopTarget::Link(link) => self.links[link].is_pure_delay(),
-            HopTarget::AccessLink(link) => self.access_links.is_pure_delay(link),
-            HopTarget::Impairment(impairment) if self.impairments[impairment].reorders() => return Order::Changed,
-            HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard => false,
-        };
-        if is_pure_delay { Order::None } else { Order::OfArrival }
+        match target {
+            HopTarget::Link(link) => self.links[link].order(),
+            HopTarget::AccessLink(link) => self.access_links.order(link),
+            HopTarget::Impairment(impairment) if self.impairments[impairment].reorders() => Order::Changed,
+            HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard => Order::OfArrival { apart: false },
+        }
     }
 }

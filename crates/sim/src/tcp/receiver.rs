@@ -101,6 +101,11 @@ impl Receiver {
         })
     }
 
+    /// Whether a receiver with these options has no timers: whatever it sends, it sends when a segment arrives.
+    pub fn answers_at_once(params: &TcpOptions) -> bool {
+        params.delayed_ack.is_none() && params.reader.is_none() && AckPolicy::new(params).is_none()
+    }
+
     /// When its timer expires: a delayed ACK or a window update is due.
     #[inline]
     pub fn deadline(&self) -> Time {

@@ -10,10 +10,15 @@ impl<O: Observer + Clone> World<O> {
     /// differ in the start, the stop and the TCP options of flows that start, and stop, at `start` or later in both, and in the TCP options
     /// of sessions that do. This world has run to just before that time, or is at time 0.
     ///
+    /// There is no copy where other hops need events there, because its receivers have timers and these have none, or the other way round.
+    ///
     /// If their seeds differ, `own` is this world at time 0, and there is no copy where some random number has been drawn already
     /// that is another one there.
     #[must_use]
     pub fn fork(&self, own: Option<&World<O>>, other: World<O>, start: Time) -> Option<World<O>> {
+        if !self.network.has_events_of(&other.network) {
+            return None;
+        }
         let mut copy = self.clone();
         if let Some(own) = own
             && !(copy.sessions.is_empty() && copy.goes_over(own, &other, start))
