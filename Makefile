@@ -164,12 +164,13 @@ hunt: setup
 
 # Inputs, logs and findings stay in target/fuzz. Fuzzing starts from the files of the repository. Each target says how many counters
 # of coverage it has, how many it reached (cov) and how often it ran; where it fails, the end of its log says on what.
-FUZZ_TARGETS := scenario sweep world
+FUZZ_TARGETS := scenario sweep trace capture world
 fuzz:
 	@mkdir -p $(FUZZ_TARGETS:%=target/fuzz/%) target/fuzz/found
 	cd fuzz && cargo build --release --quiet
 	@failed=0; built=target/fuzz/$$(rustc --print host-tuple)/release; for target in $(FUZZ_TARGETS); do echo "fuzz $$target"; \
-	    files=; [ $$target = world ] || files="crates/scenario/tests examples $(wildcard papers/*/scenarios)"; log=target/fuzz/$$target.log; \
+	    case $$target in world|capture) files=;; trace) files=examples/traces;; \
+	        *) files="crates/scenario/tests examples $(wildcard papers/*/scenarios)";; esac; log=target/fuzz/$$target.log; \
 	    $$built/$$target -max_total_time=$${FUZZ_SECONDS:-60} -max_len=8192 -len_control=0 -dict=fuzz/scenario.dict \
 	        -print_final_stats=1 -print_funcs=0 -artifact_prefix=target/fuzz/found/ target/fuzz/$$target $$files \
 	        > $$log 2>&1 || { failed=1; tail -n 30 $$log; }; \

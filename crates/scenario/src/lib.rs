@@ -34,4 +34,4 @@ pub use record::Record;
 pub use schema::schema;
 pub use sweep::{Run, Sweep};
 pub use syntax::{check_keys, parse};
-pub use trace_file::read_trace;
+pub use trace_file::{parse_trace, read_trace};

@@ -240,6 +240,7 @@ pub fn summary(input: impl Read) -> Result<Summary, Damage> {
     let time = u128::from(found.span.clamp(1_000_000, STEP));
     found.busiest.iter_mut().for_each(|bytes| *bytes = (u128::from(*bytes) * 8_000_000_000 / time) as u64);
     found.speeds = reader.interfaces().iter().map(|interface| interface.speed).collect();
+    found.busiest.resize(found.speeds.len(), 0);
     Ok(found)
 }
 

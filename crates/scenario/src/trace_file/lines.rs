@@ -1,9 +1,7 @@
 //! The lines of a file, one at a time.
 
 use crate::error::Error;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
 
 /// The longest line, in bytes.
 const LONGEST: u64 = 1000;
@@ -14,17 +12,16 @@ pub(super) fn said(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// A file that is read line by line.
-pub(super) struct Lines {
-    file: BufReader<File>,
+/// A text that is read line by line.
+pub(super) struct Lines<'a> {
+    text: BufReader<&'a mut dyn Read>,
     line: Vec<u8>,
     number: usize,
 }
 
-impl Lines {
-    pub fn open(path: &Path) -> Result<Lines, Error> {
-        let file = File::open(path).map_err(|error| Error::got("", said(&error), "a file with a trace"))?;
-        Ok(Lines { file: BufReader::with_capacity(1 << 18, file), line: Vec::new(), number: 0 })
+impl<'a> Lines<'a> {
+    pub fn new(text: &'a mut dyn Read) -> Self {
+        Lines { text: BufReader::with_capacity(1 << 18, text), line: Vec::new(), number: 0 }
     }
 
     /// Reads the next line that has anything but a comment, which begins with `#`. False at the end of the file.
@@ -32,7 +29,7 @@ impl Lines {
         loop {
             self.line.clear();
             self.number += 1;
-            let read = self.file.by_ref().take(LONGEST).read_until(b'\n', &mut self.line);
+            let read = self.text.by_ref().take(LONGEST).read_until(b'\n', &mut self.line);
             let read = read.map_err(|error| self.refuse(0, &said(&error), "a file that can be read"))?;
             if read as u64 == LONGEST && !self.line.ends_with(b"\n") {
                 return Err(self.refuse(0, &"a longer one", "a line of at most 1000 bytes"));

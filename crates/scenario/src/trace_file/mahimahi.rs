@@ -14,7 +14,7 @@ const LATEST_MS: u64 = range::LONGEST_TIME.as_nanos() / 1_000_000;
 /// Bytes of an opportunity.
 const OPPORTUNITY: u64 = 1500;
 
-pub(super) fn read(mut lines: Lines) -> Result<LinkTrace, Error> {
+pub(super) fn read(mut lines: Lines<'_>) -> Result<LinkTrace, Error> {
     let mut rows = Rows::new(Service::Opportunities);
     let (mut before, mut last, mut count) = (0, 0, 0);
     while lines.next()? {

@@ -18,6 +18,8 @@ use sojourn_spec::link::Trace;
 use sojourn_units::Duration;
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -63,17 +65,26 @@ pub fn read_trace(path: &Path, format: Option<TraceFormat>) -> Result<Trace, Err
     if let Some(found) = cached.get(&key).filter(|found| found.length == length && found.changed.is_some() && found.changed == changed) {
         return Ok(found.trace.clone());
     }
-    let rows = match format {
-        TraceFormat::Mahimahi => Lines::open(path).and_then(mahimahi::read),
-        TraceFormat::Csv => Lines::open(path).and_then(table::read),
-        TraceFormat::NetemTrace => std::fs::read(path).map_err(|error| refused(&lines::said(&error))).and_then(|text| netem::read(&text)),
-    };
-    let trace = hashed(rows.map_err(|error| error.in_file(&name))?);
+    let mut file = File::open(path).map_err(|error| refused(&lines::said(&error)))?;
+    let trace = parse_trace(&mut file, format).map_err(|error| error.in_file(&name))?;
     if cached.values().map(|other| other.trace.rows.memory()).sum::<usize>() + trace.rows.memory() > CACHED {
         cached.clear();
     }
     cached.insert(key, Cached { length, changed, trace: trace.clone() });
     Ok(trace)
+}
+
+/// Reads a trace in this format from where it stands.
+///
+/// # Errors
+/// As those of [`read_trace`], without the name of a file.
+pub fn parse_trace(text: &mut dyn Read, format: TraceFormat) -> Result<Trace, Error> {
+    let rows = match format {
+        TraceFormat::Mahimahi => mahimahi::read(Lines::new(text)),
+        TraceFormat::Csv => table::read(Lines::new(text)),
+        TraceFormat::NetemTrace => netem::read(text),
+    };
+    rows.map(hashed)
 }
 
 /// A trace with the hash of its content.

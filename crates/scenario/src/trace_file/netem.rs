@@ -2,6 +2,7 @@
 //! noise, and patterns of these. Those that are drawn by its own random generator are refused.
 
 use super::Rows;
+use super::lines::said;
 use crate::error::{Error, humanize};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -9,6 +10,7 @@ use sojourn_link::LinkTrace;
 use sojourn_link::trace::{Row, Service};
 use sojourn_units::range::HIGHEST_RATE_BPS;
 use sojourn_units::{Duration, parse_duration, parse_rate};
+use std::io::Read;
 
 /// The crate's configurations of a bandwidth trace, under its names.
 #[derive(Deserialize)]
@@ -105,8 +107,10 @@ impl TryFrom<WrittenSpan> for Span {
     }
 }
 
-pub(super) fn read(text: &[u8]) -> Result<LinkTrace, Error> {
-    let config: Config = serde_json::from_slice(text).map_err(|error| {
+pub(super) fn read(text: &mut dyn Read) -> Result<LinkTrace, Error> {
+    let mut bytes = Vec::new();
+    text.read_to_end(&mut bytes).map_err(|error| Error::got("", said(&error), "a file that can be read"))?;
+    let config: Config = serde_json::from_slice(&bytes).map_err(|error| {
         let position = (error.line() > 0).then(|| (error.line(), error.column().max(1)));
         let message = error.to_string();
         let problem = message.split(" at line ").next().unwrap_or_default();

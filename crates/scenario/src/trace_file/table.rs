@@ -55,7 +55,7 @@ struct Line {
     row: Row,
 }
 
-pub(super) fn read(mut lines: Lines) -> Result<LinkTrace, Error> {
+pub(super) fn read(mut lines: Lines<'_>) -> Result<LinkTrace, Error> {
     let mut rows = Rows::new(Service::Rates);
     let mut columns = None;
     let (mut last, mut span): (Option<Line>, _) = (None, SINGLE);
@@ -108,7 +108,7 @@ fn fields(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// The columns by the first line, and whether that is a header.
-fn header(lines: &Lines) -> Result<(Vec<Column>, bool), Error> {
+fn header(lines: &Lines<'_>) -> Result<(Vec<Column>, bool), Error> {
     let first: Vec<(usize, &[u8])> = fields(lines.line()).collect();
     let begins_with_number = first.first().is_some_and(|(_, text)| text.first().is_some_and(|&byte| byte.is_ascii_digit() || byte == b'.'));
     if begins_with_number {
@@ -143,7 +143,7 @@ fn named(text: &[u8]) -> Option<Column> {
 }
 
 /// Reads the line at hand, which follows one at `before`.
-fn line(lines: &Lines, columns: &[Column], before: Option<u64>) -> Result<Line, Error> {
+fn line(lines: &Lines<'_>, columns: &[Column], before: Option<u64>) -> Result<Line, Error> {
     let mut found = fields(lines.line());
     let mut read = Line::default();
     for column in columns {

@@ -1,0 +1,46 @@
+//! Whatever a capture holds, it is refused in one line or has flows whose times lie within it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sojourn_capture::read::{Summary, summary};
+
+/// Link layers: BSD loopback, Ethernet, raw IP, both of Linux's, and one that is not known.
+const LINK_TYPES: [u32; 6] = [0, 1, 101, 113, 276, 9];
+
+// A file as it is, or packets of the fuzzer's in a file that is in order.
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let found = if first % 2 == 0 { summary(rest) } else { summary(packets(*first / 2, rest).as_slice()) };
+    match found {
+        Err(damage) => assert!(!damage.said.is_empty() && !damage.to_string().contains('\n'), "{damage:?}"),
+        Ok(found) => in_bounds(&found),
+    }
+});
+
+/// A pcap file of packets. Of each, two bytes give the microseconds since the one before and its length.
+fn packets(link_type: u8, mut bytes: &[u8]) -> Vec<u8> {
+    let link_type = LINK_TYPES[usize::from(link_type) % LINK_TYPES.len()];
+    let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let mut file = numbers(&[0xa1b2_c3d4, 0x0004_0002, 0, 0, 65_535, link_type]);
+    let mut at = 0;
+    while let Some(([later, length], rest)) = bytes.split_first_chunk() {
+        let (packet, rest) = rest.split_at(rest.len().min(usize::from(*length)));
+        at += u32::from(*later);
+        file.extend(numbers(&[1_000_000_000, at, packet.len() as u32, packet.len() as u32 + u32::from(*later)]));
+        file.extend(packet);
+        bytes = rest;
+    }
+    file
+}
+
+fn in_bounds(found: &Summary) {
+    assert!(found.others <= found.packets && found.speeds.len() == found.busiest.len());
+    let mut packets = 0;
+    for flow in &found.flows {
+        assert!(flow.start <= flow.last && flow.last <= found.span, "{flow:?}");
+        assert!(flow.rtt().is_none_or(|rtt| rtt <= found.span.saturating_mul(2)), "{flow:?}");
+        assert!(flow.ways.iter().all(|way| way.packets > 0 || way.bytes == 0), "{flow:?}");
+        packets += flow.ways.iter().map(|way| way.packets).sum::<u64>();
+    }
+    assert_eq!(packets + found.others, found.packets);
+}
