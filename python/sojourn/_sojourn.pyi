@@ -45,6 +45,24 @@ class CongestionEvent:
     window: float
     timeout: bool
 
+OBSERVATION: tuple[str, ...]
+"""The columns of what `step_agents` gives."""
+
+class Agent:
+    """A run one of whose flows is steered, by the name of its controller in the scenario."""
+
+    path_rate: float
+    def __init__(self, text: str, filename: str, seed: int, name: str) -> None: ...
+    def finish(self) -> tuple[str, SeriesMap]:
+        """Runs to the end: the record as JSON, and its series."""
+
+def step_agents(agents: Sequence[Agent], windows: Array, paces: Array, until: Array) -> tuple[Array, list[bool]]:
+    """A step of these runs, on all cores: to windows in segments and paces in segments per second, until times in s.
+
+    A window of NaN keeps that of before; an infinite pace leaves it to the acknowledgments. Gives a row of
+    `OBSERVATION` for each run, and whether it has ended.
+    """
+
 class ScenarioError(ValueError):
     """A scenario that can't be run: one line with file, place, field, what was expected and what was found."""
 

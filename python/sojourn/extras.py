@@ -17,6 +17,7 @@ EXTRAS = {
     "dask": ("distributed",),
     "slurm": ("submitit",),
     "ray": ("ray",),
+    "gym": ("gymnasium",),
 }
 
 

@@ -3,6 +3,7 @@
 //! [`run`] plans a checked scenario for one seed, builds the world, runs it and makes the record. [`run_many`] does that for
 //! many scenarios on all cores. Runs are parallel to each other; each run has one thread.
 
+mod agent;
 mod batch;
 mod build;
 mod capture;
@@ -16,6 +17,7 @@ mod series;
 mod simulation;
 mod watch;
 
+pub use agent::{Agent, Observation, step_all};
 pub use batch::run_many;
 pub use build::{ExternalLaw, LawFactory, Laws, external};
 pub use captured::run_captured;

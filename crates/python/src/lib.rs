@@ -1,5 +1,6 @@
 //! The extension module `_sojourn`: it takes scenarios and returns records and arrays. It has no logic of its own.
 
+mod agents;
 mod captures;
 mod controllers;
 mod fluid;
@@ -355,6 +356,9 @@ fn _sojourn(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<laws::PySample>()?;
     module.add_class::<controllers::PyAck>()?;
     module.add_class::<controllers::PyCongestionEvent>()?;
+    module.add_class::<agents::Agent>()?;
+    module.add_function(wrap_pyfunction!(agents::step_agents, module)?)?;
+    module.add("OBSERVATION", agents::OBSERVATION)?;
     module.add_class::<Grid>()?;
     module.add_function(wrap_pyfunction!(path::path_split, module)?)?;
     module.add_function(wrap_pyfunction!(path::path_element, module)?)?;

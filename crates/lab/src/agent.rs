@@ -1,0 +1,217 @@
+//! A run one of whose senders is steered from outside, step by step: for controllers that learn.
+
+use crate::Error;
+use crate::build::Laws;
+use crate::simulation::{Outcome, Simulation};
+use rayon::prelude::*;
+use sojourn_cc::RateSample;
+use sojourn_cc::algorithms::external::{Decider, Decision, Reduction, Supplier};
+use sojourn_scenario::{Checked, Plan};
+use sojourn_units::Time;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What an agent sees of a step. Data is counted in segments, times are in seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Observation {
+    /// When the step ended.
+    pub now: f64,
+    /// The congestion window in use: the agent's, or 1 after a timeout.
+    pub window: f64,
+    /// Segments in flight after the last ACK.
+    pub in_flight: f64,
+    /// Segments acknowledged for the first time in the step.
+    pub acked: f64,
+    /// Segments taken for lost in the step.
+    pub lost: f64,
+    /// Segments reported as marked in the step, where the feedback counts them; otherwise the times that marks were echoed.
+    pub marked: f64,
+    /// Timeouts in the step.
+    pub timeouts: f64,
+    /// Mean round-trip time of the step; NaN without a sample.
+    pub rtt: f64,
+    /// The least round-trip time so far; NaN before the first sample.
+    pub least_rtt: f64,
+    /// Smoothed round-trip time, 0 before the first sample.
+    pub srtt: f64,
+}
+
+impl Observation {
+    /// Its numbers, by their names.
+    pub const NAMES: [&'static str; 10] = ["now", "window", "in_flight", "acked", "lost", "marked", "timeouts", "rtt", "least_rtt", "srtt"];
+
+    /// The numbers in the order of [`Observation::NAMES`].
+    pub fn values(&self) -> [f64; 10] {
+        let Observation { now, window, in_flight, acked, lost, marked, timeouts, rtt, least_rtt, srtt } = *self;
+        [now, window, in_flight, acked, lost, marked, timeouts, rtt, least_rtt, srtt]
+    }
+}
+
+/// What the sender has reported since the last step, and what it shall do.
+#[derive(Clone, Copy, Debug)]
+struct Desk {
+    decision: Option<Decision>,
+    seen: Observation,
+    rtt_sum: f64,
+    rtt_count: f64,
+    /// Marks of the step as the feedback counts them, and as they were echoed.
+    marks: [f64; 2],
+}
+
+impl Desk {
+    const EMPTY: Desk = Desk {
+        decision: None,
+        seen: Observation {
+            now: 0.0,
+            window: 0.0,
+            in_flight: 0.0,
+            acked: 0.0,
+            lost: 0.0,
+            marked: 0.0,
+            timeouts: 0.0,
+            rtt: f64::NAN,
+            least_rtt: f64::NAN,
+            srtt: 0.0,
+        },
+        rtt_sum: 0.0,
+        rtt_count: 0.0,
+        marks: [0.0; 2],
+    };
+
+    /// The observation of the step that ends at this time; the next begins.
+    fn take(&mut self, now: Time) -> Observation {
+        let rtt = self.rtt_sum / self.rtt_count;
+        let marked = if self.marks[0] > 0.0 { self.marks[0] } else { self.marks[1] };
+        let seen = Observation { now: now.as_secs_f64(), rtt, marked, ..self.seen };
+        let kept = Observation { acked: 0.0, lost: 0.0, timeouts: 0.0, ..self.seen };
+        *self = Desk { decision: self.decision, seen: kept, ..Desk::EMPTY };
+        seen
+    }
+}
+
+/// The controller of the steered sender: it does what stands on the desk.
+#[derive(Clone, Debug)]
+struct Steered(Arc<Mutex<Desk>>);
+
+impl Steered {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Decider for Steered {
+    fn on_ack(&mut self, sample: &RateSample, last: Decision) -> Decision {
+        let mut desk = self.desk();
+        let decision = desk.decision.unwrap_or(last);
+        if let Some(rtt) = sample.rtt.map(|rtt| rtt.as_secs_f64()) {
+            desk.rtt_sum += rtt;
+            desk.rtt_count += 1.0;
+            desk.seen.least_rtt = desk.seen.least_rtt.min(rtt);
+        }
+        desk.marks[0] += sample.marked;
+        let seen = &mut desk.seen;
+        seen.window = decision.window;
+        seen.in_flight = sample.in_flight;
+        seen.acked += sample.newly_acked;
+        seen.lost += sample.newly_lost;
+        seen.srtt = sample.srtt.as_secs_f64();
+        decision
+    }
+
+    fn on_loss(&mut self, event: &Reduction, last: Decision) -> Decision {
+        if !event.timeout {
+            return last;
+        }
+        let restart = Decision { window: 1.0, ..last };
+        let mut desk = self.desk();
+        desk.seen.timeouts += 1.0;
+        desk.seen.window = restart.window;
+        desk.decision = Some(restart);
+        restart
+    }
+
+    fn on_mark(&mut self, _event: &Reduction, last: Decision) -> Decision {
+        self.desk().marks[1] += 1.0;
+        last
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Decider> {
+        Box::new(self.clone())
+    }
+}
+
+/// A run one of whose senders is steered: the one flow whose controller is `external` with the agent's name.
+///
+/// There is an event at every hop, so that a decision is in force for every ACK after it.
+pub struct Agent {
+    simulation: Simulation,
+    desk: Arc<Mutex<Desk>>,
+    path_rate: f64,
+    packet: f64,
+}
+
+impl Agent {
+    /// The run of a scenario with a seed, at time 0.
+    ///
+    /// # Errors
+    /// A queue that does not fit its link, or a flow whose controller nobody supplies.
+    pub fn new(scenario: &Checked, seed: u64, name: &str) -> Result<Self, Error> {
+        let desk = Arc::new(Mutex::new(Desk::EMPTY));
+        let steered = Steered(Arc::clone(&desk));
+        let supplier = Supplier(Arc::new(move |_| Box::new(steered.clone())));
+        let laws = Laws { controllers: BTreeMap::from([(name.to_owned(), supplier)]), ..Laws::default() };
+        let simulation = Simulation::with_all_events(scenario, seed, &laws)?;
+        let (path_rate, packet) = path(simulation.plan(), name);
+        Ok(Agent { simulation, desk, path_rate, packet })
+    }
+
+    /// Segments per second that the flow's path carries: by the least rate of its links at time 0. Infinite without a rate.
+    pub fn path_rate(&self) -> f64 {
+        self.path_rate / (8.0 * self.packet)
+    }
+
+    /// Runs to `until`, or to the end if that comes first, with this decision, or with that of the step before; and whether
+    /// that was the end.
+    ///
+    /// # Errors
+    /// A run that would not go on or needs too much memory.
+    pub fn step(&mut self, decision: Option<Decision>, until: Time) -> Result<(Observation, bool), Error> {
+        let until = until.min(self.simulation.plan().duration);
+        if decision.is_some() {
+            self.desk().decision = decision;
+        }
+        self.simulation.advance(until, &|| false)?;
+        let ended = until == self.simulation.plan().duration;
+        Ok((self.desk().take(until), ended))
+    }
+
+    /// Runs to the end and makes the record.
+    ///
+    /// # Errors
+    /// A run that would not end, or an audit that fails.
+    pub fn finish(self) -> Result<Outcome, Error> {
+        self.simulation.finish()
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The rate in bit/s of the path of the flow with this controller, and the bytes of its packets.
+fn path(plan: &Plan, name: &str) -> (f64, f64) {
+    let steered = |options: &sojourn_spec::tcp::TcpOptions| matches!(&options.control, sojourn_cc::CcConfig::External(params) if params.controller == name);
+    let of_flow = |flow: &sojourn_scenario::plan::Flow| {
+        let options = flow.tcp.as_deref().filter(|options| steered(options))?;
+        let rates = flow.forward.iter().filter_map(|&link| plan.links[link as usize].rate);
+        let least = rates.map(sojourn_units::Rate::as_bps).min().map_or(f64::INFINITY, |bps| bps as f64);
+        Some((least, f64::from(options.mss + options.header)))
+    };
+    plan.flows.iter().find_map(of_flow).unwrap_or((f64::INFINITY, 1.0))
+}
+
+/// A step of many agents, on all cores: what each is told and until when, and what each answers.
+pub fn step_all(agents: &mut [(&mut Agent, Option<Decision>, Time)]) -> Vec<Result<(Observation, bool), Error>> {
+    let step = |(agent, decision, until): &mut (&mut Agent, Option<Decision>, Time)| agent.step(*decision, *until);
+    if agents.len() < 2 { agents.iter_mut().map(step).collect() } else { agents.par_iter_mut().map(step).collect() }
+}

@@ -1,0 +1,314 @@
+"""Environments of gymnasium: a congestion controller that learns, with a decision in every round trip.
+
+`CongestionEnv` has one network, `VectorCongestionEnv` steps many at once on all cores. One flow is the agent's. An
+action changes its congestion window, the observation is what the sender saw since the action before, and the same seed
+and the same actions give the same packets. Needs the extra `gym`.
+
+>>> from sojourn.gym import CongestionEnv, FEATURES
+>>> env = CongestionEnv("examples/learn.toml")
+>>> observation, info = env.reset(seed=1)
+>>> observation, reward, terminated, truncated, info = env.step([0.5])
+>>> FEATURES[0], round(float(2 ** observation[0]), 1)  # half an octave more than the initial window of 10
+('window', 14.1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn import _sojourn
+from sojourn.errors import UserError
+from sojourn.extras import require
+from sojourn.record import Record
+from sojourn.scenario import Scenario, Source, load
+
+require("gymnasium")
+
+import gymnasium  # noqa: E402 - what is missing was said
+from gymnasium.spaces import Box  # noqa: E402
+from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
+from gymnasium.vector.utils import batch_space  # noqa: E402
+
+Array: TypeAlias = npt.NDArray[np.float64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Networks: TypeAlias = "Source | Callable[[np.random.Generator], Source]"
+
+FEATURES = ("window", "in_flight", "delay", "delivered", "loss", "marks")
+"""What an observation has: log2 of the window in segments; segments in flight over the window; mean round-trip time
+over the least, less 1; segments acknowledged in a least round-trip time over the window; lost over lost and
+acknowledged segments; marked over acknowledged segments."""
+
+MOST_WINDOW = 10_000.0
+"""The largest window that an agent gets, in segments."""
+
+_AGENT = "agent"
+_SLICE_S = 0.01
+_SHORTEST_S = 1e-3
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the senders saw of a step: arrays of a number for each network. Data is in segments, times are in seconds.
+
+    `marked` counts marked segments where the feedback does, otherwise echoes. `rtt` is the mean of the step, NaN
+    without a sample. `path_rate` is what the path carries in segments a second, `length` how long the step was.
+    """
+
+    now: Array
+    window: Array
+    in_flight: Array
+    acked: Array
+    lost: Array
+    marked: Array
+    timeouts: Array
+    rtt: Array
+    least_rtt: Array
+    srtt: Array
+    length: Array
+    path_rate: Array
+
+    @property
+    def used(self) -> Array:
+        """The part of the path's rate that was acknowledged, 0..1 and a little more after losses."""
+        return self.acked / (self.length * self.path_rate)
+
+    @property
+    def delay(self) -> Array:
+        """Mean round-trip time over the least, less 1: 0 where no packet waited; NaN without a sample."""
+        return self.rtt / self.least_rtt - 1.0
+
+    @property
+    def loss(self) -> Array:
+        """Lost over lost and acknowledged segments, 0..1."""
+        return _ratio(self.lost, self.lost + self.acked)
+
+
+Reward: TypeAlias = Callable[[Step], Array]
+
+
+def power(step: Step) -> Array:
+    """The usual reward: the used part of the path's rate, less a quarter of the delay in least round trips, less loss.
+
+    A full link without a queue gives 1, and with a queue of one bandwidth-delay product 0.75.
+    """
+    return step.used - 0.25 * np.nan_to_num(step.delay) - step.loss
+
+
+class _Networks:
+    """Runs that are stepped together. Each draws its episodes from its own stream: it does what it would do alone."""
+
+    def __init__(self, scenario: Networks, group: str | None, step: float | None, reward: Reward) -> None:
+        if step is not None and not (isinstance(step, (int, float)) and _SHORTEST_S <= step <= 1e6):
+            raise UserError.expected("step", "a time in seconds, 0.001 or more, or None for a round trip", step)
+        self.scenario, self.group, self.length, self.reward = scenario, group, step, reward
+        self.streams: list[np.random.Generator] = []
+        self.runs: list[_sojourn.Agent] = []
+        self.rates = self.window = self.now = self.srtt = self.delay = np.zeros(0)
+
+    def seed(self, seeds: list[int | None]) -> None:
+        """Begins the streams of all networks anew."""
+        self.streams = [np.random.default_rng(seed) for seed in seeds]
+        self.runs = [None] * len(seeds)  # type: ignore[list-item]
+        self.rates, self.window, self.now, self.srtt, self.delay = (np.zeros(len(seeds)) for _ in range(5))
+
+    def begin(self, position: int) -> Array:
+        """The next episode of a network, up to its first round-trip time; gives the observation."""
+        stream = self.streams[position]
+        source = self.scenario(stream) if callable(self.scenario) else self.scenario
+        scenario = _with_agent(load(source), self.group)
+        seed = int(stream.integers(2**63))
+        with scenario.clean_errors():
+            run = _sojourn.Agent(scenario.to_toml(), scenario.file, seed, _AGENT)
+        self.runs[position], self.rates[position] = run, run.path_rate
+        if self.reward is power and not np.isfinite(run.path_rate):
+            raise UserError(f"{scenario.label}: expected a path with a rate, or a reward of your own, got one without")
+        self.now[position] = self.srtt[position] = self.delay[position] = 0.0
+        rows: list[Step] = []
+        while not rows or self.srtt[position] == 0.0:
+            step, ended = self._run([position], np.full(1, np.nan), np.full(1, np.inf), np.full(1, _SLICE_S))
+            rows.append(step)
+            if ended[0]:
+                raise UserError(f"{scenario.label}: expected an agent's flow that is acknowledged, got none by the end")
+        observation: Array = self._features([position], _joined(rows))[0]
+        return observation
+
+    def advance(self, positions: list[int], actions: Array) -> tuple[Array, Array, Flags]:
+        """A step of these networks: observations, rewards, and whether each has come to its end."""
+        window = np.clip(self.window[positions] * 2.0 ** actions[:, 0], 1.0, MOST_WINDOW)
+        srtt = np.maximum(self.srtt[positions], _SHORTEST_S)
+        pace = 2.0 ** actions[:, 1] * window / srtt if actions.shape[1] > 1 else np.full(len(positions), np.inf)
+        length = srtt if self.length is None else np.full(len(positions), float(self.length))
+        step, ended = self._run(positions, window, pace, length)
+        reward = np.asarray(self.reward(step), dtype=float)
+        if reward.shape != (len(positions),) or not np.isfinite(reward).all():
+            raise UserError.expected("reward", f"an array of {len(positions)} finite numbers", reward.tolist())
+        return self._features(positions, step), reward, ended
+
+    def _run(self, at: list[int], window: Array, pace: Array, length: Array) -> tuple[Step, Flags]:
+        runs = [self.runs[position] for position in at]
+        values, ended = _sojourn.step_agents(runs, window, pace, self.now[at] + length)
+        named = dict(zip(_sojourn.OBSERVATION, values.T, strict=True))
+        length = np.maximum(named["now"] - self.now[at], 1e-9)
+        step = Step(**named, length=length, path_rate=self.rates[at])
+        self.now[at], self.window[at], self.srtt[at] = step.now, np.maximum(step.window, 1.0), step.srtt
+        return step, np.asarray(ended)
+
+    def _features(self, at: list[int], step: Step) -> Array:
+        """What an agent sees, a row for each network; without a sample the delay is that of before."""
+        self.delay[at] = np.where(np.isnan(step.delay), self.delay[at], step.delay)
+        window = self.window[at]
+        delivered = step.acked * np.nan_to_num(step.least_rtt) / step.length / window
+        marks = np.minimum(_ratio(step.marked, step.acked), 1.0)
+        return np.column_stack([np.log2(window), step.in_flight / window, self.delay[at], delivered, step.loss, marks])
+
+    def record(self, position: int) -> Record:
+        """The record of a run, which goes to its end with the last window."""
+        return Record.from_json(*self.runs[position].finish())
+
+
+def _ratio(part: Array, whole: Array) -> Array:
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+def _joined(steps: list[Step]) -> Step:
+    """Steps one after the other as one step: counts and lengths add up, the rest is that of the last."""
+    counts = ("acked", "lost", "marked", "timeouts", "length")
+    added = {name: sum(getattr(step, name) for step in steps) for name in counts}
+    return Step(**{each.name: added.get(each.name, getattr(steps[-1], each.name)) for each in fields(Step)})
+
+
+def _with_agent(scenario: Scenario, group: str | None) -> Scenario:
+    """A copy of a scenario in which the one flow of a group has the agent for its controller."""
+    groups = {str(each.get("name", "")): each for each in scenario.to_dict().get("flows", [])}
+    names = list(groups)
+    if group is None:
+        if len(names) != 1:
+            raise UserError(f"group: expected the group whose flow is the agent's, one of {', '.join(names) or 'none'}")
+        group = names[0]
+    if group not in groups:
+        raise UserError.unknown("group", group, names)
+    if (count := groups[group].get("count", 1)) != 1:
+        raise UserError.expected(f"{scenario.label}: flows.{group}.count", "1, the flow of the agent", count)
+    agent = {"cc": "external", "controller": _AGENT}
+    return scenario.copy().set(f"flows.{group}.tcp.control", agent)
+
+
+def _action_space(pacing: bool) -> Any:
+    return Box(-1.0, 1.0, (2 if pacing else 1,), np.float64)
+
+
+def _observation_space() -> Any:
+    return Box(0.0, np.inf, (len(FEATURES),), np.float64)
+
+
+class CongestionEnv(gymnasium.Env[Array, Array]):
+    """One network in which the agent is the congestion controller of a flow.
+
+    - `scenario`: a file, a text, a dictionary or a `Scenario`; or a function of a random generator that gives one, for
+      another network in each episode. An episode is a run, as long as the scenario says, and ends truncated.
+    - `group`: the group whose flow is the agent's; it has one. Not needed where there is one group.
+    - `step`: seconds from an action to the next; None (the default): the smoothed round-trip time.
+    - `pacing`: whether the agent sets a pace, too; default False: ACKs clock the packets out.
+    - `reward`: a function of a `Step` that gives an array; default `power`.
+
+    An action is a number from -1 to 1: the window is multiplied by 2 to that power, and is 1 to 10,000 segments. With
+    `pacing` a second one does the same for the pace, from the window in a smoothed round-trip time. The observation has
+    `FEATURES`. A timeout sets the window to one segment. `info` has `now`, the time in seconds.
+
+    Raises `UserError` for an argument that is not as above, and `ScenarioError` for a scenario that can't be run.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as in the class above
+
+    def __init__(
+        self,
+        scenario: Networks,
+        group: str | None = None,
+        *,
+        step: float | None = None,
+        pacing: bool = False,
+        reward: Reward = power,
+    ) -> None:
+        self.action_space, self.observation_space = _action_space(pacing), _observation_space()
+        self._networks = _Networks(scenario, group, step, reward)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Begins the next episode; with a seed, the first of that seed. Gives the first observation, and `info`."""
+        super().reset(seed=seed, options=options)
+        if seed is not None or not self._networks.streams:
+            self._networks.seed([seed])
+        return self._networks.begin(0), {"now": float(self._networks.now[0])}
+
+    def step(self, action: npt.ArrayLike) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Runs for a step: observation, reward, False, whether the run has ended, and `info`."""
+        actions = _actions(action, self.action_space.shape)
+        observation, reward, ended = self._networks.advance([0], actions.reshape(1, -1))
+        return observation[0], float(reward[0]), False, bool(ended[0]), {"now": float(self._networks.now[0])}
+
+    def record(self) -> Record:
+        """The record of this episode, as `sojourn.run` gives it. The run goes to its end; `reset` begins another."""
+        return self._networks.record(0)
+
+
+class VectorCongestionEnv(VectorEnv[Array, Array, Any]):
+    """Many networks that are stepped together on all cores. Its arguments are those of `CongestionEnv`.
+
+    Network i with the seed s is `CongestionEnv` with the seed s + i: it does the same, however many there are. One
+    whose run has ended begins its next episode with the next step, without an action (`AutoresetMode.NEXT_STEP`).
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012 - as above
+
+    def __init__(self, scenario: Networks, group: str | None = None, *, count: int, **arguments: Any) -> None:
+        if not isinstance(count, int) or not 1 <= count <= 100_000:
+            raise UserError.expected("count", "a number of networks, 1 to 100000", count)
+        alone = CongestionEnv(scenario, group, **arguments)
+        self.num_envs = count
+        self.single_action_space, self.single_observation_space = alone.action_space, alone.observation_space
+        self.action_space = batch_space(alone.action_space, count)
+        self.observation_space = batch_space(alone.observation_space, count)
+        self._networks = alone._networks
+        self._ended = np.zeros(count, dtype=bool)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Begins the next episode of every network; with a seed, the first of that seed."""
+        del options  # there are none
+        if seed is not None or not self._networks.streams:
+            self._networks.seed([None if seed is None else seed + position for position in range(self.num_envs)])
+        self._ended[:] = False
+        observations = np.array([self._networks.begin(position) for position in range(self.num_envs)])
+        return observations, {"now": self._networks.now.copy()}
+
+    def step(self, actions: npt.ArrayLike) -> tuple[Array, Array, Flags, Flags, dict[str, Any]]:
+        """Runs all for a step: observations, rewards, all False, which have ended, and `info`."""
+        actions = _actions(actions, self.action_space.shape)
+        observations, rewards = np.empty((self.num_envs, len(FEATURES))), np.zeros(self.num_envs)
+        ended = np.zeros(self.num_envs, dtype=np.bool_)
+        going = np.flatnonzero(~self._ended).tolist()
+        if going:
+            observations[going], rewards[going], ended[going] = self._networks.advance(going, actions[going])
+        for position in np.flatnonzero(self._ended).tolist():
+            observations[position] = self._networks.begin(position)
+        self._ended = ended
+        return observations, rewards, np.zeros_like(ended), ended.copy(), {"now": self._networks.now.copy()}
+
+    def record(self, position: int) -> Record:
+        """The record of the present episode of a network. The run goes to its end; then `reset` all."""
+        return self._networks.record(position)
+
+
+def _actions(given: npt.ArrayLike, shape: tuple[int, ...] | None) -> Array:
+    """Actions as numbers, held within -1 to 1."""
+    try:
+        actions = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise UserError.expected("action", f"numbers from -1 to 1 in the shape {shape}", given) from None
+    if actions.shape != shape or not np.isfinite(actions).all():
+        raise UserError.expected("action", f"numbers from -1 to 1 in the shape {shape}", given)
+    clipped: Array = np.clip(actions, -1.0, 1.0)
+    return clipped

@@ -1,0 +1,166 @@
+"""Environments of gymnasium: a flow whose congestion window an agent sets, step by step."""
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from sojourn.errors import ScenarioError, UserError
+from sojourn.gym import FEATURES, CongestionEnv, Step, VectorCongestionEnv, power
+
+LINK = """
+duration = "3 s"
+[[links]]
+name = "bottleneck"
+from = "a"
+to = "b"
+rate = "12 Mbit/s"
+delay = "25 ms"
+duplex = true
+queue = { aqm = "droptail", limit = "60 packets" }
+[[flows]]
+name = "mine"
+from = "a"
+to = "b"
+traffic = { kind = "bulk" }
+"""
+LOSSY = LINK.replace("duplex = true", 'duplex = true\nimpairments = [{ kind = "loss", probability = 0.02 }]')
+TWO = LINK + '[[flows]]\nname = "cross"\nfrom = "a"\nto = "b"\ntraffic = { kind = "bulk" }\n'
+BDP = 12e6 * 0.05 / (1500 * 8)
+
+
+def episode(env, actions, seed):
+    observation, _ = env.reset(seed=seed)
+    steps = [(observation, 0.0, False)]
+    for action in actions:
+        observation, reward, terminated, truncated, _ = env.step(action)
+        assert not terminated
+        steps.append((observation, reward, truncated))
+        if truncated:
+            break
+    return steps
+
+
+def feature(observation, name):
+    return observation[..., FEATURES.index(name)]
+
+
+@pytest.mark.parametrize("pacing", [False, True])
+def test_it_is_an_environment_as_gymnasium_defines_one(pacing):
+    check_env(CongestionEnv(LINK, pacing=pacing), skip_render_check=True)
+
+
+def test_a_window_that_stays_carries_itself_in_a_round_trip():
+    env = CongestionEnv(LINK)
+    steps = episode(env, [[0.0]] * 200, seed=1)
+    assert steps[-1][2], "3 s are over"
+    late = np.array([observation for observation, _, _ in steps[5:]])
+    np.testing.assert_allclose(feature(late, "window"), np.log2(10))
+    np.testing.assert_allclose(feature(late, "loss"), 0)
+    assert feature(late, "delivered").mean() == pytest.approx(1, abs=0.05)
+    flow = env.record().flows.loc["mine/0"]
+    handshake = 0.05
+    expected = 10 * 1500 * 8 / (flow["rtt_ms.mean"] / 1e3) * (1 - handshake / 3)
+    assert flow["throughput_bps"] == pytest.approx(expected, rel=0.01)
+
+
+def test_a_window_of_more_than_the_path_fills_the_queue():
+    double = episode(CongestionEnv(LINK), [[1.0], [1.0], [0.9], *[[0.0]] * 30], seed=1)
+    window = 10 * 2**2.9
+    assert 2 ** feature(double[-2][0], "window") == pytest.approx(window)
+    # The round-trip time is what the window takes at the rate of the link.
+    assert feature(double[-2][0], "delay") == pytest.approx(window / (BDP + 1) - 1, abs=0.05)
+    assert double[-2][1] == pytest.approx(1 - 0.25 * feature(double[-2][0], "delay"), abs=0.03)
+
+
+def test_the_same_seed_and_actions_give_the_same_packets():
+    actions = np.random.default_rng(3).uniform(-0.5, 0.6, (60, 1))
+    first, again, other = (episode(CongestionEnv(LOSSY), actions, seed) for seed in (1, 1, 2))
+    assert str(first) == str(again)
+    assert str(first) != str(other)
+    assert any(feature(observation, "loss") > 0 for observation, _, _ in first)
+
+
+def test_networks_together_do_what_each_does_alone():
+    seeds, actions = (7, 8, 9), np.random.default_rng(4).uniform(-1, 1, (40, 3, 1))
+    together = VectorCongestionEnv(LOSSY, count=3, step=0.05)
+    observations, _ = together.reset(seed=7)
+    all_steps = [observations, *(together.step(action)[0] for action in actions)]
+    for position, seed in enumerate(seeds):
+        alone = episode(CongestionEnv(LOSSY, step=0.05), actions[:, position], seed)
+        np.testing.assert_array_equal([each[position] for each in all_steps], [each[0] for each in alone])
+
+
+def test_a_network_whose_run_has_ended_begins_the_next_episode():
+    env = VectorCongestionEnv(LINK, count=2, step=1.0)
+    first, _ = env.reset(seed=1)
+    hold = np.zeros((2, 1))
+    ended = [env.step(hold)[3].tolist() for _ in range(3)]
+    assert ended == [[False, False], [False, False], [True, True]]
+    again, rewards, _, truncated, info = env.step(hold)
+    assert rewards.tolist() == [0, 0]
+    assert truncated.tolist() == [False, False]
+    np.testing.assert_allclose(again, first)
+    assert (info["now"] < 1).all()
+
+
+def test_networks_of_a_function_are_drawn_from_the_seed():
+    def network(random):
+        return LINK.replace("12 Mbit/s", f"{random.integers(5, 50)} Mbit/s")
+
+    def rates(seed):
+        env = CongestionEnv(network)
+        env.reset(seed=seed)
+        found = []
+        for _ in range(3):
+            found.append(env.record()["links"][0]["rate_bps"])
+            env.reset()
+        return found
+
+    assert rates(5) == rates(5)
+    assert len(set(rates(5))) > 1
+
+
+def test_a_timeout_sets_the_window_to_one_segment():
+    cut = LINK.replace(
+        "duplex = true", 'duplex = true\nimpairments = [{ kind = "outage", at = "1 s", length = "1 s" }]'
+    )
+    seen = []
+    steps = episode(CongestionEnv(cut, reward=lambda step: seen.append(step) or np.zeros(1)), [[0.0]] * 200, seed=1)
+    assert sum(float(step.timeouts[0]) for step in seen) >= 1
+    assert min(feature(observation, "window") for observation, _, _ in steps) == 0
+
+
+def test_a_reward_gets_the_step():
+    seen: list[Step] = []
+    env = VectorCongestionEnv(LINK, count=2, reward=lambda step: seen.append(step) or 2 * power(step))
+    env.reset(seed=1)
+    rewards = env.step(np.zeros((2, 1)))[1]
+    np.testing.assert_allclose(rewards, 2 * power(seen[0]))
+    np.testing.assert_allclose(seen[0].path_rate, 12e6 / (1500 * 8))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"scenario": TWO}, "group: expected the group whose flow is the agent's, one of mine, cross"),
+        ({"scenario": TWO, "group": "mien"}, '"mien"'),
+        ({"scenario": LINK.replace('name = "mine"', 'name = "mine"\ncount = 3')}, "flows.mine.count: expected 1"),
+        ({"scenario": LINK.replace("12 Mbit/s", "12 Mbit")}, "12 Mbit"),
+        ({"scenario": LINK.replace('"3 s"', '"10 ms"')}, "that is acknowledged, got none by the end"),
+        ({"scenario": LINK, "step": 0}, "step: expected a time in seconds"),
+        ({"scenario": LINK, "reward": lambda step: np.full(1, np.nan)}, "reward: expected an array of 1 finite"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(arguments, said):
+    with pytest.raises((UserError, ScenarioError)) as raised:
+        episode(CongestionEnv(**arguments), [[0.0]], seed=1)
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("action", [[0.0, 0.0], [float("nan")], "up", None])
+def test_an_action_that_is_none_is_refused(action):
+    env = CongestionEnv(LINK)
+    env.reset(seed=1)
+    with pytest.raises(UserError, match="action: expected numbers from -1 to 1"):
+        env.step(action)
