@@ -13,10 +13,11 @@ import pytest
 
 from sojourn.cli import main
 from sojourn.errors import UserError
-from sojourn.papers import RunOptions, find_papers, load_paper, reproduce
+from sojourn.papers import RunOptions, find_paper, find_papers, load_paper, reproduce
 from sojourn.papers.figures import DRAW, draw_figures
 from sojourn.papers.model import Paper
-from sojourn.papers.needs import cases_of, left_out
+from sojourn.papers.needs import cases_of, covering, left_out
+from sojourn.papers.outcome import Outcome
 from sojourn.papers.report import build_page, write_report
 from sojourn.papers.reproduce import choose
 from sojourn.papers.schema import FILES
@@ -325,3 +326,22 @@ def test_a_whole_rerun_leaves_out_what_is_optional_and_says_how_to_run_it(
 def test_no_claim_of_a_paper_rests_on_what_a_whole_rerun_leaves_out(paper: Paper) -> None:
     run = {case for each in choose(paper, None) for case in each.cases()}
     assert [claim.id for claim in paper.claims if claim.origin == "paper" and not cases_of(paper, claim) <= run] == []
+
+
+def test_a_claim_is_listed_under_the_experiments_that_add_runs() -> None:
+    paper = find_paper("fuzzyrtt")
+    experiments = choose(paper, None)
+    cases = {claim.id: cases_of(paper, claim) for claim in paper.claims}
+    names = {name: [each.id for each in covering(cases[name], experiments)] for name in ("R5", "R6", "R23")}
+    assert names == {"R5": ["y1"], "R6": ["y1", "y1fits"], "R23": ["alone"]}
+    assert covering(frozenset(), experiments) == []
+
+
+def test_a_claim_that_was_left_out_is_named_once() -> None:
+    paper = find_paper("fuzzyrtt")
+    run = choose(paper, None)
+    cases = {case for each in run for case in each.cases()}
+    skipped = [claim for claim in paper.claims if not cases_of(paper, claim) <= cases]
+    outcome = Outcome(paper, run, [1], {case: [] for case in cases}, skipped=skipped)
+    named = [claim.id for each in left_out(outcome) for claim in each.claims]
+    assert sorted(named) == ["E1", "S1", "S2", "S3", "S4"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -60,6 +60,17 @@ def _one(*_: Value) -> Value:
     return 1.0
 
 
+def covering(cases: frozenset[Case], experiments: Sequence[Experiment]) -> list[Experiment]:
+    """The experiments with some cases: the first one that has all of them, else each that adds some to those before."""
+    whole = [each for each in experiments if cases and cases <= set(each.cases())]
+    rest, found = set(cases), []
+    for each in whole[:1] or experiments:
+        if not rest.isdisjoint(each.cases()):
+            found.append(each)
+            rest -= set(each.cases())
+    return found
+
+
 @dataclass(frozen=True)
 class LeftOut:
     """An optional experiment that a whole rerun did not run."""
@@ -75,12 +86,15 @@ def left_out(outcome: Outcome) -> list[LeftOut]:
     """The optional experiments that a whole rerun left out; none for a rerun of a part."""
     if outcome.part:
         return []
-    needed = [(claim, cases_of(outcome.paper, claim)) for claim in outcome.skipped]
+    left = [each for each in outcome.paper.experiments.values() if each.optional and each not in outcome.experiments]
+    homes = [
+        (claim, covering(cases_of(outcome.paper, claim) - outcome.records.keys(), left)) for claim in outcome.skipped
+    ]
     return [
         LeftOut(
-            each, f"sojourn reproduce {outcome.paper.id} {each.id}",
-            [claim for claim, cases in needed if not cases.isdisjoint(each.cases())],
+            each,
+            f"sojourn reproduce {outcome.paper.id} {each.id}",
+            [claim for claim, experiments in homes if each in experiments],
         )
-        for each in outcome.paper.experiments.values()
-        if each.optional and each not in outcome.experiments
-    ]  # fmt: skip
+        for each in left
+    ]

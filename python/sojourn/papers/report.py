@@ -20,7 +20,7 @@ from sojourn.papers.figures import DrawnFigure, draw_figures
 from sojourn.papers.grids import Grid, grid_of
 from sojourn.papers.index import ABOUT
 from sojourn.papers.model import Experiment
-from sojourn.papers.needs import left_out
+from sojourn.papers.needs import covering, left_out
 from sojourn.papers.outcome import ClaimResult, Outcome
 from sojourn.papers.pages import page
 from sojourn.papers.schema.claims import Origin
@@ -158,7 +158,9 @@ def _made(outcome: Outcome) -> str:
 
 def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None = None) -> str:
     """The whole page; `audit` is what `sojourn audit-claims` found."""
-    homes = {result.claim.id: _homes(result, outcome.experiments) for result in outcome.results}
+    homes = {
+        result.claim.id: [each.id for each in covering(result.cases, outcome.experiments)] for result in outcome.results
+    }
     sections = {each.id: _section(outcome, each, figures, homes) for each in outcome.experiments}
     table_cells = [part for result in outcome.of_origin("paper") if result.claim.table for part in result.parts]
     others = [origin for origin in ORIGINS if origin != "paper" and outcome.of_origin(origin)]
@@ -194,12 +196,6 @@ def build_page(outcome: Outcome, figures: list[DrawnFigure], audit: Audit | None
             for case, records in sorted(outcome.records.items())
         },
     )
-
-
-def _homes(result: ClaimResult, experiments: list[Experiment]) -> list[str]:
-    """The experiments with the runs of a claim: the first one that has all of them, else all that have some."""
-    whole = [each.id for each in experiments if result.cases and result.cases <= set(each.cases())]
-    return whole[:1] or [each.id for each in experiments if not result.cases.isdisjoint(each.cases())]
 
 
 def counts_text(results: Sequence[ClaimResult], every: bool = False) -> str:

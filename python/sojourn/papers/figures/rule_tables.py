@@ -50,18 +50,25 @@ def sets(outcome: Outcome, chosen: spec.Sets) -> Figure:
             names, grades = _terms(outcome.paper, law, chosen, panel, x)
             for i, (name, grade) in enumerate(zip(names, grades, strict=True)):
                 axes.plot(x, grade, color=style_of(i).color, linewidth=1.0)
-                _name_set(axes, name, x, grade, style_of(i).color, above=i % 2)
+                _name_set(axes, name, (x, grade), style_of(i).color, above=i % 2)
             axes.set(xlabel=panel.xlabel, ylim=(0, 1.26), xlim=panel.range)
             axes.set_yticks([0, 0.5, 1])
         made.axes[0].set_ylabel("membership")
         return made
 
 
-def _name_set(axes: Any, name: str, x: Array, grade: Array, color: str, *, above: int = 0) -> None:
-    """Writes the name of a set above its peak, or one line higher so that narrow neighbors can be read."""
+def _name_set(axes: Any, name: str, curve: tuple[Array, Array], color: str, *, above: int = 0) -> None:
+    """Writes the name of a set above its peak, or one line higher so that narrow neighbors can be read.
+
+    A name at an edge stays inside: it begins or ends there.
+    """
+    x, grade = curve
     if grade.max() > 0:
         peak = x[grade >= grade.max() - 1e-9]
-        axes.text(peak[[0, -1]].mean(), 1.03 + 0.11 * above, name, ha="center", fontsize=6, color=color)
+        middle, edge = peak[[0, -1]].mean(), 0.06 * (x[-1] - x[0])
+        side = "left" if middle < x[0] + edge else "right" if middle > x[-1] - edge else "center"
+        at = {"left": x[0] + 0.2 * edge, "right": x[-1], "center": middle}[side]
+        axes.text(at, 1.03 + 0.11 * above, name, ha=side, fontsize=6, color=color)
 
 
 def _terms(
@@ -151,7 +158,7 @@ def inference(outcome: Outcome, chosen: spec.Inference) -> Figure:
                 if strengths and position == OUTPUT:
                     axes.fill_between(x, np.minimum(grade, max(strengths)), color=color, alpha=0.35, linewidth=0)
                 if strengths:
-                    _name_set(axes, term, x, grade, color)
+                    _name_set(axes, term, (x, grade), color)
             axes.axvline(at, color="black", linewidth=0.9)
             axes.set(xlabel=f"{chosen.xlabels[position]} = {at:g}", xlim=span, ylim=(0, 1.16))
         made.axes[0].set_ylabel("membership")
