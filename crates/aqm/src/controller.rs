@@ -178,6 +178,7 @@ impl QueueController {
     }
 
     /// Turns the verdict on a packet of `size` bytes into a decision and counts it.
+    #[inline]
     fn apply_arrival_with_room(&mut self, verdict: ArrivalVerdict, size: u32, can_mark: bool) -> ArrivalDecision {
         match verdict {
             ArrivalVerdict::Signal if self.ecn && can_mark => {

@@ -95,6 +95,7 @@ impl ContentionMap {
     }
 
     /// Whether more than one upstream feeds this link.
+    #[inline]
     pub fn has_contention(&self, target: HopTarget) -> bool {
         let known = match target {
             HopTarget::Link(at) => self.links.get(at),

@@ -230,6 +230,7 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
+    #[inline]
     fn bucket(nanos: u64) -> usize {
         if nanos < 1 << SUB {
             return nanos as usize;

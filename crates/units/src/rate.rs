@@ -50,6 +50,7 @@ impl Rate {
 
     /// The time to send `bytes`, rounded down to a nanosecond; the longest there is if it takes longer. Use a [`Serializer`] for a
     /// train of packets.
+    #[inline]
     pub fn time_for(self, bytes: u64) -> Duration {
         u64::try_from(u128::from(bytes) * u128::from(NANOBITS_PER_BYTE) / u128::from(self.0)).map_or(Duration::MAX, Duration::from_nanos)
     }

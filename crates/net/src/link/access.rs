@@ -173,6 +173,7 @@ impl AccessLinks {
     }
 
     /// The transit time over this link of a packet of `size` bytes that arrives at `now`.
+    #[inline]
     pub fn transit_time(&self, link: usize, size: u32, now: Time) -> Duration {
         let link = &self.links[link];
         let rate = self.classes.get(link.class as usize).map(|class| class.rate);

@@ -150,6 +150,7 @@ impl Precomputed {
     }
 
     /// Counts a packet of `size` bytes that arrives where nothing is decided but whether there is room; gives whether there is.
+    #[inline]
     pub fn admit(&mut self, now: Time, size: u32, simultaneous: Option<u32>, transmitter: &Transmitter) -> bool {
         let backlog = self.backlog(simultaneous, transmitter.idle_since(now));
         self.controller.admit_if_room(size, &backlog)

@@ -47,11 +47,13 @@ impl Sender {
     }
 
     /// The congestion window in segments.
+    #[inline]
     pub fn cwnd(&self) -> f64 {
         self.core.cwnd()
     }
 
     /// The slow-start threshold in segments.
+    #[inline]
     pub fn ssthresh(&self) -> f64 {
         self.core.ssthresh()
     }

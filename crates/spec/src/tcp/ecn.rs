@@ -28,11 +28,13 @@ impl Ecn {
     }
 
     /// Whether the feedback says how many segments were marked.
+    #[inline]
     pub fn counts(self) -> bool {
         matches!(self, Ecn::Dctcp | Ecn::Accurate | Ecn::L4s)
     }
 
     /// Whether ACKs have the count of marked packets (rfc9768#3.2).
+    #[inline]
     pub fn is_accurate(self) -> bool {
         matches!(self, Ecn::Accurate | Ecn::L4s)
     }

@@ -26,6 +26,7 @@ impl SenderCore {
     }
 
     /// The slow-start threshold in segments.
+    #[inline]
     pub fn ssthresh(&self) -> f64 {
         self.cc.ssthresh()
     }
@@ -53,6 +54,7 @@ impl SenderCore {
         }
     }
 
+    #[inline]
     fn receive_window(&self, params: &TcpOptions) -> u32 {
         if self.rwnd == u16::MAX { params.window } else { params.window.min(u32::from(self.rwnd)) }
     }
@@ -226,6 +228,7 @@ impl SenderCore {
 
 /// L of appropriate byte counting: the segments that an ACK may count for in slow start; at most one after a timeout, until
 /// what was sent before it is acknowledged (rfc3465#2.3).
+#[inline]
 fn abc_limit(params: &TcpOptions, after_timeout: bool) -> f64 {
     if after_timeout { f64::from(params.abc.min(1)) } else { f64::from(params.abc) }
 }
