@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import sojourn as sj
 from sojourn.cli import main
 from sojourn.errors import UserError
 from sojourn.papers import find_papers, load_paper, mutate
@@ -119,6 +120,11 @@ text = "no gain at all"
 patch = [{ file = "extra.py", old = "2 * x", new = "1 / 0" }]
 """)
     before = (folder / "extra.py").read_text()
+    [engine] = (each for each in Path(sj.__file__).parent.glob("_sojourn.*") if each.suffix != ".pyi")
+    with shared_workspace(plan_of(load_paper(folder))) as workspace:
+        copied = workspace.folder / "python" / "sojourn" / engine.name
+    copied.parent.mkdir(parents=True, exist_ok=True)
+    copied.write_bytes(b"an engine of before")
     out = tmp_path / "r"
     assert main(["audit-claims", str(folder), "--out", str(out)]) == 0
     found = read_audit(out)

@@ -1,11 +1,13 @@
 """Classes of a link: who gets what, what is refused, what the record has."""
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import sojourn as sj
-from sojourn.cli import main
+from sojourn.cli import main, output, tables
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 LINK = {"name": "up", "from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "5 ms", "duplex": True}
@@ -204,16 +206,17 @@ def test_run_prints_a_line_for_each_class_below_its_link(capsys):
     assert names[:5] == ["access", "telephony", "web", "rest", "access:back"]
 
 
-def test_several_seeds_show_a_column_for_each_class_of_a_link(capsys):
+def test_several_seeds_show_a_column_for_each_class_of_a_link(monkeypatch):
+    written = io.StringIO()
+    for module in (output, tables):
+        monkeypatch.setattr(module, "out", Console(file=written, width=200, soft_wrap=True, emoji=False))
     main(["run", str(EXAMPLES / "classes.toml"), "--set", "duration=3 s", "--set", "warmup=1 s", "--seeds", "2"])
-    head, _, table = capsys.readouterr().out.partition("access:back")[0].partition("┡")
+    head, _, table = written.getvalue().partition("access:back")[0].partition("┡")
     assert [cell.strip() for cell in head.splitlines()[2].split("┃")[2:-1]] == [
         "link", "class telephony", "class web", "class rest", "unit",
     ]  # fmt: skip
-    rows = {
-        line.split("│")[1].strip(): [cell.strip() for cell in line.split("│")[2:-1]]
-        for line in table.splitlines()[1:-1]
-    }
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in table.splitlines() if line.startswith("│")]
+    rows = {first: rest for first, *rest in cells}
     assert rows["utilization"][1:] == ["–", "–", "–", "%"]
     link, *classes = (float(cell.split(" ± ")[0]) for cell in rows["throughput"][:-1])
     assert sum(classes) == pytest.approx(link, rel=0.01)

@@ -9,7 +9,8 @@ import pytest
 
 import sojourn as sj
 from sojourn.cases import controller_axis, parse_named, parse_variation, queue_axis
-from sojourn.compare import queued_link
+from sojourn.cli import main
+from sojourn.compare import NOTHING_RANDOM, queued_link
 from sojourn.labels import field_label, quantities, value_label
 from sojourn.sweep import read_plan
 
@@ -382,3 +383,13 @@ def test_a_disk_that_fails_under_the_rows_of_a_sweep_is_said_in_one_line(monkeyp
     assert 20 < calls < 40
     assert len(said) == calls if how != "short" else 20 < len(said) < calls  # a half of a write is written on
     assert all("temporary file" in line and "\n" not in line for line in said)
+
+
+def test_runs_without_anything_random_say_that_their_seeds_are_the_same(dumbbell, capsys):
+    fixed = ["--set", 'flows.ftp.start="0 s"', "--seeds", "2"]
+    main(["run", str(dumbbell), *fixed])
+    assert NOTHING_RANDOM in capsys.readouterr().out
+    scenario = sj.load(dumbbell).set("flows.ftp.start", "0 s")
+    assert NOTHING_RANDOM in sj.compare(scenario, ["droptail"], 2).notes
+    assert NOTHING_RANDOM not in sj.compare(scenario, ["droptail", "red"], 2).notes  # RED draws
+    assert NOTHING_RANDOM not in sj.compare(scenario, ["droptail"], 1).notes

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sojourn as sj
-from sojourn import _sojourn
+from sojourn import _sojourn, imports
 from sojourn.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -55,7 +57,7 @@ def test_a_run_a_capture_and_a_run_of_its_scenario_have_the_same_flows(tmp_path:
     first, second = tmp_path / "first.pcapng", tmp_path / "second.pcapng"
     sj.run(sj.Scenario.from_toml(RUN), seed=1, pcap=first)
     made = sj.import_file(first)
-    assert made["links"][0]["rate"] == "10000000 bit/s"
+    assert made["links"][0]["rate"] == "10 Mbit/s"
     record = sj.run(made, seed=1, pcap=second)
     pairs = list(zip(flows_in(first), flows_in(second), strict=True))
     assert len(pairs) == len(record["flows"]) == 5
@@ -74,9 +76,9 @@ def test_a_capture_of_one_direction_gives_sizes_and_starts(tmp_path: Path) -> No
     sj.run(sj.Scenario.from_toml(RUN), seed=1, pcap=tmp_path / "x.pcapng", pcap_links=["wire"])
     made = sj.import_file(tmp_path / "x.pcapng", rate="20 Mbit/s")
     assert {flow["traffic"].get("size") for flow in made["flows"]} >= {"300000 B"}
-    assert made["links"][0]["rate"] == "20000000 bit/s"
+    assert made["links"][0]["rate"] == "20 Mbit/s"
     # A SYN and the ACK that answers the answer are a round trip apart wherever both are seen.
-    assert 9.9e6 < int(made["links"][0]["delay"].split()[0]) < 10.2e6
+    assert 9.9e-3 < _sojourn.quantity("time", made["links"][0]["delay"]) < 10.2e-3
 
 
 def test_a_capture_that_shows_no_round_trip_time_needs_one(tmp_path: Path) -> None:
@@ -85,9 +87,9 @@ def test_a_capture_that_shows_no_round_trip_time_needs_one(tmp_path: Path) -> No
     with pytest.raises(sj.UserError, match=r"or --rtt, got none$"):
         sj.import_file(file)
     made = sj.import_file(file, rtt="30 ms")
-    assert made["links"][0]["delay"] == "15000000 ns"
+    assert made["links"][0]["delay"] == "15 ms"
     # Ten packets of which the file says that they have 78 bytes, in less than a millisecond.
-    assert made["links"][0]["rate"] == f"{10 * 78 * 8 * 1000} bit/s"
+    assert made["links"][0]["rate"] == f"{10 * 78 * 8 / 1000} Mbit/s"
 
 
 def ipv6(seq: int, flags: int, payload: int, back: bool = False) -> bytes:
@@ -262,7 +264,7 @@ def test_a_scenario_that_is_there_is_not_written_over(
     monkeypatch.chdir(tmp_path)
     Path("https.pcap").write_bytes(GOOD)
     assert main(["import", "https.pcap", "--rate", "1 Mbit/s"]) == 0
-    assert "1 flow over 1000000 bit/s" in capsys.readouterr().out
+    assert "1 flow over 1 Mbit/s" in capsys.readouterr().out
     assert main(["import", "https.pcap"]) == 2
     assert "https.toml: expected a name that is free" in capsys.readouterr().err
     assert main(["import", "https.pcap", "--out", "https.toml", "--cc", "reno"]) == 0
@@ -270,3 +272,16 @@ def test_a_scenario_that_is_there_is_not_written_over(
     assert main(["import", "https.pcap", "--out", "x.toml", "--cc", "rno"]) == 2
     assert main(["import", "none.pcap"]) == 2
     assert "none.pcap: cannot be read: No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["rate", "rtt"])
+def test_a_wrong_rate_or_round_trip_time_names_the_option(option):
+    with pytest.raises(sj.UserError, match=f'^{option}: expected .* with its unit such as .*, got "10"$'):
+        sj.import_file("x.pcap", **{option: "10"})
+
+
+@given(st.integers(0, 10**15))
+def test_times_and_rates_are_written_for_a_reader_and_without_loss(count):
+    assert _sojourn.quantity("time", imports._time(count * 1e-9)) * 1e9 == pytest.approx(count, abs=0.5, rel=1e-12)
+    if count:
+        assert _sojourn.quantity("rate", imports._rate(float(count))) == count

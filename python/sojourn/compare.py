@@ -27,6 +27,17 @@ if TYPE_CHECKING:
     from sojourn.plots.comparisons import ComparisonPlots
 
 
+NOTHING_RANDOM = (
+    "nothing in these runs is random: every seed gives the same, and an interval of ± 0 says no more than one run"
+)
+
+
+def same(records: Sequence[Record]) -> bool:
+    """Whether several runs are the same, as those of a scenario that draws no random number."""
+    prints = {record.get("fingerprint") for record in records}
+    return len(records) > 1 and len(prints) == 1 and None not in prints
+
+
 @dataclass
 class Comparison:
     """The records of each case (a queue, a controller, a value), one for each seed, with their statistics.
@@ -270,8 +281,11 @@ def compare(
     for each in failed:
         note(f"a run failed: {each}")
     first = next(iter(found.values()))[0]
+    notes = [each for axis in axes for each in axis.notes] + (
+        [NOTHING_RANDOM] if all(map(same, found.values())) else []
+    )
     return Comparison(
         str(base.get("name", base.label)), name, chosen, found,
         list(measures or [*link_measures(name), *flow_measures(first)]),
-        [case for case in cases if case.label in found], [each for axis in axes for each in axis.notes], failed,
+        [case for case in cases if case.label in found], notes, failed,
     )  # fmt: skip

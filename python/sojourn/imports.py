@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
+from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -37,9 +39,9 @@ def import_file(path: str | Path, rate: str | None = None, rtt: str | None = Non
     1
     """
     file = Path(path)
-    base = None if rtt is None else _quantity("time", rtt)
+    base = None if rtt is None else _quantity("rtt", "time", rtt)
     if rate is not None:
-        _quantity("rate", rate)
+        _quantity("rate", "rate", rate)
     try:
         if file.name.endswith((".flent.gz", ".flent")):
             made = flent_scenario(file, rate, cc)
@@ -51,8 +53,12 @@ def import_file(path: str | Path, rate: str | None = None, rtt: str | None = Non
     return made
 
 
-def _quantity(kind: str, text: str) -> float:
-    return _sojourn.quantity(kind, text)
+def _quantity(name: str, kind: str, text: str) -> float:
+    """The value of a parameter in its base unit."""
+    try:
+        return _sojourn.quantity(kind, text)
+    except ValueError as error:
+        raise UserError(f"{name}: {error}") from None
 
 
 def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -> Scenario:
@@ -74,14 +80,14 @@ def capture_scenario(file: Path, rate: str | None, rtt: float | None, cc: str) -
     longest = max(flow["rtt_s"] for flow in flows)
     queue = max(LEAST_QUEUE, math.ceil(rates[0] * longest / (8 * PACKET)))
     wire: dict[str, Any] = {
-        "name": "link", "from": "left", "to": "right", "rate": _rate(rates[0]), "delay": _ns(base / 2),
+        "name": "link", "from": "left", "to": "right", "rate": _rate(rates[0]), "delay": _time(base / 2),
         "queue": {"aqm": "droptail", "limit": f"{queue} packets"}, "duplex": True,
     }  # fmt: skip
     if rates[1] != rates[0]:
         wire["back"] = {"rate": _rate(rates[1])}
     groups = _groups(flows, base)
     tree = {
-        "name": _stem(file), "duration": _ns(max(math.ceil(found["span_s"] * 10) / 10, 0.1)), "links": [wire],
+        "name": _stem(file), "duration": _time(max(math.ceil(found["span_s"] * 10) / 10, 0.1)), "links": [wire],
         "tcp": {"profile": "linux", "control": {"cc": cc}}, "flows": groups,
     }  # fmt: skip
     return Scenario(tree, str(file))
@@ -97,7 +103,7 @@ def _stem(file: Path) -> str:
 def _rates(found: dict[str, Any], rate: str | None) -> list[float]:
     """The rates of the two directions in bit/s: that of the busiest interface, and of the next one if there is one."""
     if rate is not None:
-        return [_quantity("rate", rate)] * 2
+        return [_quantity("rate", "rate", rate)] * 2
     order = sorted(found["interfaces"], key=lambda each: -each["busiest_bps"])
     rates = [float(each["speed_bps"] or max(each["busiest_bps"], 1000)) for each in order[:2]]
     return rates if len(rates) == 2 else rates * 2
@@ -119,8 +125,8 @@ def _groups(flows: list[dict[str, Any]], base: float) -> list[dict[str, Any]]:
         ends = ("left", "right") if rightward else ("right", "left")
         group: dict[str, Any] = {
             "name": f"flows-{number}", "count": len(members), "from": ends[0], "to": ends[1],
-            "start": [_ns(flow["start_s"] - own[id(flow)] + shift) for flow in members],
-            "access": {"delay": [_ns(own[id(flow)]) for flow in members]},
+            "start": [_time(flow["start_s"] - own[id(flow)] + shift) for flow in members],
+            "access": {"delay": [_time(own[id(flow)]) for flow in members]},
             "traffic": {"kind": "bulk"} | ({"size": f"{size} B"} if size else {}),
         }  # fmt: skip
         if options:
@@ -160,10 +166,18 @@ def _sides(flows: list[dict[str, Any]]) -> dict[str, str]:
     return sides
 
 
-def _ns(seconds: float) -> str:
+def _time(seconds: float) -> str:
     """A time as scenarios write it, exact to the nanosecond."""
-    return f"{round(max(seconds, 0.0) * 1e9)} ns"
+    nanoseconds = round(max(seconds, 0.0) * 1e9)
+    return _written(nanoseconds, {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1})
 
 
 def _rate(bps: float) -> str:
-    return f"{round(bps)} bit/s"
+    """A rate as scenarios write it, exact to the bit/s."""
+    return _written(round(bps), {"Gbit/s": 10**9, "Mbit/s": 10**6, "kbit/s": 10**3, "bit/s": 1})
+
+
+def _written(count: int, units: Mapping[str, int]) -> str:
+    """A count of the smallest unit in the largest in which it is 1 or more, without loss."""
+    unit, size = next(((unit, size) for unit, size in units.items() if count >= size), next(iter(units.items())))
+    return f"{Decimal(count) / size:f} {unit}"

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from sojourn import measures, paths
 from sojourn.cli.output import estimates_table, out, show
-from sojourn.compare import Comparison
+from sojourn.compare import NOTHING_RANDOM, Comparison, same
 from sojourn.labels import field_label, value_label
 from sojourn.measures import OF_A_GROUP, OF_A_LINK, Measure, flow_measures, link_measures
 from sojourn.record import Record
@@ -75,6 +75,8 @@ def show_replications(records: list[Record]) -> None:
         if link.get("arrived"):
             _show_estimates(link["name"], records, _columns_of(link))
     _show_estimates("all flows", records, {"": flow_measures(records[0])})
+    if same(records):
+        out.print(NOTHING_RANDOM)
 
 
 def _columns_of(link: Mapping[str, Any]) -> dict[str, list[Measure]]:

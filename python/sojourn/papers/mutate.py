@@ -102,7 +102,7 @@ class Workspace:
         self._copy(package, self.folder / "python" / "sojourn")
         for engine in package.glob("_sojourn.*"):
             copy = self.folder / "python" / "sojourn" / engine.name
-            if not copy.exists() or engine.suffix == ".pyi":
+            if not copy.exists() or copy.read_bytes() != engine.read_bytes():
                 shutil.copyfile(engine, copy)
 
     def _copy_sources(self) -> None:
