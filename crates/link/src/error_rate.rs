@@ -66,17 +66,22 @@ impl ErrorRate {
         ErrorRate { packet, byte, left: random.exponential(1.0), random }
     }
 
+    /// Whether a packet of this size has no error; if it has one, nothing has changed.
+    #[inline]
+    pub fn spares(&mut self, size: u32) -> bool {
+        let left = self.left - (self.packet + self.byte * f64::from(size));
+        if left >= 0.0 {
+            self.left = left;
+        }
+        left >= 0.0
+    }
+
     /// Whether a packet of this size has an error.
     #[inline]
     pub fn hits(&mut self, size: u32) -> bool {
-        self.left -= self.packet + self.byte * f64::from(size);
-        self.left < 0.0 && self.hit()
-    }
-
-    /// A packet has an error: draws when the next has one.
-    #[cold]
-    #[inline(never)]
-    fn hit(&mut self) -> bool {
+        if self.spares(size) {
+            return false;
+        }
         self.left = self.random.exponential(1.0);
         true
     }

@@ -48,6 +48,14 @@ pub enum Effect {
 
 /// The running state of an impairment.
 pub trait Impairment {
+    /// The short way of the usual packet: whether one of this size passes where only its size counts. If not, nothing has happened, and
+    /// it must be asked.
+    #[inline]
+    fn spares(&mut self, size: u32) -> bool {
+        let _ = size;
+        false
+    }
+
     /// What becomes of this packet.
     fn on_packet(&mut self, packet: &Transit) -> Effect;
 

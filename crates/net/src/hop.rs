@@ -70,6 +70,13 @@ impl Hop {
         (number < Self::IMPAIRMENTS).then_some(number as usize)
     }
 
+    /// The impairment to which it leads, if it does.
+    #[inline]
+    pub fn impairment(self) -> Option<usize> {
+        let number = self.0 & (Self::END | Self::ACCESS);
+        (Self::IMPAIRMENTS..Self::DISCARD).contains(&number).then_some((number & !Self::IMPAIRMENTS) as usize)
+    }
+
     /// Whether a packet waits for an event before it.
     #[inline]
     pub fn needs_event(self) -> bool {
@@ -131,6 +138,7 @@ mod tests {
         for target in [HopTarget::Link(7), HopTarget::AccessLink(7), HopTarget::Impairment(7)].into_iter().chain(ends) {
             let hop = Hop::new(target);
             assert_eq!(hop.last().link().is_some(), target == HopTarget::Link(7));
+            assert_eq!(hop.last().impairment().is_some(), target == HopTarget::Impairment(7));
             assert_eq!(hop.last().access_link().is_some(), target == HopTarget::AccessLink(7));
             assert_eq!((hop.target(), hop.needs_event()), (target, false));
             assert_eq!((hop.deferred().target(), hop.deferred().needs_event()), (target, true));

@@ -72,6 +72,14 @@ impl LinkImpairment {
         self.impairment.corrupts()
     }
 
+    /// Lets a packet of this size pass at `now` if there is nothing more to say about it; if not, nothing has happened.
+    #[inline(always)]
+    pub(crate) fn spares(&mut self, now: Time, size: u32) -> bool {
+        let spares = self.impairment.spares(size);
+        self.stats.met += u64::from(spares && now >= self.window.from);
+        spares
+    }
+
     /// What becomes of a packet.
     #[inline]
     pub(crate) fn on_packet(&mut self, packet: &Transit) -> Effect {

@@ -340,6 +340,10 @@ impl<P: Packet> Network<P> {
                     Some(arrival) => arrival,
                     None => self.offer_to_link(link, time, at, packet, observer)?,
                 }
+            } else if let Some(impairment) = hop.impairment()
+                && self.impairments[impairment].spares(time, packet.size())
+            {
+                time
             } else {
                 match hop.target() {
                     HopTarget::End => {

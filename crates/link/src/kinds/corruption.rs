@@ -42,6 +42,11 @@ impl crate::Params for Params {
 pub struct Corruption(ErrorRate);
 
 impl Impairment for Corruption {
+    #[inline]
+    fn spares(&mut self, size: u32) -> bool {
+        self.0.spares(size)
+    }
+
     fn on_packet(&mut self, packet: &Transit) -> Effect {
         if self.0.hits(packet.size) { Effect::Corrupt } else { Effect::Pass }
     }

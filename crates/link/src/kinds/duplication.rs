@@ -34,6 +34,11 @@ impl crate::Params for Params {
 pub struct Duplication(ErrorRate);
 
 impl Impairment for Duplication {
+    #[inline]
+    fn spares(&mut self, size: u32) -> bool {
+        self.0.spares(size)
+    }
+
     fn on_packet(&mut self, packet: &Transit) -> Effect {
         if self.0.hits(packet.size) { Effect::Duplicate } else { Effect::Pass }
     }

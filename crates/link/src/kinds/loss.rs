@@ -49,6 +49,11 @@ pub struct Loss(ErrorRate);
 
 impl Impairment for Loss {
     #[inline]
+    fn spares(&mut self, size: u32) -> bool {
+        self.0.spares(size)
+    }
+
+    #[inline]
     fn on_packet(&mut self, packet: &Transit) -> Effect {
         if self.0.hits(packet.size) { Effect::Drop } else { Effect::Pass }
     }

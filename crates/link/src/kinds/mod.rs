@@ -109,6 +109,11 @@ macro_rules! registry {
         }
 
         impl Impairment for AnyImpairment {
+            #[inline(always)]
+            fn spares(&mut self, size: u32) -> bool {
+                match self { $(AnyImpairment::$Impairment(impairment) => impairment.spares(size),)* AnyImpairment::Trace(_) => false }
+            }
+
             #[inline]
             fn on_packet(&mut self, packet: &Transit) -> Effect {
                 match self { $(AnyImpairment::$Impairment(impairment) => impairment.on_packet(packet),)* AnyImpairment::Trace(loss) => loss.on_packet(packet) }
