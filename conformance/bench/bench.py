@@ -56,6 +56,7 @@ class Case:
 
 CASES = [
     Case("10 flows, 10 Mbit/s", 10, 10, 600, 100, 84, "", 60, 15, 10e6),
+    Case("10 flows, no access links at receivers", 10, 10, 600, 100, 84, "direct", wanted_rate=10e6),
     Case("100 flows, 1 Gbit/s", 100, 1000, 60, 100, 8400, "", 3, 30, 0),
     Case("1,000 flows, 1 Gbit/s", 1000, 1000, 20, 100, 8400, "", 20, 250, 0),
     Case("100 flows, RED, SACK, all statistics", 100, 1000, 20, 100, 8400, "sack red full", 3, 14, 5e6),
@@ -75,7 +76,13 @@ TOPOLOGIES = {
 # Dumbbells of Reno flows with SACK, timed in ns-3 too: cases as in `conformance/oracles/ns3/cases.toml`.
 NS3_CASES: dict[str, dict[str, Any]] = {
     "10 flows, 10 Mbit/s": {"mbit": 10, "flows": {"reno": 10}, "rtt_ms": [100, 100], "limit": 84, "seconds": [0, 60]},
-    "100 flows, 100 Mbit/s": {"mbit": 100, "flows": {"reno": 100}, "rtt_ms": [100, 100], "limit": 840, "seconds": [0, 10]},
+    "100 flows, 100 Mbit/s": {
+        "mbit": 100,
+        "flows": {"reno": 100},
+        "rtt_ms": [100, 100],
+        "limit": 840,
+        "seconds": [0, 10],
+    },
 }
 
 TCL = """\
@@ -228,7 +235,11 @@ def bytes_per_flow(flows: int) -> int:
 
 def instructions() -> dict[str, float]:
     """Instructions per bottleneck packet of short runs, and per packet and link in other networks."""
-    runs = {"newreno-droptail": "10 10 20 100 84", "sack-red-full": "20 50 5 60 200 sack red full"}
+    runs = {
+        "newreno-droptail": "10 10 20 100 84",
+        "direct": "10 10 20 100 84 direct",
+        "sack-red-full": "20 50 5 60 200 sack red full",
+    }
     others = {"parking-lot": "parking-lot 12 100 1", "fat-tree": "fat-tree 96 100 0.1"}
     counts = {name: whole_run(words) for name, words in runs.items()}
     return counts | {name: over_links(words) for name, words in others.items()}
@@ -248,6 +259,12 @@ def algorithms() -> None:
         least = cost("droptail")
         ratios = ", ".join(f"{name} {cost(name) / least:.2f}x" for name in ("pi", "rem", "led"))
         print(f"instructions per packet in {where}: droptail {least:.0f}, {ratios} (wanted at most 1.3x)")
+
+
+def random_loss() -> str:
+    """Instructions that random loss takes for each packet of a link."""
+    without, with_loss = (whole_run(f"10 10 60 100 84{words}") for words in ("", " loss"))
+    return f"instructions of random loss per packet: {with_loss - without:.0f} (wanted 20)"
 
 
 def guard(store: bool) -> bool:
@@ -325,9 +342,11 @@ def main() -> int:
     if not with_ns2:
         print("ns-2 is not installed (Debian package ns2): no ratios")
     rates = {}
-    for case in CASES[: 2 if options.quick else None]:
-        text, rates[case.flows] = line(case, 1 if options.quick else 3, with_ns2)
+    for case in CASES[: 3 if options.quick else None]:
+        text, per_packet = line(case, 1 if options.quick else 3, with_ns2)
         print(text, flush=True)
+        if not case.words:
+            rates[case.flows] = per_packet
     if 10_000 in rates:
         print(f"cost of a packet from 10 to 10,000 flows: {rates[10_000] / rates[10]:.2f}x (wanted at most 2x)")
     topologies(1 if options.quick else 3)
@@ -342,6 +361,7 @@ def main() -> int:
         return 0
     print(controllers(), flush=True)
     algorithms()
+    print(random_loss(), flush=True)
     return 0 if guard(options.store) else 1
 
 
