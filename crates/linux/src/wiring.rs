@@ -4,6 +4,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write;
 use serde::{Deserialize, Serialize};
@@ -157,6 +158,16 @@ impl Wiring {
     pub fn largest_packet(&self) -> u32 {
         let tcp = self.flows.iter().filter_map(|flow| flow.tcp.as_ref().map(|tcp| tcp.packet));
         tcp.fold(self.packet, u32::max)
+    }
+
+    /// The DSCP of each group of flows.
+    pub(crate) fn dscps(&self) -> Vec<u8> {
+        let groups = self.flows.iter().map(|flow| flow.group as usize + 1).max().unwrap_or(0);
+        let mut dscps = vec![0; groups];
+        for flow in &self.flows {
+            dscps[flow.group as usize] = flow.dscp;
+        }
+        dscps
     }
 
     /// Gives links their traces.

@@ -31,6 +31,8 @@ pub struct Arrival {
     pub has_gap: bool,
     /// It is the first with a congestion mark since the sender reacted to the last.
     pub marked: bool,
+    /// Its sender has reduced the window for a mark, perhaps to a segment or two (CWR).
+    pub reduced: bool,
     /// One past the last byte received without a gap.
     pub rcv_nxt: u64,
     /// The same when the last ACK was sent.
@@ -141,11 +143,16 @@ impl AckPolicy {
         let unacknowledged = arrival.rcv_nxt - arrival.acknowledged;
         let enough = unacknowledged > u64::from(params.ack_every - 1) * u64::from(params.mss);
         let pushed = arrival.pushed && arrival.in_order;
-        let wanted = enough || arrival.duplicate || self.quick > 0 || arrival.fills_gap || pushed;
+        let wanted = enough || arrival.duplicate || self.quick > 0 || arrival.fills_gap || pushed || Self::acks_reduction(arrival, params);
         if params.delayed_ack.is_none() || wanted {
             return now;
         }
         if arrival.has_gap { self.compress(now, arrival.rcv_nxt, params) } else { self.delay(now, params) }
+    }
+
+    /// Linux `tcp_ecn_accept_cwr`
+    fn acks_reduction(arrival: &Arrival, params: &TcpOptions) -> bool {
+        arrival.reduced && params.quick_acks > 0
     }
 
     /// The end of `__tcp_ack_snd_check`
@@ -200,5 +207,33 @@ impl AckPolicy {
         }
         (self.delayed_due, self.compressed_due, self.compressed) = (Time::NEVER, Time::NEVER, 0);
         self.duplicate.take().filter(|_| params.dsack)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_of_a_reduced_window_is_acknowledged_immediate_by_a_receiver_with_quick_acks() {
+        let delayed_ack = Some(Duration::from_millis(40));
+        for (quick_acks, reduced, immediate) in [(16, true, true), (16, false, false), (0, true, false)] {
+            let params = TcpOptions { delayed_ack, quick_acks, adaptive_delayed_ack: true, ..TcpOptions::default() };
+            let mut policy = AckPolicy::new(&params).unwrap();
+            policy.last_data = Some(Time::ZERO);
+            let next = Arrival {
+                in_order: true,
+                duplicate: false,
+                fills_gap: false,
+                pushed: false,
+                has_gap: false,
+                marked: false,
+                reduced,
+                rcv_nxt: u64::from(params.mss),
+                acknowledged: 0,
+            };
+            let now = Time::from_secs_f64(0.001);
+            assert_eq!(policy.on_segment(now, &next, &params) == now, immediate, "{quick_acks} {reduced}");
+        }
     }
 }

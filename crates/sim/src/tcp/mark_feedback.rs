@@ -28,6 +28,11 @@ impl MarkFeedback {
         self.ecn.counts()
     }
 
+    /// Whether ACKs have the count of marked packets.
+    pub fn is_accurate(&self) -> bool {
+        self.ecn.is_accurate()
+    }
+
     /// A segment arrives; says whether its ACK tells what the last one did not.
     #[inline]
     pub fn take(&mut self, segment: &Packet) -> bool {

@@ -1,10 +1,13 @@
-//! Pacing: when the next segment may leave (draft-ietf-ccwg-bbr#5.6.2, Linux `tcp_update_skb_after_send` with sch_fq).
+//! Pacing: when the next segment may leave (draft-ietf-ccwg-bbr#5.6.2, Linux `tcp_update_skb_after_send`).
 //!
 //! A quantum of segments leaves back to back; then the sender waits for as long as they take at the pace. It sets a timer only
-//! where the windows would let it send more. Unlike Linux it does not send the first ten segments of a connection at once, and does
-//! not catch up on time in which the windows held it back.
+//! where the windows would let it send more.
+//!
+//! As in Linux (the option `linux_pacing`) segments leave one by one, as where a device takes no larger ones. The first ten of a
+//! connection are not held back, and a segment waits for up to half of its time less where the windows held the one before back.
 
 use sojourn_cc::Pacing;
+use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
 /// The longest time in seconds that one segment may hold back the next, however low the pace (Linux sch_fq.c).
@@ -13,20 +16,28 @@ const LONGEST_GAP: f64 = 1.0;
 /// Half a segment: what is left of a quantum below this is no segment.
 const LEAST_REST: f64 = 0.5;
 
+/// Linux: the number of the first segment that holds back the next (`tcp_update_skb_after_send`).
+const FIRST_PACED: u32 = 10;
+
 /// When the next segment may leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
-    /// `C.next_send_time`.
+    /// `C.next_send_time`, Linux `tcp_wstamp_ns`.
     next_send_time: Time,
     /// When the current quantum began to leave.
     quantum_at: Time,
     /// Segments that are left of it.
     quantum_left: f64,
+    /// As in Linux: segments that have left, up to the first that is paced.
+    linux: Option<u32>,
 }
 
 impl Pacer {
     /// A pacer that lets the first quantum go at once.
-    pub const NEW: Pacer = Pacer { next_send_time: Time::ZERO, quantum_at: Time::NEVER, quantum_left: 0.0 };
+    pub fn new(params: &TcpOptions) -> Pacer {
+        let linux = params.linux_pacing.then_some(0);
+        Pacer { next_send_time: Time::ZERO, quantum_at: Time::NEVER, quantum_left: 0.0, linux }
+    }
 
     /// When the next segment may leave: `None` for now.
     pub fn waits_until(&mut self, now: Time, pace: Pacing) -> Option<Time> {
@@ -36,14 +47,29 @@ impl Pacer {
         if now < self.next_send_time {
             return Some(self.next_send_time);
         }
-        (self.quantum_at, self.quantum_left) = (now, pace.quantum);
+        let quantum = if self.linux.is_some() { 0.0 } else { pace.quantum };
+        (self.quantum_at, self.quantum_left) = (now, quantum);
         None
     }
 
-    /// Segments of this size leave at `now`.
-    pub fn on_sent(&mut self, now: Time, segments: f64, pace: Pacing) {
-        let gap = (segments / pace.rate).min(LONGEST_GAP);
-        self.next_send_time = self.next_send_time.max(now) + Duration::from_secs_f64(gap);
+    /// Segments of this size leave at `now`; without a pace they hold nothing back.
+    pub fn on_sent(&mut self, now: Time, segments: f64, pace: Option<Pacing>) {
+        let unpaced = match &mut self.linux {
+            Some(sent) => {
+                *sent = (*sent + 1).min(FIRST_PACED);
+                *sent < FIRST_PACED
+            }
+            None => false,
+        };
+        let Some(pace) = pace else { return };
+        let late = now.since(self.next_send_time);
+        self.next_send_time = self.next_send_time.max(now);
+        if unpaced {
+            return;
+        }
+        let gap = Duration::from_secs_f64((segments / pace.rate).min(LONGEST_GAP));
+        let made_up = if self.linux.is_some() { late.min(gap / 2) } else { Duration::ZERO };
+        self.next_send_time += gap - made_up;
         self.quantum_left -= segments;
     }
 }
@@ -52,14 +78,18 @@ impl Pacer {
 mod tests {
     use super::*;
 
+    fn pacer(linux_pacing: bool) -> Pacer {
+        Pacer::new(&TcpOptions { linux_pacing, ..TcpOptions::default() })
+    }
+
     /// When each of `count` segments leaves that are always there to be sent.
-    fn departures(pace: Pacing, count: usize) -> Vec<f64> {
-        let (mut pacer, mut now) = (Pacer::NEW, Time::ZERO);
+    fn departures(mut pacer: Pacer, pace: Pacing, count: usize) -> Vec<f64> {
+        let mut now = Time::ZERO;
         let mut next = || {
             while let Some(later) = pacer.waits_until(now, pace) {
                 now = later;
             }
-            pacer.on_sent(now, 1.0, pace);
+            pacer.on_sent(now, 1.0, Some(pace));
             now.as_secs_f64()
         };
         (0..count).map(|_| next()).collect()
@@ -68,13 +98,13 @@ mod tests {
     #[test]
     fn a_quantum_leaves_at_once_and_the_next_when_it_has_taken_its_time_at_the_pace() {
         let pace = Pacing { rate: 100.0, quantum: 2.0 };
-        assert_eq!(departures(pace, 6), [0.0, 0.0, 0.02, 0.02, 0.04, 0.04]);
+        assert_eq!(departures(pacer(false), pace, 6), [0.0, 0.0, 0.02, 0.02, 0.04, 0.04]);
     }
 
     #[test]
     fn the_rate_is_kept_whatever_the_quantum() {
         for quantum in [1.0, 2.0, 7.0, 45.0] {
-            let last = *departures(Pacing { rate: 1000.0, quantum }, 10_000).last().unwrap();
+            let last = *departures(pacer(false), Pacing { rate: 1000.0, quantum }, 10_000).last().unwrap();
             assert!((9.95..=10.0).contains(&last), "{quantum}: {last}");
         }
     }
@@ -82,15 +112,39 @@ mod tests {
     #[test]
     fn time_in_which_nothing_was_sent_is_not_caught_up() {
         let pace = Pacing { rate: 10.0, quantum: 1.0 };
-        let mut pacer = Pacer::NEW;
+        let mut pacer = pacer(false);
         let at = Time::from_secs_f64(5.0);
         assert_eq!(pacer.waits_until(at, pace), None);
-        pacer.on_sent(at, 1.0, pace);
+        pacer.on_sent(at, 1.0, Some(pace));
         assert_eq!(pacer.waits_until(at, pace), Some(Time::from_secs_f64(5.1)));
     }
 
     #[test]
     fn no_pace_is_so_low_that_it_holds_a_segment_back_for_more_than_a_second() {
-        assert_eq!(departures(Pacing { rate: 1e-9, quantum: 1.0 }, 3), [0.0, 1.0, 2.0]);
+        assert_eq!(departures(pacer(false), Pacing { rate: 1e-9, quantum: 1.0 }, 3), [0.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn as_in_linux_segments_leave_one_by_one_after_the_first_ten() {
+        let left = departures(pacer(true), Pacing { rate: 100.0, quantum: 7.0 }, 13);
+        assert_eq!(left[..10], [0.0; 10]);
+        let ms: Vec<f64> = left[10..].iter().map(|seconds| (seconds * 1000.0).round()).collect();
+        assert_eq!(ms, [10.0, 20.0, 30.0]);
+    }
+
+    #[test]
+    fn as_in_linux_a_segment_that_is_late_holds_the_next_back_for_less_and_for_half_at_least() {
+        let pace = Pacing { rate: 100.0, quantum: 1.0 };
+        for (late, gap) in [(0.002, 0.008), (0.005, 0.005), (3.0, 0.005)] {
+            let mut pacer = pacer(true);
+            for _ in 0..10 {
+                pacer.on_sent(Time::ZERO, 1.0, Some(pace));
+            }
+            let at = Time::from_secs_f64(0.01 + late);
+            assert_eq!(pacer.waits_until(at, pace), None);
+            pacer.on_sent(at, 1.0, Some(pace));
+            let until = pacer.waits_until(at, pace).unwrap();
+            assert!((until.since(at).as_secs_f64() - gap).abs() < 1e-9, "{late}: {until:?}");
+        }
     }
 }

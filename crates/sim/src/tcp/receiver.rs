@@ -249,6 +249,7 @@ impl Receiver {
             fills_gap: self.rcv_nxt > bytes.1 && in_order && !has_gap,
             has_gap,
             marked,
+            reduced: segment.has(flag::CWR) && !self.marks.is_accurate(),
             rcv_nxt: self.rcv_nxt,
             acknowledged: self.last_ack_sent,
         };

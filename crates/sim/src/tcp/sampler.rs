@@ -61,6 +61,16 @@ pub struct Standing {
     pub mss: u32,
 }
 
+/// What the last ACK delivered, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    newest: Option<Sent>,
+    newly_acked: u64,
+    /// What was in flight before it.
+    prior_in_flight: u64,
+    ack: u64,
+}
+
 /// What was sent, and what was delivered of it: the per-connection state C of draft-ietf-ccwg-bbr#4.1.2.1.1.
 #[derive(Clone, Default, Debug)]
 pub struct Sampler {
@@ -87,6 +97,8 @@ pub struct Sampler {
     lost_before: u64,
     /// Until this byte is acknowledged, the congestion window has limited the sender in the last round trip.
     cwnd_limited_until: u64,
+    /// What the last ACK delivered, until it is asked for.
+    taken: Option<Taken>,
 }
 
 impl Sampler {
@@ -211,20 +223,28 @@ impl Sampler {
         self.lost_end = sent.end;
     }
 
-    /// Takes an ACK and gives its sample (draft-ietf-ccwg-bbr#4.1.2.3).
-    pub fn on_ack(&mut self, delivery: &Delivery, standing: Standing) -> RateSample {
+    /// Takes an ACK (draft-ietf-ccwg-bbr#4.1.2.3); gives the segments that it newly acknowledges.
+    pub fn on_ack(&mut self, delivery: &Delivery, mss: u32) -> f64 {
         let prior_in_flight = self.in_flight;
         let delivered_before = self.delivered;
         let newest = self.deliver(delivery);
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
+        let newly_acked = self.delivered - delivered_before;
+        self.taken = Some(Taken { newest, newly_acked, prior_in_flight, ack: delivery.ack });
+        newly_acked as f64 / f64::from(mss)
+    }
+
+    /// The sample of the last ACK, if it was not given yet.
+    pub fn sample(&mut self, now: Time, standing: Standing) -> Option<RateSample> {
+        let Taken { newest, newly_acked, prior_in_flight, ack } = self.taken.take()?;
         let segments = |bytes: u64| bytes as f64 / f64::from(standing.mss);
         let mut sample = RateSample {
-            now: delivery.now,
+            now,
             delivered_total: segments(self.delivered),
             lost_total: segments(self.lost),
-            newly_acked: segments(self.delivered - delivered_before),
+            newly_acked: segments(newly_acked),
             newly_lost: segments(self.lost - self.lost_before),
             prior_delivered: None,
             delivered: 0.0,
@@ -236,26 +256,26 @@ impl Sampler {
             srtt: standing.srtt,
             prior_in_flight: segments(prior_in_flight),
             in_flight: segments(self.in_flight),
-            is_cwnd_limited: delivery.ack <= self.cwnd_limited_until,
+            is_cwnd_limited: ack <= self.cwnd_limited_until,
             state: standing.state,
             selective_acks: standing.selective_acks,
             marked: 0.0,
         };
         self.lost_before = self.lost;
-        let Some(newest) = newest else { return sample };
+        let Some(newest) = newest else { return Some(sample) };
         sample.prior_delivered = Some(segments(newest.delivered));
         sample.delivered = segments(self.delivered - newest.delivered);
         sample.lost = segments(self.lost - newest.lost);
         sample.tx_in_flight = segments(newest.tx_in_flight);
         sample.is_app_limited = newest.is_app_limited;
-        sample.rtt = (!newest.retransmitted).then(|| delivery.now.since(newest.send_time));
+        sample.rtt = (!newest.retransmitted).then(|| now.since(newest.send_time));
         let send_elapsed = newest.send_time.since(newest.first_send_time);
         let ack_elapsed = self.delivered_time.since(newest.delivered_time);
         let interval = send_elapsed.max(ack_elapsed);
         if interval >= standing.rtt_min && interval > Duration::ZERO {
             sample.delivery_rate = sample.delivered / interval.as_secs_f64();
         }
-        sample
+        Some(sample)
     }
 
     /// Takes what an ACK delivers; gives the newest of it.

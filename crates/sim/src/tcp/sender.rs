@@ -152,11 +152,15 @@ impl Sender {
         }
         let counted = core.tracks() && core.track_ack(ack, sack.as_ref(), call);
         let (ece, full) = (counted || (ack.has(flag::ECE) && core.ecn().is_on()), ack.seq >= core.recover());
-        if ece && !self.recovery.takes_ece() {
-            core.on_ece(ack.seq, self.recovery.inflation(), call);
+        if !self.recovery.reports_itself() {
+            core.tell_sample(call);
+            if ece {
+                core.on_ece(ack.seq, self.recovery.inflation(), call);
+            }
         }
         if core.read_window(ack) && ack.seq == core.snd_una() && sack.is_none() {
             // Changes the receive window alone, so it is no duplicate ACK (rfc5681#2).
+            core.tell_sample(call);
             self.on_window_update(call);
             return Progress::Going;
         }
@@ -166,6 +170,7 @@ impl Sender {
             return Progress::Complete;
         }
         if core.tracks() {
+            core.tell_sample(call);
             core.track_window(call.params);
         }
         core.start_persist_timer(call);

@@ -27,6 +27,12 @@ impl Ecn {
         self != Ecn::Off
     }
 
+    /// Whether all packets of a sender can carry marks, its first one and those that are sent again too (rfc8257#3.5, rfc9331#4.1, Linux
+    /// `tcp_ca_needs_ecn`).
+    pub fn is_on_all(self) -> bool {
+        matches!(self, Ecn::Dctcp | Ecn::L4s)
+    }
+
     /// Whether the feedback says how many segments were marked.
     #[inline]
     pub fn counts(self) -> bool {

@@ -116,7 +116,7 @@ tcp_options! {
         "What the receiver knows of ECN, if that is not what `ecn` says; both agree on what both know, else on classic ECN; absent: the same",
         None, "rfc9768#3.1.2";
     ecn_on_retransmit: bool as bool, ranges::any,
-        "Whether retransmissions can carry congestion marks too",
+        "Whether retransmissions can carry congestion marks too; with ecn \"dctcp\" or \"l4s\" all packets of the sender can",
         false, "rfc3168#6.1.5 forbids it";
     basis: WindowBasis as WindowBasis, ranges::any,
         "Which window is halved on congestion",
@@ -181,6 +181,9 @@ tcp_options! {
     pacing: bool as bool, ranges::any,
         "Whether segments are paced: at twice the window a round trip below half of ssthresh, at 1.2 times above; controllers with a pace of their own always keep that",
         false, "Linux `tcp_update_pacing_rate`";
+    linux_pacing: bool as bool, ranges::any,
+        "Whether paced segments leave one by one as in Linux, where a device takes no larger ones: the first ten not held back, and late ones making up for half of their time; else in bursts of a quantum",
+        false, "draft-ietf-ccwg-bbr#5.6.3 has a quantum";
     restart_after_idle: bool as bool, ranges::any,
         "Whether cwnd falls back to the initial window after an idle time of one retransmission timeout",
         true, "rfc5681#4.1";

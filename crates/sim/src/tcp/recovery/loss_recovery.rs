@@ -16,8 +16,8 @@ pub trait LossRecovery {
         false
     }
 
-    /// Whether it reduces the window itself where an ECN echo arrives.
-    fn takes_ece(&self) -> bool {
+    /// Whether it tells the controller itself of ECN echoes and of delivery-rate samples.
+    fn reports_itself(&self) -> bool {
         false
     }
 

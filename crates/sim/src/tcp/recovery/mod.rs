@@ -79,8 +79,8 @@ impl LossRecovery for AnyRecovery {
         of_any!(self, strategy => strategy.on_timer(sender, call))
     }
 
-    fn takes_ece(&self) -> bool {
-        of_any!(self, strategy => strategy.takes_ece())
+    fn reports_itself(&self) -> bool {
+        of_any!(self, strategy => strategy.reports_itself())
     }
 
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {

@@ -34,8 +34,14 @@ impl SenderCore {
         }
     }
 
+    /// What says that a packet can carry marks.
+    fn ect(&self) -> u16 {
+        if self.ecn == Ecn::L4s { flag::ECT | flag::ECT1 } else { flag::ECT }
+    }
+
     /// Sends a header without data.
     pub(super) fn send_header<O: SegmentSink>(&mut self, seq: u64, flags: u16, call: &mut Call<O>) {
+        let flags = if self.ecn.is_on_all() { flags | self.ect() } else { flags };
         call.send(Packet { size: call.params.header as u16, flags, ..self.packet(seq, call.now) });
     }
 
@@ -62,8 +68,8 @@ impl SenderCore {
         }
         let end = seq + length;
         let mut flags = flags;
-        if self.ecn.is_on() && (!retransmission || params.ecn_on_retransmit) {
-            flags |= if self.ecn == Ecn::L4s { flag::ECT | flag::ECT1 } else { flag::ECT };
+        if self.ecn.is_on() && (!retransmission || params.ecn_on_retransmit || self.ecn.is_on_all()) {
+            flags |= self.ect();
             if self.cwr_pending {
                 flags |= flag::CWR;
                 self.cwr_pending = false;

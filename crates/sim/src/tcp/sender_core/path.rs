@@ -8,7 +8,7 @@ use crate::tcp::call::Call;
 use crate::tcp::pacer::Pacer;
 use crate::tcp::sack_blocks::SackBlocks;
 use crate::tcp::sampler::{Delivery, Sampler, Standing};
-use sojourn_cc::{AnyController, CongestionController, LossState, Pacing};
+use sojourn_cc::{AnyController, CongestionController, LossState, Pacing, RateSample};
 use sojourn_spec::tcp::{Ecn, Recovery, TcpOptions};
 use sojourn_units::{Duration, Time};
 use std::ops::Range;
@@ -42,7 +42,7 @@ impl Path {
         let needs = cc.needs();
         let paces = needs.pacing || params.pacing;
         let path = Path {
-            pacer: paces.then_some(Pacer::NEW),
+            pacer: paces.then(|| Pacer::new(params)),
             sampler: (needs.rate_samples || ecn.is_accurate()).then(Sampler::default),
             samples: needs.rate_samples,
             marks: ecn.is_accurate().then_some(MarkReader::NEW),
@@ -72,6 +72,11 @@ impl SenderCore {
     /// Whether the controller sets the window while losses are repaired and after an idle time.
     pub fn owns_window(&self) -> bool {
         self.path.as_ref().is_some_and(|path| path.samples)
+    }
+
+    /// Whether what is not marked opens the window while it is reduced for marks.
+    pub fn grows_on_marks(&self) -> bool {
+        self.grows_on_marks
     }
 
     /// The pace now; `None` without one.
@@ -120,7 +125,7 @@ impl SenderCore {
             }
             sampler.on_sent(bytes.start, bytes.end, call.now);
         }
-        if let (Some(pacer), Some(pace)) = (&mut path.pacer, pace) {
+        if let Some(pacer) = &mut path.pacer {
             pacer.on_sent(call.now, (bytes.end - bytes.start) as f64 / f64::from(call.params.mss), pace);
         }
     }
@@ -168,27 +173,36 @@ impl SenderCore {
         }
     }
 
-    /// An ACK arrives: samples the delivery rate and reads the count of marks. Says whether it tells of marks.
+    /// An ACK arrives: measures what it delivers and reads the count of marks. Says whether it tells of marks.
     #[inline(never)]
     pub fn track_ack<O>(&mut self, ack: &Packet, sack: Option<&SackBlocks>, call: &Call<O>) -> bool {
         self.check_app_limited(call.params);
         let standing = self.standing(call.params);
         let duplicate = ack.seq == self.snd_una && self.snd_una < self.snd_max && !standing.selective_acks;
         let in_order = if call.params.timestamps { ack.peer >= self.ts_recent } else { ack.seq > self.snd_una || sack.is_some() };
-        let SenderCore { path: Some(path), cc, .. } = self else { return false };
+        let SenderCore { path: Some(path), .. } = self else { return false };
         let Some(sampler) = &mut path.sampler else { return false };
-        let mut sample = sampler.on_ack(&Delivery { now: call.now, ack: ack.seq, sack, duplicate }, standing);
-        if let Some(marks) = path.marks.as_mut().filter(|_| in_order) {
-            sample.marked = f64::from(marks.read(ack, sample.newly_acked.ceil() as u32));
+        let newly_acked = sampler.on_ack(&Delivery { now: call.now, ack: ack.seq, sack, duplicate }, standing.mss);
+        let marks = path.marks.as_mut().filter(|_| in_order);
+        path.marked = marks.map_or(0.0, |marks| f64::from(marks.read(ack, newly_acked.ceil() as u32)));
+        path.marked > 0.0
+    }
+
+    /// Gives the controller the sample of the last ACK, if it takes samples and has not had it: after the losses that the ACK tells of,
+    /// where the recovery strategy finds them so early (Linux `tcp_rate_gen`).
+    pub fn tell_sample<O>(&mut self, call: &Call<O>) {
+        if !self.owns_window() {
+            return;
         }
-        if path.samples {
-            cc.on_sample(&sample);
-            if cc.limits_samples() {
-                sampler.limit();
-            }
+        let standing = self.standing(call.params);
+        let SenderCore { path: Some(path), cc, .. } = self else { return };
+        let marked = path.marked;
+        let Some(sampler) = &mut path.sampler else { return };
+        let Some(sample) = sampler.sample(call.now, standing) else { return };
+        cc.on_sample(&RateSample { marked, ..sample });
+        if cc.limits_samples() {
+            sampler.limit();
         }
-        path.marked = sample.marked;
-        sample.marked > 0.0
     }
 
     /// Everything that the windows and the pace allow was sent: notes whether the congestion window was the limit.

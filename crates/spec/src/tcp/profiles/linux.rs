@@ -20,6 +20,7 @@ super::profile! {
     sack_compression = Duration::from_millis(1), "Linux `tcp_comp_sack_delay_ns`, `tcp_comp_sack_rtt_percent`";
     timer_wheel = true, "Linux `calc_wheel_index`";
     windowed_variation = true, "Linux `tcp_rtt_estimator`";
+    linux_pacing = true, "Linux `tcp_update_skb_after_send`; a network card that splits large segments (TSO) makes bursts";
     linux_growth = true, "Linux `tcp_cong_avoid_ai`, tcp_cubic.c";
     basis = WindowBasis::Cwnd, "Linux `tcp_reno_ssthresh`";
 }

@@ -107,7 +107,9 @@ impl RackTlp {
             match self.state {
                 // CWR must have reached the receiver.
                 State::Cwr if sender.snd_una() > self.high_seq => {
-                    self.end_reduction(sender);
+                    if self.is_reducing(sender) {
+                        self.end_reduction(sender);
+                    }
                     self.state = State::Open;
                 }
                 State::Recovery => {
@@ -206,7 +208,7 @@ impl RackTlp {
         self.undo.set_before(None);
         if matches!(self.state, State::Open | State::Disorder) {
             self.undo.forbid();
-            self.report(sender, brought, false, call);
+            self.report(sender, brought, sender.grows_on_marks(), call);
             self.start_reduction(sender, Signal::Mark, call);
             self.state = State::Cwr;
         }
@@ -226,6 +228,8 @@ impl RackTlp {
         if !self.state.is_reduction() {
             self.undo.set_before((!ece).then(|| self.windows(sender)));
             self.start_reduction(sender, Signal::Loss, call);
+        } else if !self.is_reducing(sender) {
+            self.own_window = sender.cwnd();
         }
         self.state = State::Recovery;
         sender.count_fast_retransmit(call);
@@ -244,13 +248,15 @@ impl RackTlp {
         self.probe = None;
         let before = sender.cwnd();
         sender.reduce(signal, call);
-        let target = sender.cwnd().floor().max(2.0);
-        sender.set_cwnd(before);
-        self.prr = Prr::start(before as u32, target as u32);
+        self.own_window = sender.cwnd().max(2.0);
+        self.prr = Prr::start(before as u32, self.own_window as u32);
+        if signal != Signal::Mark || !sender.grows_on_marks() {
+            sender.set_cwnd(before);
+        }
     }
 
     /// Linux `tcp_end_cwnd_reduction`
     pub(super) fn end_reduction(&mut self, sender: &mut SenderCore) {
-        sender.set_cwnd(f64::from(self.prr.target));
+        sender.set_cwnd(self.own_window);
     }
 }

@@ -41,6 +41,8 @@ pub struct RackTlp {
     sent: SentQueue,
     rack: Rack,
     prr: Prr,
+    /// What the controller's window is during a reduction.
+    own_window: f64,
     undo: Undo,
     usage: Usage,
     state: State,
@@ -113,6 +115,7 @@ impl RackTlp {
             sent: SentQueue::default(),
             rack: Rack::new(params.dupack_threshold),
             prr: Prr::default(),
+            own_window: 0.0,
             undo: Undo::default(),
             usage: Usage::default(),
             state: State::Open,
@@ -246,20 +249,32 @@ impl RackTlp {
             rtt: brought.rtt,
             one_way_delay: brought.one_way_delay,
             cwnd_limited: may_grow && forward && (!call.params.growth_needs_limit || self.usage.is_cwnd_limited(sender)),
-            in_recovery: self.state.is_reduction() || !may_grow,
+            in_recovery: !may_grow,
             after_timeout: self.state == State::Loss,
             ece: brought.ece,
         };
         sender.report(&delivered, call);
     }
 
-    /// The window after an ACK (Linux `tcp_cong_control`).
+    /// Whether the window is that of a reduction: not where the controller keeps it to itself, nor for marks where it goes on to grow.
+    fn is_reducing(&self, sender: &SenderCore) -> bool {
+        let marks = self.state == State::Cwr;
+        self.state.is_reduction() && !sender.owns_window() && !(marks && sender.grows_on_marks())
+    }
+
+    /// The window after an ACK (Linux `tcp_cong_control`). In a reduction the controller has its own, which is used when that is over.
     fn control<O>(&mut self, sender: &mut SenderCore, brought: &mut Brought, call: &Call<O>) {
-        if !self.state.is_reduction() {
+        self.tell_state(sender);
+        sender.tell_sample(call);
+        if !self.is_reducing(sender) {
             self.report(sender, brought, true, call);
             return;
         }
+        let in_use = sender.cwnd();
+        sender.set_cwnd(self.own_window);
         self.report(sender, brought, false, call);
+        self.own_window = sender.cwnd();
+        sender.set_cwnd(in_use);
         if brought.delivered > 0 {
             self.reduce(sender, brought.delivered, brought.advanced, call.params);
         }
@@ -320,7 +335,7 @@ impl LossRecovery for RackTlp {
         false
     }
 
-    fn takes_ece(&self) -> bool {
+    fn reports_itself(&self) -> bool {
         true
     }
 
