@@ -1,12 +1,22 @@
 """What runs on a Linux kernel. These tests need the kernel of `sojourn linux build`."""
 
+import functools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import sojourn as sj
-from sojourn.errors import ScenarioError, UserError
+from sojourn.errors import RunError, ScenarioError, UserError
+from sojourn.linux import guest
 from sojourn.linux.kernel import find_kernel
 from sojourn.running import run_many
-from test_linux import SCENARIO
+from test_linux import SCENARIO, has_ended
 
 
 def has_kernel() -> bool:
@@ -202,12 +212,16 @@ def test_sessions_and_pings_work_on_the_kernel(controller: dict[str, str]) -> No
 def test_a_queue_of_ours_does_the_same_as_a_discipline_of_the_kernel(aqm: str) -> None:
     text = f"sojourn {{ aqm = '{aqm}', limit = '100 packets' }}"
     queues = ({"aqm": aqm, "limit": "100 packets"}, {"linux": text})
-    found = [sj.run(sj.load(SCENARIO).set("links.bottleneck.queue", queue)) for queue in queues]
-    network, kernel = (record["links"][0] for record in found)
-    # Two runs part where packets meet in a nanosecond.
-    assert kernel["arrived"] == pytest.approx(network["arrived"], rel=0.02)
-    assert kernel["dropped"] == pytest.approx(network["dropped"], rel=0.1, abs=10)
-    assert kernel["queue"]["mean"] == pytest.approx(network["queue"]["mean"], rel=0.05)
+    found = run_many([sj.load(SCENARIO).set("links.bottleneck.queue", queue) for queue in queues], seeds=4)
+    network, kernel = ([record["links"][0] for record in records] for records in found)
+
+    def total(links: list[dict[str, Any]], *path: str) -> float:
+        return sum(float(functools.reduce(lambda at, name: at[name], path, link)) for link in links)
+
+    # Two runs part where packets meet in a nanosecond: what is random then differs.
+    assert total(kernel, "arrived") == pytest.approx(total(network, "arrived"), rel=0.02)
+    assert total(kernel, "dropped_total") == pytest.approx(total(network, "dropped_total"), rel=0.1)
+    assert total(kernel, "queue", "mean") == pytest.approx(total(network, "queue", "mean"), rel=0.05)
 
 
 @live
@@ -233,7 +247,8 @@ def test_a_controller_of_ours_that_paces_or_counts_marks_works_under_the_kernels
 def test_packets_of_prague_are_those_of_a_scalable_sender(queue: dict[str, object]) -> None:
     scenario = sj.load(SCENARIO).set("flows.ftp.tcp.control", {"cc": "prague"}).set("tcp.ecn", True)
     record = sj.run(scenario.set("links.bottleneck.queue", queue).set("duration", "20 s"))
-    assert record.value("links.bottleneck.utilization") > 0.8
+    # A queue that marks from one packet on leaves a part of so slow a link idle, as in the simulator.
+    assert record.value("links.bottleneck.utilization") > 0.65
     assert record.value("links.bottleneck.marked") > 100
     # The threshold of the queue for scalable senders is 1 ms; a packet takes 1.2 ms. Classic ones wait 15 ms.
     assert record.value("links.bottleneck.wait_ms.mean") < 6
@@ -252,11 +267,130 @@ def test_classes_traces_and_requests_work_on_the_kernel() -> None:
     scenario.set("links.bottleneck.queue", {"scheduler": "drr", "classes": classes})
     here, there = (sj.run(scenario.copy().set("host", host)) for host in ("simulator", "linux"))
     for record in (here, there):
-        assert record.value("groups.x.goodput_bps") / record.value("groups.y.goodput_bps") == pytest.approx(3, rel=0.1)
-        assert record["links"][0]["classes"][0]["dropped"] > 0
+        # Two flows under CoDel do not use all of their quarter.
+        assert 3 < record.value("groups.x.goodput_bps") / record.value("groups.y.goodput_bps") < 4
+        assert record["links"][0]["classes"][0]["dropped"]["tail"] > 0
     assert there.value("groups.web.completion_s.count") == pytest.approx(
         here.value("groups.web.completion_s.count"), rel=0.1
     )
     assert there.value("groups.web.completion_s.mean") == pytest.approx(
         here.value("groups.web.completion_s.mean"), rel=0.1
     )
+
+
+@live
+def test_a_flow_that_begins_where_marks_are_given_can_be_marked_from_its_first_packet_on() -> None:
+    # What cannot be marked is dropped above 20 packets, and after a lost SYN the kernel asks for no ECN.
+    scenario = sj.load(SCENARIO).set("flows.ftp.start", {"spread": ["0 s", "8 s"]}).set("duration", "20 s")
+    scenario.set("flows.ftp.tcp.control", {"cc": "dctcp"}).set("tcp.ecn", True).set("warmup", "0 s")
+    record = sj.run(scenario.set("links.bottleneck.queue", {"aqm": "step", "ecn": True}))
+    assert record.value("links.bottleneck.marked") > 100
+    assert record.value("links.bottleneck.dropped_total") == 0
+
+
+@live
+@pytest.mark.parametrize(
+    "text", ["pfifo limit 42", "cake besteffort", "sojourn { aqm = 'codel', limit = '42 packets' }"]
+)
+def test_the_kernel_tells_of_a_queue_discipline_what_tc_would_show(text: str) -> None:
+    record = sj.run(sj.load(SCENARIO).set("links.bottleneck.queue", {"linux": text}).set("warmup", "0 s"))
+    (told,) = record["host"]["qdiscs"]
+    link = record["links"][0]
+    assert told["link"] == "bottleneck"
+    assert told["dropped"] == link["dropped_total"] > 0
+    # The packet that is being sent has left the queue.
+    assert told["sent"] + told["dropped"] + told["waiting"] == link["arrived"]
+    assert told["sent_bytes"] > 1000 * told["sent"]
+    if "sojourn" not in text:
+        assert "counted" not in told
+        return
+    assert told["counted"] == {
+        "arrived": link["arrived"], "marked": 0, "early": told["dropped"] - link["dropped"]["tail"], "forced": 0,
+        "tail": link["dropped"]["tail"],
+    }  # fmt: skip
+
+
+@live
+def test_packets_with_anything_in_them_do_no_harm_in_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "ARGUMENTS", (*guest.ARGUMENTS, "sojourn_noise=20000"))
+    scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"linux": "sojourn { aqm = 'fq-codel', ecn = true }"})
+    record = sj.run(scenario)
+    # Those that look like packets of a flow travel with the others.
+    assert record.value("links.bottleneck.utilization") > 0.8
+    audit = record["audit"]
+    assert audit["sent"] == audit["delivered"] + audit["dropped"] + audit["in_flight"]
+
+
+@live
+def test_a_run_ends_where_samples_are_due_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "PATIENCE", 60.0)
+    monkeypatch.setattr(guest, "PER_SECOND", 0.0)
+    scenario = sj.load(SCENARIO).set("links.bottleneck.queue", {"aqm": "pie", "tupdate": "10 ms"})
+    scenario["trace"] = {name: {"links": ["bottleneck"], "every": "1 s"} for name in ("queue", "throughput")}
+    record = sj.run(scenario)
+    assert len(record.series["queue/bottleneck"]["packets"]) == 11
+
+
+def kernels_in(folder: Path) -> list[int]:
+    """The processes that run in a folder or below it."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            inside = entry.name.isdigit() and (entry / "cwd").resolve().is_relative_to(folder)
+        except OSError:
+            continue
+        if inside and not has_ended(int(entry.name)):
+            found.append(int(entry.name))
+    return found
+
+
+@live
+def test_a_kernel_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "PATIENCE", 0.5)
+    monkeypatch.setattr(guest, "PER_SECOND", 0.0)
+    monkeypatch.setattr(guest.tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(RunError, match=r"the kernel: expected 100000 s in 0\.5 s, got no end"):
+        sj.run(sj.load(SCENARIO).set("duration", "100000 s"))
+    assert kernels_in(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@live
+def test_a_kernel_that_cannot_boot_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "ARGUMENTS", (*guest.ARGUMENTS, "mem=4M"))
+    monkeypatch.setattr(guest.tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(RunError) as found:
+        sj.run(SCENARIO)
+    assert "\n" not in str(found.value)
+    assert kernels_in(tmp_path) == []
+
+
+@live
+def test_a_log_on_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = guest.Guests._start
+
+    def on_full_disk(guests: guest.Guests, arguments: list[str], folder: Path, *more: Any) -> subprocess.Popen[bytes]:
+        (folder / "log").symlink_to("/dev/full")
+        return start(guests, arguments, folder, *more)
+
+    monkeypatch.setattr(guest.Guests, "_start", on_full_disk)
+    with pytest.raises(RunError, match="the kernel stopped: log: expected room on the disk, got error -28"):
+        sj.run(SCENARIO)
+
+
+@live
+def test_ctrl_c_leaves_no_kernel_and_no_file(tmp_path: Path) -> None:
+    file, folder = tmp_path / "x.toml", tmp_path / "runs"
+    file.write_text(SCENARIO.replace('duration = "10 s"', 'duration = "100000 s"'), encoding="utf-8")
+    folder.mkdir()
+    command = [sys.executable, "-c", "from sojourn_program import entry; entry()", "run", str(file), "--seeds", "2"]
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment) as process:
+        while len(kernels_in(folder)) < 2:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert (process.returncode, len(said.splitlines())) == (130, 1), said
+    assert kernels_in(folder) == []
+    assert list(folder.iterdir()) == []

@@ -187,6 +187,8 @@ static u32 undo(struct sock *sk)
 }
 
 static struct tcp_congestion_ops operations __read_mostly = OPERATIONS(OUR_CONTROL, 0);
+/* Packets that cannot carry marks are lost where others are marked: the first of a connection, and those that are sent again. */
+static struct tcp_congestion_ops marked __read_mostly = OPERATIONS(OUR_MARKED, TCP_CONG_NEEDS_ECN);
 static struct tcp_congestion_ops scalable __read_mostly =
 	OPERATIONS(OUR_SCALABLE, TCP_CONG_NEEDS_ECN | TCP_CONG_NEEDS_ACCECN | TCP_CONG_ECT_1_NEGOTIATION);
 
@@ -201,6 +203,8 @@ static int __init register_control(void)
 	int error = tcp_register_congestion_control(&operations);
 
 	BUILD_BUG_ON(sizeof(struct ours) > ICSK_CA_PRIV_SIZE);
+	if (!error)
+		error = tcp_register_congestion_control(&marked);
 	return error ? error : tcp_register_congestion_control(&scalable);
 }
 device_initcall(register_control);

@@ -39,6 +39,11 @@ struct net *sojourn_host(u32 number)
 	return hosts[number].net;
 }
 
+struct net_device *sojourn_device(u32 host)
+{
+	return hosts[host].device;
+}
+
 void sojourn_set_timer(void)
 {
 	u64 next = sojourn_next_event(guest);
@@ -77,31 +82,54 @@ static void timestamps(struct sojourn_packet *packet, const struct tcphdr *tcp)
 	}
 }
 
-/* What the network must know of a packet; false if it is none of a flow. */
+static bool describe_udp(struct sojourn_packet *packet, const struct iphdr *ip, const struct sk_buff *skb, u32 at, u32 room)
+{
+	struct udphdr space;
+	const struct udphdr *udp = skb_header_pointer(skb, at, sizeof(space), &space);
+
+	if (!udp || ntohs(udp->len) < sizeof(*udp) || ntohs(udp->len) > room)
+		return false;
+	packet->payload = ntohs(udp->len) - sizeof(*udp);
+	return ports(packet, ip, udp->source, udp->dest);
+}
+
+static bool describe_tcp(struct sojourn_packet *packet, const struct iphdr *ip, const struct sk_buff *skb, u32 at, u32 room)
+{
+	u8 space[15 * 4];       /* the longest header */
+	const struct tcphdr *tcp = skb_header_pointer(skb, at, sizeof(*tcp), space);
+	u32 length = tcp ? tcp->doff * 4 : 0;
+
+	if (length < sizeof(*tcp) || length > room)
+		return false;
+	tcp = skb_header_pointer(skb, at, length, space);
+	if (!tcp)
+		return false;
+	packet->seq = ntohl(tcp->seq);
+	packet->payload = room - length;
+	packet->flags |= (tcp->syn ? SYN : 0) | (tcp->fin ? FIN : 0);
+	timestamps(packet, tcp);
+	return ports(packet, ip, tcp->source, tcp->dest);
+}
+
+/* What the network must know of a packet; false if it is none of a flow. Its headers may be anything. */
 bool sojourn_describe(struct sojourn_packet *packet, const struct sk_buff *skb)
 {
-	const struct iphdr *ip = ip_hdr(skb);
+	struct iphdr space;
+	u32 at = skb_network_offset(skb), headers;
+	const struct iphdr *ip = skb_header_pointer(skb, at, sizeof(space), &space);
 
-	*packet = (struct sojourn_packet){ .handle = (unsigned long)skb, .size = skb->len };
-	if (ip->version != 4 || ip_is_fragment(ip))
+	*packet = (struct sojourn_packet){ .handle = (unsigned long)skb, .size = min_t(u32, skb->len, U16_MAX) };
+	if (!ip || ip->version != 4 || ip_is_fragment(ip))
+		return false;
+	headers = ip->ihl * 4;
+	if (headers < sizeof(*ip) || ntohs(ip->tot_len) < headers || ntohs(ip->tot_len) > skb->len - at)
 		return false;
 	if (!INET_ECN_is_not_ect(ip->tos))
 		packet->flags |= ECT | (INET_ECN_is_ce(ip->tos) ? CE : 0) | ((ip->tos & INET_ECN_MASK) == INET_ECN_ECT_1 ? ECT1 : 0);
-	if (ip->protocol == IPPROTO_UDP) {
-		const struct udphdr *udp = (const struct udphdr *)((const u8 *)ip + ip->ihl * 4);
-
-		packet->payload = ntohs(udp->len) - sizeof(*udp);
-		return ports(packet, ip, udp->source, udp->dest);
-	}
-	if (ip->protocol == IPPROTO_TCP) {
-		const struct tcphdr *tcp = (const struct tcphdr *)((const u8 *)ip + ip->ihl * 4);
-
-		packet->seq = ntohl(tcp->seq);
-		packet->payload = skb->len - ip->ihl * 4 - tcp->doff * 4;
-		packet->flags |= (tcp->syn ? SYN : 0) | (tcp->fin ? FIN : 0);
-		timestamps(packet, tcp);
-		return ports(packet, ip, tcp->source, tcp->dest);
-	}
+	if (ip->protocol == IPPROTO_UDP)
+		return describe_udp(packet, ip, skb, at + headers, ntohs(ip->tot_len) - headers);
+	if (ip->protocol == IPPROTO_TCP)
+		return describe_tcp(packet, ip, skb, at + headers, ntohs(ip->tot_len) - headers);
 	return false;
 }
 

@@ -11,8 +11,6 @@
 #include <net/sch_generic.h>
 #include "sojourn.h"
 
-enum { TASK = 1 };
-
 struct state {
 	struct discipline *discipline;
 	u8 *task;

@@ -131,9 +131,11 @@ static void set_options(struct net *net, u8 ecn, bool sack)
 
 static const char *sender_control(const struct flow *flow)
 {
-	bool scalable = flow->plan.ecn == ECN_L4S && !strcmp(flow->plan.controller, OUR_CONTROL);
-
-	return scalable ? OUR_SCALABLE : flow->plan.controller;
+	if (strcmp(flow->plan.controller, OUR_CONTROL))
+		return flow->plan.controller;
+	if (flow->plan.ecn == ECN_L4S)
+		return OUR_SCALABLE;
+	return flow->plan.ecn == ECN_DCTCP ? OUR_MARKED : OUR_CONTROL;
 }
 
 /* Both hosts have a control of the kernel's: DCTCP's receiver echoes each mark only as DCTCP's. Ours is for senders. */

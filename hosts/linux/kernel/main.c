@@ -159,12 +159,14 @@ static int __init sojourn_run(void)
 		sojourn_stop("the hosts were not ready at the start of the run");
 	if (sojourn_start_flows())
 		sojourn_stop("no memory for %u flows", flow_count);
+	sojourn_make_noise();
 	while (until < sojourn_duration(guest)) {
 		until = min(until + step, sojourn_duration(guest));
 		sojourn_sleep_until(until);
 		store_log(FULL);
 	}
 	sojourn_end(guest, sojourn_duration(guest));
+	sojourn_queues_told();
 	store_log(0);
 	os_close_file(log_file);
 	machine_halt();

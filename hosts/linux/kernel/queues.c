@@ -12,14 +12,18 @@
 #include <net/inet_ecn.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
+#include <os.h>
 #include "sojourn.h"
 
 struct queue {
+	struct list_head list;
 	u32 link;
 	struct net_device *device;
 	struct Qdisc *qdisc;
 	struct sk_buff *woken;          /* what it gives by itself, until the link takes it */
 };
+
+static LIST_HEAD(queues);
 
 /* What disciplines have dropped since the link asked last. */
 struct dropped {
@@ -150,42 +154,142 @@ static void setup(struct net_device *device)
 	device->tx_queue_len = DEFAULT_TX_QUEUE_LEN;
 }
 
+/* Asks rtnetlink as `tc` does; the answer is in `answer`, and this gives its length or an error. It answers at once or never. */
+static int ask(struct sk_buff *message, void *answer, size_t room)
+{
+	struct sockaddr_nl to = { .nl_family = AF_NETLINK };
+	struct msghdr sent = { .msg_name = &to, .msg_namelen = sizeof(to) }, received = {};
+	struct kvec part = { message->data, message->len };
+	struct socket *socket;
+	int error = sock_create_kern(&init_net, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE, &socket);
+
+	if (error)
+		return error;
+	error = kernel_sendmsg(socket, &sent, &part, 1, message->len);
+	part = (struct kvec){ answer, room };
+	if (error >= 0)
+		error = kernel_recvmsg(socket, &received, &part, 1, room, MSG_DONTWAIT);
+	sock_release(socket);
+	return error;
+}
+
+/* The first part of a message about the discipline of a device. */
+static struct nlmsghdr *begin(struct sk_buff *message, int type, int flags, const struct net_device *device)
+{
+	struct nlmsghdr *header = nlmsg_put(message, 0, 1, type, sizeof(struct tcmsg), NLM_F_REQUEST | flags);
+
+	*(struct tcmsg *)nlmsg_data(header) = (struct tcmsg){
+		.tcm_family = AF_UNSPEC, .tcm_ifindex = device->ifindex, .tcm_parent = TC_H_ROOT,
+		.tcm_handle = type == RTM_NEWQDISC ? 0x10000 : 0,
+	};
+	return header;
+}
+
 /* Asks for the discipline as `tc qdisc replace` does. */
-static int set_discipline(const struct net_device *device, const char *kind, const u8 *options, size_t length)
+int sojourn_set_discipline(const struct net_device *device, const char *kind, const u8 *options, size_t length)
 {
 	size_t room = NLMSG_SPACE(sizeof(struct tcmsg)) + nla_total_size(IFNAMSIZ) + nla_total_size(length);
-	struct sk_buff *message = nlmsg_new(room, GFP_KERNEL);
-	struct sockaddr_nl to = { .nl_family = AF_NETLINK };
 	struct { struct nlmsghdr header; struct nlmsgerr answer; u8 more[512]; } answer;
-	struct socket *socket;
+	struct sk_buff *message = nlmsg_new(room, GFP_KERNEL);
 	struct nlmsghdr *header;
-	struct kvec part;
-	struct msghdr sent = { .msg_name = &to, .msg_namelen = sizeof(to) }, received = {};
-	int error = -ENOMEM;
+	int error;
 
 	if (!message)
-		return error;
-	header = nlmsg_put(message, 0, 1, RTM_NEWQDISC, sizeof(struct tcmsg), NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE);
-	*(struct tcmsg *)nlmsg_data(header) = (struct tcmsg){ .tcm_family = AF_UNSPEC, .tcm_ifindex = device->ifindex, .tcm_parent = TC_H_ROOT, .tcm_handle = 0x10000 };
+		return -ENOMEM;
+	header = begin(message, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, device);
 	error = nla_put_string(message, TCA_KIND, kind);
 	if (!error && length)
 		error = nla_put(message, TCA_OPTIONS | NLA_F_NESTED, length, options);
 	nlmsg_end(message, header);
 	if (!error)
-		error = sock_create_kern(&init_net, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE, &socket);
-	if (error)
-		goto out;
-	part = (struct kvec){ message->data, message->len };
-	error = kernel_sendmsg(socket, &sent, &part, 1, message->len);
-	part = (struct kvec){ &answer, sizeof(answer) };
-	if (error >= 0)
-		error = kernel_recvmsg(socket, &received, &part, 1, sizeof(answer), 0);
-	if (error >= 0)
-		error = answer.header.nlmsg_type == NLMSG_ERROR ? answer.answer.error : -EBADMSG;
-	sock_release(socket);
-out:
+		error = ask(message, &answer, sizeof(answer));
 	nlmsg_free(message);
+	if (error < 0)
+		return error;
+	return answer.header.nlmsg_type == NLMSG_ERROR ? answer.answer.error : -EBADMSG;
+}
+
+/* What rtnetlink tells of a discipline, as `tc -s qdisc show` asks for it. */
+struct told {
+	struct gnet_stats_basic sent;
+	struct gnet_stats_queue queue;
+	struct sojourn_counted counted;        /* by one of ours */
+	bool ours;
+};
+
+static int read_told(const struct nlmsghdr *header, int length, struct told *told)
+{
+	struct nlattr *parts[TCA_MAX + 1], *statistics[TCA_STATS_MAX + 1];
+	int error;
+
+	if (length < 0)
+		return length;
+	if (!nlmsg_ok(header, length) || header->nlmsg_type != RTM_NEWQDISC)
+		return -EBADMSG;
+	error = nlmsg_parse(header, sizeof(struct tcmsg), parts, TCA_MAX, NULL, NULL);
+	if (!error && (!parts[TCA_KIND] || !parts[TCA_STATS2]))
+		error = -ENODATA;
+	if (!error)
+		error = nla_parse_nested_deprecated(statistics, TCA_STATS_MAX, parts[TCA_STATS2], NULL, NULL);
+	if (error)
+		return error;
+	if (!statistics[TCA_STATS_BASIC] || !statistics[TCA_STATS_QUEUE])
+		return -ENODATA;
+	*told = (struct told){ .ours = !nla_strcmp(parts[TCA_KIND], OUR_DISCIPLINE) };
+	nla_memcpy(&told->sent, statistics[TCA_STATS_BASIC], sizeof(told->sent));
+	nla_memcpy(&told->queue, statistics[TCA_STATS_QUEUE], sizeof(told->queue));
+	if (told->ours && (!statistics[TCA_STATS_APP] || !parts[TCA_OPTIONS]))
+		return -ENODATA;
+	if (told->ours)
+		nla_memcpy(&told->counted, statistics[TCA_STATS_APP], sizeof(told->counted));
+	return 0;
+}
+
+#define TOLD (1 << 18)                     /* the longest answer: the options of one of ours are a text */
+
+static int ask_statistics(const struct net_device *device, struct told *told)
+{
+	struct sk_buff *message = nlmsg_new(NLMSG_SPACE(sizeof(struct tcmsg)), GFP_KERNEL);
+	void *answer = kvmalloc(TOLD, GFP_KERNEL);
+	int error = -ENOMEM;
+
+	if (message && answer) {
+		nlmsg_end(message, begin(message, RTM_GETQDISC, NLM_F_ECHO, device));
+		error = read_told(answer, ask(message, answer, TOLD), told);
+	}
+	nlmsg_free(message);
+	kvfree(answer);
 	return error;
+}
+
+/*
+ * Writes what `tc -s qdisc show` would say of each queue at the end of a run, a line each, to the file `qdiscs`. A queue whose options
+ * are longer than a message says nothing.
+ */
+void sojourn_queues_told(void)
+{
+	int file = list_empty(&queues) ? -1 : os_open_file("qdiscs", of_trunc(of_create(of_write(OPENFLAGS()))), 0644);
+	struct queue *queue;
+	char line[256];
+
+	list_for_each_entry(queue, &queues, list) {
+		struct told told = {};
+		const struct sojourn_counted *counted = &told.counted;
+		int length;
+
+		if (ask_statistics(queue->device, &told))
+			continue;
+		length = scnprintf(line, sizeof(line), "%u %llu %u %u %u %u %u", queue->link, told.sent.bytes, told.sent.packets,
+				   told.queue.drops, told.queue.qlen, told.queue.backlog, told.queue.overlimits);
+		if (told.ours)
+			length += scnprintf(line + length, sizeof(line) - length, " %llu %llu %llu %llu %llu", counted->arrived,
+					    counted->marked, counted->early, counted->forced, counted->tail);
+		line[length++] = '\n';
+		if (os_write_file(file, line, length) != length)
+			sojourn_stop("qdiscs: expected room on the disk");
+	}
+	if (file >= 0)
+		os_close_file(file);
 }
 
 static int make_device(struct queue *queue, u32 mtu)
@@ -212,9 +316,10 @@ struct queue *sojourn_queue_make(const struct sojourn_order *order, int *error)
 	queue->link = order->link;
 	*error = make_device(queue, order->mtu);
 	if (!*error)
-		*error = set_discipline(queue->device, order->kind, order->options, order->length);
+		*error = sojourn_set_discipline(queue->device, order->kind, order->options, order->length);
 	if (*error)
 		return NULL;
 	queue->qdisc = rtnl_dereference(netdev_get_tx_queue(queue->device, 0)->qdisc_sleeping);
+	list_add_tail(&queue->list, &queues);
 	return queue;
 }

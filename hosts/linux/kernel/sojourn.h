@@ -151,13 +151,16 @@ struct sojourn_given {
 	u8 marked;
 };
 
+int sojourn_set_discipline(const struct net_device *device, const char *kind, const u8 *options, size_t length);
 struct queue *sojourn_queue_make(const struct sojourn_order *order, int *error);
 void sojourn_queue_enqueue(struct queue *queue, const struct sojourn_given *given);
 void sojourn_queue_flows(struct queue *queue, u64 now, u32 active);
 bool sojourn_queue_dequeue(struct queue *queue, u64 *handle, u32 *number, u8 *marked);
 bool sojourn_queue_dropped(u32 *number, u8 *full);
+void sojourn_queues_told(void);
 
-/* discipline.c: our queues as a queue discipline of the kernel. */
+/* discipline.c: our queues as a queue discipline of the kernel. Its option is the task. */
+enum { TASK = 1 };
 #define OUR_DISCIPLINE "sojourn"
 struct Qdisc;
 void sojourn_discipline_set_flows(struct Qdisc *qdisc, u64 now, u32 active);
@@ -222,15 +225,20 @@ int sojourn_make_hosts(u32 count, u32 mtu);
 bool sojourn_describe(struct sojourn_packet *packet, const struct sk_buff *skb);
 void sojourn_set_timer(void);
 struct net *sojourn_host(u32 number);
+struct net_device *sojourn_device(u32 host);
 __be32 sojourn_address(u32 host);
 #define OUR_CONTROL "sojourn"             /* the congestion control that asks our controllers */
-#define OUR_SCALABLE "sojourn-l4s"         /* the same, with ECT(1) and counted marks */
+#define OUR_MARKED "sojourn-ecn"          /* the same, where all packets can carry marks, as Linux's DCTCP has it */
+#define OUR_SCALABLE "sojourn-l4s"         /* the same with ECT(1) and counted marks */
 #define FIRST_PORT 1024
 #define FIRST_OWN_PORT 61000               /* ports of senders begin here, those of flows end */
 
 /* congestion.c: the sender of a socket sends these bytes. */
 void sojourn_congestion_sends(struct sock *sk, u32 end);
 bool sojourn_congestion_is_scalable(const struct sock *sk);
+
+/* noise.c */
+void sojourn_make_noise(void);
 
 /* flows.c */
 int sojourn_start_flows(void);

@@ -14,7 +14,7 @@ import tomllib
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from sojourn import _sojourn
 from sojourn.errors import RunError, ScenarioError, UserError
@@ -65,13 +65,14 @@ class Guests:
                         "host: expected a kernel of this code, got one of other code: run `sojourn linux build`"
                     )
                 raise RunError(f"the kernel stopped: {said or _last_words(folder)}{_without_room(folder)}")
+            queues = _queues(folder, plan)
             log = (folder / "log").read_bytes() if (folder / "log").exists() else b""
             if not log:
                 raise RunError(f"the kernel stopped without a log: {_last_words(folder)}{_without_room(folder)}")
         host = {
             "name": "linux", "version": self.kernel.version, "source": self.kernel.source,
             "config_sha256": self.kernel.config_sha256, "kernel_sha256": self.kernel.kernel_sha256,
-            "log_sha256": hashlib.sha256(log).hexdigest(),
+            "log_sha256": hashlib.sha256(log).hexdigest(), **({"qdiscs": queues} if queues else {}),
         }  # fmt: skip
         return _sojourn.kernel_record((text, file, seed), log, json.dumps(host))
 
@@ -141,6 +142,29 @@ def _without_room(folder: Path) -> str:
     """What is added where a kernel fails on a disk that is nearly full: its memory and its log are files there."""
     free = shutil.disk_usage(folder).free >> 20
     return f"; {folder.parent} (TMPDIR) has room for {free} MB, expected {ROOM} MB or more" if free < ROOM else ""
+
+
+COUNTED = ("sent_bytes", "sent", "dropped", "waiting", "waiting_bytes", "overlimits")
+"""What `tc -s qdisc` says of a queue discipline, from the start of the run."""
+
+OURS = ("arrived", "marked", "early", "forced", "tail")
+"""What the discipline `sojourn` says besides."""
+
+
+def _queues(folder: Path, plan: str) -> list[dict[str, Any]]:
+    """What the kernel told of its queue disciplines at the end, as it tells `tc -s qdisc`."""
+    try:
+        lines = (folder / "qdiscs").read_text(encoding="ascii").splitlines()
+    except FileNotFoundError:
+        return []
+    links = tomllib.loads(plan)["links"]
+    found = []
+    for line in lines:
+        link, *counted = (int(word) for word in line.split())
+        told = {"link": links[link]["name"], **dict(zip(COUNTED, counted, strict=False))}
+        ours = dict(zip(OURS, counted[len(COUNTED) :], strict=False))
+        found.append(told | ({"counted": ours} if ours else {}))
+    return found
 
 
 def _reason(code: int) -> str:
