@@ -1,8 +1,14 @@
 """ACK filters of queues and ACK thinning: what they leave out tells the sender nothing new."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 import sojourn as sj
+from sojourn.cli import main
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def run(back, tcp=None, **scenario):
@@ -120,3 +126,8 @@ def test_what_makes_no_sense_is_refused(back, problem):
 def test_a_linux_host_cannot_read_acks(back):
     with pytest.raises(sj.ScenarioError, match="on a Linux host"):
         run(back, {"control": {"linux": "reno"}, "profile": "linux"}, host="linux")
+
+
+def test_run_says_how_many_dropped_packets_are_acks_that_a_filter_dropped(capsys):
+    main(["run", str(EXAMPLES / "cable.toml"), "--set", "duration=5 s", "--set", "warmup=1 s"])
+    assert re.search(r"^cable.back: of the dropped packets [\d,]+ are ACKs", capsys.readouterr().out, re.MULTILINE)

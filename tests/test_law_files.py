@@ -84,9 +84,9 @@ def test_a_law_that_raises_is_one_line_with_its_place_case_time_and_seed(laws, d
 
 FORM = "expected FILE.py:Class such as law.py:Proportional"
 WRONG = [
-    ("class A:\n    pass\n", "", f"--law bad.py: {FORM}, with one of the classes (none is there)"),
-    (LAWS, "", f"--law bad.py: {FORM}, with one of the classes Tenth, Broken"),
-    (LAWS, ":Tent", '--law bad.py: expected one of the classes Tenth, Broken, got "Tent"'),
+    ("class A:\n    pass\n", "", f"--law bad.py: {FORM}, with one of the classes with `step`: (none is there)"),
+    (LAWS, "", f"--law bad.py: {FORM}, with one of the classes with `step`: Tenth, Broken"),
+    (LAWS, ":Tent", '--law bad.py: expected one of the classes with `step`: Tenth, Broken, got "Tent"'),
     ("class A:\n  def step(self)\n", ":A", "bad.py:2:17: expected Python, got expected ':'"),
     ("import missing_it\n", ":A", "bad.py:1: raised ModuleNotFoundError: No module named 'missing_it'"),
     ("class A:\n  def step(self): 0\n", ":A", "laws.A: expected a law with a method step(sample), got step()"),
@@ -132,3 +132,11 @@ def test_a_law_of_a_class_is_not_cached(dumbbell, here):
     cache = sj.Store("cache")
     sj.run_many(sj.load(dumbbell).set("links.bottleneck.queue", queue), 2, cache=cache, laws={"mine": Half})
     assert len(cache) == 0
+
+
+def test_a_file_without_a_controller_says_controller(capsys, dumbbell, here):
+    refused = said(capsys, "run", dumbbell, "--controller", "none.py", code=2)
+    assert refused.startswith("none.py: cannot read this controller: ")
+    (here / "two.py").write_text("class A:\n    def on_ack(self, sample):\n        pass\n\n\nclass B:\n    pass\n")
+    refused = said(capsys, "run", dumbbell, "--controller", "two.py:B", code=2)
+    assert refused == '--controller two.py: expected one of the classes with `on_ack`: A, got "B"'

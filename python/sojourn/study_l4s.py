@@ -217,7 +217,8 @@ CLAIMS = [
     ),
     *(
         Claim(
-            f"base-{name}", f"Prague and CUBIC have equal windows over a dual queue with {name} (below 0.5 ms)",
+            f"base-{name}",
+            f"Prague and CUBIC have equal windows over a dual queue with {name}, where a packet takes less than 0.5 ms",
             "ours", name,
             lambda _, outcome: _near(outcome.windows), _fast,
         )

@@ -30,9 +30,25 @@ Controller = Annotated[
     list[str] | None,
     typer.Option("--controller", help="A congestion controller in Python: FILE.py:Class. Flows name it by its class."),
 ]
-FORM = "FILE.py:Class such as law.py:Proportional"
-LAWS, CONTROLLERS = ("--law", "step"), ("--controller", ANSWERS[0])
-"""Each option, and the method that its classes have."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option that names classes: what one is called, the method that it has, and an example."""
+
+    name: str
+    kind: str
+    method: str
+    example: str
+
+    @property
+    def form(self) -> str:
+        """What it expects."""
+        return f"FILE.py:Class such as {self.example}"
+
+
+LAWS = Option("--law", "law", "step", "law.py:Proportional")
+CONTROLLERS = Option("--controller", "controller", ANSWERS[0], "controller.py:Additive")
 
 
 @dataclass(frozen=True)
@@ -110,7 +126,7 @@ class LawFiles:
     def say_uncached(self) -> None:
         """Says that runs with these laws are not cached."""
         if self.laws:
-            note(f"runs with {', '.join(self.laws)} are not cached, since what a law in Python does can't be known")
+            note(f"runs with {', '.join(self.laws)} are not cached, since what code in Python does can't be known")
 
     @contextmanager
     def one_line(self) -> Iterator[None]:
@@ -138,24 +154,23 @@ def read_laws(options: Iterable[str] | None, controllers: Iterable[str] | None =
     laws: dict[str, Callable[[], Any]] = {}
     files: set[str] = set()
     chosen = [(LAWS, each) for each in options or []] + [(CONTROLLERS, each) for each in controllers or []]
-    for (said, method), option in chosen:
+    for of, option in chosen:
         file, sign, name = option.rpartition(":")
         if not (sign and file.endswith(".py")):
             file, name = option, ""
         if not file.endswith(".py"):
-            raise UserError.expected(said, FORM, option)
-        module = _loaded(Path(file))
-        found = _class_of(module, f"{said} {file}", name, method)
+            raise UserError.expected(of.name, of.form, option)
+        found = _class_of(_loaded(Path(file), of.kind), file, name, of)
         if found.__name__ in laws:
-            raise UserError.expected(said, "classes of different names", f"{found.__name__} twice")
+            raise UserError.expected(of.name, "classes of different names", f"{found.__name__} twice")
         laws[found.__name__] = found
         files.add(str(Path(file)))
     return LawFiles(laws, frozenset(files))
 
 
-def _loaded(file: Path) -> ModuleType:
+def _loaded(file: Path, kind: str) -> ModuleType:
     """A Python file as a module; what it imports may lie beside it. Raises `UserError` with the line that fails."""
-    text = read_text(file, "law")
+    text = read_text(file, kind)
     module = ModuleType(str(file))
     module.__file__ = str(file)
     folder = str(file.resolve().parent)
@@ -172,16 +187,20 @@ def _loaded(file: Path) -> ModuleType:
     return module
 
 
-def _class_of(module: ModuleType, where: str, name: str, method: str) -> type:
-    """A class of a file, or its only one with this method where none is named."""
+def _class_of(module: ModuleType, file: str, name: str, of: Option) -> type:
+    """A class of a file, or its only one with the method of the option where none is named."""
     own = [each for each in vars(module).values() if inspect.isclass(each) and each.__module__ == module.__name__]
-    known = {each.__name__: each for each in own if hasattr(each, method)}
+    known = {each.__name__: each for each in own if hasattr(each, of.method)}
     if not name and len(known) == 1:
         return next(iter(known.values()))
+    where, classes = (
+        f"{of.name} {file}",
+        f"one of the classes with `{of.method}`: {', '.join(known) or '(none is there)'}",
+    )
     if not name:
-        raise UserError(f"{where}: expected {FORM}, with one of the classes {', '.join(known) or '(none is there)'}")
+        raise UserError(f"{where}: expected {of.form}, with {classes}")
     if name not in known:
-        raise UserError.expected(where, f"one of the classes {', '.join(known) or '(none is there)'}", name)
+        raise UserError.expected(where, classes, name)
     return known[name]
 
 

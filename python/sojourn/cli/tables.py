@@ -35,6 +35,9 @@ def show_record(record: Record) -> None:
     fingerprint = record.get("fingerprint", "")
     out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}")
     _show_part("links", record, "links", LINKS)
+    for link in record.get("links", []):
+        if filtered := link["dropped"].get("ack_filter"):
+            out.print(f"{link['name']}: of the dropped packets {filtered:,} are ACKs that a newer ACK made useless")
     complete = COMPLETION if any(group.get("completion_s") for group in record.get("groups", [])) else ()
     _show_part("groups of flows", record, "groups", (*OF_A_GROUP, *complete))
 
