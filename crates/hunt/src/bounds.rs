@@ -138,8 +138,13 @@ fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
         None => flow.traffic.largest_packet()?.0 as f64,
     };
     let most = |path: &[u32]| last_rate(plan, path).map(|rate| rate + 8.0 * largest / span);
-    let data = most(&flow.forward)?;
-    if flow.traffic.opens_connections() { Some(data + most(&flow.back)?) } else { Some(data) }
+    let all = |first: &[u32], choice: Option<&Vec<Vec<u32>>>| match choice {
+        Some(choice) if choice.len() > 1 => choice.iter().map(|path| most(path)).sum(),
+        _ => most(first),
+    };
+    let data = all(&flow.forward, flow.paths.as_ref().map(|paths| &paths.forward))?;
+    let requests = || all(&flow.back, flow.paths.as_ref().map(|paths| &paths.back));
+    if flow.traffic.opens_connections() { Some(data + requests()?) } else { Some(data) }
 }
 
 /// The rate in bit/s of the last link with a rate on a path. `None` if there is none, or if packets that left it at different times

@@ -211,7 +211,22 @@ fn flows(schema: &Schema, number: u64, nodes: u64, duration_ns: u64, draw: &mut 
     if draw.chance(0.6) {
         table.insert("tcp".into(), schema.value("TcpOverrides", &any, draw));
     }
+    if draw.chance(0.2) {
+        table.insert("paths".into(), schema.value("PathChoice", &any, draw));
+    } else if draw.chance(0.1) {
+        table.insert("reroute".into(), Value::Array(vec![reroute(from, to, duration_ns, draw)]));
+    }
     Value::Table(table)
+}
+
+/// A change of the route to the chain that connects all nodes.
+fn reroute(from: u64, to: u64, duration_ns: u64, draw: &mut Draw) -> Value {
+    let mut via: Vec<Value> = (from.min(to)..=from.max(to)).map(node).collect();
+    if from > to {
+        via.reverse();
+    }
+    let at = time(draw.whole(1, duration_ns));
+    Value::Table(Table::from_iter([("at".to_string(), at), ("via".to_string(), Value::Array(via))]))
 }
 
 /// Traces whose samples are not too many.

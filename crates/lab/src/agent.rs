@@ -203,9 +203,15 @@ fn path(plan: &Plan, name: &str) -> (f64, f64) {
     let steered = |options: &sojourn_spec::tcp::TcpOptions| matches!(&options.control, sojourn_cc::CcConfig::External(params) if params.controller == name);
     let of_flow = |flow: &sojourn_scenario::plan::Flow| {
         let options = flow.tcp.as_deref().filter(|options| steered(options))?;
-        let rates = flow.forward.iter().filter_map(|&link| plan.links[link as usize].rate);
-        let least = rates.map(sojourn_units::Rate::as_bps).min().map_or(f64::INFINITY, |bps| bps as f64);
-        Some((least, f64::from(options.mss + options.header)))
+        let rate = |path: &[u32]| {
+            let rates = path.iter().filter_map(|&link| plan.links[link as usize].rate);
+            rates.map(sojourn_units::Rate::as_bps).min().map_or(f64::INFINITY, |bps| bps as f64)
+        };
+        let path_rate = match &flow.paths {
+            Some(paths) if paths.times.is_empty() => paths.forward.iter().map(|path| rate(path)).sum(),
+            _ => rate(&flow.forward),
+        };
+        Some((path_rate, f64::from(options.mss + options.header)))
     };
     plan.flows.iter().find_map(of_flow).unwrap_or((f64::INFINITY, 1.0))
 }

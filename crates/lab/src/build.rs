@@ -77,6 +77,7 @@ pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorde
             group: flow.group,
             forward: flow.forward.clone(),
             back: flow.back.clone(),
+            paths: flow.paths.clone(),
             stack,
             traffic: flow.traffic.clone(),
             start: flow.start,

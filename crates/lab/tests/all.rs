@@ -6,4 +6,5 @@ mod endless;
 mod fast_links;
 mod impaired;
 mod kernel;
+mod paths;
 mod theory;

@@ -1,5 +1,6 @@
 //! Makes a network from links and routes.
 
+use crate::choice::{Choice, Turn};
 use crate::contention::{ContentionMap, Outflow};
 use crate::hop::{Hop, HopTarget};
 use crate::impaired::LinkImpairment;
@@ -8,6 +9,7 @@ use crate::link::{Link, LinkConfig};
 use crate::network::{LinkIds, Network, RouteId};
 use crate::packet::Packet;
 use crate::window::Window;
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -49,6 +51,8 @@ struct Route {
     shared: bool,
     /// The route whose packets are answered at once on this one, as its number among all.
     answers: Option<usize>,
+    /// The first hops of the routes between which its packets choose, and when; none for a route over links.
+    choice: Option<(Box<[u32]>, Turn)>,
     /// The group of the flows on it, by which classes of links know their packets.
     group: u32,
 }
@@ -82,8 +86,19 @@ impl NetworkBuilder {
         let id = RouteId(self.hops as u32);
         let hops = links.iter().map(|&link| 1 + self.links[link as usize].impairments.0.len()).sum();
         self.hops += hops + 1;
-        self.routes.push(Route { links: links.to_vec(), hops, delivery, shared, answers: None, group: u32::MAX });
+        self.routes.push(Route { links: links.to_vec(), hops, delivery, shared, answers: None, choice: None, group: u32::MAX });
         Ok(id)
+    }
+
+    /// Adds a route whose packets take one of these, which are not chosen between themselves. They should be [`Delivery::Deferred`],
+    /// because packets on them overtake each other.
+    pub fn add_choice(&mut self, routes: &[RouteId], turn: Turn) -> RouteId {
+        let id = RouteId(self.hops as u32);
+        self.hops += 1;
+        let choice = Some((routes.iter().map(|route| route.0).collect(), turn));
+        let (links, delivery) = (Vec::new(), Delivery::Immediate);
+        self.routes.push(Route { links, hops: 0, delivery, shared: false, answers: None, choice, group: u32::MAX });
+        id
     }
 
     /// Says that what is sent on the route added last is sent at once when a packet reaches the end of the route added before it, by
@@ -145,6 +160,8 @@ impl NetworkBuilder {
         network.ack_listeners = ack_listeners(&network.links, &reverse_links, &targets);
         network.impairments = impairments;
         network.hops = hops(&self.routes, &targets, &network.impairments, &impaired);
+        let choices = self.routes.iter().filter_map(|route| route.choice.clone());
+        network.choices = choices.map(|(routes, turn)| Choice::new(routes, turn)).collect();
         defer(&mut network, &self.routes, self.all_events);
         let begins = self.routes.iter().scan(0, |next, route| {
             let begin = *next;
@@ -171,6 +188,7 @@ fn mark_last(hops: &mut [Hop]) {
 /// The table of hops, none of them deferred yet. The impairments of a link are hops before and after it: `impaired` has their
 /// positions for each link that decides or measures.
 fn hops(routes: &[Route], targets: &[HopTarget], impairments: &[LinkImpairment], impaired: &[Range<usize>]) -> Vec<Hop> {
+    let mut choices = 0;
     let mut hops = Vec::with_capacity(routes.iter().map(|route| route.hops + 1).sum());
     for route in routes {
         for target in route.links.iter().map(|&link| targets[link as usize]) {
@@ -180,7 +198,8 @@ fn hops(routes: &[Route], targets: &[HopTarget], impairments: &[LinkImpairment],
             hops.push(Hop::new(target));
             hops.extend(at(Place::AfterQueue));
         }
-        hops.push(Hop::new(HopTarget::End));
+        hops.push(Hop::new(if route.choice.is_none() { HopTarget::End } else { HopTarget::Choice(choices) }));
+        choices += usize::from(route.choice.is_some());
     }
     hops
 }
@@ -215,10 +234,10 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
         let target = network.hops[at].target();
         // A link that gets the number of active flows at given times must get packets in the order of time too.
         let in_order = matches!(target, HopTarget::Link(link) if network.links[link].is_buffered() || network.links[link].counts_flows());
-        let meets = target != HopTarget::End && (contention.has_contention(target) || in_order);
+        let meets = !target.ends_route() && (contention.has_contention(target) || in_order);
         if meets || network.is_read(at) {
             network.hops[at] = network.hops[at].deferred();
-        } else if all_events && target != HopTarget::End {
+        } else if all_events && !target.ends_route() {
             network.hops[at] = network.hops[at].passing().deferred();
         }
     }

@@ -73,7 +73,7 @@ impl ContentionMap {
     /// Adds the route whose hops start at `begin`, with what comes there; gives what comes out of it.
     pub fn add_route(&mut self, hops: &[Hop], begin: usize, start: Outflow, order: impl Fn(HopTarget) -> Order) -> Outflow {
         let mut outflow = start;
-        for target in hops[begin..].iter().map(|hop| hop.target()).take_while(|&target| target != HopTarget::End) {
+        for target in hops[begin..].iter().map(|hop| hop.target()).take_while(|target| !target.ends_route()) {
             let apart = match order(target) {
                 Order::Delayed(by) => {
                     if let Feeder::Upstream { delay, .. } = &mut outflow.feeder {
@@ -101,7 +101,7 @@ impl ContentionMap {
             HopTarget::Link(at) => self.links.get(at),
             HopTarget::AccessLink(at) => self.access_links.get(at),
             HopTarget::Impairment(at) => self.impairments.get(at),
-            HopTarget::End | HopTarget::Discard => None,
+            HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => None,
         };
         known.copied().flatten().is_some_and(|feeders| feeders.several)
     }
@@ -112,7 +112,7 @@ impl ContentionMap {
             HopTarget::Link(at) => (&mut self.links, at),
             HopTarget::AccessLink(at) => (&mut self.access_links, at),
             HopTarget::Impairment(at) => (&mut self.impairments, at),
-            HopTarget::End | HopTarget::Discard => return None,
+            HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => return None,
         };
         if known.len() <= at {
             known.resize(at + 1, None);

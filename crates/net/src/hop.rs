@@ -15,6 +15,15 @@ pub(crate) enum HopTarget {
     End,
     /// The end of the route for packets with bit errors: they are discarded.
     Discard,
+    /// The start of one of several routes, as a position among the choices.
+    Choice(usize),
+}
+
+impl HopTarget {
+    /// Whether nothing that belongs to the route comes after it.
+    pub fn ends_route(self) -> bool {
+        matches!(self, HopTarget::End | HopTarget::Choice(_))
+    }
 }
 
 impl Hop {
@@ -28,6 +37,8 @@ impl Hop {
     const DISCARD: u32 = Self::END - 1;
     /// Numbers from here on are impairments.
     const IMPAIRMENTS: u32 = 1 << 27;
+    /// Numbers from here on are choices.
+    const CHOICES: u32 = Self::IMPAIRMENTS | 1 << 26;
 
     /// A hop that needs no event.
     pub fn new(target: HopTarget) -> Self {
@@ -37,6 +48,7 @@ impl Hop {
             HopTarget::Impairment(impairment) => Hop(Self::IMPAIRMENTS | impairment as u32),
             HopTarget::End => Hop(Self::END | Self::PASSING),
             HopTarget::Discard => Hop(Self::DISCARD | Self::PASSING),
+            HopTarget::Choice(choice) => Hop(Self::CHOICES | choice as u32),
         }
     }
 
@@ -53,6 +65,7 @@ impl Hop {
         match number {
             Self::END => HopTarget::End,
             Self::DISCARD => HopTarget::Discard,
+            Self::CHOICES.. => HopTarget::Choice((number - Self::CHOICES) as usize),
             _ => HopTarget::Impairment((number - Self::IMPAIRMENTS) as usize),
         }
     }
@@ -135,7 +148,8 @@ mod tests {
     #[test]
     fn a_hop_remembers_its_target_and_its_event() {
         let ends = [HopTarget::End, HopTarget::Discard];
-        for target in [HopTarget::Link(7), HopTarget::AccessLink(7), HopTarget::Impairment(7)].into_iter().chain(ends) {
+        for target in [HopTarget::Link(7), HopTarget::AccessLink(7), HopTarget::Impairment(7), HopTarget::Choice(7)].into_iter().chain(ends)
+        {
             let hop = Hop::new(target);
             assert_eq!(hop.last().link().is_some(), target == HopTarget::Link(7));
             assert_eq!(hop.last().impairment().is_some(), target == HopTarget::Impairment(7));

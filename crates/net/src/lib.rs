@@ -24,6 +24,7 @@ extern crate std;
 
 mod builder;
 mod calendar;
+mod choice;
 mod contention;
 mod hop;
 mod impaired;
@@ -37,6 +38,7 @@ mod trace;
 mod window;
 
 pub use builder::{Delivery, NetworkBuilder, UnknownLink};
+pub use choice::Turn;
 pub use impaired::{ImpairmentStats, LinkImpairment};
 pub use link::{Link, LinkConfig, LinkStats, SubqueueStats};
 pub use network::{Audit, Delivered, Event, Network, Place, RouteId, TimerClass};

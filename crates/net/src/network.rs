@@ -8,6 +8,7 @@ mod places;
 pub(crate) use impair::DiscardRoute;
 
 use crate::calendar::{Calendar, FIT_EVERY, Rank};
+use crate::choice::Choice;
 use crate::hop::{Hop, HopTarget};
 use crate::impaired::LinkImpairment;
 use crate::link::Link;
@@ -104,6 +105,7 @@ pub struct Network<P> {
     access_links: AccessLinks,
     pub(crate) impairments: Vec<LinkImpairment>,
     pub(crate) hops: Vec<Hop>,
+    pub(crate) choices: Vec<Choice>,
     /// The ways of packets with bit errors.
     pub(crate) discards: Vec<DiscardRoute>,
     /// For each link those whose routers read what comes over it; empty where no router does.
@@ -136,6 +138,7 @@ impl<P: Packet> Network<P> {
             access_links,
             impairments: Vec::new(),
             hops: Vec::new(),
+            choices: Vec::new(),
             discards: Vec::new(),
             ack_listeners: Vec::new(),
             transit_times,
@@ -349,6 +352,11 @@ impl<P: Packet> Network<P> {
                     HopTarget::End => {
                         self.audit.delivered += 1;
                         return Some(time);
+                    }
+                    HopTarget::Choice(choice) => {
+                        at = self.choices[choice].take(time);
+                        hop = self.hops[at as usize];
+                        continue;
                     }
                     HopTarget::Discard => return self.lose(time, at, DropCause::Corruption, packet, observer),
                     HopTarget::Impairment(impairment) => {

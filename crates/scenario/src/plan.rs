@@ -2,9 +2,10 @@
 
 use crate::check::{Checked, Trace};
 use crate::quantity::{Quantity, Varying};
-use crate::written::Access;
+use crate::written::{Access, PathChoice};
 use sojourn_aqm::Rule;
 use sojourn_spec::link::{Link, Measure};
+use sojourn_spec::paths::Paths;
 use sojourn_spec::queue::Queue;
 use sojourn_spec::queue::classes::{Dscp, Match};
 use sojourn_spec::tcp::TcpOptions;
@@ -84,6 +85,8 @@ pub struct Flow {
     pub forward: Vec<u32>,
     /// The links its acknowledgments take; empty over UDP.
     pub back: Vec<u32>,
+    /// All paths that its packets take, access links included, where they choose between several.
+    pub paths: Option<Arc<Paths>>,
     /// What it sends.
     pub traffic: Traffic,
     /// TCP options; `None` over UDP.
@@ -135,24 +138,20 @@ struct FlowLayout<'a> {
 impl FlowLayout<'_> {
     fn flow(&self, plan: &mut Plan, tcp: Option<Arc<TcpOptions>>) -> Flow {
         let group = self.group;
-        let mut forward = Vec::new();
-        let (mut first, mut last) = (None, None);
-        if let Some(access) = &group.access {
-            let (data, acks) = self.duplex(plan, "access", access, group.from);
-            forward.push(data);
-            last = Some(acks);
-        }
-        forward.extend(&group.forward);
-        if let Some(egress) = &group.egress {
-            let (data, acks) = self.duplex(plan, "egress", egress, group.to);
-            forward.push(data);
-            first = Some(acks);
-        }
+        let access = group.access.as_ref().map(|access| self.duplex(plan, "access", access, group.from));
+        let egress = group.egress.as_ref().map(|egress| self.duplex(plan, "egress", egress, group.to));
+        let (to, from) = (access.map(|(data, _)| data), egress.map(|(data, _)| data));
+        let forward = |path: &[u32]| to.into_iter().chain(path.iter().copied()).chain(from).collect::<Vec<_>>();
         // The reverse path begins at the receiver's own link and ends at the sender's.
-        let back = match group.traffic.uses_reverse_path() {
-            true => first.into_iter().chain(group.back.iter().copied()).chain(last).collect(),
-            false => Vec::new(),
-        };
+        let (first, last) = (egress.map(|(_, acks)| acks), access.map(|(_, acks)| acks));
+        let returns = group.traffic.uses_reverse_path();
+        let back = |path: &[u32]| if returns { first.into_iter().chain(path.iter().copied()).chain(last).collect() } else { Vec::new() };
+        let Paths { forward: forwards, back: backs, times } = &group.all_paths;
+        let (forward_path, back_path) = (self.path(&group.forward, forwards, "path"), self.path(&group.back, backs, "path_back"));
+        let paths = (!forwards.is_empty() && group.paths != PathChoice::Flow).then(|| {
+            let (forward, back) = (forwards.iter().map(|path| forward(path)).collect(), backs.iter().map(|path| back(path)).collect());
+            Arc::new(Paths { forward, back, times: times.clone() })
+        });
         let end = plan.duration;
         let stop = group.stop.as_ref().map_or(end, |stop| Time::ZERO + self.value(stop, "stop"));
         Flow {
@@ -160,8 +159,9 @@ impl FlowLayout<'_> {
             group: plan.groups.len() as u32,
             start: Time::ZERO + self.value(&group.start, "start"),
             stop: stop.min(end),
-            forward,
-            back,
+            forward: forward(forward_path),
+            back: back(back_path),
+            paths,
             traffic: group.traffic.clone(),
             tcp,
         }
@@ -169,6 +169,15 @@ impl FlowLayout<'_> {
 
     fn name(&self) -> String {
         format!("{}/{}", self.group.name, self.i)
+    }
+
+    /// The first path, or the one that is drawn for this flow.
+    fn path<'a>(&self, first: &'a [u32], all: &'a [Vec<u32>], role: &str) -> &'a [u32] {
+        if self.group.paths != PathChoice::Flow || all.is_empty() {
+            return first;
+        }
+        let at = Stream::named(self.seed, &format!("flow/{}/{role}", self.name())).below(all.len() as u64);
+        &all[at as usize]
     }
 
     /// This flow's value. If it is random, it is drawn from the flow's stream for `role`.

@@ -104,6 +104,7 @@ fn flow(asked: &Asked, index: u32) -> FlowConfig {
         group: 0,
         forward: if direct { vec![base, 0] } else { vec![base, 0, base + 1] },
         back: if direct { vec![1, base + 3] } else { vec![base + 2, 1, base + 3] },
+        paths: None,
         stack: Some(0),
         traffic: Traffic::default(),
         start: Time::from_secs_f64(f64::from(index) / f64::from(asked.flows)),

@@ -96,7 +96,7 @@ fn main() {
             let (forward, back) = made.routes(&places, is_tree);
             let start = Time::from_secs_f64(0.1 * f64::from(flow) / f64::from(flows));
             let name = format!("f{flow}");
-            FlowConfig { name, group: 0, forward, back, stack: Some(0), traffic: Traffic::default(), start, stop: Time::NEVER }
+            FlowConfig { name, group: 0, forward, back, paths: None, stack: Some(0), traffic: Traffic::default(), start, stop: Time::NEVER }
         })
         .collect();
     let (window, initial_ssthresh) = (10_000, 10_000.0);

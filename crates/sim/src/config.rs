@@ -2,8 +2,10 @@
 
 use crate::tcp::TcpOptions;
 use sojourn_net::LinkConfig;
+use sojourn_spec::paths::Paths;
 use sojourn_traffic::Traffic;
 use sojourn_units::Time;
+use std::sync::Arc;
 
 /// A world: links, the traffic on them, and how long to run.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +39,8 @@ pub struct FlowConfig {
     pub forward: Vec<u32>,
     /// Links of its acknowledgements, in order.
     pub back: Vec<u32>,
+    /// All paths between which its packets choose; `None`: they take those two.
+    pub paths: Option<Arc<Paths>>,
     /// The TCP stack of both hosts, a position in [`WorldConfig::stacks`]; `None`: datagrams. Sessions need one.
     pub stack: Option<u32>,
     /// What is sent.
@@ -45,6 +49,15 @@ pub struct FlowConfig {
     pub start: Time,
     /// When it stops.
     pub stop: Time,
+}
+
+impl FlowConfig {
+    /// The links of its data and of its acknowledgments, on all its paths; some may come twice.
+    pub fn links(&self) -> [impl Iterator<Item = u32> + '_; 2] {
+        let none: &[Vec<u32>] = &[];
+        let (forward, back) = self.paths.as_ref().map_or((none, none), |paths| (&paths.forward[..], &paths.back[..]));
+        [(&self.forward, forward), (&self.back, back)].map(|(first, all)| first.iter().chain(all.iter().flatten()).copied())
+    }
 }
 
 /// Why a world can't be made. Scenarios are checked earlier and with better messages; this is the last check.

@@ -10,8 +10,9 @@ fn supplies(config: &WorldConfig) -> Vec<Supply> {
     for flow in &config.flows {
         let Some(stack) = flow.stack.and_then(|stack| config.stacks.get(stack as usize)) else { continue };
         // The requests of a session take the reverse path.
-        let requests = if flow.traffic.opens_connections() { &flow.back[..] } else { &[] };
-        for &link in flow.forward.iter().chain(requests) {
+        let [forward, back] = flow.links();
+        let requests = back.filter(|_| flow.traffic.opens_connections());
+        for link in forward.chain(requests) {
             if let Some(supply) = supplies.get_mut(link as usize) {
                 supply.add(stack);
             }

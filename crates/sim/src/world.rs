@@ -16,8 +16,9 @@ use crate::tcp::{Origin, Receiver, SackPool, Sender, TcpOptions};
 use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
     Audit, Delivered, Delivery, DropCause, Event, Link, LinkImpairment, LinkObserver, Moments, Network, NetworkBuilder, Place, Quantiles,
-    TimerClass, UnknownLink, Window,
+    RouteId, TimerClass, Turn, UnknownLink, Window,
 };
+use sojourn_spec::paths::Paths;
 use sojourn_traffic::{Application, Model, Session};
 use sojourn_units::{Duration, Stream, Time};
 
@@ -436,22 +437,56 @@ impl<O: Observer> World<O> {
 fn add_routes(builder: &mut NetworkBuilder, stacks: &[TcpOptions], entry: &FlowConfig) -> Result<Routes, BuildError> {
     // A receiver of datagrams sends them back at once, or nothing.
     let immediate = entry.stack.is_none_or(|stack| stacks.get(stack as usize).is_some_and(Receiver::answers_at_once));
-    let mut add = |forward: &[u32], back: &[u32], shared: bool| {
-        let unknown = |UnknownLink(_)| BuildError::Route { name: entry.name.clone() };
+    let none = Paths::default();
+    let Paths { forward, back, times } = entry.paths.as_deref().unwrap_or(&none);
+    let forward = Way { links: &entry.forward, choice: forward, times };
+    let back = Way { links: &entry.back, choice: back, times };
+    let mut add = |there: &Way<'_>, back: &Way<'_>, shared: bool| {
         // On every loop a flow must wait for the world's time somewhere, or it would run to the end of time at once.
-        let ways = [(forward, Delivery::AfterEvent), (back, Delivery::Immediate)].map(|(links, delivery)| {
-            let route = builder.add_route(links, delivery, shared);
-            builder.set_group(entry.group);
-            route.map_err(unknown)
-        });
-        if immediate {
+        let ways = [(there, Delivery::AfterEvent), (back, Delivery::Immediate)];
+        let [forward, back_route] = ways.map(|(way, delivery)| way.add(builder, delivery, shared, entry.group));
+        if immediate && !there.chooses() && !back.chooses() {
             builder.answers_at_once();
         }
-        let [forward_route, back_route] = ways;
-        Ok(FlowRoutes { forward: forward_route?, back: back_route?, least_delay: builder.least_delay(forward).map_err(unknown)? })
+        let unknown = |UnknownLink(_)| BuildError::Route { name: entry.name.clone() };
+        let least_delay = there.least_delay(builder).map_err(unknown)?;
+        Ok(FlowRoutes { forward: forward.map_err(unknown)?, back: back_route.map_err(unknown)?, least_delay })
     };
     Ok(match entry.traffic.opens_connections() {
-        false => Routes::Flow(add(&entry.forward, &entry.back, false)?),
-        true => Routes::Session { loads: add(&entry.forward, &entry.back, true)?, requests: add(&entry.back, &entry.forward, true)? },
+        false => Routes::Flow(add(&forward, &back, false)?),
+        true => Routes::Session { loads: add(&forward, &back, true)?, requests: add(&back, &forward, true)? },
     })
+}
+
+/// The paths of an entry in one direction.
+struct Way<'a> {
+    links: &'a [u32],
+    choice: &'a [Vec<u32>],
+    times: &'a [Time],
+}
+
+impl Way<'_> {
+    /// Whether packets choose between several paths.
+    fn chooses(&self) -> bool {
+        self.choice.len() > 1
+    }
+
+    fn add(&self, builder: &mut NetworkBuilder, delivery: Delivery, shared: bool, group: u32) -> Result<RouteId, UnknownLink> {
+        let mut add = |links: &[u32], delivery| {
+            let route = builder.add_route(links, delivery, shared);
+            builder.set_group(group);
+            route
+        };
+        if !self.chooses() {
+            return add(self.links, delivery);
+        }
+        let routes = self.choice.iter().map(|links| add(links, Delivery::Deferred)).collect::<Result<Vec<_>, _>>()?;
+        Ok(builder.add_choice(&routes, if self.times.is_empty() { Turn::Packets } else { Turn::Times(self.times.into()) }))
+    }
+
+    /// The least propagation delay over its paths.
+    fn least_delay(&self, builder: &NetworkBuilder) -> Result<Duration, UnknownLink> {
+        let of_choice = self.choice.iter().map(|links| builder.least_delay(links));
+        of_choice.fold(builder.least_delay(self.links), |least, delay| Ok(least?.min(delay?)))
+    }
 }

@@ -94,7 +94,7 @@ proptest! {
             group: 0,
             forward: (0..back).collect(),
             back: vec![back],
-            stack: (kind < 3).then_some(0),
+            paths: None, stack: (kind < 3).then_some(0),
             traffic: traffic(kind, rate, size, every),
             start: Time::ZERO,
             stop: Time::ZERO + range::LONGEST_TIME,

@@ -271,6 +271,7 @@ fn play(script: Script) -> String {
             group: 0,
             forward: vec![0],
             back: vec![1],
+            paths: None,
             stack: Some(0),
             traffic: script.traffic,
             start: Time::ZERO,

@@ -150,7 +150,7 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
         let (name, group, stop) = (format!("flow{number}"), number as u32, Time::ZERO + Duration::from_secs(7));
         let stack = (!matches!(flow.kind, 3 | 5)).then_some(u32::from(flow.stack_choice));
         let traffic = traffic(flow, rate);
-        config.flows.push(FlowConfig { name, group, forward, back, stack, traffic, start, stop });
+        config.flows.push(FlowConfig { name, group, forward, back, paths: None, stack, traffic, start, stop });
     }
     config.links = links;
     config
@@ -312,6 +312,7 @@ fn long_lived(&(rate, delay_ms, every_ms, size, seed): &(u64, u64, u64, u64, u64
         group: 0,
         forward: vec![2, 0],
         back: vec![1, 3],
+        paths: None,
         stack: Some(stack),
         traffic: transfers::Params { every, size_mean, size_shape: None }.into(),
         start: Time::ZERO,
@@ -354,6 +355,7 @@ fn last_link_takes_no_time(last: LinkConfig, shared: bool, initial_window: u32) 
         group: 0,
         forward: vec![0, 2],
         back: vec![1],
+        paths: None,
         stack: Some(0),
         traffic: Traffic::default(),
         start,

@@ -63,6 +63,7 @@ fn simulated(aqm: &str) -> (Audit, String) {
         group: 0,
         forward: vec![1 + source, 0],
         back: Vec::new(),
+        paths: None,
         stack: None,
         traffic: traffic(source),
         start: Time::from_secs_f64(0.1 * f64::from(source)),

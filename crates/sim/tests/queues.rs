@@ -72,6 +72,7 @@ fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpOptions) -> WorldCo
         group: 0,
         forward: vec![2 + i, 0],
         back: vec![1],
+        paths: None,
         stack: Some(0),
         traffic: Traffic::default(),
         start: at(0.1 * f64::from(i)),

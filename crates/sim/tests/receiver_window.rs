@@ -49,6 +49,7 @@ fn run(params: TcpOptions, limit: u32, both: bool) -> World<Edges> {
         group: i,
         forward: vec![0],
         back: vec![1],
+        paths: None,
         stack: Some(i),
         traffic: Traffic::default(),
         start: Time::from_secs_f64(30.0 * f64::from(i)),

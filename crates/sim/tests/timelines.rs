@@ -91,6 +91,7 @@ fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
             group: 0,
             forward: vec![0],
             back: vec![1],
+            paths: None,
             stack: Some(0),
             traffic: Traffic::default(),
             // Off the milliseconds that TCP-Linux's clock counts.
@@ -163,6 +164,7 @@ impl SharedQueue {
                 group: 0,
                 forward: vec![own, 0, own + 1],
                 back: vec![own + 2, 1, own + 3],
+                paths: None,
                 stack: Some(0),
                 traffic: Traffic::default(),
                 start: Time::from_nanos(1000 * start),

@@ -6,6 +6,7 @@
 extern crate alloc;
 
 pub mod link;
+pub mod paths;
 pub mod queue;
 pub mod supply;
 #[cfg(feature = "serde")]

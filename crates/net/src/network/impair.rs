@@ -29,6 +29,9 @@ impl<P: Packet> Network<P> {
     pub(crate) fn add_discard_routes(&mut self, routes: impl Iterator<Item = u32>) {
         for begin in routes {
             let hops = &self.hops[begin as usize..];
+            if matches!(hops[0].target(), HopTarget::Choice(_)) {
+                continue;
+            }
             let Some(end) = hops.iter().position(|hop| hop.target() == HopTarget::End) else { continue };
             let corrupts = |hop: &Hop| matches!(hop.target(), HopTarget::Impairment(at) if self.impairments[at].corrupts());
             if !hops[..end].iter().any(corrupts) {

@@ -5,6 +5,7 @@ use crate::contention::Order;
 use crate::hop::HopTarget;
 use crate::link::Link;
 use crate::packet::Packet;
+use alloc::vec::Vec;
 use sojourn_link::Place;
 use sojourn_units::{Duration, Time};
 
@@ -17,7 +18,7 @@ impl<P: Packet> Network<P> {
             HopTarget::Link(link) => Some(self.ids.links[link]),
             HopTarget::Impairment(impairment) => Some(self.ids.links[self.impairments[impairment].link()]),
             HopTarget::AccessLink(link) => Some(self.ids.access_links[link]),
-            HopTarget::End | HopTarget::Discard => None,
+            HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => None,
         }
     }
 
@@ -48,7 +49,7 @@ impl<P: Packet> Network<P> {
             HopTarget::AccessLink(link) => self.access_links.transit_time(link, packet.size(), now),
             HopTarget::Link(link) => self.transit_times[link].of(packet.size(), now),
             // Its host has just sent it, because of a timer or of a packet that started long before.
-            HopTarget::End | HopTarget::Discard | HopTarget::Impairment(_) => Duration::MAX,
+            HopTarget::End | HopTarget::Discard | HopTarget::Impairment(_) | HopTarget::Choice(_) => Duration::MAX,
         }
     }
 
@@ -77,14 +78,22 @@ impl<P: Packet> Network<P> {
 
     /// A flow on this route becomes active at `at`, or inactive: tells the links that count flows.
     pub fn flow_changes(&mut self, route: RouteId, at: Time, active: bool) {
-        let targets = self.hops[route.0 as usize..].iter().map(|hop| hop.target()).take_while(|&target| target != HopTarget::End);
-        for target in targets {
+        let begins = match self.hops[route.0 as usize].target() {
+            HopTarget::Choice(choice) => &self.choices[choice].routes[..],
+            _ => &[route.0],
+        };
+        let of_route = |&begin: &u32| self.hops[begin as usize..].iter().map(|hop| hop.target()).take_while(|target| !target.ends_route());
+        let mut counting: Vec<usize> = Vec::new();
+        for target in begins.iter().flat_map(of_route) {
+            // A link that several of its routes share counts it once.
             if let HopTarget::Link(link) = target
                 && self.links[link].counts_flows()
+                && !counting.contains(&link)
             {
-                self.links[link].flow_changes(at, active);
+                counting.push(link);
             }
         }
+        counting.into_iter().for_each(|link| self.links[link].flow_changes(at, active));
     }
 
     /// In which order packets leave a hop.
@@ -93,7 +102,7 @@ impl<P: Packet> Network<P> {
             HopTarget::Link(link) => self.links[link].order(),
             HopTarget::AccessLink(link) => self.access_links.order(link),
             HopTarget::Impairment(impairment) if self.impairments[impairment].reorders() => Order::Changed,
-            HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard => Order::OfArrival { apart: false },
+            HopTarget::Impairment(_) | HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => Order::OfArrival { apart: false },
         }
     }
 }

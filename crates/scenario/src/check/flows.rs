@@ -1,6 +1,7 @@
 //! Checks groups of flows: names, paths, times and TCP options.
 
 use super::links::Network;
+use super::paths::{self, Found, Place};
 use super::route::PathFinder;
 use super::{Group, MOST_FLOWS, name, one_instant};
 use crate::error::Error;
@@ -33,12 +34,6 @@ pub(super) fn check(flows: &[Flows], common: &TcpOverrides, network: &Network) -
     Ok(groups)
 }
 
-/// The network that the flows run on, and its paths.
-struct Place<'a> {
-    network: &'a Network,
-    paths: &'a PathFinder<'a>,
-}
-
 /// Checks one group.
 fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> Result<Group, Error> {
     let count = group.count;
@@ -69,7 +64,7 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
         return Err(Error::got(format!("{field}.tcp"), format_args!("a table for {} traffic over UDP", traffic.name()), "no TCP options"));
     }
     let options = is_tcp.then(|| tcp(group.tcp.as_ref(), common, field)).transpose()?;
-    let (forward, back) = routes(group, field, (from, to), place)?;
+    let Found { forward, back, all } = paths::find(group, field, (from, to), place)?;
     Ok(Group {
         name: group.name.clone(),
         count,
@@ -77,6 +72,9 @@ fn one(group: &Flows, field: &str, common: &TcpOverrides, place: &Place<'_>) -> 
         to,
         forward,
         back,
+        paths: group.paths,
+        all_paths: all,
+        reroute: group.reroute.clone(),
         access: group.access.clone(),
         egress: group.egress.clone(),
         start: group.start.clone(),
@@ -99,60 +97,6 @@ fn tcp(own: Option<&TcpOverrides>, common: &TcpOverrides, field: &str) -> Result
         Error::parameter(if of_scenario { "tcp" } else { &table }, error)
     })?;
     Ok(options)
-}
-
-/// The most links of a path. A path is counted in a byte, and the links for access and egress are added to it.
-pub(super) const LONGEST_PATH: usize = 253;
-
-/// The forward path and the reverse path. The reverse path is empty if nothing returns.
-fn routes(group: &Flows, field: &str, (from, to): (u32, u32), place: &Place<'_>) -> Result<(Vec<u32>, Vec<u32>), Error> {
-    let shortest = |from: u32, to: u32, what: &str| {
-        let name = |node: u32| &place.network.nodes[node as usize];
-        let expected = || format!("links that make a {what} path from {} to {}", name(from), name(to));
-        place.paths.shortest(from, to).ok_or_else(|| Error::got(field, "none", expected()))
-    };
-    let nodes = |key: &str, names: &[String], ends: (u32, u32)| -> Result<Vec<u32>, Error> {
-        let at = format!("{field}.{key}");
-        let nodes: Vec<u32> =
-            names.iter().enumerate().map(|(i, name)| place.network.node(format!("{at}[{i}]"), name)).collect::<Result<_, _>>()?;
-        if (nodes.first(), nodes.last()) != (Some(&ends.0), Some(&ends.1)) {
-            return Err(Error::got(
-                at,
-                format_args!("[{}]", names.join(", ")),
-                "the nodes from the group's `from` to its `to`, both included",
-            ));
-        }
-        match nodes.iter().collect::<HashSet<_>>().len() == nodes.len() {
-            true => Ok(nodes),
-            false => Err(Error::got(at, format_args!("[{}]", names.join(", ")), "every node once")),
-        }
-    };
-    let via = group.via.as_ref().map(|via| nodes("via", via, (from, to))).transpose()?;
-    let forward = match &via {
-        Some(via) => place.paths.along(&format!("{field}.via"), via)?,
-        None => shortest(from, to, "forward")?,
-    };
-    let back = match (&group.via_back, via) {
-        (Some(_), _) if !group.traffic.0.uses_reverse_path() => {
-            return Err(Error::got(format!("{field}.via_back"), "a list for traffic over UDP", "no reverse path, because nothing returns"));
-        }
-        _ if !group.traffic.0.uses_reverse_path() => Vec::new(),
-        (Some(back), _) => place.paths.along(&format!("{field}.via_back"), &nodes("via_back", back, (to, from))?)?,
-        (None, Some(mut via)) => {
-            via.reverse();
-            let path = place.paths.along(&format!("{field}.via"), &via);
-            path.map_err(|error| Error {
-                problem: format!("{}; give `via_back` if the reverse path has other nodes", error.problem),
-                ..error
-            })?
-        }
-        (None, None) => shortest(to, from, "reverse")?,
-    };
-    if forward.len().max(back.len()) > LONGEST_PATH {
-        let got = format!("a path of {} links", forward.len().max(back.len()));
-        return Err(Error::got(field, got, format_args!("a path of at most {LONGEST_PATH} links, not counting access and egress")));
-    }
-    Ok((forward, back))
 }
 
 fn varying<T: Quantity>(value: &Varying<T>, field: String, count: u32) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use super::Group;
 use super::links::Network;
 use crate::error::Error;
 use crate::path::element;
-use crate::written::{Host, Scenario};
+use crate::written::{Host, PathChoice, Scenario};
 use sojourn_aqm::{AckFilter, AqmConfig};
 use sojourn_cc::CcConfig;
 use sojourn_spec::tcp::{OPTIONS, TcpOptions};
@@ -50,6 +50,15 @@ fn linux(scenario: &Scenario, network: &Network, groups: &[Group]) -> Result<(),
         if let Some(i) = link.impairments.iter().position(|impairment| impairment.kind.reads_acks()) {
             let got = format_args!("\"{}\" on a Linux host", link.impairments[i].kind.name());
             return Err(Error::got(format!("{field}.impairments[{i}].kind"), got, "one that does not read the headers of ACKs"));
+        }
+    }
+    for group in groups {
+        let field = format!("flows.{}", element(&group.name));
+        if group.paths == PathChoice::Packet {
+            return Err(Error::got(format!("{field}.paths"), "\"packet\" on a Linux host", "one of first, flow"));
+        }
+        if !group.reroute.is_empty() {
+            return Err(Error::got(format!("{field}.reroute"), "a list on a Linux host", "none: its routes don't change"));
         }
     }
     let own = TcpOptions::linux();

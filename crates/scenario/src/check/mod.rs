@@ -5,6 +5,7 @@ mod flows;
 mod host;
 mod links;
 mod one_instant;
+mod paths;
 mod queues;
 mod route;
 mod trace;
@@ -13,9 +14,10 @@ pub use queues::{check_controller, check_laws};
 
 use crate::error::Error;
 use crate::quantity::Varying;
-use crate::written::{Access, Host, Scenario};
+use crate::written::{Access, Host, PathChoice, Reroute, Scenario};
 use serde::Serialize;
 use sojourn_spec::link::Link;
+use sojourn_spec::paths::Paths;
 use sojourn_spec::queue::classes::Dscp;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_traffic::Traffic;
@@ -65,6 +67,15 @@ pub struct Group {
     pub forward: Vec<u32>,
     /// The links of the reverse path, without access links; empty if nothing returns.
     pub back: Vec<u32>,
+    /// Which of its paths its flows take, if there are several.
+    #[serde(skip_serializing_if = "PathChoice::is_default")]
+    pub paths: PathChoice,
+    /// All its paths, if there are several.
+    #[serde(skip)]
+    pub all_paths: Paths,
+    /// When its route changes to which nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reroute: Vec<Reroute>,
     /// Each flow's own link at the sender's side.
     pub access: Option<Access>,
     /// Each flow's own link at the receiver's side.
@@ -86,11 +97,21 @@ pub struct Group {
 }
 
 impl Group {
-    /// Whether rates or delays of its flows' own links are drawn.
+    /// Its links in the direction of its data, on all its paths, without access links; some may come twice.
+    pub fn forward_links(&self) -> impl Iterator<Item = u32> {
+        self.forward.iter().chain(self.all_paths.forward.iter().flatten()).copied()
+    }
+
+    /// The same for its reverse paths.
+    pub fn back_links(&self) -> impl Iterator<Item = u32> {
+        self.back.iter().chain(self.all_paths.back.iter().flatten()).copied()
+    }
+
+    /// Whether the paths of its flows, or rates or delays of their own links, are drawn.
     pub(crate) fn draws_links(&self) -> bool {
         let drawn =
             |access: &Access| access.delay.drawn_from().is_some() || access.rate.as_ref().is_some_and(|rate| rate.drawn_from().is_some());
-        self.access.iter().chain(&self.egress).any(drawn)
+        self.paths == PathChoice::Flow || self.access.iter().chain(&self.egress).any(drawn)
     }
 }
 

@@ -55,10 +55,17 @@ fn segments(groups: &[Group], network: &Network) -> Result<(), Error> {
 /// Whether nothing on the path of a group and back surely takes time.
 fn takes_no_time(group: &Group, network: &Network) -> bool {
     let own = |access: &Option<Access>| access.as_ref().is_none_or(|own| own.rate.is_none() && own.delay.least() < 1.0);
-    let none = |link: &u32| {
-        let link = &network.links[*link as usize];
+    let none = |link: u32| {
+        let link = &network.links[link as usize];
         // Without a rate there are no changes either.
         link.rate.is_none() && link.delay == Duration::ZERO && !link.impairments.iter().any(|impairment| impairment.kind.takes_time())
     };
-    own(&group.access) && own(&group.egress) && group.forward.iter().chain(&group.back).all(none)
+    let one_of = |first: &[u32], all: &[Vec<u32>]| {
+        let mut paths = all.iter().map(Vec::as_slice).chain([first]);
+        paths.any(|path| path.iter().copied().all(none))
+    };
+    own(&group.access)
+        && own(&group.egress)
+        && one_of(&group.forward, &group.all_paths.forward)
+        && one_of(&group.back, &group.all_paths.back)
 }

@@ -97,8 +97,8 @@ fn supplies(network: &Network, groups: &[Group]) -> Vec<Supply> {
     for group in groups {
         let Some(options) = &group.tcp else { continue };
         // The requests of a session take the reverse path.
-        let requests = if group.traffic.opens_connections() { &group.back[..] } else { &[] };
-        for &link in group.forward.iter().chain(requests) {
+        let requests = group.back_links().filter(|_| group.traffic.opens_connections());
+        for link in group.forward_links().chain(requests) {
             supplies[link as usize].add(options);
         }
     }

@@ -1,11 +1,14 @@
 //! Paths through the network.
 
 use super::Link;
-use super::flows::LONGEST_PATH;
 use super::links::Network;
+use super::paths::LONGEST_PATH;
 use crate::error::Error;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
+
+/// The most paths between which packets choose.
+const MOST_PATHS: usize = 64;
 
 /// The network, and the links that leave and enter each node in the order of the file.
 pub(super) struct PathFinder<'a> {
@@ -108,6 +111,60 @@ impl<'a> PathFinder<'a> {
             link.copied().ok_or_else(|| Error::got(field, "none", format!("a link from {} to {}", name(pair[0]), name(pair[1]))))
         };
         nodes.windows(2).map(step).collect()
+    }
+
+    /// All paths with the fewest links, in the order of the file; none if there is no path.
+    ///
+    /// # Errors
+    /// More than [`MOST_PATHS`].
+    pub fn all_shortest(&self, field: &str, from: u32, to: u32) -> Result<Vec<Vec<u32>>, Error> {
+        let mut left = vec![usize::MAX; self.network.nodes.len()];
+        left[to as usize] = 0;
+        let mut next = VecDeque::from([to]);
+        while let Some(node) = next.pop_front() {
+            for &link in &self.entering[node as usize] {
+                let before = self.link(link).from as usize;
+                if left[before] == usize::MAX {
+                    left[before] = left[node as usize] + 1;
+                    next.push_back(before as u32);
+                }
+            }
+        }
+        if left[from as usize] == usize::MAX {
+            return Ok(Vec::new());
+        }
+        let mut paths = vec![(from, Vec::new())];
+        for links in (0..left[from as usize]).rev() {
+            let onward = |(node, path): &(u32, Vec<u32>)| {
+                let nearer = self.leaving[*node as usize].iter().filter(|&&link| left[self.link(link).to as usize] == links);
+                nearer.map(|&link| (self.link(link).to, [&path[..], &[link]].concat())).collect::<Vec<_>>()
+            };
+            paths = self.few(field, paths.iter().flat_map(onward).collect())?;
+        }
+        Ok(paths.into_iter().map(|(_, path)| path).collect())
+    }
+
+    /// All paths along these nodes, one for each choice of parallel links, in the order of the file.
+    ///
+    /// # Errors
+    /// Two nodes in a row without a link between them, and more than [`MOST_PATHS`].
+    pub fn all_along(&self, field: &str, nodes: &[u32]) -> Result<Vec<Vec<u32>>, Error> {
+        let mut paths = vec![Vec::new()];
+        for pair in nodes.windows(2) {
+            self.along(field, pair)?;
+            let parallel: Vec<u32> = self.leaving[pair[0] as usize].iter().copied().filter(|&link| self.link(link).to == pair[1]).collect();
+            let onward = |path: &Vec<u32>| parallel.iter().map(|&link| [&path[..], &[link]].concat()).collect::<Vec<_>>();
+            paths = self.few(field, paths.iter().flat_map(onward).collect())?;
+        }
+        Ok(paths)
+    }
+
+    /// These, if they are not too many.
+    fn few<T>(&self, field: &str, paths: Vec<T>) -> Result<Vec<T>, Error> {
+        match paths.len() <= MOST_PATHS {
+            true => Ok(paths),
+            false => Err(Error::got(field, "more", format_args!("at most {MOST_PATHS} equally short paths"))),
+        }
     }
 
     fn link(&self, link: u32) -> &Link {

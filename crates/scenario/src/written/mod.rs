@@ -2,10 +2,12 @@
 
 mod impairment;
 mod link_trace;
+mod paths;
 mod traffic;
 
 pub use impairment::Impairment;
 pub use link_trace::{LinkTrace, TraceFormat};
+pub use paths::{PathChoice, Reroute};
 pub use sojourn_spec::queue::classes::Dscp;
 pub use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 pub use sojourn_spec::tcp::{Control, Profile, TcpOverrides};
@@ -174,6 +176,13 @@ pub struct Flows {
     /// The nodes of the reverse path; default: `via` in reverse if it is given, else the path with the fewest links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via_back: Option<Vec<String>>,
+    /// Which of several equally short paths they take: "first" in the file, "flow" (each flow one of them, drawn) or "packet" (each
+    /// packet the next one); default "first". Of parallel links on `via` the same is true.
+    #[serde(default, skip_serializing_if = "PathChoice::is_default")]
+    pub paths: PathChoice,
+    /// Changes of the route, in order of time; packets on a new path may overtake those on the old one; default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reroute: Vec<Reroute>,
     /// When each flow starts; default "0 s".
     #[serde(default = "zero")]
     pub start: Varying<Duration>,

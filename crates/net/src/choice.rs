@@ -1,0 +1,41 @@
+//! Which of several routes a packet takes.
+
+use alloc::boxed::Box;
+use sojourn_units::Time;
+
+/// When packets take which of several routes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// Each packet takes the next.
+    Packets,
+    /// All take the first until the first of these times, which rise, then the second, and so on. There is one less than routes.
+    Times(Box<[Time]>),
+}
+
+/// Several routes, and which of them a packet takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    /// Their first hops.
+    pub routes: Box<[u32]>,
+    turn: Turn,
+    next: usize,
+}
+
+impl Choice {
+    pub fn new(routes: Box<[u32]>, turn: Turn) -> Self {
+        Choice { routes, turn, next: 0 }
+    }
+
+    /// The first hop of the route of a packet that is sent now.
+    pub fn take(&mut self, now: Time) -> u32 {
+        let at = match &self.turn {
+            Turn::Packets => {
+                let at = self.next;
+                self.next = if at + 1 == self.routes.len() { 0 } else { at + 1 };
+                at
+            }
+            Turn::Times(times) => times.partition_point(|&time| time <= now),
+        };
+        self.routes[at]
+    }
+}

@@ -1,0 +1,15 @@
+//! Several paths of one flow.
+
+use alloc::vec::Vec;
+use sojourn_units::Time;
+
+/// The paths between which the packets of a flow choose: each a list of links, in order. The first is the one that the flow names.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Paths {
+    /// Those of its data.
+    pub forward: Vec<Vec<u32>>,
+    /// Those of its acknowledgments; of another number, or none over UDP.
+    pub back: Vec<Vec<u32>>,
+    /// From when on packets take the second path, the third and so on, rising. Empty: each packet takes the next path.
+    pub times: Vec<Time>,
+}
