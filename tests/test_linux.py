@@ -296,6 +296,13 @@ def test_the_tables_of_our_code_in_the_kernel_are_what_is_stored() -> None:
     assert gaps.missed({"cases": {name: stored["cases"][name] for name in same + dual}}) == []
 
 
+@pytest.mark.parametrize("name", ["dctcp, 4 flows", "prague, 4 flows", "copa, 4 flows", "bbr, 4 flows"])
+def test_our_controllers_do_in_the_simulator_what_is_stored_beside_the_kernel(name: str) -> None:
+    stored = json.loads(ours.STORED.read_text(encoding="utf-8"))["cases"]
+    (pair,) = (scenarios for case, scenarios in ours.controllers() if case == name)
+    assert gaps.means(run_many(pair[0], gaps.SEEDS)[0]) == stored[name][gaps.SIMULATOR]
+
+
 def test_what_is_outside_the_bounds_is_explained_and_nothing_else() -> None:
     explained = tomllib.loads((gaps.STORED.parent / "explained.toml").read_text(encoding="utf-8"))["explained"]
     missed = gaps.missed(json.loads(gaps.STORED.read_text(encoding="utf-8")))

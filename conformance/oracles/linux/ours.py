@@ -42,8 +42,11 @@ def disciplines() -> Iterator[Case]:
     for name in (each["name"] for each in json.loads(_sojourn.registry())["aqm"]):
         if name in ("external", "linux"):
             continue
-        ours = base(5).set("links.bottleneck.queue", {"aqm": name, "limit": "150 packets"})
-        text = f"sojourn {{ aqm = '{name}', limit = '150 packets' }}"
+        # The discipline knows no hosts.
+        more = {"isolation": "flows"} if name == "cake" else {}
+        ours = base(5).set("links.bottleneck.queue", {"aqm": name, "limit": "150 packets"} | more)
+        options = "".join(f", {key} = '{value}'" for key, value in more.items())
+        text = f"sojourn {{ aqm = '{name}', limit = '150 packets'{options} }}"
         yield name, [ours, ours.copy().set("links.bottleneck.queue", {"linux": text})]
 
 

@@ -28,6 +28,7 @@ from sojourn.running import run_many
 from sojourn.scenario import Scenario
 
 from .. import compare
+from . import cake
 from .gaps import SCENARIO
 
 HERE = Path(__file__).parent
@@ -60,7 +61,11 @@ _TCP = (
     compare.Metric("signal_rate", 0.10, floor=2e-5),
     compare.Metric("jain", 0.02, relative=False),
 )
-_QUEUE = (compare.Metric("signal_rate", 0.05, floor=2e-5), compare.Metric("queue_mean", 0.05))
+_QUEUE = (
+    compare.Metric("signal_rate", 0.05, floor=2e-5),
+    compare.Metric("queue_mean", 0.05),
+    compare.Metric("share", 0.02, relative=False),
+)
 
 BLOCKS = (
     Block("tcp", "our TCP against Linux's, over our queues", OURS, MIXED, _TCP),
@@ -147,14 +152,30 @@ def cases() -> dict[str, Case]:
                     },
                     MANY_SEEDS if queue.is_pie and flows == 1 else SEEDS,
                 )
-    return found
+    return found | {name: _case_of(setting) for name, setting in cake.SETTINGS.items()}
+
+
+def _case_of(setting: cake.Setting) -> Case:
+    base = cake.scenario(setting)
+    queues: dict[str, dict[str, Any]] = {OURS: setting.ours, LINUX: {"linux": setting.linux}}
+    if setting.mixes:
+        queues[MIXED] = setting.ours
+    return Case(
+        {
+            way: base.copy().set("host", way.split(",")[0]).set("links.bottleneck.queue", dict(queue))
+            for way, queue in queues.items()
+        },
+        SEEDS,
+    )
 
 
 def numbers(record: Record) -> dict[str, float]:
     """What is compared of a run: `compare.metrics`, the mean RTT in ms, and drops and marks together."""
     found = compare.metrics(dict(record), SCENARIO)
     found["signal_rate"] = found["drop_rate"] + found["mark_rate"]
-    found["rtt"] = float(record.value("groups.f.rtt_ms.mean"))
+    found["rtt"] = float(record.value("groups.f.rtt_ms.mean") or 0.0)
+    if len(record["groups"]) > 1:
+        found["share"] = found["goodput_bps"] / max(float(record.value("total.goodput_bps")), 1.0)
     return found
 
 
@@ -190,7 +211,10 @@ def judge(block: Block, runs: dict[str, Runs]) -> list[compare.Row]:
     explained = compare.explanations(EXPLAINED, [f"{each.name}/{case}" for each in BLOCKS for case in cases()], _ALL)
     found = []
     for case, ways in runs.items():
-        found += compare.rows(f"{block.name}/{case}", ways[block.reference], ways[block.ours], explained, block.judged)
+        if block.reference not in ways or block.ours not in ways:
+            continue
+        judged = [metric for metric in block.judged if metric.name in ways[block.reference][0]]
+        found += compare.rows(f"{block.name}/{case}", ways[block.reference], ways[block.ours], explained, judged)
     return found
 
 
@@ -201,6 +225,7 @@ NAMES = {
     "signal_rate": "drops and marks",
     "queue_mean": "mean queue",
     "jain": "Jain's index",
+    "share": "the first group's share",
 }
 
 
