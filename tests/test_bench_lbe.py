@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from sojourn import bench_grid
+from sojourn import bench_grid, bench_l4s
 from sojourn._sojourn import ScenarioError
 from sojourn.bench_grid import ROWS as GRID
 from sojourn.bench_grid import Grid, cells, levels, measure_grid, with_target
-from sojourn.bench_lbe import ROWS, ScoreCards, _jain, _reclaim_time, _yield_time, scenarios, score
+from sojourn.bench_lbe import ROWS, ScoreCards, _jain, _reclaim, scenarios, score, yield_time
 from sojourn.record import Record
 from sojourn.running import Job, run_jobs
 
@@ -132,3 +132,20 @@ def test_a_record_says_what_delays_were_read_from_and_a_receiver_that_measures_b
     assert [run["flows"][0]["delay_source"] for run in (stamped, bare)] == ["one-way", "round-trip"]
     with pytest.raises(ScenarioError, match=r"tcp\.timestamps: expected true, .*rledbat.*, got false"):
         list(run_jobs([alone("rledbat", False)]))
+
+
+def test_in_a_queue_that_marks_a_background_flow_that_counts_marks_uses_the_link_alone_and_yields_to_prague(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bench_l4s, "RATES", (40.0,))
+    monkeypatch.setattr(bench_l4s, "RTTS", (20.0,))
+    names = ["ledbat++", "flower+"]
+    assert set(names) <= set(bench_l4s.with_mark_gain())
+    classic, losses, counted = np.moveaxis(bench_l4s.measure_l4s(names, [1]).values[:, :, 0, 0], 1, 0)
+    # As losses, marks leave most of the link idle; without ECN, the coupled marks of the other queue do not reach it.
+    assert np.all(counted[:, 0] > 80)
+    assert np.all(losses[:, 0] < 60)
+    assert np.all(counted[:, 1] < 10)
+    assert np.all(classic[:, 1] > counted[:, 1])
+    assert np.all(counted[:, 2] < 15)
+    assert np.all(counted[:, 3] < 5)

@@ -161,20 +161,25 @@ def throughput_between(record: Record, flow: str, start: float, end: float) -> f
     return float(np.mean(bps[(times > start) & (times <= end)]))
 
 
-def _yield_time(run: Record) -> float:
-    """Seconds from 60 s on until the background stays below a tenth of the link (mean of 2 s); NaN if it never does."""
+def yield_time(run: Record, limit: float, start: float, end: float) -> float:
+    """Seconds from `start` on until the background stays below a rate in bit/s (mean of 2 s); NaN if never by `end`."""
     times, bps = _rate(run, "lbe/0")
     smooth = np.convolve(bps, np.ones(4) / 4, mode="same")
-    inside = (times > 60) & (times <= 118)
-    above = times[inside][smooth[inside] >= 0.1 * LINK]
-    last = float(above[-1]) if len(above) else 60.0
-    return float("nan") if last >= 115 else last - 60
+    inside = (times > start) & (times <= end - 2)
+    above = times[inside][smooth[inside] >= limit]
+    last = float(above[-1]) if len(above) else start
+    return float("nan") if last >= end - 5 else last - start
 
 
-def _reclaim_time(run: Record) -> float:
+def reclaim_time(run: Record, limit: float, start: float) -> float:
+    """Seconds from `start` on until the background has a rate in bit/s; NaN if it never has."""
     times, bps = _rate(run, "lbe/0")
-    back = times[(times > 120) & (bps >= 0.9 * throughput_between(run, "lbe/0", 30, 60))]
-    return float(back[0] - 120) if len(back) else float("nan")
+    back = times[(times > start) & (bps >= limit)]
+    return float(back[0] - start) if len(back) else float("nan")
+
+
+def _reclaim(run: Record) -> float:
+    return reclaim_time(run, 0.9 * throughput_between(run, "lbe/0", 30, 60), 120)
 
 
 def _queue_ms(run: Record, start: float, end: float) -> float:
@@ -284,8 +289,8 @@ _SHARE = "share next to one CUBIC flow"
 _PATHS = "misleading paths"
 
 ROWS: list[Row] = [
-    Row(_HARM, "yields within", "s", True, lambda r, _: _yield_time(r["bulk"]), 60.0),
-    Row(_HARM, "recovers within", "s", True, lambda r, _: _reclaim_time(r["bulk"]), 60.0),
+    Row(_HARM, "yields within", "s", True, lambda r, _: yield_time(r["bulk"], 0.1 * LINK, 60, 120), 60.0),
+    Row(_HARM, "recovers within", "s", True, lambda r, _: _reclaim(r["bulk"]), 60.0),
     Row(_HARM, "share of the link meanwhile", "%", True, _of_link("bulk", 80, 120), within=PART),
     Row(_HARM, "CUBIC loses, against none", "%", True, lambda r, a: -_gain(r, a, "tcp/0", "bulk"), within=LOST),
     Row(_HARM, "L: CUBIC loses, against CUBIC", "%", True, lambda r, a: -_gain(r, a, "tcp/0", "standard"), within=LOST),

@@ -21,7 +21,7 @@ mod sample;
 pub use algorithms::{AnyController, CcConfig, Entry, REGISTRY};
 pub use classic::{Classic, WindowLaw};
 pub use controller::{Ack, CongestionController, CongestionEvent, Signal, Source, Start, Window};
-pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams};
+pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, MARK_GAIN, Marks, SHORT_AFTER_MARK, growth};
 pub use hystart::HyStart;
 pub use needs::{EcnNeed, Needs, Pacing};
 pub use sample::{LossState, LostSegment, RateSample};

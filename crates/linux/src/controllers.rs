@@ -104,7 +104,11 @@ impl KernelController {
     /// A parameter that is out of range, in words.
     pub fn new(config: &CcConfig, initial_window: u32) -> Result<Self, String> {
         let start = Start { window: f64::from(initial_window), ssthresh: f64::from(INFINITE) };
-        let running = config.build(start).map_err(|error| error.to_string())?;
+        let mut running = config.build(start).map_err(|error| error.to_string())?;
+        if running.needs().ecn == EcnNeed::None {
+            // The driver asks for no counts then.
+            running.use_classic_ecn();
+        }
         let sampler = running.needs().rate_samples.then(Sampler::default);
         Ok(KernelController { running, before: None, sampler })
     }

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from sojourn.bench_grid import CHANCE, Grid, cells, levels, measure_grid, with_target
 from sojourn.bench_grid import ROWS as GRID_ROWS
+from sojourn.bench_l4s import MEASURES, RATES, RTTS, WAYS, Cells, measure_l4s, with_mark_gain
 from sojourn.bench_lbe import LEAST, ROWS, Row, ScoreCards, controllers, score
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, show, store
 from sojourn.errors import UserError, meant
@@ -87,6 +88,7 @@ def bench_lbe(
     names: Annotated[list[str] | None, typer.Argument(help="Controllers (default: all of `sojourn list cc`).")] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="Replications; an interval needs two or more.", min=1)] = 5,
     grid: Annotated[bool, typer.Option("--grid", help="Compare over targets, buffers, rates and RTTs.")] = False,
+    l4s: Annotated[bool, typer.Option("--l4s", help="In a dual queue that marks, next to Prague and CUBIC.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables in Markdown.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers to this file as well.")] = None,
     threads: Threads = 0,
@@ -96,17 +98,19 @@ def bench_lbe(
     """Compares background transports next to CUBIC.
 
     Prints means with 95 % intervals over the seeds. One card is for 10 Mbit/s and 40 ms. With `--grid` each pair of
-    controllers is compared in 81 cells of target, buffer, rate and round-trip time.
+    controllers is compared in 81 cells of target, buffer, rate and round-trip time. With `--l4s` the bottleneck is a
+    DualPI2, and each controller that counts marks is measured in three ways in 16 cells of rate and round-trip time.
     """
     require("scipy")
     check_folder(json_file and json_file.parent, "--json")
     if json_file and json_file.is_dir():
         raise UserError(f'--json "{json_file}": expected a file, got a folder')
-    known = with_target() if grid else controllers()
+    if grid and l4s:
+        raise UserError("--grid, --l4s: expected one of them, got both")
+    known, what = _known(grid, l4s)
     chosen = list(dict.fromkeys(names or known))
     for name in chosen:
         if name not in known:
-            what = "a controller with a target" if grid else "a controller"
             wrong = UserError.expected("controller", f"{what}: one of {', '.join(known)}", name)
             raise UserError(f"{wrong}{meant(name, known)}")
     if grid and len(chosen) < 2:
@@ -117,6 +121,9 @@ def bench_lbe(
             compared = measure_grid(chosen, range(1, seeds + 1), **how)
             printed: list[Printed] = _compared(compared)
             data: Any = _grid_data(compared)
+        elif l4s:
+            cells_of = measure_l4s(chosen, range(1, seeds + 1), **how)
+            printed, data = [_marked(cells_of, seeds)], _l4s_data(cells_of)
         else:
             measured = score([{"cc": name} for name in chosen], range(1, seeds + 1), **how)
             printed, data = [_card(chosen, measured)], _card_data(chosen, measured)
@@ -127,6 +134,13 @@ def bench_lbe(
             each.show()
     if json_file:
         write_atomic(json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+def _known(grid: bool, l4s: bool) -> tuple[list[str], str]:
+    """The controllers that can be measured, and what they are."""
+    if grid:
+        return with_target(), "a controller with a target"
+    return (with_mark_gain(), "a controller that counts marks") if l4s else (controllers(), "a controller")
 
 
 def _card(names: list[str], measured: ScoreCards) -> Printed:
@@ -182,6 +196,35 @@ def _least(rows: list[Row]) -> str:
     """The least differences that count."""
     units = dict.fromkeys(row.unit for row in rows)
     return " or ".join(f"{LEAST[unit]:g} {unit or 'of the index'}" for unit in units)
+
+
+def _marked(measured: Cells, seeds: int) -> Printed:
+    """The cells of the dual queue: a row for each controller and way, the values by round-trip time."""
+    rtts = " / ".join(f"{rtt:g}" for rtt in RTTS)
+    title = f"Background transport over DualPI2, round trips of {rtts} ms: medians of {seeds} seeds"
+    table = Printed(title, ["", "marks", *MEASURES], 2)
+    for k, rate in enumerate(RATES):
+        for i, name in enumerate(measured.names):
+            for j, way in enumerate(WAYS):
+                of_rate = measured.values[i, j, k]
+                texts = (
+                    " / ".join("never" if math.isnan(v) else f"{v:.3g}" for v in of_rate[:, m])
+                    for m in range(len(MEASURES))
+                )
+                table.row(f"{rate:g} Mbit/s", name, way, *texts)
+    return table
+
+
+def _l4s_data(measured: Cells) -> list[dict[str, Any]]:
+    """A table for each cell: null for what was not reached."""
+    places = itertools.product(enumerate(measured.names), enumerate(WAYS), enumerate(RATES), enumerate(RTTS))
+    return [
+        {
+            "controller": name, "marks": way, "rate_mbps": rate, "rtt_ms": rtt,
+            **{of: _finite(value) for of, value in zip(MEASURES, measured.values[i, j, k, m], strict=True)},
+        }
+        for (i, name), (j, way), (k, rate), (m, rtt) in places
+    ]  # fmt: skip
 
 
 def _card_data(names: list[str], measured: ScoreCards) -> dict[str, Any]:

@@ -5,7 +5,7 @@
 //! resets the window to one segment.
 
 extern crate alloc;
-use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Start, Window};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -28,6 +28,9 @@ pub struct Params {
     pub peak_weight: f64,
     /// Weight of a new trend in the usual trend, above 0 and at most 1; default 1/8 as for srtt, since the paper gives none.
     pub trend_weight: f64,
+    /// How much counted marks reduce the window: the part taken per round trip over the marked part, 0 to 100; default 4. Prague's is
+    /// 1/2. 0 takes them for losses.
+    pub mark_gain: f64,
     /// How the queuing delay is estimated.
     pub delay: EstimatorParams,
 }
@@ -39,6 +42,7 @@ impl Default for Params {
             neighbors: 5,
             peak_weight: 0.125,
             trend_weight: 0.125,
+            mark_gain: MARK_GAIN,
             delay: EstimatorParams::default(),
         }
     }
@@ -65,7 +69,7 @@ impl Params {
             grid: Grid::new(self.trend_weight),
             peaks: Peaks::new(self.neighbors as usize, self.peak_weight),
         };
-        Ok(DelayBased::new(start, self.delay.build()?, law))
+        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain)?))
     }
 }
 
@@ -312,6 +316,11 @@ impl DelayLaw for FlowerLaw {
     fn on_congestion(&mut self, window: &mut Window, _event: &CongestionEvent) {
         self.slow_start_over = true;
         *window = Window { cwnd: 1.0, ssthresh: 1.0 };
+    }
+
+    fn on_marks(&mut self, _now: Time) -> bool {
+        self.slow_start_over = true;
+        true
     }
 
     fn on_rto(&mut self, window: &mut Window, _now: Time, _in_use: f64) {

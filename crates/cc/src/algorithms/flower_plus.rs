@@ -9,7 +9,9 @@
 
 extern crate alloc;
 use super::flower::{Answer, FlowerLaw, Params as FlowerParams};
-use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use crate::{
+    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, SHORT_AFTER_MARK, Start, Window,
+};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
@@ -25,13 +27,16 @@ pub struct Params {
     pub target: Duration,
     /// Whether to slow down periodically; default true.
     pub slowdown: bool,
+    /// How much counted marks reduce the window: the part taken per round trip over the marked part, 0 to 100; default 4. Prague's is
+    /// 1/2. 0 takes them for losses.
+    pub mark_gain: f64,
     /// How the queuing delay is estimated.
     pub delay: EstimatorParams,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { target: Duration::from_millis(60), slowdown: true, delay: EstimatorParams::default() }
+        Params { target: Duration::from_millis(60), slowdown: true, mark_gain: MARK_GAIN, delay: EstimatorParams::default() }
     }
 }
 
@@ -44,7 +49,7 @@ impl Params {
         let plain = FlowerParams { target: self.target, delay: self.delay.clone(), ..FlowerParams::default() };
         let flower = plain.build(start)?.law().clone();
         let law = FlowerPlusLaw { flower, slowdown: self.slowdown, state: Slowdown::FirstSlowStart, srtt: Duration::ZERO, last_loss: None };
-        Ok(DelayBased::new(start, self.delay.build()?, law))
+        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain)?))
     }
 }
 
@@ -144,6 +149,17 @@ impl DelayLaw for FlowerPlusLaw {
         let cwnd = if single { (event.window / 2.0).max(MIN_CWND) } else { MIN_CWND };
         *window = Window { cwnd, ssthresh: cwnd };
         self.end_slow_start(event.now);
+    }
+
+    fn on_marks(&mut self, now: Time) -> bool {
+        if let Slowdown::Holding { .. } = self.state {
+            return false;
+        }
+        self.end_slow_start(now);
+        if let Slowdown::Next { at } = &mut self.state {
+            *at = (*at).max(now + SHORT_AFTER_MARK);
+        }
+        true
     }
 
     fn on_rto(&mut self, window: &mut Window, now: Time, _in_use: f64) {

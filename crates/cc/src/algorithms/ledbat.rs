@@ -4,7 +4,7 @@
 //! The figures of the papers on LEDBAT were made with the module.
 
 extern crate alloc;
-use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Start, Window};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
@@ -36,13 +36,22 @@ pub struct Params {
     pub target: Duration,
     /// Segments added per round trip on an empty queue, above 0 and at most 1; default 1 (rfc6817#2.5 GAIN).
     pub gain: f64,
+    /// How much counted marks reduce the window: the part taken per round trip over the marked part, 0 to 100; default 4. Prague's is
+    /// 1/2. 0 takes them for losses.
+    pub mark_gain: f64,
     /// How the queuing delay is estimated; the ns-2 module has `{ history = 5, filter = 2, tick = "1 ms" }`.
     pub delay: EstimatorParams,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { variant: Variant::Rfc6817, target: Duration::from_millis(100), gain: 1.0, delay: EstimatorParams::default() }
+        Params {
+            variant: Variant::Rfc6817,
+            target: Duration::from_millis(100),
+            gain: 1.0,
+            mark_gain: MARK_GAIN,
+            delay: EstimatorParams::default(),
+        }
     }
 }
 
@@ -55,7 +64,7 @@ impl Params {
         let target = target(self.target)?;
         ParamError::unless(self.gain > 0.0 && self.gain <= 1.0, "gain", &self.gain, "a number above 0 and at most 1")?;
         let law = LedbatLaw { variant: self.variant, target, gain: self.gain, counter: 0.0 };
-        Ok(DelayBased::new(start, self.delay.build()?, law))
+        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain)?))
     }
 }
 

@@ -3,7 +3,10 @@
 
 extern crate alloc;
 use super::ledbat::target;
-use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Source, Start, Window};
+use crate::{
+    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, SHORT_AFTER_MARK, Source,
+    Start, Window, growth,
+};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
@@ -22,6 +25,9 @@ pub struct Params {
     pub decrease: f64,
     /// Whether to slow down periodically; default true (draft-irtf-iccrg-ledbat-plus-plus#4.4).
     pub slowdown: bool,
+    /// How much counted marks reduce the window: the part taken per round trip over the marked part, 0 to 100; default 4. Prague's is
+    /// 1/2. 0 takes them for losses.
+    pub mark_gain: f64,
     /// How the queuing delay is estimated; default from the round-trip time (draft-irtf-iccrg-ledbat-plus-plus#4.1).
     pub delay: EstimatorParams,
 }
@@ -32,6 +38,7 @@ impl Default for Params {
             target: Duration::from_millis(60),
             decrease: 1.0,
             slowdown: true,
+            mark_gain: MARK_GAIN,
             delay: EstimatorParams { source: Source::RoundTrip, ..EstimatorParams::default() },
         }
     }
@@ -53,7 +60,7 @@ impl Params {
             first_slow_start: true,
             state: Slowdown::FirstSlowStart,
         };
-        Ok(DelayBased::new(start, self.delay.build()?, law))
+        Ok(DelayBased::new(start, self.delay.build()?, law).with_marks(Marks::new(self.mark_gain)?))
     }
 }
 
@@ -87,14 +94,9 @@ pub struct LedbatPpLaw {
     state: Slowdown,
 }
 
-/// GAIN on a path with this base delay in milliseconds: 1/16 to 1 (draft-irtf-iccrg-ledbat-plus-plus#4.3).
-fn gain(target: f64, base: f64) -> f64 {
-    1.0 / libm::ceil(2.0 * target / base.max(1e-3)).clamp(1.0, 16.0)
-}
-
 /// Segments that a round trip adds or, if negative, removes: at most half the window (draft-irtf-iccrg-ledbat-plus-plus#4.2).
 fn step(law: &LedbatPpLaw, window: f64, sample: DelaySample) -> f64 {
-    let gain = gain(law.target, sample.base);
+    let gain = growth(law.target, sample.base);
     if sample.queuing <= law.target {
         return gain;
     }
@@ -111,6 +113,16 @@ impl LedbatPpLaw {
             Slowdown::Growing { since } => Slowdown::Next { at: ack.now + ack.now.since(since) * INTERVAL },
             other => other,
         };
+    }
+
+    /// Congestion ends the first slow start or a slowdown.
+    fn leave_slow_start(&mut self, now: Time) {
+        if self.first_slow_start {
+            self.first_slow_start = false;
+            self.state = Slowdown::Next { at: now };
+        } else if let Slowdown::Holding { since, .. } | Slowdown::Growing { since } = self.state {
+            self.state = Slowdown::Next { at: now + now.since(since) * INTERVAL };
+        }
     }
 
     /// Advances the slowdown; says whether it holds the window.
@@ -139,7 +151,7 @@ impl DelayLaw for LedbatPpLaw {
             return;
         }
         if window.cwnd < window.ssthresh {
-            window.cwnd += gain(self.target, sample.base) * ack.acked;
+            window.cwnd += growth(self.target, sample.base) * ack.acked;
             if (self.first_slow_start && sample.queuing > 0.75 * self.target) || window.cwnd >= window.ssthresh {
                 self.end_slow_start(window, ack);
             }
@@ -153,12 +165,18 @@ impl DelayLaw for LedbatPpLaw {
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         window.ssthresh = (event.window / 2.0).max(MIN_CWND);
         window.cwnd = window.ssthresh;
-        if self.first_slow_start {
-            self.first_slow_start = false;
-            self.state = Slowdown::Next { at: event.now };
-        } else if let Slowdown::Holding { since, .. } | Slowdown::Growing { since } = self.state {
-            self.state = Slowdown::Next { at: event.now + event.now.since(since) * INTERVAL };
+        self.leave_slow_start(event.now);
+    }
+
+    fn on_marks(&mut self, now: Time) -> bool {
+        if let Slowdown::Holding { .. } = self.state {
+            return false;
         }
+        self.leave_slow_start(now);
+        if let Slowdown::Next { at } = &mut self.state {
+            *at = (*at).max(now + SHORT_AFTER_MARK);
+        }
+        true
     }
 
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64) {
@@ -183,7 +201,7 @@ mod tests {
     #[test]
     fn short_paths_grow_more_slowly_to_a_sixteenth() {
         for (base, expected) in [(100.0, 2.0), (10.0, 12.0), (5.0, 16.0), (200.0, 1.0)] {
-            assert_eq!(gain(60.0, base), 1.0 / expected, "{base} ms");
+            assert_eq!(growth(60.0, base), 1.0 / expected, "{base} ms");
         }
     }
 
@@ -239,5 +257,17 @@ mod tests {
         let mut cc = Params::default().build(Start { window: 3.0, ssthresh: 1e9 }).unwrap();
         cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 3.0, signal: Signal::Loss });
         assert_eq!((cc.cwnd(), cc.ssthresh()), (2.0, 2.0));
+    }
+
+    #[test]
+    fn counted_marks_end_slow_start_and_put_slowdowns_off_for_a_minute() {
+        let mut cc = Params::default().build(Start { window: 2.0, ssthresh: 1e9 }).unwrap();
+        rounds(&mut cc, 0, 100, 8);
+        let before = cc.cwnd();
+        cc.on_congestion(&CongestionEvent { now: Time::ZERO + Duration::from_secs(1), window: before, signal: Signal::Mark });
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (before / 2.0, before / 2.0));
+        // Rounds are a tenth of a second apart.
+        assert!(rounds(&mut cc, 10, 100, 590).iter().all(|&window| window > 2.0));
+        assert!(rounds(&mut cc, 600, 100, 50).contains(&2.0));
     }
 }

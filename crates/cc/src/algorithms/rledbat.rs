@@ -38,7 +38,7 @@ impl Default for Params {
 impl Params {
     fn law(&self, start: Start) -> Result<DelayBased<ledbatpp::LedbatPpLaw>, ParamError> {
         let Params { target, decrease, slowdown, delay } = self.clone();
-        ledbatpp::Params { target, decrease, slowdown, delay }.build(start)
+        ledbatpp::Params { target, decrease, slowdown, delay, ..ledbatpp::Params::default() }.build(start)
     }
 
     /// Makes the sender's controller.

@@ -1,10 +1,12 @@
 //! Delay-based controllers: an estimator of the queuing delay that all share, and a law each.
 
 mod estimator;
+mod marks;
 
 pub use estimator::{Estimator, EstimatorParams};
+pub use marks::{MARK_GAIN, Marks, SHORT_AFTER_MARK, growth};
 
-use crate::{Ack, CongestionController, CongestionEvent, Source, Start, Window};
+use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, Signal, Source, Start, Window};
 use sojourn_units::Time;
 
 /// The delays that an acknowledgment shows, in milliseconds.
@@ -24,6 +26,11 @@ pub trait DelayLaw {
     /// Congestion was signaled.
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent);
 
+    /// Marks that are counted came, in a window or a slow start: says whether they reduce the window, and not what it does by itself.
+    fn on_marks(&mut self, _now: Time) -> bool {
+        true
+    }
+
     /// The smallest window that rate halving may reach, in segments.
     fn min_cwnd(&self, window: &Window) -> f64 {
         window.cwnd
@@ -38,13 +45,21 @@ pub trait DelayLaw {
 pub struct DelayBased<L> {
     window: Window,
     estimator: Estimator,
+    /// Where marks are counted.
+    marks: Option<Marks>,
     law: L,
 }
 
 impl<L: DelayLaw> DelayBased<L> {
     /// A controller at the start of a connection.
     pub fn new(start: Start, estimator: Estimator, law: L) -> Self {
-        DelayBased { window: Window { cwnd: start.window, ssthresh: start.ssthresh }, estimator, law }
+        DelayBased { window: Window { cwnd: start.window, ssthresh: start.ssthresh }, estimator, marks: None, law }
+    }
+
+    /// The same, which reacts to counts of marks.
+    #[must_use]
+    pub fn with_marks(self, marks: Option<Marks>) -> Self {
+        DelayBased { marks, ..self }
     }
 
     /// The law and its state.
@@ -58,9 +73,18 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
     fn on_ack(&mut self, ack: &Ack) {
         let sample = self.estimator.sample(ack);
         self.law.on_ack(&mut self.window, ack, sample);
+        if let Some(marks) = &mut self.marks {
+            marks.on_ack(&mut self.window, ack);
+        }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
+        if let Some(marks) = self.marks.as_mut().filter(|_| event.signal == Signal::Mark) {
+            if self.law.on_marks(event.now) {
+                marks.reduce(&mut self.window);
+            }
+            return;
+        }
         self.law.on_congestion(&mut self.window, event);
     }
 
@@ -87,6 +111,19 @@ impl<L: DelayLaw> CongestionController for DelayBased<L> {
 
     fn memory(&self) -> usize {
         size_of::<Self>()
+    }
+
+    /// Its own pace where marks are counted.
+    fn needs(&self) -> Needs {
+        Needs { pacing: self.marks.is_some(), ..Needs::default() }
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
+        self.marks.as_ref().and_then(|marks| marks.pacing(&self.window))
+    }
+
+    fn use_classic_ecn(&mut self) {
+        self.marks = None;
     }
 
     fn delay_source(&self) -> Option<Source> {

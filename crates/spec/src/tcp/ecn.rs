@@ -39,6 +39,12 @@ impl Ecn {
         matches!(self, Ecn::Dctcp | Ecn::Accurate | Ecn::L4s)
     }
 
+    /// Whether the feedback counts marks for this controller. One that asks for no counts gets them where marks come early, from a
+    /// queue for scalable senders (rfc8257#3.1, rfc9331#4.1): elsewhere a mark means as much as a loss (rfc3168#5).
+    pub fn counts_for(self, need: EcnNeed) -> bool {
+        self.counts() && (need != EcnNeed::None || self != Ecn::Accurate)
+    }
+
     /// Whether ACKs have the count of marked packets (rfc9768#3.2).
     #[inline]
     pub fn is_accurate(self) -> bool {

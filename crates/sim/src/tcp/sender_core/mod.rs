@@ -182,7 +182,7 @@ impl SenderCore {
             cc.use_linux_growth();
         }
         let ecn = params.agreed_ecn();
-        if !ecn.counts() {
+        if !ecn.counts_for(cc.needs().ecn) {
             cc.use_classic_ecn();
         }
         Ok(SenderCore {
