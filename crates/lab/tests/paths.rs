@@ -4,7 +4,7 @@ use sojourn_lab::{Laws, Outcome, Simulation, run};
 use sojourn_scenario::record::Record;
 use sojourn_scenario::{Checked, Document};
 
-/// Two links of 5 Mbit/s from a to b, which take 5 ms and so many, and the way back; `flows` completes the table of the flows.
+/// Two links of 5 Mbit/s from a to b, which take 5 ms and so many, and a link back; `flows` completes the table of the flows.
 fn parallel(second_ms: u32, flows: &str) -> Result<Checked, String> {
     let text = format!(
         "duration = \"10 s\"\n\

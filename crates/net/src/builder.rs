@@ -10,6 +10,7 @@ use crate::network::{LinkIds, Network, RouteId};
 use crate::packet::Packet;
 use crate::window::Window;
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -51,6 +52,8 @@ struct Route {
     shared: bool,
     /// The route whose packets are answered at once on this one, as its number among all.
     answers: Option<usize>,
+    /// Whether packets wait for an event before each hop.
+    each_hop: bool,
     /// The first hops of the routes between which its packets choose, and when; none for a route over links.
     choice: Option<(Box<[u32]>, Turn)>,
     /// The group of the flows on it, by which classes of links know their packets.
@@ -83,22 +86,34 @@ impl NetworkBuilder {
         if let Some(&unknown) = links.iter().find(|&&link| link as usize >= self.links.len()) {
             return Err(UnknownLink(unknown));
         }
-        let id = RouteId(self.hops as u32);
         let hops = links.iter().map(|&link| 1 + self.links[link as usize].impairments.0.len()).sum();
-        self.hops += hops + 1;
-        self.routes.push(Route { links: links.to_vec(), hops, delivery, shared, answers: None, choice: None, group: u32::MAX });
-        Ok(id)
+        let route = Route { links: links.to_vec(), hops, delivery, shared, each_hop: false, answers: None, choice: None, group: u32::MAX };
+        Ok(self.add(route))
     }
 
-    /// Adds a route whose packets take one of these, which are not chosen between themselves. They should be [`Delivery::Deferred`],
-    /// because packets on them overtake each other.
-    pub fn add_choice(&mut self, routes: &[RouteId], turn: Turn) -> RouteId {
+    fn add(&mut self, route: Route) -> RouteId {
         let id = RouteId(self.hops as u32);
-        self.hops += 1;
-        let choice = Some((routes.iter().map(|route| route.0).collect(), turn));
-        let (links, delivery) = (Vec::new(), Delivery::Immediate);
-        self.routes.push(Route { links, hops: 0, delivery, shared: false, answers: None, choice, group: u32::MAX });
+        self.hops += route.hops + 1;
+        self.routes.push(route);
         id
+    }
+
+    /// Adds a route whose packets, of flows of this group, take one of these paths. Packets on them may overtake each other. On each hop
+    /// they wait for an event, and so do others before the same links: those that arrive at the same time come in an order that does not
+    /// depend on what is an event.
+    ///
+    /// # Errors
+    /// A link that was not added.
+    pub fn add_choice(&mut self, paths: &[Vec<u32>], turn: Turn, shared: bool, group: u32) -> Result<RouteId, UnknownLink> {
+        let mut begins = Vec::with_capacity(paths.len());
+        for links in paths {
+            begins.push(self.add_route(links, Delivery::Deferred, shared)?.0);
+            self.set_group(group);
+            self.routes.iter_mut().last().into_iter().for_each(|route| route.each_hop = true);
+        }
+        let choice = Some((begins.into(), turn));
+        let (links, delivery) = (Vec::new(), Delivery::Immediate);
+        Ok(self.add(Route { links, hops: 0, delivery, shared, each_hop: false, answers: None, choice, group }))
     }
 
     /// Says that what is sent on the route added last is sent at once when a packet reaches the end of the route added before it, by
@@ -219,6 +234,12 @@ fn ack_listeners<P: Packet>(links: &[Link<P>], reverse_links: &[Option<u32>], ta
     listeners
 }
 
+/// Where all packets wait for an event, because those of a route with one before each hop do.
+fn by_events(hops: &[Hop], routes: &[Route]) -> BTreeSet<HopTarget> {
+    let each_hop = routes.iter().flat_map(|route| core::iter::repeat_n(route.each_hop, route.hops + 1));
+    hops.iter().zip(each_hop).filter_map(|(hop, each_hop)| each_hop.then_some(hop.target())).collect()
+}
+
 /// Decides which hops a packet waits before.
 fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool) {
     let mut contention = ContentionMap::default();
@@ -230,6 +251,7 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
         outflows.push(contention.add_route(&network.hops, begin, start, |target| network.order(target)));
         begin += route.hops + 1;
     }
+    let by_events = by_events(&network.hops, routes);
     for at in 0..network.hops.len() {
         let target = network.hops[at].target();
         // A link that gets the number of active flows at given times must get packets in the order of time too.
@@ -237,7 +259,7 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
         let meets = !target.ends_route() && (contention.has_contention(target) || in_order);
         if meets || network.is_read(at) {
             network.hops[at] = network.hops[at].deferred();
-        } else if all_events && !target.ends_route() {
+        } else if !target.ends_route() && (all_events || by_events.contains(&target)) {
             network.hops[at] = network.hops[at].passing().deferred();
         }
     }

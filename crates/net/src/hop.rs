@@ -87,7 +87,7 @@ impl Hop {
     #[inline]
     pub fn impairment(self) -> Option<usize> {
         let number = self.0 & (Self::END | Self::ACCESS);
-        (Self::IMPAIRMENTS..Self::DISCARD).contains(&number).then_some((number & !Self::IMPAIRMENTS) as usize)
+        (Self::IMPAIRMENTS..Self::CHOICES).contains(&number).then_some((number & !Self::IMPAIRMENTS) as usize)
     }
 
     /// Whether a packet waits for an event before it.
@@ -154,6 +154,7 @@ mod tests {
             assert_eq!(hop.last().link().is_some(), target == HopTarget::Link(7));
             assert_eq!(hop.last().impairment().is_some(), target == HopTarget::Impairment(7));
             assert_eq!(hop.last().access_link().is_some(), target == HopTarget::AccessLink(7));
+            assert_eq!(hop.impairment().is_some(), target == HopTarget::Impairment(7));
             assert_eq!((hop.target(), hop.needs_event()), (target, false));
             assert_eq!((hop.deferred().target(), hop.deferred().needs_event()), (target, true));
             assert_eq!(hop.deferred().immediate(), hop);

@@ -317,10 +317,8 @@ impl<P: Packet> Network<P> {
         packet: &mut P,
         observer: &mut impl LinkObserver<P>,
     ) -> Option<Time> {
-        let mut hop = self.hops[at as usize];
-        if from_event {
-            hop = hop.immediate();
-        }
+        let first = self.hops[at as usize];
+        let mut hop = if from_event { first.immediate() } else { first };
         loop {
             if hop.needs_event() {
                 return self.wait(time, at, hop, packet);

@@ -439,13 +439,17 @@ fn add_routes(builder: &mut NetworkBuilder, stacks: &[TcpOptions], entry: &FlowC
     let immediate = entry.stack.is_none_or(|stack| stacks.get(stack as usize).is_some_and(Receiver::answers_at_once));
     let none = Paths::default();
     let Paths { forward, back, times } = entry.paths.as_deref().unwrap_or(&none);
-    let forward = Way { links: &entry.forward, choice: forward, times };
-    let back = Way { links: &entry.back, choice: back, times };
-    let mut add = |there: &Way<'_>, back: &Way<'_>, shared: bool| {
+    let forward = Direction { links: &entry.forward, choice: forward, times };
+    let back = Direction { links: &entry.back, choice: back, times };
+    let mut add = |there: &Direction<'_>, back: &Direction<'_>, shared: bool| {
         // On every loop a flow must wait for the world's time somewhere, or it would run to the end of time at once.
-        let ways = [(there, Delivery::AfterEvent), (back, Delivery::Immediate)];
+        let chooses = there.chooses() || back.chooses();
+        let ways = match chooses {
+            true => [(there, Delivery::Deferred), (back, Delivery::Deferred)],
+            false => [(there, Delivery::AfterEvent), (back, Delivery::Immediate)],
+        };
         let [forward, back_route] = ways.map(|(way, delivery)| way.add(builder, delivery, shared, entry.group));
-        if immediate && !there.chooses() && !back.chooses() {
+        if immediate && !chooses {
             builder.answers_at_once();
         }
         let unknown = |UnknownLink(_)| BuildError::Route { name: entry.name.clone() };
@@ -459,29 +463,26 @@ fn add_routes(builder: &mut NetworkBuilder, stacks: &[TcpOptions], entry: &FlowC
 }
 
 /// The paths of an entry in one direction.
-struct Way<'a> {
+struct Direction<'a> {
     links: &'a [u32],
     choice: &'a [Vec<u32>],
     times: &'a [Time],
 }
 
-impl Way<'_> {
+impl Direction<'_> {
     /// Whether packets choose between several paths.
     fn chooses(&self) -> bool {
         self.choice.len() > 1
     }
 
     fn add(&self, builder: &mut NetworkBuilder, delivery: Delivery, shared: bool, group: u32) -> Result<RouteId, UnknownLink> {
-        let mut add = |links: &[u32], delivery| {
-            let route = builder.add_route(links, delivery, shared);
-            builder.set_group(group);
-            route
-        };
-        if !self.chooses() {
-            return add(self.links, delivery);
+        if self.chooses() {
+            let turn = if self.times.is_empty() { Turn::Packets } else { Turn::Times(self.times.into()) };
+            return builder.add_choice(self.choice, turn, shared, group);
         }
-        let routes = self.choice.iter().map(|links| add(links, Delivery::Deferred)).collect::<Result<Vec<_>, _>>()?;
-        Ok(builder.add_choice(&routes, if self.times.is_empty() { Turn::Packets } else { Turn::Times(self.times.into()) }))
+        let route = builder.add_route(self.links, delivery, shared);
+        builder.set_group(group);
+        route
     }
 
     /// The least propagation delay over its paths.
