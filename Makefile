@@ -68,7 +68,7 @@ test:
 	@$(MAKE) --no-print-directory format rust-test python-test
 
 # Clippy is the compiler with more lints, so one pass compiles what is tested and lints it.
-LINTED := RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ CARGO_INCREMENTAL=0
+LINTED := RUSTC_WORKSPACE_WRAPPER=clippy-driver RUSTFLAGS="--deny warnings" CARGO_INCREMENTAL=0
 
 rust-build:
 	@$(LINTED) cargo build --quiet --workspace --all-targets
@@ -96,7 +96,7 @@ python-test: setup
 	$(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder
 
 # Tests of what calls the libraries that pyproject.toml has lowest versions of; those of the engine and of documents call none.
-LIBRARIES := analysis analyze bench_lbe cascade cli cluster compare_sweep docstrings flent infer notebook paper_designs \
+LIBRARIES := analysis analyze bench_lbe cascade cli cluster compare_sweep docstrings flent gym infer notebook paper_designs \
     paper_figures paper_index papers plots stats store study
 
 # The package is used from python/, with the extension module that `setup` built: it works with all these versions.
