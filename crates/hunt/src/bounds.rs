@@ -142,8 +142,9 @@ fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
         Some(choice) if choice.len() > 1 => choice.iter().map(|path| most(path)).sum(),
         _ => most(first),
     };
-    let data = all(&flow.forward, flow.paths.as_ref().map(|paths| &paths.forward))?;
-    let requests = || all(&flow.back, flow.paths.as_ref().map(|paths| &paths.back));
+    let chosen = flow.paths.as_ref().filter(|paths| !paths.drawn);
+    let data = all(&flow.forward, chosen.map(|paths| &paths.forward))?;
+    let requests = || all(&flow.back, chosen.map(|paths| &paths.back));
     if flow.traffic.opens_connections() { Some(data + requests()?) } else { Some(data) }
 }
 

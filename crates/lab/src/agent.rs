@@ -208,7 +208,7 @@ fn path(plan: &Plan, name: &str) -> (f64, f64) {
             rates.map(sojourn_units::Rate::as_bps).min().map_or(f64::INFINITY, |bps| bps as f64)
         };
         let path_rate = match &flow.paths {
-            Some(paths) if paths.times.is_empty() => paths.forward.iter().map(|path| rate(path)).sum(),
+            Some(paths) if paths.times.is_empty() && !paths.drawn => paths.forward.iter().map(|path| rate(path)).sum(),
             _ => rate(&flow.forward),
         };
         Some((path_rate, f64::from(options.mss + options.header)))

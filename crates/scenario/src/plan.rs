@@ -85,7 +85,7 @@ pub struct Flow {
     pub forward: Vec<u32>,
     /// The links its acknowledgments take; empty over UDP.
     pub back: Vec<u32>,
-    /// All paths that its packets take, access links included, where they choose between several.
+    /// All paths that it may take, where there are several: `forward` and `back` if it has drawn one, else each packet chooses.
     pub paths: Option<Arc<Paths>>,
     /// What it sends.
     pub traffic: Traffic,
@@ -117,8 +117,10 @@ impl Checked {
         for group in &self.groups {
             let first = plan.flows.len() as u32;
             let tcp = group.tcp.clone().map(Arc::new);
+            let is_drawn = group.paths == PathChoice::Flow && !group.all_paths.forward.is_empty();
+            let drawn = is_drawn.then(|| Arc::new(Paths { drawn: true, ..group.all_paths.clone() }));
             for i in 0..group.count {
-                let flow = FlowLayout { seed, group, i, queue: &queue }.flow(&mut plan, tcp.clone());
+                let flow = FlowLayout { seed, group, i, queue: &queue, drawn: drawn.as_ref() }.flow(&mut plan, tcp.clone());
                 plan.flows.push(flow);
             }
             plan.groups.push(Group { name: group.name.clone(), flows: first..first + group.count, dscp: group.dscp, port: group.port });
@@ -133,6 +135,8 @@ struct FlowLayout<'a> {
     group: &'a crate::check::Group,
     i: u32,
     queue: &'a Arc<Queue>,
+    /// The paths of which each flow of the group draws one.
+    drawn: Option<&'a Arc<Paths>>,
 }
 
 impl FlowLayout<'_> {
@@ -146,11 +150,11 @@ impl FlowLayout<'_> {
         let (first, last) = (egress.map(|(_, acks)| acks), access.map(|(_, acks)| acks));
         let returns = group.traffic.uses_reverse_path();
         let back = |path: &[u32]| if returns { first.into_iter().chain(path.iter().copied()).chain(last).collect() } else { Vec::new() };
-        let Paths { forward: forwards, back: backs, times } = &group.all_paths;
+        let Paths { forward: forwards, back: backs, times, .. } = &group.all_paths;
         let (forward_path, back_path) = (self.path(&group.forward, forwards, "path"), self.path(&group.back, backs, "path_back"));
-        let paths = (!forwards.is_empty() && group.paths != PathChoice::Flow).then(|| {
+        let by_packets = (!forwards.is_empty() && self.drawn.is_none()).then(|| {
             let (forward, back) = (forwards.iter().map(|path| forward(path)).collect(), backs.iter().map(|path| back(path)).collect());
-            Arc::new(Paths { forward, back, times: times.clone() })
+            Arc::new(Paths { forward, back, times: times.clone(), drawn: false })
         });
         let end = plan.duration;
         let stop = group.stop.as_ref().map_or(end, |stop| Time::ZERO + self.value(stop, "stop"));
@@ -161,7 +165,7 @@ impl FlowLayout<'_> {
             stop: stop.min(end),
             forward: forward(forward_path),
             back: back(back_path),
-            paths,
+            paths: self.drawn.cloned().or(by_packets),
             traffic: group.traffic.clone(),
             tcp,
         }

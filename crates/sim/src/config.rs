@@ -39,7 +39,7 @@ pub struct FlowConfig {
     pub forward: Vec<u32>,
     /// Links of its acknowledgements, in order.
     pub back: Vec<u32>,
-    /// All paths between which its packets choose; `None`: they take those two.
+    /// All paths that it may take; `None`: those two alone.
     pub paths: Option<Arc<Paths>>,
     /// The TCP stack of both hosts, a position in [`WorldConfig::stacks`]; `None`: datagrams. Sessions need one.
     pub stack: Option<u32>,

@@ -438,7 +438,7 @@ fn add_routes(builder: &mut NetworkBuilder, stacks: &[TcpOptions], entry: &FlowC
     // A receiver of datagrams sends them back at once, or nothing.
     let immediate = entry.stack.is_none_or(|stack| stacks.get(stack as usize).is_some_and(Receiver::answers_at_once));
     let none = Paths::default();
-    let Paths { forward, back, times } = entry.paths.as_deref().unwrap_or(&none);
+    let Paths { forward, back, times, .. } = entry.paths.as_deref().filter(|paths| !paths.drawn).unwrap_or(&none);
     let forward = Direction { links: &entry.forward, choice: forward, times };
     let back = Direction { links: &entry.back, choice: back, times };
     let mut add = |there: &Direction<'_>, back: &Direction<'_>, shared: bool| {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use sojourn_units::Time;
 
-/// The paths between which the packets of a flow choose: each a list of links, in order. The first is the one that the flow names.
+/// The paths between which a flow or its packets choose: each a list of links, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Paths {
     /// Those of its data.
@@ -12,4 +12,6 @@ pub struct Paths {
     pub back: Vec<Vec<u32>>,
     /// From when on packets take the second path, the third and so on, rising. Empty: each packet takes the next path.
     pub times: Vec<Time>,
+    /// Whether the flow has drawn one of them for all its packets. Then they lack its own links.
+    pub drawn: bool,
 }

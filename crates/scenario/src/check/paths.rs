@@ -35,7 +35,7 @@ pub(super) fn find(group: &Flows, field: &str, ends: (u32, u32), place: &Place<'
     let [forward, back] = found;
     let first = |paths: &[Vec<u32>]| paths.first().cloned().unwrap_or_default();
     let (first_forward, first_back) = (first(&forward), first(&back));
-    let mut all = if several { Paths { forward, back, times: Vec::new() } } else { Paths::default() };
+    let mut all = if several { Paths { forward, back, ..Paths::default() } } else { Paths::default() };
     if !group.reroute.is_empty() {
         if group.paths != PathChoice::First {
             return Err(Error::got(format!("{field}.reroute"), "a list with `paths`", "one or the other"));
@@ -92,7 +92,7 @@ impl Search<'_> {
 
     /// The paths after each change of the route, the first ones before them.
     fn reroutes(&self, forward: &[u32], back: &[u32]) -> Result<Paths, Error> {
-        let mut all = Paths { forward: vec![forward.to_vec()], back: vec![back.to_vec()], times: Vec::new() };
+        let mut all = Paths { forward: vec![forward.to_vec()], back: vec![back.to_vec()], ..Paths::default() };
         let mut before = Duration::ZERO;
         for (i, change) in self.group.reroute.iter().enumerate() {
             let at = format!("{}.reroute[{i}]", self.field);
