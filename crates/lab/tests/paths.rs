@@ -96,7 +96,10 @@ fn what_is_wrong_with_paths_is_said() {
     let via = "via = [\"a\", \"c\", \"b\"]";
     for (flows, expected) in [
         ("paths = \"each\"", "flows.f.paths"),
-        (&format!("paths = \"packet\"\nreroute = [{{ at = \"1 s\", {via} }}]"), "flows.f.reroute: expected one or the other"),
+        (
+            &format!("paths = \"packet\"\nreroute = [{{ at = \"1 s\", {via} }}]"),
+            "flows.f.reroute: expected one of `paths` and `reroute`, got both",
+        ),
         (&format!("reroute = [{{ at = \"0 s\", {via} }}]"), "flows.f.reroute[0].at: expected a time after 0 s, got 0 s"),
         (&format!("reroute = [{{ at = \"2 s\", {via} }}, {{ at = \"1 s\", {via} }}]"), "flows.f.reroute[1].at: expected a time after 2 s"),
         ("reroute = [{ at = \"1 s\", via = [\"a\", \"c\"] }]", "flows.f.reroute[0].via: expected the nodes"),

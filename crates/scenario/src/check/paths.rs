@@ -38,7 +38,7 @@ pub(super) fn find(group: &Flows, field: &str, ends: (u32, u32), place: &Place<'
     let mut all = if several { Paths { forward, back, ..Paths::default() } } else { Paths::default() };
     if !group.reroute.is_empty() {
         if group.paths != PathChoice::First {
-            return Err(Error::got(format!("{field}.reroute"), "a list with `paths`", "one or the other"));
+            return Err(Error::got(format!("{field}.reroute"), "both", "one of `paths` and `reroute`"));
         }
         all = search.reroutes(&first_forward, &first_back)?;
     }
