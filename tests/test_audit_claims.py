@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,13 @@ import pytest
 import sojourn as sj
 from sojourn.cli import main
 from sojourn.errors import UserError
-from sojourn.papers import find_papers, load_paper, mutate
-from sojourn.papers.audit import Audit, Row, plan_of, read_audit
+from sojourn.papers import RunOptions, find_papers, load_paper, mutate
+from sojourn.papers.audit import Audit, Plan, Row, audit, observe, plan_of, read_audit, with_parameters
 from sojourn.papers.mutate import Workspace, shared_workspace
 from sojourn.papers.needs import cases_of
 
+FEW = 8
+"""The most cases that a claim may need to be asked in these tests."""
 LEHTO = Path(__file__).parent.parent / "papers" / "lehto-2005"
 CLAIMS = """
 [[claims]]
@@ -77,7 +80,7 @@ def folder(tmp_path):
 
 
 def test_the_table_says_which_claims_notice_which_wrong_version(folder, here, capsys):
-    assert main(["audit-claims", str(folder), "--out", "r"]) == 0
+    assert main(["audit-claims", str(folder), "--out", "r"]) == 1, "a claim that should notice one does not"
     printed = capsys.readouterr().out
     found = read_audit(here / "r")
     assert [(row.id, row.noticed, row.missed) for row in found.rows] == [
@@ -219,6 +222,39 @@ def test_every_papers_mutants_can_be_run():
                 assert path.read_text().count(patch.old) == 1, (paper.id, mutant.id)
                 assert patch.new != patch.old
     assert seen > 30
+
+
+def small_audit(plan: Plan, name: str) -> Audit:
+    """The audit of one wrong version, of the claims that should notice it and need few runs."""
+    [mutant] = (each for each in plan.file.mutants if each.id == name)
+    needed = {claim: cases_of(plan.paper, claim) for claim in plan.claims if claim.id in mutant.claims}
+    needed = {claim: cases for claim, cases in needed.items() if len(cases) <= FEW}
+    over = {case: fields for case, fields in plan.over.items() if case in set().union(*needed.values())}
+    small = replace(plan, claims=list(needed), over=over)
+    asked, options = mutant.model_copy(update={"claims": [each.id for each in needed]}), RunOptions()
+    return audit(small, [asked], observe(small, options), lambda each: with_parameters(small, each, options))
+
+
+ASKED = [
+    (paper.id, mutant.id)
+    for paper in find_papers() if (paper.root / "mutants.toml").exists()
+    for plan in [plan_of(paper)]
+    for mutant in plan.file.mutants if not mutant.patch
+    and any(len(cases_of(paper, claim)) <= FEW for claim in plan.claims if claim.id in mutant.claims)
+]  # fmt: skip
+
+
+def test_some_wrong_version_of_every_paper_is_asked():
+    assert {paper for paper, _ in ASKED} == {paper.id for paper in find_papers()}
+
+
+@pytest.mark.parametrize(("paper", "mutant"), ASKED)
+def test_the_claims_that_should_notice_a_wrong_version_do(paper, mutant):
+    """Red when a claim of a paper becomes blind to what it names."""
+    [found] = (plan_of(each) for each in find_papers() if each.id == paper)
+    [row] = (asked := small_audit(found, mutant)).rows
+    assert row.noticed == list(asked.claims)
+    assert not row.missed
 
 
 def test_the_runs_that_a_claim_needs_are_known_without_running():

@@ -103,6 +103,11 @@ def test_a_wrong_name_in_a_figure_is_one_line(flower: Outcome, lehto: Outcome) -
     panel = spec.SetPanel(variable="x", range=(0.0, 1.0), xlabel="x")
     with pytest.raises(UserError, match=r"figures\[fig5\].panels.variable: expected one of e, de, dcwnd, got \"x\""):
         rule_tables.sets(flower, wrong("fig5", flower, panels=[panel]))
+    panel = spec.SetPanel(variable="e", range=(-50.0, 110.0), xlabel="x")
+    with pytest.raises(
+        UserError, match=r"range: expected a range that shows every set, got -50 to 110 without -5, -4$"
+    ):
+        rule_tables.sets(flower, wrong("fig5", flower, panels=[panel]))
 
 
 def test_a_column_that_a_trace_lacks_is_one_line(tmp_path: Path) -> None:

@@ -171,6 +171,21 @@ def test_fewer_seeds_are_said_and_a_whole_rerun_says_nothing(folder: Path, tmp_p
     assert reproduce(load_paper(folder)).caution == ""
 
 
+def test_what_stands_between_backticks_is_code_on_the_page(folder: Path, tmp_path: Path) -> None:
+    file = folder / "deviations.toml"
+    file.write_text("""
+[[deviations]]
+id = "D1"
+what = "A `gentle` RED, x < y"
+paper = "None."
+here = "`max_p` is <0.1>."
+why = "A test."
+""")
+    page = write_report(reproduce(load_paper(folder), seeds=1), tmp_path / "out")[-1].read_text()
+    assert "A <code>gentle</code> RED, x &lt; y" in page
+    assert "<code>max_p</code> is &lt;0.1&gt;." in page
+
+
 def test_the_page_of_one_experiment_says_how_many_there_are(folder: Path, tmp_path: Path) -> None:
     file = folder / "paper.toml"
     file.write_text(file.read_text() + '\n[experiments.law]\ntitle = "The law"\n')

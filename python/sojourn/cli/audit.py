@@ -41,7 +41,8 @@ def audit_claims(
 ) -> None:
     """Says which claims of a paper notice wrong versions.
 
-    `mutants.toml` in the paper's folder declares them: changed parameters, or changed sources.
+    `mutants.toml` in the paper's folder declares them: changed parameters, or changed sources. The exit code is 1 where
+    a claim does not notice one that it should.
     """
     require("pydantic", "scipy", "control")
     from sojourn.papers import RunOptions, find_paper  # here: the papers take time to load
@@ -67,6 +68,8 @@ def audit_claims(
     _print(found)
     write_atomic(folder / FILE, found.as_json())
     out.print(f"table: {folder / 'audit.json'}")
+    if any(row.missed for row in found.rows):
+        raise typer.Exit(1)
 
 
 def _print(found: Audit) -> None:

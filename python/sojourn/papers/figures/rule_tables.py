@@ -48,6 +48,12 @@ def sets(outcome: Outcome, chosen: spec.Sets) -> Figure:
         for axes, panel in zip(panels(made, len(chosen.panels), sharey=True), chosen.panels, strict=True):
             x = np.linspace(*panel.range, POINTS)
             names, grades = _terms(outcome.paper, law, chosen, panel, x)
+            if hidden := [name for name, grade in zip(names, grades, strict=True) if grade.max() < 0.5]:
+                place = f"{outcome.paper.root / 'paper.toml'}: figures[{chosen.id}].panels.range"
+                wide = f"{panel.range[0]:g} to {panel.range[1]:g}"
+                raise UserError(
+                    f"{place}: expected a range that shows every set, got {wide} without {', '.join(hidden)}"
+                )
             for i, (name, grade) in enumerate(zip(names, grades, strict=True)):
                 axes.plot(x, grade, color=style_of(i).color, linewidth=1.0)
                 _name_set(axes, name, (x, grade), style_of(i).color, above=i % 2)
