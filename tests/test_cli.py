@@ -62,28 +62,47 @@ def test_the_script_for_a_shell_asks_the_program(capsys, shell):
         subprocess.run([shell, "-n"], input=printed, text=True, check=True)
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("sojourn comp", ["compare", "completion"]),
-        ("sojourn list a", ["aqm"]),
-        ("sojourn list aqm fq-c", ["fq-codel"]),
-        ("sojourn list measures tot", ["total"]),
-        ("sojourn run --see", ["--seed", "--seeds"]),
-        ("sojourn compare x --cc reno,cub", ["reno,cubic"]),
-        ("sojourn compare x --queues fq-c", ["fq-codel"]),
-        ("sojourn compare x --cdf wait,comp", ["wait,completion"]),
-        ("sojourn run x --set tcp.prof", ["tcp.profile="]),
-        ("sojourn run examples/dumbbell.toml --set links.bo", ["links.bottleneck."]),
-        ("sojourn run examples/dumbbell.toml --set links.bottleneck.ra", ["links.bottleneck.rate="]),
-    ],
-)
-def test_a_shell_gets_completions(words, found):
-    asked = {"_SOJOURN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    program = [sys.executable, "-c", "import sys; sys.argv[0] = 'sojourn'; from sojourn_program import entry; entry()"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), **asked}
-    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == found, done.stderr
+COMPLETIONS = [
+    ("sojourn comp", ["compare", "completion"]),
+    ("sojourn list a", ["aqm"]),
+    ("sojourn list aqm fq-c", ["fq-codel"]),
+    ("sojourn list measures tot", ["total"]),
+    ("sojourn run --see", ["--seed", "--seeds"]),
+    ("sojourn compare x --cc reno,cub", ["reno,cubic"]),
+    ("sojourn compare x --queues fq-c", ["fq-codel"]),
+    ("sojourn compare x --cdf wait,comp", ["wait,completion"]),
+    ("sojourn run x --set tcp.prof", ["tcp.profile="]),
+    ("sojourn run examples/dumbbell.toml --set links.bo", ["links.bottleneck."]),
+    ("sojourn run examples/dumbbell.toml --set links.bottleneck.ra", ["links.bottleneck.rate="]),
+]
+
+
+@pytest.fixture(scope="module")
+def completions():
+    """What the program answers a shell, by the words of the command line; one process answers all."""
+    code = (
+        "import os, sys; sys.argv[0] = 'sojourn'; from sojourn_program import entry\n"
+        "for words in sys.stdin.read().splitlines():\n"
+        "    os.environ |= {'COMP_WORDS': words, 'COMP_CWORD': str(words.count(' '))}\n"
+        "    try: entry()\n"
+        "    except SystemExit: print('end')\n"
+    )
+    asked = [words for words, _ in COMPLETIONS]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "_SOJOURN_COMPLETE": "complete_bash"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input="\n".join(asked),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(zip(asked, [part.split() for part in done.stdout.split("end\n")[:-1]], strict=True))
+
+
+@pytest.mark.parametrize(("words", "found"), COMPLETIONS)
+def test_a_shell_gets_completions(completions, words, found):
+    assert completions[words] == found
 
 
 @pytest.mark.parametrize(

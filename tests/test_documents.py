@@ -3,14 +3,14 @@
 import contextlib
 import io
 import re
-import subprocess
-import sys
+import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from sojourn.cli import app, main
 from source_tree import ROOT, files, sources, text
 
 PAGES = [path for path in files() if path.suffix == ".md"]
@@ -96,8 +96,6 @@ def test_a_named_type_function_or_crate_exists(page: Path) -> None:
 @cache
 def commands() -> set[str]:
     """The commands of the `sojourn` program, groups of commands too."""
-    from sojourn.cli import app
-
     single = {
         each.name or each.callback.__name__.replace("_", "-") for each in app.registered_commands if each.callback
     }
@@ -159,13 +157,18 @@ def shown() -> list[tuple[Path, str, str]]:
 @pytest.mark.parametrize(
     ("page", "command", "output"), shown(), ids=[f"{page}: {command}" for page, command, _ in shown()]
 )
-def test_the_output_shown_is_what_the_command_prints(page: Path, command: str, output: str) -> None:
-    program = Path(sys.executable).parent
-    environment = {"PATH": f"{program}:/usr/bin:/bin", "COLUMNS": "120", "PYTHONPATH": str(ROOT / "python")}
-    done = subprocess.run(command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+def test_the_output_shown_is_what_the_command_prints(
+    page: Path, command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, *arguments = shlex.split(command)
+    assert program == "sojourn", f"{page} shows the output of {command}, which is no command of ours"
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "120")
+    main(arguments)
+    said = capsys.readouterr()
     expected = [line.rstrip() for line in output.splitlines()]
     written = any(line.startswith("wrote ") for line in expected)  # a page may leave out which files were written
-    lines = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+    lines = [line.rstrip() for line in (said.out + said.err).splitlines()]
     printed = [line for line in lines if written or not line.startswith("wrote ")]
     if "..." in expected:  # the rest is left out
         expected = expected[: expected.index("...")]

@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 from typing import Annotated, Any
 
@@ -76,10 +77,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(arguments, interrupted)
 
 
+@cache
+def _commands() -> Any:
+    """All commands, as typer reads them from their functions: it takes longer than many a command."""
+    return typer.main.get_command(app)
+
+
 def _command(arguments: Sequence[str] | None, interrupted: Callable[[], bool]) -> Any:
     """Runs a command. Of Ctrl-C, a library that is being loaded may make another error."""
     try:
-        return app(list(arguments) if arguments is not None else None, standalone_mode=False)
+        return _commands()(list(arguments) if arguments is not None else None, standalone_mode=False)
     except StoppedError:
         raise
     except Exception as error:
