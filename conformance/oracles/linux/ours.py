@@ -37,17 +37,26 @@ def base(flows: int) -> Scenario:
     return scenario.set("flows.f.count", flows)
 
 
+def as_discipline(queue: dict[str, str]) -> dict[str, str]:
+    """A queue of ours as the kernel's discipline `sojourn`."""
+    table = ", ".join(f"{key} = '{value}'" for key, value in queue.items())
+    return {"linux": f"sojourn {{ {table} }}"}
+
+
 def disciplines() -> Iterator[Case]:
     """Every queue of ours, in the network and as a discipline of the kernel."""
     for name in (each["name"] for each in json.loads(_sojourn.registry())["aqm"]):
         if name in ("external", "linux"):
             continue
-        # The discipline knows no hosts.
-        more = {"isolation": "flows"} if name == "cake" else {}
-        ours = base(5).set("links.bottleneck.queue", {"aqm": name, "limit": "150 packets"} | more)
-        options = "".join(f", {key} = '{value}'" for key, value in more.items())
-        text = f"sojourn {{ aqm = '{name}', limit = '150 packets'{options} }}"
-        yield name, [ours, ours.copy().set("links.bottleneck.queue", {"linux": text})]
+        queue = {"aqm": name, "limit": "150 packets"}
+        yield name, [base(5).set("links.bottleneck.queue", each) for each in (queue, as_discipline(queue))]
+    shaped = {"aqm": "cake", "limit": "150 packets", "bandwidth": "8 Mbit/s", "diffserv": "diffserv4"}
+    scenario = base(2)
+    scenario["flows"].append({**scenario["flows"][0], "name": "g", "dscp": "ef", "count": 1})
+    yield (
+        "cake, shaped, two tins",
+        [scenario.copy().set("links.bottleneck.queue", each) for each in (shaped, as_discipline(shaped))],
+    )
 
 
 def controllers() -> Iterator[Case]:

@@ -8,8 +8,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec;
+use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
-use sojourn_aqm::{Counters, DropReason, Qdisc, Rule};
+use sojourn_aqm::{Aqm, AqmConfig, Counters, DropReason, Qdisc, Rule};
 use sojourn_net::LinkConfig;
 use sojourn_spec::link::Link;
 use sojourn_spec::queue::Queue;
@@ -29,6 +30,12 @@ pub struct Task {
     pub packet: u32,
     /// The seed of the random stream.
     pub seed: u64,
+    /// The group of each flow, by which CAKE knows hosts and DSCPs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<u32>,
+    /// The DSCP of each group.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dscps: Vec<u8>,
     /// The queue.
     pub queue: Queue,
 }
@@ -37,7 +44,12 @@ impl Task {
     /// The task of a discipline on a link of the plan.
     pub(crate) fn new(link: &Link, queue: Queue, wiring: &Wiring) -> Task {
         let rate = link.rate.unwrap_or_else(|| unreachable!("a link with a queue has a rate"));
-        Task { link: link.name.clone(), rate, delay: link.delay, packet: wiring.packet, seed: wiring.seed, queue }
+        let (packet, seed) = (wiring.packet, wiring.seed);
+        let task = Task { link: link.name.clone(), rate, delay: link.delay, packet, seed, groups: Vec::new(), dscps: Vec::new(), queue };
+        if !matches!(task.queue.aqm, AqmConfig::Cake(_)) {
+            return task;
+        }
+        Task { groups: wiring.flows.iter().map(|flow| flow.group).collect(), dscps: wiring.dscps(), ..task }
     }
 
     /// As text for the kernel.
@@ -66,10 +78,16 @@ impl Discipline {
     /// What is wrong with the task, in words.
     pub fn new(task: &[u8]) -> Result<Discipline, String> {
         let text = core::str::from_utf8(task).map_err(|_| String::from("expected text in UTF-8"))?;
-        let Task { link, rate, delay, packet, seed, queue } = toml::from_str(text).map_err(|error| error.message().to_string())?;
+        let Task { link, rate, delay, packet, seed, groups, dscps, queue } =
+            toml::from_str(text).map_err(|error| error.message().to_string())?;
         let aqm = queue.build(rate, delay, packet).map_err(|error| format!("queue.{error}"))?;
         let link = Link { name: link, rate: Some(rate), delay, queue: Some(Arc::new(queue)), ..Link::default() };
-        let empty = Qdisc::new(LinkConfig::planned(link, vec![(aqm, Rule::default())], seed).controller);
+        let mut controller = LinkConfig::planned(link, vec![(aqm, Rule::default())], seed).controller;
+        if controller.aqm.needs().cake.is_some() {
+            controller.dscps = dscps;
+        }
+        let mut empty = Qdisc::new(controller);
+        (0u32..).zip(groups).for_each(|(flow, group)| empty.add_place(flow, group));
         Ok(Discipline { queue: empty.clone(), empty, idle_since: Some(Time::ZERO), dropped: VecDeque::new() })
     }
 
@@ -85,6 +103,11 @@ impl Discipline {
         let next = self.queue.dequeue(now, |packet, reason| self.dropped.push_back((packet, reason)));
         self.idle_since = if next.is_some() { None } else { Some(self.idle_since.unwrap_or(now)) };
         next.map(|(packet, _)| packet)
+    }
+
+    /// When it sends again what it holds back now; `None` if it holds nothing back.
+    pub fn ready(&self) -> Option<Time> {
+        self.queue.ready()
     }
 
     /// The next packet that was dropped, and why.
@@ -111,5 +134,48 @@ impl Discipline {
             }
         }
         (self.queue, self.idle_since) = (self.empty.clone(), Some(now));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cake(more: &str, groups: &str) -> Discipline {
+        let task = format!(
+            "link = 'l'\nrate = '10 Mbit/s'\ndelay = '0 s'\npacket = 1000\nseed = 1\n{groups}\nqueue = {{ aqm = 'cake', limit = '900 packets'{more} }}"
+        );
+        Discipline::new(task.as_bytes()).unwrap()
+    }
+
+    fn packet(flow: u32) -> Packet {
+        Packet { flow, size: 1000, ..Packet::default() }
+    }
+
+    #[test]
+    fn a_shaper_says_when_it_sends_again() {
+        let mut discipline = cake(", bandwidth = '1 Mbit/s'", "");
+        assert_eq!(discipline.ready(), None);
+        (0..3).for_each(|_| discipline.enqueue(Time::ZERO, packet(0)));
+        let (mut now, mut sent) = (Time::ZERO, Vec::new());
+        while sent.len() < 3 {
+            match discipline.dequeue(now) {
+                Some(_) => sent.push(now.as_nanos() / 1_000_000),
+                None => now = discipline.ready().unwrap(),
+            }
+        }
+        // 1000 B at 1 Mbit/s.
+        assert_eq!((sent[1] - sent[0], sent[2] - sent[1]), (8, 8));
+    }
+
+    #[test]
+    fn cake_shares_by_the_groups_of_flows() {
+        let flow_1_of_120 = |groups: &str| {
+            let mut discipline = cake("", groups);
+            (0..300).for_each(|number| discipline.enqueue(Time::ZERO, packet(number % 3)));
+            (0..120).filter(|_| discipline.dequeue(Time::ZERO).unwrap().flow == 1).count()
+        };
+        let (apart, together) = (flow_1_of_120("groups = [0, 1, 0]"), flow_1_of_120("groups = [0, 0, 0]"));
+        assert!((55..=65).contains(&apart) && (35..=45).contains(&together), "{apart} {together}");
     }
 }

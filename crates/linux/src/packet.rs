@@ -78,6 +78,10 @@ impl aqm::Packet for Packet {
     fn rtt_hint_ms(&self) -> u16 {
         self.rtt_ms
     }
+    /// Outside of a network, that of its flow.
+    fn place(&self) -> u32 {
+        self.flow
+    }
     fn has_data(&self) -> bool {
         self.payload > 0
     }

@@ -15,6 +15,7 @@ struct state {
 	struct discipline *discipline;
 	u8 *task;
 	u32 length;
+	struct qdisc_watchdog watchdog;
 };
 
 static const struct nla_policy policy[] = {
@@ -67,6 +68,16 @@ static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 	return answer;
 }
 
+/* What a shaper holds back is asked for again. */
+static void wait_until_ready(struct Qdisc *sch)
+{
+	struct state *state = qdisc_priv(sch);
+	u64 ready = sojourn_discipline_ready(state->discipline);
+
+	if (sch->q.qlen && ready != U64_MAX)
+		qdisc_watchdog_schedule_ns(&state->watchdog, ready - sojourn_now() + ktime_get_ns());
+}
+
 static struct sk_buff *dequeue(struct Qdisc *sch)
 {
 	struct state *state = qdisc_priv(sch);
@@ -84,8 +95,10 @@ static struct sk_buff *dequeue(struct Qdisc *sch)
 	}
 	if (others)
 		qdisc_tree_reduce_backlog(sch, others, bytes);
-	if (!skb)
+	if (!skb) {
+		wait_until_ready(sch);
 		return NULL;
+	}
 	sch->q.qlen--;
 	qdisc_qstats_backlog_dec(sch, skb);
 	qdisc_bstats_update(sch, skb);
@@ -102,6 +115,7 @@ static void reset(struct Qdisc *sch)
 
 	if (!state->discipline)
 		return;
+	qdisc_watchdog_cancel(&state->watchdog);
 	sojourn_discipline_reset(state->discipline, sojourn_now());
 	while (sojourn_discipline_dropped(state->discipline, &packet, &full))
 		rtnl_kfree_skbs(packet_of(&packet), packet_of(&packet));
@@ -116,6 +130,8 @@ static int init(struct Qdisc *sch, struct nlattr *options, struct netlink_ext_ac
 	char error[128] = "";
 	int wrong = options ? nla_parse_nested(parts, TASK, options, policy, extack) : -EINVAL;
 
+	/* The kernel destroys it also where this fails. */
+	qdisc_watchdog_init(&state->watchdog, sch);
 	if (wrong)
 		return wrong;
 	if (!parts[TASK])
@@ -137,6 +153,7 @@ static void destroy(struct Qdisc *sch)
 {
 	struct state *state = qdisc_priv(sch);
 
+	qdisc_watchdog_cancel(&state->watchdog);
 	sojourn_discipline_free(state->discipline);
 	kfree(state->task);
 }

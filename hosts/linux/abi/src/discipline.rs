@@ -48,6 +48,12 @@ pub unsafe extern "C" fn sojourn_discipline_dequeue(discipline: &mut Discipline,
     discipline.dequeue(Time::from_nanos(now)).map(|next| *packet = next).is_some()
 }
 
+/// When it sends again what it holds back now, in ns; the largest number if it holds nothing back.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_discipline_ready(discipline: &Discipline) -> u64 {
+    discipline.ready().unwrap_or(Time::NEVER).as_nanos()
+}
+
 /// The next packet that was dropped, and whether that was for want of room; false if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_discipline_dropped(discipline: &mut Discipline, packet: &mut Packet, full: &mut u8) -> bool {
