@@ -1,6 +1,7 @@
 """A Linux kernel as host. Most tests need none: a program of a few lines stands for it."""
 
 import json
+import os
 import shutil
 import signal
 import stat
@@ -179,13 +180,18 @@ def test_a_run_that_is_interrupted_or_killed_leaves_no_kernel(
     file = tmp_path / "x.toml"
     file.write_text(SCENARIO, encoding="utf-8")
     command = [sys.executable, "-c", "from sojourn_program import entry; entry()", "run", str(file)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         while not (note.exists() and note.read_text(encoding="ascii")):
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(sent)
         _, said = process.communicate()
     assert (process.returncode, len(said.splitlines())) == (code, lines), said
+    # One that is killed can't take its files away.
+    assert len(list(tmp_path.glob("sojourn-linux-*"))) == (0 if sent == signal.SIGINT else 1)
     kernel_process = int(note.read_text(encoding="ascii"))
     for _ in range(1000):
         if has_ended(kernel_process):
@@ -305,7 +311,8 @@ def test_our_controllers_do_in_the_simulator_what_is_stored_beside_the_kernel(na
 
 def test_what_is_outside_the_bounds_is_explained_and_nothing_else() -> None:
     explained = tomllib.loads((gaps.STORED.parent / "explained.toml").read_text(encoding="utf-8"))["explained"]
-    missed = gaps.missed(json.loads(gaps.STORED.read_text(encoding="utf-8")))
+    tables = [json.loads(each.STORED.read_text(encoding="utf-8")) for each in (gaps, controllers, ours)]
+    missed = [name for stored in tables for name in gaps.missed(stored)]
     assert sorted(f"{each['case']}: {each['measure']}" for each in explained) == sorted(missed)
     assert all(each["why"] and each["evidence"] for each in explained)
 

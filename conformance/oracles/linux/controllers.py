@@ -1,8 +1,9 @@
 """The table of differences between our congestion controllers under the profile `linux` and those of a Linux kernel.
 
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.controllers` runs every case on both and
-stores what it found, with its provenance, in `controllers.json`. `--show` prints the table of what is stored, which the
-page `docs/linux.md` has too. The measures and bounds are those of `gaps`.
+stores what it found, with its provenance, in `controllers.json`; names of controllers after it run those alone.
+`--show` prints the table of what is stored, which the page `docs/linux.md` has too. The measures and bounds are those
+of `gaps`; what is outside is explained in `explained.toml`.
 """
 
 from __future__ import annotations
@@ -51,8 +52,14 @@ def cases() -> Iterator[tuple[str, list[Scenario]]]:
 
 def main() -> None:
     """Measures, stores and prints; with `--show` only prints what is stored."""
-    if sys.argv[1:] != ["--show"]:
-        STORED.write_text(json.dumps(gaps.measure(cases(), COMMAND), indent=1) + "\n", encoding="utf-8")
+    asked = sys.argv[1:]
+    if asked != ["--show"]:
+        known = list(cases())
+        chosen = [case for case in known if not asked or case[0].partition(",")[0] in asked]
+        kept = json.loads(STORED.read_text(encoding="utf-8"))["cases"] if asked else {}
+        found = gaps.measure(chosen, COMMAND)
+        found["cases"] = {name: (kept | found["cases"])[name] for name, _ in known if name in kept | found["cases"]}
+        STORED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     print("\n".join(gaps.table(stored, list(stored["cases"]))))
 

@@ -66,6 +66,7 @@ fn windows(controller: &mut dyn CongestionController, rounds: u32) -> Vec<f64> {
             controller.on_ack(&Ack {
                 now,
                 acked: 1.0,
+                advanced: 1.0,
                 rtt: Some(rtt),
                 srtt: rtt,
                 rtt_min: BASE_RTT,

@@ -6,6 +6,9 @@ use sojourn_units::Time;
 
 /// What differs between classic controllers: growth in congestion avoidance, and the reduction after congestion.
 pub trait WindowLaw {
+    /// Whether it has a count of its own in Linux, and not that of `tcp_cong_avoid_ai`. What slow start leaves of an ACK is lost to it.
+    const COUNTS_ITSELF: bool = false;
+
     /// The window in segments after an acknowledgment in congestion avoidance.
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64;
 
@@ -24,6 +27,19 @@ pub trait WindowLaw {
     fn segments_per_increase(&mut self, _cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
         None
     }
+
+    /// Growth in avoidance as in Linux, of a law that [counts itself](WindowLaw::COUNTS_ITSELF).
+    fn grow_as_linux(&mut self, from: Counted, _ack: &Ack) -> Counted {
+        from
+    }
+
+    /// A reduction for marks or a loss is over; gives the window if that changes it.
+    fn on_reduction_end(&mut self) -> Option<Window> {
+        None
+    }
+
+    /// A reduction is taken back.
+    fn on_undo(&mut self) {}
 
     /// The timer expired again, in a window that was reduced before.
     fn on_repeated_rto(&mut self, _now: Time) {}
@@ -51,6 +67,15 @@ pub trait WindowLaw {
     fn observe(&mut self, _ack: &Ack, _window: Window) -> bool {
         false
     }
+}
+
+/// A window in segments, and what is counted towards the next one (Linux `snd_cwnd`, `snd_cwnd_cnt`).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Counted {
+    /// The window.
+    pub cwnd: f64,
+    /// Acknowledged segments that are not used for growth yet.
+    pub count: f64,
 }
 
 /// Sums of fractions of a segment may fall short of a whole one by this much.
@@ -137,9 +162,14 @@ impl<L: WindowLaw> Classic<L> {
             let grown = (self.cwnd + growth).min(self.ssthresh);
             acked -= grown - self.cwnd;
             self.cwnd = grown;
-            if acked <= 0.0 || self.cwnd < self.ssthresh {
+            if acked <= 0.0 || self.cwnd < self.ssthresh || L::COUNTS_ITSELF {
                 return;
             }
+        } else if L::COUNTS_ITSELF {
+            let grown = self.law.grow_as_linux(Counted { cwnd: self.cwnd, count: cwnd_cnt }, ack);
+            self.cwnd = grown.cwnd;
+            self.set_gain(grown.count);
+            return;
         }
         let Some(needed) = self.law.segments_per_increase(self.cwnd, acked, ack.now) else {
             self.gain(ack, cwnd_cnt);
@@ -210,7 +240,14 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
         self.forget_gain();
     }
 
+    fn on_reduction_end(&mut self) {
+        if let Some(Window { cwnd, ssthresh }) = self.law.on_reduction_end() {
+            (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+        }
+    }
+
     fn undo(&mut self, before: Window) {
+        self.law.on_undo();
         self.cwnd = self.cwnd.max(before.cwnd);
         self.ssthresh = self.ssthresh.max(before.ssthresh);
     }

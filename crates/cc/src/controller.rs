@@ -10,6 +10,8 @@ pub struct Ack {
     pub now: Time,
     /// Segments it acknowledges for the first time.
     pub acked: f64,
+    /// Segments that lie below its number and not below that of the last one, whether known to have arrived or not (Linux `pkts_acked`).
+    pub advanced: f64,
     /// The round-trip time of the newest acknowledged segment, if the acknowledgment gives a sample.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, zero before the first sample.
@@ -57,6 +59,7 @@ impl Ack {
     pub(crate) const ONE: Ack = Ack {
         now: Time::ZERO,
         acked: 1.0,
+        advanced: 1.0,
         rtt: None,
         srtt: Duration::ZERO,
         rtt_min: Duration::ZERO,
@@ -161,6 +164,9 @@ pub trait CongestionController {
 
     /// The retransmission timer expired again, in a window that was reduced before.
     fn on_repeated_rto(&mut self, _now: Time) {}
+
+    /// A reduction for marks or a loss is over: all that was sent before it is acknowledged (Linux `CA_EVENT_COMPLETE_CWR`).
+    fn on_reduction_end(&mut self) {}
 
     /// The last reduction was made for nothing: the window is at least `before` again, as it was then.
     fn undo(&mut self, before: Window) {

@@ -19,7 +19,7 @@ mod registry;
 mod sample;
 
 pub use algorithms::{AnyController, CcConfig, Entry, REGISTRY};
-pub use classic::{Classic, WindowLaw};
+pub use classic::{Classic, Counted, WindowLaw};
 pub use controller::{Ack, CongestionController, CongestionEvent, Signal, Source, Start, Window};
 pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, MARK_GAIN, Marks, SHORT_AFTER_MARK, growth};
 pub use hystart::HyStart;

@@ -133,6 +133,9 @@ macro_rules! registry {
             fn on_repeated_rto(&mut self, now: Time) {
                 match self { $(AnyController::$controller(c) => c.on_repeated_rto(now),)* }
             }
+            fn on_reduction_end(&mut self) {
+                match self { $(AnyController::$controller(c) => c.on_reduction_end(),)* }
+            }
             fn undo(&mut self, before: Window) {
                 match self { $(AnyController::$controller(c) => c.undo(before),)* }
             }

@@ -74,6 +74,7 @@ fn ack(call: &Call, counts: &Counts, window: f64) -> Ack {
     Ack {
         now: Time::from_nanos(counts.now),
         acked: call.segments as f64,
+        advanced: call.segments as f64,
         rtt,
         srtt: rtt.unwrap_or(Duration::ZERO),
         rtt_min: rtt.unwrap_or(Duration::ZERO),

@@ -16,6 +16,7 @@ fn ack(at: u64, number: u64) -> Ack {
     Ack {
         now: Time::ZERO + Duration::from_millis(at),
         acked: 1.0,
+        advanced: 1.0,
         rtt: Some(rtt),
         srtt: rtt,
         rtt_min: rtt,
@@ -102,6 +103,7 @@ proptest! {
                     _ => cc.on_ack(&Ack {
                         now: at,
                         acked: segments as f64,
+                        advanced: segments as f64,
                         rtt: rtt.map(Duration::from_nanos),
                         srtt,
                         rtt_min: srtt,

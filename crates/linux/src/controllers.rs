@@ -21,6 +21,8 @@ pub struct KernelAck {
     pub one_way_delay_ns: i64,
     /// Segments acknowledged for the first time.
     pub acked: u32,
+    /// Segments acknowledged cumulatively, SACKed before or not (`ack_sample.pkts_acked`).
+    pub advanced: u32,
     /// Segments in flight before.
     pub in_flight: u32,
     /// The smoothed round-trip time in us.
@@ -155,6 +157,7 @@ impl KernelController {
         self.running.on_ack(&Ack {
             now,
             acked: f64::from(ack.acked),
+            advanced: f64::from(ack.advanced),
             rtt: u64::try_from(ack.rtt_us).ok().map(Duration::from_micros),
             srtt: Duration::from_micros(u64::from(ack.srtt_us)),
             rtt_min: Duration::from_micros(u64::from(ack.rtt_min_us)),

@@ -227,6 +227,19 @@ fn what_the_kernel_cannot_run_of_ours_is_refused_with_the_text() {
 }
 
 #[test]
+fn cake_as_a_discipline_is_told_of_groups_and_their_dscps() {
+    let mut plan = wiring(of_kernel("sojourn { aqm = 'cake' }"));
+    plan.flows[1].dscp = 46;
+    let mut told = String::new();
+    let mut note = |order: &QueueOrder| {
+        told = String::from_utf8_lossy(&order.qdisc.options).into_owned();
+        OfOurs::make(order)
+    };
+    KernelNetwork::new(&plan, &mut note).unwrap();
+    assert!(told.contains("groups = [0, 1]\ndscps = [0, 46]"), "{told}");
+}
+
+#[test]
 fn a_discipline_of_ours_that_is_reset_drops_what_waits_and_begins_anew() {
     let task = b"link = 'l'\nrate = '1 Mbit/s'\ndelay = '0 s'\npacket = 1000\nseed = 1\nqueue = { limit = '5 packets' }";
     let mut discipline = Discipline::new(task).unwrap();
@@ -442,6 +455,7 @@ proptest! {
                     rtt_us: (long[2] >> 32) as i64 - 1,
                     one_way_delay_ns: long[3] as i64 >> 16,
                     acked: short[0] >> 16,
+                    advanced: short[0] >> 8,
                     in_flight: short[1] >> 8,
                     srtt_us: short[2],
                     rtt_min_us: short[3],

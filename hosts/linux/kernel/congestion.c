@@ -12,6 +12,7 @@ struct ours {
 	u32 controller;
 	u32 delivered_ce;       /* marks that it has been told of */
 	u32 lost;               /* losses that it has been told of */
+	u32 advanced;           /* segments below the number of this ACK, and not of the last one */
 	struct sojourn_needs needs;
 };
 
@@ -122,6 +123,12 @@ static void set_pace(struct sock *sk, u64 pace)
 	WRITE_ONCE(sk->sk_pacing_rate, max_t(u64, div_u64(min_t(u64, pace, U32_MAX) * tcp_sk(sk)->mss_cache, 1000), 1));
 }
 
+/* The kernel calls it before on_ack. */
+static void on_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	ours_of(sk)->advanced = sample->pkts_acked;
+}
+
 static void on_ack(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -133,6 +140,8 @@ static void on_ack(struct sock *sk, u32 ack, int flag, const struct rate_sample 
 
 	told.rtt_us = sample->rtt_us;
 	told.acked = sample->acked_sacked;
+	told.advanced = ours->advanced;
+	ours->advanced = 0;
 	told.in_flight = sample->prior_in_flight;
 	told.in_recovery = reducing;
 	told.marked = tp->delivered_ce - ours->delivered_ce;
@@ -182,6 +191,7 @@ static u32 undo(struct sock *sk)
 	.release = end, \
 	.ssthresh = reduce, \
 	.cwnd_event = on_event, \
+	.pkts_acked = on_acked, \
 	.cong_control = on_ack, \
 	.undo_cwnd = undo, \
 }

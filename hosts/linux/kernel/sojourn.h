@@ -58,6 +58,7 @@ struct sojourn_ack {
 	s64 rtt_us;
 	s64 one_way_delay_ns;
 	u32 acked;
+	u32 advanced;
 	u32 in_flight;
 	u32 srtt_us;
 	u32 rtt_min_us;
@@ -178,6 +179,7 @@ struct discipline *sojourn_discipline(const u8 *task, size_t length, char *error
 void sojourn_discipline_free(struct discipline *discipline);
 void sojourn_discipline_enqueue(struct discipline *discipline, u64 now, const struct sojourn_packet *packet);
 bool sojourn_discipline_dequeue(struct discipline *discipline, u64 now, struct sojourn_packet *packet);
+u64 sojourn_discipline_ready(const struct discipline *discipline);
 bool sojourn_discipline_dropped(struct discipline *discipline, struct sojourn_packet *packet, u8 *full);
 void sojourn_discipline_flows(struct discipline *discipline, u64 now, u32 active);
 void sojourn_discipline_reset(struct discipline *discipline, u64 now);

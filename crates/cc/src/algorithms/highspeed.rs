@@ -1,7 +1,7 @@
 //! `HighSpeed` TCP (rfc3649#5): above 38 segments the window grows faster and falls less, the larger it is, so that it needs fewer losses
 //! than Reno's to be as large.
 
-use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Window, WindowLaw};
 use sojourn_units::Time;
 
 /// `HighSpeed` TCP.
@@ -77,30 +77,34 @@ impl HighSpeedLaw {
         (LOSS_FACTOR * libm::pow(w, 2.0 - LOSS_EXPONENT) * 2.0 * b / (2.0 - b)).max(1.0)
     }
 
-    /// The part of a window of `w` that a loss takes: that of the last window of the row where there are rows.
-    fn decrease_now(&self, w: f64) -> f64 {
-        let Some(row) = self.row else { return self.decrease(w) };
+    /// What a loss leaves of a window of `w`. Where there are rows it takes whole segments, by the part in 256ths that the last window of
+    /// the row has (Linux `hstcp_ssthresh`).
+    fn kept(&self, w: f64) -> f64 {
+        let Some(row) = self.row else { return w * (1.0 - self.decrease(w)) };
+        let parts = libm::floor(256.0 * self.decrease(self.end_of(row)));
+        w - libm::floor(w * parts / 256.0)
+    }
+
+    /// The last window of a row of the table.
+    fn end_of(&self, row: f64) -> f64 {
         if row <= 1.0 {
-            return 0.5;
+            return self.params.low_window;
         }
         let (mut low, mut high) = (self.params.low_window, self.params.high_window);
-        while high - low > 1.0 {
+        while high - low > 0.01 {
             let middle = f64::midpoint(low, high);
-            if self.increase(middle) < row { low = middle } else { high = middle }
+            if self.increase(middle) < row + ROW { low = middle } else { high = middle }
         }
-        self.decrease(high)
+        libm::floor(high)
     }
 }
 
 impl WindowLaw for HighSpeedLaw {
+    const COUNTS_ITSELF: bool = true;
+
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        let mut increase = self.increase(cwnd);
-        if let Some(row) = &mut self.row {
-            *row = if cwnd <= self.params.low_window { 1.0 } else { libm::ceil(increase - ROW).max(2.0) };
-            increase = *row;
-        }
-        cwnd + increase * ack.avoidance_count() / cwnd
+        cwnd + self.increase(cwnd) * ack.avoidance_count() / cwnd
     }
 
     /// Linux `hstcp_cong_avoid` takes the next row of the table, which slow start does not move.
@@ -109,13 +113,22 @@ impl WindowLaw for HighSpeedLaw {
         false
     }
 
+    /// Linux `hstcp_cong_avoid`: ACKs count, not segments.
+    fn grow_as_linux(&mut self, from: Counted, _ack: &Ack) -> Counted {
+        let Counted { cwnd, count } = from;
+        let row = if cwnd <= self.params.low_window { 1.0 } else { libm::ceil(self.increase(cwnd) - ROW).max(2.0) };
+        self.row = Some(row);
+        let count = count + row;
+        if count < cwnd { Counted { cwnd, count } } else { Counted { cwnd: cwnd + 1.0, count: count - cwnd } }
+    }
+
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        let kept = event.window * (1.0 - self.decrease_now(event.window));
+        let kept = self.kept(event.window);
         Window { cwnd: kept.max(1.0), ssthresh: libm::floor(kept).max(2.0) }
     }
 
     fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
-        libm::floor(window * (1.0 - self.decrease_now(window))).max(2.0)
+        libm::floor(self.kept(window)).max(2.0)
     }
 }
 
@@ -145,12 +158,12 @@ mod tests {
     fn as_in_linux_a_window_between_two_rows_of_the_table_has_the_upper_one() {
         let mut law = HighSpeedLaw { params: Params::default(), row: None };
         law.use_linux_growth();
-        assert_eq!(law.decrease_now(200.0), 0.5, "slow start takes no row");
-        // rfc3649#B: a(118) = 2, b(118) = 0.44; a(221) = 3, b(221) = 0.41.
-        for (w, a, b) in [(30.0, 1.0, 0.5), (39.0, 2.0, 0.44), (118.0, 2.0, 0.44), (119.0, 3.0, 0.41), (221.0, 3.0, 0.41)] {
-            let grown = law.grow(w, &Ack::ONE) - w;
-            assert!((grown * w - a).abs() < 1e-6, "a({w}) = {}", grown * w);
-            assert!((law.decrease_now(w) - b).abs() < 0.006, "b({w}) = {}", law.decrease_now(w));
+        assert_eq!(law.kept(200.0), 100.0, "slow start takes no row");
+        // tcp_highspeed.c: 112, 104, 98 and 41 of 256 up to 118, 221, 347 and 24,402 segments.
+        let rows = [(30.0, 1.0, 128.0), (39.0, 2.0, 112.0), (118.0, 2.0, 112.0), (119.0, 3.0, 104.0), (221.0, 3.0, 104.0)];
+        for (w, a, parts) in rows.into_iter().chain([(347.0, 4.0, 98.0), (24_402.0, 45.0, 41.0)]) {
+            assert_eq!(law.grow_as_linux(Counted { cwnd: w, count: 0.0 }, &Ack::ONE), Counted { cwnd: w, count: a });
+            assert_eq!(law.kept(w), w - libm::floor(w * parts / 256.0), "{w}");
         }
     }
 }

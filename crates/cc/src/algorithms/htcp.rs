@@ -1,8 +1,11 @@
 //! H-TCP (leith-2004): the longer ago the last congestion, the faster the window grows; it falls to what empties the queue. As in Linux
-//! `tcp_htcp.c`, without its fixed-point numbers.
+//! `tcp_htcp.c`, without its fixed-point numbers; with Linux's growth (`htcp/kernel.rs`) with them.
 
-use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+mod kernel;
+
+use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Window, WindowLaw};
 use alloc::boxed::Box;
+use kernel::Kernel;
 use sojourn_units::Time;
 
 /// H-TCP.
@@ -48,7 +51,7 @@ impl Params {
             last_congestion: Time::ZERO,
             throughput: Throughput::default(),
             recovering: false,
-            as_linux: false,
+            kernel: None,
         };
         Ok(Box::new(Classic::new(start, law)))
     }
@@ -63,9 +66,6 @@ const RTT_STEP: f64 = 0.02;
 /// `htcp_alpha_update`).
 const SHORT_RTT: f64 = 0.01;
 const REFERENCE_RTT: f64 = 0.1;
-/// In Linux the ratio of the two is a whole number of eighths, and a round-trip time one of milliseconds.
-const EIGHTHS: f64 = 8.0;
-const TICK: f64 = 0.001;
 /// What congestion leaves of the range of round-trip times (Linux `htcp_param_update`).
 const FADING: f64 = 0.95;
 /// The change of throughput that counts as one.
@@ -95,8 +95,8 @@ pub struct HtcpLaw {
     throughput: Throughput,
     /// Whether losses were being repaired at the last acknowledgment.
     recovering: bool,
-    /// Whether it counts in whole numbers, and times in whole milliseconds, as Linux does.
-    as_linux: bool,
+    /// The law of Linux, if that is asked for: it alone counts then.
+    kernel: Option<Kernel>,
 }
 
 impl HtcpLaw {
@@ -149,12 +149,10 @@ impl HtcpLaw {
 
     /// Segments by which the window grows in a round trip (leith-2004).
     fn alpha(&self, now: Time) -> f64 {
-        let whole = |number: f64| if self.as_linux { libm::floor(number) } else { number };
         let late = now.since(self.last_congestion).as_secs_f64() - LOW_SPEED;
-        let mut factor = if late > 0.0 { whole(1.0 + LINEAR * late + (late / 2.0) * (late / 2.0)) } else { 1.0 };
+        let mut factor = if late > 0.0 { 1.0 + LINEAR * late + (late / 2.0) * (late / 2.0) } else { 1.0 };
         if self.params.rtt_scaling && self.min_rtt > 0.0 {
-            let scale = whole(EIGHTHS * REFERENCE_RTT / self.min_rtt) / EIGHTHS;
-            factor = whole(factor / scale.clamp(0.5, 10.0)).max(1.0);
+            factor = (factor / (REFERENCE_RTT / self.min_rtt).clamp(0.5, 10.0)).max(1.0);
         }
         2.0 * factor * (1.0 - self.beta)
     }
@@ -170,15 +168,20 @@ impl HtcpLaw {
 }
 
 impl WindowLaw for HtcpLaw {
+    const COUNTS_ITSELF: bool = true;
+
     fn boxed() -> bool {
         true
     }
 
     fn observe(&mut self, ack: &Ack, window: Window) -> bool {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.observe(ack, window.cwnd);
+            return false;
+        }
         let open = !ack.in_recovery && !ack.after_timeout;
         if let Some(rtt) = ack.rtt {
-            let rtt = rtt.as_secs_f64();
-            self.measure_rtt(if self.as_linux { libm::ceil(rtt / TICK) * TICK } else { rtt }, open);
+            self.measure_rtt(rtt.as_secs_f64(), open);
         }
         if core::mem::replace(&mut self.recovering, !open) && open {
             self.last_congestion = ack.now;
@@ -194,23 +197,34 @@ impl WindowLaw for HtcpLaw {
         cwnd + self.alpha(ack.now) * ack.avoidance_count() / cwnd
     }
 
-    /// Linux `htcp_cong_avoid`: the ACK with which the window grows counts for nothing.
-    fn segments_per_increase(&mut self, cwnd: f64, acked: f64, now: Time) -> Option<f64> {
-        let acked = acked.max(1.0);
-        Some((libm::ceil(cwnd / self.alpha(now) / acked) + 1.0) * acked)
-    }
-
     fn use_linux_growth(&mut self) -> bool {
-        self.as_linux = true;
+        self.kernel = Some(Kernel::new(&self.params));
         false
     }
 
+    fn grow_as_linux(&mut self, from: Counted, ack: &Ack) -> Counted {
+        self.kernel.as_mut().map_or(from, |kernel| kernel.cong_avoid(from, ack))
+    }
+
+    fn on_undo(&mut self) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.undo();
+        }
+    }
+
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
+        if let Some(kernel) = &mut self.kernel {
+            let kept = kernel.recalc_ssthresh(event.window, event.now);
+            return Window { cwnd: kept, ssthresh: kept };
+        }
         let kept = self.on_congestion(event.now, event.window).max(1.0);
         Window { cwnd: kept, ssthresh: kept.max(2.0) }
     }
 
     fn ssthresh_after_rto(&mut self, now: Time, window: f64) -> f64 {
+        if let Some(kernel) = &mut self.kernel {
+            return kernel.recalc_ssthresh(window, now);
+        }
         self.on_congestion(now, window).max(2.0)
     }
 }

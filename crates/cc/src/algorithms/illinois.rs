@@ -1,8 +1,11 @@
 //! TCP Illinois (liu-2006): losses tell when to reduce the window; the queuing delay tells how fast to grow and how much to reduce. As in
-//! Linux `tcp_illinois.c`, without its fixed-point numbers.
+//! Linux `tcp_illinois.c`, without its fixed-point numbers; with Linux's growth (`illinois/kernel.rs`) with them.
 
-use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+mod kernel;
+
+use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Window, WindowLaw};
 use alloc::boxed::Box;
+use kernel::Kernel;
 use sojourn_units::Time;
 
 /// TCP Illinois.
@@ -64,6 +67,7 @@ impl Params {
             round_end: 0,
             above: false,
             low_rounds: 0,
+            kernel: None,
         };
         Ok(Box::new(Classic::new(start, law)))
     }
@@ -89,6 +93,8 @@ pub struct IllinoisLaw {
     /// The delay was more than little since growth was fastest.
     above: bool,
     low_rounds: u32,
+    /// The law of Linux, if that is asked for: it alone counts then.
+    kernel: Option<Kernel>,
 }
 
 impl IllinoisLaw {
@@ -136,11 +142,17 @@ impl IllinoisLaw {
 }
 
 impl WindowLaw for IllinoisLaw {
+    const COUNTS_ITSELF: bool = true;
+
     fn boxed() -> bool {
         true
     }
 
     fn observe(&mut self, ack: &Ack, window: Window) -> bool {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.observe(ack, window.cwnd);
+            return false;
+        }
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.as_secs_f64();
             self.base_rtt = self.base_rtt.min(rtt);
@@ -160,18 +172,30 @@ impl WindowLaw for IllinoisLaw {
         cwnd + self.alpha * ack.avoidance_count() / cwnd
     }
 
-    /// Linux `tcp_illinois_cong_avoid`: what an ACK has beyond an increase is lost.
-    fn segments_per_increase(&mut self, cwnd: f64, acked: f64, _now: Time) -> Option<f64> {
-        let acked = acked.max(1.0);
-        Some(libm::ceil(cwnd / self.alpha / acked) * acked)
+    fn use_linux_growth(&mut self) -> bool {
+        self.kernel = Some(Kernel::new(&self.params));
+        false
+    }
+
+    fn grow_as_linux(&mut self, from: Counted, ack: &Ack) -> Counted {
+        self.kernel.as_ref().map_or(from, |kernel| kernel.cong_avoid(from, ack))
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
+        if let Some(kernel) = &self.kernel {
+            let kept = kernel.ssthresh(event.window);
+            return Window { cwnd: kept, ssthresh: kept };
+        }
         let kept = (event.window * (1.0 - self.beta)).max(1.0);
         Window { cwnd: kept, ssthresh: kept.max(2.0) }
     }
 
     fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+        if let Some(kernel) = &mut self.kernel {
+            let kept = kernel.ssthresh(window);
+            kernel.lose();
+            return kept;
+        }
         let kept = window * (1.0 - self.beta);
         (self.alpha, self.beta) = (1.0, self.params.beta_max);
         (self.above, self.low_rounds, self.sum_rtt, self.samples) = (false, 0, 0.0, 0);

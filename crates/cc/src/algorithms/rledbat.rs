@@ -191,6 +191,7 @@ impl Receiver {
         self.law.on_ack(&Ack {
             now,
             acked,
+            advanced: acked,
             rtt: Some(rtt),
             srtt: self.srtt,
             rtt_min: rtt,

@@ -34,7 +34,7 @@ impl Params {
         ParamError::unless(increase, "increase", &self.increase, "a number above 0 and at most 1")?;
         let decrease = self.decrease > 0.0 && self.decrease < 1.0;
         ParamError::unless(decrease, "decrease", &self.decrease, "a fraction above 0 and below 1")?;
-        Ok(Classic::new(start, ScalableLaw { params: self.clone() }))
+        Ok(Classic::new(start, ScalableLaw { params: self.clone(), takes_whole: false }))
     }
 }
 
@@ -42,6 +42,15 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct ScalableLaw {
     params: Params,
+    /// Whether a loss takes whole segments (Linux `tcp_scalable_ssthresh`).
+    takes_whole: bool,
+}
+
+impl ScalableLaw {
+    fn kept(&self, window: f64) -> f64 {
+        let taken = window * self.params.decrease;
+        window - if self.takes_whole { libm::floor(taken) } else { taken }
+    }
 }
 
 impl WindowLaw for ScalableLaw {
@@ -54,13 +63,18 @@ impl WindowLaw for ScalableLaw {
         Some(cwnd.min(1.0 / self.params.increase))
     }
 
+    fn use_linux_growth(&mut self) -> bool {
+        self.takes_whole = true;
+        false
+    }
+
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        let kept = (event.window * (1.0 - self.params.decrease)).max(1.0);
+        let kept = self.kept(event.window).max(1.0);
         Window { cwnd: kept, ssthresh: kept.max(2.0) }
     }
 
     fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
-        (window * (1.0 - self.params.decrease)).max(2.0)
+        self.kept(window).max(2.0)
     }
 }
 
@@ -73,7 +87,7 @@ mod tests {
     fn a_window_of_1000_recovers_from_a_loss_in_14_round_trips_whatever_its_size() {
         // ln(1/0.875)/ln(1.01) = 13.4 round trips (kelly-2003).
         for window in [1000.0, 10_000.0] {
-            let law = ScalableLaw { params: Params::default() };
+            let law = ScalableLaw { params: Params::default(), takes_whole: false };
             let mut cc = Classic::new(Start { window, ssthresh: 2.0 }, law);
             cc.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: crate::Signal::Loss });
             assert_eq!(cc.cwnd(), 0.875 * window);

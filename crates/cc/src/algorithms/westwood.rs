@@ -1,8 +1,11 @@
 //! Westwood+ (grieco-2004): Reno's growth, but congestion leaves the measured bandwidth times the smallest round-trip time. As in Linux
-//! `tcp_westwood.c`, without its fixed-point numbers.
+//! `tcp_westwood.c`, without its whole numbers, and at once; with Linux's growth (`westwood/kernel.rs`) as there.
+
+mod kernel;
 
 use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
 use alloc::boxed::Box;
+use kernel::Kernel;
 use sojourn_units::{Duration, Time, range};
 
 /// Westwood+.
@@ -42,6 +45,7 @@ impl Params {
             smoothed: 0.0,
             rtt: Duration::ZERO,
             rtt_min: None,
+            kernel: None,
         };
         Ok(Box::new(Classic::new(start, law)))
     }
@@ -64,6 +68,8 @@ pub struct WestwoodLaw {
     rtt: Duration,
     /// `None` right after a timeout: the next sample sets it.
     rtt_min: Option<Duration>,
+    /// The law of Linux, if that is asked for: it alone counts then.
+    kernel: Option<Kernel>,
 }
 
 impl WestwoodLaw {
@@ -98,6 +104,10 @@ impl WindowLaw for WestwoodLaw {
     }
 
     fn observe(&mut self, ack: &Ack, _window: Window) -> bool {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.observe(ack);
+            return false;
+        }
         self.end_interval(ack.now);
         self.acked += ack.acked;
         if let Some(rtt) = ack.rtt {
@@ -116,12 +126,29 @@ impl WindowLaw for WestwoodLaw {
         Some(cwnd)
     }
 
-    fn on_reduction(&mut self, _event: &CongestionEvent) -> Window {
+    fn use_linux_growth(&mut self) -> bool {
+        self.kernel = Some(Kernel::new(&self.params));
+        false
+    }
+
+    fn on_reduction_end(&mut self) -> Option<Window> {
+        self.kernel.as_ref().map(Kernel::complete_cwr)
+    }
+
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
+        if self.kernel.is_some() {
+            // Until the end of the reduction it is Reno.
+            let kept = libm::floor(event.window / 2.0).max(MIN_CWND);
+            return Window { cwnd: kept, ssthresh: kept };
+        }
         let bdp = self.bdp();
         Window { cwnd: bdp, ssthresh: bdp }
     }
 
     fn ssthresh_after_rto(&mut self, _now: Time, _window: f64) -> f64 {
+        if let Some(kernel) = &mut self.kernel {
+            return kernel.lose();
+        }
         let bdp = self.bdp();
         self.rtt_min = None;
         bdp

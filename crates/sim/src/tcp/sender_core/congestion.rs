@@ -93,6 +93,7 @@ impl SenderCore {
         self.cc.on_ack_of(|| Ack {
             now: call.now,
             acked,
+            advanced: acked,
             rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { taken(self.rtt_sample) },
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
@@ -160,6 +161,7 @@ impl SenderCore {
     /// Ends recovery.
     #[inline]
     pub fn exit_recovery(&mut self) {
+        self.cc.on_reduction_end();
         self.state = State::Established;
     }
 

@@ -14,6 +14,8 @@ use std::ops::Range;
 pub struct Delivered {
     /// Segments that it acknowledges for the first time, cumulatively or by SACK blocks.
     pub segments: u32,
+    /// Segments that it acknowledges cumulatively, whether they were acknowledged by SACK blocks before or not.
+    pub advanced: u32,
     /// Segments in flight before.
     pub in_flight: u32,
     /// The RTT of the newest of them.
@@ -99,6 +101,7 @@ impl SenderCore {
         self.cc.on_ack(&Ack {
             now: call.now,
             acked,
+            advanced: f64::from(delivered.advanced),
             rtt: delivered.rtt,
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
@@ -112,6 +115,11 @@ impl SenderCore {
             snd_max: self.snd_max,
             marked,
         });
+    }
+
+    /// The reduction is over.
+    pub fn end_reduction(&mut self) {
+        self.cc.on_reduction_end();
     }
 
     /// Congestion was signaled: the controller reduces the window.

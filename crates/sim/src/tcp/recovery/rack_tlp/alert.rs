@@ -110,6 +110,7 @@ impl RackTlp {
                     if self.is_reducing(sender) {
                         self.end_reduction(sender);
                     }
+                    sender.end_reduction();
                     self.state = State::Open;
                 }
                 State::Recovery => {
@@ -117,6 +118,7 @@ impl RackTlp {
                     if self.undo.is_possible() {
                         self.end_reduction(sender);
                     }
+                    sender.end_reduction();
                 }
                 _ => {}
             }

@@ -69,6 +69,8 @@ struct Brought {
     prior_in_flight: u32,
     /// Segments delivered, by the cumulative ACK or SACK blocks.
     delivered: u32,
+    /// Segments acknowledged cumulatively, SACKed before or not.
+    covered: u32,
     /// Whether the cumulative ACK advanced.
     advanced: bool,
     /// Whether a segment was acknowledged cumulatively.
@@ -199,6 +201,7 @@ impl RackTlp {
     fn take_cumulative(&mut self, ack: &IncomingAck, arrival: Arrival, highest: u64, brought: &mut Brought, params: &TcpOptions) {
         while let Some(segment) = self.sent.pop_acknowledged(ack.packet.seq) {
             brought.acked = true;
+            brought.covered += 1;
             let resent = segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED);
             if resent {
                 brought.retransmitted = true;
@@ -245,6 +248,7 @@ impl RackTlp {
         let forward = if self.rack.reordering > call.params.dupack_threshold { brought.acked || brought.sacked } else { brought.acked };
         let delivered = Delivered {
             segments: brought.delivered,
+            advanced: brought.covered,
             in_flight: brought.prior_in_flight,
             rtt: brought.rtt,
             one_way_delay: brought.one_way_delay,

@@ -1,0 +1,232 @@
+//! H-TCP as in Linux, with the names of its `tcp_htcp.c` and its fixed-point numbers: factors in 128ths, times in ticks of a millisecond.
+
+use super::Params;
+use crate::{Ack, Counted};
+use sojourn_units::Time;
+
+const HZ: u64 = 1000;
+const SHIFT: u32 = 7;
+const ONE: u64 = 1 << SHIFT;
+
+fn jiffies(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
+}
+
+/// What an undone reduction gives back.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    last_cong: u64,
+    max_rtt: u64,
+    old_max_b: u64,
+}
+
+/// `struct htcp`
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    beta_min: u64,
+    beta_max: u64,
+    use_rtt_scaling: bool,
+    use_bandwidth_switch: bool,
+    alpha: u64,
+    beta: u64,
+    modeswitch: bool,
+    pkts_acked: u64,
+    packetcount: u64,
+    min_rtt: u64,
+    max_rtt: u64,
+    /// `None` before the first acknowledgment.
+    last_cong: Option<u64>,
+    before: Option<Before>,
+    max_b: u64,
+    old_max_b: u64,
+    bi: u64,
+    lasttime: u64,
+    /// Whether a reduction or a timeout was being repaired after the last acknowledgment.
+    repairing: bool,
+}
+
+impl Kernel {
+    pub fn new(params: &Params) -> Kernel {
+        let scaled = |number: f64| ((number * ONE as f64) as u64).clamp(1, ONE - 1);
+        Kernel {
+            beta_min: scaled(params.beta_min),
+            beta_max: scaled(params.beta_max),
+            use_rtt_scaling: params.rtt_scaling,
+            use_bandwidth_switch: params.bandwidth_switch,
+            alpha: ONE,
+            beta: scaled(params.beta_min),
+            modeswitch: false,
+            pkts_acked: 1,
+            packetcount: 0,
+            min_rtt: 0,
+            max_rtt: 0,
+            last_cong: None,
+            before: None,
+            max_b: 0,
+            old_max_b: 0,
+            bi: 0,
+            lasttime: 0,
+            repairing: false,
+        }
+    }
+
+    fn cong_time(&self, now: u64) -> u64 {
+        now.saturating_sub(self.last_cong.unwrap_or(now))
+    }
+
+    fn measure_rtt(&mut self, srtt: u64) {
+        if self.min_rtt == 0 || self.min_rtt > srtt {
+            self.min_rtt = srtt;
+        }
+        if !self.repairing {
+            self.max_rtt = self.max_rtt.max(self.min_rtt);
+            if srtt <= self.max_rtt + HZ / 50 {
+                self.max_rtt = self.max_rtt.max(srtt);
+            }
+        }
+    }
+
+    /// `measure_achieved_throughput`, which comes before the state changes, and `htcp_state`.
+    pub fn observe(&mut self, ack: &Ack, cwnd: f64) {
+        let now = jiffies(ack.now);
+        self.last_cong.get_or_insert(now);
+        self.measure_throughput(ack, cwnd, now);
+        self.repairing = ack.in_recovery || ack.after_timeout;
+        if !self.repairing && self.before.take().is_some() {
+            self.last_cong = Some(now);
+        }
+    }
+
+    fn measure_throughput(&mut self, ack: &Ack, cwnd: f64, now: u64) {
+        let acked = ack.advanced as u64;
+        if !self.repairing {
+            self.pkts_acked = acked;
+        }
+        if let Some(rtt) = ack.rtt {
+            self.measure_rtt(rtt.as_nanos().div_ceil(1_000_000));
+        }
+        if !self.use_bandwidth_switch {
+            return;
+        }
+        if self.repairing {
+            (self.packetcount, self.lasttime) = (0, now);
+            return;
+        }
+        self.packetcount += acked;
+        let enough = (cwnd as u64).saturating_sub((self.alpha >> SHIFT).max(1));
+        let passed = now.saturating_sub(self.lasttime);
+        if self.packetcount < enough || passed < self.min_rtt || self.min_rtt == 0 {
+            return;
+        }
+        let current = self.packetcount * HZ / passed;
+        if self.cong_time(now) / self.min_rtt <= 3 {
+            (self.max_b, self.bi) = (current, current);
+        } else {
+            self.bi = (3 * self.bi + current) / 4;
+            self.max_b = self.max_b.max(self.bi);
+        }
+        (self.packetcount, self.lasttime) = (0, now);
+    }
+
+    fn beta_update(&mut self) {
+        if self.use_bandwidth_switch {
+            let before = core::mem::replace(&mut self.old_max_b, self.max_b);
+            if !(4 * before..=6 * before).contains(&(5 * self.max_b)) {
+                (self.beta, self.modeswitch) = (self.beta_min, false);
+                return;
+            }
+        }
+        if self.modeswitch && self.min_rtt > HZ / 100 && self.max_rtt > 0 {
+            self.beta = ((self.min_rtt << SHIFT) / self.max_rtt).clamp(self.beta_min, self.beta_max);
+        } else {
+            (self.beta, self.modeswitch) = (self.beta_min, true);
+        }
+    }
+
+    fn alpha_update(&mut self, now: u64) {
+        let mut factor = 1;
+        let since = self.cong_time(now);
+        if since > HZ {
+            let late = since - HZ;
+            factor = 1 + (10 * late + (late / 2) * (late / 2) / HZ) / HZ;
+        }
+        if self.use_rtt_scaling && self.min_rtt > 0 {
+            let scale = ((HZ << 3) / (10 * self.min_rtt)).clamp(1 << 2, 10 << 3);
+            factor = ((factor << 3) / scale).max(1);
+        }
+        self.alpha = 2 * factor * (ONE - self.beta);
+    }
+
+    /// `htcp_recalc_ssthresh`, and `htcp_reset` of the state that follows.
+    pub fn recalc_ssthresh(&mut self, cwnd: f64, now: Time) -> f64 {
+        let now = jiffies(now);
+        self.beta_update();
+        self.alpha_update(now);
+        if self.min_rtt > 0 && self.max_rtt > self.min_rtt {
+            self.max_rtt = self.min_rtt + (self.max_rtt - self.min_rtt) * 95 / 100;
+        }
+        self.before = Some(Before { last_cong: self.last_cong.unwrap_or(now), max_rtt: self.max_rtt, old_max_b: self.old_max_b });
+        self.last_cong = Some(now);
+        self.repairing = true;
+        ((cwnd as u64 * self.beta) >> SHIFT).max(2) as f64
+    }
+
+    /// `htcp_cwnd_undo`
+    pub fn undo(&mut self) {
+        if let Some(before) = self.before.take() {
+            (self.last_cong, self.max_rtt, self.old_max_b) = (Some(before.last_cong), before.max_rtt, before.old_max_b);
+        }
+    }
+
+    /// `htcp_cong_avoid` above the threshold
+    pub fn cong_avoid(&mut self, from: Counted, ack: &Ack) -> Counted {
+        let acked = core::mem::replace(&mut self.pkts_acked, 1);
+        if (from.count as u64 * self.alpha) >> SHIFT < from.cwnd as u64 {
+            return Counted { count: from.count + acked as f64, ..from };
+        }
+        self.alpha_update(jiffies(ack.now));
+        Counted { cwnd: from.cwnd + 1.0, count: 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_units::Duration;
+
+    fn kernel(min_rtt: u64, max_rtt: u64) -> Kernel {
+        Kernel { min_rtt, max_rtt, last_cong: Some(0), use_bandwidth_switch: false, ..Kernel::new(&Params::default()) }
+    }
+
+    #[test]
+    fn growth_is_that_of_the_last_increase() {
+        let mut kernel = kernel(100, 100);
+        let at = |millis| Ack { now: Time::ZERO + Duration::from_millis(millis), ..Ack::ONE };
+        // Reno's in the first second; the ACK that opens the window does not count itself.
+        let grown = kernel.cong_avoid(Counted { cwnd: 10.0, count: 10.0 }, &at(2000));
+        assert_eq!(grown, Counted { cwnd: 11.0, count: 0.0 });
+        // 1 + (10 * 1000 + 500 * 500/1000)/1000 = 11, halved twice by beta: 2 * 11 * 64 of 128.
+        assert_eq!(kernel.alpha, 11 * 128);
+        assert_eq!(kernel.cong_avoid(grown, &at(2001)).count, 1.0);
+        assert_eq!(kernel.cong_avoid(Counted { cwnd: 11.0, count: 1.0 }, &at(2002)).cwnd, 12.0);
+    }
+
+    #[test]
+    fn a_reduction_takes_whole_128ths_and_growth_stays_that_of_its_time() {
+        let mut kernel = kernel(60, 100);
+        let now = |seconds| Time::ZERO + Duration::from_secs(seconds);
+        assert_eq!(kernel.recalc_ssthresh(100.0, now(2)), 50.0);
+        // (60 << 7)/98 = 78 of 128.
+        assert_eq!(kernel.recalc_ssthresh(100.0, now(4)), 60.0);
+        // 1 + (10 * 1000 + 250)/1000 = 11, times 8/13 for 60 ms: 6, times 2 * 50.
+        assert_eq!(kernel.alpha, 2 * 6 * 50);
+    }
+
+    #[test]
+    fn an_undone_reduction_was_none() {
+        let mut kernel = kernel(60, 100);
+        kernel.recalc_ssthresh(100.0, Time::ZERO + Duration::from_secs(2));
+        kernel.undo();
+        assert_eq!(kernel.last_cong, Some(0));
+    }
+}

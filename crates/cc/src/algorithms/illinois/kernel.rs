@@ -1,0 +1,164 @@
+//! TCP Illinois as in Linux, with the names of its `tcp_illinois.c` and its fixed-point numbers: growth in 128ths of a segment, reductions
+//! in 64ths of the window, times in microseconds.
+
+use super::Params;
+use crate::{Ack, Counted};
+
+const ALPHA_SHIFT: u32 = 7;
+const ALPHA_BASE: u64 = 1 << ALPHA_SHIFT;
+const BETA_SHIFT: u32 = 6;
+/// The longest round-trip time that counts.
+const RTT_MAX: u64 = u32::MAX as u64 / 1280;
+
+/// `struct illinois`
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    alpha_min: u64,
+    alpha_max: u64,
+    beta_min: u64,
+    beta_max: u64,
+    win_thresh: f64,
+    theta: u32,
+    sum_rtt: u64,
+    cnt_rtt: u64,
+    base_rtt: u64,
+    max_rtt: u64,
+    end_seq: u64,
+    alpha: u64,
+    beta: u64,
+    rtt_above: bool,
+    rtt_low: u32,
+    /// `snd_nxt` at the last acknowledgment.
+    snd_nxt: u64,
+}
+
+impl Kernel {
+    pub fn new(params: &Params) -> Kernel {
+        let scaled = |number: f64, shift: u32| ((number * f64::from(1 << shift)) as u64).max(1);
+        let (alpha_max, beta_max) = (scaled(params.alpha_max, ALPHA_SHIFT), scaled(params.beta_max, BETA_SHIFT));
+        Kernel {
+            alpha_min: scaled(params.alpha_min, ALPHA_SHIFT),
+            alpha_max,
+            beta_min: scaled(params.beta_min, BETA_SHIFT),
+            beta_max,
+            win_thresh: params.win_thresh,
+            theta: params.theta,
+            sum_rtt: 0,
+            cnt_rtt: 0,
+            base_rtt: u64::MAX,
+            max_rtt: 0,
+            end_seq: 0,
+            alpha: alpha_max,
+            beta: beta_max,
+            rtt_above: false,
+            rtt_low: 0,
+            snd_nxt: 0,
+        }
+    }
+
+    fn rtt_reset(&mut self) {
+        (self.end_seq, self.cnt_rtt, self.sum_rtt) = (self.snd_nxt, 0, 0);
+    }
+
+    /// `tcp_illinois_acked`, and of `tcp_illinois_cong_avoid` what does not change the window.
+    pub fn observe(&mut self, ack: &Ack, cwnd: f64) {
+        self.snd_nxt = ack.snd_max;
+        if let Some(rtt) = ack.rtt {
+            let rtt = (rtt.as_nanos() / 1000).min(RTT_MAX);
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.max_rtt = self.max_rtt.max(rtt);
+            self.cnt_rtt += 1;
+            self.sum_rtt += rtt;
+        }
+        if !ack.in_recovery && ack.snd_una > self.end_seq {
+            self.update_params(cwnd);
+        }
+    }
+
+    fn update_params(&mut self, cwnd: f64) {
+        if cwnd < self.win_thresh {
+            (self.alpha, self.beta) = (ALPHA_BASE, self.beta_max);
+        } else if let Some(mean) = self.sum_rtt.checked_div(self.cnt_rtt) {
+            let (dm, da) = (self.max_rtt - self.base_rtt, mean - self.base_rtt);
+            self.alpha = self.alpha(da, dm);
+            self.beta = self.beta(da, dm);
+        }
+        self.rtt_reset();
+    }
+
+    fn alpha(&mut self, da: u64, dm: u64) -> u64 {
+        let d1 = dm / 100;
+        if da <= d1 {
+            if self.rtt_above {
+                self.rtt_low += 1;
+                if self.rtt_low < self.theta {
+                    return self.alpha;
+                }
+            }
+            (self.rtt_low, self.rtt_above) = (0, false);
+            return self.alpha_max;
+        }
+        self.rtt_above = true;
+        let (dm, da) = (dm - d1, da - d1);
+        dm * self.alpha_max / (dm + da * (self.alpha_max - self.alpha_min) / self.alpha_min)
+    }
+
+    fn beta(&self, da: u64, dm: u64) -> u64 {
+        let (d2, d3) = (dm / 10, 8 * dm / 10);
+        match da {
+            _ if da <= d2 => self.beta_min,
+            _ if da >= d3 || d3 <= d2 => self.beta_max,
+            _ => (self.beta_min * (d3 - da) + self.beta_max * (da - d2)) / (d3 - d2),
+        }
+    }
+
+    /// `tcp_illinois_cong_avoid` above the threshold: of an ACK that ends a recovery all segments below its number count.
+    pub fn cong_avoid(&self, from: Counted, ack: &Ack) -> Counted {
+        let count = from.count + ack.advanced;
+        let delta = (count as u64 * self.alpha) >> ALPHA_SHIFT;
+        let increase = delta / (from.cwnd as u64).max(1);
+        if increase == 0 { Counted { count, ..from } } else { Counted { cwnd: from.cwnd + increase as f64, count: 0.0 } }
+    }
+
+    /// `tcp_illinois_ssthresh`
+    pub fn ssthresh(&self, cwnd: f64) -> f64 {
+        let cwnd = cwnd as u64;
+        cwnd.saturating_sub((cwnd * self.beta) >> BETA_SHIFT).max(2) as f64
+    }
+
+    /// `tcp_illinois_state` of `TCP_CA_Loss`
+    pub fn lose(&mut self) {
+        (self.alpha, self.beta) = (ALPHA_BASE, self.beta_max);
+        (self.rtt_low, self.rtt_above) = (0, false);
+        self.rtt_reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_units::Duration;
+
+    #[test]
+    fn of_a_window_that_one_ack_acknowledges_all_segments_count() {
+        let kernel = Kernel::new(&Params::default());
+        let from = Counted { cwnd: 40.0, count: 0.0 };
+        // 30 segments at 10 a round trip of 40: 300/40.
+        let grown = kernel.cong_avoid(from, &Ack { advanced: 30.0, ..Ack::ONE });
+        assert_eq!(grown, Counted { cwnd: 47.0, count: 0.0 });
+        assert_eq!(kernel.cong_avoid(from, &Ack { advanced: 3.0, ..Ack::ONE }), Counted { cwnd: 40.0, count: 3.0 });
+    }
+
+    #[test]
+    fn a_reduction_takes_whole_64ths_and_the_delays_of_a_recovery_wait_for_its_end() {
+        let mut kernel = Kernel::new(&Params::default());
+        let ack = |rtt, snd_una| Ack { rtt: Some(Duration::from_millis(rtt)), snd_una, snd_max: snd_una + 1, ..Ack::ONE };
+        [ack(100, 1), ack(200, 3), ack(150, 5)].iter().for_each(|ack| kernel.observe(ack, 50.0));
+        // beta(50 ms of 100) = (8*30 + 32*40)/70 = 21 of 64: 50 - 16.
+        assert_eq!((kernel.beta, kernel.ssthresh(50.0)), (21, 34.0));
+        kernel.observe(&Ack { in_recovery: true, ..ack(200, 7) }, 50.0);
+        assert_eq!(kernel.beta, 21);
+        kernel.observe(&ack(200, 9), 50.0);
+        assert_eq!(kernel.beta, 32);
+    }
+}

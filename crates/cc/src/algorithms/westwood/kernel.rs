@@ -1,0 +1,157 @@
+//! Westwood+ as in Linux, with the names of its `tcp_westwood.c`: whole bytes per tick of a millisecond, whole ticks. A reduction is Reno's,
+//! and only when it is over the window is set to the measured bandwidth-delay product.
+
+use super::Params;
+use crate::{Ack, Window};
+use sojourn_units::Time;
+
+/// `TCP_WESTWOOD_INIT_RTT`, in ms
+const INIT_RTT: u64 = 20_000;
+
+fn jiffies(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
+}
+
+/// `struct westwood`
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// `TCP_WESTWOOD_RTT_MIN`, in ms
+    least: u64,
+    weight: f64,
+    bw_ns_est: u64,
+    bw_est: u64,
+    rtt_win_sx: u64,
+    bk: u64,
+    /// `None` before the first acknowledgment.
+    snd_una: Option<u64>,
+    accounted: u64,
+    rtt: u64,
+    rtt_min: u64,
+    reset_rtt_min: bool,
+    /// The largest segment seen, in bytes.
+    mss: u64,
+}
+
+impl Kernel {
+    pub fn new(params: &Params) -> Kernel {
+        Kernel {
+            least: params.min_interval.as_nanos() / 1_000_000,
+            weight: params.weight,
+            bw_ns_est: 0,
+            bw_est: 0,
+            rtt_win_sx: 0,
+            bk: 0,
+            snd_una: None,
+            accounted: 0,
+            rtt: INIT_RTT,
+            rtt_min: INIT_RTT,
+            reset_rtt_min: true,
+            mss: 1,
+        }
+    }
+
+    /// `westwood_do_filter`
+    fn filter(&self, old: u64, new: u64) -> u64 {
+        ((1.0 - self.weight) * old as f64 + self.weight * new as f64) as u64
+    }
+
+    /// `westwood_update_window`
+    fn update_window(&mut self, now: u64) {
+        let delta = now.saturating_sub(self.rtt_win_sx);
+        if self.rtt == 0 || delta <= self.rtt.max(self.least) {
+            return;
+        }
+        let sample = self.bk / delta;
+        if self.bw_ns_est == 0 && self.bw_est == 0 {
+            (self.bw_ns_est, self.bw_est) = (sample, sample);
+        } else {
+            self.bw_ns_est = self.filter(self.bw_ns_est, sample);
+            self.bw_est = self.filter(self.bw_est, self.bw_ns_est);
+        }
+        (self.bk, self.rtt_win_sx) = (0, now);
+    }
+
+    /// `westwood_acked_count`; header prediction (`westwood_fast_bw`) is off where windows are scaled and constant. A duplicate ACK stands for a segment, which an ACK of more than one counts no more.
+    fn acked_count(&mut self, advanced: u64) -> u64 {
+        if advanced == 0 {
+            self.accounted += self.mss;
+            return self.mss;
+        }
+        if advanced <= self.mss {
+            return advanced;
+        }
+        if self.accounted >= advanced {
+            self.accounted -= advanced;
+            return self.mss;
+        }
+        advanced - core::mem::take(&mut self.accounted)
+    }
+
+    /// `tcp_westwood_pkts_acked`, `tcp_westwood_ack`
+    pub fn observe(&mut self, ack: &Ack) {
+        let now = jiffies(ack.now);
+        if let Some(rtt) = ack.rtt {
+            self.rtt = rtt.as_nanos().div_ceil(1_000_000);
+        }
+        let Some(before) = self.snd_una.replace(ack.snd_una) else {
+            self.rtt_win_sx = now;
+            self.update_rtt_min();
+            return;
+        };
+        let advanced = ack.snd_una.saturating_sub(before);
+        if ack.advanced >= 1.0 {
+            self.mss = self.mss.max(advanced / ack.advanced as u64);
+        }
+        self.update_window(now);
+        self.bk += self.acked_count(advanced);
+        self.update_rtt_min();
+    }
+
+    fn update_rtt_min(&mut self) {
+        self.rtt_min = if core::mem::take(&mut self.reset_rtt_min) { self.rtt } else { self.rtt.min(self.rtt_min) };
+    }
+
+    /// `tcp_westwood_bw_rttmin`
+    pub fn bw_rttmin(&self) -> f64 {
+        (self.bw_est * self.rtt_min / self.mss).max(2) as f64
+    }
+
+    /// A reduction is over (`CA_EVENT_COMPLETE_CWR`).
+    pub fn complete_cwr(&self) -> Window {
+        Window { cwnd: self.bw_rttmin(), ssthresh: self.bw_rttmin() }
+    }
+
+    /// A timeout (`CA_EVENT_LOSS`); gives the threshold.
+    pub fn lose(&mut self) -> f64 {
+        self.reset_rtt_min = true;
+        self.bw_rttmin()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_units::Duration;
+
+    #[test]
+    fn the_bandwidth_is_filtered_twice_in_whole_bytes_a_millisecond() {
+        let mut kernel = Kernel::new(&Params::default());
+        // 1448 B every 2 ms, a round trip of 60 ms: 724 B/ms, of which whole intervals of 62 ms see 723 and less.
+        for i in 1..3000u64 {
+            let (now, rtt) = (Time::ZERO + Duration::from_millis(2 * i), Some(Duration::from_micros(59_500)));
+            kernel.observe(&Ack { now, rtt, snd_una: 1448 * i, ..Ack::ONE });
+        }
+        assert_eq!((kernel.mss, kernel.rtt_min), (1448, 60));
+        assert!((710..=724).contains(&kernel.bw_est), "{}", kernel.bw_est);
+        assert_eq!(kernel.bw_rttmin(), (kernel.bw_est * 60 / 1448) as f64);
+    }
+
+    #[test]
+    fn duplicate_acks_count_once() {
+        let mut kernel = Kernel { mss: 1000, ..Kernel::new(&Params::default()) };
+        assert_eq!([0, 0, 0].map(|advanced| kernel.acked_count(advanced)), [1000; 3]);
+        assert_eq!(kernel.acked_count(2000), 1000);
+        assert_eq!(kernel.acked_count(5000), 4000);
+        assert_eq!(kernel.acked_count(5000), 5000);
+    }
+}
