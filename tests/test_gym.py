@@ -164,3 +164,19 @@ def test_an_action_that_is_none_is_refused(action):
     env.reset(seed=1)
     with pytest.raises(UserError, match="action: expected numbers from -1 to 1"):
         env.step(action)
+
+
+@pytest.mark.parametrize("group", ["theirs", None])
+def test_a_scenario_without_the_agents_flow_is_refused_before_an_episode(group):
+    with pytest.raises(UserError, match="group: expected"):
+        CongestionEnv(TWO, group)
+    with pytest.raises(UserError, match=r"none\.toml: cannot read"):
+        CongestionEnv("none.toml")
+
+
+@pytest.mark.parametrize("env", [CongestionEnv(LINK), VectorCongestionEnv(LINK, count=2)])
+def test_what_comes_before_the_first_reset_is_refused(env):
+    with pytest.raises(UserError, match=r"step: expected an episode that reset\(\) has begun, got none"):
+        env.step(env.action_space.sample())
+    with pytest.raises(UserError, match=r"record: expected an episode"):
+        env.record(0) if isinstance(env, VectorCongestionEnv) else env.record()

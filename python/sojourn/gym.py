@@ -105,7 +105,8 @@ class _Networks:
     def __init__(self, scenario: Networks, group: str | None, step: float | None, reward: Reward) -> None:
         if step is not None and not (isinstance(step, (int, float)) and _SHORTEST_S <= step <= 1e6):
             raise UserError.expected("step", "a time in seconds, 0.001 or more, or None for a round trip", step)
-        self.scenario, self.group, self.length, self.reward = scenario, group, step, reward
+        self.source = scenario if callable(scenario) else _with_agent(load(scenario), group)
+        self.group, self.length, self.reward = group, step, reward
         self.streams: list[np.random.Generator] = []
         self.runs: list[_sojourn.Agent] = []
         self.rates = self.window = self.now = self.srtt = self.delay = np.zeros(0)
@@ -119,8 +120,7 @@ class _Networks:
     def begin(self, position: int) -> Array:
         """The next episode of a network, up to its first round-trip time; gives the observation."""
         stream = self.streams[position]
-        source = self.scenario(stream) if callable(self.scenario) else self.scenario
-        scenario = _with_agent(load(source), self.group)
+        scenario = _with_agent(load(self.source(stream)), self.group) if callable(self.source) else self.source
         seed = int(stream.integers(2**63))
         with scenario.clean_errors():
             run = _sojourn.Agent(scenario.to_toml(), scenario.file, seed, _AGENT)
@@ -139,6 +139,7 @@ class _Networks:
 
     def advance(self, positions: list[int], actions: Array) -> tuple[Array, Array, Flags]:
         """A step of these networks: observations, rewards, and whether each has come to its end."""
+        self._begun("step")
         window = np.clip(self.window[positions] * 2.0 ** actions[:, 0], 1.0, MOST_WINDOW)
         srtt = np.maximum(self.srtt[positions], _SHORTEST_S)
         pace = 2.0 ** actions[:, 1] * window / srtt if actions.shape[1] > 1 else np.full(len(positions), np.inf)
@@ -168,7 +169,13 @@ class _Networks:
 
     def record(self, position: int) -> Record:
         """The record of a run, which goes to its end with the last window."""
+        self._begun("record")
         return Record.from_json(*self.runs[position].finish())
+
+    def _begun(self, call: str) -> None:
+        """Raises `UserError` where no episode has begun."""
+        if not self.runs:
+            raise UserError(f"{call}: expected an episode that reset() has begun, got none")
 
 
 def _ratio(part: Array, whole: Array) -> Array:
