@@ -1,10 +1,11 @@
-"""What the Python interface refuses, and in which words."""
+"""What the Python interface and the commands refuse, and in which words."""
 
 import numpy as np
 import pytest
 
 import sojourn as sj
 from sojourn.analysis import Loop, Plant
+from sojourn.cli import main
 from sojourn.files import together, write_atomic
 
 
@@ -108,3 +109,19 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones():
     assert '(26 names in all), got "links.up.queue.men"; did you mean "links.up.queue.mean"?' in said
     assert "links.up.queue.mean, links.down.queue.mean" in str(sj.UserError.unknown("--plot", "Queue.mean", names))
     assert str(sj.UserError.unknown("x", "b", ["a", "c"])) == 'x: expected one of a, c, got "b"'
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "FILE", "--pcap", "."],
+        ["run", "FILE", "--qlog", "."],
+        ["run", "FILE", "--flent", "."],
+        ["bench-lbe", "--json", "."],
+        ["import", "FILE", "--out", "."],
+        ["trace", "make", "."],
+    ],
+)
+def test_a_folder_where_a_file_is_meant_is_refused_before_anything_is_read(capsys, here, command):
+    assert main(command) == 2  # there is no FILE
+    assert capsys.readouterr().err.endswith('".": expected a file, got a folder\n')

@@ -12,7 +12,7 @@ use crate::{Ecn, Timestamps};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum AckFilter {
-    /// None.
+    /// No ACK is dropped.
     #[default]
     None,
     /// The first of two useless ones, so that one of them stays (`ack-filter` of tc-cake).

@@ -21,7 +21,7 @@ const WAYS: usize = 8;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Diffserv {
-    /// One for all.
+    /// One tin for all.
     BestEffort,
     /// Bulk, best effort, voice.
     #[default]

@@ -18,7 +18,7 @@ from sojourn.bench_grid import CHANCE, Grid, cells, levels, measure_grid, with_t
 from sojourn.bench_grid import ROWS as GRID_ROWS
 from sojourn.bench_l4s import MEASURES, RATES, RTTS, WAYS, Cells, measure_l4s, with_mark_gain
 from sojourn.bench_lbe import LEAST, ROWS, Row, ScoreCards, controllers, score
-from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, show, store
+from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_file, out, progress, show, store
 from sojourn.errors import UserError, meant
 from sojourn.extras import require
 from sojourn.files import write_atomic
@@ -102,9 +102,7 @@ def bench_lbe(
     DualPI2, and each controller that counts marks is measured in three ways in 16 cells of rate and round-trip time.
     """
     require("scipy")
-    check_folder(json_file and json_file.parent, "--json")
-    if json_file and json_file.is_dir():
-        raise UserError(f'--json "{json_file}": expected a file, got a folder')
+    check_file(json_file, "--json")
     if grid and l4s:
         raise UserError("--grid, --l4s: expected one of them, got both")
     known, what = _known(grid, l4s)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sojourn.cli import values
-from sojourn.cli.output import check_folder, out
+from sojourn.cli.output import check_file, out
 from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
@@ -39,9 +39,9 @@ def import_(
 
     With it, other queues and controllers can be tried on the same flows.
     """
+    check_file(scenario)
     made = import_file(file, rate, rtt, cc)
     target = scenario or Path(f"{made['name']}.toml")
-    check_folder(target.parent)
     if scenario is None and target.exists():
         raise UserError.expected(str(target), "a name that is free, or --out", "a file that is there")
     flows = sum(int(flow.get("count", 1)) for flow in made["flows"])

@@ -53,6 +53,13 @@ def check_folder(folder: Path | None, option: str = "--out") -> None:
         raise UserError(f'{option} "{folder}": expected a folder that can be written to, got "{there}"')
 
 
+def check_file(file: Path | None, option: str = "--out") -> None:
+    """Raises `UserError` for a file that can't be written, before there are results."""
+    check_folder(file and file.parent, option)
+    if file is not None and file.is_dir():
+        raise UserError(f'{option} "{file}": expected a file, got a folder')
+
+
 def store(folder: Path, off: bool) -> Store | None:
     """The cache that the options select, or None."""
     if off:

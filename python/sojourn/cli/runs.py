@@ -16,6 +16,7 @@ from sojourn.cli.output import (
     CacheDir,
     NoCache,
     Threads,
+    check_file,
     check_folder,
     err,
     progress,
@@ -128,7 +129,7 @@ def run(
     require(*(["scipy"] if seeds > 1 and not as_json else []), *(["pandas", "pyarrow"] if out_dir else []))
     check_folder(out_dir)
     for option, asked in (("--flent", flent), ("--pcap", pcap), ("--qlog", qlog)):
-        check_folder(asked and asked.parent, option)
+        check_file(asked, option)
     if pcap is None and pcap_links is not None:
         raise UserError("--pcap-links: expected --pcap, the file of the capture, got none")
     laws = read_laws(law, controller)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sojourn import _sojourn
-from sojourn.cli.output import out
+from sojourn.cli.output import check_file, out
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.link_traces import FORMATS, PROCESSES, Process, summary, write
@@ -71,6 +71,7 @@ def make(
     form: Format = None,
 ) -> None:
     """Writes a trace of random rates: a Markov chain, a random walk, or satellites in low orbit."""
+    check_file(file, "file")
     if kind not in PROCESSES:
         raise UserError.unknown("--kind", kind, PROCESSES)
     total, each = _milliseconds("--duration", duration), _milliseconds("--every", every)
