@@ -58,6 +58,7 @@ rtt = { flows = ["bulk/0"] }
 wait = { links = ["bottleneck"] }
 signals = { links = ["bottleneck"] }
 completions = { flows = ["short/*"] }
+controller = { flows = ["bulk/0"] }
 """
 
 

@@ -115,6 +115,11 @@ impl<L: WindowLaw> Classic<L> {
         Classic { hystart: hystart.map(Box::new), ..self }
     }
 
+    /// The window law and its state.
+    pub fn law(&self) -> &L {
+        &self.law
+    }
+
     /// The window law, for tests of what it keeps.
     #[cfg(test)]
     pub(crate) fn law_mut(&mut self) -> &mut L {

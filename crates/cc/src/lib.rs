@@ -17,6 +17,7 @@ mod max_filter;
 mod needs;
 mod registry;
 mod sample;
+mod variable;
 
 pub use algorithms::{AnyController, CcConfig, Entry, REGISTRY};
 pub use classic::{Classic, Counted, WindowLaw};
@@ -26,3 +27,4 @@ pub use hystart::HyStart;
 pub use needs::{EcnNeed, Needs, Pacing};
 pub use sample::{LossState, LostSegment, RateSample};
 pub use sojourn_units::ParamError;
+pub use variable::{About, Variable};

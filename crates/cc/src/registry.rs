@@ -6,9 +6,10 @@
 /// "name" => module::Controller: "summary",
 /// ```
 ///
-/// `name` stands in scenario files, and `module` is a file of `algorithms/` with two items: the type `Controller`
-/// (which implements [`CongestionController`](crate::CongestionController) and `Clone`, boxed if it has much state) and
-/// `Params` (with `Default`, serde behind its feature, and `build(&self, Start) -> Result<impl Into<Controller>, ParamError>`).
+/// `name` stands in scenario files, and `module` is a file of `algorithms/` with three items: the type `Controller`
+/// (which implements [`CongestionController`](crate::CongestionController) and `Clone`, boxed if it has much state),
+/// `Params` (with `Default`, serde behind its feature, and `build(&self, Start) -> Result<impl Into<Controller>, ParamError>`)
+/// and `VARIABLES`, a slice of the [`Variable`](crate::Variable)s that a trace can show, empty if there are none.
 macro_rules! registry {
     ($($name:literal => $module:ident::$controller:ident: $summary:literal,)*) => {
         $(pub mod $module;)*
@@ -29,7 +30,12 @@ macro_rules! registry {
 
         /// Every registered controller, in the order of the registry.
         pub const REGISTRY: &[Entry] = &[
-            $(Entry { name: $name, summary: $summary, default: || CcConfig::$controller($module::Params::default()) },)*
+            $(Entry {
+                name: $name,
+                summary: $summary,
+                default: || CcConfig::$controller($module::Params::default()),
+                variables: || $module::VARIABLES.iter().map(|variable| variable.about).collect(),
+            },)*
         ];
 
         impl CcConfig {
@@ -57,6 +63,11 @@ macro_rules! registry {
         }
 
         impl AnyController {
+            /// The values of its variables now, in the order of its [`Entry::variables`].
+            pub fn values(&self) -> Vec<f64> {
+                match self { $(AnyController::$controller(c) => $module::VARIABLES.iter().map(|variable| (variable.value)(c)).collect(),)* }
+            }
+
             /// [`CongestionController::on_ack`] of an acknowledgment that is made for the controller at hand: what it does not read
             /// need not be computed. Gives the window after it.
             #[inline(always)]

@@ -8,6 +8,7 @@ mod batch;
 mod build;
 mod capture;
 mod captured;
+mod controllers;
 mod error;
 mod kernel;
 mod recorder;

@@ -1,9 +1,10 @@
 //! Traces of flows.
 
 use crate::capture::Capture;
+use crate::controllers::Controllers;
 use sojourn_aqm::DropReason;
 use sojourn_scenario::plan::Plan;
-use sojourn_sim::tcp::SackBlocks;
+use sojourn_sim::tcp::{SackBlocks, Sender, TcpOptions};
 use sojourn_sim::{Completion, DropCause, Observer, Packet, flag};
 use sojourn_units::{Duration, Time};
 use std::collections::{HashMap, HashSet};
@@ -66,6 +67,8 @@ pub struct Recorder {
     pub rtts: HashMap<u32, Vec<(Time, Duration)>>,
     /// The drops and marks of the links that are traced, by link.
     pub signals: HashMap<u32, Vec<Signal>>,
+    /// The congestion controllers that are traced, by flow.
+    pub controllers: Controllers,
     completing: HashSet<u32>,
     pub completions: Vec<Completion>,
     /// Where packets are captured.
@@ -86,6 +89,7 @@ impl Recorder {
             delivered: flows(&trace.throughput).into_iter().map(|flow| (flow, Vec::new())).collect(),
             rtts: trace.rtt.iter().map(|&flow| (flow, Default::default())).collect(),
             signals: trace.signals.iter().map(|&link| (link, Vec::new())).collect(),
+            controllers: Controllers::new(&trace.controller),
             completing: trace.completions.iter().copied().collect(),
             completions: Vec::new(),
             capture: None,
@@ -98,7 +102,8 @@ impl Recorder {
         let delivered = self.delivered.values().map(|bytes| bytes.capacity() * size_of::<f64>());
         let rtts = self.rtts.values().map(|samples| samples.capacity() * size_of::<(Time, Duration)>());
         let signals = self.signals.values().map(|signals| signals.capacity() * size_of::<Signal>());
-        windows.chain(delivered).chain(rtts).chain(signals).sum::<usize>() + self.completions.capacity() * size_of::<Completion>()
+        let own = self.completions.capacity() * size_of::<Completion>() + self.controllers.memory();
+        windows.chain(delivered).chain(rtts).chain(signals).sum::<usize>() + own
     }
 
     #[inline]
@@ -200,6 +205,13 @@ impl Observer for Recorder {
                 window.sample_to(Time::from_nanos(now.as_nanos() - 1), every);
             }
             (window.cwnd, window.slow_start_threshold) = (cwnd, ssthresh);
+        }
+    }
+
+    #[inline]
+    fn on_controller(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
+        if !self.controllers.is_empty() {
+            self.controllers.add(now, self.entries[flow as usize], sender, options);
         }
     }
 

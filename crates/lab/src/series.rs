@@ -1,9 +1,10 @@
 //! The series of a finished run: what was traced, as tables.
 
 use crate::recorder::{Recorder, Signal};
+use sojourn_cc::REGISTRY;
 use sojourn_net::{Link, Packet};
 use sojourn_scenario::plan::Plan;
-use sojourn_scenario::series::{COMPLETIONS, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT, SIGNALS, WAIT};
+use sojourn_scenario::series::{COMPLETIONS, CONTROLLER, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT, SIGNALS, WAIT};
 use sojourn_sim::{Completion, PacketWait};
 use std::collections::BTreeMap;
 
@@ -35,6 +36,7 @@ pub(crate) fn series<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recor
     }
     signals(links, recorder, &mut series);
     completions(plan, recorder, &mut series);
+    controllers(plan, recorder, &mut series);
     series
 }
 
@@ -80,6 +82,20 @@ fn signals<P: Packet>(links: &[Link<P>], recorder: &Recorder, series: &mut Serie
         let columns = vec![column(&flow), column(&|signal| f64::from(signal.cause as u8))];
         let table = SIGNALS.table(column(&|signal| signal.at.as_secs_f64()), columns);
         series.insert(SIGNALS.name(links[link as usize].name()), table);
+    }
+}
+
+/// Congestion controllers: what all have, and the variables of each.
+fn controllers(plan: &Plan, recorder: &Recorder, series: &mut Series) {
+    for (&index, rows) in &recorder.controllers.by_flow {
+        let flow = &plan.flows[index as usize];
+        let name = flow.tcp.as_ref().map_or("", |tcp| tcp.control.name());
+        let variables = REGISTRY.iter().find(|entry| entry.name == name).map_or_else(Vec::new, |entry| (entry.variables)());
+        let names = CONTROLLER.columns.iter().map(|column| column.name).chain(variables.iter().map(|about| about.name));
+        // A flow that did nothing has no rows, but its columns.
+        let columns = rows.columns.iter().cloned().chain(std::iter::repeat(Vec::new()));
+        let table = std::iter::once(("t", rows.t.clone())).chain(names.zip(columns));
+        series.insert(CONTROLLER.name(&flow.name), table.map(|(name, column)| (name.to_string(), column)).collect());
     }
 }
 

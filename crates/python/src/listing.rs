@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use sojourn_aqm::{AqmConfig, Link};
+use sojourn_cc::About;
 use sojourn_scenario::Document;
 use sojourn_spec::tcp::profiles::ProfileEntry;
 use sojourn_spec::tcp::{OPTIONS, OptionEntry, PROFILES, TcpOptions};
@@ -18,13 +19,24 @@ pub fn registry() -> Result<String, serde_json::Error> {
     }
     Ok(json!({
         "aqm": entries!(sojourn_aqm::REGISTRY, default),
-        "cc": entries!(sojourn_cc::REGISTRY, default),
+        "cc": controllers()?,
         "traffic": entries!(sojourn_traffic::REGISTRY, example),
         "impairment": entries!(sojourn_link::REGISTRY, example),
         "profile": profiles(),
         "tcp": tcp_options(),
     })
     .to_string())
+}
+
+/// Every congestion controller, with the variables that a trace can show of it.
+fn controllers() -> Result<Vec<Value>, serde_json::Error> {
+    let entry = |entry: &sojourn_cc::Entry| {
+        let mut value = listed(entry.name, entry.summary, serde_json::to_value((entry.default)()))?;
+        let variable = |about: About| json!({ "name": about.name, "unit": about.unit, "summary": about.summary });
+        value["variables"] = (entry.variables)().into_iter().map(variable).collect();
+        Ok(value)
+    };
+    sojourn_cc::REGISTRY.iter().map(entry).collect()
 }
 
 /// Every TCP profile, with the options in which it differs from the `rfc` profile. That profile comes with all options.

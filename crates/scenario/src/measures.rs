@@ -2,11 +2,12 @@
 
 use crate::field_order::field_order;
 use crate::record::Record;
-use crate::series::{Column, SERIES};
+use crate::series::{CONTROLLER, Column, SERIES, controller_columns};
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde_json::{Value, json};
+use sojourn_cc::About;
 use std::collections::BTreeMap;
 
 /// The JSON Schema (draft 2020-12) of a record. On a field, `unit` is its unit, `label` what tables and plots call it, `better`
@@ -47,10 +48,19 @@ pub fn measures() -> Value {
     parts.insert(0, json!({ "part": "", "summary": run, "fields": own }));
     let column = |column: &Column| json!({ "name": column.name, "unit": column.unit, "summary": column.summary, "minimum": 0, "maximum": column.maximum });
     let series = SERIES.iter().map(|series| {
-        let columns: Vec<Value> = series.columns.iter().map(column).collect();
+        let mut columns: Vec<Value> = series.columns.iter().map(column).collect();
+        if series.kind == CONTROLLER.kind {
+            columns.extend(controller_columns().into_iter().map(variable));
+        }
         json!({ "kind": series.kind, "of": series.of, "row": series.row, "columns": columns })
     });
     json!({ "parts": parts, "series": series.collect::<Vec<_>>() })
+}
+
+/// A variable of these congestion controllers.
+fn variable((about, of): (About, Vec<&str>)) -> Value {
+    let maximum = (about.unit == "0..1").then_some(1);
+    json!({ "name": about.name, "unit": about.unit, "summary": format!("of {}: {}", of.join(", "), about.summary), "minimum": 0, "maximum": maximum })
 }
 
 /// The schema of a record and the order of its fields.

@@ -1,6 +1,7 @@
 //! The kinds of series that a record can have, each with its columns, their units and one sentence.
 
 use crate::record::Series;
+use sojourn_cc::About;
 
 /// A kind of series: its columns after `t`, the time in seconds. Rows are in the order of `t`.
 #[derive(Clone, Copy, Debug)]
@@ -122,8 +123,39 @@ pub const COMPLETIONS: SeriesKind = SeriesKind {
     ],
 };
 
+/// Congestion controllers of flows: the variables of each ([`controller_columns`]) follow.
+pub const CONTROLLER: SeriesKind = SeriesKind {
+    kind: "controller",
+    of: "flow",
+    row: "an ACK, a timer or a write after which a column has another value",
+    columns: &[
+        column("cwnd", "segments", "the congestion window"),
+        column("ssthresh", "segments", "the slow-start threshold; NaN while it is infinite"),
+        column(
+            "in_flight",
+            "segments",
+            "the data in flight; where the controller takes rate samples, less what is known to have arrived or to be lost",
+        ),
+        column("pacing_rate", "segments/s", "the pace; NaN without one"),
+    ],
+};
+
 /// Every kind of series.
-pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, SIGNALS, COMPLETIONS];
+pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, SIGNALS, COMPLETIONS, CONTROLLER];
+
+/// The variables of all registered congestion controllers, each with the controllers that have it: columns of [`CONTROLLER`] for their flows.
+pub fn controller_columns() -> Vec<(About, Vec<&'static str>)> {
+    let mut found: Vec<(About, Vec<&'static str>)> = Vec::new();
+    for entry in sojourn_cc::REGISTRY {
+        for about in (entry.variables)() {
+            match found.iter_mut().find(|(known, _)| *known == about) {
+                Some((_, of)) => of.push(entry.name),
+                None => found.push((about, vec![entry.name])),
+            }
+        }
+    }
+    found
+}
 
 impl SeriesKind {
     /// The numbers of a row.

@@ -129,14 +129,17 @@ fn what_was_read_is_written_back_as_it_was() {
 fn the_examples_of_the_document_are_right() {
     let text = include_str!("../../../docs/scenario.md");
     let blocks: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let [scenario, moved, classes, impairments, radio, trace, sweep] = blocks[..] else {
-        panic!("the document has a scenario, a change of a route, classes, impairments, a link with a trace, traces, a sweep")
+    let [scenario, moved, schedule, classes, impairments, radio, trace, sweep] = blocks[..] else {
+        panic!("the document has a scenario, a change of a route, a schedule, classes, impairments, a link with a trace, traces, a sweep")
     };
     let document = Document::from_toml("scenario.md", &format!("{scenario}\n{trace}")).unwrap_or_else(|error| panic!("{error}"));
     document.check().unwrap_or_else(|error| panic!("{error}"));
     let link = |from: &str, to: &str| format!("[[links]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1 Mbit/s\"\nduplex = true\n");
     let triangle = ["left far", "far right", "left right"].map(|ends| ends.split_once(' ').unwrap()).map(|(from, to)| link(from, to));
     let checked = Document::from_toml("scenario.md", &format!("duration = \"1 s\"\n{}{moved}", triangle.concat()));
+    checked.and_then(|document| document.check()).unwrap_or_else(|error| panic!("{error}"));
+    let flow = format!("[[flows]]\nname = \"call\"\nfrom = \"left\"\nto = \"far\"\n{schedule}");
+    let checked = Document::from_toml("scenario.md", &format!("duration = \"1 s\"\n{}{flow}", triangle.concat()));
     checked.and_then(|document| document.check()).unwrap_or_else(|error| panic!("{error}"));
     let flow = "[[flows]]\nname = \"voip\"\nfrom = \"a\"\nto = \"b\"\n";
     let link = format!("duration = \"1 s\"\n[[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\nduplex = true\n{classes}{flow}");

@@ -160,6 +160,7 @@ impl<O: Observer> World<O> {
         debug_assert_eq!(ack.incarnation, sender.incarnation(), "a slot is taken again when no packet of it is in the network");
         let progress = sender.on_ack(ack, blocks, &mut call!(self, flow, now));
         self.accounts.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
+        self.accounts.observer.on_controller(now, ack.flow, sender, &self.stacks[flow.stack as usize]);
         if let Some(rtt) = sender.take_rtt_sample() {
             self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
             if now >= self.warmup {
@@ -262,6 +263,7 @@ impl<O: Observer> World<O> {
                         flow.size = bytes;
                     }
                     self.accounts.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
+                    self.accounts.observer.on_controller(due, index, sender, &self.stacks[flow.stack as usize]);
                     if self.counts_flows {
                         self.count_flow(due, index);
                     }

@@ -2,7 +2,7 @@
 
 use crate::flow::Completion;
 use crate::packet::Packet;
-use crate::tcp::SackBlocks;
+use crate::tcp::{SackBlocks, Sender, TcpOptions};
 use sojourn_net::DropCause;
 use sojourn_units::Time;
 
@@ -45,6 +45,10 @@ pub trait Observer {
     /// A sender has processed an ACK, a timer or data of its application: its congestion window and threshold in segments.
     fn on_window(&mut self, now: Time, flow: u32, cwnd: f64, ssthresh: f64) {
         let _ = (now, flow, cwnd, ssthresh);
+    }
+    /// The same sender, for what its congestion controller keeps besides.
+    fn on_controller(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
+        let _ = (now, flow, sender, options);
     }
     /// The last byte of a finite transfer is acknowledged. Requests are not reported: their time is part of that of the answer.
     fn on_complete(&mut self, completion: &Completion) {

@@ -103,7 +103,7 @@ fn mean_rate(flow: &Flow, notes: &mut BTreeSet<String>) -> f64 {
             onoff.rate.as_bps() as f64 * on / (on + off)
         }
         other => {
-            notes.insert(format!("{} is left out: short transfers have no steady window", other.name()));
+            notes.insert(format!("{} is left out: it has no steady window", other.name()));
             0.0
         }
     }

@@ -239,7 +239,7 @@ def _mean_rate(group: Mapping[str, Any], notes: list[str]) -> float:
     if traffic["kind"] == "onoff" and not group.get("tcp"):
         on, off = seconds(traffic["on"]), seconds(traffic["off"])
         return float(count * bits(traffic["rate"]) * on / (on + off))
-    notes.append(f"{group['name']} ({traffic['kind']}) is left out: short transfers have no steady window")
+    notes.append(f"{group['name']} ({traffic['kind']}) is left out: it has no steady window")
     return 0.0
 
 

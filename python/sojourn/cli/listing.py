@@ -38,6 +38,8 @@ TAGS = {
 
 # The columns of a table of parameters, with their heads.
 COLUMNS = {"name": "name", "default": "default", "values": "values", "summary": "what it is"}
+# The same for the variables of a congestion controller.
+VARIABLES = {"name": "variable", "unit": "unit", "summary": "what it is"}
 
 
 def register(app: typer.Typer) -> None:
@@ -199,20 +201,27 @@ def _overview(kind: str, entries: list[dict[str, Any]]) -> Table:
 
 
 def _show_entry(entry: dict[str, Any]) -> None:
-    """Prints one entry with its parameters. A column without an entry is left out."""
+    """Prints one entry with its parameters, and with what can be traced of it."""
     out.print(f"{entry['name']}: {entry.get('summary', '')}")
     for note in entry.get("notes", []):
         out.print(note)
-    parameters = [{key: _cell(one.get(key)) for key in COLUMNS} for one in entry.get("parameters") or []]
-    if not parameters:
+    if entry.get("parameters"):
+        _print_table(COLUMNS | entry.get("heads", {}), entry["parameters"])
+    else:
         out.print("no parameters")
-        return
-    heads = COLUMNS | entry.get("heads", {})
-    shown = [key for key in COLUMNS if any(one[key] for one in parameters)]
+    if entry.get("variables"):
+        out.print("\nWhat `trace.controller` stores of it, besides window, threshold, data in flight and pace:")
+        _print_table(VARIABLES, entry["variables"])
+
+
+def _print_table(heads: Mapping[str, str], rows: list[dict[str, Any]]) -> None:
+    """Prints a table with these columns. One without an entry is left out."""
+    cells = [{key: _cell(row.get(key)) for key in heads} for row in rows]
+    shown = [key for key in heads if any(one[key] for one in cells)]
     table = Table(box=None, pad_edge=False)
     for key in shown:
         table.add_column(heads[key])
-    for one in parameters:
+    for one in cells:
         table.add_row(*(one[key] for key in shown))
     out.print(table)
 

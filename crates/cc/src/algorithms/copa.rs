@@ -4,9 +4,15 @@
 extern crate alloc;
 
 use crate::max_filter::MaxFilter;
-use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, ParamError, Start};
+use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, ParamError, Start, Variable};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Copa>] = &[
+    Variable::new("delta", "", "what the target rate is inversely proportional to, with the queuing delay", |cc| cc.0.delta),
+    Variable::new("velocity", "", "how many times faster than by 1/delta a round trip the window moves", |cc| cc.0.velocity),
+];
 
 /// Parameters of Copa.
 #[derive(Clone, PartialEq, Debug)]

@@ -4,7 +4,7 @@
 //! TCP-Linux. Version 2.1 calculates in whole numbers with a clock of 1 ms. Its estimate of delayed acknowledgments settles at 31/16 where every segment is acknowledged,
 //! which nearly doubles the growth.
 
-use crate::{Ack, Classic, CongestionEvent, HyStart, ParamError, Start, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, HyStart, ParamError, Start, Variable, Window, WindowLaw};
 mod kernel;
 mod v21;
 
@@ -33,6 +33,10 @@ pub enum Version {
 
 /// CUBIC.
 pub type Cubic = Box<Classic<CubicLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Cubic>] =
+    &[Variable::new("w_max", "segments", "the window around which the cubic is flat (W_max)", |cc| cc.law().w_max())];
 
 /// Parameters of CUBIC.
 #[derive(Clone, PartialEq, Debug)]
@@ -122,6 +126,16 @@ enum AnyVersion {
 impl AnyVersion {
     fn linux(beta: f64, c: f64, hystart: Option<bool>) -> Self {
         AnyVersion::Linux(Box::new(Kernel::new(in_1024ths(beta), scale(c), hystart.unwrap_or(true))))
+    }
+}
+
+impl CubicLaw {
+    fn w_max(&self) -> f64 {
+        match &self.version {
+            AnyVersion::Rfc9438(cubic) => cubic.w_max,
+            AnyVersion::V21(cubic) => cubic.last_max_cwnd as f64,
+            AnyVersion::Linux(cubic) => cubic.last_max_cwnd as f64,
+        }
     }
 }
 

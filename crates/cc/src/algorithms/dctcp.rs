@@ -1,11 +1,15 @@
 //! DCTCP (rfc8257): once a window, marks reduce it by half of the part of segments that were marked lately.
 
-use crate::{Ack, Classic, CongestionEvent, EcnNeed, Needs, ParamError, Signal, Start, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, EcnNeed, Needs, ParamError, Signal, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// DCTCP.
 pub type Dctcp = Box<Classic<DctcpLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Dctcp>] =
+    &[Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.law().alpha)];
 
 /// Parameters of DCTCP.
 #[derive(Clone, PartialEq, Debug)]

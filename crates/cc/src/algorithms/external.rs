@@ -3,7 +3,7 @@
 //! It is asked at every ACK, at most once a window at losses and at marks, and at timeouts, and answers with a window and a pace. Its window
 //! is its own all the time: the endpoint changes it only after a handshake and a timeout. Without a decider the window stays as it is.
 
-use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, ParamError, RateSample, Signal, Start};
+use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, ParamError, RateSample, Signal, Start, Variable};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -57,6 +57,9 @@ impl fmt::Debug for Supplier {
         f.write_str("Supplier")
     }
 }
+
+/// Window and threshold are all its state.
+pub const VARIABLES: &[Variable<External>] = &[];
 
 /// Parameters of a controller that the caller supplies.
 #[derive(Clone, PartialEq, Debug, Default)]

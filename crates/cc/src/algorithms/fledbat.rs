@@ -4,12 +4,15 @@
 
 extern crate alloc;
 use super::ledbat::target;
-use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
 /// fLEDBAT.
 pub type Fledbat = Box<DelayBased<FledbatLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Fledbat>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of fLEDBAT.
 #[derive(Clone, PartialEq, Debug)]

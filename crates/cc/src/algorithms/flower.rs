@@ -15,6 +15,14 @@ use sojourn_units::{Duration, Time};
 /// FLOWER.
 pub type Flower = Box<DelayBased<FlowerLaw>>;
 
+/// What a trace can show of it.
+pub const VARIABLES: &[crate::Variable<Flower>] = &[
+    DelayBased::QUEUING_DELAY,
+    crate::Variable::new("peak_delay", "s", "the peak of the queuing delay above its target that counts as the most", |cc| {
+        cc.law().peaks.peak * 1e-3
+    }),
+];
+
 /// Parameters of FLOWER.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]

@@ -10,13 +10,17 @@
 extern crate alloc;
 use super::flower::{Answer, FlowerLaw, Params as FlowerParams};
 use crate::{
-    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, SHORT_AFTER_MARK, Start, Window,
+    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, SHORT_AFTER_MARK, Start,
+    Variable, Window,
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
 /// FLOWER+.
 pub type FlowerPlus = Box<DelayBased<FlowerPlusLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<FlowerPlus>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of FLOWER+.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,11 +1,14 @@
 //! `HighSpeed` TCP (rfc3649#5): above 38 segments the window grows faster and falls less, the larger it is, so that it needs fewer losses
 //! than Reno's to be as large.
 
-use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
 use sojourn_units::Time;
 
 /// `HighSpeed` TCP.
 pub type HighSpeed = Classic<HighSpeedLaw>;
+
+/// Window and threshold are all its state.
+pub const VARIABLES: &[Variable<HighSpeed>] = &[];
 
 /// Parameters of `HighSpeed` TCP.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,13 +3,19 @@
 
 mod kernel;
 
-use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::Time;
 
 /// H-TCP.
 pub type Htcp = Box<Classic<HtcpLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Htcp>] = &[
+    Variable::new("beta", "0..1", "the part of the window that a loss leaves", |cc| cc.law().beta_and_min_rtt().0),
+    Variable::new("min_rtt", "s", "the smallest round-trip time", |cc| cc.law().beta_and_min_rtt().1),
+];
 
 /// Parameters of H-TCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -100,6 +106,10 @@ pub struct HtcpLaw {
 }
 
 impl HtcpLaw {
+    fn beta_and_min_rtt(&self) -> (f64, f64) {
+        self.kernel.as_ref().map_or((self.beta, self.min_rtt), Kernel::beta_and_min_rtt)
+    }
+
     fn measure_rtt(&mut self, rtt: f64, open: bool) {
         if self.min_rtt == 0.0 || rtt < self.min_rtt {
             self.min_rtt = rtt;

@@ -3,13 +3,19 @@
 
 mod kernel;
 
-use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::Time;
 
 /// TCP Illinois.
 pub type Illinois = Box<Classic<IllinoisLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Illinois>] = &[
+    Variable::new("increase", "segments", "what a round trip adds to the window", |cc| cc.law().increase_and_decrease().0),
+    Variable::new("decrease", "0..1", "the part of the window that a loss takes", |cc| cc.law().increase_and_decrease().1),
+];
 
 /// Parameters of TCP Illinois.
 #[derive(Clone, PartialEq, Debug)]
@@ -98,6 +104,10 @@ pub struct IllinoisLaw {
 }
 
 impl IllinoisLaw {
+    fn increase_and_decrease(&self) -> (f64, f64) {
+        self.kernel.as_ref().map_or((self.alpha, self.beta), Kernel::increase_and_decrease)
+    }
+
     /// The growth with this mean delay (liu-2006).
     fn alpha_for(&mut self, delay: f64, greatest: f64) -> f64 {
         let little = LITTLE_FOR_GROWTH * greatest;

@@ -4,7 +4,9 @@
 //! The figures of the papers on LEDBAT were made with the module.
 
 extern crate alloc;
-use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Start, Window};
+use crate::{
+    Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, Start, Variable, Window,
+};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
@@ -24,6 +26,9 @@ pub enum Variant {
 
 /// LEDBAT.
 pub type Ledbat = Box<DelayBased<LedbatLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Ledbat>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of LEDBAT.
 #[derive(Clone, PartialEq, Debug)]

@@ -5,13 +5,16 @@ extern crate alloc;
 use super::ledbat::target;
 use crate::{
     Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, MARK_GAIN, Marks, ParamError, SHORT_AFTER_MARK, Source,
-    Start, Window, growth,
+    Start, Variable, Window, growth,
 };
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
 /// LEDBAT++.
 pub type LedbatPp = Box<DelayBased<LedbatPpLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<LedbatPp>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of LEDBAT++.
 #[derive(Clone, PartialEq, Debug)]

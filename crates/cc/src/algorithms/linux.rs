@@ -2,7 +2,7 @@
 //! simulator has none. The placeholder itself is Reno.
 
 use super::reno;
-use crate::{Ack, Classic, CongestionController, CongestionEvent, ParamError, Start};
+use crate::{Ack, Classic, CongestionController, CongestionEvent, ParamError, Start, Variable};
 use alloc::format;
 use alloc::string::String;
 use sojourn_units::Time;
@@ -27,6 +27,9 @@ const NAMES: &[&str] = &[
     "westwood",
     "yeah",
 ];
+
+/// Window and threshold are all its state.
+pub const VARIABLES: &[Variable<Linux>] = &[];
 
 /// Parameters of a congestion control of the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,8 @@
 //! The registered congestion controllers: a file and a line for each.
 
 use crate::registry::registry;
-use crate::{Ack, CongestionController, CongestionEvent, LostSegment, Needs, Pacing, ParamError, RateSample, Source, Start, Window};
+use crate::{About, Ack, CongestionController, CongestionEvent, LostSegment, Needs, Pacing, ParamError, RateSample, Source, Start, Window};
+use alloc::vec::Vec;
 use sojourn_units::{Duration, Time};
 
 /// A controller as `sojourn list` shows it.
@@ -13,6 +14,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Its default parameters, for lists and for tests over the whole registry.
     pub default: fn() -> CcConfig,
+    /// What a trace can show of it.
+    pub variables: fn() -> Vec<About>,
 }
 
 registry! {

@@ -5,9 +5,13 @@
 //! counts as the target once slow start is over for long. Where its receiver does not count marks it is Reno
 //! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). It does not look for queues of RFC 3168 on the path.
 
-use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, Signal, Start};
+use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, Signal, Start, Variable};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time, range};
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Prague>] =
+    &[Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.alpha.unwrap_or(f64::NAN))];
 
 /// Parameters of Prague.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,11 +2,14 @@
 //!
 //! Reno, NewReno and SACK have the same window law. They differ in loss recovery, which belongs to the endpoint.
 
-use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Variable, Window, WindowLaw};
 use sojourn_units::Time;
 
 /// Reno.
 pub type Reno = Classic<RenoLaw>;
+
+/// Window and threshold are all its state.
+pub const VARIABLES: &[Variable<Reno>] = &[];
 
 /// Parameters of Reno.
 #[derive(Clone, PartialEq, Debug)]

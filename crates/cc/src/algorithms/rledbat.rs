@@ -6,11 +6,16 @@
 //! recognized by their equal window.
 
 use super::{cubic, ledbatpp};
-use crate::{Ack, CcConfig, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Source, Start};
+use crate::{
+    Ack, CcConfig, CongestionController, CongestionEvent, DelayBased, EstimatorParams, ParamError, Signal, Source, Start, Variable,
+};
 use sojourn_units::{Duration, Time};
 
 /// The sender of rLEDBAT.
 pub type RLedbat = cubic::Cubic;
+
+/// What a trace can show of the sender.
+pub const VARIABLES: &[Variable<RLedbat>] = cubic::VARIABLES;
 
 /// Parameters of rLEDBAT.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,11 +1,14 @@
 //! Scalable TCP (kelly-2003): each acknowledged segment opens the window by a hundredth, and a loss takes an eighth, so that the time
 //! between losses does not depend on the window. Small windows grow as Reno's do (Linux `tcp_scalable.c`).
 
-use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Variable, Window, WindowLaw};
 use sojourn_units::Time;
 
 /// Scalable TCP.
 pub type Scalable = Classic<ScalableLaw>;
+
+/// Window and threshold are all its state.
+pub const VARIABLES: &[Variable<Scalable>] = &[];
 
 /// Parameters of Scalable TCP.
 #[derive(Clone, PartialEq, Debug)]

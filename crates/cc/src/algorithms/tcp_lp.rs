@@ -6,7 +6,7 @@
 //! the phase again; the receiver's clock rate is estimated from whole milliseconds.
 
 extern crate alloc;
-use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Window};
+use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorParams, ParamError, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::Time;
 
@@ -26,6 +26,9 @@ pub enum Variant {
 
 /// TCP-LP.
 pub type TcpLp = Box<DelayBased<TcpLpLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<TcpLp>] = &[DelayBased::QUEUING_DELAY];
 
 /// Parameters of TCP-LP.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,8 +1,12 @@
 //! Vegas (brakmo-1995): once a round trip it compares the rate it has with the rate it would have without a queue, and keeps a few
 //! segments in the queue. As in Linux `tcp_vegas.c`, without its fixed-point numbers.
 
-use crate::{Ack, CongestionController, CongestionEvent, ParamError, Start};
+use crate::variable::if_known;
+use crate::{Ack, CongestionController, CongestionEvent, ParamError, Start, Variable};
 use sojourn_units::{Duration, Time};
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Vegas>] = &[Variable::new("base_rtt", "s", "the smallest round-trip time", |cc| if_known(cc.base_rtt))];
 
 /// Parameters of Vegas.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,13 +3,17 @@
 
 mod kernel;
 
-use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Window, WindowLaw};
+use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
 use kernel::Kernel;
 use sojourn_units::{Duration, Time, range};
 
 /// Westwood+.
 pub type Westwood = Box<Classic<WestwoodLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Westwood>] =
+    &[Variable::new("bandwidth", "segments/s", "the measured bandwidth", |cc| cc.law().bandwidth.unwrap_or(f64::NAN))];
 
 /// Parameters of Westwood+.
 #[derive(Clone, PartialEq, Debug)]

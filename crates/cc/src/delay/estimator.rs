@@ -121,9 +121,13 @@ impl Estimator {
         self.update_base(ack.now, delay);
         self.recent[self.next] = delay;
         self.next = if self.next + 1 == self.filter { 0 } else { self.next + 1 };
+        Some(DelaySample { queuing: self.queuing()? * 1e-6, base: self.least as f64 * 1e-6 })
+    }
+
+    /// The queuing delay in nanoseconds; `None` before the first delay.
+    pub(super) fn queuing(&self) -> Option<f64> {
         let present = self.recent[..self.filter].iter().copied().fold(NEVER, i64::min);
-        let queuing = present.saturating_sub(self.least).clamp(0, MAX_DELAY);
-        Some(DelaySample { queuing: queuing as f64 * 1e-6, base: self.least as f64 * 1e-6 })
+        (present < NEVER).then(|| present.saturating_sub(self.least).clamp(0, MAX_DELAY) as f64)
     }
 
     /// Keeps the smallest delay of each minute. Minutes without a delay count too.

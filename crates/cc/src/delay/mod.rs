@@ -6,7 +6,8 @@ mod marks;
 pub use estimator::{Estimator, EstimatorParams};
 pub use marks::{MARK_GAIN, Marks, SHORT_AFTER_MARK, growth};
 
-use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, Signal, Source, Start, Window};
+use crate::{Ack, CongestionController, CongestionEvent, Needs, Pacing, Signal, Source, Start, Variable, Window};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// The delays that an acknowledgment shows, in milliseconds.
@@ -66,6 +67,10 @@ impl<L: DelayLaw> DelayBased<L> {
     pub fn law(&self) -> &L {
         &self.law
     }
+
+    /// The variable that all delay-based controllers have.
+    pub const QUEUING_DELAY: Variable<Box<Self>> =
+        Variable::new("queuing_delay", "s", "the queuing delay that it sees", |cc| cc.estimator.queuing().map_or(f64::NAN, |ns| ns * 1e-9));
 }
 
 impl<L: DelayLaw> CongestionController for DelayBased<L> {

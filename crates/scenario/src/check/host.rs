@@ -8,6 +8,7 @@ use crate::written::{Host, PathChoice, Scenario};
 use sojourn_aqm::{AckFilter, AqmConfig};
 use sojourn_cc::CcConfig;
 use sojourn_spec::tcp::{OPTIONS, TcpOptions};
+use sojourn_traffic::Traffic;
 
 /// What a Linux host takes of the options of TCP. The rest is the kernel's own behavior.
 const TAKEN: &[&str] = &["control", "ecn", "header", "mss", "recovery"];
@@ -54,12 +55,22 @@ fn linux(scenario: &Scenario, network: &Network, groups: &[Group]) -> Result<(),
     }
     for group in groups {
         let field = format!("flows.{}", element(&group.name));
+        if let Traffic::Schedule(schedule) = &group.traffic
+            && schedule.has_unlimited_parts()
+        {
+            let got = "a part without a rate on a Linux host";
+            return Err(Error::got(format!("{field}.traffic.rates"), got, "a rate or silent = true in each part"));
+        }
         if group.paths == PathChoice::Packet {
             return Err(Error::got(format!("{field}.paths"), "\"packet\" on a Linux host", "one of first, flow"));
         }
         if !group.reroute.is_empty() {
             return Err(Error::got(format!("{field}.reroute"), "a list on a Linux host", "none: its routes don't change"));
         }
+    }
+    if scenario.trace.controller.is_some() {
+        let expected = "none: what a kernel's controllers keep is not read; trace.cwnd has their windows";
+        return Err(Error::got("trace.controller", "a table on a Linux host", expected));
     }
     let own = TcpOptions::linux();
     for (written, group) in scenario.flows.iter().zip(groups) {

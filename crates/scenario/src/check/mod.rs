@@ -133,6 +133,9 @@ pub struct Trace {
     pub signals: Vec<u32>,
     /// Flows of which every completed connection is stored.
     pub completions: Vec<u32>,
+    /// Flows of which the congestion controller is stored at each change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub controller: Vec<u32>,
 }
 
 /// Links of which the waits of packets are stored.

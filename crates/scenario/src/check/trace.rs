@@ -41,16 +41,8 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     }
     if let Some(asked) = &trace.cwnd {
         let every = every("trace.cwnd.every", asked.every)?;
-        made.cwnd = Some(Sampled {
-            links: Vec::new(),
-            flows: find_flows(
-                "trace.cwnd.flows",
-                &asked.flows,
-                groups,
-                &Kind { fits: |traffic| traffic.is_tcp() && !traffic.opens_connections(), named: "flows of one TCP connection" },
-            )?,
-            every,
-        });
+        made.cwnd =
+            Some(Sampled { links: Vec::new(), flows: find_flows("trace.cwnd.flows", &asked.flows, groups, &ONE_CONNECTION)?, every });
     }
     if let Some(asked) = &trace.throughput {
         let every = every("trace.throughput.every", asked.every)?;
@@ -78,6 +70,9 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     if let Some(asked) = &trace.completions {
         let kind = Kind { fits: Traffic::completes, named: "flows whose connections end (a session, or bulk with a size)" };
         made.completions = find_flows("trace.completions.flows", &asked.flows, groups, &kind)?;
+    }
+    if let Some(asked) = &trace.controller {
+        made.controller = find_flows("trace.controller.flows", &asked.flows, groups, &ONE_CONNECTION)?;
     }
     together(&made, run)?;
     Ok(made)
@@ -170,6 +165,9 @@ struct Kind {
     fits: fn(&Traffic) -> bool,
     named: &'static str,
 }
+
+const ONE_CONNECTION: Kind =
+    Kind { fits: |traffic| traffic.is_tcp() && !traffic.opens_connections(), named: "flows of one TCP connection" };
 
 /// The flows of this kind that match the patterns.
 fn find_flows(field: &str, patterns: &[String], groups: &[Group], kind: &Kind) -> Result<Vec<u32>, Error> {

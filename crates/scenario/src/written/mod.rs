@@ -240,6 +240,9 @@ pub struct Trace {
     /// The completed connections of these flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completions: Option<TraceCompletions>,
+    /// The congestion controllers of these flows: their windows, pace, data in flight and variables, each change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<TraceController>,
 }
 
 /// Which queues are traced. `"*"` stands for all links.
@@ -308,6 +311,14 @@ pub struct TraceSignals {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceCompletions {
+    /// The flows.
+    pub flows: Vec<String>,
+}
+
+/// Which flows' congestion controllers are traced.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceController {
     /// The flows.
     pub flows: Vec<String>,
 }

@@ -6,7 +6,7 @@ use super::recovery::{AnyRecovery, LossRecovery};
 use super::sack_blocks::SackBlocks;
 use super::sender_core::{Expiry, IncomingAck, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
-use sojourn_cc::{ParamError, Source};
+use sojourn_cc::{AnyController, ParamError, Source};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
@@ -56,6 +56,21 @@ impl Sender {
     #[inline]
     pub fn ssthresh(&self) -> f64 {
         self.core.ssthresh()
+    }
+
+    /// The congestion controller.
+    pub fn controller(&self) -> &AnyController {
+        self.core.controller()
+    }
+
+    /// Segments in flight: where the sender takes rate samples, less what it knows to have arrived or takes for lost.
+    pub fn in_flight(&self, options: &TcpOptions) -> f64 {
+        self.core.in_flight(options)
+    }
+
+    /// The pace in segments a second; `None` without one.
+    pub fn pacing_rate(&self, options: &TcpOptions) -> Option<f64> {
+        self.core.pacing_rate(options)
     }
 
     /// What the congestion controller measures delays from now; `None` if it measures none.

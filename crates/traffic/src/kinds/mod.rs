@@ -200,6 +200,7 @@ registry! {
         "poisson" => poisson::Poisson: "UDP packets at exponential gaps: a Poisson process",
         "onoff" => onoff::OnOff: "bursts at a constant rate and silences, exponential or Pareto, over UDP or TCP",
         "ping" => ping::Ping: "UDP packets that the receiver returns, each a sample of the round-trip time",
+        "schedule" => schedule::Schedule: "an application whose rate changes at given times: as much as TCP can send, a rate, or nothing",
     }
     sessions {
         "web" => web::Web: "pages of objects, one TCP connection an object, as ns-2's WebTraf",

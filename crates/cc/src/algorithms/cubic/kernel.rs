@@ -36,7 +36,7 @@ pub struct Kernel {
     cube_rtt_scale: u64,
     hystart: Option<HyStart>,
     cnt: u64,
-    last_max_cwnd: u64,
+    pub(super) last_max_cwnd: u64,
     last_cwnd: u64,
     last_time: u64,
     origin_point: u64,

@@ -13,7 +13,7 @@ pub struct V21 {
     ssthresh: u64,
     snd_cwnd_cnt: u64,
     cnt: u64,
-    last_max_cwnd: u64,
+    pub(super) last_max_cwnd: u64,
     loss_cwnd: u64,
     last_cwnd: u64,
     last_time: u64,

@@ -46,6 +46,11 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// The part of the window that a loss leaves, and the smallest round-trip time in seconds.
+    pub fn beta_and_min_rtt(&self) -> (f64, f64) {
+        (self.beta as f64 / ONE as f64, self.min_rtt as f64 / HZ as f64)
+    }
+
     pub fn new(params: &Params) -> Kernel {
         let scaled = |number: f64| ((number * ONE as f64) as u64).clamp(1, ONE - 1);
         Kernel {

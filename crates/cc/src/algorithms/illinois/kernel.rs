@@ -33,6 +33,11 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// What a round trip adds to the window in segments, and the part of the window that a loss takes.
+    pub fn increase_and_decrease(&self) -> (f64, f64) {
+        (self.alpha as f64 / ALPHA_BASE as f64, self.beta as f64 / f64::from(1 << BETA_SHIFT))
+    }
+
     pub fn new(params: &Params) -> Kernel {
         let scaled = |number: f64, shift: u32| ((number * f64::from(1 << shift)) as u64).max(1);
         let (alpha_max, beta_max) = (scaled(params.alpha_max, ALPHA_SHIFT), scaled(params.beta_max, BETA_SHIFT));

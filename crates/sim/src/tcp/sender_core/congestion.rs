@@ -3,7 +3,7 @@
 use super::timing::taken;
 use super::{IncomingAck, LastReduction, SenderCore, State};
 use crate::tcp::call::Call;
-use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal};
+use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, Signal};
 use sojourn_spec::tcp::{Ecn, TcpOptions, WindowBasis};
 use sojourn_units::Time;
 
@@ -19,6 +19,11 @@ pub enum RecoveryEntry {
 }
 
 impl SenderCore {
+    /// The congestion controller.
+    pub fn controller(&self) -> &AnyController {
+        &self.cc
+    }
+
     /// The congestion window in segments.
     #[inline]
     pub fn cwnd(&self) -> f64 {

@@ -19,11 +19,12 @@ pub enum Expiry {
 }
 
 impl SenderCore {
-    /// The application writes `bytes` more, `None` for data without end; with `last`, these are its last. Opens the connection
+    /// The application writes `bytes` more, `None` for data without end, of which it gives up the rest where it writes again; with `last`, these are its last. Opens the connection
     /// if it is closed. Says whether data may be sent now.
     pub fn write<O: SegmentSink>(&mut self, bytes: Option<u64>, last: bool, call: &mut Call<O>) -> bool {
         self.check_app_limited(call.params);
-        self.write_end = bytes.map_or(u64::MAX, |bytes| self.write_end.saturating_add(bytes));
+        let written = if self.write_end == u64::MAX { self.snd_max } else { self.write_end };
+        self.write_end = bytes.map_or(u64::MAX, |bytes| written.saturating_add(bytes));
         self.write_closed |= last;
         match self.state {
             State::Closed if call.params.handshake == Handshake::None => self.state = State::Established,

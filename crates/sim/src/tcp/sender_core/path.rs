@@ -79,6 +79,18 @@ impl SenderCore {
         self.grows_on_marks
     }
 
+    /// Segments in flight: less what samples know to have arrived or to be lost.
+    pub fn in_flight(&self, params: &TcpOptions) -> f64 {
+        let sampled = self.path.as_ref().filter(|path| path.samples).and_then(|path| path.sampler.as_ref()).map(Sampler::in_flight);
+        sampled.unwrap_or(self.snd_max - self.snd_una) as f64 / f64::from(params.mss)
+    }
+
+    /// The pace in segments a second; `None` where segments are not paced.
+    pub fn pacing_rate(&self, params: &TcpOptions) -> Option<f64> {
+        self.path.as_ref()?.pacer.as_ref()?;
+        self.pace(params).map(|pace| pace.rate)
+    }
+
     /// The pace now; `None` without one.
     fn pace(&self, params: &TcpOptions) -> Option<Pacing> {
         let in_flight = (self.snd_max - self.snd_una) as f64 / f64::from(params.mss);

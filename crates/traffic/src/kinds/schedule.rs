@@ -1,0 +1,198 @@
+//! An application whose rate follows a schedule: as much as TCP can send, a rate, or nothing.
+
+use crate::{FlowModel, ParamError, Transport, Write};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+use sojourn_units::{Bytes, Duration, Rate, Serializer, Stream, range};
+
+/// Parameters of a schedule.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Schedule"))]
+pub struct Params {
+    /// What the application sends from when on, in order of time; the first begins at "0 s".
+    pub rates: Vec<Part>,
+    /// Size of a packet on the wire, over TCP of one write; 1 B to 65535 B, default "1000 B".
+    #[cfg_attr(feature = "serde", serde(default = "super::packet_size"))]
+    pub size: Bytes,
+    /// UDP or TCP; default "tcp".
+    #[cfg_attr(feature = "serde", serde(default = "tcp"))]
+    pub transport: Transport,
+}
+
+/// A part of a schedule.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Part {
+    /// When it begins, counted from the start of the flow.
+    pub at: Duration,
+    /// The rate of its writes (over UDP: of packets on the wire); absent: as much as TCP can send.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub rate: Option<Rate>,
+    /// Whether it sends nothing; default false.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub silent: bool,
+}
+
+fn tcp() -> Transport {
+    Transport::Tcp
+}
+
+impl Part {
+    /// As much as TCP can send.
+    fn is_unlimited(&self) -> bool {
+        self.rate.is_none() && !self.silent
+    }
+}
+
+impl Params {
+    /// Whether it has parts in which TCP sends as much as it can.
+    pub fn has_unlimited_parts(&self) -> bool {
+        self.rates.iter().any(Part::is_unlimited)
+    }
+}
+
+impl crate::Params for Params {
+    type Model = Schedule;
+
+    fn example() -> Self {
+        let part = |at, rate, silent| Part { at: Duration::from_secs(at), rate, silent };
+        let rates = [part(0, None, false), part(2, Some(super::example_rate()), false), part(4, None, true)];
+        Params { rates: rates.into(), size: super::packet_size(), transport: Transport::Tcp }
+    }
+
+    fn largest_packet(&self) -> Option<Bytes> {
+        (self.transport == Transport::Udp).then_some(self.size)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        range::packet_size("size", self.size)?;
+        let first = self.rates.first().is_some_and(|part| part.at == Duration::ZERO && !part.silent);
+        ParamError::unless(
+            first,
+            "rates",
+            &format!("{} parts", self.rates.len()),
+            "parts of which the first is not silent and is at \"0 s\"",
+        )?;
+        for (part, i) in self.rates.iter().zip(0..) {
+            let got = |what: &str| format!("{what} in rates[{i}]");
+            range::time("rates", part.at)?;
+            part.rate.map_or(Ok(()), |rate| range::rate("rates", rate))?;
+            let one = part.rate.is_none() || !part.silent;
+            ParamError::unless(one, "rates", &got("a rate and silent"), "one of them in a part")?;
+            let carried = self.transport == Transport::Tcp || !part.is_unlimited();
+            ParamError::unless(carried, "rates", &got("no rate"), "over UDP a rate or silent = true in each part")?;
+        }
+        let unsorted = self.rates.windows(2).find(|pair| pair[0].at >= pair[1].at);
+        unsorted
+            .map_or(Ok(()), |pair| Err(ParamError::new("rates", &format!("{} after {}", pair[1].at, pair[0].at), "times that increase")))
+    }
+
+    fn model(&self) -> Schedule {
+        Box::new(State { parts: self.rates.clone(), size: self.size.0, part: 0, now: Duration::ZERO, pace: None })
+    }
+
+    fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    fn segments_at_once(&self, mss: u32) -> f64 {
+        if self.has_unlimited_parts() { f64::INFINITY } else { self.size.0 as f64 / f64::from(mss) }
+    }
+}
+
+/// Traffic by a schedule: boxed, so that flows with other traffic stay small.
+pub type Schedule = Box<State>;
+
+/// The state of an application with a schedule.
+#[derive(Clone, Debug)]
+pub struct State {
+    parts: Vec<Part>,
+    size: u64,
+    /// The part of the last write.
+    part: usize,
+    /// When the next write is due, counted from the first.
+    now: Duration,
+    /// Gives the gaps of a part with a rate: a packet takes the time of its bits, to the nanosecond in the long run.
+    pace: Option<Serializer>,
+}
+
+impl State {
+    /// When the next part begins that sends. One that does not needs a write too, where it ends data without limit.
+    fn next_part(&self) -> Option<Duration> {
+        let needs_write = |part: &&Part| !part.silent || self.parts[self.part].is_unlimited();
+        self.parts[self.part + 1..].iter().find(needs_write).map(|part| part.at)
+    }
+}
+
+impl FlowModel for State {
+    fn write(&mut self, _random: &mut Stream) -> Write {
+        let now = self.now;
+        let begun = self.parts.iter().rposition(|part| part.at <= now).unwrap_or(0);
+        if begun != self.part || self.pace.is_none() {
+            self.pace = self.parts[begun].rate.map(Serializer::new);
+            self.part = begun;
+        }
+        let (end, next_part) = (self.parts.get(begun + 1).map(|part| part.at), self.next_part());
+        let next = self.pace.as_mut().map(|pace| now + pace.send(self.size as u32)).filter(|&next| end.is_none_or(|end| next < end));
+        let next = next.or(next_part);
+        self.now = next.unwrap_or(now);
+        let bytes = match &self.parts[begun] {
+            part if part.silent => Some(0),
+            part => part.rate.map(|_| self.size),
+        };
+        Write { bytes, last: false, next: next.map(|next| next - now) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Params as _;
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    /// Bytes written in each second; `None` for data without end.
+    fn written(params: &Params, length: usize) -> Vec<Option<u64>> {
+        let (mut model, mut random) = (params.model(), Stream::named(1, "app"));
+        let (mut now, mut found) = (Duration::ZERO, alloc::vec![Some(0); length]);
+        loop {
+            let write = model.write(&mut random);
+            let second = &mut found[(now.as_nanos() / 1_000_000_000) as usize];
+            *second = write.bytes.and_then(|bytes| second.map(|sum| sum + bytes));
+            match write.next {
+                Some(gap) if now + gap < seconds(length as u64) => now = now + gap,
+                _ => return found,
+            }
+        }
+    }
+
+    #[test]
+    fn each_part_has_its_rate() {
+        let rate = |bps| Rate::from_bps(bps);
+        let part = |at, rate, silent| Part { at: seconds(at), rate, silent };
+        let rates =
+            [part(0, rate(80_000), false), part(2, None, true), part(4, None, false), part(5, None, true), part(6, rate(160_000), false)];
+        let params = Params { rates: rates.into(), ..Params::example() };
+        assert_eq!(params.check(), Ok(()));
+        assert_eq!(written(&params, 8), [Some(10_000), Some(10_000), Some(0), Some(0), None, Some(0), Some(20_000), Some(20_000)]);
+    }
+
+    #[test]
+    fn a_schedule_that_says_two_things_is_refused() {
+        let part = |at, rate, silent| Part { at: seconds(at), rate, silent };
+        let rate = Some(super::super::example_rate());
+        let refused = |rates: &[Part], transport| Params { rates: rates.into(), transport, ..Params::example() }.check().is_err();
+        assert!(refused(&[], Transport::Tcp));
+        assert!(refused(&[part(1, rate, false)], Transport::Tcp));
+        assert!(refused(&[part(0, None, true)], Transport::Tcp));
+        assert!(refused(&[part(0, rate, true)], Transport::Tcp));
+        assert!(refused(&[part(0, rate, false), part(0, rate, false)], Transport::Tcp));
+        assert!(refused(&[part(0, rate, false), part(1, None, false)], Transport::Udp));
+        assert!(!refused(&[part(0, rate, false), part(1, None, true)], Transport::Udp));
+    }
+}
