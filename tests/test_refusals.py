@@ -125,3 +125,17 @@ def test_an_unknown_name_is_answered_with_the_nearest_ones():
 def test_a_folder_where_a_file_is_meant_is_refused_before_anything_is_read(capsys, here, command):
     assert main(command) == 2  # there is no FILE
     assert capsys.readouterr().err.endswith('".": expected a file, got a folder\n')
+
+
+def test_check_takes_the_changes_that_a_run_takes(capsys, dumbbell):
+    assert main(["check", str(dumbbell), "--set", "flows.ftp.count=3"]) == 0
+    assert capsys.readouterr().out.endswith("with flows.ftp.count=3: can be run\n")
+    assert main(["check", str(dumbbell), "--set", "flows.ftp.count=-1"]) == 2
+    assert "flows.ftp.count: expected" in capsys.readouterr().err
+
+
+def test_a_scenario_without_flows_says_so(capsys, here):
+    link = 'links = [{ name = "up", from = "a", to = "b", rate = "1 Mbit/s" }]'
+    (here / "idle.toml").write_text(f'duration = "1 s"\n{link}\n')
+    assert main(["run", "idle.toml"]) == 0
+    assert capsys.readouterr().out.endswith("no flows: nothing is sent before the scenario has a table [[flows]]\n")

@@ -94,7 +94,7 @@ impl PyController {
         if self.trouble.is_set() {
             return last;
         }
-        let when = format!("at {} s", now.as_secs_f64());
+        let when = format!("at {} s", now.as_nanos() as f64 / 1e9);
         let asked = Python::attach(|py| {
             let answer = self.object.bind(py).call_method1(method, (argument,)).map_err(|error| noted(py, error, &self.place, &when))?;
             decision(&answer, last).ok_or_else(|| {

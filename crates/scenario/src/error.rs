@@ -118,7 +118,7 @@ pub(crate) fn humanize(message: &str) -> String {
     if let Some((key, known)) = message.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", ")) {
         return unknown("key ", key.trim_matches('`'), &backticked(known));
     }
-    if let Some((name, known)) = message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", ")) {
+    if let Some((name, known)) = unknown_name(message) {
         return unknown("", name.trim_matches('`'), &backticked(known));
     }
     if let Some((got, expected)) =
@@ -138,17 +138,32 @@ pub(crate) fn humanize(message: &str) -> String {
 /// and suggests a known name that is similar.
 pub(crate) fn unknown<S: AsRef<str>>(what: &str, got: &str, known: &[S]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
-    let list = match names.len() {
-        0 => "nothing".to_string(),
-        n if n > 24 => format!("one of {}, ... ({n} in all)", names[..24].join(", ")),
-        _ => format!("one of {}", names.join(", ")),
-    };
-    let problem = format!("expected {list}, got {what}\"{}\"", short(got));
+    let problem = format!("expected {}, got {what}\"{}\"", one_of(&names), short(got));
     match (nearest(got, &names), not_yet::instead_of(got)) {
         (Some(near), _) => format!("{problem}; did you mean \"{near}\"?"),
         (None, Some(instead)) => format!("{problem}; {instead}"),
         (None, None) => problem,
     }
+}
+
+/// The names that can be meant, as a noun phrase; of many the first.
+pub(crate) fn one_of(names: &[&str]) -> String {
+    match names.len() {
+        0 => "nothing".to_string(),
+        n if n > 24 => format!("one of {}, ... ({n} in all)", names[..24].join(", ")),
+        _ => format!("one of {}", names.join(", ")),
+    }
+}
+
+/// The unknown name of a serde message, and what it says of those that are known.
+fn unknown_name(message: &str) -> Option<(&str, &str)> {
+    message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", "))
+}
+
+/// What a serde message about an unknown name says is known, as a noun phrase.
+pub(crate) fn known_names(message: &str) -> Option<String> {
+    let names = backticked(unknown_name(message)?.1);
+    Some(one_of(&names.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// The words between backticks.

@@ -114,6 +114,26 @@ fn keys_and_names_that_nobody_knows() {
 }
 
 #[test]
+fn what_is_no_text_where_a_name_is_expected() {
+    for (text, shown) in [("1", "1"), ("true", "true"), ("[\"router\"]", "a list"), ("{ }", "a table"), ("1.5", "1.5")] {
+        let expected = format!("links.up.queue.hints: expected one of senders, router, got {shown}");
+        says("limit =", &format!("hints = {text}, limit ="), text, &expected);
+    }
+    for (field, names) in [
+        ("flows.ftp.paths", "first, flow, packet"),
+        ("tcp.recovery", "reno, newreno, sack"),
+        ("links.up.queue.aqm", ""),
+        ("tcp.profile", ""),
+    ] {
+        let mut document = Document::from_toml("x.toml", BASE).unwrap();
+        document.set(field, sojourn_scenario::value("3")).unwrap();
+        let said = document.check().unwrap_err().to_string();
+        assert!(said.starts_with(&format!("x.toml: {field}: expected one of {names}")), "{said}");
+        assert!(said.ends_with(", got 3"), "{said}");
+    }
+}
+
+#[test]
 fn parameters_of_an_algorithm_out_of_range() {
     let old = "cc = \"reno\"";
     let decrease = "tcp.control.decrease: expected a fraction above 0 and below 1, got 1.5";

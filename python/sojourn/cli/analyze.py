@@ -217,7 +217,7 @@ def _off(packets: float, model: float) -> str:
     """How far packets are from the model, in percent of the model."""
     if not (math.isfinite(packets) and math.isfinite(model)) or abs(model) < 0.01 * abs(packets):
         return ""
-    return f"{100 * (packets / model - 1):+.0f} %"
+    return f"{100 * (packets / model - 1):+z.0f} %"
 
 
 def _show_peak(model: Model, runs: PacketRuns) -> None:

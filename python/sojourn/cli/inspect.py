@@ -11,10 +11,11 @@ import typer
 from sojourn import _sojourn
 from sojourn.cli.laws import Controller, Law, read_laws
 from sojourn.cli.output import out
+from sojourn.cli.runs import Set, with_changes
 from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.extras import require
-from sojourn.scenario import load
+from sojourn.scenario import load, parse_assignment
 from sojourn.sweep import read_plan
 
 
@@ -27,6 +28,7 @@ def register(app: typer.Typer) -> None:
 def check(
     file: Annotated[Path, typer.Argument(help="A scenario or a sweep.")],
     resolved: Annotated[bool, typer.Option("--resolved", help="Print it with every default filled in.")] = False,
+    change: Set = None,
     law: Law = None,
     controller: Controller = None,
 ) -> None:
@@ -38,18 +40,18 @@ def check(
     if _sojourn.is_sweep(scenario.to_toml()):
         if resolved:
             raise UserError(f"--resolved: expected a scenario, got the sweep {file}")
-        plan = read_plan(file)
+        plan = read_plan(file, dict(map(parse_assignment, change or [])))
         if any("external" in each.to_toml() for each in (scenario, plan.points[0].scenario)):
             for point in plan.points:
                 point.scenario.canonical(laws.laws)
         laws.check_used(file, plan)
         out.print(f"{file}: a sweep of {plan.grid}: {counted(len(plan.jobs()), 'run')}, all can be run")
         return
-    canonical = laws.put_into(scenario).canonical(laws.laws)
+    canonical = with_changes(laws.put_into(scenario), change).canonical(laws.laws)
     if resolved:
         out.print_json(canonical)
     else:
-        out.print(f"{file}: can be run")
+        out.print(f"{scenario.label}: can be run")
 
 
 def schema(

@@ -39,7 +39,10 @@ def show_record(record: Record) -> None:
         if filtered := link["dropped"].get("ack_filter"):
             out.print(f"{link['name']}: of the dropped packets {filtered:,} are ACKs that a newer ACK made useless")
     complete = COMPLETION if any(group.get("completion_s") for group in record.get("groups", [])) else ()
-    _show_part("groups of flows", record, "groups", (*OF_A_GROUP, *complete))
+    if record.get("groups"):
+        _show_part("groups of flows", record, "groups", (*OF_A_GROUP, *complete))
+    else:
+        out.print("no flows: nothing is sent before the scenario has a table [[flows]]")
 
 
 def _show_part(title: str, record: Record, part: str, fields: Sequence[str]) -> None:
