@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.cli import app, main
+from sojourn.cli.output import err, out
 from source_tree import ROOT, files, sources, text
 
 PAGES = [path for path in files() if path.suffix == ".md"]
@@ -163,7 +164,8 @@ def test_the_output_shown_is_what_the_command_prints(
     program, *arguments = shlex.split(command)
     assert program == "sojourn", f"{page} shows the output of {command}, which is no command of ours"
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "120")
+    for console in (out, err):  # made when they were imported, maybe for another width
+        monkeypatch.setattr(console, "width", 120)
     main(arguments)
     said = capsys.readouterr()
     expected = [line.rstrip() for line in output.splitlines()]
