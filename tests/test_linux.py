@@ -341,6 +341,13 @@ def test_the_papers_with_the_tcp_of_linux_are_those_that_are_stored() -> None:
     assert [sample.paper for sample in papers.SAMPLES] == list(stored["samples"])
 
 
+def test_a_case_alone_has_a_line_a_block_without_what_it_does_not_measure() -> None:
+    runs = {"red-reno-5": validate.stored()["runs"]["red-reno-5"]}
+    said = [validate.line(block, validate.judge(block, runs)) for block in validate.BLOCKS]
+    assert ["the first group's share" in line for line in said] == [False] * 3
+    assert all("drops and marks" in line for line in said)
+
+
 def test_the_blocks_in_readme_are_computed_from_what_is_stored() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = readme.split("<!-- linux: begin -->\n")[1].split("<!-- linux: end -->")[0]

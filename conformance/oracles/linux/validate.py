@@ -93,6 +93,7 @@ _ROUNDED = {"rounded_average": True}
 _HASH = {"perturbation": 16}
 # A timer of the kernel comes a tick of 1 ms late, so that none comes early: calc_index in kernel/time/timer.c.
 _OUR_PIE = {"aqm": "pie", "limit": "1000 packets", "rule": "linux", "tupdate": "16 ms"}
+_CODEL = {"aqm": "codel", "limit": "1000 packets", "rule": "linux"}
 QUEUES = {
     "droptail": Queue({"aqm": "droptail", "limit": "42 packets"}, "pfifo limit 42"),
     "red": Queue(
@@ -104,9 +105,9 @@ QUEUES = {
         {"aqm": "choke", "limit": "1000 packets", "min": 15, "max": 45, "burst": 25, "max_p": 0.1} | _ROUNDED,
         "choke limit 1000 min 15 max 45 avpkt 1500 burst 25 probability 0.1 bandwidth 10mbit",
     ),
-    "codel": Queue({"aqm": "codel", "limit": "1000 packets"}, "codel limit 1000 target 5ms interval 100ms noecn"),
+    "codel": Queue(_CODEL, "codel limit 1000 target 5ms interval 100ms noecn"),
     "fq-codel": Queue(
-        {"aqm": "fq-codel", "limit": "1000 packets", "backlog": "all"} | _HASH,
+        {"aqm": "fq-codel", "limit": "1000 packets", "rule": "linux", "backlog": "all"} | _HASH,
         "fq_codel limit 1000 flows 1024 target 5ms interval 100ms quantum 1514 noecn",
     ),
     "pie": Queue(_OUR_PIE, f"pie {_PIE} noecn", many=(1,)),
@@ -117,13 +118,21 @@ QUEUES = {
     ),
     "cobalt": Queue({"aqm": "cobalt", "limit": "1000 packets"}, "cake besteffort flowblind rtt 100ms"),
     "codel, ecn": Queue(
-        {"aqm": "codel", "limit": "1000 packets", "ecn": True},
+        _CODEL | {"ecn": True},
         "codel limit 1000 target 5ms interval 100ms ecn",
         ecn=True,
     ),
     "pie, ecn": Queue(_OUR_PIE | {"ecn": True}, f"pie {_PIE} ecn", ecn=True, many=(1,)),
 }  # fmt: skip
 FLOWS = (1, 5, 20)
+ELSEWHERE = {
+    "codel-short": Queue(
+        _CODEL | {"target": "10 ms", "interval": "60 ms"},
+        "codel limit 1000 target 10ms interval 60ms noecn",
+        many=(3,),
+    ),
+}
+"""Over 20 Mbit/s and 90 ms, with three flows: where windows are large, how CoDel begins to drop shows more."""
 
 
 @dataclass(frozen=True)
@@ -142,19 +151,21 @@ def cases() -> dict[str, Case]:
             for flows in FLOWS:
                 base = Scenario(SCENARIO, "validate").set("flows.f.count", flows)
                 base.set("flows.f.tcp.control", {"cc": cc}).set("flows.f.tcp.ecn", queue.ecn)
-                ways = [
-                    (OURS, "simulator", queue.ours),
-                    (MIXED, "linux", queue.ours),
-                    (LINUX, "linux", {"linux": queue.linux}),
-                ]
-                found[f"{name}-{cc}-{flows}".replace(", ", "-")] = Case(
-                    {
-                        way: base.copy().set("host", host).set("links.bottleneck.queue", dict(table))
-                        for way, host, table in ways
-                    },
-                    MANY_SEEDS if flows in queue.many else SEEDS,
-                )
+                found[f"{name}-{cc}-{flows}".replace(", ", "-")] = _case(base, queue, flows)
+    for name, queue in ELSEWHERE.items():
+        for cc in ("reno", "cubic"):
+            base = Scenario(SCENARIO, "validate").set("flows.f.count", 3).set("flows.f.tcp.control", {"cc": cc})
+            base.set("links.bottleneck.rate", "20 Mbit/s").set("links.bottleneck.delay", "45 ms")
+            found[f"{name}-{cc}-3"] = _case(base, queue, 3)
     return found | {name: _case_of(setting) for name, setting in cake.SETTINGS.items()}
+
+
+def _case(base: Scenario, queue: Queue, flows: int) -> Case:
+    ways = [(OURS, "simulator", queue.ours), (MIXED, "linux", queue.ours), (LINUX, "linux", {"linux": queue.linux})]
+    return Case(
+        {way: base.copy().set("host", host).set("links.bottleneck.queue", dict(table)) for way, host, table in ways},
+        MANY_SEEDS if flows in queue.many else SEEDS,
+    )
 
 
 def _case_of(setting: cake.Setting) -> Case:

@@ -14,13 +14,17 @@ use sojourn_units::{Bytes, Duration, Stream, Time, range};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Rule {
-    /// The number of drops in the last dropping state (rfc8289#5.5; Linux).
+    /// The number of drops in the last dropping state (rfc8289#5.5).
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "rfc8289"))]
     Rfc8289,
     /// One less than the last count (the code of 2012, as in ns-2.35).
     #[cfg_attr(feature = "serde", serde(rename = "2012"))]
     Nichols2012,
+    /// As rfc8289, with Linux's approximation of 1/sqrt(count), which is rough after the count has jumped, and in ticks of 1024 ns
+    /// (Linux `codel_impl.h`).
+    #[cfg_attr(feature = "serde", serde(rename = "linux"))]
+    Linux,
 }
 
 /// The parameters of `CoDel`.
@@ -83,6 +87,16 @@ struct OnDrop {
     drop_next: Time,
 }
 
+/// A tick of Linux's clock here: `CODEL_SHIFT`.
+const TICK_BITS: u32 = 10;
+const TICK: Duration = Duration::from_nanos(1 << TICK_BITS);
+/// The greatest `rec_inv_sqrt`.
+const ONE: u64 = u16::MAX as u64;
+
+fn whole_ticks(time: Duration) -> Duration {
+    Duration::from_nanos(time.as_nanos() >> TICK_BITS << TICK_BITS)
+}
+
 /// The algorithm and its state; names as in rfc8289#5.
 #[derive(Clone, Debug)]
 pub struct Codel {
@@ -93,6 +107,8 @@ pub struct Codel {
     count: u32,
     last_count: u32,
     dropping: bool,
+    /// Linux's 1/sqrt(count) in 65536ths (`rec_inv_sqrt`).
+    rec_inv_sqrt: u64,
     max_packet: u64,
     next: Next,
     on_drop: OnDrop,
@@ -100,7 +116,10 @@ pub struct Codel {
 
 impl Codel {
     /// The state at time 0. The parameters must be in range.
-    pub(super) fn new(params: Params) -> Self {
+    pub(super) fn new(mut params: Params) -> Self {
+        if params.rule == Rule::Linux {
+            (params.target, params.interval) = (whole_ticks(params.target), whole_ticks(params.interval).max(TICK));
+        }
         let max_packet = if params.max_packet.0 == 0 { 256 } else { params.max_packet.0 };
         Codel {
             ce_threshold: CeThreshold::all(params.ce_threshold),
@@ -110,6 +129,7 @@ impl Codel {
             count: 0,
             last_count: 0,
             dropping: false,
+            rec_inv_sqrt: ONE,
             max_packet,
             next: Next::First,
             on_drop: OnDrop { next: Next::First, drop_next: Time::ZERO },
@@ -118,7 +138,19 @@ impl Codel {
 
     /// The control law: the time of the next drop, counted from `t` (rfc8289#5.3).
     fn control_law(&self, t: Time) -> Time {
+        if self.params.rule == Rule::Linux {
+            let ticks = ((self.params.interval.as_nanos() >> TICK_BITS) * self.rec_inv_sqrt) >> 16;
+            return t + Duration::from_nanos(ticks.max(1) << TICK_BITS);
+        }
         t + Duration::from_nanos((self.params.interval.as_nanos() as f64 / libm::sqrt(f64::from(self.count.max(1)))) as u64)
+    }
+
+    /// A step of Newton's method towards 1/sqrt(count) (Linux `codel_Newton_step`).
+    fn newton_step(&mut self) {
+        let inverse = self.rec_inv_sqrt << 16;
+        let square = (inverse * inverse) >> 32;
+        let rest = (3u64 << 32).saturating_sub(u64::from(self.count) * square) >> 2;
+        self.rec_inv_sqrt = ((rest * inverse) >> (32 - 2 + 1) >> 16).min(ONE);
     }
 
     /// Whether the sojourn time has been above the target for an interval; `backlog_bytes` stay in the queue (rfc8289#5.6).
@@ -133,7 +165,13 @@ impl Codel {
                 self.first_above_time = Some(now + self.params.interval);
                 false
             }
-            Some(time) => now >= time,
+            Some(time) => {
+                if self.params.rule == Rule::Linux {
+                    now > time
+                } else {
+                    now >= time
+                }
+            }
         }
     }
 
@@ -142,13 +180,17 @@ impl Codel {
         self.dropping = true;
         let recent = now.since(self.drop_next) < self.params.interval * 16;
         self.count = match self.params.rule {
-            Rule::Rfc8289 => match self.count.saturating_sub(self.last_count) {
+            Rule::Rfc8289 | Rule::Linux => match self.count.saturating_sub(self.last_count) {
                 delta if delta > 1 && recent => delta,
                 _ => 1,
             },
             Rule::Nichols2012 if self.count > 1 && recent => self.count - 1,
             Rule::Nichols2012 => 1,
         };
+        match self.count {
+            1 => self.rec_inv_sqrt = ONE,
+            _ => self.newton_step(),
+        }
         self.last_count = self.count;
         self.drop_next = self.control_law(now);
     }
@@ -159,7 +201,12 @@ impl Codel {
         if self.params.max_packet.0 == 0 {
             self.max_packet = self.max_packet.max(u64::from(departure.size));
         }
-        let now = departure.now;
+        let (mut now, mut sojourn) = (departure.now, sojourn);
+        if self.params.rule == Rule::Linux {
+            let arrived = departure.now.since(Time::ZERO + sojourn);
+            now = Time::ZERO + whole_ticks(departure.now.since(Time::ZERO));
+            sojourn = now.since(Time::ZERO + whole_ticks(arrived));
+        }
         let ok_to_drop = self.ok_to_drop(now, sojourn, backlog_bytes);
         match core::mem::replace(&mut self.next, Next::First) {
             Next::AfterEntry => return DepartureVerdict::Pass,
@@ -170,6 +217,7 @@ impl Codel {
             self.dropping = ok_to_drop;
             if ok_to_drop && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
+                self.newton_step();
                 self.on_drop = OnDrop { next: Next::AfterDrop, drop_next: self.drop_next };
                 self.drop_next = self.control_law(self.drop_next);
                 return DepartureVerdict::Signal;

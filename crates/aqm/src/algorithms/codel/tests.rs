@@ -223,3 +223,14 @@ fn the_first_drop_waits_an_interval_from_when_the_wait_first_exceeds_the_target(
         [DepartureVerdict::Pass, DepartureVerdict::Pass, DepartureVerdict::Signal]
     );
 }
+
+#[test]
+fn linuxs_root_is_rough_at_first_and_after_a_jump_of_the_count() {
+    let linux = Params { rule: Rule::Linux, ..Params::default() };
+    // No packet has waited for 5 ms before 5 ms. The gaps are steps of Newton's method from 1: 1, 0.5, 0.5625, 0.4878, 0.4415 and 0.4068 of
+    // 100 ms, where the roots are 1, 0.707, 0.577, 0.5, 0.447 and 0.408.
+    assert_eq!(drops(&linux, |_| 6, 450), [105, 205, 255, 312, 361, 405, 445]);
+    // Six drops and a pause: the count is 6 - 1, and the root a step from that of 6: 0.4068 (3 - 5 * 0.4068^2)/2 = 0.4419, then 0.4040, 0.3752.
+    let resumed = drops(&linux, |ms| if (410..420).contains(&ms) { 1 } else { 6 }, 660).split_off(6);
+    assert_eq!(resumed, [521, 566, 606, 644]);
+}
