@@ -27,11 +27,15 @@ duplex = true
 back = { queue = { scheduler = "strict", classes = [{ match = { group = "bulk" }, ack_filter = "filter" }, {}] } }
 impairments = [{ kind = "loss", probability = 0.001 }, { kind = "duplication", probability = 0.01 }]
 
+[[media]]
+name = "air"
+
 [[links]]
 name = "dual"
 from = "b"
 to = "c"
 rate = "10 Mbit/s"
+medium = "air"
 queue = { aqm = "dualpi2", ecn = true, ack_filter = "filter" }
 duplex = true
 

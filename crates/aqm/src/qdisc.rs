@@ -180,6 +180,11 @@ impl<P: Packet> Qdisc<P> {
         }
     }
 
+    /// Whether packets may be held back although nothing is being sent: by classes, a shaper or the host.
+    pub fn may_hold_back(&self) -> bool {
+        self.ready().is_some() || matches!(self.waiting, Waiting::Host(_))
+    }
+
     /// The algorithm.
     pub fn aqm(&self) -> &AnyAqm {
         &self.controller.aqm

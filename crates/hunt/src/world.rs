@@ -34,6 +34,21 @@ fn trace_a_link(schema: &Schema, table: &mut Table, draw: &mut Draw) {
     }
 }
 
+/// Lets links share a medium: each of them with probability 1/2.
+fn share_a_medium(schema: &Schema, table: &mut Table, draw: &mut Draw) {
+    let mut medium = schema.value("Medium", &Names::default(), draw);
+    if let Value::Table(medium) = &mut medium {
+        medium.insert("name".into(), "air".into());
+    }
+    table.insert("media".into(), Value::Array(vec![medium]));
+    let Some(Value::Array(links)) = table.get_mut("links") else { return };
+    for link in links.iter_mut().filter_map(Value::as_table_mut) {
+        if link.contains_key("rate") && draw.chance(0.5) {
+            link.insert("medium".into(), "air".into());
+        }
+    }
+}
+
 /// A random table. Its structure makes sense; its values may not be in range.
 fn drawn(schema: &Schema, draw: &mut Draw) -> Table {
     let mut table = Table::new();
@@ -57,6 +72,9 @@ fn drawn(schema: &Schema, draw: &mut Draw) -> Table {
         table.insert("tcp".into(), schema.value("TcpOverrides", &known, draw));
     }
     table.insert("links".into(), Value::Array(links));
+    if draw.chance(0.2) {
+        share_a_medium(schema, &mut table, draw);
+    }
     table.insert("flows".into(), Value::Array(flows));
     if draw.chance(0.4) {
         table.insert("trace".into(), trace(schema, &known, duration_ns, draw));

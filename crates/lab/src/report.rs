@@ -123,6 +123,8 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
         queue_bytes: level(&stats.queue.bytes),
         wait_ms: wait(&stats.wait, &stats.waits),
         impairments,
+        airtime: stats.turns.map(|turns| turns.airtime.as_secs_f64() / span),
+        turns: stats.turns.map(|turns| turns.count),
         classes: named(&names),
         queues: if names.is_empty() { named(&DualQueuing::NAMES.map(String::from)) } else { Vec::new() },
         probability_mean: (stats.probability.count() > 0).then(|| stats.probability.mean()),

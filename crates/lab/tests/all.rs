@@ -6,5 +6,6 @@ mod endless;
 mod fast_links;
 mod impaired;
 mod kernel;
+mod media;
 mod paths;
 mod theory;

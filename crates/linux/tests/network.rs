@@ -10,6 +10,7 @@ use sojourn_linux::{
     KernelNetwork, Logged, Lost, Packet, QueueOrder, Script, Tcp, Windows, Wiring, flag,
 };
 use sojourn_spec::link::{Link, Measure, RateChange};
+use sojourn_spec::medium::{Medium, Turns};
 use sojourn_spec::queue::Queue;
 use sojourn_spec::tcp::{Control, EcnChoice};
 use sojourn_units::{Amount, Duration, Rate, Time};
@@ -187,10 +188,12 @@ fn a_plan_with_any_registered_queue_comes_back_as_it_was_written() {
 }
 
 #[test]
-fn a_plan_with_any_traffic_comes_back_as_it_was_written() {
+fn a_plan_with_any_traffic_and_a_shared_medium_comes_back_as_it_was_written() {
     for kind in sojourn_traffic::REGISTRY {
         let mut plan = wiring(Queue::default());
         plan.flows[0].traffic = (kind.example)();
+        let medium = Medium { name: "air".into(), turns: Turns::Random, overhead: SECOND, frames: 7, longest: Some(SECOND) };
+        plan.links[0].medium = Some(Arc::new(medium));
         assert_eq!(Wiring::from_toml(&plan.to_toml().unwrap()), Ok(plan));
     }
 }

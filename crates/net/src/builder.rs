@@ -6,15 +6,18 @@ use crate::hop::{Hop, HopTarget};
 use crate::impaired::LinkImpairment;
 use crate::link::access::AccessLinks;
 use crate::link::{Link, LinkConfig};
+use crate::medium::{Medium, Station};
 use crate::network::{LinkIds, Network, RouteId};
 use crate::packet::Packet;
 use crate::window::Window;
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 use sojourn_link::Place;
+use sojourn_spec::medium::Medium as Shared;
 use sojourn_units::Duration;
 
 /// How packets that reach the end of a route are delivered.
@@ -155,6 +158,7 @@ impl NetworkBuilder {
         let (mut links, mut access_links, mut targets) = (Vec::new(), AccessLinks::default(), Vec::new());
         let (mut impairments, mut impaired) = (Vec::new(), Vec::new());
         let (mut ids, mut transit_times) = (LinkIds::default(), Vec::new());
+        let (mut media, mut stations) = (Vec::new(), Vec::new());
         for ((id, mut config), is_read) in (0u32..).zip(self.links).zip(is_read) {
             targets.push(if config.is_access_link() && !is_read {
                 ids.access_links.push(id);
@@ -166,12 +170,14 @@ impl NetworkBuilder {
                 let of_link = core::mem::take(&mut config.impairments).0.into_iter();
                 impairments.extend(of_link.map(|started| LinkImpairment::new(started, links.len(), self.window)));
                 impaired.push(first..impairments.len());
+                stations.push(config.link.medium.clone().map(|medium| station(medium, config.seed, &mut media)));
                 links.push(Link::new(config, self.window));
                 HopTarget::Link(links.len() - 1)
             });
         }
         access_links.shrink();
         let mut network = Network::new(links, access_links, transit_times, ids, self.window);
+        (network.media, network.stations) = (media, stations);
         network.ack_listeners = ack_listeners(&network.links, &reverse_links, &targets);
         network.impairments = impairments;
         network.hops = hops(&self.routes, &targets, &network.impairments, &impaired);
@@ -188,6 +194,16 @@ impl NetworkBuilder {
         mark_last(&mut network.hops);
         network
     }
+}
+
+/// A link of a medium, which joins those that there are.
+fn station(medium: Arc<Shared>, seed: u64, media: &mut Vec<Medium>) -> Station {
+    let known = media.iter().position(|known| known.name() == medium.name);
+    let at = known.unwrap_or_else(|| {
+        media.push(Medium::new(medium, seed));
+        media.len() - 1
+    });
+    Station { medium: at, contends: false }
 }
 
 /// Marks the links after which a packet is at the end of its route at once, so that it need not look at that hop.

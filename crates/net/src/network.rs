@@ -4,6 +4,7 @@ mod go_over;
 mod impair;
 mod offer;
 mod places;
+mod turns;
 
 pub(crate) use impair::DiscardRoute;
 
@@ -14,6 +15,7 @@ use crate::impaired::LinkImpairment;
 use crate::link::Link;
 use crate::link::access::AccessLinks;
 use crate::link::tie_break::TransitTimes;
+use crate::medium::{Medium, Station};
 use crate::observer::{DropCause, LinkObserver, Sink};
 use crate::packet::Packet;
 use crate::window::Window;
@@ -104,6 +106,9 @@ pub struct Network<P> {
     pub(crate) links: Vec<Link<P>>,
     access_links: AccessLinks,
     pub(crate) impairments: Vec<LinkImpairment>,
+    /// The media that links share, and of each link what it does on its own, if it shares one.
+    pub(crate) media: Vec<Medium>,
+    pub(crate) stations: Vec<Option<Station>>,
     pub(crate) hops: Vec<Hop>,
     pub(crate) choices: Vec<Choice>,
     /// The ways of packets with bit errors.
@@ -113,6 +118,7 @@ pub struct Network<P> {
     /// The transit times of each link.
     transit_times: Vec<TransitTimes>,
     ids: LinkIds,
+    window: Window,
     /// The last instant of the run.
     last: Time,
     now: Time,
@@ -137,12 +143,15 @@ impl<P: Packet> Network<P> {
             links,
             access_links,
             impairments: Vec::new(),
+            media: Vec::new(),
+            stations: Vec::new(),
             hops: Vec::new(),
             choices: Vec::new(),
             discards: Vec::new(),
             ack_listeners: Vec::new(),
             transit_times,
             ids,
+            window,
             last: window.last(),
             now: Time::ZERO,
             last_pause: Time::ZERO,
@@ -208,8 +217,7 @@ impl<P: Packet> Network<P> {
     /// those added; everything due by `now` has happened.
     pub fn wake(&mut self, now: Time, link: u32, observer: &mut impl LinkObserver<P>) {
         if let Some(at) = self.place_of(link) {
-            let end = self.links[at].wake(now);
-            self.after_buffering(now, at, end, observer);
+            self.wake_link(now, at, observer);
         }
     }
 
@@ -246,8 +254,7 @@ impl<P: Packet> Network<P> {
                 Rank::DEPARTURE => {
                     let link = due.entity as usize;
                     if due.hop == WAKE {
-                        let end = self.links[link].wake(due.time);
-                        self.after_buffering(due.time, link, end, observer);
+                        self.wake_link(due.time, link, observer);
                         continue;
                     }
                     let departed = self.links[link].depart(due.time, packet);
@@ -255,6 +262,9 @@ impl<P: Packet> Network<P> {
                         observer.on_departure(due.time, self.ids.links[link], packet);
                     }
                     self.after_buffering(due.time, link, departed.next, observer);
+                    if self.links[link].takes_turns() {
+                        self.after_transmission(due.time, link, observer);
+                    }
                     self.travel(departed.arrival, departed.hop + 1, false, packet, observer)
                 }
                 timer => {
@@ -422,6 +432,7 @@ impl<P: Packet> Network<P> {
         if let Some(link) = self.access_links.faster_than_rate() {
             return Err(format!("link {}: sent more than its rate allows", self.ids.access_links[link]));
         }
+        self.finish_turns(end)?;
         self.links.iter().try_for_each(Link::check).map(|()| audit)
     }
 

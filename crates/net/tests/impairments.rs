@@ -95,6 +95,7 @@ fn run(aqm: &str, impairments: &[ImpairmentConfig], all_events: bool) -> Found {
             controller: QueueController::new(aqm, Amount::Packets(20), false, Stream::named(1, "aqm")),
             classes: Vec::new(),
             impairments: Impairments::new(impairments, 1, name),
+            seed: 1,
         })
     };
     let path = [link("impaired", impairments), link("plain", &[])];

@@ -26,6 +26,11 @@ const INSTEAD: &[(&[&str], &str)] = &[
         &["atm", "docsis", "ptm", "mpu", "stab", "linklayer"],
         "what the link layer adds to packets is `overhead = \"docsis\"`, or `overhead = { per_packet = \"18 B\", mpu = \"64 B\" }`",
     ),
+    (
+        &["half_duplex", "half-duplex", "airtime", "wifi", "aggregate", "aggregation", "txop", "shared", "ampdu"],
+        "links that share the air have `medium = \"air\"`, and `[[media]]` says who sends: `name = \"air\"`, `overhead = \"100 us\"`, `frames = 32`; \
+         what waits for a schedule and leaves together is the impairment \"bursts\"",
+    ),
     (&["sch_cake", "sqm"], "it is a queue discipline: `queue = { aqm = \"cake\" }`"),
     (&["l4s", "dualq", "dual-queue"], "the dual queue of L4S is `aqm = \"dualpi2\"`, and its senders have `ecn = \"l4s\"`"),
 ];

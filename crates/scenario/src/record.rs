@@ -102,6 +102,14 @@ pub struct Link {
     /// What each impairment of the link did, in the order of the file; only links with impairments have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub impairments: Vec<Impairment>,
+    /// The part of the window that the link's turns on its medium took, with their overhead; only links that share a medium have this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("unit" = "0..1", "maximum" = 1))]
+    pub airtime: Option<f64>,
+    /// Turns of the link on its medium that began in the window; only links that share a medium have this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("unit" = "turns"))]
+    pub turns: Option<u64>,
     /// What each class of the link did, in the order of the file; only links with classes have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,

@@ -84,7 +84,7 @@ fn a_number_or_a_wrong_unit_for_a_quantity() {
 
 #[test]
 fn keys_and_names_that_nobody_knows() {
-    let keys = "name, from, to, rate, trace, delay, queue, duplex, back, overhead, changes, impairments";
+    let keys = "name, from, to, rate, trace, delay, queue, duplex, back, overhead, medium, changes, impairments";
     let old = "delay = \"10 ms\"\nq";
     let expected = format!("links.up: expected one of {keys}, got key \"dealy\"; did you mean \"delay\"?");
     says(old, "dealy = \"10 ms\"\nq", "dealy", &expected);
@@ -278,6 +278,29 @@ fn traces_that_are_too_many_together() {
     assert_eq!((check(1, &throughput), check(1, wait)), (String::new(), String::new()));
     let all = check(1, &format!("{}\n{throughput}\n{wait}\n{}", queue.replace("1 us", "2 us"), cwnd("2 us")));
     assert_eq!(all, "x.toml:9:34: trace.queue.every: expected traces of at most 100000000 numbers together, got 111666681");
+}
+
+#[test]
+fn media_that_nobody_shares_or_knows() {
+    let old = "delay = \"10 ms\"\nq";
+    let says = |link: &str, media: &str, expected: &str| {
+        let text = BASE
+            .replace(old, &format!("delay = \"10 ms\"\n{link}\nq"))
+            .replace("[tcp]", &format!("[[media]]\nname = \"air\"\n{media}\n[tcp]"));
+        let error = Document::from_toml("x.toml", &text).and_then(|document| document.check()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}\ninstead of {expected}");
+    };
+    says("", "", "media.air: expected a link with medium = \"air\", got none");
+    says("medium = \"ear\"", "", "links.up.medium: expected one of air, got medium \"ear\"");
+    says("medium = \"air\"", "frames = 0", "media.air.frames: expected a number of packets, 1 or more, got 0");
+    says("medium = \"air\"", "longest = \"0 s\"", "media.air.longest: expected a time above zero, got 0 s");
+    says("medium = \"air\"", "[[media]]\nname = \"air\"", "media[1].name: expected a name that no other medium has, got \"air\"");
+    says("half_duplex = true", "", "links that share the air have `medium = \"air\"`");
+    let delayed = BASE
+        .replace("from = \"B\"\nto = \"C\"", "from = \"B\"\nto = \"C\"\nmedium = \"air\"")
+        .replace("[tcp]", "[[media]]\nname = \"air\"\n[tcp]");
+    let error = Document::from_toml("x.toml", &delayed).and_then(|document| document.check()).unwrap_err().to_string();
+    assert!(error.contains("medium: expected a rate with it, got a medium of a link without rate"), "{error}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 extern crate alloc;
 
 pub mod link;
+pub mod medium;
 pub mod paths;
 pub mod queue;
 pub mod supply;

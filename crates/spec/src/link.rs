@@ -1,5 +1,6 @@
 //! A link as the network takes it: nothing left to look up.
 
+use crate::medium::Medium;
 use crate::queue::Queue;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -38,6 +39,9 @@ pub struct Link {
     /// What it does to packets besides queuing them, in order.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub impairments: Vec<ImpairmentConfig>,
+    /// The medium that it shares with others, if it does. There is a rate then.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub medium: Option<Arc<Medium>>,
     /// The nearest link in the opposite direction. A router that reads headers (`Hints::Router`) sees its packets too.
     pub reverse: Option<u32>,
     /// What is measured on it.

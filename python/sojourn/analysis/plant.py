@@ -186,6 +186,8 @@ def _changes(link: Mapping[str, Any], bulk: list[Any]) -> list[str]:
         notes.append(f"{link['name']} changes its rate or delay; the model keeps the first ones")
     if link.get("impairments"):
         notes.append(f"{link['name']} has impairments, which the model leaves out")
+    if link.get("medium"):
+        notes.append(f"{link['name']} shares a medium, which the model leaves out")
     if link.get("overhead"):
         notes.append(f"{link['name']} has an overhead, which the model leaves out")
     return notes

@@ -2,14 +2,14 @@
 //!
 //! When a packet leaves is known only when the one before it has been sent, so every end of a transmission is an event.
 
+use super::config::LinkConfig;
 use super::meter::{Meter, Service};
 use super::tie_break::LastDeparture;
 use super::transmitter::Transmitter;
 use crate::packet::{InFlight, Packet};
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
-use sojourn_aqm::{Aqm, ClassConfig, DropReason, Packet as _, Qdisc, QueueController};
-use sojourn_units::Time;
+use sojourn_aqm::{Aqm, DropReason, Packet as _, Qdisc};
+use sojourn_units::{Duration, Time};
 
 #[derive(Clone, Debug)]
 pub(super) struct Buffered<P> {
@@ -21,6 +21,19 @@ pub(super) struct Buffered<P> {
     reports: VecDeque<Report<P>>,
     /// The next time at which the link is woken, if that is to come.
     wake: Time,
+    /// Whether it sends only in its turns ([`crate::medium`]).
+    takes_turns: bool,
+}
+
+/// When a packet is sent that is taken out of the queue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// At once, right behind another.
+    Behind,
+    /// At once, on a link that was idle.
+    Idle,
+    /// As the first of a turn on a shared medium, after this time.
+    Turn(Duration),
 }
 
 /// What happened to a packet of a buffered queue.
@@ -36,10 +49,19 @@ pub(crate) enum Report<P> {
 
 impl<P: Packet> Buffered<P> {
     /// An empty queue, measured from `from` on.
-    pub fn new(controller: QueueController, classes: Vec<ClassConfig>, from: Time) -> Self {
+    pub fn new(config: LinkConfig, from: Time) -> Self {
+        let takes_turns = config.takes_turns();
+        let LinkConfig { controller, classes, .. } = config;
         let mut qdisc = if classes.is_empty() { Qdisc::new(controller) } else { Qdisc::of_classes(classes) };
         qdisc.count_drops_of_earlier(from);
-        Buffered { qdisc, transmitting: None, last_departure: LastDeparture::default(), reports: VecDeque::new(), wake: Time::ZERO }
+        Buffered {
+            qdisc,
+            transmitting: None,
+            last_departure: LastDeparture::default(),
+            reports: VecDeque::new(),
+            wake: Time::ZERO,
+            takes_turns,
+        }
     }
 
     /// Packets that wait or are being sent.
@@ -47,10 +69,16 @@ impl<P: Packet> Buffered<P> {
         u64::from(self.qdisc.packets()) + u64::from(self.transmitting.is_some())
     }
 
-    /// Since when the link has been idle; `None` while it is sending.
+    /// Whether a packet is being sent.
+    pub fn is_sending(&self) -> bool {
+        self.transmitting.is_some()
+    }
+
+    /// Since when the link has been idle; `None` while it is sending or waits for its turn.
     #[inline]
     pub fn idle_since(&self, transmitter: &Transmitter) -> Option<Time> {
-        self.transmitting.is_none().then_some(transmitter.free_at)
+        let idle = self.transmitting.is_none() && !(self.takes_turns && self.qdisc.packets() > 0);
+        idle.then_some(transmitter.free_at)
     }
 
     /// Whether something happened to a packet that has not been reported yet.
@@ -88,16 +116,19 @@ impl<P: Packet> Buffered<P> {
         if self.qdisc.counters().marked > marked {
             reports.push_back(Report::Marked(flow));
         }
-        if idle_since.is_some() {
-            return self.start_next(now, true, transmitter, meter);
+        match idle_since {
+            Some(_) if self.takes_turns => None,
+            Some(_) => self.start_next(now, Start::Idle, transmitter, meter),
+            None => {
+                self.queue_changes(now, meter);
+                None
+            }
         }
-        self.queue_changes(now, meter);
-        None
     }
 
     /// Something may have joined the queue.
     #[inline(always)]
-    fn queue_changes(&self, now: Time, meter: &mut Meter) {
+    pub fn queue_changes(&self, now: Time, meter: &mut Meter) {
         meter.queue_changes(now, u64::from(self.qdisc.packets()), self.qdisc.bytes());
         if meter.has_subqueues() {
             meter.stats.set_subqueues(now, &self.qdisc);
@@ -116,8 +147,8 @@ impl<P: Packet> Buffered<P> {
         }
     }
 
-    /// Starts to send the next packet at `now`, on a link that was `idle` or has just sent another; gives the end of the transmission.
-    pub fn start_next(&mut self, now: Time, idle: bool, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Time> {
+    /// Takes the next packet out of the queue at `now` and starts to send it; gives the end of the transmission.
+    pub fn start_next(&mut self, now: Time, start: Start, transmitter: &mut Transmitter, meter: &mut Meter) -> Option<Time> {
         let marked = self.qdisc.counters().marked;
         let reports = &mut self.reports;
         let next = self.qdisc.dequeue(now, |dropped, reason| reports.push_back(Report::Dropped(dropped.packet, reason)));
@@ -131,8 +162,12 @@ impl<P: Packet> Buffered<P> {
         }
         let (size, flow) = (packet.size(), packet.flow());
         self.transmitting = Some(packet);
-        self.last_departure = LastDeparture { at: now, size: if idle { 0 } else { size } };
-        let end = transmitter.send(now, size, idle);
+        self.last_departure = LastDeparture { at: now, size: if start == Start::Behind { size } else { 0 } };
+        let end = match start {
+            Start::Behind => transmitter.send(now, size, false),
+            Start::Idle => transmitter.send(now, size, true),
+            Start::Turn(overhead) => transmitter.send(now + overhead, size, true),
+        };
         let arrived = Time::from_nanos(now.as_nanos() - wait.as_nanos());
         if meter.measures() {
             meter.account(&Service { arrived, start: now, end, size }, flow, transmitter);

@@ -1,6 +1,7 @@
 //! Links whose queues have classes, a queue for scalable senders, filter ACKs, or hold back what they have: what each class or queue measured.
 
 use super::Link;
+use super::buffered::Start;
 use super::config::LinkStats;
 use super::meter::{Service, difference};
 use super::queue::Queue;
@@ -116,7 +117,7 @@ impl<P: Packet> Link<P> {
         self.advance(now);
         let Queue::Buffered(queue) = &mut self.queue else { return None };
         queue.idle_since(&self.transmitter)?;
-        queue.start_next(now, true, &mut self.transmitter, &mut self.meter)
+        queue.start_next(now, Start::Idle, &mut self.transmitter, &mut self.meter)
     }
 
     /// What the host decided about packets in its queue since this was asked last, in order.

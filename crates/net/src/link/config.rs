@@ -2,6 +2,7 @@
 
 use super::classes::SubqueueStats;
 use super::tie_break::TransitTimes;
+use crate::medium::TurnStats;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use alloc::format;
 use alloc::vec::Vec;
@@ -23,12 +24,14 @@ pub struct LinkConfig {
     pub classes: Vec<ClassConfig>,
     /// What happens to packets before and after its queue, such as random loss.
     pub impairments: Impairments,
+    /// The seed of the run, for the medium that it shares.
+    pub seed: u64,
 }
 
 impl LinkConfig {
-    /// A link without impairments.
+    /// A link without impairments that shares no medium.
     pub fn new(link: Link, controller: QueueController) -> Self {
-        LinkConfig { link, controller, classes: Vec::new(), impairments: Impairments::default() }
+        LinkConfig { link, controller, classes: Vec::new(), impairments: Impairments::default(), seed: 0 }
     }
 
     /// A planned link in the run with this seed: its queue draws from the stream `link/<name>/aqm`, that of a class from
@@ -48,7 +51,7 @@ impl LinkConfig {
             let loss = TraceLoss::new(trace.rows.clone(), Stream::named(seed, &format!("link/{}/trace", link.name)));
             impairments.0.insert(0, Started { impairment: AnyImpairment::Trace(loss), place: Place::AfterQueue });
         }
-        LinkConfig { link, controller, classes, impairments }
+        LinkConfig { link, controller, classes, impairments, seed }
     }
 
     /// What its disciplines need.
@@ -61,11 +64,16 @@ impl LinkConfig {
         if self.classes.is_empty() { self.controller.aqm.first_update() } else { ClassConfig::first_update(&self.classes) }
     }
 
+    /// Whether it sends only in its turns on a medium that it shares.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.link.medium.is_some()
+    }
+
     /// Whether its queue must hold its packets.
     pub(crate) fn holds_packets(&self) -> bool {
         let (needs, controller) = (self.needs(), &self.controller);
         let asked = needs.head_drop || needs.waiting_packets || needs.flow_queues.is_some();
-        asked || controller.host.is_some() || controller.ack_filter != AckFilter::None
+        asked || self.takes_turns() || controller.host.is_some() || controller.ack_filter != AckFilter::None
     }
 
     /// Where its queue gets round-trip times and the number of flows from, if it asks for them.
@@ -86,9 +94,11 @@ impl LinkConfig {
         *measure == Measure::Counts && steady && self.impairments.0.is_empty() && self.has_plain_queue()
     }
 
-    /// Whether its queue decides only whether there is room.
+    /// Whether its queue decides only whether there is room, and each packet is sent when the one before it has been.
     pub(crate) fn has_plain_queue(&self) -> bool {
-        self.classes.is_empty() && matches!(self.controller.aqm, AnyAqm::DropTail(_)) && self.controller.ack_filter == AckFilter::None
+        let controller = &self.controller;
+        let plain = matches!(controller.aqm, AnyAqm::DropTail(_)) && controller.ack_filter == AckFilter::None;
+        plain && self.classes.is_empty() && !self.takes_turns()
     }
 
     /// The least of its propagation delay at first and later.
@@ -130,6 +140,8 @@ pub struct LinkStats {
     pub(super) busy_before: u128,
     /// Billionths of a bit that were sent at earlier rates.
     pub(super) nanobits_before: u128,
+    /// The turns on a medium that it shares; `None` if it shares none.
+    pub turns: Option<TurnStats>,
     /// The discipline's probability as arriving packets met it; nothing where it has none.
     pub probability: Sums,
     /// What each class did, or the low-latency and the classic queue; nothing if there are neither.

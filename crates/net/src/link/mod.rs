@@ -20,6 +20,7 @@ mod router;
 pub(crate) mod tie_break;
 mod traced;
 mod transmitter;
+mod turns;
 mod updates;
 mod watching;
 
@@ -27,13 +28,14 @@ pub use classes::SubqueueStats;
 pub use config::{LinkConfig, LinkStats};
 
 use crate::contention::Order;
+use crate::medium::TurnStats;
 use crate::packet::{InFlight, Packet};
 use crate::trace::QueueSample;
 use crate::window::Window;
 use alloc::format;
 use alloc::string::String;
-use buffered::Buffered;
 pub(crate) use buffered::Report;
+use buffered::{Buffered, Start};
 use config::Volume;
 use meter::Meter;
 use precomputed::{Accepted, Precomputed};
@@ -61,6 +63,8 @@ pub struct Link<P> {
     watched: bool,
     measured: bool,
     filters_acks: bool,
+    /// Whether it sends only in its turns on a medium.
+    takes_turns: bool,
     /// Packets that passed without a decision; the queue's counters don't know them.
     passed: Volume,
     queue: Queue<P>,
@@ -83,6 +87,8 @@ pub(crate) enum Offer {
     NeedsTieBreak,
     /// The queue took it, or dropped it ([`Link::next_report`]).
     Buffered,
+    /// The same, and the link is to wait for a turn on its medium if it does not.
+    Contends,
     /// The same, and the link started to send: a transmission ends at this time.
     Transmitting(Time),
 }
@@ -105,14 +111,15 @@ impl<P: Packet> Link<P> {
         let router = if config.hints() == Hints::Router { Router::new(&needs) } else { None };
         let transmitter = Transmitter::new(&config.link);
         let has_queue = transmitter.serializer.is_some();
+        let takes_turns = config.takes_turns();
         let undecided = has_queue && transmitter.is_steady() && config.has_plain_queue();
-        let queue = if config.holds_packets() {
-            Queue::Buffered(Buffered::new(config.controller, config.classes, window.from))
-        } else {
-            Queue::Precomputed(Precomputed::new(config.controller))
+        let (name, mut meter) = (config.link.name.clone(), Meter::new(window, config.link.measure, config.link.rate));
+        let queue = match config.holds_packets() {
+            true => Queue::Buffered(Buffered::new(config, window.from)),
+            false => Queue::Precomputed(Precomputed::new(config.controller)),
         };
-        let mut meter = Meter::new(window, config.link.measure, config.link.rate);
         meter.stats.subqueues = queue.subqueues().map(|queue| SubqueueStats::new(&queue)).collect();
+        meter.stats.turns = takes_turns.then(TurnStats::default);
         if !has_queue {
             // Packets come in any order, and none waits: only what comes in the window is counted.
             meter.open(Counters::default());
@@ -130,7 +137,8 @@ impl<P: Packet> Link<P> {
             queue,
             updates: Updates::new(&needs, law_due, router),
             meter,
-            name: config.link.name,
+            takes_turns,
+            name,
             last_offer: Time::ZERO,
         }
     }
@@ -321,6 +329,7 @@ impl<P: Packet> Link<P> {
                 &mut self.transmitter,
                 &mut self.meter,
             ) {
+                None if self.takes_turns => Offer::Contends,
                 None => Offer::Buffered,
                 Some(end) => Offer::Transmitting(end),
             },
@@ -420,16 +429,22 @@ impl<P: Packet> Link<P> {
         });
     }
 
-    /// The transmission of a buffered packet ends at `now`; the packet is moved to `packet`.
-    pub(crate) fn depart(&mut self, now: Time, packet: &mut P) -> Departed {
+    /// Catches up with what is due before a departure at `now`.
+    #[inline]
+    fn catch_up_before(&mut self, now: Time) {
         // A departure comes before a timer that is due at the same time, as where departures are precomputed. Before 0 is nothing.
         if self.due <= now {
             self.advance(Time::from_nanos(now.as_nanos().saturating_sub(1)));
             self.open_window(now);
         }
+    }
+
+    /// The transmission of a buffered packet ends at `now`; the packet is moved to `packet`.
+    pub(crate) fn depart(&mut self, now: Time, packet: &mut P) -> Departed {
+        self.catch_up_before(now);
         let Queue::Buffered(queue) = &mut self.queue else { unreachable!("only buffered links have departures") };
         let hop = queue.take_transmitted(packet);
-        let next = queue.start_next(now, false, &mut self.transmitter, &mut self.meter);
+        let next = if self.takes_turns { None } else { queue.start_next(now, Start::Behind, &mut self.transmitter, &mut self.meter) };
         Departed { hop, arrival: self.transmitter.arrival(now), next }
     }
 

@@ -1,6 +1,7 @@
 //! A network that goes on as that of another run.
 
 use super::Network;
+use crate::medium::Medium;
 use crate::packet::Packet;
 
 impl<P: Packet> Network<P> {
@@ -10,11 +11,12 @@ impl<P: Packet> Network<P> {
     }
 
     /// Draws from now on as `other` does: the same network of a run with another seed, at time 0; `start` is this one at time 0. Gives
-    /// whether nothing has been drawn yet, so that it now is what `other` would be. Impairments draw for every packet: a network with
-    /// some does not go over.
+    /// whether nothing has been drawn yet, so that it now is what `other` would be. Impairments draw for every packet, and some media for every turn: a network with
+    /// some of these does not go over.
     #[must_use]
     pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
         let others = start.links.iter().zip(&other.links);
-        self.impairments.is_empty() && self.links.iter_mut().zip(others).all(|(here, (start, other))| here.go_over(start, other))
+        let draws_besides = !self.impairments.is_empty() || self.media.iter().any(Medium::draws);
+        !draws_besides && self.links.iter_mut().zip(others).all(|(here, (start, other))| here.go_over(start, other))
     }
 }

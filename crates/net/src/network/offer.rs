@@ -40,6 +40,10 @@ impl<P: Packet> Network<P> {
             }
             Offer::Dropped(reason) => return self.lose(time, at, DropCause::Queue(reason), packet, observer),
             Offer::Buffered => self.after_buffering(time, link, None, observer),
+            Offer::Contends => {
+                self.after_buffering(time, link, None, observer);
+                self.contend(time, link, observer);
+            }
             Offer::Transmitting(end) => self.after_buffering(time, link, Some(end), observer),
             Offer::NeedsTieBreak => unreachable!("a link that knows the transit time decides"),
         }
@@ -55,6 +59,15 @@ impl<P: Packet> Network<P> {
             other => other,
         };
         if let AccessOffer::Arrives(arrival) = offer { Some(arrival) } else { None }
+    }
+
+    /// A link that held back what it has may send again.
+    pub(super) fn wake_link(&mut self, time: Time, link: usize, observer: &mut impl LinkObserver<P>) {
+        if self.links[link].takes_turns() {
+            return self.contend(time, link, observer);
+        }
+        let end = self.links[link].wake(time);
+        self.after_buffering(time, link, end, observer);
     }
 
     /// Reports what a buffered link did to packets and plans the end of its transmission.

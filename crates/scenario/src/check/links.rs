@@ -1,11 +1,12 @@
 //! Checks links: names, nodes, rates, and the parameters of their queues.
 
 use super::classes::disciplines;
+use super::media::{self, Media};
 use super::name;
 use crate::error::Error;
 use crate::path::element;
 use crate::trace_file::read_trace;
-use crate::written::{self, Back, Change, Impairment};
+use crate::written::{self, Back, Change, Impairment, Scenario};
 use sojourn_link::ImpairmentConfig;
 use sojourn_spec::link::{DelayChange, Link, RateChange, Trace};
 use sojourn_spec::queue::Queue;
@@ -44,7 +45,8 @@ pub(super) fn label(link: &written::Link) -> String {
 
 /// Checks all links and numbers their nodes. The second link of a duplex link comes right after the first. `folder` is that of the
 /// scenario's file.
-pub(super) fn check(links: &[written::Link], packet: u32, folder: &Path) -> Result<Network, Error> {
+pub(super) fn check(scenario: &Scenario, packet: u32, folder: &Path) -> Result<Network, Error> {
+    let (links, media) = (&scenario.links, media::check(&scenario.media)?);
     if links.is_empty() {
         return Err(Error::got("links", "none", "at least one link"));
     }
@@ -67,7 +69,7 @@ pub(super) fn check(links: &[written::Link], packet: u32, folder: &Path) -> Resu
             })
         };
         let ends = (node(&link.from), node(&link.to));
-        for (n, made) in directed(link, label, ends, &Place { field: &field, packet, folder })?.into_iter().enumerate() {
+        for (n, made) in directed(link, label, ends, &Place { field: &field, packet, folder, media: &media })?.into_iter().enumerate() {
             if !names.insert(made.name.clone()) {
                 let got = format!("\"{}\"", made.name);
                 return Err(Error::got(format!("links[{i}].name"), got, "a name that no other link has"));
@@ -76,6 +78,7 @@ pub(super) fn check(links: &[written::Link], packet: u32, folder: &Path) -> Resu
             network.links.push(made);
         }
     }
+    media.check_use(&network.links)?;
     reverse(&mut network.links);
     Ok(network)
 }
@@ -92,30 +95,33 @@ fn reverse(links: &mut [Link]) {
     }
 }
 
-/// Where a link is in the file, the mean packet size, and the folder of the file.
+/// Where a link is in the file, the mean packet size, the folder of the file, and the media that there are.
 struct Place<'a> {
     field: &'a str,
     packet: u32,
     folder: &'a Path,
+    media: &'a Media,
 }
 
 /// The links that a written link stands for: one, or both directions of a duplex link.
 fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: &Place<'_>) -> Result<Vec<Link>, Error> {
-    let Place { field, packet, folder } = *place;
+    let Place { field, folder, media, .. } = *place;
     let one = |back: &Back, field: &str, name: String, (from, to)| -> Result<Link, Error> {
         let delay = back.delay.unwrap_or_default();
         range::time("delay", delay).map_err(|error| Error::parameter(field, error))?;
         let trace = trace(back, field, folder)?;
         let sends = trace.as_ref().map(|trace| trace.rows.mean_rate()).or(back.rate);
         sends.map_or(Ok(()), |rate| range::rate("rate", rate)).map_err(|error| Error::parameter(field, error))?;
-        let queue = queue(back.queue.as_ref(), &Place { field, packet, folder }, sends, delay)?;
+        let queue = queue(back.queue.as_ref(), &Place { field, ..*place }, sends, delay)?;
         changes(&back.changes, field, sends)?;
         let at = |change: &Change| Time::ZERO + change.at;
         let rate_changes = back.changes.iter().filter_map(|change| Some(RateChange { at: at(change), rate: change.rate? })).collect();
         let delay_changes = back.changes.iter().filter_map(|change| Some(DelayChange { at: at(change), delay: change.delay? })).collect();
         let impairments = impairments(&back.impairments, field)?;
         let overhead = overhead(back.overhead, field, sends)?;
-        Ok(Link { name, from, to, rate: sends, delay, queue, rate_changes, delay_changes, trace, overhead, impairments, ..Link::default() })
+        let medium = media.of(back.medium.as_deref(), field, sends)?;
+        let made = Link { rate_changes, delay_changes, trace, overhead, impairments, medium, ..Link::default() };
+        Ok(Link { name, from, to, rate: sends, delay, queue, ..made })
     };
     let forward = Back {
         rate: link.rate,
@@ -123,6 +129,7 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
         delay: Some(link.delay),
         queue: link.queue.clone(),
         overhead: link.overhead,
+        medium: link.medium.clone(),
         changes: link.changes.clone(),
         impairments: link.impairments.clone(),
     };
@@ -133,15 +140,16 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
             return Err(Error::got(format!("{field}.back"), "a table for a link in one direction", "duplex = true with it"));
         }
         (None, true) => {
-            let Back { rate, trace, delay, overhead, .. } = forward;
-            let back = Back { rate, trace, delay, overhead, ..Back::default() };
+            let Back { rate, trace, delay, overhead, medium, .. } = forward;
+            let back = Back { rate, trace, delay, overhead, medium, ..Back::default() };
             made.push(one(&back, field, back_name, (to, from))?);
         }
         (Some(back), true) => {
             let own = back.rate.is_some() || back.trace.is_some();
             let (rate, trace) = if own { (back.rate, back.trace.clone()) } else { (link.rate, link.trace.clone()) };
             let (delay, overhead) = (back.delay.or(forward.delay), back.overhead.or(forward.overhead));
-            let back = Back { rate, trace, delay, overhead, ..back.clone() };
+            let medium = back.medium.clone().or(forward.medium);
+            let back = Back { rate, trace, delay, overhead, medium, ..back.clone() };
             made.push(one(&back, &format!("{field}.back"), back_name, (to, from))?);
         }
         (None, false) => {}

@@ -4,6 +4,7 @@ mod classes;
 mod flows;
 mod host;
 mod links;
+mod media;
 mod one_instant;
 mod paths;
 mod queues;
@@ -177,7 +178,7 @@ pub fn check(scenario: &Scenario, name: &str, folder: &Path) -> Result<Checked, 
     }
     range::packet_size("packet", scenario.packet)?;
     let packet = scenario.packet.0 as u32;
-    let network = links::check(&scenario.links, packet, folder)?;
+    let network = links::check(scenario, packet, folder)?;
     let groups = flows::check(&scenario.flows, &scenario.tcp, &network)?;
     queues::check(&network, &groups, packet, duration)?;
     host::check(scenario, &network, &groups)?;

@@ -8,6 +8,7 @@ mod traffic;
 pub use impairment::Impairment;
 pub use link_trace::{LinkTrace, TraceFormat};
 pub use paths::{PathChoice, Reroute};
+pub use sojourn_spec::medium::Medium;
 pub use sojourn_spec::queue::classes::Dscp;
 pub use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 pub use sojourn_spec::tcp::{Control, Profile, TcpOverrides};
@@ -41,6 +42,9 @@ pub struct Scenario {
     pub host: Host,
     /// The links. A node exists if a link names it.
     pub links: Vec<Link>,
+    /// Media that links share; default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Medium>,
     /// TCP options of all flows that do not set them.
     #[serde(default)]
     pub tcp: TcpOverrides,
@@ -102,6 +106,9 @@ pub struct Link {
     /// What the link layer adds to each packet, in both directions; default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<AnyOverhead>,
+    /// The name of the medium that it shares with other links, in both directions; default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub medium: Option<String>,
     /// Changes of its rate and its delay, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
@@ -129,6 +136,9 @@ pub struct Back {
     /// What the link layer adds to each packet; default: what it adds on the first link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<AnyOverhead>,
+    /// The name of the medium that it shares with other links; default: that of the first link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub medium: Option<String>,
     /// Changes of its rate and its delay, in order of time; default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
