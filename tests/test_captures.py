@@ -151,8 +151,39 @@ def test_a_capture_of_some_links_has_these_alone_and_changes_no_record(tmp_path:
     assert (tmp_path / "all").read_bytes() == (tmp_path / "two").read_bytes()
 
 
+@tool
+def test_a_host_shows_what_it_sends_and_gets_at_its_own_times(tmp_path: Path) -> None:
+    file, run = tmp_path / "run.pcapng", scenario().set("trace.rtt", {"flows": ["*"]})
+    run.set("flows.bulk.access", {"delay": "20 ms"})
+    record = sj.run(run, seed=1, pcap=file, pcap_hosts=["bulk/1:sender", "bulk/0:receiver"])
+    plain = sj.run(run, seed=1)
+    assert record.to_json() == plain.to_json()
+    fields = ("frame.interface_name", "ip.src", "tcp.len", "tcp.analysis.ack_rtt", "tcp.options.sack_le")
+    packets = tshark(file, *fields, only="tcp")
+    of = {name: [each for each in packets if each["frame.interface_name"] == name] for name in
+          ("bulk/1:sender", "bulk/0:receiver")}  # fmt: skip
+    assert {each["ip.src"] for each in of["bulk/1:sender"]} == {"10.0.0.2", "10.1.0.2"}
+    sent = [each for each in of["bulk/1:sender"] if each["ip.src"] == "10.0.0.2" and each["tcp.len"] != "0"]
+    assert len(sent) == record["flows"][1]["sent"]
+    # The path of 60 ms is seen at the sender alone, and the losses on it at the receiver alone.
+    seen = [float(each["tcp.analysis.ack_rtt"]) for each in of["bulk/1:sender"] if each["tcp.analysis.ack_rtt"]]
+    measured = record.series["rtt/bulk/1"]["seconds"]
+    assert min(seen) == pytest.approx(min(measured), rel=0.05)
+    got = [each for each in of["bulk/0:receiver"] if each["ip.src"] == "10.0.0.1" and each["tcp.len"] != "0"]
+    first = record["flows"][0]
+    assert first["sent"] - first["dropped"] - 40 <= len(got) <= first["sent"] - first["dropped"]
+    assert any(each["tcp.options.sack_le"] for each in of["bulk/1:sender"])
+    wrong = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 || _ws.expert.severity == 8388608"
+    assert not tshark(file, "frame.number", only=wrong)
+
+
 REFUSED: dict[str, tuple[list[str], str]] = {
     "no such link": (["--pcap", "x.pcapng", "--pcap-links", "wir"], "expected links with a rate (bottleneck,"),
+    "no such host": (
+        ["--pcap", "x.pcapng", "--pcap-hosts", "ftp/0:router"],
+        'expected hosts of flows such as "ftp/0:sender"',
+    ),
+    "hosts without a file": (["--pcap-hosts", "ftp/0"], "--pcap-hosts: expected --pcap"),
     "links without a file": (["--pcap-links", "bottleneck"], "--pcap-links: expected --pcap"),
     "a folder": (["--pcap", "."], "error: "),
     "a kernel": (["--pcap", "x.pcapng", "--host", "linux"], 'got host = "linux"'),
@@ -179,7 +210,7 @@ def test_a_full_disk_gives_one_line_and_leaves_nothing(tmp_path: Path, monkeypat
     run = _sojourn.run
 
     def on_full_disk(*args: Any) -> Any:
-        return run(*args[:4], ("/dev/full", args[4][1]))
+        return run(*args[:4], ("/dev/full", *args[4][1:]))
 
     monkeypatch.setattr(_sojourn, "run", on_full_disk)
     (tmp_path / "run.pcapng").write_text("old")

@@ -110,9 +110,9 @@ def run(
     filename: str,
     seed: int | None = None,
     laws: Mapping[str, Callable[[], object]] | None = None,
-    capture: tuple[str, list[str]] | None = None,
+    capture: tuple[str, list[str], list[str]] | None = None,
 ) -> tuple[str, SeriesMap]:
-    """One run: the record as JSON, and its series; `capture` is a file for packets, and the links that they are of."""
+    """One run: the record as JSON, and its series; `capture` is a file for packets, their links, and their hosts."""
 
 def kernel_plan(text: str, filename: str, seed: int) -> str:
     """What a Linux kernel must know of a run, as TOML."""

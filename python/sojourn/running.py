@@ -56,6 +56,7 @@ def run(
     *,
     pcap: str | os.PathLike[str] | None = None,
     pcap_links: Sequence[str] = (),
+    pcap_hosts: Sequence[str] = (),
 ) -> Record:
     """Runs a scenario once and returns its record. The interpreter's lock is released meanwhile.
 
@@ -67,12 +68,14 @@ def run(
     `on_loss(event)` and `on_mark(event)`, return a window in segments, a window and a pace in segments a second, or
     None to keep both: see `AckSample` and `CongestionEvent`. A call of it may take 10 s.
 
-    `pcap` is a file that gets the packets of links in the format pcapng, for Wireshark and its kin; `pcap_links` are
-    the names of these links, by default all that have a rate. The record is the same with and without it.
+    `pcap` is a file that gets packets in the format pcapng, for Wireshark and its kin: those at the links that
+    `pcap_links` names, and those that the hosts of `pcap_hosts` send and get (`"ftp/0:sender"`, `"ftp/*:receiver"`,
+    `"ftp/0"` for both hosts of a flow); by default those at all links that have a rate. The record is the same with and
+    without it.
 
-    Raises `ScenarioError` for a scenario that can't be run, for a link that there is not, and for a law that returns no
-    probability, `UserError` for a file that can't be read, `DiskError` for one that can't be written. What a law raises
-    comes out as it is, with a note of the law and the simulated time.
+    Raises `ScenarioError` for a scenario that can't be run, for a link or a host that there is not, and for a law that
+    returns no probability, `UserError` for a file that can't be read, `DiskError` for one that can't be written. What a
+    law raises comes out as it is, with a note of the law and the simulated time.
 
     >>> record = sj.run("examples/dumbbell.toml", seed=1)
     >>> round(record.value("links.bottleneck.utilization"), 1)
@@ -85,10 +88,11 @@ def run(
         if pcap is not None:
             raise UserError('pcap: expected the simulator as host, got host = "linux"')
         return run_jobs([Job(loaded, first_seed(loaded) if seed is None else seed)], laws=laws)[0]
-    if pcap is None and pcap_links:
-        raise UserError.expected("pcap_links", "the file of a capture, pcap, with them", None)
+    for option, names in (("pcap_links", pcap_links), ("pcap_hosts", pcap_hosts)):
+        if pcap is None and names:
+            raise UserError.expected(option, "the file of a capture, pcap, with them", None)
     with loaded.clean_errors(), nullcontext() if pcap is None else written_elsewhere(Path(pcap)) as unfinished:
-        capture = None if unfinished is None else (str(unfinished), list(pcap_links))
+        capture = None if unfinished is None else (str(unfinished), list(pcap_links), list(pcap_hosts))
         text, series = _sojourn.run(loaded.to_toml(), loaded.file, seed, own, capture)
     return Record.from_json(text, series)
 

@@ -6,7 +6,8 @@
 
 mod tin;
 
-use crate::Packet;
+use crate::counters::Fate;
+use crate::{Packet, Subqueue};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::{Overhead, Rate, Time};
@@ -30,9 +31,10 @@ pub enum Diffserv {
     Diffserv4,
 }
 
-/// By how many binary places a tin has less than the whole rate, and the DSCPs that it takes.
+/// A tin: its name, by how many binary places it has less than the whole rate, and the DSCPs that it takes.
 #[derive(Clone, Copy, Debug)]
 struct Share {
+    name: &'static str,
     shift: u32,
     dscps: &'static [u8],
 }
@@ -40,18 +42,20 @@ struct Share {
 impl Diffserv {
     /// The tins, the most urgent last; the first also takes what no other does.
     fn shares(self) -> &'static [Share] {
-        const ALL: Share = Share { shift: 0, dscps: &[] };
-        const BULK: Share = Share { shift: 4, dscps: &[1, 8] };
+        const ALL: Share = Share { name: "best-effort", shift: 0, dscps: &[] };
+        const BULK: Share = Share { name: "bulk", shift: 4, dscps: &[1, 8] };
+        const VIDEO: Share = Share { name: "video", shift: 1, dscps: &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38] };
+        const VOICE: Share = Share { name: "voice", shift: 2, dscps: &[32, 40, 44, 46, 48, 56] };
         match self {
             Diffserv::BestEffort => &[ALL],
-            Diffserv::Diffserv3 => &[ALL, BULK, Share { shift: 2, dscps: &[4, 44, 46, 48, 56] }],
-            Diffserv::Diffserv4 => &[
-                ALL,
-                BULK,
-                Share { shift: 1, dscps: &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38] },
-                Share { shift: 2, dscps: &[32, 40, 44, 46, 48, 56] },
-            ],
+            Diffserv::Diffserv3 => &[ALL, BULK, Share { dscps: &[4, 44, 46, 48, 56], ..VOICE }],
+            Diffserv::Diffserv4 => &[ALL, BULK, VIDEO, VOICE],
         }
+    }
+
+    /// The names of the tins, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        self.shares().iter().map(|share| share.name)
     }
 
     /// How many tins there are.
@@ -103,6 +107,8 @@ pub(crate) struct CakeQueues<P> {
     origins: Vec<Origin>,
     tins: Vec<Tin<P>>,
     packets: u32,
+    /// The tin of the packet that was sent last.
+    last: usize,
     /// The tin whose turn it is, and whether its last packet was not sent after all.
     current: usize,
     resumes: bool,
@@ -115,7 +121,7 @@ impl<P: Packet> CakeQueues<P> {
     pub fn new(queuing: CakeQueuing, dscps: Vec<u8>) -> Self {
         let tin = |(at, share): (usize, &Share)| Tin::new(queuing.rate_of(at), share.shift);
         let tins = queuing.diffserv.shares().iter().enumerate().map(tin).collect();
-        CakeQueues { queuing, dscps, origins: Vec::new(), tins, packets: 0, current: 0, resumes: false, next: Time::ZERO }
+        CakeQueues { queuing, dscps, origins: Vec::new(), tins, packets: 0, last: 0, current: 0, resumes: false, next: Time::ZERO }
     }
 
     /// Packets of flows of this group come to the link at this place of their route.
@@ -134,6 +140,22 @@ impl<P: Packet> CakeQueues<P> {
 
     pub fn packets(&self) -> u32 {
         self.packets
+    }
+
+    /// What each tin did, and what waits in it; nothing where there is one for all.
+    pub fn subqueues(&self) -> impl Iterator<Item = Subqueue> {
+        self.tins.iter().filter(|_| self.tins.len() > 1).map(Tin::subqueue)
+    }
+
+    /// Which of [`CakeQueues::subqueues`] the packet came from that was sent last, if there are any.
+    pub fn last(&self) -> Option<usize> {
+        (self.tins.len() > 1).then_some(self.last)
+    }
+
+    /// Counts what becomes of a packet of `size` bytes of this queue; `is_earlier` says that it had waited since before the time from which
+    /// on drops are counted.
+    pub fn count(&mut self, queue: u32, size: u32, fate: Fate, is_earlier: bool) {
+        self.tins[(queue / QUEUES) as usize].count(size, fate, is_earlier);
     }
 
     /// The packets and bytes in a queue.
@@ -229,6 +251,7 @@ impl<P: Packet> CakeQueues<P> {
     /// A packet of `size` bytes of this queue is sent at `now` (Linux `cake_advance_shaper`).
     pub fn charge(&mut self, queue: u32, size: u32, now: Time) {
         self.resumes = false;
+        self.last = (queue / QUEUES) as usize;
         let size = self.queuing.overhead.on_link(size);
         if let Some(rate) = self.queuing.bandwidth {
             self.next += rate.time_for(u64::from(size));

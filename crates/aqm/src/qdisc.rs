@@ -8,6 +8,7 @@ pub use classes::{ClassConfig, Rule, Shares};
 
 use crate::cake_queues::CakeQueues;
 use crate::controller::NO_LIMIT;
+use crate::counters::Fate;
 use crate::dual_queue::DualQueues;
 use crate::host_queue::{Held, Left};
 use crate::scheduler::FlowQueues;
@@ -349,6 +350,9 @@ impl<P: Packet> Qdisc<P> {
             self.earlier.add(since);
             self.bytes -= u64::from(packet.size());
             self.controller.counters.count_drop(packet.size(), DropReason::Tail);
+            if let Waiting::Cake(queues, _) = &mut self.waiting {
+                queues.count(queue, packet.size(), Fate::Dropped(DropReason::Tail), since < self.earlier.from);
+            }
             self.controller.aqm.on_full(queue, now);
             dropped(packet, DropReason::Tail);
         }
@@ -395,8 +399,11 @@ impl<P: Packet> Qdisc<P> {
                 Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) | Waiting::Classes(_) => {}
             }
             let decision = self.controller.decide_departure(&departure, sojourn, packet.can_mark(), &backlog);
-            if let Waiting::Dual(queues) = &mut self.waiting {
-                queues.leave(departure.size, decision.fate(), since < self.earlier.from);
+            let is_earlier = since < self.earlier.from;
+            match &mut self.waiting {
+                Waiting::Dual(queues) => queues.leave(departure.size, decision.fate(), is_earlier),
+                Waiting::Cake(queues, _) => queues.count(queue, departure.size, decision.fate(), is_earlier),
+                Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) | Waiting::Classes(_) => {}
             }
             match decision {
                 DepartureDecision::Send => {}

@@ -21,7 +21,7 @@ mod watch;
 pub use agent::{Agent, Observation, step_all};
 pub use batch::run_many;
 pub use build::{ExternalLaw, LawFactory, Laws, external};
-pub use captured::run_captured;
+pub use captured::{CapturePoints, run_captured};
 pub use error::Error;
 pub use kernel::{replay, wiring};
 pub use run::{Job, run};

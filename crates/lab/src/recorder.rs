@@ -5,7 +5,7 @@ use crate::controllers::Controllers;
 use sojourn_aqm::DropReason;
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::tcp::{SackBlocks, Sender, TcpOptions};
-use sojourn_sim::{Completion, DropCause, Observer, Packet, flag};
+use sojourn_sim::{Completion, DropCause, HostDoes, Observer, Packet, flag};
 use sojourn_units::{Duration, Time};
 use std::collections::{HashMap, HashSet};
 
@@ -141,6 +141,17 @@ impl Observer for Recorder {
         self.entries.push(entry);
         if let Some(capture) = &mut self.capture {
             capture.on_flow(entry, reversed);
+        }
+    }
+
+    #[inline]
+    fn watches_hosts(&self) -> bool {
+        self.capture.as_ref().is_some_and(|capture| capture.watches_hosts())
+    }
+
+    fn on_host(&mut self, now: Time, packet: &Packet, does: HostDoes, sack: Option<&SackBlocks>) {
+        if let Some(capture) = &mut self.capture {
+            capture.on_host(now, packet, does, sack);
         }
     }
 

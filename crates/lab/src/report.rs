@@ -2,7 +2,7 @@
 
 use crate::recorder::Recorder;
 use crate::series::{Series, series};
-use sojourn_aqm::DualQueuing;
+use sojourn_aqm::{AqmConfig, DualQueuing};
 use sojourn_link::Place;
 use sojourn_net::{ImpairmentStats, Link as Measured, LinkImpairment, Packet, SubqueueStats};
 use sojourn_scenario::plan::Plan;
@@ -126,8 +126,16 @@ fn one_link<P: Packet>(run: &Finished<'_, P>, planned: &Planned, at: usize, span
         airtime: stats.turns.map(|turns| turns.airtime.as_secs_f64() / span),
         turns: stats.turns.map(|turns| turns.count),
         classes: named(&names),
-        queues: if names.is_empty() { named(&DualQueuing::NAMES.map(String::from)) } else { Vec::new() },
+        queues: if names.is_empty() { named(&queue_names(planned)) } else { Vec::new() },
         probability_mean: (stats.probability.count() > 0).then(|| stats.probability.mean()),
+    }
+}
+
+/// The names of the queues that make up that of a link: the tins of CAKE, or the two of a dual queue.
+fn queue_names(planned: &Planned) -> Vec<String> {
+    match planned.queue.as_ref().map(|queue| &queue.aqm) {
+        Some(AqmConfig::Cake(params)) => params.diffserv.names().map(String::from).collect(),
+        _ => DualQueuing::NAMES.map(String::from).to_vec(),
     }
 }
 

@@ -73,6 +73,58 @@ fn each_flow_takes_one_of_the_paths_by_the_seed() {
     assert!((share - on_two(1) as f64 / 40.0).abs() < 0.01, "{share}");
 }
 
+/// Four equal links of 4 Mbit/s from a to b, and `count` transfers that each take one of them.
+fn equal_paths(count: u32) -> Checked {
+    let link = |name: u32| {
+        format!(
+            "[[links]]\nname = \"path{name}\"\nfrom = \"a\"\nto = \"b\"\nrate = \"4 Mbit/s\"\ndelay = \"5 ms\"\nduplex = true\n\
+             queue = {{ aqm = \"fq-codel\" }}\n"
+        )
+    };
+    let links: String = (0..4).map(link).collect();
+    let flows = format!("[[flows]]\nname = \"f\"\ncount = {count}\nfrom = \"a\"\nto = \"b\"\npaths = \"flow\"\n");
+    let text = format!("duration = \"20 s\"\nwarmup = \"5 s\"\n{links}{flows}");
+    Document::from_toml("x.toml", &text).and_then(|document| document.check()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// How many flows take each path in the run with this seed.
+fn flows_of_paths(checked: &Checked, seed: u64) -> [f64; 4] {
+    let mut counts = [0.0; 4];
+    checked.plan(seed).flows.iter().for_each(|flow| counts[flow.forward[0] as usize / 2] += 1.0);
+    counts
+}
+
+#[test]
+fn flows_are_thrown_on_equal_paths_as_balls_into_bins() {
+    let checked = equal_paths(32);
+    let counts: Vec<[f64; 4]> = (1..=200).map(|seed| flows_of_paths(&checked, seed)).collect();
+    for path in 0..4 {
+        let mean = counts.iter().map(|run| run[path]).sum::<f64>() / 200.0;
+        // Four standard errors of the mean of 200 binomial numbers, each with a variance of 32 · 1/4 · 3/4.
+        assert!((mean - 8.0).abs() < 4.0 * (6.0f64 / 200.0).sqrt(), "path {path}: {mean}");
+    }
+    // Pearson's statistic of a run has three degrees of freedom: a mean of 3 and a variance of 6. Flows that are dealt out evenly have 0.
+    let chi2 = counts.iter().flatten().map(|count| (count - 8.0).powi(2) / 8.0).sum::<f64>() / 200.0;
+    assert!((chi2 - 3.0).abs() < 4.0 * (6.0f64 / 200.0).sqrt(), "{chi2}");
+}
+
+#[test]
+fn the_flows_of_a_path_share_its_rate_and_an_empty_path_is_lost() {
+    let checked = equal_paths(6);
+    for seed in 1..=3 {
+        let counts = flows_of_paths(&checked, seed);
+        let record = run(&checked, Some(seed), &Laws::default(), &|| false).unwrap().record;
+        let used = counts.iter().filter(|&&count| count > 0.0).count() as f64;
+        // 1460 of 1500 bytes are payload.
+        let most = used * 4e6 * 1460.0 / 1500.0;
+        assert!(record.total.goodput_bps > 0.93 * most && record.total.goodput_bps <= most, "{counts:?}: {}", record.total.goodput_bps);
+        for (flow, measured) in checked.plan(seed).flows.iter().zip(&record.flows) {
+            let share = 4e6 * 1460.0 / 1500.0 / counts[flow.forward[0] as usize / 2];
+            assert!((measured.goodput_bps - share).abs() < 0.1 * share, "{}: {}, its share is {share}", flow.name, measured.goodput_bps);
+        }
+    }
+}
+
 #[test]
 fn from_a_change_of_the_route_on_packets_take_the_new_path() {
     let to_c = "reroute = [{ at = \"4 s\", via = [\"a\", \"c\", \"b\"] }]";

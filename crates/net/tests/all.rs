@@ -2,5 +2,6 @@
 
 mod bounds;
 mod impairments;
+mod reordering;
 mod sink;
 mod traces;

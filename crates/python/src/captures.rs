@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_capture::read::{Direction, Flow, Format, summary};
-use sojourn_lab::{Error, Job, Outcome, run_captured};
+use sojourn_lab::{CapturePoints, Error, Job, Outcome, run_captured};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 /// Bytes that are read or written together.
 const BUFFER: usize = 1 << 18;
 
-/// Runs a scenario and writes the packets at these links to a file that is there.
-pub fn run(job: &Job, path: &Path, links: &[String], stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
+/// Runs a scenario and writes the packets at these points to a file that is there.
+pub fn run(job: &Job, path: &Path, points: &CapturePoints, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
     let file = OpenOptions::new().write(true).truncate(true).open(path)?;
-    run_captured(job, links, BufWriter::with_capacity(BUFFER, file), stop)
+    run_captured(job, points, BufWriter::with_capacity(BUFFER, file), stop)
 }
 
 /// The TCP flows of a capture and its interfaces, as JSON. Times are in seconds since its first packet.

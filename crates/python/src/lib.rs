@@ -18,7 +18,7 @@ use pyo3::exceptions::{PyIndexError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
-use sojourn_lab::{Error, Job, Laws, Outcome, Series};
+use sojourn_lab::{CapturePoints, Error, Job, Laws, Outcome, Series};
 use sojourn_scenario::{Checked, Document, Sweep};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -174,7 +174,7 @@ fn arrays(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
 }
 
 /// Runs a scenario: the record as JSON, and its series. The interpreter's lock is released meanwhile. `capture` is a file, which is
-/// there and becomes a pcapng file, and the names of the links whose packets it gets, or none for all that have a rate.
+/// there and becomes a pcapng file, and the names of the links and of the hosts whose packets it gets, or none for all links that have a rate.
 #[pyfunction]
 #[pyo3(signature = (text, filename, seed=None, laws=None, capture=None))]
 fn run(
@@ -183,7 +183,7 @@ fn run(
     filename: &str,
     seed: Option<u64>,
     laws: Option<&Bound<'_, PyDict>>,
-    capture: Option<(PathBuf, Vec<String>)>,
+    capture: Option<(PathBuf, Vec<String>, Vec<String>)>,
 ) -> PyResult<(String, Py<PyDict>)> {
     let supplied = laws.map(|laws| laws.keys().extract()).transpose()?.unwrap_or_default();
     let scenario = checked_with(text, filename, Some(supplied))?;
@@ -192,7 +192,9 @@ fn run(
     let stop = || trouble.is_set() || interrupted(&trouble);
     let result = py.detach(|| match capture {
         None => sojourn_lab::run(&scenario, seed, &laws, &stop),
-        Some((path, links)) => captures::run(&Job { scenario: Arc::new(scenario), seed, laws }, &path, &links, &stop),
+        Some((path, links, hosts)) => {
+            captures::run(&Job { scenario: Arc::new(scenario), seed, laws }, &path, &CapturePoints { links, hosts }, &stop)
+        }
     });
     match (trouble.take(), result) {
         (Some(error), _) => Err(error),

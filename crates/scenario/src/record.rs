@@ -113,8 +113,8 @@ pub struct Link {
     /// What each class of the link did, in the order of the file; only links with classes have this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
-    /// What the two queues of `dualpi2` or `dualq` did, `low-latency` and `classic`; only links with these have this field. A packet's
-    /// queue is decided as it arrives.
+    /// What the two queues of `dualpi2` or `dualq` did, `low-latency` and `classic`, or the tins of `cake`, `best-effort`, `bulk`, `video` and
+    /// `voice`, if it has several; only links with these have this field. A packet's queue is decided as it arrives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<Class>,
     /// Mean of the discipline's probability, over the packets that it let in (not over time), as each met it. Null if none was let

@@ -328,6 +328,7 @@ fn a_wrong_key_is_shown_where_it_stands() {
 fn what_does_not_exist_yet_is_answered_with_what_does() {
     let link = |key: &str| message("delay = \"10 ms\"\nq", &format!("{key} = 1\nq"));
     assert!(link("jitter").ends_with("`sojourn list impairment` prints every kind"), "{}", link("jitter"));
+    assert!(link("policer").ends_with("`sojourn list impairment` prints every kind"), "{}", link("policer"));
     assert!(link("loss").ends_with("`impairments = [{ kind = \"loss\", probability = 0.01 }]`"), "{}", link("loss"));
     assert!(message("\"reno\"", "\"bbrv2\"").ends_with("version 1 is the controller \"bbr\", version 3 is \"bbr3\""));
     assert!(message("\"bulk\"", "\"pcap\"").contains("packets of a capture cannot be replayed yet"));

@@ -93,7 +93,7 @@ fn what_is_no_trace_is_refused_in_one_line_that_names_the_place() {
         ("twice.csv", "t,t_ms,rate\n", "twice.csv:1:3: expected each quantity once, got \"t_ms\""),
         ("norate.csv", "t,loss\n", "norate.csv:1:1: expected a header with a time and a rate, such as t, rate, got \"t,loss\""),
         ("binary.csv", "\u{1}\u{2}\n", "binary.csv:1:1: expected a line of numbers, or a header with columns out of t,"),
-        ("text.json", "hello", "text.json:1:1: expected "),
+        ("text.json", "hello", "text.json:1:1: expected a trace in JSON, got text that is none: expected value"),
         ("kind.json", r#"{"StaticDelayConfig":{}}"#, "kind.json:1:20: expected one of StaticBwConfig, TraceBwConfig,"),
         ("noise.json", r#"{"NormalizedBwConfig":{"seed":1}}"#, "noise.json: expected StaticBwConfig, TraceBwConfig, SawtoothBwConfig"),
         (

@@ -1,10 +1,11 @@
 //! What endpoints do: receivers acknowledge, senders go on.
 
+use crate::accounts::PacketAccounts;
 use crate::flow::{Endpoint, Flow};
 use crate::observer::Observer;
 use crate::packet::{Packet, flag};
 use crate::tcp::{Call, Progress, Received, SegmentSink};
-use crate::world::{PacketAccounts, RECEIVER_TIMER, SENDER_TIMER, World};
+use crate::world::{RECEIVER_TIMER, SENDER_TIMER, World};
 use sojourn_net::{Network, RouteId, packet_hash};
 use sojourn_traffic::{Action, Write};
 use sojourn_units::Time;
@@ -21,7 +22,7 @@ impl<O: Observer> SegmentSink for RouteSink<'_, O> {
     #[inline(always)]
     fn send(&mut self, now: Time, mut packet: Packet) {
         *self.sent += 1;
-        self.accounts.observer.on_send(now, &packet);
+        self.accounts.sends(now, &packet);
         let delivered = self.network.send_in_place(now, self.route, &mut packet, self.accounts);
         debug_assert!(delivered.is_none(), "every route from a sender to its receiver has an event");
     }
@@ -91,10 +92,10 @@ impl<O: Observer> World<O> {
         let Received { readable, acks } = flow.receiver.on_segment(now, packet, params, &mut self.accounts.pool, &mut ack);
         flow.totals.delivered += readable;
         let has_timer = flow.receiver.deadline() != Time::NEVER;
-        self.accounts.observer.on_deliver(now, packet, readable);
+        self.accounts.gets(now, packet, readable, None);
         if acks {
             flow.travels.sent += 1;
-            self.accounts.observer.on_send(now, &ack);
+            self.accounts.sends(now, &ack);
             if let Some(delivered) = self.network.send_in_place(now, flow.routes.back, &mut ack, &mut self.accounts) {
                 self.on_delivery(delivered, &ack);
             }
@@ -110,7 +111,7 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[packet.flow as usize];
         let comes_back = matches!(&flow.endpoint, Endpoint::Udp(datagrams) if datagrams.echo.is_some());
         flow.totals.delivered += u64::from(packet.size);
-        self.accounts.observer.on_deliver(now, packet, u64::from(packet.size));
+        self.accounts.gets(now, packet, u64::from(packet.size), None);
         if comes_back {
             self.send(now, Packet { flags: flag::BACK, extra: 0, ..*packet });
         }
@@ -140,7 +141,7 @@ impl<O: Observer> World<O> {
         let flow = &mut self.flows[packet.flow as usize];
         flow.travels.sent += 1;
         let route = if packet.has(flag::BACK) { flow.routes.back } else { flow.routes.forward };
-        self.accounts.observer.on_send(at, &packet);
+        self.accounts.sends(at, &packet);
         if let Some(delivered) = self.network.send_in_place(at, route, &mut packet, &mut self.accounts) {
             self.on_delivery(delivered, &packet);
         }
@@ -153,7 +154,7 @@ impl<O: Observer> World<O> {
         if self.flows[index].sender_due() < now {
             self.sender_until(now, ack.flow, false);
         }
-        self.accounts.observer.on_deliver(now, ack, 0);
+        self.accounts.gets(now, ack, 0, blocks.as_ref());
         let flow = &mut self.flows[index];
         flow.travels.ack_arrives(now);
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return self.datagram_comes_back(now, ack) };

@@ -3,6 +3,7 @@
 //! [`World`] owns everything and runs it. Links, routes and the calendar are those of `sojourn_net`; the endpoints here may run ahead
 //! of the network's time (see `world`).
 
+mod accounts;
 pub mod config;
 mod flow;
 mod hosts;
@@ -15,7 +16,7 @@ mod world;
 
 pub use config::{BuildError, FlowConfig, WorldConfig};
 pub use flow::{Completion, FlowStats};
-pub use observer::{NoopObserver, Observer};
+pub use observer::{HostDoes, NoopObserver, Observer};
 pub use packet::{Packet, flag};
 pub use report::FlowReport;
 pub use sojourn_net::{Audit, DropCause, ImpairmentStats, LinkConfig, LinkImpairment, LinkStats, Moments, PacketWait, Place};

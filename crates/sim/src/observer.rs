@@ -6,6 +6,15 @@ use crate::tcp::{SackBlocks, Sender, TcpOptions};
 use sojourn_net::DropCause;
 use sojourn_units::Time;
 
+/// What a host does with a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostDoes {
+    /// It sends it.
+    Sends,
+    /// It gets it.
+    Gets,
+}
+
 /// Sees what happens and can change nothing. Every method does nothing unless an observer implements it. The calls of one component
 /// (a link, a sender, a receiver) come in the order of time; those of different components may not, because endpoints run ahead.
 pub trait Observer {
@@ -21,6 +30,16 @@ pub trait Observer {
     /// A watched link that buffers packets has sent one, which may have a mark now.
     fn on_departure(&mut self, now: Time, link: u32, packet: &Packet) {
         let _ = (now, link, packet);
+    }
+    /// Whether [`Observer::on_host`] is to be called.
+    #[inline]
+    fn watches_hosts(&self) -> bool {
+        false
+    }
+    /// A host sends a packet, or gets one, with its SACK blocks if it is an ACK that has some: what a capture there shows. Only called
+    /// if [`Observer::watches_hosts`].
+    fn on_host(&mut self, now: Time, packet: &Packet, does: HostDoes, sack: Option<&SackBlocks>) {
+        let _ = (now, packet, does, sack);
     }
     /// A host sends a packet.
     fn on_send(&mut self, now: Time, packet: &Packet) {

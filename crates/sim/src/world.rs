@@ -7,16 +7,17 @@
 mod fork;
 mod session;
 
+use crate::accounts::PacketAccounts;
 use crate::config::{BuildError, FlowConfig, WorldConfig};
 use crate::flow::{Completion, Datagrams, Drops, Endpoint, Flow, FlowRoutes};
 use crate::needs;
 use crate::observer::{NoopObserver, Observer};
-use crate::packet::{Packet, flag};
+use crate::packet::Packet;
 use crate::tcp::{Origin, Receiver, SackPool, Sender, TcpOptions};
 use session::{Connections, SessionMessage, SessionState};
 use sojourn_net::{
-    Audit, Delivered, Delivery, DropCause, Event, Link, LinkImpairment, LinkObserver, Moments, Network, NetworkBuilder, Place, Quantiles,
-    RouteId, TimerClass, Turn, UnknownLink, Window,
+    Audit, Delivered, Delivery, Event, Link, LinkImpairment, Moments, Network, NetworkBuilder, Place, Quantiles, RouteId, TimerClass, Turn,
+    UnknownLink, Window,
 };
 use sojourn_spec::paths::Paths;
 use sojourn_traffic::{Application, Model, Session};
@@ -58,57 +59,6 @@ pub struct World<O: Observer = NoopObserver> {
 /// start at once, each with a large window, and for a page of a million objects.
 const EVENTS_AT_ONCE: u64 = 10_000_000;
 const EVENTS_AT_ONCE_PER_FLOW: u64 = 100;
-
-/// What the world does with what becomes of packets in the network, and the observer that sees it too.
-#[derive(Clone, Debug)]
-pub(crate) struct PacketAccounts<O> {
-    pub observer: O,
-    /// SACK blocks of ACKs in the network.
-    pub pool: SackPool,
-    /// The dropped packets of each flow.
-    pub drops: Vec<Drops>,
-    warmup: Time,
-}
-
-impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
-    fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: Packet) {
-        let drops = &mut self.drops[packet.flow as usize];
-        drops.in_window += u64::from(now >= self.warmup);
-        drops.all += 1;
-        drops.last = drops.last.max(now);
-        if packet.has(flag::BACK) {
-            self.pool.take(packet.extra);
-        }
-        self.observer.on_drop(now, link, cause, &packet);
-    }
-
-    fn on_duplicate(&mut self, _: Time, _: u32, packet: &Packet) -> Option<Packet> {
-        self.drops[packet.flow as usize].copies += 1;
-        // An ACK owns its SACK blocks, and so does its copy.
-        let extra = if packet.has(flag::BACK) { self.pool.copy(packet.extra) } else { packet.extra };
-        Some(Packet { extra, ..*packet })
-    }
-
-    fn ack_header(&self, packet: &Packet) -> Option<sojourn_net::AckHeader> {
-        let mut header = packet.ack_header()?;
-        (header.sack, header.blocks) = self.pool.blocks(packet.extra);
-        Some(header)
-    }
-
-    fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet) {
-        let sack = if packet.has(flag::BACK) { self.pool.get(packet.extra) } else { None };
-        self.observer.on_arrival(now, link, packet, sack);
-    }
-
-    fn on_departure(&mut self, now: Time, link: u32, packet: &Packet) {
-        self.observer.on_departure(now, link, packet);
-    }
-
-    #[inline]
-    fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
-        self.observer.on_mark(now, link, flow);
-    }
-}
 
 /// A flow to add.
 pub(crate) struct AddFlow<'a> {

@@ -117,6 +117,13 @@ def run(
             autocompletion=values.links,
         ),
     ] = None,
+    pcap_hosts: Annotated[
+        str | None,
+        typer.Option(
+            "--pcap-hosts",
+            help="Hosts of flows for --pcap, with commas: ftp/0:sender, ftp/*:receiver, ftp/0 for both.",
+        ),
+    ] = None,
     qlog: Annotated[
         Path | None,
         typer.Option("--qlog", help="Write windows, round trips and losses of the first run to this .qlog."),
@@ -130,8 +137,9 @@ def run(
     check_folder(out_dir)
     for option, asked in (("--flent", flent), ("--pcap", pcap), ("--qlog", qlog)):
         check_file(asked, option)
-    if pcap is None and pcap_links is not None:
-        raise UserError("--pcap-links: expected --pcap, the file of the capture, got none")
+    for option, asked_for in (("--pcap-links", pcap_links), ("--pcap-hosts", pcap_hosts)):
+        if pcap is None and asked_for is not None:
+            raise UserError(f"{option}: expected --pcap, the file of the capture, got none")
     laws = read_laws(law, controller)
     scenario = with_changes(laws.put_into(load(file)), _changes(change, host))
     if seed is not None:
@@ -140,7 +148,8 @@ def run(
     with progress("running") as on_progress, laws.one_line():
         records = []
         if pcap is not None:
-            records.append(run_once(scenario, laws=laws.laws, pcap=pcap, pcap_links=_listed(pcap_links)))
+            points = {"pcap_links": _listed(pcap_links), "pcap_hosts": _listed(pcap_hosts)}
+            records.append(run_once(scenario, None, laws.laws, pcap=pcap, **points))
         left = seeds_of(seeds, first_seed(scenario))[len(records) :]
         if left:
             records += run_many(

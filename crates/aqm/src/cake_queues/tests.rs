@@ -139,3 +139,21 @@ fn the_longest_queue_of_all_tins_drops_and_all_is_accounted_for() {
     assert_eq!((of_group(&sent, 0), of_group(&sent, 1), queue.bytes()), (20, 80, 0));
     assert!(queue.balances() && queue.dequeue(Time::ZERO, |_, _| ()).is_none());
 }
+
+#[test]
+fn each_tin_counts_what_it_did() {
+    for (diffserv, tins) in [(Diffserv::BestEffort, 0), (Diffserv::Diffserv3, 3), (Diffserv::Diffserv4, 4)] {
+        let mut queue = queue(cake::Params { diffserv, ..cake::Params::default() }, 100, [0, 8, 46]);
+        (0..3).for_each(|group| drop(fill(&mut queue, group, group, 60)));
+        let last = served(&mut queue, Time::ZERO, 30).pop().unwrap();
+        let found: Vec<Subqueue> = queue.subqueues().collect();
+        assert_eq!((found.len(), queue.last_subqueue().is_some(), queue.balances()), (tins, tins > 0, true), "{diffserv:?}");
+        let Some(own) = queue.last_subqueue() else { continue };
+        // Best effort, bulk, voice: the last of the tins.
+        let of_group = [0, 1, tins - 1];
+        assert_eq!((own, diffserv.names().last()), (of_group[last.group as usize], Some("voice")));
+        assert!(of_group.iter().all(|&tin| found[tin].counters.arrived == 60 && found[tin].counters.dropped_tail > 0), "{found:?}");
+        assert_eq!(found.iter().map(|tin| tin.counters.dropped_tail).sum::<u64>(), 180 - 100);
+        assert_eq!(found.iter().map(|tin| (tin.packets, tin.bytes)).fold((0, 0), |sum, tin| (sum.0 + tin.0, sum.1 + tin.1)), (70, 70_000));
+    }
+}

@@ -1,7 +1,8 @@
 //! A tin of CAKE: its queues, the lists in which they take turns, and its part of the shaper.
 
 use super::{QUEUES, WAYS};
-use crate::{FlowQueuing, Packet};
+use crate::counters::Fate;
+use crate::{FlowQueuing, Packet, Subqueue};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_units::{Rate, Time};
@@ -65,6 +66,8 @@ pub(super) struct Tin<P> {
     /// When it has used its rate up to.
     pub next: Time,
     packets: u32,
+    /// What it did; its packets are counted beside it.
+    did: Subqueue,
 }
 
 /// The quantum of the first tin.
@@ -92,11 +95,23 @@ impl<P: Packet> Tin<P> {
             rate,
             next: Time::ZERO,
             packets: 0,
+            did: Subqueue::default(),
         }
     }
 
     pub fn flow(&self, at: usize) -> &Flow<P> {
         &self.flows[at]
+    }
+
+    /// What it did, and what waits in it.
+    pub fn subqueue(&self) -> Subqueue {
+        Subqueue { packets: self.packets, ..self.did }
+    }
+
+    /// Counts what becomes of a packet: see [`CakeQueues::count`](super::CakeQueues::count).
+    pub fn count(&mut self, size: u32, fate: Fate, is_earlier: bool) {
+        self.did.counters.count(size, fate);
+        self.did.drops_of_earlier += u64::from(is_earlier && matches!(fate, Fate::Dropped(_)));
     }
 
     /// Whether no queue has a turn.
@@ -158,6 +173,8 @@ impl<P: Packet> Tin<P> {
         if self.packets == 0 {
             self.next = self.next.max(now);
         }
+        self.did.counters.count_arrival(packet.size());
+        self.did.bytes += u64::from(packet.size());
         let at = self.assign(packet.flow(), host);
         let flow = &mut self.flows[at];
         flow.bytes += u64::from(packet.size());
@@ -238,6 +255,7 @@ impl<P: Packet> Tin<P> {
         let flow = &mut self.flows[at];
         let (since, packet) = flow.waiting.remove(place)?;
         flow.bytes -= u64::from(packet.size());
+        self.did.bytes -= u64::from(packet.size());
         self.packets -= 1;
         Some((since, packet))
     }

@@ -1,6 +1,7 @@
 //! A queue with an ACK filter.
 
 use super::{Qdisc, Waiting};
+use crate::counters::Fate;
 use crate::{AckFilter, AckHeader, ArrivingAck, DropReason, Packet};
 use alloc::collections::VecDeque;
 use sojourn_units::Time;
@@ -66,8 +67,11 @@ impl<P: Packet> Qdisc<P> {
         if let Some((since, ack)) = self.waiting.remove(useless.queue, useless.at) {
             self.earlier.add(since);
             self.bytes -= u64::from(ack.size());
-            if let Waiting::Dual(queues) = &mut self.waiting {
-                queues.count_drop(useless.queue == 1, ack.size(), DropReason::AckFilter, since < self.earlier.from);
+            let is_earlier = since < self.earlier.from;
+            match &mut self.waiting {
+                Waiting::Dual(queues) => queues.count_drop(useless.queue == 1, ack.size(), DropReason::AckFilter, is_earlier),
+                Waiting::Cake(queues, _) => queues.count(useless.queue, ack.size(), Fate::Dropped(DropReason::AckFilter), is_earlier),
+                Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) | Waiting::Classes(_) => {}
             }
             self.controller.counters.count_drop(ack.size(), DropReason::AckFilter);
             dropped(ack, DropReason::AckFilter);

@@ -1,12 +1,13 @@
-//! The queues that make up a queue: its classes, or the two of a dual queue. What each of them did.
+//! The queues that make up a queue: its classes, the two of a dual queue, or the tins of CAKE. What each of them did.
 
 use super::{Qdisc, Waiting};
 use crate::{Packet, Subqueue};
 
 impl<P: Packet> Qdisc<P> {
-    /// The queue of each class, or the low-latency and the classic queue of a dual queue; nothing if it has neither.
+    /// The queue of each class, or the low-latency and the classic queue of a dual queue, or the tins of CAKE; nothing if it has none of these.
     pub fn subqueues(&self) -> impl Iterator<Item = Subqueue> {
         let dual = if let Waiting::Dual(queues) = &self.waiting { Some(queues.subqueues()) } else { None };
+        let tins = if let Waiting::Cake(queues, _) = &self.waiting { Some(queues.subqueues()) } else { None };
         let of_class = |class: &Qdisc<P>| Subqueue {
             counters: *class.counters(),
             drops_of_earlier: class.drops_of_earlier(),
@@ -14,8 +15,9 @@ impl<P: Packet> Qdisc<P> {
             bytes: class.bytes(),
             filters_acks: class.filters_acks(),
         };
-        let of_dual = |queue: Subqueue| Subqueue { filters_acks: self.filters_acks(), ..queue };
-        self.classes().map(of_class).chain(dual.into_iter().flatten().map(of_dual))
+        let of_part = |queue: Subqueue| Subqueue { filters_acks: self.filters_acks(), ..queue };
+        let parts = dual.into_iter().flatten().chain(tins.into_iter().flatten());
+        self.classes().map(of_class).chain(parts.map(of_part))
     }
 
     /// Which of [`Qdisc::subqueues`] the last packet that was sent came from, if there are any.
@@ -23,7 +25,8 @@ impl<P: Packet> Qdisc<P> {
         match &self.waiting {
             Waiting::Classes(classes) => Some(classes.last()),
             Waiting::Dual(queues) => Some(queues.last()),
-            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Cake(..) | Waiting::Host(_) => None,
+            Waiting::Cake(queues, _) => queues.last(),
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) => None,
         }
     }
 }

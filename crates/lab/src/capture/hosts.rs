@@ -5,7 +5,7 @@ use crate::Error;
 use sojourn_capture::wire::{Endpoint, Headers, Ip, udp};
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::tcp::SackBlocks;
-use sojourn_sim::{Packet, flag};
+use sojourn_sim::{HostDoes, Packet, flag};
 use std::ops::Range;
 
 /// Groups that have addresses: 10.0.0.0/8 with two networks for each.
@@ -31,6 +31,45 @@ pub fn check(plan: &Plan) -> Result<(), Error> {
             Err(Error::Build(format!("flows.{name}.count: expected at most {MOST_FLOWS} in a capture, got {count}")))
         }
         None => Ok(()),
+    }
+}
+
+/// A host of a flow of the plan: that which sends its data, or that which `receives` it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Host {
+    /// The flow, as a position in the plan.
+    pub entry: u32,
+    /// Which of its hosts.
+    pub receives: bool,
+}
+
+impl Host {
+    /// The names of the two hosts of a flow, behind its own.
+    const SIDES: [&str; 2] = ["sender", "receiver"];
+
+    /// What it is called: `ftp/0:sender`.
+    pub fn name(self, plan: &Plan) -> String {
+        format!("{}:{}", plan.flows[self.entry as usize].name, Self::SIDES[usize::from(self.receives)])
+    }
+
+    /// The hosts of this name: `ftp/0:sender`, `ftp/*:receiver`, or `ftp/0` for both of a flow.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn named(plan: &Plan, name: &str) -> Result<Vec<Host>, Error> {
+        let (flows, side) = name.rsplit_once(':').map_or((name, None), |(flows, side)| (flows, Some(side)));
+        let all = flows.strip_suffix('*');
+        let is_meant =
+            |flow: &str| all.map_or(flow == flows, |group| flow.starts_with(group) && (group.is_empty() || group.ends_with('/')));
+        let sides: Vec<bool> =
+            [false, true].into_iter().filter(|&side_of| side.is_none_or(|side| side == Self::SIDES[usize::from(side_of)])).collect();
+        let entries = (0u32..).zip(&plan.flows).filter(|(_, flow)| is_meant(&flow.name)).map(|(entry, _)| entry);
+        let hosts: Vec<Host> = entries.flat_map(|entry| sides.iter().map(move |&receives| Host { entry, receives })).collect();
+        if hosts.is_empty() {
+            let expected = "hosts of flows such as \"ftp/0:sender\", \"ftp/*:receiver\" or \"ftp/0\"";
+            return Err(Error::Build(format!("pcap_hosts: expected {expected}, got \"{name}\"")));
+        }
+        Ok(hosts)
     }
 }
 
@@ -63,6 +102,13 @@ impl Hosts {
     pub fn add_flow(&mut self, entry: u32, reversed: bool) {
         let port = self.next_port(entry);
         self.flows.push(Flow { entry, reversed, port, connection: Connection::new(0) });
+    }
+
+    /// The host that does this with a packet.
+    pub fn host_of(&self, packet: &Packet, does: HostDoes) -> Host {
+        let flow = &self.flows[packet.flow as usize];
+        let receives_data = (does == HostDoes::Sends) == packet.has(flag::BACK);
+        Host { entry: flow.entry, receives: receives_data != flow.reversed }
     }
 
     fn next_port(&mut self, entry: u32) -> u16 {

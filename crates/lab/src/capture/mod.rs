@@ -1,4 +1,4 @@
-//! Captures: the packets that arrive at links, as they leave the queue there, in a pcapng file.
+//! Captures: the packets that arrive at links, as they leave the queue there, and those that hosts send and get, in a pcapng file.
 //!
 //! A packet has the time of its arrival at the queue, and so has one that is dropped there: the packets of a flow are in the order in
 //! which they were sent. What the queue did to a packet is said in a comment, and a mark that it got there is in its header.
@@ -7,14 +7,15 @@ mod hosts;
 mod segment;
 
 use crate::Error;
+pub(crate) use hosts::Host;
 use hosts::Hosts;
 use sojourn_aqm::DropReason;
 use sojourn_capture::pcapng::{Captured, Writer};
 use sojourn_scenario::plan::Plan;
 use sojourn_sim::tcp::SackBlocks;
-use sojourn_sim::{Link, Packet, flag};
+use sojourn_sim::{HostDoes, Link, Packet, flag};
 use sojourn_units::Time;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 
 /// Packets that may wait to be written. If there are more, the oldest is written though its queue still holds it.
@@ -52,12 +53,20 @@ struct Arrival {
     fate: Fate,
 }
 
-/// The packets of one link that are not written yet.
+/// Where packets are captured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// At a link, as a position in the plan.
+    Link(u32),
+    /// At a host.
+    Host(Host),
+}
+
+/// The packets of one place that are not written yet.
 #[derive(Clone, Debug)]
 struct Point {
-    /// The link, as a position in the plan.
-    link: u32,
-    /// Whether it decides about packets after their arrival.
+    place: Place,
+    /// Whether it is a link that decides about packets after their arrival.
     buffers: bool,
     pending: VecDeque<Arrival>,
     /// The first of them that still waits, or one before it.
@@ -83,6 +92,12 @@ impl Point {
         }
     }
 
+    /// Adds a packet whose fate is known. The flows of a host may run ahead of each other: its place is that of its time.
+    fn insert(&mut self, arrival: Arrival) {
+        let later = self.pending.iter().rev().take_while(|other| other.at > arrival.at).count();
+        self.pending.insert(self.pending.len() - later, arrival);
+    }
+
     fn take_first(&mut self) -> Option<Arrival> {
         self.first_waiting = self.first_waiting.saturating_sub(1);
         self.pending.pop_front()
@@ -96,31 +111,53 @@ fn is_same(one: &Packet, other: &Packet) -> bool {
     same_flags && key(one) == key(other)
 }
 
-/// Collects what arrives at the watched links of a world.
+/// Collects what arrives at the watched links and hosts of a world.
 #[derive(Clone, Debug)]
 pub(crate) struct Capture {
     points: Vec<Point>,
+    /// The points of hosts, as positions among all.
+    at_hosts: HashMap<Host, usize>,
     hosts: Hosts,
 }
 
 impl Capture {
-    /// Watches these links, by their positions in the plan. The flows that there are follow.
+    /// Watches these places. The flows that there are follow.
     ///
     /// # Errors
     /// More flows than there are addresses.
-    pub fn new(plan: &Plan, chosen: &[u32], links: &mut [Link]) -> Result<Self, Error> {
+    pub fn new(plan: &Plan, places: &[Place], links: &mut [Link]) -> Result<Self, Error> {
         hosts::check(plan)?;
-        let mut points = Vec::new();
-        for &link in chosen {
-            let watched = &mut links[link as usize];
-            watched.watch();
-            points.push(Point { link, buffers: watched.is_buffered(), pending: VecDeque::new(), first_waiting: 0 });
+        let (mut points, mut at_hosts) = (Vec::new(), HashMap::new());
+        for &place in places {
+            let buffers = match place {
+                Place::Link(link) => {
+                    let watched = &mut links[link as usize];
+                    watched.watch();
+                    watched.is_buffered()
+                }
+                Place::Host(host) => {
+                    at_hosts.insert(host, points.len());
+                    false
+                }
+            };
+            points.push(Point { place, buffers, pending: VecDeque::new(), first_waiting: 0 });
         }
-        Ok(Capture { points, hosts: Hosts::new(plan) })
+        Ok(Capture { points, at_hosts, hosts: Hosts::new(plan) })
     }
 
     pub fn on_flow(&mut self, entry: u32, reversed: bool) {
         self.hosts.add_flow(entry, reversed);
+    }
+
+    /// Whether a host is among the places.
+    pub fn watches_hosts(&self) -> bool {
+        !self.at_hosts.is_empty()
+    }
+
+    pub fn on_host(&mut self, at: Time, packet: &Packet, does: HostDoes, sack: Option<&SackBlocks>) {
+        if let Some(&point) = self.at_hosts.get(&self.hosts.host_of(packet, does)) {
+            self.points[point].insert(Arrival { at, packet: *packet, sack: sack.copied(), fate: Fate::Sent });
+        }
     }
 
     pub fn on_arrival(&mut self, at: Time, link: u32, packet: &Packet, sack: Option<&SackBlocks>) {
@@ -156,7 +193,7 @@ impl Capture {
     }
 
     fn point(&mut self, link: u32) -> Option<&mut Point> {
-        self.points.iter_mut().find(|point| point.link == link)
+        self.points.iter_mut().find(|point| point.place == Place::Link(link))
     }
 
     /// The place of the packet to write next: the first by time of those that arrived by `until`, if its fate is known. At the `end`

@@ -6,6 +6,7 @@ use super::lines::said;
 use crate::error::{Error, humanize};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::error::Category;
 use sojourn_link::LinkTrace;
 use sojourn_link::trace::{Row, Service};
 use sojourn_units::range::HIGHEST_RATE_BPS;
@@ -115,7 +116,11 @@ pub(super) fn read(text: &mut dyn Read) -> Result<LinkTrace, Error> {
         let message = error.to_string();
         let problem = message.split(" at line ").next().unwrap_or_default();
         let problem = if problem.starts_with("expected") && problem.contains(", got ") { problem.to_string() } else { humanize(problem) };
-        let problem = if problem.starts_with("expected") { problem } else { format!("expected a trace in JSON, got one with {problem}") };
+        let problem = match error.classify() {
+            Category::Syntax | Category::Eof => format!("expected a trace in JSON, got text that is none: {problem}"),
+            _ if problem.starts_with("expected") => problem,
+            _ => format!("expected a trace in JSON, got one with {problem}"),
+        };
         Error { position, ..Error::new("", problem) }
     })?;
     let mut rows = Rows::new(Service::Rates);

@@ -1,0 +1,80 @@
+//! What becomes of packets in the network and at hosts: the observer sees it, and drops are counted.
+
+use crate::flow::Drops;
+use crate::observer::{HostDoes, Observer};
+use crate::packet::{Packet, flag};
+use crate::tcp::{SackBlocks, SackPool};
+use sojourn_net::{DropCause, LinkObserver};
+use sojourn_units::Time;
+
+/// What the world does with what becomes of packets in the network, and the observer that sees it too.
+#[derive(Clone, Debug)]
+pub(crate) struct PacketAccounts<O> {
+    pub observer: O,
+    /// SACK blocks of ACKs in the network.
+    pub pool: SackPool,
+    /// The dropped packets of each flow.
+    pub drops: Vec<Drops>,
+    pub warmup: Time,
+}
+
+impl<O: Observer> PacketAccounts<O> {
+    /// A host sends a packet.
+    #[inline(always)]
+    pub fn sends(&mut self, now: Time, packet: &Packet) {
+        self.observer.on_send(now, packet);
+        if self.observer.watches_hosts() {
+            let sack = if packet.has(flag::BACK) { self.pool.get(packet.extra) } else { None };
+            self.observer.on_host(now, packet, HostDoes::Sends, sack);
+        }
+    }
+
+    /// A packet reaches its host, where `bytes` become readable; `sack` has its SACK blocks, if it has some.
+    #[inline(always)]
+    pub fn gets(&mut self, now: Time, packet: &Packet, bytes: u64, sack: Option<&SackBlocks>) {
+        self.observer.on_deliver(now, packet, bytes);
+        if self.observer.watches_hosts() {
+            self.observer.on_host(now, packet, HostDoes::Gets, sack);
+        }
+    }
+}
+
+impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
+    fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: Packet) {
+        let drops = &mut self.drops[packet.flow as usize];
+        drops.in_window += u64::from(now >= self.warmup);
+        drops.all += 1;
+        drops.last = drops.last.max(now);
+        if packet.has(flag::BACK) {
+            self.pool.take(packet.extra);
+        }
+        self.observer.on_drop(now, link, cause, &packet);
+    }
+
+    fn on_duplicate(&mut self, _: Time, _: u32, packet: &Packet) -> Option<Packet> {
+        self.drops[packet.flow as usize].copies += 1;
+        // An ACK owns its SACK blocks, and so does its copy.
+        let extra = if packet.has(flag::BACK) { self.pool.copy(packet.extra) } else { packet.extra };
+        Some(Packet { extra, ..*packet })
+    }
+
+    fn ack_header(&self, packet: &Packet) -> Option<sojourn_net::AckHeader> {
+        let mut header = packet.ack_header()?;
+        (header.sack, header.blocks) = self.pool.blocks(packet.extra);
+        Some(header)
+    }
+
+    fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet) {
+        let sack = if packet.has(flag::BACK) { self.pool.get(packet.extra) } else { None };
+        self.observer.on_arrival(now, link, packet, sack);
+    }
+
+    fn on_departure(&mut self, now: Time, link: u32, packet: &Packet) {
+        self.observer.on_departure(now, link, packet);
+    }
+
+    #[inline]
+    fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
+        self.observer.on_mark(now, link, flow);
+    }
+}
