@@ -119,10 +119,7 @@ def run(
     ] = None,
     pcap_hosts: Annotated[
         str | None,
-        typer.Option(
-            "--pcap-hosts",
-            help="Hosts of flows for --pcap, with commas: ftp/0:sender, ftp/*:receiver, ftp/0 for both.",
-        ),
+        typer.Option("--pcap-hosts", help="Hosts for --pcap: ftp/0:sender, ftp/*:receiver, ftp/0 for both."),
     ] = None,
     qlog: Annotated[
         Path | None,
@@ -137,9 +134,7 @@ def run(
     check_folder(out_dir)
     for option, asked in (("--flent", flent), ("--pcap", pcap), ("--qlog", qlog)):
         check_file(asked, option)
-    for option, asked_for in (("--pcap-links", pcap_links), ("--pcap-hosts", pcap_hosts)):
-        if pcap is None and asked_for is not None:
-            raise UserError(f"{option}: expected --pcap, the file of the capture, got none")
+    _check_points(pcap, **{"--pcap-links": pcap_links, "--pcap-hosts": pcap_hosts})
     laws = read_laws(law, controller)
     scenario = with_changes(laws.put_into(load(file)), _changes(change, host))
     if seed is not None:
@@ -167,6 +162,13 @@ def run(
     say_written(written)
     _print(records, as_json)
     _exit_failed(failed, f"{len(failed)} of {seeds} runs failed; the results have the others")
+
+
+def _check_points(pcap: Path | None, **options: str | None) -> None:
+    """Refuses points of a capture without a file for it."""
+    for option, asked in options.items():
+        if pcap is None and asked is not None:
+            raise UserError(f"{option}: expected --pcap, the file of the capture, got none")
 
 
 def _print(records: list[Record], as_json: bool) -> None:
