@@ -19,6 +19,7 @@ from sojourn.bench_grid import ROWS as GRID_ROWS
 from sojourn.bench_l4s import MEASURES, RATES, RTTS, WAYS, Cells, measure_l4s, with_mark_gain
 from sojourn.bench_lbe import LEAST, ROWS, Row, ScoreCards, controllers, score
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_file, out, progress, show, store
+from sojourn.display import counted
 from sojourn.errors import UserError, meant
 from sojourn.extras import require
 from sojourn.files import write_atomic
@@ -168,7 +169,7 @@ def _compared(grid: Grid) -> list[Printed]:
     """The comparison of each pair of controllers over the grid; for one pair also by target, buffer, rate and RTT."""
     seeds, every = grid.values.shape[-1], range(len(GRID_ROWS))
     measures = [row.title for row in GRID_ROWS]
-    head = f"Cells of {len(cells())} where the first is significantly better / worse ({seeds} seeds)"
+    head = f"Cells of {len(cells())} where the first is significantly better / worse ({counted(seeds, 'seed')})"
     table = Printed(head, ["", *measures], 1)
     pairs = list(itertools.combinations(range(len(grid.names)), 2))
     for one, other in pairs:
@@ -199,7 +200,8 @@ def _least(rows: list[Row]) -> str:
 def _marked(measured: Cells, seeds: int) -> Printed:
     """The cells of the dual queue: a row for each controller and way, the values by round-trip time."""
     rtts = " / ".join(f"{rtt:g}" for rtt in RTTS)
-    title = f"Background transport over DualPI2, round trips of {rtts} ms: medians of {seeds} seeds"
+    of = f"medians of {seeds} seeds" if seeds > 1 else "1 seed"
+    title = f"Background transport over DualPI2, round trips of {rtts} ms: {of}"
     table = Printed(title, ["", "marks", *MEASURES], 2)
     for k, rate in enumerate(RATES):
         for i, name in enumerate(measured.names):
