@@ -87,12 +87,21 @@ def _queue(case: Table) -> Table:
     if aqm in ("codel", "fq-codel"):
         queue["target"] = f"{round(5e6 + WIRE * 8e3 / case['mbit'])} ns"
         queue["max_packet"] = f"{WIRE} B"
+        queue["rule"] = "linux"  # ns-3 takes Newton's step for the square root, as Linux does
     if aqm == "fq-codel":
         # The packet in the device is seldom of the same flow: as in ns-3, one packet behind it is enough to decide.
         queue |= {"quantum": f"{WIRE} B", "max_packet": f"{WIRE - 2} B", "flows": 65536}
     if aqm == "red":
         queue |= {"min": case["min"] + 1, "max": case["max"] + 1, "weight": case["weight"], "max_p": 0.1}
     return queue
+
+
+TCP: Table = {
+    "profile": "linux", "delayed_ack": False, "min_rto": "1 s", "max_rto": "60 s", "sack_algorithm": "rfc6675",
+    "linux_growth": False, "linux_pacing": False, "sack_compression": "0 s", "timer_wheel": False,
+    "windowed_variation": False, "adaptive_delayed_ack": False, "dsack": False, "push_every": "0 B",
+}  # fmt: skip
+"""The TCP of ns-3: timestamps and SACK as Linux, but the loss recovery, growth and timers of the RFCs."""
 
 
 def scenario(case: Table, seed: int) -> Table:
@@ -112,10 +121,7 @@ def scenario(case: Table, seed: int) -> Table:
             "access": {"rate": "1 Gbit/s", "delay": [f"{d} s" for d in delays[own]]}, "traffic": {"kind": "bulk"},
             "tcp": {"control": CONTROLS[control][0]},
         })  # fmt: skip
-    tcp = {
-        "profile": "linux", "mss": f"{PAYLOAD} B", "header": f"{WIRE - PAYLOAD} B", "delayed_ack": False,
-        "min_rto": "1 s", "max_rto": "60 s", "window": "11000 packets",
-    }  # fmt: skip
+    tcp = TCP | {"mss": f"{PAYLOAD} B", "header": f"{WIRE - PAYLOAD} B", "window": "11000 packets"}
     return {
         "name": "ns3", "warmup": f"{case['seconds'][0]} s", "duration": f"{case['seconds'][1]} s", "seed": seed,
         "packet": f"{WIRE} B", "links": [link], "tcp": tcp, "flows": groups,
