@@ -181,6 +181,8 @@ struct Bbr {
     probe_rtt_done_stamp: Option<Time>,
     probe_rtt_round_done: bool,
     // What a spurious recovery gives back (draft-ietf-ccwg-bbr#2.15).
+    /// Whether the losses at hand have saved it.
+    has_saved: bool,
     undo_state: Option<State>,
     undo_bw_shortterm: f64,
     undo_inflight_shortterm: f64,
@@ -239,6 +241,7 @@ impl Bbr {
             probe_rtt_expired: false,
             probe_rtt_done_stamp: None,
             probe_rtt_round_done: false,
+            has_saved: false,
             undo_state: None,
             undo_bw_shortterm: 0.0,
             undo_inflight_shortterm: 0.0,
@@ -356,8 +359,11 @@ impl CongestionController for Bbr3 {
         bbr.initialize(sample.now, sample.srtt);
         bbr.delivered = sample.delivered_total;
         let before = core::mem::replace(&mut bbr.loss_state, sample.state);
-        if before != LossState::Open && sample.state == LossState::Open {
-            bbr.restore_cwnd();
+        if sample.state == LossState::Open {
+            bbr.has_saved = false;
+            if before != LossState::Open {
+                bbr.restore_cwnd();
+            }
         }
         bbr.update_latest_delivery_signals(sample);
         bbr.update_congestion_signals(sample);

@@ -203,6 +203,14 @@ impl Sampler {
         self.duplicates_to = self.duplicates_to.min(bytes.start);
     }
 
+    /// What is taken for lost was late: it is in flight again (Linux `tcp_undo_cwnd_reduction`).
+    pub fn unmark_lost(&mut self) {
+        for sent in self.sent.iter_mut().filter(|sent| sent.fate == Fate::Lost) {
+            sent.fate = Fate::InFlight;
+        }
+        self.in_flight += core::mem::take(&mut self.lost_out);
+    }
+
     fn lose_segment(&mut self, index: usize, now: Time, standing: Standing, report: &mut impl FnMut(&LostSegment)) {
         self.sent[index].fate = Fate::Lost;
         let sent = self.sent[index];

@@ -36,6 +36,7 @@ pub struct Part {
     pub silent: bool,
 }
 
+#[cfg(feature = "serde")]
 fn tcp() -> Transport {
     Transport::Tcp
 }

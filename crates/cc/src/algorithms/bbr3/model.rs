@@ -210,9 +210,13 @@ impl Bbr {
         }
     }
 
-    /// `SaveStateUponLoss` (draft-ietf-ccwg-bbr#5.5.11.1).
+    /// `SaveStateUponLoss` (draft-ietf-ccwg-bbr#5.5.11.1): once for the losses of a recovery. Later ones of them, and the beginning of
+    /// the recovery, would save what the first has made of the model.
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();
+        if core::mem::replace(&mut self.has_saved, true) {
+            return;
+        }
         self.undo_state = None;
         self.undo_bw_shortterm = self.bw_shortterm;
         self.undo_inflight_shortterm = self.inflight_shortterm;

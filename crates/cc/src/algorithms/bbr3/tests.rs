@@ -222,3 +222,16 @@ fn tiny_paths_keep_a_window_of_four_segments() {
     (0..100).for_each(|_| _ = rounds.see(5.0));
     assert!(rounds.cc.cwnd() >= 4.0 && rounds.cc.cwnd() <= 8.0, "{}", rounds.cc.cwnd());
 }
+
+#[test]
+fn a_spurious_recovery_gives_back_what_its_losses_changed() {
+    let mut rounds = Rounds::until(|state| state == State::ProbeBwUp);
+    let lost = rounds.lost(4.0, 120.0);
+    rounds.cc.on_lost(&lost);
+    let entered = CongestionEvent { now: rounds.now(), window: 120.0, signal: Signal::Loss };
+    rounds.cc.on_congestion(&entered);
+    assert!(rounds.cc.0.inflight_longterm.is_finite() && rounds.cc.0.state == State::ProbeBwDown);
+    rounds.cc.on_spurious_recovery();
+    assert!(rounds.cc.0.inflight_longterm.is_infinite());
+    assert_eq!(rounds.cc.0.state, State::ProbeBwRefill, "to probe again");
+}

@@ -185,6 +185,13 @@ impl SenderCore {
         }
     }
 
+    /// What is taken for lost was late: rate samples count it as in flight again.
+    pub fn unmark_lost(&mut self) {
+        if let Some(sampler) = self.path.as_mut().and_then(|path| path.sampler.as_mut()) {
+            sampler.unmark_lost();
+        }
+    }
+
     /// An ACK arrives: measures what it delivers and reads the count of marks. Says whether it tells of marks.
     #[inline(never)]
     pub fn track_ack<O>(&mut self, ack: &Packet, sack: Option<&SackBlocks>, call: &Call<O>) -> bool {

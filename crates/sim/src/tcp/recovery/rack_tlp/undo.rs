@@ -94,6 +94,7 @@ impl RackTlp {
     fn take_back(&mut self, sender: &mut SenderCore, unmark_lost: bool) {
         if unmark_lost {
             self.sent.unmark_lost();
+            sender.unmark_lost();
         }
         if let Some(before) = self.undo.before {
             sender.undo(before);
