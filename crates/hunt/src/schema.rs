@@ -135,6 +135,7 @@ fn text(key: &str, names: &Names, draw: &mut Draw) -> Option<Value> {
         "group" if !names.groups.is_empty() => draw.pick(&names.groups),
         "law" | "controller" => LAW.to_string(),
         "file" => format!("{TRACES}/{}", draw.pick(&["lte.up", "leo.csv", "walk.json"])),
+        "name" => "air".to_string(),
         _ => return None,
     };
     Some(Value::String(name))

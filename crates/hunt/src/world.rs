@@ -36,10 +36,7 @@ fn trace_a_link(schema: &Schema, table: &mut Table, draw: &mut Draw) {
 
 /// Lets links share a medium: each of them with probability 1/2.
 fn share_a_medium(schema: &Schema, table: &mut Table, draw: &mut Draw) {
-    let mut medium = schema.value("Medium", &Names::default(), draw);
-    if let Value::Table(medium) = &mut medium {
-        medium.insert("name".into(), "air".into());
-    }
+    let medium = schema.value("Medium", &Names::default(), draw);
     table.insert("media".into(), Value::Array(vec![medium]));
     let Some(Value::Array(links)) = table.get_mut("links") else { return };
     for link in links.iter_mut().filter_map(Value::as_table_mut) {
