@@ -163,10 +163,12 @@ impl SenderCore {
         }
     }
 
-    /// Ends recovery.
+    /// Ends recovery, if it is going on.
     #[inline]
     pub fn exit_recovery(&mut self) {
-        self.cc.on_reduction_end();
+        if self.state == State::Recovery {
+            self.cc.on_reduction_end();
+        }
         self.state = State::Established;
     }
 
