@@ -50,6 +50,9 @@ def test_its_values_are_those_of_the_run(written: tuple[dict[str, Any], sj.Recor
         windows = values(trace, "congestion_window")
         assert windows[0] in (1460, 14_600)
         assert all(0 < window < 10**6 for window in windows)
+        in_flight = values(trace, "bytes_in_flight")
+        assert max(windows) / 2 < max(in_flight) < 2 * max(windows)
+        assert not values(trace, "pacing_rate")
     assert sum(record["links"][0]["dropped"].values()) > 0
 
 
@@ -76,3 +79,11 @@ def test_a_command_writes_it_and_refuses_in_one_line_what_has_none(
     assert main([*short, *udp, "--qlog", str(tmp_path / "y.qlog")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not (tmp_path / "y.qlog").exists()
+
+
+def test_a_paced_sender_has_its_pace(tmp_path: Path) -> None:
+    paced = sj.load(DUMBBELL).copy().set_all({"duration": "12 s", "flows.ftp.count": 2})
+    paced.set("flows.ftp.tcp.control", {"cc": "bbr3"})
+    log = json.loads(write_qlog(paced, tmp_path / "x.qlog").read_text())
+    # Two flows of BBR share 10 Mbit/s.
+    assert sum(values(trace, "pacing_rate")[-1] for trace in log["traces"]) == pytest.approx(10e6, rel=0.4)

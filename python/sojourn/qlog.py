@@ -1,7 +1,8 @@
 """The congestion control of a run's flows as qlog (draft-ietf-quic-qlog-main-schema), for viewers of QUIC's logs.
 
-Each TCP flow is a trace with the events `recovery:metrics_updated` (its window, its threshold and its round-trip
-times), `recovery:congestion_state_updated` and `recovery:packet_lost` (draft-ietf-quic-qlog-quic-events).
+Each TCP flow is a trace with the events `recovery:metrics_updated` (its window, its threshold, its data in flight, its
+pace and its round-trip times), `recovery:congestion_state_updated` and `recovery:packet_lost`
+(draft-ietf-quic-qlog-quic-events).
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from sojourn.record import Record
 from sojourn.running import run
 from sojourn.scenario import Scenario, Source, load
 
-EVERY = "10 ms"  # between values of the window
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # simulated runs have no date: every file has this one
 DROPS = 4  # causes of signals below this number are drops
 Event = tuple[float, str, dict[str, Any]]
@@ -31,7 +31,8 @@ Event = tuple[float, str, dict[str, Any]]
 def write_qlog(scenario: Source, path: str | Path, seed: int | None = None, laws: Laws | None = None) -> Path:
     """Runs a scenario with the traces that it needs, writes its TCP flows as qlog, and returns the file's path.
 
-    Windows are those at steps of 10 ms, round-trip times are all samples, losses are what links dropped of the flow.
+    Windows, data in flight and paces are the sender's at each change, round-trip times are all samples, losses are what
+    links dropped of the flow.
     The same run gives the same bytes. Raises `UserError` for a file name that does not end in ".qlog" or ".json" and
     for a scenario without TCP flows, and what `run` raises.
 
@@ -54,7 +55,7 @@ def traced(scenario: Scenario) -> dict[str, dict[str, Any]]:
         raise UserError(f"{scenario.label}: qlog: expected TCP flows other than web sessions, got none")
     flows = [f"{name}/*" for name in groups]
     used = sorted({link for group in groups.values() for link in group["forward"]})
-    scenario.set("trace.cwnd", {"flows": flows, "every": EVERY}).set("trace.rtt", {"flows": flows})
+    scenario.set("trace.controller", {"flows": flows}).set("trace.rtt", {"flows": flows})
     scenario.set("trace.signals", {"links": [tree["links"][link]["name"] for link in used]})
     return groups
 
@@ -87,32 +88,40 @@ def _bytes(group: Mapping[str, Any]) -> int:
 
 def _events(record: Record, flow: str, mss: int) -> list[Iterator[Event]]:
     """The events of a flow by kind, each kind in the order of time."""
-    window, rtt = record.series.get(f"cwnd/{flow}"), record.series.get(f"rtt/{flow}")
+    sender, rtt = record.series.get(f"controller/{flow}"), record.series.get(f"rtt/{flow}")
     found: list[Iterator[Event]] = []
-    if window is not None:
-        found += [_windows(window, mss), _states(window)]
+    if sender is not None:
+        found += [_metrics(sender, mss), _states(sender)]
     if rtt is not None:
         found.append(_round_trips(rtt))
     return found
 
 
-def _windows(window: Mapping[str, Any], mss: int) -> Iterator[Event]:
-    """The window and the threshold where they change, in bytes; a threshold that is arbitrarily high is left out."""
+def _metrics(sender: Mapping[str, Any], mss: int) -> Iterator[Event]:
+    """What changed of the window, the threshold and the data in flight, in bytes, and of the pace, in bit/s.
+
+    A threshold that is arbitrarily high and a pace that there is not are left out.
+    """
     before: dict[str, int] = {}
-    for at, cwnd, ssthresh in zip(window["t"], window["packets"], window["ssthresh"], strict=True):
-        now = {"congestion_window": round(float(cwnd) * mss)} if cwnd > 0 else {}
+    columns = (sender[name] for name in ("t", "cwnd", "ssthresh", "in_flight", "pacing_rate"))
+    for at, cwnd, ssthresh, in_flight, pace in zip(*columns, strict=True):
+        now = {"bytes_in_flight": round(float(in_flight) * mss)}
+        if cwnd > 0:
+            now["congestion_window"] = round(float(cwnd) * mss)
         if 0 < ssthresh < 2**20:
             now["ssthresh"] = round(float(ssthresh) * mss)
+        if pace > 0:
+            now["pacing_rate"] = round(float(pace) * 8 * mss)
         changed = {name: value for name, value in now.items() if before.get(name) != value}
         before |= changed
         if changed:
             yield float(at), "recovery:metrics_updated", changed
 
 
-def _states(window: Mapping[str, Any]) -> Iterator[Event]:
+def _states(sender: Mapping[str, Any]) -> Iterator[Event]:
     """The state that window and threshold show; a threshold that falls shows the beginning of a recovery."""
     old, last = "", 0.0
-    for at, cwnd, ssthresh in zip(window["t"], window["packets"], window["ssthresh"], strict=True):
+    for at, cwnd, ssthresh in zip(sender["t"], sender["cwnd"], sender["ssthresh"], strict=True):
         if cwnd <= 0:
             continue
         new = "slow_start" if cwnd < ssthresh else "congestion_avoidance"
