@@ -1,6 +1,7 @@
 """Plots: what they show, on which axes, and which files they leave."""
 
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -288,3 +289,14 @@ def test_an_empty_unit_in_a_file_stays_empty(dumbbell, here, monkeypatch):
     assert main(["plot", "c"]) == 0
     assert {""} in seen
     assert all(isinstance(unit, str) for units in seen for unit in units)
+
+
+def test_a_plot_of_a_record_draws_all_its_traces() -> None:
+    scenario = sj.load(Path(__file__).parent.parent / "examples" / "dumbbell.toml").copy().set("duration", "12 s")
+    record = sj.run(scenario)
+    assert repr(record.plot) == "<plots of dumbbell, seed 1: cwnd, queue, delay>"
+    labels = ["congestion window (packets)", "waiting packets", "queuing delay (ms)"]
+    assert [axes.get_ylabel() for axes in record.plot()] == labels
+    bare = sj.run(scenario.set("trace", {}))
+    with pytest.raises(sj.UserError, match="queue: expected a trace: add queue = "):
+        bare.plot()

@@ -158,6 +158,7 @@ def test_every_column_has_its_unit() -> None:
         "cwnd",
         "throughput",
         "rtt",
+        "controller",
         "wait",
         "signals",
         "completions",

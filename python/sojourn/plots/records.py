@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from sojourn.errors import UserError
 from sojourn.plots import distributions
 from sojourn.plots.distributions import Array, Run
-from sojourn.plots.style import COLUMN, drawn_on, legend_beside, style_of
+from sojourn.plots.style import COLUMN, PAGE, RC, drawn_on, legend_beside, shown_figure, style_of
 from sojourn.traces import missing
 
 MANY = 8  # series that one panel shows
+PANEL = 1.9  # inches: the height of a panel over time
 FAR = 2.0  # how far above the largest window a slow-start threshold may lie and still be shown
 
 
@@ -28,14 +32,68 @@ class Curve:
     scale: float = 1.0
 
 
+Draw: TypeAlias = Callable[..., Axes]
+
+
+def height_of(panels: Sequence[Draw]) -> float:
+    """The height of a figure of these panels in inches."""
+    return 0.5 + PANEL * len(panels)
+
+
+def one_below_the_other(made: Figure, panels: Sequence[Draw]) -> list[Axes]:
+    """Draws panels over one time axis, under one title and with one legend; returns their axes."""
+    grid: list[Axes] = list(made.subplots(len(panels), 1, squeeze=False, sharex=True).ravel())
+    for i, (axes, draw) in enumerate(zip(grid, panels, strict=True)):
+        draw(axes)
+        if i > 0:
+            axes.set_title("", loc="left")
+            if legend := axes.get_legend():
+                legend.remove()
+        if i + 1 < len(panels):
+            axes.set_xlabel("")
+    return grid
+
+
 class RecordPlots:
     """Plots of a record. Each draws on the axes `ax`, or on those of a new figure, and returns the axes.
 
-    `names` chooses links or flows; by default all that were traced, at most eight.
+    `names` chooses links or flows; by default all that were traced, at most eight. `record.plot()` draws all traces
+    over time, one below the other.
     """
 
     def __init__(self, record: Run) -> None:
         self._record = record
+
+    def __repr__(self) -> str:
+        drawn = [draw.__name__ for panels in self.panels().values() for draw in panels]
+        return f"<plots of {self.title([])}: {', '.join(drawn) or 'nothing was traced'}>"
+
+    def __call__(self) -> list[Axes]:
+        """Draws all traces over time in one figure and returns its axes, from top to bottom.
+
+        Raises `UserError` for a record without such traces.
+
+        >>> scenario = sj.load("examples/dumbbell.toml").set("trace.queue", {"links": ["bottleneck"], "every": "1 s"})
+        >>> len(sj.run(scenario).plot())  # packets, delay
+        2
+        """
+        drawn = [draw for panels in self.panels().values() for draw in panels]
+        if not drawn:
+            raise missing(str(self._record.get("scenario")), "queue")
+        with mpl.rc_context(RC):
+            return one_below_the_other(shown_figure(PAGE, height_of(drawn)), drawn)
+
+    def panels(self) -> dict[str, list[Draw]]:
+        """What each kind of trace can be drawn as over time, where it has values."""
+        known = {
+            "queue": [("packets", self.queue), ("delay_s", self.delay), ("probability", self.probability)],
+            "cwnd": [("packets", self.cwnd)],
+            "throughput": [("bps", self.throughput)],
+            "rtt": [("seconds", self.rtt)],
+        }
+        kinds = dict.fromkeys(name.partition("/")[0] for name in self._record.series)
+        found = {kind: [draw for column, draw in known.get(kind, []) if self.traced(kind, column)] for kind in kinds}
+        return {kind: panels for kind, panels in found.items() if panels}
 
     def queue(self, ax: Axes | None = None, names: Sequence[str] | None = None, *, unit: str = "packets") -> Axes:
         """The queue of links over time, in packets or bytes (`unit`)."""

@@ -11,14 +11,12 @@ from matplotlib.figure import Figure
 from sojourn.errors import UserError
 from sojourn.plots import distributions, summaries
 from sojourn.plots.comparisons import Compared, ComparisonPlots
-from sojourn.plots.records import RecordPlots
+from sojourn.plots.records import RecordPlots, height_of, one_below_the_other
 from sojourn.plots.style import COLUMN, PAGE, figure, save_figure
 from sojourn.record import Record, file_names
 
 if TYPE_CHECKING:
     import pandas as pd
-
-PANEL = 1.9  # inches: the height of a panel over time
 
 
 def plot_record(record: Record, folder: Path) -> list[Path]:
@@ -26,31 +24,13 @@ def plot_record(record: Record, folder: Path) -> list[Path]:
 
     Raises `UserError` for a record without series.
     """
-    kinds = list(dict.fromkeys(name.partition("/")[0] for name in record.series))
-    if not kinds:
+    if not record.series:
         raise UserError(f"{folder}: expected a record with series, got none: add a [trace] table to the scenario")
     plots = RecordPlots(record)
-    panels = {
-        "queue": [("packets", plots.queue), ("delay_s", plots.delay), ("probability", plots.probability)],
-        "cwnd": [("packets", plots.cwnd)],
-        "throughput": [("bps", plots.throughput)],
-        "rtt": [("seconds", plots.rtt)],
-    }
     written: list[Path] = []
-    for kind in kinds:
-        shown = [draw for column, draw in panels.get(kind, []) if plots.traced(kind, column)]
-        if not shown:
-            continue
-        with figure(PAGE, 0.5 + PANEL * len(shown)) as made:
-            grid = made.subplots(len(shown), 1, squeeze=False, sharex=True).ravel()
-            for i, (axes, draw) in enumerate(zip(grid, shown, strict=True)):
-                draw(axes)
-                if i > 0:
-                    axes.set_title("", loc="left")
-                    if legend := axes.get_legend():
-                        legend.remove()
-                if i + 1 < len(shown):
-                    axes.set_xlabel("")
+    for kind, panels in plots.panels().items():
+        with figure(PAGE, height_of(panels)) as made:
+            one_below_the_other(made, panels)
             written += save_figure(made, folder, kind)
     for of in distributions.QUANTITIES:
         found = [distributions.distribution(record, of, place) for place in distributions.places(record, of)]

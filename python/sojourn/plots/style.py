@@ -85,11 +85,13 @@ def drawn_on(ax: Axes | None, width: float = PAGE, height: float = 2.4) -> Itera
     Where pyplot is loaded, as in a notebook, the new figure is one that pyplot shows.
     """
     with mpl.rc_context(RC):
-        if ax is None:
-            pyplot = sys.modules.get("matplotlib.pyplot")
-            made = (pyplot.figure if pyplot else Figure)(figsize=(width, height), layout="constrained")
-            ax = made.add_subplot()
-        yield ax
+        yield shown_figure(width, height).add_subplot() if ax is None else ax
+
+
+def shown_figure(width: float, height: float) -> Figure:
+    """A new figure of `width` and `height` in inches, which pyplot shows where it is loaded."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return (pyplot.figure if pyplot else Figure)(figsize=(width, height), layout="constrained")
 
 
 FITS = 6  # entries of a legend that fit into the axes
