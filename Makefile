@@ -3,6 +3,9 @@
 # make test        all checks that a change must pass: about 10 minutes on 2 cores
 # The last two begin with `make setup`.
 
+# Containers often set this. Then each of the many processes here compiles its libraries again, numpy alone for 0.2 s.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
