@@ -17,8 +17,11 @@ CLASSES = {
     str(Verdict.UNDECIDED): "open",
     str(Verdict.NOT_DECIDABLE): "soft",
     "": "",
+    "holds": "good",
+    "holds in part": "fair",
+    "fails": "bad",
 }
-"""How a verdict is colored in a page."""
+"""How a verdict is colored in a page: of a paper's claim, and of a study."""
 MARKS = {
     str(Verdict.REPRODUCED): "✓",
     str(Verdict.IN_DIRECTION): "~",

@@ -8,6 +8,7 @@ controller that has no such state.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -106,7 +107,7 @@ def measure(*, quick: bool = False, threads: int = 0, progress: Progress | None 
         for cc in CONTROLLERS
     ]
     found: list[Judged] = []
-    with ThreadPoolExecutor(threads or None) as pool:
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         for each in pool.map(lambda one: judge(*one), todo):
             found.append(each)
             if progress:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sojourn.running import run
 from sojourn.scenario import Scenario
-from sojourn.study_bbr.run import Path, Run, one_flow
+from sojourn.study_bbr.run import PAYLOAD, Path, Run, one_flow
 
 BULK: dict[str, Any] = {"kind": "bulk"}
 LOSS_THRESHOLD = 0.02
@@ -83,9 +83,14 @@ def outage(tree: Tree, at: float, length: float, *, hold: bool = False) -> None:
     impairments.append({"kind": "outage", "at": f"{at:.6f} s", "length": f"{length:.6f} s", "hold": hold})
 
 
-def limit_application(tree: Tree, parts: Sequence[Mapping[str, Any]]) -> None:
+def schedule(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The traffic of an application whose rate changes, in writes of a segment."""
+    return {"kind": "schedule", "size": f"{PAYLOAD} B", "rates": list(parts)}
+
+
+def limit_application(tree: Tree, *parts: Mapping[str, Any]) -> None:
     """The application sends as much as it can, and then as these parts say."""
-    tree["flows"][0]["traffic"] = {"kind": "schedule", "size": "1448 B", "rates": [{"at": "0 s"}, *parts]}
+    tree["flows"][0]["traffic"] = schedule(part(0.0), *parts)
 
 
 def part(at: float, rate: float | None = None, *, silent: bool = False) -> dict[str, Any]:

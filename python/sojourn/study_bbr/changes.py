@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from sojourn.study_bbr.case import LOSS_THRESHOLD, Case, Condition, Seen, Tree, moment, outage, uses
+from sojourn.study_bbr.conditions import PLATEAU
 from sojourn.study_bbr.run import CRUISE, REFILL, UP, Path, Run
 
 CHANGE = 5.0
@@ -15,8 +16,6 @@ GROWTH = 1.25
 """The gain of Up: the bandwidth can grow so much in a round."""
 LATE = 2.0
 """The longest time that packets are late, in seconds."""
-PLATEAU = 3
-"""Rounds without growth that end a probe."""
 TOKENS = 0.5
 """The policer's share of the link's rate."""
 
@@ -58,10 +57,9 @@ def _short_term_falls(run: Run) -> Seen:
 
 
 def _max_falls(run: Run) -> Seen:
-    name = "max_bw" if run.column("max_bw") is not None else "bw"
-    if run.column(name) is None:
+    if run.column(run.bandwidth) is None:
         return None
-    share = run.value(name, run.length) / (run.path.packets_per_second / 10)
+    share = run.value(run.bandwidth, run.length) / (run.path.packets_per_second / 10)
     return abs(share - 1) <= 0.1, f"{share:.2f} of the new rate at the end"
 
 

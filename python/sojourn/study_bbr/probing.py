@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sojourn.study_bbr.case import Case, Condition, Seen, Tree, limit_application, moment, outage, part, uses
+from sojourn.study_bbr.case import Case, Condition, Seen, Tree, limit_application, moment, outage, part, schedule, uses
+from sojourn.study_bbr.conditions import counted_to_plateau, ends_after_loss, followed_by, judged, target_in_flight
 from sojourn.study_bbr.run import CRUISE, DOWN, REFILL, STARTUP, UP, Path, Run, Stay
-from sojourn.study_bbr.startup import judged, target_in_flight
 
 LIMITED, UNLIMITED = 0.8, 4.0
 """The application's share of the rate where it is the limit, and when it begins to send as much as it can (s)."""
@@ -15,36 +15,14 @@ def _no_loss(run: Run, stay: Stay) -> Seen:
     return lost == 0, f"{lost} packets lost"
 
 
-def _counted_to_three(run: Run, stay: Stay) -> Seen:
-    if run.column("full_bw_count") is None:
-        return None
-    count = run.value("full_bw_count", stay.end)
-    return count == 3, f"full_bw_count is {count:g}"
-
-
-def _down_follows(run: Run, stay: Stay) -> Seen:
-    after = run.following(stay)
-    # Down ends with the ACK that begins it where little is in flight.
-    return after is not None and after.state in (DOWN, CRUISE), f"then {after.state if after else 'the end'}"
-
-
 def _limit_and_lose_in_up(tree: Tree, run: Run) -> None:
     begin, trip = moment(run, UP), run.path.seconds
-    limit_application(tree, [part(begin + 0.2 * trip, LIMITED * run.path.rate)])
+    limit_application(tree, part(begin + 0.2 * trip, LIMITED * run.path.rate))
     outage(tree, begin + 1.2 * trip, 0.1 * trip)
 
 
-def _after_the_loss(run: Run, stay: Stay) -> Seen:
-    lost = run.record.series["signals/bottleneck"]["t"]
-    if not len(lost):
-        return False, "nothing was lost"
-    trips = (stay.end - float(lost[0])) / run.path.seconds
-    return 0 < trips <= 3, f"{trips:.1f} round trips after the first loss"
-
-
 def _limited_then_not(path: Path) -> dict[str, object]:
-    parts = [part(0.0, 0.3 * path.rate), part(UNLIMITED)]
-    return {"kind": "schedule", "size": "1448 B", "rates": parts}
+    return schedule(part(0.0, 0.3 * path.rate), part(UNLIMITED))
 
 
 def _limit_in_up(tree: Tree, run: Run) -> None:
@@ -67,7 +45,7 @@ def _stays_in_up(run: Run) -> Seen:
     if stay is None:
         return False, "never in Up"
     after = run.following(stay)
-    return after is None, f"{stay.end - stay.begin:.2f} s in Up, then {after.state if after else 'the end'}"
+    return after is None, f"{stay.end - stay.begin:.2f} s in Up, then {run.then(stay)}"
 
 
 def _gain_of_down(run: Run, stay: Stay) -> Seen:
@@ -83,7 +61,7 @@ def _cruise_when_empty(run: Run, stay: Stay) -> Seen:
     headroom = longterm - max(1.0, 0.15 * longterm) if longterm == longterm else target
     got = run.value("in_flight", stay.end)
     holds = after is not None and after.state == CRUISE and got <= min(target, max(4.0, headroom)) + 1
-    then = after.state if after else "the end"
+    then = run.then(stay)
     return holds, f"{got:.0f} segments in flight for {min(target, headroom):.0f}, then {then}"
 
 
@@ -98,7 +76,7 @@ def _refill_without_cruise(run: Run, stay: Stay) -> Seen:
     after, wait = run.following(stay), run.value("bw_probe_wait", stay.end - 1e-9)
     length = stay.end - stay.begin
     holds = after is not None and after.state == REFILL
-    return holds, f"then {after.state if after else 'the end'} after {length:.2f} s (bw_probe_wait {wait:.2f} s)"
+    return holds, f"then {run.then(stay)} after {length:.2f} s (bw_probe_wait {wait:.2f} s)"
 
 
 def _lose_in_first_up(tree: Tree, run: Run) -> None:
@@ -138,7 +116,7 @@ def _scaled_down(run: Run) -> Seen:
 
 def _pause_in_refill(tree: Tree, run: Run) -> None:
     begin, trip = moment(run, REFILL), run.path.seconds
-    limit_application(tree, [part(begin, silent=True), part(begin + 1.5 * trip)])
+    limit_application(tree, part(begin, silent=True), part(begin + 1.5 * trip))
 
 
 def _bandwidth_is_kept(run: Run, stay: Stay) -> Seen:
@@ -146,10 +124,8 @@ def _bandwidth_is_kept(run: Run, stay: Stay) -> Seen:
     return bool(values.min() >= values[0] * 0.999), f"{values.min() / values[0]:.3f} of what it was"
 
 
-def _up_follows(run: Run, stay: Stay) -> Seen:
-    after = run.following(stay)
-    return after is not None and after.state == UP, f"then {after.state if after else 'the end'}"
-
+DOWN_FOLLOWS = Condition("Down follows", judged(UP, followed_by(DOWN, CRUISE)))
+"""Cruise where little is in flight: then Down ends with the ACK that begins it."""
 
 CASES = [
     Case(
@@ -157,8 +133,8 @@ CASES = [
         "The buffer holds three products, so that nothing is lost.",
         [
             Condition("nothing is lost in Up", judged(UP, _no_loss)),
-            Condition("three rounds without growth were counted", judged(UP, _counted_to_three)),
-            Condition("Down follows", judged(UP, _down_follows)),
+            Condition("three rounds without growth were counted", judged(UP, counted_to_plateau)),
+            DOWN_FOLLOWS,
             uses(0.9, 3.0),
         ],
         buffer=3.0, without_probe_rtt=True,
@@ -168,8 +144,8 @@ CASES = [
         "In Up the application is held to 0.8 of the rate, and a tenth of a round trip's packets is lost. (The draft's "
         "text wants inflight_longterm updated, its pseudo-code leaves it as it is where the application is the limit.)",
         [
-            Condition("Up ends within three round trips of the losses", judged(UP, _after_the_loss)),
-            Condition("Down follows", judged(UP, _down_follows)),
+            Condition("Up ends within three round trips of the losses", judged(UP, ends_after_loss)),
+            DOWN_FOLLOWS,
             uses(0.75, 3.0),
         ],
         buffer=3.0, without_probe_rtt=True, steps=[_limit_and_lose_in_up],
@@ -219,7 +195,7 @@ CASES = [
         "The application pauses for one and a half round trips when Refill begins.",
         [
             Condition("the estimated bandwidth is kept", judged(REFILL, _bandwidth_is_kept)),
-            Condition("Up follows", judged(REFILL, _up_follows)),
+            Condition("Up follows", judged(REFILL, followed_by(UP))),
             uses(0.85, 3.0),
         ],
         buffer=3.0, without_probe_rtt=True, steps=[_pause_in_refill],

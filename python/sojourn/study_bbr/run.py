@@ -106,9 +106,15 @@ class Run:
         """The stay after one."""
         return next((each for each in self.stays if each.first == stay.next), None)
 
-    def state_at(self, time: float) -> str:
-        """The state at a time; empty for a controller without states."""
-        return next((stay.state for stay in reversed(self.stays) if stay.begin <= time), "")
+    def then(self, stay: Stay) -> str:
+        """The state after a stay, in words."""
+        after = self.following(stay)
+        return after.state if after else "the end"
+
+    @property
+    def bandwidth(self) -> str:
+        """The column with the estimated bandwidth: BBR's version 1 calls it otherwise."""
+        return "bw" if self.cc == "bbr" else "max_bw"
 
     def column(self, name: str) -> npt.NDArray[np.float64] | None:
         """A column of the trace; None where the controller has no such variable."""

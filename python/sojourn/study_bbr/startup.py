@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.study_bbr.case import Case, Condition, Seen, Tree, limit_application, moment, part, uses
-from sojourn.study_bbr.run import DRAIN, HAS, PROBE_RTT, STARTUP, Path, Run, Stay
+from sojourn.study_bbr.case import Case, Condition, Seen, Tree, limit_application, moment, part, schedule, uses
+from sojourn.study_bbr.conditions import counted_to_plateau, ends_after_loss, followed_by, judged, target_in_flight
+from sojourn.study_bbr.run import DRAIN, PROBE_RTT, STARTUP, Path, Run, Stay
 
 LOSSES = 10
 """Packets lost within a round, no two of them next to each other; six ranges end Startup (`BBRStartupFullLossCnt`)."""
@@ -18,40 +19,12 @@ BIGGER = 1.25
 
 def limited(share: float) -> Callable[[Path], Mapping[str, Any]]:
     """An application that writes at this share of the path's rate."""
-    return lambda path: {"kind": "schedule", "size": "1448 B", "rates": [part(0.0, share * path.rate)]}
-
-
-def judged(state: str, judge: Callable[[Run, Stay], Seen]) -> Callable[[Run], Seen]:
-    """A condition on the first stay in a state; not judged for a controller that has no states."""
-
-    def seen(run: Run) -> Seen:
-        if state not in HAS.get(run.cc, ()):
-            return None
-        stay = run.first(state)
-        return judge(run, stay) if stay else (False, f"never in {state}")
-
-    return seen
+    return lambda path: schedule(part(0.0, share * path.rate))
 
 
 def _bandwidth(run: Run, stay: Stay) -> Seen:
-    name = "max_bw" if run.column("max_bw") is not None else "bw"
-    ratio = run.value(name, stay.end) / run.path.packets_per_second
+    ratio = run.value(run.bandwidth, stay.end) / run.path.packets_per_second
     return abs(ratio - 1) <= 0.02, f"{ratio:.3f} of the link's rate"
-
-
-def _plateau(run: Run, stay: Stay) -> Seen:
-    if run.column("full_bw_count") is None:
-        return None
-    count = run.value("full_bw_count", stay.end)
-    return count == 3, f"full_bw_count is {count:g}"
-
-
-def _then(state: str) -> Callable[[Run, Stay], Seen]:
-    def judge(run: Run, stay: Stay) -> Seen:
-        after = run.following(stay)
-        return after is not None and after.state == state, f"then {after.state if after else 'the end'}"
-
-    return judge
 
 
 def _lose_some(tree: Tree, path: Path) -> None:
@@ -60,28 +33,10 @@ def _lose_some(tree: Tree, path: Path) -> None:
     tree["links"][0]["impairments"].append({"kind": "loss-list", "packets": packets, "data_only": True})
 
 
-def _leaves_after_loss(run: Run, stay: Stay) -> Seen:
-    lost = run.record.series["signals/bottleneck"]["t"]
-    if not len(lost):
-        return False, "nothing was lost"
-    rounds = (stay.end - float(lost[0])) / run.path.seconds
-    return 0 < rounds <= 3, f"{rounds:.1f} round trips after the first loss"
-
-
 def _gain_of_drain(run: Run, stay: Stay) -> Seen:
     gain = run.value("pacing_gain", stay.begin)
     expected = 0.5 if run.cc == "bbr3" else 1 / 2.885
     return abs(gain - expected) < 0.01, f"gain {gain:.2f}"
-
-
-def target_in_flight(run: Run, time: float) -> float:
-    """The product that the controller has estimated, at least four segments and three quanta (`BBRInflight(1.0)`)."""
-    name = "max_bw" if run.column("max_bw") is not None else "bw"
-    bandwidth = run.value(name, time)
-    quantum = max(2.0, bandwidth * 1e-3)
-    product = bandwidth * run.value("min_rtt", time)
-    # Version 1 adds three quanta, and one segment to make the number even (Linux `bbr_inflight`).
-    return product + 3 * quantum + 1 if run.cc == "bbr" else max(product, 3 * quantum, 4.0)
 
 
 def _empties(run: Run, stay: Stay) -> Seen:
@@ -127,8 +82,7 @@ def _gain_of_probe_rtt(run: Run, stay: Stay) -> Seen:
 
 
 def _back_in_probe_bw(run: Run, stay: Stay) -> Seen:
-    after = run.following(stay)
-    found = after.state if after else "the end"
+    found = run.then(stay)
     return found not in (STARTUP, DRAIN, "the end"), f"then {found}"
 
 
@@ -137,7 +91,7 @@ def _longer_path(tree: Tree, path: Path) -> None:
 
 
 def _pause(tree: Tree, _path: Path) -> None:
-    limit_application(tree, [part(3.0, silent=True), part(15.0)])
+    limit_application(tree, part(3.0, silent=True), part(15.0))
 
 
 def _no_probe_rtt(run: Run) -> Seen:
@@ -179,8 +133,8 @@ CASES = [
         "Startup ends after three rounds in which the delivery rate grows by less than a quarter.",
         [
             Condition("the estimated bandwidth is within 2 % of the link's", judged(STARTUP, _bandwidth)),
-            Condition("three rounds without growth were counted", judged(STARTUP, _plateau)),
-            Condition("Drain follows", judged(STARTUP, _then(DRAIN))),
+            Condition("three rounds without growth were counted", judged(STARTUP, counted_to_plateau)),
+            Condition("Drain follows", judged(STARTUP, followed_by(DRAIN))),
             SHOWS_STARTUP,
         ],
     ),
@@ -188,8 +142,8 @@ CASES = [
         "startup-loss", "Leaving Startup for losses while the application is the limit",
         f"The application writes at 0.8 of the rate; {LOSSES} packets of a round are lost, each second one.",
         [
-            Condition("Startup ends within three round trips of the losses", judged(STARTUP, _leaves_after_loss)),
-            Condition("Drain follows", judged(STARTUP, _then(DRAIN))),
+            Condition("Startup ends within three round trips of the losses", judged(STARTUP, ends_after_loss)),
+            Condition("Drain follows", judged(STARTUP, followed_by(DRAIN))),
             uses(0.78, 3.0),
         ],
         traffic=limited(0.8), change=_lose_some,
@@ -256,7 +210,7 @@ CASES = [
         "startup-probe-rtt", "ProbeRTT during Startup",
         "The application writes at 0.3 of the rate, and after 1 s the path gets longer by a quarter.",
         [
-            Condition("Startup follows ProbeRTT", judged(PROBE_RTT, _then(STARTUP))),
+            Condition("Startup follows ProbeRTT", judged(PROBE_RTT, followed_by(STARTUP))),
             uses(0.29, 2.0),
         ],
         traffic=limited(0.3), change=_longer_path, seconds=20.0,
