@@ -62,7 +62,8 @@ def write(name: str, text: str) -> None:
 
 def cell(value: object) -> str:
     """A cell of a table."""
-    return " ".join(str("" if value is None else value).split()).replace("|", "\\|").replace("<", "&lt;")
+    text = json.dumps(value) if isinstance(value, bool) else str("" if value is None else value)
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def table(heads: list[str], rows: list[list[object]]) -> str:
@@ -118,10 +119,11 @@ def documented(text: str) -> str:
 
 def members(thing: type) -> Iterator[tuple[str, object]]:
     """The public members of a class that have a docstring of their own."""
-    for name, each in vars(thing).items():
+    for name, each in sorted(vars(thing).items()):
+        is_value = isinstance(each, property) or inspect.isgetsetdescriptor(each)
         function = each.fget if isinstance(each, property) else getattr(each, "__func__", each)
-        if not name.startswith("_") and callable(function) and inspect.getdoc(function):
-            yield name + ("" if isinstance(each, property) else signature(function)), function
+        if not name.startswith("_") and (is_value or callable(function)) and inspect.getdoc(function):
+            yield name + ("" if is_value else signature(function)), function
 
 
 def signature(thing: Any) -> str:
@@ -180,7 +182,7 @@ def papers() -> None:
     for folder in folders:
         write(f"papers/{folder.name}.md", paper(folder))
     names = "\n".join(folder.name for folder in folders)
-    write("papers/index.md", f"# The papers\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```")
+    write("papers/index.md", f"# Claims, paper by paper\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```")
 
 
 def gallery() -> None:
@@ -188,7 +190,7 @@ def gallery() -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    names = []
+    names, shown = [], []
     for file in sorted(ROOT.glob("docs/gallery/*.py")):
         code = file.read_text(encoding="utf-8")
         title, _, text = (ast.get_docstring(ast.parse(code)) or "").partition("\n\n")
@@ -201,12 +203,10 @@ def gallery() -> None:
         write(
             f"gallery/{file.stem}.md", f"# {title}\n\n{text}\n\n![{title}]({file.stem}.png)\n\n```python\n{body}\n```"
         )
+        shown.append(f"[![{title}]({file.stem}.png)]({file.stem}.md)")
         names.append(file.stem)
-    listed = "\n".join(names)
-    write(
-        "gallery/index.md",
-        f"# Gallery\n\nEach figure with all of its code.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```",
-    )
+    said = ["# Gallery", "Each figure leads to all of its code.", *shown]
+    write("gallery/index.md", "\n\n".join([*said, "```{toctree}\n:hidden:\n", *names, "```"]))
 
 
 def playground() -> None:
@@ -228,7 +228,7 @@ def main() -> int:
         write(str(page), on_site(page, (ROOT / page).read_text(encoding="utf-8")))
     shutil.copytree(ROOT / "docs" / "images", OUT / "docs" / "images")
     index = (ROOT / "docs" / "site" / "index.md").read_text(encoding="utf-8")
-    write("index.md", index.replace("](../images/", "](docs/images/"))
+    write("index.md", index.replace("](../", "](docs/"))
     write("reference/commands.md", commands())
     write("reference/lists.md", lists())
     write("reference/python.md", python())

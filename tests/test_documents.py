@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -40,17 +41,34 @@ def written_by_readers() -> set[str]:
     return {str(path) for path in new} | {f"{path.parent}/" for path in new}
 
 
+@cache
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings."""
+    heads = re.findall(r"^#+ (.*)$", CODE.sub("", text(page)), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-") for head in heads}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_a_link_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text(page)):
-        if "://" not in target:
-            assert (ROOT / page.parent / target).exists(), f"{page} links to {target}, which is not there"
-    heads = [
-        re.sub(r"[^\w -]", "", head).strip().lower().replace(" ", "-")
-        for head in re.findall(r"^#+ (.*)$", text(page), re.M)
-    ]
-    for anchor in re.findall(r"\]\(#([^)]+)\)", text(page)):
-        assert anchor in heads, f"{page} has no heading for #{anchor}"
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", text(page)):
+        if "://" in target:
+            continue
+        file = (ROOT / page.parent / target).resolve() if target else ROOT / page
+        assert file.exists(), f"{page} links to {target}, which is not there"
+        assert not anchor or anchor in anchors(file.relative_to(ROOT)), f"{page}: {file.name} has no heading #{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_link_to_another_site_is_well_formed(page: Path) -> None:
+    for address in re.findall(r"\bhttps?://[^\s<>\"`]*", prose(page)):
+        parts = urlsplit(address.rstrip(").,;:"))
+        assert parts.scheme == "https", f"{page}: {address}"
+        assert re.fullmatch(r"(?:[a-z0-9-]+\.)+[a-z]{2,}", parts.netloc), f"{page}: {address}"
+
+
+def test_the_site_leads_to_every_document() -> None:
+    listed = re.findall(r"^docs/([\w-]+)$", text(Path("docs/site/index.md")), re.MULTILINE)
+    assert sorted(listed) == sorted(page.stem for page in PAGES if page.parent == Path("docs"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
