@@ -133,7 +133,7 @@ fn waits(found: &mut Found, wait: Option<&Wait>, of: &str) {
 /// The most bits a second that can arrive at the hosts of a flow in a window of `span` seconds. Packets arrive whole, and the first
 /// may have been sent before the window: so that much and one packet. A session gets data at one end and requests at the other.
 fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
-    let largest = match &flow.tcp {
+    let largest = match plan.tcp(flow) {
         Some(tcp) => f64::from(tcp.mss + tcp.header),
         None => flow.traffic.largest_packet()?.0 as f64,
     };

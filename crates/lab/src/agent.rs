@@ -202,7 +202,7 @@ impl Agent {
 fn path(plan: &Plan, name: &str) -> (f64, f64) {
     let steered = |options: &sojourn_spec::tcp::TcpOptions| matches!(&options.control, sojourn_cc::CcConfig::External(params) if params.controller == name);
     let of_flow = |flow: &sojourn_scenario::plan::Flow| {
-        let options = flow.tcp.as_deref().filter(|options| steered(options))?;
+        let options = plan.tcp(flow).filter(|options| steered(options))?;
         let rate = |path: &[u32]| {
             let rates = path.iter().filter_map(|&link| plan.links[link as usize].rate);
             rates.map(sojourn_units::Rate::as_bps).min().map_or(f64::INFINITY, |bps| bps as f64)

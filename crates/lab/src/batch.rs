@@ -127,7 +127,7 @@ impl Batch<'_> {
 /// When the first flow starts that differs, or stops if it does that before; `None` if the runs are the same. Runs of two seeds part at the start where nothing says when.
 fn parting(one: &Plan, other: &Plan) -> Option<Time> {
     let flows = one.flows.iter().zip(&other.flows);
-    let differ = flows.filter(|(here, there)| (here.start, here.stop) != (there.start, there.stop) || here.tcp != there.tcp);
+    let differ = flows.filter(|(here, there)| (here.start, here.stop) != (there.start, there.stop) || one.tcp(here) != other.tcp(there));
     let first = differ.flat_map(|(here, there)| [here.start, here.stop, there.start, there.stop]).min();
     if one.seed == other.seed { first } else { first.or(Some(Time::ZERO)) }
 }

@@ -8,11 +8,12 @@ use sojourn_cc::algorithms::external::Supplier;
 use sojourn_net::Packet;
 use sojourn_scenario::check::{check_controller, check_laws};
 use sojourn_scenario::plan::Plan;
-use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
+use sojourn_sim::{LinkConfig, World, WorldConfig};
 use sojourn_spec::link::Link;
 use sojourn_spec::queue::Queue;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Rate, Time};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -68,31 +69,16 @@ pub fn external(law: Box<dyn ExternalLaw>) -> AnyAqm {
 /// # Errors
 /// A queue names a law that `laws` lacks, or a parameter is out of range for its link.
 pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorder>, Error> {
-    let mut stacks = Stacks::default();
-    let mut flows = Vec::new();
-    for flow in &plan.flows {
-        let stack = flow.tcp.as_ref().map(|tcp| stacks.position(tcp));
-        flows.push(FlowConfig {
-            name: flow.name.clone(),
-            group: flow.group,
-            forward: flow.forward.clone(),
-            back: flow.back.clone(),
-            paths: flow.paths.clone(),
-            stack,
-            traffic: flow.traffic.clone(),
-            start: flow.start,
-            stop: if flow.stop >= plan.duration { Time::NEVER } else { flow.stop },
-        });
-    }
-    supply(plan, &mut stacks, &flows, laws)?;
+    let mut stacks = plan.stacks.clone();
+    supply(plan, &mut stacks, laws)?;
     let links = plan.links.iter().map(|config| link(plan, config, laws));
     let config = WorldConfig {
         seed: plan.seed,
         end: plan.duration,
         warmup: plan.warmup,
         links: links.collect::<Result<_, _>>()?,
-        stacks: stacks.params,
-        flows,
+        stacks,
+        flows: Cow::from(&plan.flows),
         all_events,
     };
     let mut world = World::watched(config, Recorder::new(plan)).map_err(|error| Error::Build(error.to_string()))?;
@@ -132,10 +118,10 @@ fn link(plan: &Plan, link: &Link, laws: &Laws) -> Result<LinkConfig, Error> {
 }
 
 /// Gives the stacks their controllers of the caller.
-fn supply(plan: &Plan, stacks: &mut Stacks, flows: &[FlowConfig], laws: &Laws) -> Result<(), Error> {
-    for (position, stack) in stacks.params.iter_mut().enumerate() {
-        let known: Vec<&str> = laws.controllers.keys().map(String::as_str).collect();
-        let flow = flows.iter().find(|flow| flow.stack == Some(position as u32));
+fn supply(plan: &Plan, stacks: &mut [TcpOptions], laws: &Laws) -> Result<(), Error> {
+    let known: Vec<&str> = laws.controllers.keys().map(String::as_str).collect();
+    for (position, stack) in stacks.iter_mut().enumerate() {
+        let flow = plan.flows.iter().find(|flow| flow.stack == Some(position as u32));
         let group = flow.map_or("", |flow| plan.groups[flow.group as usize].name.as_str());
         check_controller(group, stack, &known).map_err(|error| Error::Build(error.to_string()))?;
         if let CcConfig::External(params) = &mut stack.control {
@@ -151,22 +137,4 @@ fn aqm(plan: &Plan, link: &Link, queue: &Queue, rate: Rate, laws: &Laws) -> Resu
         return Ok(external(factory(params.interval)));
     }
     queue.build(rate, link.delay, plan.packet).map_err(|error| Error::Build(format!("links.{}.queue.{error}", link.name)))
-}
-
-/// The TCP options of a plan, each once. Flows of a group share theirs.
-#[derive(Default)]
-struct Stacks {
-    params: Vec<TcpOptions>,
-    known: Vec<*const TcpOptions>,
-}
-
-impl Stacks {
-    fn position(&mut self, tcp: &Arc<TcpOptions>) -> u32 {
-        let place = self.known.iter().rposition(|&known| std::ptr::eq(known, &**tcp)).unwrap_or_else(|| {
-            self.known.push(&raw const **tcp);
-            self.params.push((**tcp).clone());
-            self.params.len() - 1
-        });
-        place as u32
-    }
 }

@@ -56,7 +56,7 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
             start: flow.start,
             stop: flow.stop,
             traffic: flow.traffic.clone(),
-            tcp: flow.tcp.as_deref().map(|options| tcp(group, options)).transpose()?,
+            tcp: plan.tcp(flow).map(|options| tcp(group, options)).transpose()?,
         });
     }
     let (seed, warmup, duration, packet) = (plan.seed, plan.warmup, plan.duration, plan.packet);
@@ -301,7 +301,7 @@ impl<'a> Accounts<'a> {
                 stats: flow.stats,
                 dropped: flow.dropped,
                 sender: flow.sender,
-                tcp: planned.tcp.is_some(),
+                tcp: planned.stack.is_some(),
                 completed: flow.completed,
                 cwnd: flow.cwnd,
                 delay_source: None,

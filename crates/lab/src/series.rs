@@ -89,7 +89,7 @@ fn signals<P: Packet>(links: &[Link<P>], recorder: &Recorder, series: &mut Serie
 fn controllers(plan: &Plan, recorder: &Recorder, series: &mut Series) {
     for (&index, rows) in &recorder.controllers.by_flow {
         let flow = &plan.flows[index as usize];
-        let name = flow.tcp.as_ref().map_or("", |tcp| tcp.control.name());
+        let name = plan.tcp(flow).map_or("", |tcp| tcp.control.name());
         let variables = REGISTRY.iter().find(|entry| entry.name == name).map_or_else(Vec::new, |entry| (entry.variables)());
         let names = CONTROLLER.columns.iter().map(|column| column.name).chain(variables.iter().map(|about| about.name));
         // A flow that did nothing has no rows, but its columns.

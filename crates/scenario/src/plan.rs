@@ -4,12 +4,12 @@ use crate::check::{Checked, Trace};
 use crate::quantity::{Quantity, Varying};
 use crate::written::{Access, PathChoice};
 use sojourn_aqm::Rule;
+pub use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{Link, Measure};
 use sojourn_spec::paths::Paths;
 use sojourn_spec::queue::Queue;
 use sojourn_spec::queue::classes::{Dscp, Match};
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_traffic::Traffic;
 use sojourn_units::{Amount, Stream, Time};
 use std::sync::Arc;
 
@@ -37,6 +37,8 @@ pub struct Plan {
     pub shared_links: u32,
     /// The flows, group by group.
     pub flows: Vec<Flow>,
+    /// TCP options: those of each group over TCP. Flows have positions in them.
+    pub stacks: Vec<TcpOptions>,
     /// The groups, in order.
     pub groups: Vec<Group>,
     /// What is traced: positions in [`Plan::links`] and [`Plan::flows`].
@@ -57,6 +59,11 @@ pub struct Group {
 }
 
 impl Plan {
+    /// The TCP options of one of its flows; `None` over UDP.
+    pub fn tcp(&self, flow: &Flow) -> Option<&TcpOptions> {
+        flow.stack.map(|stack| &self.stacks[stack as usize])
+    }
+
     /// The packets that a class takes, by the groups of this plan.
     pub fn rule(&self, matches: Option<&Match>) -> Rule {
         let Some(Match { group, dscp, port, ecn }) = matches else { return Rule::default() };
@@ -68,29 +75,6 @@ impl Plan {
         let groups = (0u32..).zip(&self.groups).filter(|(_, of)| takes(of)).map(|(number, _)| number);
         Rule { groups: (!all).then(|| groups.collect()), ecn: (!ecn.is_empty()).then(|| ecn.0.clone()) }
     }
-}
-
-/// A source and where it sends.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Flow {
-    /// What it is called: `group/0`, `group/1`, ...; its random streams are `flow/<name>/...`.
-    pub name: String,
-    /// Its group, as a position in [`Plan::groups`].
-    pub group: u32,
-    /// When it starts.
-    pub start: Time,
-    /// When it stops sending, at most the end of the run.
-    pub stop: Time,
-    /// The links its data takes, access links included.
-    pub forward: Vec<u32>,
-    /// The links its acknowledgments take; empty over UDP.
-    pub back: Vec<u32>,
-    /// All paths that it may take, where there are several: `forward` and `back` if it has drawn one, else each packet chooses.
-    pub paths: Option<Arc<Paths>>,
-    /// What it sends.
-    pub traffic: Traffic,
-    /// TCP options; `None` over UDP.
-    pub tcp: Option<Arc<TcpOptions>>,
 }
 
 /// The limit of the queues of access links: more packets than any window has.
@@ -110,17 +94,21 @@ impl Checked {
             links: self.links.clone(),
             shared_links: self.links.len() as u32,
             flows: Vec::new(),
+            stacks: Vec::new(),
             groups: Vec::new(),
             trace: self.trace.clone(),
         };
         let queue = Arc::new(Queue::droptail(ACCESS_LIMIT));
         for group in &self.groups {
             let first = plan.flows.len() as u32;
-            let tcp = group.tcp.clone().map(Arc::new);
+            let stack = group.tcp.as_ref().map(|tcp| {
+                plan.stacks.push(tcp.clone());
+                plan.stacks.len() as u32 - 1
+            });
             let is_drawn = group.paths == PathChoice::Flow && !group.all_paths.forward.is_empty();
             let drawn = is_drawn.then(|| Arc::new(Paths { drawn: true, ..group.all_paths.clone() }));
             for i in 0..group.count {
-                let flow = FlowLayout { seed, group, i, queue: &queue, drawn: drawn.as_ref() }.flow(&mut plan, tcp.clone());
+                let flow = FlowLayout { seed, group, i, queue: &queue, drawn: drawn.as_ref() }.flow(&mut plan, stack);
                 plan.flows.push(flow);
             }
             plan.groups.push(Group { name: group.name.clone(), flows: first..first + group.count, dscp: group.dscp, port: group.port });
@@ -140,7 +128,7 @@ struct FlowLayout<'a> {
 }
 
 impl FlowLayout<'_> {
-    fn flow(&self, plan: &mut Plan, tcp: Option<Arc<TcpOptions>>) -> Flow {
+    fn flow(&self, plan: &mut Plan, stack: Option<u32>) -> Flow {
         let group = self.group;
         let access = group.access.as_ref().map(|access| self.duplex(plan, "access", access, group.from));
         let egress = group.egress.as_ref().map(|egress| self.duplex(plan, "egress", egress, group.to));
@@ -166,8 +154,8 @@ impl FlowLayout<'_> {
             forward: forward(forward_path),
             back: back(back_path),
             paths: self.drawn.cloned().or(by_packets),
+            stack,
             traffic: group.traffic.clone(),
-            tcp,
         }
     }
 

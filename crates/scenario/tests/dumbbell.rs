@@ -70,7 +70,7 @@ fn every_flow_has_its_links_and_its_ways() {
     }
     assert_eq!(plan.links[flow.forward[0] as usize].delay, Duration::from_millis(10));
     assert_eq!(plan.links[flow.back[0] as usize].rate, None);
-    let tcp = flow.tcp.as_ref().unwrap();
+    let tcp = plan.tcp(flow).unwrap();
     assert_eq!((tcp.ecn.is_on(), tcp.mss), (true, 1000));
     assert_eq!(tcp.control.name(), "reno");
 }
@@ -90,7 +90,7 @@ fn the_reverse_link_has_its_own_values_where_the_scenario_gives_some() {
 fn udp_has_no_reverse_path_and_no_window() {
     let plan = plan(1);
     let noise = &plan.flows[3];
-    assert!(noise.back.is_empty() && noise.tcp.is_none());
+    assert!(noise.back.is_empty() && noise.stack.is_none());
     assert!(matches!(noise.traffic, Traffic::Cbr(_)));
     assert_eq!(plan.trace.cwnd.as_ref().unwrap().flows, [0, 1, 2]);
     assert_eq!(plan.trace.throughput.as_ref().unwrap().flows, [3]);

@@ -8,6 +8,7 @@ use sojourn_link::kinds::loss;
 use sojourn_link::{ImpairmentConfig, ImpairmentKind, Impairments, Per, Place};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
+use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 use sojourn_traffic::Traffic;
@@ -96,10 +97,10 @@ fn links(asked: &Asked) -> Vec<LinkConfig> {
     links
 }
 
-fn flow(asked: &Asked, index: u32) -> FlowConfig {
+fn flow(asked: &Asked, index: u32) -> Flow {
     let base = 2 + 4 * index;
     let direct = asked.has("direct");
-    FlowConfig {
+    Flow {
         name: format!("f{index}"),
         group: 0,
         forward: if direct { vec![base, 0] } else { vec![base, 0, base + 1] },

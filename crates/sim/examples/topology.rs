@@ -6,6 +6,7 @@
 use sojourn_aqm::{Amount, AqmConfig, QueueController};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
+use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_traffic::Traffic;
 use sojourn_units::*;
@@ -90,13 +91,13 @@ fn main() {
     let is_tree = words[1] == "fat-tree";
     let rate = Rate::from_bps((number(3) * 1e6) as u64).unwrap();
     let mut made = Made { rate, links: Vec::new(), known: BTreeMap::new() };
-    let configs: Vec<FlowConfig> = (0..flows)
+    let configs: Vec<Flow> = (0..flows)
         .map(|flow| {
             let places = if is_tree { fat_tree(flow) } else { parking_lot(flow) };
             let (forward, back) = made.routes(&places, is_tree);
             let start = Time::from_secs_f64(0.1 * f64::from(flow) / f64::from(flows));
             let name = format!("f{flow}");
-            FlowConfig { name, group: 0, forward, back, paths: None, stack: Some(0), traffic: Traffic::default(), start, stop: Time::NEVER }
+            Flow { name, group: 0, forward, back, paths: None, stack: Some(0), traffic: Traffic::default(), start, stop: Time::NEVER }
         })
         .collect();
     let (window, initial_ssthresh) = (10_000, 10_000.0);
@@ -106,7 +107,7 @@ fn main() {
         warmup: Time::from_secs_f64(seconds * 0.1),
         links: made.links,
         stacks: vec![TcpOptions { recovery: Recovery::NewReno, window, initial_ssthresh, ..TcpOptions::ns2() }],
-        flows: configs,
+        flows: configs.into(),
         all_events: false,
     };
     let mut world = World::new(config).unwrap();

@@ -2,14 +2,13 @@
 
 use crate::tcp::TcpOptions;
 use sojourn_net::LinkConfig;
-use sojourn_spec::paths::Paths;
-use sojourn_traffic::Traffic;
+use sojourn_spec::flow::Flow;
 use sojourn_units::Time;
-use std::sync::Arc;
+use std::borrow::Cow;
 
 /// A world: links, the traffic on them, and how long to run.
 #[derive(Clone, Debug, Default)]
-pub struct WorldConfig {
+pub struct WorldConfig<'a> {
     /// The seed of every named stream.
     pub seed: u64,
     /// When the run ends.
@@ -20,44 +19,12 @@ pub struct WorldConfig {
     pub links: Vec<LinkConfig>,
     /// The parameters of TCP stacks; flows refer to them by position.
     pub stacks: Vec<TcpOptions>,
-    /// The flows; some of them open connections as they go.
-    pub flows: Vec<FlowConfig>,
+    /// The flows; some of them open connections as they go. One that would stop at the end or later does not stop.
+    pub flows: Cow<'a, [Flow]>,
     /// Makes an event of every hop and predicts no header, so that tests can show that leaving events out and the short ways of
     /// endpoints change nothing.
     #[doc(hidden)]
     pub all_events: bool,
-}
-
-/// Traffic between two hosts: one flow, or a session that opens connections.
-#[derive(Clone, Debug)]
-pub struct FlowConfig {
-    /// Its name; its random streams are called `flow/<name>/...`, a session's is `session/<name>`.
-    pub name: String,
-    /// Its group, for statistics of the group.
-    pub group: u32,
-    /// Links of its data, in order.
-    pub forward: Vec<u32>,
-    /// Links of its acknowledgements, in order.
-    pub back: Vec<u32>,
-    /// All paths that it may take; `None`: those two alone.
-    pub paths: Option<Arc<Paths>>,
-    /// The TCP stack of both hosts, a position in [`WorldConfig::stacks`]; `None`: datagrams. Sessions need one.
-    pub stack: Option<u32>,
-    /// What is sent.
-    pub traffic: Traffic,
-    /// When it starts.
-    pub start: Time,
-    /// When it stops.
-    pub stop: Time,
-}
-
-impl FlowConfig {
-    /// The links of its data and of its acknowledgments, on all its paths; some may come twice.
-    pub fn links(&self) -> [impl Iterator<Item = u32> + '_; 2] {
-        let none: &[Vec<u32>] = &[];
-        let (forward, back) = self.paths.as_ref().map_or((none, none), |paths| (&paths.forward[..], &paths.back[..]));
-        [(&self.forward, forward), (&self.back, back)].map(|(first, all)| first.iter().chain(all.iter().flatten()).copied())
-    }
 }
 
 /// Why a world can't be made. Scenarios are checked earlier and with better messages; this is the last check.

@@ -14,7 +14,7 @@ mod report;
 pub mod tcp;
 mod world;
 
-pub use config::{BuildError, FlowConfig, WorldConfig};
+pub use config::{BuildError, WorldConfig};
 pub use flow::{Completion, FlowStats};
 pub use observer::{HostDoes, NoopObserver, Observer};
 pub use packet::{Packet, flag};

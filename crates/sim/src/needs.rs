@@ -5,9 +5,9 @@ use sojourn_aqm::Aqm;
 use sojourn_spec::supply::Supply;
 
 /// What the flows over each link can tell its queue.
-fn supplies(config: &WorldConfig) -> Vec<Supply> {
+fn supplies(config: &WorldConfig<'_>) -> Vec<Supply> {
     let mut supplies = vec![Supply::default(); config.links.len()];
-    for flow in &config.flows {
+    for flow in &*config.flows {
         let Some(stack) = flow.stack.and_then(|stack| config.stacks.get(stack as usize)) else { continue };
         // The requests of a session take the reverse path.
         let [forward, back] = flow.links();
@@ -22,7 +22,7 @@ fn supplies(config: &WorldConfig) -> Vec<Supply> {
 }
 
 /// Refuses links whose queues need what nothing supplies.
-pub(crate) fn check(world: &WorldConfig) -> Result<(), BuildError> {
+pub(crate) fn check(world: &WorldConfig<'_>) -> Result<(), BuildError> {
     for (config, supply) in world.links.iter().zip(supplies(world)).filter(|(config, _)| config.link.rate.is_some()) {
         if let Some(expected) = supply.missing(&config.controller.aqm.needs(), config.hints()) {
             return Err(BuildError::Needs { link: config.link.name.clone(), expected, got: Supply::NOTHING });

@@ -8,7 +8,7 @@ mod fork;
 mod session;
 
 use crate::accounts::PacketAccounts;
-use crate::config::{BuildError, FlowConfig, WorldConfig};
+use crate::config::{BuildError, WorldConfig};
 use crate::flow::{Completion, Datagrams, Drops, Endpoint, Flow, FlowRoutes};
 use crate::needs;
 use crate::observer::{NoopObserver, Observer};
@@ -19,6 +19,7 @@ use sojourn_net::{
     Audit, Delivered, Delivery, Event, Link, LinkImpairment, Moments, Network, NetworkBuilder, Place, Quantiles, RouteId, TimerClass, Turn,
     UnknownLink, Window,
 };
+use sojourn_spec::flow::Flow as Planned;
 use sojourn_spec::paths::Paths;
 use sojourn_traffic::{Application, Model, Session};
 use sojourn_units::{Duration, Stream, Time};
@@ -78,7 +79,7 @@ pub(crate) struct AddFlow<'a> {
 #[derive(Clone, Copy)]
 struct Entry<'a> {
     position: u32,
-    config: &'a FlowConfig,
+    config: &'a Planned,
 }
 
 /// The routes between the hosts of one entry of the configuration.
@@ -92,7 +93,7 @@ impl World<NoopObserver> {
     ///
     /// # Errors
     /// As [`World::watched`].
-    pub fn new(config: WorldConfig) -> Result<Self, BuildError> {
+    pub fn new(config: WorldConfig<'_>) -> Result<Self, BuildError> {
         World::watched(config, NoopObserver)
     }
 }
@@ -103,7 +104,7 @@ impl<O: Observer> World<O> {
     /// # Errors
     /// A route or stack that does not exist, a controller's parameter out of range, a discipline that needs what this world
     /// does not supply.
-    pub fn watched(mut config: WorldConfig, observer: O) -> Result<Self, BuildError> {
+    pub fn watched(mut config: WorldConfig<'_>, observer: O) -> Result<Self, BuildError> {
         needs::check(&config)?;
         let mut builder = NetworkBuilder::new(Window { from: config.warmup, until: config.end });
         builder.all_events(config.all_events);
@@ -112,7 +113,7 @@ impl<O: Observer> World<O> {
         }
         // Flows come first: the slots of sessions follow them in every list.
         let flows = std::mem::take(&mut config.flows);
-        let all = (0u32..).zip(&flows).map(|(position, config)| Entry { position, config });
+        let all = (0u32..).zip(&*flows).map(|(position, config)| Entry { position, config });
         let (sessions, mut entries): (Vec<_>, Vec<_>) = all.partition(|entry| entry.config.traffic.opens_connections());
         entries.extend(sessions);
         let routes = entries.iter().map(|entry| add_routes(&mut builder, &config.stacks, entry.config)).collect::<Result<Vec<_>, _>>()?;
@@ -136,11 +137,15 @@ impl<O: Observer> World<O> {
             stalled: None,
         };
         for (entry, routes) in entries.into_iter().zip(routes) {
-            let FlowConfig { name, start, stop, .. } = entry.config;
+            let Planned { name, start, stop, .. } = entry.config;
             match (entry.config.traffic.model(), routes) {
                 (Model::Flow(model), Routes::Flow(routes)) => {
                     let random = Stream::named(config.seed, &format!("flow/{name}/application"));
-                    world.start_flow(entry, routes, Application::new(model, *start, *stop, random))?;
+                    world.start_flow(
+                        entry,
+                        routes,
+                        Application::new(model, *start, if *stop < config.end { *stop } else { Time::NEVER }, random),
+                    )?;
                 }
                 (Model::Session(model), Routes::Session { loads, requests }) => {
                     let random = Stream::named(config.seed, &format!("session/{name}"));
@@ -156,7 +161,7 @@ impl<O: Observer> World<O> {
     /// Adds a flow with its application.
     fn start_flow(&mut self, entry: Entry, routes: FlowRoutes, application: Application) -> Result<(), BuildError> {
         let Entry { position, config } = entry;
-        let FlowConfig { name, group, stack, .. } = config;
+        let Planned { name, group, stack, .. } = config;
         let index =
             self.add_flow(&AddFlow { name, routes, entry: position, group: *group, stack: *stack, session: None, reversed: false })?;
         let flow = &mut self.flows[index as usize];
@@ -384,7 +389,7 @@ impl<O: Observer> World<O> {
 }
 
 /// Adds the routes of an entry of the configuration.
-fn add_routes(builder: &mut NetworkBuilder, stacks: &[TcpOptions], entry: &FlowConfig) -> Result<Routes, BuildError> {
+fn add_routes(builder: &mut NetworkBuilder, stacks: &[TcpOptions], entry: &Planned) -> Result<Routes, BuildError> {
     // A receiver of datagrams sends them back at once, or nothing.
     let immediate = entry.stack.is_none_or(|stack| stacks.get(stack as usize).is_some_and(Receiver::answers_at_once));
     let none = Paths::default();

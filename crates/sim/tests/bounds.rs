@@ -4,7 +4,8 @@
 use proptest::prelude::*;
 use sojourn_aqm::{Amount, QueueController, REGISTRY};
 use sojourn_sim::tcp::TcpOptions;
-use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
+use sojourn_sim::{LinkConfig, World, WorldConfig};
+use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{Link as PlannedLink, Measure, RateChange};
 use sojourn_traffic::{Traffic, kinds::*};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time, range};
@@ -89,7 +90,7 @@ proptest! {
         };
         let base = [TcpOptions::rfc(), TcpOptions::linux(), TcpOptions::ns2()][profile].clone();
         let back = links.len() as u32 - 1;
-        let flow = |(number, &(kind, rate, size, every)): (usize, &(u8, Rate, u32, Duration))| FlowConfig {
+        let flow = |(number, &(kind, rate, size, every)): (usize, &(u8, Rate, u32, Duration))| Flow {
             name: format!("flow{number}"),
             group: 0,
             forward: (0..back).collect(),

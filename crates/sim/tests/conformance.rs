@@ -22,7 +22,8 @@
 
 use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
 use sojourn_sim::tcp::{Ecn, Handshake, Recovery, TcpOptions};
-use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_sim::{LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_spec::tcp::PROFILES;
 use sojourn_traffic::{Traffic, kinds::bulk, kinds::cbr};
@@ -266,7 +267,7 @@ fn play(script: Script) -> String {
         end: script.end,
         links: vec![link("there", script.delay, &fate), link("back", script.delay, &fate)],
         stacks: vec![script.tcp],
-        flows: vec![FlowConfig {
+        flows: vec![Flow {
             name: "flow".into(),
             group: 0,
             forward: vec![0],
@@ -276,7 +277,8 @@ fn play(script: Script) -> String {
             traffic: script.traffic,
             start: Time::ZERO,
             stop: Time::NEVER,
-        }],
+        }]
+        .into(),
         ..Default::default()
     };
     let mut world = World::watched(config, timeline).unwrap();

@@ -5,7 +5,8 @@ use sojourn_aqm::algorithms::{pd, red};
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Needs, PacketView, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Ecn, Handshake, Recovery, TcpOptions};
-use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_sim::{LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_traffic::{Traffic, kinds::*};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time};
@@ -101,7 +102,7 @@ fn stack(stack_choice: u8) -> TcpOptions {
     }
 }
 
-fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfig {
+fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfig<'static> {
     let cores = aqms.len() / 2;
     let mut links: Vec<LinkConfig> = Vec::new();
     for (at, &aqm) in aqms.iter().enumerate() {
@@ -150,7 +151,7 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
         let (name, group, stop) = (format!("flow{number}"), number as u32, Time::ZERO + Duration::from_secs(7));
         let stack = (!matches!(flow.kind, 3 | 5)).then_some(u32::from(flow.stack_choice));
         let traffic = traffic(flow, rate);
-        config.flows.push(FlowConfig { name, group, forward, back, paths: None, stack, traffic, start, stop });
+        config.flows.to_mut().push(Flow { name, group, forward, back, paths: None, stack, traffic, start, stop });
     }
     config.links = links;
     config
@@ -298,7 +299,7 @@ proptest! {
 
 /// Transfers one after another over access links so slow, or paths so long, that packets of a connection are in the network for
 /// longer than a slot rests; the link in the middle has no rate.
-fn long_lived(&(rate, delay_ms, every_ms, size, seed): &(u64, u64, u64, u64, u64), all_events: bool) -> WorldConfig {
+fn long_lived(&(rate, delay_ms, every_ms, size, seed): &(u64, u64, u64, u64, u64), all_events: bool) -> WorldConfig<'static> {
     let mut links = vec![link("there".into(), None, 1_000 * delay_ms, 0, seed), link("back".into(), None, 1_000 * delay_ms, 0, seed)];
     for name in ["access", "access:back"] {
         let mut access = link(name.into(), Some(rate), 1_000, 0, seed);
@@ -307,7 +308,7 @@ fn long_lived(&(rate, delay_ms, every_ms, size, seed): &(u64, u64, u64, u64, u64
         links.push(access);
     }
     let (every, size_mean) = (Duration::from_millis(every_ms), Bytes(size));
-    let flow = |name: &str, stack: u32| FlowConfig {
+    let flow = |name: &str, stack: u32| Flow {
         name: name.into(),
         group: 0,
         forward: vec![2, 0],
@@ -324,7 +325,7 @@ fn long_lived(&(rate, delay_ms, every_ms, size, seed): &(u64, u64, u64, u64, u64
         warmup: Time::ZERO,
         links,
         stacks: (0..6).map(stack).collect(),
-        flows: vec![flow("one", 0), flow("other", 4)],
+        flows: vec![flow("one", 0), flow("other", 4)].into(),
         all_events,
     }
 }
@@ -347,10 +348,10 @@ proptest! {
 
 /// A path whose last link, without a rate unless `last` has one, takes no time, so that segments arrive at the very times of delayed
 /// ACKs: 60 ms there and 60 ms back, and an ACK waits for 100 ms. With `shared` a flow that never starts has the same last link.
-fn last_link_takes_no_time(last: LinkConfig, shared: bool, initial_window: u32) -> WorldConfig {
+fn last_link_takes_no_time(last: LinkConfig, shared: bool, initial_window: u32) -> WorldConfig<'static> {
     let [there, back] = [("there", 60_000), ("back", 60_000)].map(|(name, delay)| link(name.into(), None, delay, 0, 1));
     let end = Time::ZERO + Duration::from_millis(900);
-    let flow = |name: &str, start: Time| FlowConfig {
+    let flow = |name: &str, start: Time| Flow {
         name: name.into(),
         group: 0,
         forward: vec![0, 2],

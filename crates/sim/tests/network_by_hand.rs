@@ -2,7 +2,8 @@
 
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
 use sojourn_net::{Audit, Delivered, Delivery, Event, Network, NetworkBuilder, TimerClass, Window};
-use sojourn_sim::{FlowConfig, LinkConfig, World, WorldConfig};
+use sojourn_sim::{LinkConfig, World, WorldConfig};
+use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_traffic::{Action, Application, Model, Traffic, Write, kinds};
 use sojourn_units::{Amount, Bytes, Duration, Rate, Stream, Time};
@@ -58,7 +59,7 @@ fn traffic(source: u32) -> Traffic {
 
 /// What the simulator's datagrams find on the shared link.
 fn simulated(aqm: &str) -> (Audit, String) {
-    let flow = |source: u32| FlowConfig {
+    let flow = |source: u32| Flow {
         name: format!("f/{source}"),
         group: 0,
         forward: vec![1 + source, 0],

@@ -3,7 +3,8 @@
 
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, QueueController};
 use sojourn_sim::tcp::{Ecn, Handshake, Recovery, RttHint, TcpOptions};
-use sojourn_sim::{BuildError, FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig};
+use sojourn_sim::{BuildError, LinkConfig, Observer, Packet, World, WorldConfig};
+use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 use sojourn_traffic::{Traffic, kinds::cbr};
@@ -64,10 +65,10 @@ fn link(name: &str, delay: Duration, aqm: AnyAqm, limit: Amount) -> LinkConfig {
     LinkConfig::new(PlannedLink { name: name.into(), rate, delay, ..PlannedLink::default() }, controller)
 }
 
-fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpOptions) -> WorldConfig {
+fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpOptions) -> WorldConfig<'static> {
     let at = |s: f64| Time::from_secs_f64(s);
     let drop_tail = || AnyAqm::DropTail(sojourn_aqm::algorithms::drop_tail::DropTail);
-    let flow = |i: u32| FlowConfig {
+    let flow = |i: u32| Flow {
         name: format!("f/{i}"),
         group: 0,
         forward: vec![2 + i, 0],
@@ -93,7 +94,7 @@ fn config(aqm: AnyAqm, limit: Amount, flows: u32, params: TcpOptions) -> WorldCo
 
 /// All that a run measured, as text, so that nothing can be left out; the fingerprint goes by the order in which the
 /// world comes to deliveries, which may differ where flows act side by side.
-fn outcome(config: WorldConfig) -> String {
+fn outcome(config: WorldConfig<'_>) -> String {
     let mut world = World::new(config).unwrap();
     world.links_mut()[0].trace_queue(ms(7));
     world.links_mut()[0].trace_throughput(ms(3));
@@ -226,7 +227,7 @@ fn a_law_that_needs_what_nobody_tells_is_refused_before_the_run() {
         params.rtt_hint = hint;
         let mut config = config(aqm.build(&at).unwrap(), Amount::Packets(50), 2, params);
         if udp {
-            config.flows.iter_mut().for_each(|flow| flow.stack = None);
+            config.flows.to_mut().iter_mut().for_each(|flow| flow.stack = None);
         }
         World::new(config).map(|_| ())
     };
@@ -374,7 +375,7 @@ fn a_router_that_can_find_out_nothing_is_refused_before_the_run() {
         let mut config = config(aqm, Amount::Packets(50), 2, params);
         ROUTER.set(&mut config.links[0].link);
         if udp {
-            config.flows.iter_mut().for_each(|flow| flow.stack = None);
+            config.flows.to_mut().iter_mut().for_each(|flow| flow.stack = None);
         }
         World::new(config).map(|_| ())
     };
@@ -402,9 +403,9 @@ fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
     let mut config = config(drop_tail, Amount::Packets(50), 1, TcpOptions::rfc());
     let change = |(seconds, delay)| DelayChange { at: Time::from_secs_f64(seconds), delay: ms(delay) };
     config.links[0].link.delay_changes = [(5.0, 50), (10.0, 20)].map(change).into();
-    config.flows[0].stack = None;
+    config.flows.to_mut()[0].stack = None;
     // A packet every 10 ms, which takes 1 ms to send and at the access link 0.1 ms and 1 ms of delay.
-    config.flows[0].traffic = cbr::Params { rate: Rate::from_bps(1_000_000).unwrap(), size: Bytes(1250), jitter: 0.0 }.into();
+    config.flows.to_mut()[0].traffic = cbr::Params { rate: Rate::from_bps(1_000_000).unwrap(), size: Bytes(1250), jitter: 0.0 }.into();
     let mut world = World::watched(config, Arrivals::default()).unwrap();
     world.finish().unwrap();
     let arrivals = &world.observer().0;

@@ -3,7 +3,8 @@
 use sojourn_aqm::{Amount, AnyAqm, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::TcpOptions;
-use sojourn_sim::{FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_sim::{LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_spec::flow::Flow;
 use sojourn_spec::link::Link as PlannedLink;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Stream, Time};
@@ -44,7 +45,7 @@ fn run(params: TcpOptions, limit: u32, both: bool) -> World<Edges> {
             ),
         )
     };
-    let flow = |i: u32| FlowConfig {
+    let flow = |i: u32| Flow {
         name: format!("f/{i}"),
         group: i,
         forward: vec![0],

@@ -11,7 +11,8 @@ use sojourn_cc::{
     algorithms::{cubic, tcp_lp},
 };
 use sojourn_sim::tcp::{Handshake, Recovery, SackAlgorithm, TcpOptions};
-use sojourn_sim::{DropCause, FlowConfig, LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_sim::{DropCause, LinkConfig, Observer, Packet, World, WorldConfig, flag};
+use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Stream, Time};
@@ -86,7 +87,7 @@ fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
         end: Time::ZERO + Duration::from_secs_f64(seconds),
         links: vec![link("there", 100, lost), link("back", 1_000_000, Vec::new())],
         stacks: vec![tcp],
-        flows: vec![FlowConfig {
+        flows: vec![Flow {
             name: "flow".into(),
             group: 0,
             forward: vec![0],
@@ -97,7 +98,8 @@ fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
             // Off the milliseconds that TCP-Linux's clock counts.
             start: Time::from_nanos(37_000),
             stop: Time::NEVER,
-        }],
+        }]
+        .into(),
         ..Default::default()
     };
     let mut world = World::watched(config, sent).unwrap();
@@ -159,7 +161,7 @@ impl SharedQueue {
             let own = links.len() as u32;
             let access_link = |part, delay| self.link(format!("{part}/{i}"), self.access, delay, 1_000_000);
             links.extend([access_link("in", 2370), access_link("out", 4000), access_link("in-back", 4000), access_link("out-back", 2370)]);
-            flows.push(FlowConfig {
+            flows.push(Flow {
                 name: format!("flow/{i}"),
                 group: 0,
                 forward: vec![own, 0, own + 1],
@@ -176,7 +178,7 @@ impl SharedQueue {
             end: Time::ZERO + Duration::from_secs_f64(seconds),
             links,
             stacks: vec![tcp],
-            flows,
+            flows: flows.into(),
             ..Default::default()
         };
         let mut world = World::watched(config, dropped).unwrap();

@@ -5,6 +5,7 @@
 #![no_std]
 extern crate alloc;
 
+pub mod flow;
 pub mod link;
 pub mod medium;
 pub mod paths;

@@ -39,7 +39,7 @@ pub(crate) struct Modeled {
 pub(crate) fn plant(plan: &Plan, managed: &Managed<'_>) -> Result<Modeled, String> {
     let through: Vec<&Flow> = plan.flows.iter().filter(|flow| flow.forward.contains(&managed.index)).collect();
     let bulk: Vec<(&Flow, &TcpOptions)> =
-        through.iter().filter_map(|flow| Some((*flow, flow.tcp.as_deref()?))).filter(|(flow, _)| flow.traffic.name() == "bulk").collect();
+        through.iter().filter_map(|flow| Some((*flow, plan.tcp(flow)?))).filter(|(flow, _)| flow.traffic.name() == "bulk").collect();
     if bulk.is_empty() {
         return Err(format!("links.{}: expected endless TCP flows through it, got none: there is nothing to control", managed.link.name));
     }
@@ -98,7 +98,7 @@ fn merged(each: &[Class]) -> Vec<Class> {
 fn mean_rate(flow: &Flow, notes: &mut BTreeSet<String>) -> f64 {
     match &flow.traffic {
         Traffic::Cbr(cbr) => cbr.rate.as_bps() as f64,
-        Traffic::OnOff(onoff) if flow.tcp.is_none() => {
+        Traffic::OnOff(onoff) if flow.stack.is_none() => {
             let (on, off) = (onoff.on.as_secs_f64(), onoff.off.as_secs_f64());
             onoff.rate.as_bps() as f64 * on / (on + off)
         }

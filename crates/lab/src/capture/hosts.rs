@@ -139,7 +139,7 @@ impl Hosts {
         let back = packet.has(flag::BACK);
         let (source, destination) = if back { (other, opener) } else { (opener, other) };
         let ip = Ip { source, destination, dscp: group.dscp.0, ecn: segment::ecn(packet), id: segment::id(packet) };
-        match &planned.tcp {
+        match plan.tcp(planned) {
             Some(options) => flow.connection.segment(&ip, options, packet, sack),
             None => udp(&ip, u32::from(packet.size)),
         }

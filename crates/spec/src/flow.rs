@@ -1,0 +1,40 @@
+//! A flow as the simulator takes it: nothing left to look up.
+
+use crate::paths::Paths;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use sojourn_traffic::Traffic;
+use sojourn_units::Time;
+
+/// Traffic between two hosts: one flow, or a session that opens connections.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Flow {
+    /// Its name; its random streams are called `flow/<name>/...`, a session's is `session/<name>`.
+    pub name: String,
+    /// Its group, a number; statistics are taken for each group.
+    pub group: u32,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops sending.
+    pub stop: Time,
+    /// The links of its data, in order.
+    pub forward: Vec<u32>,
+    /// The links of its acknowledgments, in order; empty over UDP.
+    pub back: Vec<u32>,
+    /// All paths that it may take, where there are several: `forward` and `back` if it has drawn one, else each packet chooses.
+    pub paths: Option<Arc<Paths>>,
+    /// The TCP stack of both hosts, a position in a list of TCP options; `None` over UDP. Sessions need one.
+    pub stack: Option<u32>,
+    /// What it sends.
+    pub traffic: Traffic,
+}
+
+impl Flow {
+    /// The links of its data and of its acknowledgments, on all its paths; some may come twice.
+    pub fn links(&self) -> [impl Iterator<Item = u32> + '_; 2] {
+        let none: &[Vec<u32>] = &[];
+        let (forward, back) = self.paths.as_ref().map_or((none, none), |paths| (&paths.forward[..], &paths.back[..]));
+        [(&self.forward, forward), (&self.back, back)].map(|(first, all)| first.iter().chain(all.iter().flatten()).copied())
+    }
+}
