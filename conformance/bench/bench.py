@@ -63,6 +63,8 @@ CASES = [
     Case("100 flows, CoDel", 100, 1000, 20, 100, 8400, "codel", wanted_rate=4e6),
     Case("100 flows, FuzzyRTT, hints of senders", 100, 1000, 20, 100, 8400, "fuzzy-rtt ecn", wanted_rate=4e6),
     Case("100 flows, FuzzyRTT, hints of its router", 100, 1000, 20, 100, 8400, "fuzzy-rtt ecn router"),
+    Case("100 flows, bbr3, profile linux", 100, 1000, 20, 100, 8400, "tcp=linux bbr3", wanted_rate=3e6),
+    Case("100 flows, Prague over DualPI2", 100, 1000, 20, 100, 8400, "tcp=linux l4s dualpi2 prague", wanted_rate=3e6),
     Case("10,000 flows, 10 Gbit/s", 10_000, 10_000, 3, 100, 84_000),
     Case("100,000 flows, 10 Gbit/s", 100_000, 10_000, 1, 100, 84_000),
 ]
@@ -239,6 +241,10 @@ def instructions() -> dict[str, float]:
         "newreno-droptail": "10 10 20 100 84",
         "direct": "10 10 20 100 84 direct",
         "sack-red-full": "20 50 5 60 200 sack red full",
+        "linux-cubic": "10 100 6 22 344 tcp=linux cubic",
+        "linux-bbr": "10 100 6 22 344 tcp=linux bbr",
+        "linux-bbr3": "10 100 6 22 344 tcp=linux bbr3",
+        "linux-prague-dualpi2": "10 100 6 22 344 tcp=linux l4s dualpi2 prague",
     }
     others = {"parking-lot": "parking-lot 12 100 1", "fat-tree": "fat-tree 96 100 0.1"}
     counts = {name: whole_run(words) for name, words in runs.items()}
@@ -285,7 +291,7 @@ def guard(store: bool) -> bool:
 def controllers() -> str:
     """Instructions per bottleneck packet of background flows, relative to NewReno, with the profile `ns2-linux`."""
     names = ("reno", "cubic", "ledbat", "ledbat++", "flower", "flower+")
-    counts = {name: whole_run(f"10 10 60 100 84 linux {name}") for name in names}
+    counts = {name: whole_run(f"10 10 60 100 84 tcp=ns2-linux {name}") for name in names}
     ratios = ", ".join(f"{name} {count / counts['reno']:.2f}x" for name, count in counts.items() if name != "reno")
     return f"instructions per packet against NewReno's {counts['reno']:.0f}: {ratios} (wanted at most 1.3x)"
 

@@ -147,6 +147,11 @@ impl<P: Packet> CakeQueues<P> {
         self.tins.iter().filter(|_| self.tins.len() > 1).map(Tin::subqueue)
     }
 
+    /// The packets and bytes that wait in each tin; nothing where there is one for all.
+    pub fn backlogs(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.tins.iter().filter(|_| self.tins.len() > 1).map(Tin::backlog)
+    }
+
     /// Which of [`CakeQueues::subqueues`] the packet came from that was sent last, if there are any.
     pub fn last(&self) -> Option<usize> {
         (self.tins.len() > 1).then_some(self.last)

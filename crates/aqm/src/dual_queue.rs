@@ -77,6 +77,11 @@ impl<P: Packet> DualQueues<P> {
         [&self.low_latency, &self.classic].map(|queue| Subqueue { packets: queue.waiting.len() as u32, ..queue.did })
     }
 
+    /// The packets and bytes that wait in each queue.
+    pub fn backlogs(&self) -> [(u32, u64); 2] {
+        [&self.low_latency, &self.classic].map(|queue| (queue.waiting.len() as u32, queue.did.bytes))
+    }
+
     /// Which of [`DualQueues::subqueues`] the packet came from that was taken last.
     pub fn last(&self) -> usize {
         usize::from(!self.last_is_l4s)

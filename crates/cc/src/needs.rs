@@ -29,8 +29,9 @@ pub struct Needs {
 pub struct Pacing {
     /// Segments per second.
     pub rate: f64,
-    /// Segments that may leave back to back; 1 or more.
-    pub quantum: f64,
+    /// The time of the segments that may leave back to back, in seconds, and their least number.
+    quantum_time: f64,
+    least_quantum: f64,
 }
 
 /// The bytes of a quantum at most (draft-ietf-ccwg-bbr#5.6.3, Linux `GSO_LEGACY_MAX_SIZE`), in segments of 1,448 bytes.
@@ -40,6 +41,16 @@ impl Pacing {
     /// A pace of `rate` segments per second in quanta of `time` seconds, of `least` segments or more (draft-ietf-ccwg-bbr#5.6.3,
     /// Linux `tcp_tso_autosize`).
     pub fn with_quantum_of(rate: f64, time: f64, least: f64) -> Pacing {
-        Pacing { rate, quantum: libm::floor(rate * time).clamp(least, MAX_QUANTUM) }
+        Pacing { rate, quantum_time: time, least_quantum: least }
+    }
+
+    /// A pace of `rate` segments per second in quanta of so many segments.
+    pub fn of_quantum(rate: f64, segments: f64) -> Pacing {
+        Pacing::with_quantum_of(rate, 0.0, segments)
+    }
+
+    /// Segments that may leave back to back; 1 or more.
+    pub fn quantum(&self) -> f64 {
+        libm::floor(self.rate * self.quantum_time).clamp(self.least_quantum, MAX_QUANTUM)
     }
 }

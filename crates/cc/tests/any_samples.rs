@@ -129,7 +129,7 @@ fn is_sound(cc: &AnyController) -> Result<(), String> {
         return Err(format!("ssthresh {ssthresh}"));
     }
     match cc.pacing() {
-        Some(pace) if !(pace.rate > 0.0 && pace.rate.is_finite() && pace.quantum >= 1.0 && pace.quantum.is_finite()) => {
+        Some(pace) if !(pace.rate > 0.0 && pace.rate.is_finite() && pace.quantum() >= 1.0 && pace.quantum().is_finite()) => {
             Err(format!("{pace:?}"))
         }
         _ => Ok(()),

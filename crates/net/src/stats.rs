@@ -104,6 +104,12 @@ impl QueueStats {
         self.bytes.set(bytes);
     }
 
+    /// Whether the queue is as long as this.
+    #[inline]
+    pub fn holds(&self, packets: u64, bytes: u64) -> bool {
+        (self.packets.value, self.bytes.value) == (packets, bytes)
+    }
+
     /// Forgets everything before `now`.
     pub fn restart(&mut self, now: Time) {
         let restarted = |was: &TimeWeighted| TimeWeighted { value: was.value, max: was.value, ..Default::default() };

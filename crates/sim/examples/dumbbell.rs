@@ -1,7 +1,7 @@
 //! Times a dumbbell:
-//! `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [linux] [router] [loss] [direct] [AQM] [CONTROLLER]`.
-//! AQM and controller are names of the registries. With `router` the router reads headers for the hints that an AQM needs, `linux` is
-//! the profile of ns-2's TCP-Linux, and with `direct` the receivers stand at the end of the bottleneck, without access links.
+//! `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [l4s] [tcp=PROFILE] [router] [loss] [direct] [AQM] [CONTROLLER]`.
+//! AQM and controller are names of the registries, and the profile is `linux`, `ns2-linux` or else that of ns-2. With `router` the router
+//! reads headers for the hints that an AQM needs, and with `direct` the receivers stand at the end of the bottleneck, without access links.
 
 use sojourn_aqm::{Amount, AqmConfig, QueueController, REGISTRY};
 use sojourn_link::kinds::loss;
@@ -78,7 +78,7 @@ fn link(asked: &Asked, name: &str, rate: Rate, delay: Duration, queue: (&str, u3
     };
     let impaired = if name == "forward" && asked.has("loss") { vec![RARE_LOSS] } else { Vec::new() };
     let impairments = Impairments::new(&impaired, 1, name);
-    LinkConfig { impairments, ..LinkConfig::new(planned, controller(aqm, &served, asked.has("ecn"), name)) }
+    LinkConfig { impairments, ..LinkConfig::new(planned, controller(aqm, &served, asked.has("ecn") || asked.has("l4s"), name)) }
 }
 
 /// The bottleneck and its reverse link, then four access links for each flow.
@@ -115,12 +115,17 @@ fn flow(asked: &Asked, index: u32) -> Flow {
 
 fn stack(asked: &Asked) -> TcpOptions {
     let (window, initial_ssthresh) = (10_000, 10_000.0);
-    let recovery = if asked.has("sack") { Recovery::Sack } else { Recovery::NewReno };
-    let stack = if asked.has("linux") {
-        TcpOptions { window, initial_ssthresh, ..TcpOptions::ns2_linux() }
-    } else {
-        TcpOptions { recovery, window, initial_ssthresh, ecn: if asked.has("ecn") { Ecn::Classic } else { Ecn::Off }, ..TcpOptions::ns2() }
+    let profile = match (asked.has("tcp=linux"), asked.has("tcp=ns2-linux")) {
+        (true, _) => TcpOptions::linux(),
+        (_, true) => TcpOptions::ns2_linux(),
+        _ => TcpOptions { recovery: if asked.has("sack") { Recovery::Sack } else { Recovery::NewReno }, ..TcpOptions::ns2() },
     };
+    let ecn = match (asked.has("l4s"), asked.has("ecn")) {
+        (true, _) => Ecn::L4s,
+        (_, true) => Ecn::Classic,
+        _ => Ecn::Off,
+    };
+    let stack = TcpOptions { window, initial_ssthresh, ecn, ..profile };
     let named = sojourn_cc::REGISTRY.iter().find(|entry| asked.has(entry.name));
     let control = named.map_or(stack.control.clone(), |entry| (entry.default)());
     TcpOptions { control, ..stack }

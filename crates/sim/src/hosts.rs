@@ -231,7 +231,7 @@ impl<O: Observer> World<O> {
         self.arm_sender(index);
     }
 
-    /// Runs in order what the sending side is due to do before `now`, or also at `now` if `inclusive`.
+    /// Runs in order what the sending side is due to do before `now`, or also at `now` if `inclusive`. Its timer is to be set then.
     fn sender_until(&mut self, now: Time, index: u32, inclusive: bool) {
         loop {
             let flow = &mut self.flows[index as usize];
@@ -268,7 +268,6 @@ impl<O: Observer> World<O> {
                     if self.counts_flows {
                         self.count_flow(due, index);
                     }
-                    self.arm_sender(index);
                 }
             }
         }

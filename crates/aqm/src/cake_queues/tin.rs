@@ -108,6 +108,11 @@ impl<P: Packet> Tin<P> {
         Subqueue { packets: self.packets, ..self.did }
     }
 
+    /// The packets and bytes that wait in it.
+    pub fn backlog(&self) -> (u32, u64) {
+        (self.packets, self.did.bytes)
+    }
+
     /// Counts what becomes of a packet: see [`CakeQueues::count`](super::CakeQueues::count).
     pub fn count(&mut self, size: u32, fate: Fate, is_earlier: bool) {
         self.did.counters.count(size, fate);

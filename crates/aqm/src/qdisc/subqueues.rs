@@ -20,6 +20,16 @@ impl<P: Packet> Qdisc<P> {
         self.classes().map(of_class).chain(parts.map(of_part))
     }
 
+    /// Gives `see` the number of each of [`Qdisc::subqueues`], and the packets and bytes that wait in it.
+    pub fn each_backlog(&self, mut see: impl FnMut(usize, u32, u64)) {
+        match &self.waiting {
+            Waiting::Classes(_) => self.classes().enumerate().for_each(|(at, class)| see(at, class.packets(), class.bytes())),
+            Waiting::Dual(queues) => (0..).zip(queues.backlogs()).for_each(|(at, (packets, bytes))| see(at, packets, bytes)),
+            Waiting::Cake(queues, _) => (0..).zip(queues.backlogs()).for_each(|(at, (packets, bytes))| see(at, packets, bytes)),
+            Waiting::Fifo(_) | Waiting::Flows(..) | Waiting::Host(_) => {}
+        }
+    }
+
     /// Which of [`Qdisc::subqueues`] the last packet that was sent came from, if there are any.
     pub fn last_subqueue(&self) -> Option<usize> {
         match &self.waiting {

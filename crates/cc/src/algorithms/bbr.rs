@@ -186,15 +186,15 @@ impl State {
         self.min_rtt.map_or(self.initial_cwnd, |rtt| libm::ceil(bw * rtt.as_secs_f64() * gain))
     }
 
-    /// `bbr_tso_segs_goal`.
-    fn quantum(&self) -> f64 {
+    /// The pace, with the quantum of `bbr_tso_segs_goal`.
+    fn pacing(&self) -> Pacing {
         let least = if self.pacing_rate < SMALL_RATE { 1.0 } else { 2.0 };
-        Pacing::with_quantum_of(self.pacing_rate, QUANTUM_TIME, least).quantum
+        Pacing::with_quantum_of(self.pacing_rate, QUANTUM_TIME, least)
     }
 
     /// `bbr_quantization_budget`.
     fn quantized(&self, segments: f64) -> f64 {
-        let even = libm::ceil((segments + 3.0 * self.quantum()) / 2.0) * 2.0;
+        let even = libm::ceil((segments + 3.0 * self.pacing().quantum()) / 2.0) * 2.0;
         if self.mode == Mode::ProbeBw && self.cycle == 0 { even + 2.0 } else { even }
     }
 
@@ -257,7 +257,7 @@ impl State {
         let Some(min_rtt) = self.min_rtt.filter(|_| self.mode == Mode::ProbeBw) else { return };
         let full_length = sample.now.since(self.cycle_stamp) > min_rtt;
         let next = if self.pacing_gain > 1.0 {
-            let in_flight = sample.prior_in_flight + self.quantum();
+            let in_flight = sample.prior_in_flight + self.pacing().quantum();
             full_length && (sample.newly_lost > 0.0 || in_flight >= self.inflight(self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
             full_length || sample.prior_in_flight <= self.inflight(1.0)
@@ -495,6 +495,6 @@ impl CongestionController for Bbr {
     }
 
     fn pacing(&self) -> Option<Pacing> {
-        Some(Pacing { rate: self.0.pacing_rate, quantum: self.0.quantum() })
+        Some(self.0.pacing())
     }
 }

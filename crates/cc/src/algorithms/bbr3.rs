@@ -270,9 +270,9 @@ impl Bbr {
         }
     }
 
-    /// `C.send_quantum` (draft-ietf-ccwg-bbr#5.6.3).
-    fn send_quantum(&self) -> f64 {
-        Pacing::with_quantum_of(self.pacing_rate, QUANTUM_TIME, LEAST_QUANTUM).quantum
+    /// The pace, with `C.send_quantum` (draft-ietf-ccwg-bbr#5.6.3).
+    fn pacing(&self) -> Pacing {
+        Pacing::with_quantum_of(self.pacing_rate, QUANTUM_TIME, LEAST_QUANTUM)
     }
 
     /// `BDPMultiple` (draft-ietf-ccwg-bbr#5.6.4.2).
@@ -282,7 +282,7 @@ impl Bbr {
 
     /// `QuantizationBudget` (draft-ietf-ccwg-bbr#5.6.4.2).
     fn quantization_budget(&self, inflight_cap: f64) -> f64 {
-        let cap = inflight_cap.max(OFFLOAD_QUANTA * self.send_quantum()).max(MIN_PIPE_CWND);
+        let cap = inflight_cap.max(OFFLOAD_QUANTA * self.pacing().quantum()).max(MIN_PIPE_CWND);
         if self.state == State::ProbeBwUp { cap + 2.0 } else { cap }
     }
 
@@ -448,6 +448,6 @@ impl CongestionController for Bbr3 {
     }
 
     fn pacing(&self) -> Option<Pacing> {
-        Some(Pacing { rate: self.0.pacing_rate, quantum: self.0.send_quantum() })
+        Some(self.0.pacing())
     }
 }

@@ -214,7 +214,7 @@ impl CongestionController for Copa {
 
     fn pacing(&self) -> Option<Pacing> {
         let state = &*self.0;
-        (state.standing.max() > 0.0).then(|| Pacing { rate: PACE * state.cwnd * state.standing.max(), quantum: 1.0 })
+        (state.standing.max() > 0.0).then(|| Pacing::of_quantum(PACE * state.cwnd * state.standing.max(), 1.0))
     }
 }
 

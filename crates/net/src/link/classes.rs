@@ -78,9 +78,12 @@ impl LinkStats {
     /// The subqueues may have changed at `now`.
     #[cold]
     pub(super) fn set_subqueues<P: sojourn_aqm::Packet>(&mut self, now: Time, qdisc: &Qdisc<P>) {
-        for (stats, queue) in self.subqueues.iter_mut().zip(qdisc.subqueues()) {
-            stats.queue.set(now, u64::from(queue.packets), queue.bytes);
-        }
+        qdisc.each_backlog(|at, packets, bytes| {
+            let queue = &mut self.subqueues[at].queue;
+            if !queue.holds(packets.into(), bytes) {
+                queue.set(now, packets.into(), bytes);
+            }
+        });
     }
 }
 

@@ -39,17 +39,24 @@ impl Pacer {
         Pacer { next_send_time: Time::ZERO, quantum_at: Time::NEVER, quantum_left: 0.0, linux }
     }
 
-    /// When the next segment may leave: `None` for now.
-    pub fn waits_until(&mut self, now: Time, pace: Pacing) -> Option<Time> {
-        if self.quantum_at == now && self.quantum_left > LEAST_REST {
-            return None;
-        }
-        if now < self.next_send_time {
-            return Some(self.next_send_time);
-        }
-        let quantum = if self.linux.is_some() { 0.0 } else { pace.quantum };
-        (self.quantum_at, self.quantum_left) = (now, quantum);
-        None
+    /// When the next segment may leave: `None` for now, at once or with the next quantum.
+    pub fn waits_until(&self, now: Time) -> Option<Time> {
+        (now < self.next_send_time && !self.has_quantum(now)).then_some(self.next_send_time)
+    }
+
+    /// Whether a segment that may leave now is the first of a quantum.
+    pub fn needs_quantum(&self, now: Time) -> bool {
+        self.linux.is_none() && !self.has_quantum(now)
+    }
+
+    /// A quantum of so many segments begins to leave.
+    pub fn start_quantum(&mut self, now: Time, segments: f64) {
+        (self.quantum_at, self.quantum_left) = (now, segments);
+    }
+
+    /// Whether something is left of the quantum that began to leave at this time.
+    fn has_quantum(&self, now: Time) -> bool {
+        self.quantum_at == now && self.quantum_left > LEAST_REST
     }
 
     /// Segments of this size leave at `now`; without a pace they hold nothing back.
@@ -86,8 +93,11 @@ mod tests {
     fn departures(mut pacer: Pacer, pace: Pacing, count: usize) -> Vec<f64> {
         let mut now = Time::ZERO;
         let mut next = || {
-            while let Some(later) = pacer.waits_until(now, pace) {
+            while let Some(later) = pacer.waits_until(now) {
                 now = later;
+            }
+            if pacer.needs_quantum(now) {
+                pacer.start_quantum(now, pace.quantum());
             }
             pacer.on_sent(now, 1.0, Some(pace));
             now.as_secs_f64()
@@ -97,36 +107,36 @@ mod tests {
 
     #[test]
     fn a_quantum_leaves_at_once_and_the_next_when_it_has_taken_its_time_at_the_pace() {
-        let pace = Pacing { rate: 100.0, quantum: 2.0 };
+        let pace = Pacing::of_quantum(100.0, 2.0);
         assert_eq!(departures(pacer(false), pace, 6), [0.0, 0.0, 0.02, 0.02, 0.04, 0.04]);
     }
 
     #[test]
     fn the_rate_is_kept_whatever_the_quantum() {
         for quantum in [1.0, 2.0, 7.0, 45.0] {
-            let last = *departures(pacer(false), Pacing { rate: 1000.0, quantum }, 10_000).last().unwrap();
+            let last = *departures(pacer(false), Pacing::of_quantum(1000.0, quantum), 10_000).last().unwrap();
             assert!((9.95..=10.0).contains(&last), "{quantum}: {last}");
         }
     }
 
     #[test]
     fn time_in_which_nothing_was_sent_is_not_caught_up() {
-        let pace = Pacing { rate: 10.0, quantum: 1.0 };
+        let pace = Pacing::of_quantum(10.0, 1.0);
         let mut pacer = pacer(false);
         let at = Time::from_secs_f64(5.0);
-        assert_eq!(pacer.waits_until(at, pace), None);
+        assert_eq!(pacer.waits_until(at), None);
         pacer.on_sent(at, 1.0, Some(pace));
-        assert_eq!(pacer.waits_until(at, pace), Some(Time::from_secs_f64(5.1)));
+        assert_eq!(pacer.waits_until(at), Some(Time::from_secs_f64(5.1)));
     }
 
     #[test]
     fn no_pace_is_so_low_that_it_holds_a_segment_back_for_more_than_a_second() {
-        assert_eq!(departures(pacer(false), Pacing { rate: 1e-9, quantum: 1.0 }, 3), [0.0, 1.0, 2.0]);
+        assert_eq!(departures(pacer(false), Pacing::of_quantum(1e-9, 1.0), 3), [0.0, 1.0, 2.0]);
     }
 
     #[test]
     fn as_in_linux_segments_leave_one_by_one_after_the_first_ten() {
-        let left = departures(pacer(true), Pacing { rate: 100.0, quantum: 7.0 }, 13);
+        let left = departures(pacer(true), Pacing::of_quantum(100.0, 7.0), 13);
         assert_eq!(left[..10], [0.0; 10]);
         let ms: Vec<f64> = left[10..].iter().map(|seconds| (seconds * 1000.0).round()).collect();
         assert_eq!(ms, [10.0, 20.0, 30.0]);
@@ -134,16 +144,16 @@ mod tests {
 
     #[test]
     fn as_in_linux_a_segment_that_is_late_holds_the_next_back_for_less_and_for_half_at_least() {
-        let pace = Pacing { rate: 100.0, quantum: 1.0 };
+        let pace = Pacing::of_quantum(100.0, 1.0);
         for (late, gap) in [(0.002, 0.008), (0.005, 0.005), (3.0, 0.005)] {
             let mut pacer = pacer(true);
             for _ in 0..10 {
                 pacer.on_sent(Time::ZERO, 1.0, Some(pace));
             }
             let at = Time::from_secs_f64(0.01 + late);
-            assert_eq!(pacer.waits_until(at, pace), None);
+            assert_eq!(pacer.waits_until(at), None);
             pacer.on_sent(at, 1.0, Some(pace));
-            let until = pacer.waits_until(at, pace).unwrap();
+            let until = pacer.waits_until(at).unwrap();
             assert!((until.since(at).as_secs_f64() - gap).abs() < 1e-9, "{late}: {until:?}");
         }
     }

@@ -1,4 +1,26 @@
-//! Sets of byte ranges: what a receiver holds out of order, and what a sender knows to have arrived.
+//! Sets of byte ranges: what a receiver holds out of order, and what a sender knows to have arrived. And the segments of a sender, found by
+//! their bytes.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A segment of a sender.
+pub trait HasBytes {
+    /// Its bytes.
+    fn bytes(&self) -> Range<u64>;
+}
+
+/// The index of the first of these segments that starts at `seq` or above. They follow each other without a gap, and nearly all have one
+/// length, so that it mostly is where it is looked for first.
+#[inline]
+pub fn first_from<S: HasBytes>(segments: &VecDeque<S>, seq: u64) -> usize {
+    let Some(Range { start, end }) = segments.front().map(HasBytes::bytes).filter(|first| first.start < seq) else { return 0 };
+    let guess = ((seq - start) / (end - start)) as usize;
+    match segments.get(guess) {
+        Some(segment) if segment.bytes().start == seq => guess,
+        _ => segments.partition_point(|segment| segment.bytes().start < seq),
+    }
+}
 
 /// Disjoint half-open ranges in rising order.
 #[derive(Clone, Debug, Default)]
@@ -21,13 +43,23 @@ impl Ranges {
         self.held = 0;
     }
 
+    /// The index of the first range that ends above `point`. Most points that are asked about lie in the last range or above it.
+    #[inline]
+    fn ending_above(&self, point: u64) -> usize {
+        match self.ranges.last() {
+            Some(&(start, end)) if start <= point => self.ranges.len() - usize::from(end > point),
+            _ => self.ranges.partition_point(|&(_, end)| end <= point),
+        }
+    }
+
     /// Adds `from..to`; gives how many bytes are new.
     pub fn insert(&mut self, from: u64, to: u64) -> u64 {
         if from >= to {
             return 0;
         }
-        let first = self.ranges.partition_point(|&(_, end)| end < from);
-        let last = self.ranges.partition_point(|&(start, _)| start <= to);
+        // A range that ends where this one begins becomes one with it.
+        let first = self.ending_above(from.saturating_sub(1));
+        let last = first + self.ranges[first..].iter().take_while(|&&(start, _)| start <= to).count();
         if first == last {
             self.ranges.insert(first, (from, to));
             self.held += to - from;
@@ -36,15 +68,20 @@ impl Ranges {
         let held: u64 = self.ranges[first..last].iter().map(|&(a, b)| b.min(to).saturating_sub(a.max(from))).sum();
         let merged = (self.ranges[first].0.min(from), self.ranges[last - 1].1.max(to));
         self.ranges[first] = merged;
-        self.ranges.drain(first + 1..last);
+        if last > first + 1 {
+            self.ranges.drain(first + 1..last);
+        }
         self.held += to - from - held;
         to - from - held
     }
 
     /// Forgets everything below `point`; gives how many bytes that were.
     pub fn forget_below(&mut self, point: u64) -> u64 {
+        if self.ranges.first().is_none_or(|&(start, _)| point <= start) {
+            return 0;
+        }
         let before = self.held;
-        let gone = self.ranges.partition_point(|&(_, end)| end <= point);
+        let gone = self.ending_above(point);
         self.held -= self.ranges.drain(..gone).map(|(start, end)| end - start).sum::<u64>();
         if let Some(first) = self.ranges.first_mut() {
             self.held -= point.saturating_sub(first.0);
@@ -67,8 +104,7 @@ impl Ranges {
 
     /// The range that holds `point`.
     pub fn around(&self, point: u64) -> Option<(u64, u64)> {
-        let index = self.ranges.partition_point(|&(_, end)| end <= point);
-        self.ranges.get(index).copied().filter(|&(start, _)| start <= point)
+        self.ranges.get(self.ending_above(point)).copied().filter(|&(start, _)| start <= point)
     }
 
     /// The first point at or after `point` that is not held.
@@ -78,8 +114,8 @@ impl Ranges {
 
     /// The first point above `point` at which a range begins; the largest number if there is none.
     pub fn next_from(&self, point: u64) -> u64 {
-        let index = self.ranges.partition_point(|&(start, _)| start <= point);
-        self.ranges.get(index).map_or(u64::MAX, |&(start, _)| start)
+        let mut starts = self.ranges[self.ending_above(point)..].iter().map(|&(start, _)| start);
+        starts.find(|&start| start > point).unwrap_or(u64::MAX)
     }
 
     /// The largest point held, 0 if none.
@@ -89,7 +125,7 @@ impl Ranges {
 
     /// Bytes held below `point`. It looks at the ranges on that side of the point on which there are fewer.
     pub fn below(&self, point: u64) -> u64 {
-        let reached = self.ranges.partition_point(|&(_, end)| end <= point);
+        let reached = self.ending_above(point);
         if reached <= self.ranges.len() / 2 {
             return self.between(0, point);
         }
@@ -98,7 +134,7 @@ impl Ranges {
 
     /// Bytes held from `from` on below `to`.
     pub fn between(&self, from: u64, to: u64) -> u64 {
-        let first = self.ranges.partition_point(|&(_, end)| end <= from);
+        let first = self.ending_above(from);
         let inside = self.ranges[first..].iter().take_while(|&&(start, _)| start < to);
         inside.map(|&(start, end)| end.min(to).saturating_sub(start.max(from))).sum()
     }

@@ -3,7 +3,7 @@
 //! A segment that is sent again counts as lost, if it did not before. Without SACK a duplicate ACK delivers the oldest segment
 //! above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1). Data is counted in bytes here and in segments in the samples.
 
-use super::ranges::Ranges;
+use super::ranges::{HasBytes, Ranges, first_from};
 use super::sack_blocks::SackBlocks;
 use sojourn_cc::{LossState, LostSegment, RateSample};
 use sojourn_units::{Duration, Time};
@@ -32,6 +32,12 @@ struct Sent {
     is_app_limited: bool,
     retransmitted: bool,
     fate: Fate,
+}
+
+impl HasBytes for Sent {
+    fn bytes(&self) -> Range<u64> {
+        self.start..self.end
+    }
 }
 
 impl Sent {
@@ -165,7 +171,7 @@ impl Sampler {
 
     /// Segments that start in these bytes and are lost leave again.
     fn send_again(&mut self, start: u64, end: u64, now: Time) {
-        let mut index = self.sent.partition_point(|sent| sent.start < start);
+        let mut index = first_from(&self.sent, start);
         while let Some(&sent) = self.sent.get(index).filter(|sent| sent.start < end) {
             if sent.fate == Fate::Lost {
                 self.lost_out -= sent.size();
@@ -181,7 +187,7 @@ impl Sampler {
         if end <= self.marked_below {
             return;
         }
-        let mut index = self.sent.partition_point(|sent| sent.start < self.marked_below);
+        let mut index = first_from(&self.sent, self.marked_below);
         while let Some(&sent) = self.sent.get(index).filter(|sent| sent.end <= end) {
             if sent.fate == Fate::InFlight && !sent.retransmitted {
                 self.lose_segment(index, now, standing, &mut report);
@@ -193,7 +199,7 @@ impl Sampler {
 
     /// Segments that start in these bytes and are in flight are lost, also those that were sent again; tells `report` of each.
     pub fn lose(&mut self, bytes: Range<u64>, now: Time, standing: Standing, mut report: impl FnMut(&LostSegment)) {
-        let mut index = self.sent.partition_point(|sent| sent.start < bytes.start);
+        let mut index = first_from(&self.sent, bytes.start);
         while let Some(sent) = self.sent.get(index).filter(|sent| sent.start < bytes.end) {
             if sent.fate == Fate::InFlight {
                 self.lose_segment(index, now, standing, &mut report);
@@ -244,6 +250,11 @@ impl Sampler {
         newly_acked as f64 / f64::from(mss)
     }
 
+    /// Whether the sample of the last ACK was not given yet.
+    pub fn has_sample(&self) -> bool {
+        self.taken.is_some()
+    }
+
     /// The sample of the last ACK, if it was not given yet.
     pub fn sample(&mut self, now: Time, standing: Standing) -> Option<RateSample> {
         let Taken { newest, newly_acked, prior_in_flight, ack } = self.taken.take()?;
@@ -289,10 +300,10 @@ impl Sampler {
     /// Takes what an ACK delivers; gives the newest of it.
     fn deliver(&mut self, delivery: &Delivery) -> Option<Sent> {
         let mut newest = None;
-        while let Some(&sent) = self.sent.front().filter(|sent| sent.end <= delivery.ack) {
-            self.take(0, delivery.now, &mut newest);
-            debug_assert!(self.sent[0].end == sent.end);
-            self.sent.pop_front();
+        while self.sent.front().is_some_and(|sent| sent.end <= delivery.ack)
+            && let Some(sent) = self.sent.pop_front()
+        {
+            self.count(&sent, delivery.now, &mut newest);
         }
         if let Some(blocks) = delivery.sack {
             self.sacked.forget_below(delivery.ack);
@@ -310,7 +321,7 @@ impl Sampler {
 
     /// Takes the oldest segment in flight above the first one.
     fn deliver_duplicate(&mut self, now: Time, newest: &mut Option<Sent>) {
-        let from = self.sent.partition_point(|sent| sent.start < self.duplicates_to).max(1);
+        let from = first_from(&self.sent, self.duplicates_to).max(1);
         if let Some(index) = (from..self.sent.len()).find(|&index| self.sent[index].fate == Fate::InFlight) {
             self.duplicates_to = self.sent[index].end;
             self.take(index, now, newest);
@@ -320,9 +331,12 @@ impl Sampler {
     /// Takes what a SACK block newly says to have arrived.
     fn deliver_block(&mut self, from: u64, to: u64, now: Time, newest: &mut Option<Sent>) {
         let mut at = self.sacked.gap_from(from);
+        if at >= to {
+            return;
+        }
         while at < to {
             let stop = self.sacked.next_from(at).min(to);
-            let mut index = self.sent.partition_point(|sent| sent.start < at);
+            let mut index = first_from(&self.sent, at);
             while self.sent.get(index).is_some_and(|sent| sent.end <= stop) {
                 self.take(index, now, newest);
                 index += 1;
@@ -332,19 +346,25 @@ impl Sampler {
         self.sacked.insert(from, to);
     }
 
-    /// `UpdateRateSample` (draft-ietf-ccwg-bbr#4.1.2.3).
+    /// The segment at this place of the list has arrived.
     fn take(&mut self, index: usize, now: Time, newest: &mut Option<Sent>) {
         let sent = self.sent[index];
+        self.sent[index].fate = Fate::Delivered;
+        self.count(&sent, now, newest);
+    }
+
+    /// This segment has arrived, perhaps not only now (`UpdateRateSample`, draft-ietf-ccwg-bbr#4.1.2.3).
+    #[inline]
+    fn count(&mut self, sent: &Sent, now: Time, newest: &mut Option<Sent>) {
         match sent.fate {
             Fate::Delivered => return,
             Fate::InFlight => self.in_flight -= sent.size(),
             Fate::Lost => self.lost_out -= sent.size(),
         }
-        self.sent[index].fate = Fate::Delivered;
         self.delivered += sent.size();
         self.delivered_time = now;
         if newest.is_none_or(|newest| (sent.send_time, sent.end) > (newest.send_time, newest.end)) {
-            *newest = Some(sent);
+            *newest = Some(*sent);
         }
     }
 

@@ -185,8 +185,10 @@ impl SenderCore {
         if !ecn.counts_for(cc.needs().ecn) {
             cc.use_classic_ecn();
         }
+        let path = Path::new(&cc, params, ecn);
         Ok(SenderCore {
-            path: Path::new(&cc, params, ecn),
+            predicts: origin.predicts && path.is_none(),
+            path,
             pace_due: Time::NEVER,
             ecn,
             grows_on_marks: ecn.counts() && cc.needs().ecn == EcnNeed::Scalable,
@@ -198,7 +200,6 @@ impl SenderCore {
             write_closed: false,
             state: State::Closed,
             predictable: false,
-            predicts: origin.predicts,
             last_reduction: LastReduction::None,
             recover: 0,
             cc,

@@ -91,6 +91,11 @@ impl SenderCore {
         self.pace(params).map(|pace| pace.rate)
     }
 
+    /// Whether there is a pace now.
+    fn has_pace(&self) -> bool {
+        self.rtt.srtt() > Duration::ZERO || self.cc.pacing().is_some()
+    }
+
     /// The pace now; `None` without one.
     fn pace(&self, params: &TcpOptions) -> Option<Pacing> {
         let in_flight = (self.snd_max - self.snd_una) as f64 / f64::from(params.mss);
@@ -105,12 +110,20 @@ impl SenderCore {
 
     #[inline(never)]
     fn pacing_waits_here<O>(&mut self, call: &Call<O>) -> bool {
-        let pace = self.pace(call.params);
-        let Some(path) = &mut self.path else { return false };
-        let (Some(pacer), Some(pace)) = (&mut path.pacer, pace) else { return false };
-        let until = pacer.waits_until(call.now, pace);
-        self.pace_due = until.unwrap_or(Time::NEVER);
-        until.is_some()
+        if !self.has_pace() {
+            return false;
+        }
+        let Some(pacer) = self.path.as_mut().and_then(|path| path.pacer.as_mut()) else { return false };
+        if let Some(until) = pacer.waits_until(call.now) {
+            self.pace_due = until;
+            return true;
+        }
+        self.pace_due = Time::NEVER;
+        if pacer.needs_quantum(call.now) {
+            let quantum = self.pace(call.params).map_or(0.0, |pace| pace.quantum());
+            self.path.iter_mut().filter_map(|path| path.pacer.as_mut()).for_each(|pacer| pacer.start_quantum(call.now, quantum));
+        }
+        false
     }
 
     /// Whether pacing lets more segments go at `now`; the caller sends them.
@@ -196,12 +209,12 @@ impl SenderCore {
     #[inline(never)]
     pub fn track_ack<O>(&mut self, ack: &Packet, sack: Option<&SackBlocks>, call: &Call<O>) -> bool {
         self.check_app_limited(call.params);
-        let standing = self.standing(call.params);
-        let duplicate = ack.seq == self.snd_una && self.snd_una < self.snd_max && !standing.selective_acks;
+        let selective_acks = call.params.recovery == Recovery::Sack;
+        let duplicate = ack.seq == self.snd_una && self.snd_una < self.snd_max && !selective_acks;
         let in_order = if call.params.timestamps { ack.peer >= self.ts_recent } else { ack.seq > self.snd_una || sack.is_some() };
         let SenderCore { path: Some(path), .. } = self else { return false };
         let Some(sampler) = &mut path.sampler else { return false };
-        let newly_acked = sampler.on_ack(&Delivery { now: call.now, ack: ack.seq, sack, duplicate }, standing.mss);
+        let newly_acked = sampler.on_ack(&Delivery { now: call.now, ack: ack.seq, sack, duplicate }, call.params.mss);
         let marks = path.marks.as_mut().filter(|_| in_order);
         path.marked = marks.map_or(0.0, |marks| f64::from(marks.read(ack, newly_acked.ceil() as u32)));
         path.marked > 0.0
@@ -210,7 +223,8 @@ impl SenderCore {
     /// Gives the controller the sample of the last ACK, if it takes samples and has not had it: after the losses that the ACK tells of,
     /// where the recovery strategy finds them so early (Linux `tcp_rate_gen`).
     pub fn tell_sample<O>(&mut self, call: &Call<O>) {
-        if !self.owns_window() {
+        let sampler = self.path.as_ref().filter(|path| path.samples).and_then(|path| path.sampler.as_ref());
+        if !sampler.is_some_and(Sampler::has_sample) {
             return;
         }
         let standing = self.standing(call.params);
@@ -236,9 +250,11 @@ impl SenderCore {
 
     /// Marks the connection as limited by the application if nothing is left to send (draft-ietf-ccwg-bbr#4.1.2.4).
     pub fn check_app_limited(&mut self, params: &TcpOptions) {
-        let unsent = self.snd_max < self.write_end;
+        if self.snd_max < self.write_end {
+            return;
+        }
         let cwnd = (self.cc.cwnd() * f64::from(params.mss)) as u64;
-        if let Some(sampler) = self.path.as_mut().and_then(|path| path.sampler.as_mut()).filter(|_| !unsent) {
+        if let Some(sampler) = self.path.as_mut().and_then(|path| path.sampler.as_mut()) {
             sampler.check_app_limited(cwnd);
         }
     }

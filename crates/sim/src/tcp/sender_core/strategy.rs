@@ -49,7 +49,7 @@ impl SenderCore {
     /// Sends these bytes as one segment.
     pub fn transmit_again<O: SegmentSink>(&mut self, bytes: Range<u64>, call: &mut Call<O>) {
         let write = u64::from(call.params.push_every);
-        let ends_write = write > 0 && bytes.start / write != bytes.end / write;
+        let ends_write = write > 0 && bytes.start % write + (bytes.end - bytes.start) >= write;
         self.transmit_bytes(bytes.start, bytes.end - bytes.start, if ends_write { flag::PSH } else { 0 }, call);
     }
 

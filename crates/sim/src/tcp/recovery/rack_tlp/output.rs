@@ -39,34 +39,32 @@ impl RackTlp {
             return;
         }
         let cwnd = sender.cwnd() as u32;
-        let mut sent = 0;
+        let (mut sent, mut restarts) = (0, false);
         while self.sent.in_flight() < cwnd && sender.can_send_next(call.params) && !sender.pacing_waits(call) {
-            self.send_next(sender, call);
+            restarts |= self.send_next(sender, call);
             sent += 1;
         }
         self.after_sending(sent, sender);
-        if sent > 0 {
-            self.schedule_probe(sender, false, call);
+        if sent > 0 && !self.schedule_probe(sender, false, call) && restarts {
+            self.rearm_timeout(sender, call);
         }
     }
 
     /// So many new segments were sent.
     pub(super) fn after_sending(&mut self, sent: u32, sender: &SenderCore) {
-        let limited = f64::from(self.sent.in_flight()) >= sender.cwnd().floor();
+        let limited = self.sent.in_flight() >= sender.cwnd() as u32;
         if sent > 0 || limited {
             self.usage.update(limited, self.sent.packets_out(), sender);
         }
         self.count_in_reduction(sent);
     }
 
-    /// Sends the next new segment.
-    pub(super) fn send_next<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
+    /// Sends the next new segment; says whether the retransmission timer is to be set, if no probe is.
+    pub(super) fn send_next<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
         let first = self.sent.packets_out() == 0;
         let bytes = sender.transmit_next(call);
         self.sent.push(bytes, call.now);
-        if first || self.pending == Pending::Probe {
-            self.rearm_timeout(sender, call);
-        }
+        first || self.pending == Pending::Probe
     }
 
     /// Linux `tcp_xmit_recovery`

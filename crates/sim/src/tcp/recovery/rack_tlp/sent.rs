@@ -1,6 +1,6 @@
 //! The segments that are outstanding, with what is known of each.
 
-use crate::tcp::ranges::Ranges;
+use crate::tcp::ranges::{HasBytes, Ranges, first_from};
 use sojourn_units::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -27,6 +27,12 @@ pub struct Segment {
     /// When it was sent last.
     pub sent: Time,
     tags: u8,
+}
+
+impl HasBytes for Segment {
+    fn bytes(&self) -> Range<u64> {
+        self.start..self.end
+    }
 }
 
 impl Segment {
@@ -149,9 +155,12 @@ impl SentQueue {
     /// Takes a SACK block, and gives each segment that it reports for the first time to `seen`, as it was before.
     pub fn sack(&mut self, from: u64, to: u64, mut seen: impl FnMut(&Segment)) {
         let mut at = self.sacked.gap_from(from);
+        if at >= to {
+            return;
+        }
         while at < to {
             let end = self.sacked.next_from(at).min(to);
-            let mut index = self.segments.partition_point(|segment| segment.start < at);
+            let mut index = first_from(&self.segments, at);
             while let Some(segment) = self.segments.get_mut(index).filter(|segment| segment.end <= end) {
                 if !segment.has(tag::SACKED) {
                     seen(segment);
@@ -175,7 +184,7 @@ impl SentQueue {
 
     /// A duplicate of these bytes arrived: their retransmissions are not in flight any more. Says how many of them there were.
     pub fn sack_duplicate(&mut self, from: u64, to: u64) -> u32 {
-        let index = self.segments.partition_point(|segment| segment.start < from);
+        let index = first_from(&self.segments, from);
         let mut found = 0;
         for segment in self.segments.iter_mut().skip(index).take_while(|segment| segment.end <= to) {
             found += u32::from(segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED));
