@@ -141,9 +141,9 @@ notebooks: setup
 PAGE := build/playground
 playground: setup
 	sh scripts/wasm.sh $(PAGE)/engine.wasm
-	$(BIN)/python scripts/playground.py $(PAGE)/presets.json
+	$(BIN)/python scripts/playground.py $(PAGE)
 	cd playground && npm ci --silent --no-audit --no-fund && npm run --silent check
-	node playground/build.mjs $(PAGE)/engine.wasm $(PAGE)/presets.json $(PAGE)/site
+	node playground/build.mjs $(PAGE)/engine.wasm $(PAGE)/presets.json $(PAGE)/schema.json $(PAGE)/site
 
 # CHROMIUM is the browser; by default that of the system.
 playground-test: playground

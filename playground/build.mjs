@@ -1,4 +1,4 @@
-// Bundles the page into one folder of static files: node build.mjs ENGINE.wasm PRESETS.json OUT
+// Bundles the page into one folder of static files: node build.mjs ENGINE.wasm PRESETS.json SCHEMA.json OUT
 import { build } from "esbuild";
 import { mkdir, readFile, writeFile, copyFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 /** What a browser may have to load, in bytes, compressed. */
 const MOST = 1_000_000;
 
-const [, , wasm, presets, out] = process.argv;
+const [, , wasm, presets, schema, out] = process.argv;
 const here = join(dirname(fileURLToPath(import.meta.url)), "src");
 const common = { bundle: true, minify: true, format: "iife", target: ["chrome80", "firefox113", "safari16.4"], legalComments: "none", write: false };
 const worker = await build({ ...common, entryPoints: [join(here, "worker.ts")] });
@@ -22,6 +22,7 @@ const main = await build({
     WORKER: JSON.stringify(worker.outputFiles[0].text),
     ENGINE: JSON.stringify(engine),
     PRESETS: JSON.stringify(JSON.parse(await readFile(presets, "utf8"))),
+    SCHEMA: JSON.stringify(JSON.parse(await readFile(schema, "utf8"))),
   },
 });
 const style = await build({ ...common, stdin: { contents: '@import "uplot/dist/uPlot.min.css"; @import "./style.css";', resolveDir: here, loader: "css" } });

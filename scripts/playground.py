@@ -1,6 +1,7 @@
-"""Writes what the playground begins with: `python scripts/playground.py OUT.json`.
+"""Writes what the playground begins with into a folder: `python scripts/playground.py OUT`.
 
-Each of `playground/presets.toml` becomes two scenarios, with the values that the paper prints for them.
+`presets.json`: each of `playground/presets.toml` becomes two scenarios, with the values that the paper prints for them.
+`schema.json` is what `sojourn schema` prints: the engine of the page would be a fifth larger if it described itself.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import sojourn as sj
+from sojourn import _sojourn
 from sojourn.papers import find_paper
 from sojourn.papers.model import Case, Paper
 
@@ -80,11 +82,12 @@ def of_file(preset: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(out: Path) -> None:
-    """Writes the presets."""
+    """Writes the presets and the schema."""
     listed = tomllib.loads((ROOT / "playground" / "presets.toml").read_text(encoding="utf-8"))["presets"]
     made = [of_paper(each) if "paper" in each else of_file(each) for each in listed]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "presets.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    (out / "schema.json").write_text(_sojourn.schema(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import type { Table } from "./engine";
 
 declare const ENGINE: string;
 declare const PRESETS: Preset[];
+/** The JSON Schema of scenarios, as `sojourn schema` prints it. */
+declare const SCHEMA: object;
 
 interface Preset {
   id: string;
@@ -365,8 +367,7 @@ function rate({ signals, record }: Result): { x: number[]; y: number[] } {
 async function start(): Promise<void> {
   const module = await WebAssembly.compile((await inflate(bytesOf(ENGINE), 20_000_000)) as BufferSource);
   const labs: [Lab, Lab] = [new Lab(module), new Lab(module)];
-  const { schema } = await labs[0].ask<"schema">({ kind: "schema" });
-  const page = new Page(labs, new Schema(schema));
+  const page = new Page(labs, new Schema(SCHEMA));
   Object.assign(window, { sojourn: { results: () => page.shown() } });
   await page.fromAddress();
   addEventListener("hashchange", () => void page.fromAddress());

@@ -25,12 +25,18 @@ export interface Stability {
   bode?: Bode;
 }
 
-/** A law over the queue and its change: a row for each backlog. */
+/** A law over two inputs: a value for each row and column. */
 export interface Surface {
-  backlog: Float64Array;
-  change: Float64Array;
-  probability: Float64Array;
-  interval: number;
+  /** The probability of a queue law, what its rules add to the probability, or what the rules of a controller give. */
+  of: "probability" | "rules" | "controller";
+  rows: Float64Array;
+  columns: Float64Array;
+  /** Row by row; NaN where there is none. */
+  values: Float64Array;
+  /** Of a queue law, the time between its updates in s. */
+  interval?: number;
+  /** Of a controller, its flow. */
+  flow?: string;
 }
 
 export interface Result {
@@ -44,6 +50,8 @@ export interface Result {
   signals: { t: Float64Array; flow: Float64Array; cause: Float64Array };
   /** Windows by flow, all at the times of the queue. */
   windows: { flow: string; t: Float64Array; packets: Float64Array }[];
+  /** Where the first controller with fuzzy rules was between their terms. */
+  controller: { t: Float64Array; error: Float64Array; trend: Float64Array } | null;
   /** Waits in ms at equal steps of their distribution. */
   cdf: { ms: Float64Array; part: Float64Array };
   /** Records of further seeds, in their order. */
@@ -52,14 +60,12 @@ export interface Result {
 }
 
 export type Ask =
-  | { kind: "schema" }
   | { kind: "toml"; table: Table; file: string }
   | { kind: "table"; toml: string; file: string }
   | { kind: "run"; table: Table; file: string; link: string; seed: number }
   | { kind: "law"; table: Table; file: string; link: string; seed: number };
 
 export interface Told {
-  schema: { schema: any; measures: any };
   toml: { toml: string };
   table: { table: Table };
   run: Result;

@@ -1,9 +1,9 @@
-// A law as a picture: its probability over the queue and the change of the queue, with the working point of a run moving over it.
+// A law as a picture: what it gives over two inputs, with the working point of a run moving over it.
 
 import type { Result, Surface } from "./protocol";
 import { color } from "./charts";
 
-/** Dark for 0, light for the largest: the stops of viridis. */
+/** Dark for the least, light for the largest: the stops of viridis. */
 const STOPS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 
 function shade(part: number): [number, number, number] {
@@ -13,11 +13,51 @@ function shade(part: number): [number, number, number] {
   return [mix(0), mix(1), mix(2)];
 }
 
-const LEFT = 44, BOTTOM = 30, TOP = 8, RIGHT = 8;
+const QUEUE = { rows: "queue (packets)", columns: "change of the queue (packets an interval)" };
+const WORDS: Record<Surface["of"], { rows: string; columns: string; values: string }> = {
+  probability: { ...QUEUE, values: "probability" },
+  rules: { ...QUEUE, values: "what the rules add to the probability, in their own unit" },
+  controller: {
+    rows: "error (terms of the rules)", columns: "trend (terms of the rules)",
+    values: "change of the window in segments a round trip; where it is empty, the window is reset to one",
+  },
+};
+
+/** Where a run was on a surface, at times that increase. */
+interface Path {
+  t: Float64Array;
+  row(i: number): number;
+  column(i: number): number;
+}
+
+function path(surface: Surface, result: Result): Path | null {
+  if (surface.of === "controller") {
+    const { controller } = result;
+    return controller && { t: controller.t, row: (i) => controller.error[i]!, column: (i) => controller.trend[i]! };
+  }
+  const { t, packets } = result.queue, part = (surface.interval ?? 0) / ((t[1] ?? 1) - (t[0] ?? 0));
+  return { t, row: (i) => packets[i]!, column: (i) => (packets[i]! - (packets[i - 1] ?? packets[i]!)) * part };
+}
+
+/** The last of increasing times that is not after `time`; the first if all are. */
+function before(t: Float64Array, time: number): number {
+  let low = 0, high = t.length;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (t[middle]! <= time) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+const LEFT = 52, BOTTOM = 30, TOP = 8, RIGHT = 62, BAR = 10;
+/** So many earlier points are drawn. */
+const TRAIL = 150;
 
 export class Picture {
   private background: HTMLCanvasElement | undefined;
   private surface: Surface | null = null;
+  private range: [number, number] = [0, 1];
 
   constructor(private readonly canvas: HTMLCanvasElement, private readonly side: 0 | 1) {}
 
@@ -26,22 +66,31 @@ export class Picture {
     this.canvas.hidden = surface === null;
     this.background = undefined;
     if (!surface) return;
-    const rows = surface.backlog.length, columns = surface.change.length;
-    const most = surface.probability.reduce((most, p) => (p > most ? p : most), 1e-12);
+    const rows = surface.rows.length, columns = surface.columns.length;
+    const finite = surface.values.filter(Number.isFinite);
+    const least = finite.reduce((least, value) => Math.min(least, value), 0), most = finite.reduce((most, value) => Math.max(most, value), least + 1e-12);
+    this.range = [least, most];
     const image = new ImageData(columns, rows);
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
-        const p = surface.probability[row * columns + column]!;
-        // The largest queue is at the top.
+        const value = surface.values[row * columns + column]!;
+        // The largest row is at the top.
         const at = 4 * ((rows - 1 - row) * columns + column);
-        image.data.set(Number.isFinite(p) ? [...shade(p / most), 255] : [0, 0, 0, 0], at);
+        image.data.set(Number.isFinite(value) ? [...shade((value - least) / (most - least)), 255] : [0, 0, 0, 0], at);
       }
     }
     this.background = document.createElement("canvas");
     [this.background.width, this.background.height] = [columns, rows];
     this.background.getContext("2d")?.putImageData(image, 0, 0);
-    const label = `Probability of the law over the queue (up to ${surface.backlog[rows - 1]} packets) and its change; the largest is ${most.toPrecision(2)}.`;
-    this.canvas.setAttribute("aria-label", `${this.side === 0 ? "A" : "B"}. ${label}`);
+    const name = this.side === 0 ? "A" : "B", words = WORDS[surface.of];
+    const caption = this.canvas.closest("figure")?.querySelector("figcaption");
+    if (caption) caption.textContent = `Law ${name}${surface.flow ? ` of ${surface.flow}` : ""}: ${words.values}`;
+    const label = `${words.values}, from ${this.said(least)} to ${this.said(most)}, over ${words.rows} and ${words.columns}, with the working point.`;
+    this.canvas.setAttribute("aria-label", `${name}: ${label}`);
+  }
+
+  private said(value: number): string {
+    return String(Number(value.toPrecision(2)));
   }
 
   /** Draws it with the working point of a run at a time, and where it has been. */
@@ -56,22 +105,31 @@ export class Picture {
     const plot = { width: width - LEFT - RIGHT, height: height - TOP - BOTTOM };
     ctx.imageSmoothingEnabled = true;
     ctx.drawImage(background, LEFT, TOP, plot.width, plot.height);
-    const { backlog, change } = surface;
-    const most = backlog[backlog.length - 1]!, far = change[change.length - 1]!;
-    const x = (step: number) => LEFT + ((Math.min(far, Math.max(-far, step)) + far) / (2 * far)) * plot.width;
-    const y = (packets: number) => TOP + (1 - Math.min(1, packets / most)) * plot.height;
+    const { rows, columns } = surface, ends = (axis: Float64Array): [number, number] => [axis[0]!, axis[axis.length - 1]!];
+    const part = ([low, high]: [number, number], value: number) => (Math.min(high, Math.max(low, value)) - low) / (high - low);
+    const x = (column: number) => LEFT + part(ends(columns), column) * plot.width;
+    const y = (row: number) => TOP + (1 - part(ends(rows), row)) * plot.height;
+    const ticks = ([low, high]: [number, number]) => [low, (low + high) / 2, high];
     ctx.fillStyle = getComputedStyle(canvas).color;
     ctx.font = "12px system-ui, sans-serif";
     ctx.textAlign = "right";
-    for (const part of [0, 0.5, 1]) ctx.fillText(String(Math.round(most * part)), LEFT - 6, y(most * part) + (part === 1 ? 10 : 0));
+    for (const row of ticks(ends(rows))) ctx.fillText(String(Math.round(row)), LEFT - 6, Math.max(TOP + 10, y(row)));
     ctx.textAlign = "center";
-    for (const step of [-far, 0, far]) ctx.fillText(String(step), Math.min(width - 14, Math.max(LEFT + 8, x(step))), height - 16);
-    ctx.fillText("change of the queue (packets an interval)", LEFT + plot.width / 2, height - 3);
-    const { t, packets } = result.queue;
-    const step = (t[1] ?? 1) - (t[0] ?? 0), now = Math.min(t.length - 1, Math.max(1, Math.floor(time / step)));
-    const at = (i: number): [number, number] => [x(((packets[i]! - packets[i - 1]!) * surface.interval) / step), y(packets[i]!)];
+    for (const column of ticks(ends(columns))) ctx.fillText(String(Math.round(column)), x(column), height - 16);
+    ctx.fillText(WORDS[surface.of].columns, LEFT + plot.width / 2, height - 3);
+    ctx.save();
+    ctx.translate(11, TOP + plot.height / 2);
+    ctx.rotate(-Math.PI / 2);
+    ctx.fillText(WORDS[surface.of].rows, 0, 0);
+    ctx.restore();
+    this.bar(ctx, LEFT + plot.width + 8, plot.height);
+    const been = path(surface, result);
+    if (!been) return;
+    const now = before(been.t, time);
+    const at = (i: number): [number, number] => [x(been.column(i)), y(been.row(i))];
     ctx.fillStyle = "#fff8";
-    for (let i = Math.max(1, now - 150); i < now; i++) ctx.fillRect(at(i)[0] - 1, at(i)[1] - 1, 2, 2);
+    for (let i = Math.max(0, now - TRAIL); i < now; i++) ctx.fillRect(at(i)[0] - 1, at(i)[1] - 1, 2, 2);
+    if (!Number.isFinite(been.row(now))) return;
     ctx.beginPath();
     ctx.arc(...at(now), 6, 0, 2 * Math.PI);
     ctx.fillStyle = color(this.side);
@@ -79,5 +137,18 @@ export class Picture {
     ctx.lineWidth = 2;
     ctx.strokeStyle = "#fff";
     ctx.stroke();
+  }
+
+  /** Which color is which value. */
+  private bar(ctx: CanvasRenderingContext2D, left: number, height: number): void {
+    const gradient = ctx.createLinearGradient(0, TOP + height, 0, TOP);
+    STOPS.forEach((rgb, i) => gradient.addColorStop(i / (STOPS.length - 1), `rgb(${rgb.join(" ")})`));
+    const text = ctx.fillStyle;
+    ctx.fillStyle = gradient;
+    ctx.fillRect(left, TOP, BAR, height);
+    ctx.fillStyle = text;
+    ctx.textAlign = "left";
+    ctx.fillText(this.said(this.range[1]), left + BAR + 4, TOP + 10);
+    ctx.fillText(this.said(this.range[0]), left + BAR + 4, TOP + height);
   }
 }

@@ -18,6 +18,11 @@ function waits(answer: Answer, link: string): Result["cdf"] {
   };
 }
 
+function places(answer: Answer): Result["controller"] {
+  const traced = Object.entries<any>(answer.json.series).find(([name]) => name.startsWith("controller/"))?.[1];
+  return traced?.error_term ? { t: column(answer, traced.t), error: column(answer, traced.error_term), trend: column(answer, traced.trend_term) } : null;
+}
+
 function text(engine: Engine, table: Table, file: string): string {
   return engine.ask({ ask: "toml", table, file }).json.toml;
 }
@@ -39,6 +44,7 @@ function run(engine: Engine, ask: Extract<Ask, { kind: "run" }>): Result {
     windows: windows.map(([name, each]) => ({
       flow: name.slice("cwnd/".length), t: column(answer, each.t), packets: column(answer, each.packets),
     })),
+    controller: places(answer),
     cdf: waits(answer, ask.link),
     others: [],
     milliseconds: performance.now() - begin,
@@ -60,10 +66,8 @@ function law(engine: Engine, ask: Extract<Ask, { kind: "law" }>): Told["law"] {
   }
   try {
     const answer = engine.ask({ ask: "surface", ...about });
-    const { backlog, change, probability, interval } = answer.json;
-    const values = column(answer, probability);
-    // A law whose probability is each flow's own has none for all of them.
-    if (values.some((p) => p > 0)) surface = { backlog: column(answer, backlog), change: column(answer, change), probability: values, interval };
+    const { of, rows, columns, values, interval, flow } = answer.json;
+    surface = { of, interval, flow, rows: column(answer, rows), columns: column(answer, columns), values: column(answer, values) };
   } catch (error) {
     if (!(error instanceof Error) || error instanceof WebAssembly.RuntimeError) throw error;
   }
@@ -74,7 +78,6 @@ async function answer(ask: Ask): Promise<unknown> {
   if (!engine) throw new Error("the engine is not there yet");
   const it = await engine;
   switch (ask.kind) {
-    case "schema": return it.ask({ ask: "schema" }).json;
     case "toml": return { toml: text(it, ask.table, ask.file) };
     case "table": return it.ask({ ask: "table", toml: ask.toml, file: ask.file }).json;
     case "run": return run(it, ask);

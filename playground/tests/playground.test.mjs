@@ -42,6 +42,25 @@ for (const preset of presets) {
   });
 }
 
+test("the surfaces of laws, also of one with a probability for each flow and of a controller, have a working point that moves", async () => {
+  const words = { lehto: /^Law B: probability$/, fuzzyrtt: /^Law B: what the rules add/, flower: /^Law B of lbe\/0: change of the window/ };
+  for (const [preset, caption] of Object.entries(words)) {
+    const { page, problems } = await open(chromium, `#${preset}`);
+    await done(page);
+    await page.waitForFunction(() => !document.getElementById("surface-b").closest("figure").hidden, { timeout: 60_000 });
+    assert.match(await page.$eval("#surface-b", (canvas) => canvas.closest("figure").querySelector("figcaption").textContent), caption);
+    const pictures = await page.evaluate(() => [200, 500, 900].map((at) => {
+      const time = document.getElementById("time");
+      time.value = String(at);
+      time.dispatchEvent(new Event("input"));
+      return document.getElementById("surface-b").toDataURL();
+    }));
+    assert.equal(new Set(pictures).size, 3, preset);
+    assert.deepEqual(problems, []);
+    await page.close();
+  }
+});
+
 test("a slider moves the plots", async () => {
   const { page, problems } = await open(chromium);
   await done(page);

@@ -55,6 +55,14 @@ impl Variable {
         &self.terms
     }
 
+    /// The centers of the terms of a variable made by [`Variable::partition`], in increasing order.
+    pub fn centers(&self) -> Option<&[f64]> {
+        match &self.sets {
+            Sets::Partition(partition) => Some(partition.centers()),
+            Sets::General(_) => None,
+        }
+    }
+
     /// The partition of a variable made by [`Variable::partition`], to move its centers while a controller runs.
     pub fn as_partition_mut(&mut self) -> Option<&mut Partition> {
         match &mut self.sets {

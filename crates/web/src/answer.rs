@@ -27,10 +27,6 @@ fn answered(question: &str, numbers: &mut Numbers) -> Result<Value, String> {
     let question: Map<String, Value> = serde_json::from_str(question).map_err(|error| format!("question: {error}"))?;
     let question = Question(question);
     match question.text("ask")? {
-        "schema" => {
-            let schema = serde_json::from_str::<Value>(&sojourn_scenario::schema()).map_err(|error| error.to_string())?;
-            Ok(json!({ "schema": schema, "measures": sojourn_scenario::measures() }))
-        }
         "table" => Ok(json!({ "table": question.document()?.table() })),
         "toml" => {
             let table = question.0.get("table").map(Value::to_string).unwrap_or_default();
@@ -40,7 +36,7 @@ fn answered(question: &str, numbers: &mut Numbers) -> Result<Value, String> {
         "run" => run::run(question.checked()?, question.seed()?, question.text("watch").ok(), numbers),
         "loop" => stability::stability(&question.checked()?, question.seed()?, question.text("link")?, numbers),
         "surface" => law::surface(&question.checked()?, question.text("link")?, numbers),
-        other => Err(format!("ask: expected one of schema, table, toml, run, loop, surface, got \"{other}\"")),
+        other => Err(format!("ask: expected one of table, toml, run, loop, surface, got \"{other}\"")),
     }
 }
 

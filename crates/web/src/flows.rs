@@ -16,7 +16,7 @@ const CLASSES: usize = 8;
 
 /// A link with a queue.
 pub(crate) struct Managed<'a> {
-    index: u32,
+    pub index: u32,
     pub link: &'a Link,
     pub rate: Rate,
     pub queue: &'a Queue,

@@ -5,12 +5,11 @@
 //!
 //! | `ask` | with | gives |
 //! |---|---|---|
-//! | `schema` | | `schema` of scenarios; `measures` of records |
 //! | `table` | `toml` | `table`: the scenario as JSON |
 //! | `toml` | `table` | `toml`: the scenario as text |
 //! | `run` | `toml`, `file`, `seed`, `watch` | `record`, and `series`: for each name its columns, as places in the numbers |
 //! | `loop` | `toml`, `file`, `link` | `point`, `margins`, and `bode`: frequency, gain and phase as places in the numbers |
-//! | `surface` | `toml`, `file`, `link` | a law as a surface over two inputs, row by row |
+//! | `surface` | `toml`, `file`, `link` | a law as a surface over two inputs: `of` what, `rows`, `columns`, `values` row by row |
 //!
 //! `file` is the name of the text in messages. `watch` names a link whose queue and waits are traced, with the windows of the first flows,
 //! instead of what the scenario traces.

@@ -1,5 +1,6 @@
 //! A run within the bounds of a page.
 
+use crate::law::fuzzy_flow;
 use crate::numbers::Numbers;
 use serde_json::{Map, Value, json};
 use sojourn_lab::{Bounds, Laws, Simulation};
@@ -16,8 +17,8 @@ pub const MOST_FLOWS: u64 = 20_000;
 /// The most bytes that packets, flows and traces of a run may take.
 pub const MOST_MEMORY: u64 = 500_000_000;
 
-/// What is traced of a link that is watched: so many samples of its queue and of windows, windows of so many flows, and the waits of
-/// about so many packets.
+/// What is traced of a link that is watched: so many samples of its queue and of windows, windows of so many flows, the waits of
+/// about so many packets, and the first controller with fuzzy rules.
 const SAMPLES: u64 = 1500;
 const WINDOWS: usize = 8;
 const WAITS: f64 = 50_000.0;
@@ -63,6 +64,7 @@ fn watching(scenario: &Checked, name: &str) -> Result<Trace, String> {
         cwnd: Some(Sampled { links: Vec::new(), flows: windows, every }),
         wait: Some(Waits { links: vec![index], one_in: ((packets / WAITS) as u32).max(1) }),
         signals: vec![index],
+        controller: fuzzy_flow(scenario, index).map(|(flow, _)| flow).into_iter().collect(),
         ..Trace::default()
     })
 }

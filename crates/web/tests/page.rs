@@ -79,7 +79,7 @@ fn what_is_wrong_is_said_with_file_line_and_column() {
     let wrong = SCENARIO.replace("10 Mbit/s", "10");
     let error = refusal(json!({ "ask": "run", "toml": wrong, "file": "a.toml" }));
     assert!(error.starts_with("a.toml:8:8: links.wire.rate: expected a rate with its unit"), "{error}");
-    assert_eq!(refusal(json!({ "ask": "fly" })), "ask: expected one of schema, table, toml, run, loop, surface, got \"fly\"");
+    assert_eq!(refusal(json!({ "ask": "fly" })), "ask: expected one of table, toml, run, loop, surface, got \"fly\"");
     assert!(refusal(json!([1])).starts_with("question: "));
     assert_eq!(refusal(json!({ "ask": "run", "toml": SCENARIO, "seed": -1 })), "seed: expected a whole number, 0 or more, got -1");
 }
@@ -146,14 +146,56 @@ fn margins_are_those_of_the_analysis_in_python() {
 #[test]
 fn a_law_with_a_timer_has_a_surface() {
     let (found, numbers) = ask(json!({ "ask": "surface", "toml": SCENARIO, "link": "wire" }));
-    let (backlog, change) = (column(&numbers, &found["backlog"]), column(&numbers, &found["change"]));
-    let surface = column(&numbers, &found["probability"]);
+    let (backlog, change) = (column(&numbers, &found["rows"]), column(&numbers, &found["columns"]));
+    let surface = column(&numbers, &found["values"]);
     assert_eq!(surface.len(), backlog.len() * change.len());
     // Of an integral law, a longer queue gives no lower probability.
     let still = change.len() / 2;
     let column: Vec<f64> = (0..backlog.len()).map(|row| surface[row * change.len() + still]).collect();
     assert!(column.windows(2).all(|pair| pair[0] <= pair[1]) && column[0] < column[backlog.len() - 1]);
-    assert!(refusal(json!({ "ask": "surface", "toml": with("aqm = \"codel\""), "link": "wire" })).contains("a law with a timer"));
+    assert!(
+        refusal(json!({ "ask": "surface", "toml": with("aqm = \"codel\""), "link": "wire" }))
+            .contains("a law with a timer, or a controller")
+    );
+}
+
+/// The value of a surface in a row and a column, which are the nearest to these.
+fn value_at(found: &Value, numbers: &[f64], row: f64, step: f64) -> f64 {
+    let nearest = |axis: &[f64], to: f64| (0..axis.len()).min_by(|&a, &b| (axis[a] - to).abs().total_cmp(&(axis[b] - to).abs())).unwrap();
+    let (rows, columns) = (column(numbers, &found["rows"]), column(numbers, &found["columns"]));
+    column(numbers, &found["values"])[nearest(rows, row) * columns.len() + nearest(columns, step)]
+}
+
+#[test]
+fn a_law_with_a_probability_for_each_flow_shows_what_its_rules_give() {
+    for (law, interval) in [("fuzzy-rtt", 0.04), ("flc", 0.00625)] {
+        let queue = format!("aqm = \"{law}\", packet = \"1000 B\", target = \"40 ms\"");
+        let (found, numbers) = ask(json!({ "ask": "surface", "toml": with(&queue), "link": "wire" }));
+        assert_eq!((found["of"].as_str(), found["interval"].as_f64()), (Some("rules"), Some(interval)), "{law}");
+        // The target is 50 packets, a row of 0 to 150 in 48 steps; at both ends of the error the rules give 4 units of 0.04.
+        let at = |queue, change| value_at(&found, &numbers, queue, change);
+        assert_eq!((at(50.0, 0.0), at(0.0, 0.0), at(100.0, 0.0)), (0.0, -0.16, 0.16), "{law}");
+        assert!(at(0.0, 70.0).is_nan(), "{law}: a queue below 0 before");
+        assert_eq!(at(100.0, 70.0), 0.32, "{law}");
+    }
+}
+
+#[test]
+fn a_controller_with_fuzzy_rules_shows_them_with_the_point_where_it_is() {
+    let flower = with("aqm = \"droptail\"").replace("cc = \"reno\"", "cc = \"flower\"").replace("delayed_ack = false", "timestamps = true");
+    let (found, numbers) = ask(json!({ "ask": "surface", "toml": flower, "link": "wire" }));
+    assert_eq!((found["of"].as_str(), found["flow"].as_str()), (Some("controller"), Some("ftp/0")));
+    // Of the paper's table: error and trend add up to a change of at most one segment; beyond the last usual trend it resets.
+    let at = |error, trend| value_at(&found, &numbers, error, trend);
+    assert_eq!((at(0.0, 0.0), at(5.0, 0.0), at(-5.0, 0.0)), (0.0, 1.0, -1.0));
+    assert!((at(-2.5, 2.5)).abs() < 1e-9 && at(0.0, 5.0).is_nan());
+    let (found, numbers) = ask(json!({ "ask": "run", "toml": flower, "watch": "wire" }));
+    let series = &found["series"]["controller/ftp/0"];
+    let terms = ["error_term", "trend_term"].map(|name| column(&numbers, &series[name]));
+    assert!(terms.iter().all(|column| column.iter().all(|term| term.is_nan() || (-5.0..=5.0).contains(term))));
+    let seen: Vec<f64> = terms[0].iter().copied().filter(|term| !term.is_nan()).collect();
+    assert!(seen.iter().any(|&term| term != seen[0]), "{seen:?}");
+    assert!(found["series"]["controller/ftp/1"].is_null());
 }
 
 #[test]

@@ -4,9 +4,8 @@
 //! Once per interval p += step * FLC(e, de), limited to 0..=1. e is the distance of the instantaneous queue from the target
 //! and de its change. The paper of 2002 was not available: fuzzyrtt-2024#table1 replaces its sets and rules.
 
-use super::fuzzy_rtt::{Axes, Inference, Inputs, Reading, table_i};
+use super::fuzzy_rtt::{Axes, Inference, Inputs, QueueRules, Reading, table_i};
 use crate::{Bernoulli, Law, Link, ParamError, Sample, Sampled};
-use alloc::boxed::Box;
 use sojourn_fuzzy::Controller;
 use sojourn_units::{Bytes, Duration, Probability};
 
@@ -60,6 +59,15 @@ impl Params {
         table_i(self.output, self.inference, self.inputs).map(|made| *made)
     }
 
+    /// The same over the queue of this link.
+    ///
+    /// # Errors
+    /// `target`, `packet` or `segment` is out of range.
+    pub fn rules(&self, link: &Link) -> Result<QueueRules, ParamError> {
+        let axes = Axes::new(link, self.target, self.packet, self.segment)?;
+        Ok(QueueRules { controller: table_i(self.output, self.inference, self.inputs)?, axes })
+    }
+
     /// FLC with these parameters on this link.
     ///
     /// # Errors
@@ -67,9 +75,7 @@ impl Params {
     pub fn build(&self, link: &Link) -> Result<Flc, ParamError> {
         ParamError::unless(self.interval >= Duration::from_micros(1), "interval", &self.interval, "a time of 1 us or more")?;
         ParamError::unless(self.step > 0.0 && self.step <= 1e3, "step", &self.step, "a number above 0, up to 1000")?;
-        let axes = Axes::new(link, self.target, self.packet, self.segment)?;
-        let controller = table_i(self.output, self.inference, self.inputs)?;
-        let law = FlcLaw { controller, axes, interval: self.interval, step: self.step, previous: None, probability: 0.0 };
+        let law = FlcLaw { rules: self.rules(link)?, interval: self.interval, step: self.step, previous: None, probability: 0.0 };
         Ok(Sampled::new(law, Bernoulli))
     }
 }
@@ -77,8 +83,7 @@ impl Params {
 /// The controller and its state.
 #[derive(Clone, Debug)]
 pub struct FlcLaw {
-    controller: Box<Controller>,
-    axes: Axes,
+    rules: QueueRules,
     interval: Duration,
     step: f64,
     /// The error at the previous step.
@@ -92,10 +97,10 @@ impl Law for FlcLaw {
     }
 
     fn step(&mut self, sample: &Sample) -> Probability {
-        let error = sample.backlog_packets - self.axes.target;
-        let (x1, x2) = self.axes.scaled(error, error - self.previous.unwrap_or(error));
+        let error = sample.backlog_packets - self.rules.axes.target;
+        let output = self.rules.output(sample.backlog_packets, error - self.previous.unwrap_or(error));
         self.previous = Some(error);
-        self.probability = (self.probability + self.step * self.controller.evaluate(x1, x2)).clamp(0.0, 1.0);
+        self.probability = (self.probability + self.step * output).clamp(0.0, 1.0);
         Probability::clamped(self.probability)
     }
 }

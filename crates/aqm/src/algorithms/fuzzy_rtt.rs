@@ -9,10 +9,9 @@
 mod controller;
 
 pub(crate) use controller::table_i;
-pub use controller::{Axes, Inference, Inputs, Reading};
+pub use controller::{Axes, Inference, Inputs, QueueRules, Reading};
 
 use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, ParamError};
-use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_fuzzy::Controller;
@@ -74,6 +73,15 @@ impl Params {
         table_i(self.output, self.inference, self.inputs).map(|made| *made)
     }
 
+    /// The same over the queue of this link.
+    ///
+    /// # Errors
+    /// `target`, `packet` or `segment` is out of range.
+    pub fn rules(&self, link: &Link) -> Result<QueueRules, ParamError> {
+        let axes = Axes::new(link, self.target, self.packet, self.segment)?;
+        Ok(QueueRules { controller: table_i(self.output, self.inference, self.inputs)?, axes })
+    }
+
     /// `FuzzyRTT` with these parameters on this link.
     ///
     /// # Errors
@@ -90,7 +98,7 @@ impl Params {
         let weights = self.weights.len() == count - 1 && self.weights.iter().all(|weight| (0.0..=1.0).contains(weight));
         ParamError::unless(weights, "weights", &shown(&self.weights), "a number from 0 to 1 for each of `rtts` but the first")?;
         ParamError::unless(self.unit > 0.0 && self.unit <= 1e3, "unit", &self.unit, "a number above 0, up to 1000")?;
-        let axes = Axes::new(link, self.target, self.packet, self.segment)?;
+        let rules = self.rules(link)?;
         let category = |i: usize| Category {
             ms: (self.rtts[i].as_nanos() / 1_000_000) as u32,
             interval: self.rtts[i],
@@ -102,8 +110,7 @@ impl Params {
             probability: 0.0,
         };
         Ok(FuzzyRtt {
-            controller: table_i(self.output, self.inference, self.inputs)?,
-            axes,
+            rules,
             categories: (0..count).map(category).collect(),
             least: 0,
             log_flows: core::f64::consts::LN_2,
@@ -135,8 +142,7 @@ struct Category {
 /// The algorithm and its state; it keeps no state for single flows.
 #[derive(Clone, Debug)]
 pub struct FuzzyRtt {
-    controller: Box<Controller>,
-    axes: Axes,
+    rules: QueueRules,
     categories: Vec<Category>,
     /// The shortest queue since the last update of any category.
     least: u32,
@@ -171,10 +177,9 @@ impl FuzzyRtt {
     fn update_category(&mut self, i: usize, backlog: u32) {
         let before = if i == 0 { 0.0 } else { self.categories[i - 1].probability };
         let category = &mut self.categories[i];
-        let error = f64::from(category.least) - self.axes.target;
-        let change = error - category.error.unwrap_or(error);
-        let (x1, x2) = self.axes.scaled(error, change);
-        let step = self.controller.evaluate(x1, x2) * self.log_flows * category.gain;
+        let least = f64::from(category.least);
+        let error = least - self.rules.axes.target;
+        let step = self.rules.output(least, error - category.error.unwrap_or(error)) * self.log_flows * category.gain;
         let probability = (1.0 - category.weight) * (category.probability + step) + category.weight * before;
         category.probability = probability.clamp(0.0, 1.0);
         category.error = Some(error);

@@ -54,6 +54,15 @@ impl AqmConfig {
             _ => None,
         }
     }
+
+    /// The rules over the queue of a link, of an algorithm whose probability changes by what they give.
+    pub fn queue_rules(&self, link: &Link) -> Option<Result<fuzzy_rtt::QueueRules, ParamError>> {
+        match self {
+            AqmConfig::FuzzyRtt(params) => Some(params.rules(link)),
+            AqmConfig::Flc(params) => Some(params.rules(link)),
+            _ => None,
+        }
+    }
 }
 
 /// The link of unit tests: 10 Mbit/s, 11 ms, packets of 1000 bytes.

@@ -9,7 +9,7 @@ use crate::{Ack, CongestionEvent, DelayBased, DelayLaw, DelaySample, EstimatorPa
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use sojourn_fuzzy::{Controller, Defuzzifier, Design, FuzzyError, Method, Output, Partition, Variable};
+use sojourn_fuzzy::{Controller, Defuzzifier, Design, FuzzyError, Located, Method, Output, Partition, Variable};
 use sojourn_units::{Duration, Time};
 
 /// FLOWER.
@@ -21,6 +21,8 @@ pub const VARIABLES: &[crate::Variable<Flower>] = &[
     crate::Variable::new("peak_delay", "s", "the peak of the queuing delay above its target that counts as the most", |cc| {
         cc.law().peaks.peak * 1e-3
     }),
+    crate::Variable::new("error_term", "", "where its last error was between the terms -5 to 5 of its rules", |cc| cc.law().place[0]),
+    crate::Variable::new("trend_term", "", "where its last trend was between the terms -5 to 5 of its rules", |cc| cc.law().place[1]),
 ];
 
 /// Parameters of FLOWER.
@@ -74,6 +76,7 @@ impl Params {
             min_delay: f64::INFINITY,
             cwnd_limited: false,
             last_delay: None,
+            place: [f64::NAN; 2],
             grid: Grid::new(self.trend_weight),
             peaks: Peaks::new(self.neighbors as usize, self.peak_weight),
         };
@@ -147,6 +150,12 @@ impl Grid {
             *average += self.weight * (trend - *average);
         }
         self.set_trends(peak);
+    }
+
+    /// Where an error and a trend lie between the terms -5 to 5.
+    fn place(&self, error: f64, trend: f64) -> [f64; 2] {
+        let term = |at: Option<Located>| at.map_or(f64::NAN, |at| at.term as f64 + at.next - 5.0);
+        [term(self.errors.locate(error)), term(self.trends.locate(trend))]
     }
 
     /// The mean of the consequents, weighted with the strengths of their rules (flower-2016#eq11).
@@ -260,6 +269,8 @@ pub struct FlowerLaw {
     cwnd_limited: bool,
     /// The smallest queuing delay of the round trip before.
     last_delay: Option<f64>,
+    /// Where the rules were last asked: error and trend, between the terms -5 to 5.
+    place: [f64; 2],
     grid: Grid,
     peaks: Peaks,
 }
@@ -303,7 +314,11 @@ impl FlowerLaw {
     /// A round trip is over; `queuing` was its smallest queuing delay.
     fn end_of_round(&mut self, queuing: f64, may_change: bool) -> Option<Answer> {
         let trend = self.last_delay.replace(queuing)? - queuing;
-        let answer = (self.slow_start_over && may_change).then(|| self.grid.infer(self.error(queuing), trend));
+        let answer = (self.slow_start_over && may_change).then(|| {
+            let error = self.error(queuing);
+            self.place = self.grid.place(error, trend);
+            self.grid.infer(error, trend)
+        });
         self.peaks.push(queuing);
         self.grid.learn(trend, self.peaks.peak);
         answer

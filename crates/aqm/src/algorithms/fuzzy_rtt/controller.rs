@@ -128,3 +128,21 @@ impl Axes {
         ((error * self.error).clamp(-1.0, 1.0), (change * self.change).clamp(-1.0, 1.0))
     }
 }
+
+/// The rules over a queue in packets.
+#[derive(Clone, Debug)]
+pub struct QueueRules {
+    pub(crate) controller: Box<Controller>,
+    /// The scaling of its inputs.
+    pub axes: Axes,
+}
+
+impl QueueRules {
+    /// What the rules give for a queue of so many packets, `change` more than at the update before, on the axis of
+    /// fuzzyrtt-2024#fig2: the probability changes in proportion to it.
+    #[inline]
+    pub fn output(&self, queue: f64, change: f64) -> f64 {
+        let (x1, x2) = self.axes.scaled(queue - self.axes.target, change);
+        self.controller.evaluate(x1, x2)
+    }
+}

@@ -22,16 +22,16 @@ fn close(a: f64, b: f64, by: f64) {
 #[test]
 fn one_update_of_the_second_category_is_the_worked_example() {
     let mut f = fuzzy(&Params::default());
-    close(f.axes.target, 21.701_389, 1e-6);
-    close(f.axes.change, 0.042_88, 1e-12);
+    close(f.rules.axes.target, 21.701_389, 1e-6);
+    close(f.rules.axes.change, 0.042_88, 1e-12);
     f.on_flows(Time::ZERO, 25);
     f.categories[0].probability = 0.02;
     f.categories[1] = Category { probability: 0.01, error: Some(5.0), least: 30, ..f.categories[1] };
-    let error = 30.0 - f.axes.target;
-    let (x1, x2) = f.axes.scaled(error, error - 5.0);
+    let error = 30.0 - f.rules.axes.target;
+    let (x1, x2) = f.rules.axes.scaled(error, error - 5.0);
     close(x1, 0.382_400, 1e-6);
     close(x2, 0.141_444, 1e-6);
-    close(f.controller.evaluate(x1, x2), 0.070_193, 1e-6);
+    close(f.rules.controller.evaluate(x1, x2), 0.070_193, 1e-6);
     f.update_category(1, 12);
     close(f.categories[1].probability, 0.010_470_98, 5e-9);
     assert_eq!((f.categories[1].least, f.categories[1].error), (12, Some(error)));
@@ -76,7 +76,9 @@ fn r3_the_categories_together_are_updated_48_times_a_second() {
 /// The probabilities after `seconds` of a constant queue of `packets`.
 fn after(params: &Params, packets: u32, seconds: f64) -> Vec<f64> {
     let mut f = fuzzy(params);
-    f.categories.iter_mut().for_each(|category| (category.least, category.error) = (packets, Some(f64::from(packets) - f.axes.target)));
+    f.categories
+        .iter_mut()
+        .for_each(|category| (category.least, category.error) = (packets, Some(f64::from(packets) - f.rules.axes.target)));
     f.least = packets;
     let mut now = f.first_update();
     while now <= Time::from_secs_f64(seconds) {
@@ -106,7 +108,7 @@ fn each_category_sees_the_shortest_queue_of_its_own_time() {
     f.on_dequeue(&departure, Duration::ZERO, &backlog(20), &mut Stream::named(1, "fuzzy"));
     f.on_update(at(120), &backlog(50));
     f.on_update(at(160), &backlog(60));
-    let errors: Vec<f64> = f.categories[..3].iter().map(|category| category.error.unwrap() + f.axes.target).collect();
+    let errors: Vec<f64> = f.categories[..3].iter().map(|category| category.error.unwrap() + f.rules.axes.target).collect();
     assert_eq!(errors, [50.0, 20.0, 0.0], "the third began with an empty queue");
 }
 
@@ -152,7 +154,7 @@ fn parameters_out_of_range_are_named() {
 proptest! {
     #[test]
     fn r2_the_error_reaches_its_ends_at_an_empty_queue_and_at_twice_the_target(queue in 0.0f64..200.0) {
-        let axes = fuzzy(&Params::default()).axes;
+        let axes = fuzzy(&Params::default()).rules.axes;
         let (x, _) = axes.scaled(queue - axes.target, 0.0);
         prop_assert!((-1.0..=1.0).contains(&x));
         prop_assert!(queue > 2.0 * axes.target || (x - (queue / axes.target - 1.0)).abs() < 1e-12);
