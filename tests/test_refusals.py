@@ -139,3 +139,55 @@ def test_a_scenario_without_flows_says_so(capsys, here):
     (here / "idle.toml").write_text(f'duration = "1 s"\n{link}\n')
     assert main(["run", "idle.toml"]) == 0
     assert capsys.readouterr().out.endswith("no flows: nothing is sent before the scenario has a table [[flows]]\n")
+
+
+LATE = """
+name = "late"
+duration = "5 s"
+
+[[links]]
+name = "up"
+from = "A"
+to = "B"
+rate = "1 Mbit/s"
+delay = "1 ms"
+duplex = true
+changes = [{ at = "1 s", rate = "2 Mbit/s" }, { at = "9 s", rate = "1 Mbit/s" }]
+impairments = [{ kind = "loss", probability = 0.01 }, { kind = "outage", at = "7 s", length = "1 s" }]
+
+[[flows]]
+name = "ftp"
+count = 2
+from = "A"
+to = "B"
+start = START
+traffic = { kind = "bulk" }
+reroute = [{ at = "5 s", via = ["A", "B"] }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "late"),
+    [
+        ('"1 s"', None),
+        ('"6 s"', "6 s"),
+        ('["10 s", "8 s"]', "8 s"),
+        ('["8 s", "1 s"]', None),
+        ('{ uniform = ["6 s", "7 s"] }', "6 s"),
+        ('{ spread = ["4 s", "7 s"] }', None),
+        ('{ step = "1 s", first = "9 s" }', "9 s"),
+        ('{ step = "9 s" }', None),
+        ('{ lognormal = { median = "9 s", sigma = 0.4 } }', None),
+    ],
+)
+def test_what_is_due_after_the_end_is_named_and_not_refused(capsys, here, start, late):
+    (here / "late.toml").write_text(LATE.replace("START", start))
+    links = {"links.up.changes[1].at": "9 s", "links.up.impairments[1].at": "7 s"}
+    flows = ({"flows.ftp.start": late} if late else {}) | {"flows.ftp.reroute[0].at": "5 s"}
+    said = [
+        f"note: {at}: {time} is not before the end of the run (5 s): it never happens"
+        for at, time in (links | flows).items()
+    ]
+    for command in ("check", "run"):
+        assert main([command, "late.toml"]) == 0
+        assert capsys.readouterr().err.splitlines() == said

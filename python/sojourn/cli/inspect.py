@@ -13,8 +13,9 @@ from sojourn.cli.laws import Controller, Law, read_laws
 from sojourn.cli.output import out
 from sojourn.cli.runs import Set, with_changes
 from sojourn.display import counted
-from sojourn.errors import UserError
+from sojourn.errors import UserError, note
 from sojourn.extras import require
+from sojourn.late import after_the_end
 from sojourn.scenario import load, parse_assignment
 from sojourn.sweep import read_plan
 
@@ -47,7 +48,10 @@ def check(
         laws.check_used(file, plan)
         out.print(f"{file}: a sweep of {plan.grid}: {counted(len(plan.jobs()), 'run')}, all can be run")
         return
-    canonical = with_changes(laws.put_into(scenario), change).canonical(laws.laws)
+    changed = with_changes(laws.put_into(scenario), change)
+    canonical = changed.canonical(laws.laws)
+    for each in after_the_end(changed):
+        note(each)
     if resolved:
         out.print_json(canonical)
     else:

@@ -32,6 +32,7 @@ from sojourn.errors import UserError, note
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import write_flent
+from sojourn.late import after_the_end
 from sojourn.measures import measures_of
 from sojourn.paths import name_of
 from sojourn.qlog import write_qlog
@@ -152,8 +153,8 @@ def run(
             )[0]  # fmt: skip
     if not records:
         raise_failed(failed, seeds)
-    for each in failed:
-        note(f"a run failed: {each}")
+    for each in [*(f"a run failed: {why}" for why in failed), *after_the_end(scenario)]:
+        note(each)
     if out_dir is not None:
         say_written(_save(records, out_dir))
     written = [write_flent(records[0], flent)] if flent is not None else []
