@@ -64,14 +64,15 @@ $(STAMPS)/build: $(STAMPS)/dependencies $(RUST)
 	@$(BIN)/python scripts/build.py
 	@touch $@
 
-# The engine ends with a long step on one core, so what cargo's tests need is compiled at the same time.
+# Two at a time, because much of it has steps on one core: the end of the engine, mypy, the last tests of a crate.
 test:
 	@sh scripts/preflight.sh "$(PYTHON)"
 	@$(MAKE) --no-print-directory --jobs 2 setup rust-build
-	@$(MAKE) --no-print-directory format rust-test python-test
+	@$(MAKE) --no-print-directory --jobs 2 format rust-test python-test
 
-# Clippy is the compiler with more lints, so one pass compiles what is tested and lints it.
-LINTED := RUSTC_WORKSPACE_WRAPPER=clippy-driver RUSTFLAGS="--deny warnings" CARGO_INCREMENTAL=0
+# Clippy is the compiler with more lints, so one pass compiles what is tested and lints it. What is inlined is compiled again in each
+# unit of code generation that calls it, so there is one for each crate, as nothing is kept for the next build.
+LINTED := RUSTC_WORKSPACE_WRAPPER=clippy-driver RUSTFLAGS="--deny warnings" CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_CODEGEN_UNITS=1
 
 rust-build:
 	@$(LINTED) cargo build --quiet --workspace --all-targets

@@ -23,6 +23,8 @@ mod host_queue;
 mod law;
 mod needs;
 mod packet;
+#[cfg(test)]
+mod parcel;
 mod qdisc;
 mod registry;
 mod rtt_estimator;

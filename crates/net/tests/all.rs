@@ -1,6 +1,7 @@
 //! All tests of the network as one program: `cargo test -p sojourn-net --test all bounds` runs those of one file.
 
 mod bounds;
+mod host;
 mod impairments;
 mod reordering;
 mod sink;

@@ -1,47 +1,11 @@
 //! Bounds that hold for every documented rate, size and time: a link never carries more than its rate, and nothing overflows.
 
+use crate::host::{Datagram, Told};
 use proptest::prelude::*;
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
-use sojourn_net::{Delivery, DropCause, LinkConfig, LinkObserver, NetworkBuilder, Sink, Window};
+use sojourn_net::{Delivery, LinkConfig, NetworkBuilder, Window};
 use sojourn_spec::link::{Link as PlannedLink, Measure, RateChange};
 use sojourn_units::{Amount, Duration, Rate, Stream, Time, range};
-
-/// A packet that is a size and a number.
-#[derive(Clone, Copy, Default, Debug)]
-struct Sized {
-    size: u32,
-    number: usize,
-}
-
-impl sojourn_aqm::Packet for Sized {
-    fn size(&self) -> u32 {
-        self.size
-    }
-    fn flow(&self) -> u32 {
-        0
-    }
-    fn can_mark(&self) -> bool {
-        true
-    }
-    fn mark(&mut self) {}
-}
-
-impl sojourn_net::Packet for Sized {}
-
-/// The packets that arrived at the other end, in order, with the times at which their transmissions ended.
-#[derive(Default)]
-struct Ends(Vec<(u64, Sized)>);
-
-impl LinkObserver<Sized> for Ends {
-    fn on_drop(&mut self, _: Time, _: u32, _: DropCause, _: Sized) {}
-    fn on_mark(&mut self, _: Time, _: u32, _: u32) {}
-}
-
-impl Sink<Sized> for Ends {
-    fn on_deliver(&mut self, now: Time, packet: Sized) {
-        self.0.push((now.as_nanos(), packet));
-    }
-}
 
 /// A link without delay. `kind`: 0 an access link, 1 a drop-tail queue, then disciplines that decide at arrival and at departure.
 fn link(kind: usize, rate: u64, change: Option<(u64, u64)>) -> LinkConfig {
@@ -69,6 +33,10 @@ fn rate() -> impl Strategy<Value = u64> {
     ]
 }
 
+fn datagram(size: u32, number: usize) -> Datagram {
+    Datagram { size, number: number as u64, can_mark: true, ..Datagram::default() }
+}
+
 fn size() -> impl Strategy<Value = u32> {
     prop_oneof![prop::sample::select(vec![1u32, 40, 41, 64, 600, 1500, 65_535]), 1u32..=65_535]
 }
@@ -94,22 +62,23 @@ proptest! {
         let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until: end });
         builder.add_link(link(kind, rates.0, change));
         let route = builder.add_route(&[0], Delivery::Deferred, false).unwrap();
-        let (mut network, mut ends) = (builder.build(), Ends::default());
+        let (mut network, mut told) = (builder.build(), Told::default());
         for (number, (&(size, ..), &at)) in packets.iter().zip(&arrivals).enumerate() {
-            network.advance(Time::from_nanos(at), &mut ends);
-            network.send(Time::from_nanos(at), route, Sized { size, number }, &mut ends);
+            network.advance(Time::from_nanos(at), &mut told);
+            network.send(Time::from_nanos(at), route, datagram(size, number), &mut told);
         }
-        network.advance(end, &mut ends);
+        network.advance(end, &mut told);
         prop_assert!(network.finish(end).is_ok());
-        prop_assert!(!ends.0.is_empty());
-        prop_assert!(ends.0.is_sorted_by_key(|&(end, _)| end));
+        prop_assert!(!told.delivered.is_empty());
+        prop_assert!(told.delivered.is_sorted_by_key(|&(end, _)| end));
         // The rate of a packet is that at the start of its transmission.
         let mut free_at = 0;
         let mut sent = Vec::new();
-        for &(end, Sized { size, number }) in &ends.0 {
-            let start = arrivals[number].max(free_at);
+        for (end, packet) in &told.delivered {
+            let end = end.as_nanos();
+            let start = arrivals[packet.number as usize].max(free_at);
             let first = change.is_none_or(|(at, _)| start < at);
-            sent.push((end, u128::from(size) * 8_000_000_000 * u128::from(if first { rates.1 } else { rates.0 })));
+            sent.push((end, u128::from(packet.size) * 8_000_000_000 * u128::from(if first { rates.1 } else { rates.0 })));
             free_at = end;
         }
         let both = u128::from(rates.0) * u128::from(rates.1);
@@ -140,13 +109,13 @@ proptest! {
             let mut builder = NetworkBuilder::new(window);
             builder.add_link(link(kind, rate, None));
             let route = builder.add_route(&[0], Delivery::Deferred, false).unwrap();
-            let (mut network, mut ends) = (builder.build(), Ends::default());
+            let (mut network, mut told) = (builder.build(), Told::default());
             network.links_mut()[0].trace_throughput(Duration::from_nanos(end.div_ceil(steps)));
             for (number, (&(size, ..), &at)) in packets.iter().zip(&arrivals).enumerate().filter(|(_, (_, at))| **at < end) {
-                network.advance(Time::from_nanos(at), &mut ends);
-                network.send(Time::from_nanos(at), route, Sized { size, number }, &mut ends);
+                network.advance(Time::from_nanos(at), &mut told);
+                network.send(Time::from_nanos(at), route, datagram(size, number), &mut told);
             }
-            network.advance(window.until, &mut ends);
+            network.advance(window.until, &mut told);
             network.finish(window.until).map(|_| network.links()[0].clone())
         };
         let (whole, part) = (run(0), run(end / 101 * from));

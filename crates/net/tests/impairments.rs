@@ -1,79 +1,32 @@
 //! Impairments of a link: what they drop is counted by its cause and audited, whatever the queue, and wherever events are left out.
 
+use crate::host::{Datagram, Told};
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
 use sojourn_link::kinds::{corruption, jitter, loss, reorder};
 use sojourn_link::{ImpairmentConfig, Impairments, Per, Place};
-use sojourn_net::{
-    Audit, Delivered, Delivery, DropCause, ImpairmentStats, LinkConfig, LinkObserver, Network, NetworkBuilder, Sink, Window,
-};
+use sojourn_net::{Audit, Delivered, Delivery, DropCause, ImpairmentStats, LinkConfig, NetworkBuilder, Sink, Window};
 use sojourn_spec::link::Link as PlannedLink;
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
-
-#[derive(Clone, Default, Debug)]
-struct Datagram {
-    flow: u32,
-    number: u64,
-}
-
-impl sojourn_aqm::Packet for Datagram {
-    fn size(&self) -> u32 {
-        1000
-    }
-    fn flow(&self) -> u32 {
-        self.flow
-    }
-    fn can_mark(&self) -> bool {
-        false
-    }
-    fn mark(&mut self) {}
-}
-
-impl sojourn_net::Packet for Datagram {}
-
-/// Packets dropped for each cause, and those delivered.
-#[derive(Default, Debug, PartialEq)]
-struct Told {
-    impaired: u64,
-    corrupted: u64,
-    queue: u64,
-    delivered: Vec<(Time, u32, u64)>,
-}
-
-impl LinkObserver<Datagram> for Told {
-    fn on_drop(&mut self, _: Time, link: u32, cause: DropCause, _: Datagram) {
-        assert_eq!(link, if cause == DropCause::Corruption { 1 } else { link });
-        match cause {
-            DropCause::Impairment => self.impaired += 1,
-            DropCause::Corruption => self.corrupted += 1,
-            DropCause::Queue(_) => self.queue += 1,
-        }
-    }
-
-    fn on_duplicate(&mut self, _: Time, _: u32, packet: &Datagram) -> Option<Datagram> {
-        Some(packet.clone())
-    }
-}
-
-impl Sink<Datagram> for Told {
-    fn on_deliver(&mut self, now: Time, packet: Datagram) {
-        self.delivered.push((now, packet.flow, packet.number));
-    }
-}
+use std::collections::BTreeSet;
 
 /// What a run found.
 #[derive(Debug, PartialEq)]
 struct Found {
-    told: Told,
+    /// Packets dropped for each cause, and those delivered, in order of time.
+    impaired: u64,
+    corrupted: u64,
+    queue: u64,
+    delivered: Vec<(Time, Datagram)>,
     audit: Audit,
     arrived: u64,
     /// What each impairment did, in the order given.
-    impaired: Vec<ImpairmentStats>,
-    stats: String,
+    stats: Vec<ImpairmentStats>,
+    link: String,
 }
 
 impl Found {
     fn sum(&self, count: fn(&ImpairmentStats) -> u64) -> u64 {
-        self.impaired.iter().map(count).sum()
+        self.stats.iter().map(count).sum()
     }
 }
 
@@ -100,23 +53,37 @@ fn run(aqm: &str, impairments: &[ImpairmentConfig], all_events: bool) -> Found {
     };
     let path = [link("impaired", impairments), link("plain", &[])];
     let routes = [0; 2].map(|_| builder.add_route(&path, Delivery::Immediate, false).unwrap());
-    let mut network: Network<Datagram> = builder.build();
-    let mut told = Told::default();
+    let (mut network, mut told) = (builder.build(), Told::default());
     for number in 0..SENT {
         let now = Time::ZERO + Duration::from_millis(8 * number);
         network.advance(now, &mut told);
         let flow = (number % 2) as u32;
-        if let Some(Delivered { at, packet }) = network.send(now, routes[flow as usize], Datagram { flow, number }, &mut told) {
+        if let Some(Delivered { at, packet }) = network.send(now, routes[flow as usize], datagram(flow, number), &mut told) {
             told.on_deliver(at, packet);
         }
     }
     network.advance(until, &mut told);
     told.delivered.sort_unstable();
     let audit = network.finish(until).unwrap();
-    let impaired = network.impairments().iter().map(|impairment| *impairment.stats()).collect();
+    let stats = network.impairments().iter().map(|impairment| *impairment.stats()).collect();
     assert!(network.impairments().iter().all(|impairment| impairment.link() == 0));
-    let stats = network.links()[0].stats();
-    Found { told, audit, arrived: stats.counters.arrived, impaired, stats: format!("{stats:?}") }
+    assert!(told.dropped.iter().all(|dropped| dropped.cause != DropCause::Corruption || dropped.link == 1));
+    let dropped = |of: fn(DropCause) -> bool| told.dropped.iter().filter(|dropped| of(dropped.cause)).count() as u64;
+    let link = network.links()[0].stats();
+    Found {
+        impaired: dropped(|cause| cause == DropCause::Impairment),
+        corrupted: dropped(|cause| cause == DropCause::Corruption),
+        queue: dropped(|cause| matches!(cause, DropCause::Queue(_))),
+        delivered: told.delivered,
+        audit,
+        arrived: link.counters.arrived,
+        stats,
+        link: format!("{link:?}"),
+    }
+}
+
+fn datagram(flow: u32, number: u64) -> Datagram {
+    Datagram { flow, number, size: 1000, ..Datagram::default() }
 }
 
 const SENT: u64 = 12_500;
@@ -125,21 +92,21 @@ const SENT: u64 = 12_500;
 fn losses_are_counted_by_their_cause_and_audited() {
     for aqm in ["droptail", "red", "codel"] {
         let none = run(aqm, &[], false);
-        assert_eq!((none.told.impaired, none.impaired.len()), (0, 0));
+        assert_eq!((none.impaired, none.stats.len()), (0, 0));
         let before = run(aqm, &[loss(Place::BeforeQueue, 0.1)], false);
         let after = run(aqm, &[loss(Place::AfterQueue, 0.1)], false);
         for found in [&before, &after] {
-            assert_eq!(found.told.impaired, found.sum(|stats| stats.dropped), "{aqm}");
-            assert_eq!(found.audit.dropped, found.told.impaired + found.told.queue, "{aqm}");
-            assert_eq!(found.audit.delivered, found.told.delivered.len() as u64, "{aqm}");
+            assert_eq!(found.impaired, found.sum(|stats| stats.dropped), "{aqm}");
+            assert_eq!(found.audit.dropped, found.impaired + found.queue, "{aqm}");
+            assert_eq!(found.audit.delivered, found.delivered.len() as u64, "{aqm}");
             assert_eq!((found.audit.sent, found.audit.in_flight), (SENT, 0), "{aqm}");
         }
         // What is lost before the queue never arrives there; what is lost after it has been sent.
-        assert_eq!(before.arrived + before.told.impaired, SENT, "{aqm}");
-        assert!((1_100..1_400).contains(&before.told.impaired), "{aqm}: {}", before.told.impaired);
+        assert_eq!(before.arrived + before.impaired, SENT, "{aqm}");
+        assert!((1_100..1_400).contains(&before.impaired), "{aqm}: {}", before.impaired);
         assert_eq!(after.arrived, SENT, "{aqm}");
-        let sent = after.impaired[0].met;
-        assert!((sent / 12..sent / 8).contains(&after.told.impaired), "{aqm}: {} of {sent}", after.told.impaired);
+        let sent = after.stats[0].met;
+        assert!((sent / 12..sent / 8).contains(&after.impaired), "{aqm}: {} of {sent}", after.impaired);
     }
 }
 
@@ -154,10 +121,10 @@ fn every_impairment_is_audited_at_every_place_and_an_event_at_every_hop_changes_
                 let found = run(aqm, &impairments, false);
                 let Audit { sent, duplicated, delivered, dropped, in_flight } = found.audit;
                 assert_eq!((sent, duplicated), (SENT, found.sum(|stats| stats.duplicated)), "{what}");
-                assert_eq!((delivered, in_flight), (found.told.delivered.len() as u64, 0), "{what}");
-                assert_eq!(dropped, found.told.queue + found.told.impaired + found.told.corrupted, "{what}");
-                assert_eq!(found.told.impaired, found.sum(|stats| stats.dropped), "{what}");
-                let [first, loss, last] = found.impaired[..] else { panic!("{what}") };
+                assert_eq!((delivered, in_flight), (found.delivered.len() as u64, 0), "{what}");
+                assert_eq!(dropped, found.queue + found.impaired + found.corrupted, "{what}");
+                assert_eq!(found.impaired, found.sum(|stats| stats.dropped), "{what}");
+                let [first, loss, last] = found.stats[..] else { panic!("{what}") };
                 assert_eq!(loss.met, first.met - first.dropped + first.duplicated, "{what}");
                 assert_eq!(last.met, loss.met - loss.dropped, "{what}");
                 assert_eq!(found, run(aqm, &impairments, true), "{what}");
@@ -172,10 +139,11 @@ fn a_packet_with_bit_errors_takes_its_room_and_its_time_and_is_discarded_at_the_
         let corruption = corruption::Params { probability: 0.3, per: Per::Packet };
         let found = run("droptail", &[ImpairmentConfig { place, ..corruption.into() }], false);
         let none = run("droptail", &[], false);
-        assert_eq!((found.told.queue, &found.stats), (none.told.queue, &none.stats), "links see no difference");
-        assert_eq!(found.told.delivered.len() as u64 + found.told.corrupted, none.told.delivered.len() as u64);
-        assert!(found.told.delivered.iter().all(|packet| none.told.delivered.contains(packet)));
-        assert!((0.28..0.32).contains(&(found.told.corrupted as f64 / none.told.delivered.len() as f64)));
+        assert_eq!((found.queue, &found.link), (none.queue, &none.link), "links see no difference");
+        assert_eq!(found.delivered.len() as u64 + found.corrupted, none.delivered.len() as u64);
+        let all: BTreeSet<_> = none.delivered.iter().collect();
+        assert!(found.delivered.iter().all(|packet| all.contains(packet)));
+        assert!((0.28..0.32).contains(&(found.corrupted as f64 / none.delivered.len() as f64)));
     }
 }
 
@@ -185,7 +153,7 @@ fn packets_that_are_delayed_are_overtaken_by_those_that_come_meanwhile() {
     let reorder = reorder::Params { by, probability: 1.0, gap: 100 };
     let found = run("droptail", &[ImpairmentConfig { place: Place::BeforeQueue, ..reorder.into() }], false);
     // Packets come 8 ms apart: three pass the one that waits 25 ms. What the full queue drops does not count.
-    let numbers: Vec<u64> = found.told.delivered.iter().map(|delivered| delivered.2).take(500).collect();
+    let numbers: Vec<u64> = found.delivered.iter().map(|(_, packet)| packet.number).take(500).collect();
     for delayed in (99..500).step_by(100).filter(|number| numbers.contains(number)) {
         let at = numbers.iter().position(|&number| number == delayed).unwrap();
         let passed = numbers[..at].iter().filter(|&&number| number > delayed).count();
@@ -199,7 +167,7 @@ fn jitter_keeps_the_order() {
     let delay = jitter::Distribution::Uniform([Duration::ZERO, Duration::from_millis(100)]);
     for place in [Place::BeforeQueue, Place::AfterQueue] {
         let found = run("codel", &[ImpairmentConfig { place, ..jitter::Params { delay: delay.clone() }.into() }], false);
-        assert!(found.told.delivered.is_sorted_by_key(|delivered| delivered.2));
+        assert!(found.delivered.is_sorted_by_key(|(_, packet)| packet.number));
         assert_eq!(found.sum(|stats| stats.delayed), found.sum(|stats| stats.met));
     }
 }

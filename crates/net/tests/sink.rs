@@ -1,58 +1,10 @@
 //! A host that is only told what happens: every packet comes back, delivered or dropped, and deliveries are in the order of time.
 
+use crate::host::{Datagram, Told};
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
-use sojourn_net::{Audit, Delivery, DropCause, LinkConfig, LinkObserver, Network, NetworkBuilder, RouteId, Sink, UnknownLink, Window};
+use sojourn_net::{Audit, Delivery, LinkConfig, Network, NetworkBuilder, RouteId, UnknownLink, Window};
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
-
-/// A packet as a host of bytes would have it.
-#[derive(Default, Debug)]
-struct Frame {
-    bytes: Vec<u8>,
-    flow: u32,
-    number: u32,
-    marked: bool,
-}
-
-impl sojourn_aqm::Packet for Frame {
-    fn size(&self) -> u32 {
-        self.bytes.len() as u32
-    }
-    fn flow(&self) -> u32 {
-        self.flow
-    }
-    fn can_mark(&self) -> bool {
-        self.flow == 0
-    }
-    fn mark(&mut self) {
-        self.marked = true;
-    }
-}
-
-impl sojourn_net::Packet for Frame {}
-
-#[derive(Default)]
-struct Told {
-    delivered: Vec<(Time, Frame)>,
-    dropped: Vec<(Time, u32, Frame)>,
-    marks: u64,
-}
-
-impl LinkObserver<Frame> for Told {
-    fn on_drop(&mut self, now: Time, link: u32, _: DropCause, packet: Frame) {
-        self.dropped.push((now, link, packet));
-    }
-    fn on_mark(&mut self, _: Time, link: u32, flow: u32) {
-        assert_eq!((link, flow), (SHARED, 0), "only flow 0 can be marked");
-        self.marks += 1;
-    }
-}
-
-impl Sink<Frame> for Told {
-    fn on_deliver(&mut self, now: Time, packet: Frame) {
-        self.delivered.push((now, packet));
-    }
-}
 
 /// The number of the shared link: it is added after the access links.
 const SHARED: u32 = 2;
@@ -78,7 +30,7 @@ fn link(name: &str, aqm: &str, rate: u64, limit: u32) -> LinkConfig {
 }
 
 /// Two flows with access links of their own to a shared link.
-fn network(aqm: &str, until: Time) -> (Network<Frame>, [RouteId; 2]) {
+fn network(aqm: &str, until: Time) -> (Network<Datagram>, [RouteId; 2]) {
     let mut builder = NetworkBuilder::new(Window { from: Time::ZERO, until });
     for (name, limit) in [("access/0", 100), ("access/1", 3)] {
         builder.add_link(link(name, "droptail", 10_000_000, limit));
@@ -99,8 +51,8 @@ fn run(aqm: &str) -> (Told, Audit, u64) {
         let now = Time::ZERO + ms(20 * burst);
         network.advance(now, &mut told);
         for flow in (0..2).flat_map(|flow| [flow; 10]) {
-            let frame = Frame { bytes: vec![0; 500], flow, number, marked: false };
-            assert!(network.send(now, routes[flow as usize], frame, &mut told).is_none());
+            let packet = Datagram { flow, number, size: 500, can_mark: flow == 0, marked: false };
+            assert!(network.send(now, routes[flow as usize], packet, &mut told).is_none());
             number += 1;
         }
         assert!(network.next_event().is_some_and(|next| next >= now));
@@ -119,15 +71,16 @@ fn every_packet_comes_back_and_deliveries_are_in_the_order_of_time() {
         assert_eq!((audit.sent, audit.in_flight), (5_000, 0), "{aqm}");
         assert_eq!((told.delivered.len() as u64, told.dropped.len() as u64), (audit.delivered, audit.dropped), "{aqm}");
         assert!(told.delivered.is_sorted_by_key(|(at, _)| *at), "{aqm}");
-        let mut numbers: Vec<u32> = told.delivered.iter().map(|(_, frame)| frame.number).collect();
-        numbers.extend(told.dropped.iter().map(|(_, _, frame)| frame.number));
+        let mut numbers: Vec<u64> = told.delivered.iter().map(|(_, packet)| packet.number).collect();
+        numbers.extend(told.dropped.iter().map(|dropped| dropped.packet.number));
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(0..5_000), "{aqm}: each packet comes back once");
         for link in [1, SHARED] {
-            assert!(told.dropped.iter().any(|&(_, dropped_at, _)| dropped_at == link), "{aqm}: link {link} drops");
+            assert!(told.dropped.iter().any(|dropped| dropped.link == link), "{aqm}: link {link} drops");
         }
-        let delivered_marked = told.delivered.iter().filter(|(_, frame)| frame.marked).count() as u64;
+        let delivered_marked = told.delivered.iter().filter(|(_, packet)| packet.marked).count() as u64;
         assert!(delivered_marked <= marked, "{aqm}");
-        assert_eq!((told.marks, marked > 0), (marked, aqm != "droptail"), "{aqm}");
+        assert_eq!((told.marks.len() as u64, marked > 0), (marked, aqm != "droptail"), "{aqm}");
+        assert!(told.marks.iter().all(|&mark| mark == (SHARED, 0)), "{aqm}: only flow 0 can be marked");
     }
 }

@@ -1,45 +1,24 @@
 //! Links with traces: what is delivered, exactly.
 
+use crate::host::{Datagram, Told};
 use sojourn_aqm::{AqmConfig, Link, QueueController, REGISTRY};
 use sojourn_link::trace::{Builder, LinkTrace, Row, Service};
-use sojourn_net::{Delivery, DropCause, LinkConfig, LinkObserver, LinkStats, NetworkBuilder, Sink, Window};
+use sojourn_net::{Delivery, LinkConfig, LinkStats, NetworkBuilder, Window};
 use sojourn_spec::link::{Link as PlannedLink, Trace};
 use sojourn_units::{Amount, Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
-#[derive(Clone, Default, Debug)]
-struct Datagram {
-    size: u32,
-    number: usize,
-}
-
-impl sojourn_aqm::Packet for Datagram {
-    fn size(&self) -> u32 {
-        self.size
-    }
-    fn flow(&self) -> u32 {
-        0
-    }
-    fn can_mark(&self) -> bool {
-        false
-    }
-    fn mark(&mut self) {}
-}
-
-impl sojourn_net::Packet for Datagram {}
-
 /// When each packet was delivered, in ns; `None` for those that were not.
-#[derive(Default)]
-struct Delivered(Vec<Option<u64>>);
-
-impl LinkObserver<Datagram> for Delivered {
-    fn on_drop(&mut self, _: Time, _: u32, _: DropCause, _: Datagram) {}
+fn times(told: &Told, packets: usize) -> Vec<Option<u64>> {
+    let mut times = vec![None; packets];
+    for (at, packet) in &told.delivered {
+        times[packet.number as usize] = Some(at.as_nanos());
+    }
+    times
 }
 
-impl Sink<Datagram> for Delivered {
-    fn on_deliver(&mut self, now: Time, packet: Datagram) {
-        self.0[packet.number] = Some(now.as_nanos());
-    }
+fn datagram(size: u32, number: usize) -> Datagram {
+    Datagram { size, number: number as u64, ..Datagram::default() }
 }
 
 fn trace(service: Service, rows: &[(u64, u64, u64)]) -> LinkTrace {
@@ -63,15 +42,15 @@ fn run(aqm: &str, trace: LinkTrace, packets: &[(u64, u32)], end: Duration) -> (V
         builder.add_link(LinkConfig::new(planned, QueueController::new(aqm, Amount::Packets(1_000_000), false, Stream::named(1, "q"))));
     let route = builder.add_route(&[link], Delivery::Deferred, true).unwrap();
     let mut network = builder.build();
-    let mut delivered = Delivered(vec![None; packets.len()]);
+    let mut told = Told::default();
     for (number, &(at, size)) in packets.iter().enumerate() {
-        network.advance(Time::from_nanos(at), &mut delivered);
-        network.send(Time::from_nanos(at), route, Datagram { size, number }, &mut delivered);
+        network.advance(Time::from_nanos(at), &mut told);
+        network.send(Time::from_nanos(at), route, datagram(size, number), &mut told);
     }
-    network.advance(Time::ZERO + end, &mut delivered);
+    network.advance(Time::ZERO + end, &mut told);
     network.finish(Time::ZERO + end).unwrap();
     let link = &network.links()[0];
-    (delivered.0, link.stats().clone(), link.traced_capacity().unwrap())
+    (times(&told, packets.len()), link.stats().clone(), link.traced_capacity().unwrap())
 }
 
 /// Mahimahi's link (netravali-2015, `LinkQueue::rationalize`): opportunities at these ms, of which each sends 1500 bytes of what
@@ -175,11 +154,11 @@ fn what_a_link_sends_in_each_step_is_at_most_what_its_trace_has_there() {
     let route = builder.add_route(&[link], Delivery::Deferred, true).unwrap();
     let mut network = builder.build();
     network.links_mut()[0].trace_throughput(Duration::from_millis(7));
-    let mut delivered = Delivered(vec![None; 100]);
+    let mut told = Told::default();
     for number in 0..100 {
-        network.send(Time::ZERO, route, Datagram { size: 1000, number }, &mut delivered);
+        network.send(Time::ZERO, route, datagram(1000, number), &mut told);
     }
-    network.advance(end, &mut delivered);
+    network.advance(end, &mut told);
     network.finish(end).unwrap();
     // A step ends just before the opportunity at its end: the first has two opportunities, each later one three.
     let steps = &network.links()[0].traced_throughput().unwrap().bps;

@@ -7,3 +7,4 @@ mod network_by_hand;
 mod queues;
 mod receiver_window;
 mod timelines;
+mod watch;

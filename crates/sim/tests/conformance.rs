@@ -20,6 +20,7 @@
 //! CWR, `(lost)` and `(marked)` are what the script does to it. The window is the one after the line's event, in segments.
 //! `SOJOURN_BLESS=1` writes the timelines anew; compare what changed with the RFC that the script names.
 
+use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
 use sojourn_sim::tcp::{Ecn, Handshake, Recovery, TcpOptions};
 use sojourn_sim::{LinkConfig, Observer, Packet, World, WorldConfig, flag};
@@ -28,7 +29,9 @@ use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_spec::tcp::PROFILES;
 use sojourn_traffic::{Traffic, kinds::bulk, kinds::cbr};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time, parse_duration, parse_rate};
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 /// What the links do with the packet that is being sent, and how often each was sent.
@@ -281,10 +284,11 @@ fn play(script: Script) -> String {
         .into(),
         ..Default::default()
     };
-    let mut world = World::watched(config, timeline).unwrap();
-    world.finish().unwrap();
-    let [sender, receiver] = std::mem::take(&mut world.observer_mut().lines);
-    let mut lines: Vec<Line> = sender.into_iter().chain(receiver.into_iter().filter(|_| world.observer().show_receiver)).collect();
+    let timeline = Rc::new(RefCell::new(timeline));
+    World::watched(config, Watch::of(&timeline)).unwrap().finish().unwrap();
+    let mut timeline = timeline.borrow_mut();
+    let [sender, receiver] = std::mem::take(&mut timeline.lines);
+    let mut lines: Vec<Line> = sender.into_iter().chain(receiver.into_iter().filter(|_| timeline.show_receiver)).collect();
     lines.retain(|line| line.time <= script.end && !(line.event == "timer" && line.sends.is_empty()));
     lines.sort_by_key(|line| line.time);
     let text = lines.iter().map(|line| {

@@ -1,5 +1,6 @@
 //! Leaving out events changes nothing: the same world with an event at every hop does exactly the same.
 
+use crate::watch::Watch;
 use proptest::prelude::*;
 use sojourn_aqm::algorithms::{pd, red};
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Needs, PacketView, QueueController};
@@ -10,6 +11,8 @@ use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_traffic::{Traffic, kinds::*};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Drops at the head what waited too long, as CoDel would: its link must keep its packets.
 #[derive(Clone)]
@@ -407,9 +410,9 @@ fn delayed_acks_before_segments(last: &LinkConfig, shared: bool) -> Vec<Time> {
     let with = |initial_window| {
         let config = |all_events| WorldConfig { all_events, ..last_link_takes_no_time(last.clone(), shared, initial_window) };
         assert_eq!(measured(World::new(config(false)).unwrap()), measured(World::new(config(true)).unwrap()));
-        let mut world = World::watched(config(false), AckedFirst::default()).unwrap();
-        world.run(Time::NEVER);
-        world.observer().times.clone()
+        let acked = Rc::new(RefCell::new(AckedFirst::default()));
+        World::watched(config(false), Watch::of(&acked)).unwrap().run(Time::NEVER);
+        acked.take().times
     };
     (1..6).flat_map(with).collect()
 }

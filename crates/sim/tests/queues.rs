@@ -1,6 +1,7 @@
 //! Links with buffered queues against links with precomputed queues, and the hints that queues get from senders or
 //! read from headers.
 
+use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Link, Needs, PacketView, QueueController};
 use sojourn_sim::tcp::{Ecn, Handshake, Recovery, RttHint, TcpOptions};
 use sojourn_sim::{BuildError, LinkConfig, Observer, Packet, World, WorldConfig};
@@ -9,6 +10,8 @@ use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
 use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 use sojourn_traffic::{Traffic, kinds::cbr};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 /// Passes everything, with the needs it is told to have; notes what it sees.
@@ -406,9 +409,9 @@ fn a_delay_that_changes_counts_from_its_time_on_and_packets_keep_their_order() {
     config.flows.to_mut()[0].stack = None;
     // A packet every 10 ms, which takes 1 ms to send and at the access link 0.1 ms and 1 ms of delay.
     config.flows.to_mut()[0].traffic = cbr::Params { rate: Rate::from_bps(1_000_000).unwrap(), size: Bytes(1250), jitter: 0.0 }.into();
-    let mut world = World::watched(config, Arrivals::default()).unwrap();
-    world.finish().unwrap();
-    let arrivals = &world.observer().0;
+    let arrivals = Rc::new(RefCell::new(Arrivals::default()));
+    World::watched(config, Watch::of(&arrivals)).unwrap().finish().unwrap();
+    let arrivals = &arrivals.borrow().0;
     assert!(arrivals.windows(2).all(|pair| pair[0].1 < pair[1].1), "in order, no two at once");
     let took = |from: f64, to: f64| {
         let inside = arrivals.iter().filter(move |&&(sent, _)| sent + 2.1 >= from && sent + 2.1 < to);

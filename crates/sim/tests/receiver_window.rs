@@ -1,5 +1,6 @@
 //! A receiver that bounds its sender (rLEDBAT, RFC 9840), over real queues.
 
+use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, QueueController};
 use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::TcpOptions;
@@ -8,6 +9,8 @@ use sojourn_spec::flow::Flow;
 use sojourn_spec::link::Link as PlannedLink;
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Stream, Time};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 const RATE: u64 = 10_000_000;
 const MSS: u64 = 1448;
@@ -33,7 +36,7 @@ impl Observer for Edges {
 }
 
 /// Two flows for 60 s over a queue of `limit` packets and 40 ms there and back: the second is CUBIC, from 30 s on.
-fn run(params: TcpOptions, limit: u32, both: bool) -> World<Edges> {
+fn run(params: TcpOptions, limit: u32, both: bool) -> (World<Watch>, Rc<RefCell<Edges>>) {
     let link = |name: &str| {
         LinkConfig::new(
             PlannedLink { name: name.into(), rate: Rate::from_bps(RATE), delay: Duration::from_millis(20), ..PlannedLink::default() },
@@ -65,9 +68,10 @@ fn run(params: TcpOptions, limit: u32, both: bool) -> World<Edges> {
         flows: (0..1 + u32::from(both)).map(flow).collect(),
         ..Default::default()
     };
-    let mut world = World::watched(config, Edges::default()).unwrap();
+    let edges = Rc::new(RefCell::new(Edges::default()));
+    let mut world = World::watched(config, Watch::of(&edges)).unwrap();
     world.finish().unwrap();
-    world
+    (world, edges)
 }
 
 fn at_the_receiver() -> TcpOptions {
@@ -76,7 +80,7 @@ fn at_the_receiver() -> TcpOptions {
 
 #[test]
 fn alone_it_fills_the_link_and_keeps_packets_waiting_for_its_target() {
-    let world = run(at_the_receiver(), 200, false);
+    let (world, _) = run(at_the_receiver(), 200, false);
     let stats = world.links()[0].stats();
     let carried = world.links()[0].utilization().unwrap();
     assert!(carried > 0.85, "{carried}");
@@ -88,24 +92,25 @@ fn alone_it_fills_the_link_and_keeps_packets_waiting_for_its_target() {
 
 #[test]
 fn beside_an_ordinary_flow_it_shrinks_to_its_least_window() {
-    let world = run(at_the_receiver(), 100, true);
+    let (world, edges) = run(at_the_receiver(), 100, true);
     let received: Vec<u64> = world.flows().map(|flow| flow.stats.received).collect();
     assert!(received[0] * 10 < received[1], "{received:?}");
-    assert!(world.observer().windows.iter().all(|&window| window >= 2), "never closed");
+    assert!(edges.borrow().windows.iter().all(|&window| window >= 2), "never closed");
 }
 
 #[test]
 fn the_right_edge_never_moves_back_whatever_is_lost_or_delayed() {
     for (delayed_ack, limit) in [(None, 100), (None, 8), (Some(Duration::from_millis(40)), 100), (Some(Duration::from_millis(40)), 8)] {
-        let world = run(TcpOptions { delayed_ack, ack_every: 4, ..at_the_receiver() }, limit, true);
-        assert_eq!(world.observer().moved_back, 0);
-        let (least, most) = (world.observer().windows.iter().min().unwrap(), world.observer().windows.iter().max().unwrap());
+        let (_, edges) = run(TcpOptions { delayed_ack, ack_every: 4, ..at_the_receiver() }, limit, true);
+        let edges = edges.borrow();
+        assert_eq!(edges.moved_back, 0);
+        let (least, most) = (edges.windows.iter().min().unwrap(), edges.windows.iter().max().unwrap());
         assert!(*least < *most / 3, "the window moved: {least} to {most}");
     }
 }
 
 #[test]
 fn the_offset_between_the_clocks_changes_nothing_for_round_trips() {
-    let of = |clock_offset| run(TcpOptions { clock_offset, ..at_the_receiver() }, 100, true).fingerprint();
+    let of = |clock_offset| run(TcpOptions { clock_offset, ..at_the_receiver() }, 100, true).0.fingerprint();
     assert_eq!(of(0), of(3_600_000_000_000));
 }

@@ -5,6 +5,7 @@
 //! from 0) and which packets were sent in which order; those in `stored/shared-buffer` when flows start, over which links, and which
 //! packets of which flow the queue dropped in which order. `python -m conformance.oracles.ns2.timelines` makes them.
 
+use crate::watch::Watch;
 use sojourn_aqm::{Amount, AnyAqm, Aqm, ArrivalVerdict, Backlog, PacketView, QueueController};
 use sojourn_cc::{
     CcConfig,
@@ -16,6 +17,8 @@ use sojourn_spec::flow::Flow;
 use sojourn_spec::link::{Link as PlannedLink, Measure};
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Rate, Stream, Time};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Loses the transmissions of a list.
 #[derive(Clone)]
@@ -32,6 +35,7 @@ impl Aqm for Lossy {
 }
 
 /// The packets sent, as ns-2 numbers them: a SYN is packet 0.
+#[derive(Default)]
 struct Sent {
     mss: u64,
     first: u64,
@@ -102,12 +106,13 @@ fn send(name: &str, seconds: f64, lost: Vec<u64>) -> Vec<u64> {
         .into(),
         ..Default::default()
     };
-    let mut world = World::watched(config, sent).unwrap();
-    world.finish().unwrap();
-    std::mem::take(&mut world.observer_mut().packets)
+    let sent = Rc::new(RefCell::new(sent));
+    World::watched(config, Watch::of(&sent)).unwrap().finish().unwrap();
+    sent.take().packets
 }
 
 /// What a queue drops: flow and packet, as ns-2 numbers them.
+#[derive(Default)]
 struct Dropped {
     mss: u64,
     first: u64,
@@ -181,9 +186,9 @@ impl SharedQueue {
             flows: flows.into(),
             ..Default::default()
         };
-        let mut world = World::watched(config, dropped).unwrap();
-        world.finish().unwrap();
-        std::mem::take(&mut world.observer_mut().packets)
+        let dropped = Rc::new(RefCell::new(dropped));
+        World::watched(config, Watch::of(&dropped)).unwrap().finish().unwrap();
+        dropped.take().packets
     }
 }
 

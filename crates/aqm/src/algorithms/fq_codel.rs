@@ -136,24 +136,8 @@ impl Aqm for FqCodel {
 mod tests {
     use super::*;
     use crate::algorithms::test_link;
-    use crate::{Amount, AnyAqm, Packet, Qdisc, QueueController};
-
-    /// A packet of a flow.
-    #[derive(Clone, Debug)]
-    struct Parcel(u32);
-
-    impl Packet for Parcel {
-        fn size(&self) -> u32 {
-            1000
-        }
-        fn flow(&self) -> u32 {
-            self.0
-        }
-        fn can_mark(&self) -> bool {
-            false
-        }
-        fn mark(&mut self) {}
-    }
+    use crate::parcel::Parcel;
+    use crate::{Amount, AnyAqm, Qdisc, QueueController};
 
     #[test]
     fn each_queue_has_a_controller_of_its_own() {
@@ -190,15 +174,17 @@ mod tests {
         for (backlog, signaled) in [(Backlogged::Own, 0), (Backlogged::All, 1)] {
             let fq = AnyAqm::FqCodel(Params { backlog, quantum: Bytes(1000), ..Params::default() }.build(&test_link()).unwrap());
             let mut queue = Qdisc::new(QueueController::new(fq, Amount::Packets(1000), false, Stream::named(1, "fq")));
+            let parcel = |flow| Parcel { flow, size: 1000, ..Parcel::default() };
             let mut lost = std::vec::Vec::new();
             // Flow 1 has 100 packets, flow 2 one at a time; each of it waits 20 ms.
             for _ in 0..100 {
-                queue.enqueue(Time::ZERO, Parcel(1), None, |_, _| ());
+                queue.offer(Time::ZERO, parcel(1), None);
             }
             for ms in (0..400).step_by(20) {
-                queue.enqueue(Time::from_nanos(ms * 1_000_000), Parcel(2), None, |_, _| ());
+                queue.offer(Time::from_nanos(ms * 1_000_000), parcel(2), None);
                 for _ in 0..2 {
-                    queue.dequeue(Time::from_nanos((ms + 20) * 1_000_000), |packet, _| lost.push((packet.0, ms)));
+                    let (_, dropped) = queue.take(Time::from_nanos((ms + 20) * 1_000_000));
+                    lost.extend(dropped.iter().map(|(packet, _)| (packet.flow, ms)));
                 }
             }
             let of_second: std::vec::Vec<u64> = lost.iter().filter(|(flow, _)| *flow == 2).map(|&(_, ms)| ms).collect();

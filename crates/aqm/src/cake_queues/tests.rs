@@ -2,33 +2,10 @@
 
 use super::*;
 use crate::algorithms::test_link;
+use crate::parcel::Parcel;
 use crate::{Amount, AnyAqm, DropReason, Qdisc, QueueController, algorithms::cake};
 use sojourn_units::{Duration, Stream};
 use std::vec;
-
-/// A packet of a flow that comes by the route of its group.
-#[derive(Clone, Copy, Debug)]
-struct Parcel {
-    flow: u32,
-    group: u32,
-    size: u32,
-}
-
-impl Packet for Parcel {
-    fn size(&self) -> u32 {
-        self.size
-    }
-    fn flow(&self) -> u32 {
-        self.flow
-    }
-    fn can_mark(&self) -> bool {
-        false
-    }
-    fn mark(&mut self) {}
-    fn place(&self) -> u32 {
-        self.group * 10
-    }
-}
 
 /// A queue for three groups with these DSCPs.
 fn queue(params: cake::Params, limit: u32, dscps: [u8; 3]) -> Qdisc<Parcel> {
@@ -40,21 +17,23 @@ fn queue(params: cake::Params, limit: u32, dscps: [u8; 3]) -> Qdisc<Parcel> {
     queue
 }
 
+/// A packet of a flow that comes by the route of its group.
+fn parcel(flow: u32, group: u32) -> Parcel {
+    Parcel { flow, place: group * 10, size: 1000, ..Parcel::default() }
+}
+
 fn fill(queue: &mut Qdisc<Parcel>, flow: u32, group: u32, packets: u32) -> Vec<DropReason> {
-    let mut lost = Vec::new();
-    for _ in 0..packets {
-        queue.enqueue(Time::ZERO, Parcel { flow, group, size: 1000 }, None, |_, reason| lost.push(reason));
-    }
-    lost
+    let parcel = parcel(flow, group);
+    (0..packets).flat_map(|_| queue.offer(Time::ZERO, parcel, None)).map(|(_, reason)| reason).collect()
 }
 
 /// The next packets that are sent at this time.
 fn served(queue: &mut Qdisc<Parcel>, now: Time, most: usize) -> Vec<Parcel> {
-    (0..most).map_while(|_| queue.dequeue(now, |_, _| ()).map(|(packet, _)| packet)).collect()
+    (0..most).map_while(|_| queue.take(now).0).collect()
 }
 
 fn of_group(sent: &[Parcel], group: u32) -> usize {
-    sent.iter().filter(|packet| packet.group == group).count()
+    sent.iter().filter(|packet| packet.place == group * 10).count()
 }
 
 #[test]
@@ -108,7 +87,7 @@ fn a_shaper_keeps_its_rate_with_the_overhead_and_the_urgent_tin_goes_first() {
     // 1250 B take 1.25 ms: 400 packets, a quarter of them of the urgent tin, which has a quarter of the rate before all others.
     assert_eq!(sent.len(), 400);
     assert!((95..=105).contains(&of_group(&sent, 2)), "{}", of_group(&sent, 2));
-    assert_eq!((sent[0].group, queue.dequeue(Time::ZERO, |_, _| ()).is_none()), (2, true));
+    assert_eq!((sent[0].place, queue.take(Time::ZERO).0), (20, None));
 }
 
 #[test]
@@ -118,7 +97,7 @@ fn flows_have_queues_of_their_own_as_long_as_eight_ways_have_room() {
         Vec::new(),
     );
     for flow in 0..400 {
-        queues.push(Time::ZERO, Parcel { flow, group: 0, size: 1000 });
+        queues.push(Time::ZERO, parcel(flow, 0));
     }
     let mut own: Vec<u32> = (0..400).filter_map(|flow| queues.queue_of(flow, 0)).map(|(queue, _)| queue).collect();
     own.sort_unstable();
@@ -137,7 +116,7 @@ fn the_longest_queue_of_all_tins_drops_and_all_is_accounted_for() {
     assert!(queue.balances() && queue.packets() == 100);
     let sent = served(&mut queue, Time::ZERO, 1000);
     assert_eq!((of_group(&sent, 0), of_group(&sent, 1), queue.bytes()), (20, 80, 0));
-    assert!(queue.balances() && queue.dequeue(Time::ZERO, |_, _| ()).is_none());
+    assert!(queue.balances() && queue.take(Time::ZERO).0.is_none());
 }
 
 #[test]
@@ -151,7 +130,7 @@ fn each_tin_counts_what_it_did() {
         let Some(own) = queue.last_subqueue() else { continue };
         // Best effort, bulk, voice: the last of the tins.
         let of_group = [0, 1, tins - 1];
-        assert_eq!((own, diffserv.names().last()), (of_group[last.group as usize], Some("voice")));
+        assert_eq!((own, diffserv.names().last()), (of_group[last.place as usize / 10], Some("voice")));
         assert!(of_group.iter().all(|&tin| found[tin].counters.arrived == 60 && found[tin].counters.dropped_tail > 0), "{found:?}");
         assert_eq!(found.iter().map(|tin| tin.counters.dropped_tail).sum::<u64>(), 180 - 100);
         assert_eq!(found.iter().map(|tin| (tin.packets, tin.bytes)).fold((0, 0), |sum, tin| (sum.0 + tin.0, sum.1 + tin.1)), (70, 70_000));

@@ -1,5 +1,6 @@
 use super::*;
-use crate::{ArrivalVerdict, DepartureVerdict, DualQueuing, Ecn, Needs};
+use crate::parcel::Parcel;
+use crate::{ArrivalVerdict, DepartureVerdict, DualQueuing, Needs};
 use sojourn_units::Stream;
 use std::vec::Vec;
 
@@ -26,31 +27,6 @@ impl Aqm for Scripted {
     }
 }
 
-#[derive(Clone, PartialEq, Debug)]
-struct Parcel {
-    id: u32,
-    ect: bool,
-    ce: bool,
-}
-
-impl Packet for Parcel {
-    fn size(&self) -> u32 {
-        100 + self.id
-    }
-    fn flow(&self) -> u32 {
-        0
-    }
-    fn can_mark(&self) -> bool {
-        self.ect
-    }
-    fn mark(&mut self) {
-        self.ce = true;
-    }
-    fn ecn(&self) -> Ecn {
-        if self.ce { Ecn::Ce } else { Ecn::Ect0 }
-    }
-}
-
 const HEAD_DROP: Needs = Needs {
     departures: true,
     head_drop: true,
@@ -67,13 +43,17 @@ fn queue(arrivals: &[ArrivalVerdict], departures: &[DepartureVerdict], needs: Ne
     Qdisc::new(QueueController::new(AnyAqm::Custom(Box::new(scripted)), limit, ecn, Stream::named(1, "qdisc")))
 }
 
+fn parcel(id: u32, ect: bool) -> Parcel {
+    Parcel { id, size: 100 + id, ect, ..Parcel::default() }
+}
+
+fn ids(lost: &[(Parcel, DropReason)]) -> Vec<(u32, DropReason)> {
+    lost.iter().map(|(parcel, reason)| (parcel.id, *reason)).collect()
+}
+
 /// Offers packets 0..n while the link is sending and returns those that were lost.
 fn offer(queue: &mut Qdisc<Parcel>, n: u32, ect: bool) -> Vec<(u32, DropReason)> {
-    let mut lost = Vec::new();
-    for id in 0..n {
-        queue.enqueue(Time::ZERO, Parcel { id, ect, ce: false }, None, |p, reason| lost.push((p.id, reason)));
-    }
-    lost
+    (0..n).flat_map(|id| ids(&queue.offer(Time::ZERO, parcel(id, ect), None))).collect()
 }
 
 #[test]
@@ -86,7 +66,7 @@ fn a_mark_becomes_an_early_drop_where_ecn_is_off_or_the_packet_cannot_carry_it()
     let mut q = queue(&[ArrivalVerdict::Signal], &[], Needs::default(), Amount::Packets(9), true);
     assert_eq!(offer(&mut q, 2, true), []);
     assert_eq!(q.counters().marked, 1);
-    assert!(q.dequeue(Time::ZERO, |_, _| ()).unwrap().0.ce);
+    assert!(q.take(Time::ZERO).0.unwrap().ce);
 }
 
 #[test]
@@ -95,7 +75,8 @@ fn a_packet_to_be_marked_at_its_departure_is_marked_there_or_dropped_on_arrival(
         let verdicts = ([ArrivalVerdict::DropUnlessMarkable, ArrivalVerdict::Pass], [DepartureVerdict::MarkOrPass]);
         let mut q = queue(&verdicts.0, &verdicts.1, HEAD_DROP, Amount::Packets(9), ecn);
         assert_eq!(offer(&mut q, 2, ect).len(), lost);
-        q.dequeue(Time::ZERO, |_, _| panic!("dropped at the head")).unwrap();
+        let (taken, dropped) = q.take(Time::ZERO);
+        assert!(taken.is_some() && dropped.is_empty());
         assert_eq!(q.counters().marked, marked);
         assert!(q.balances());
     }
@@ -122,8 +103,8 @@ fn a_limit_in_bytes_refuses_the_packet_that_would_pass_it() {
 #[test]
 fn a_packet_that_finds_the_link_idle_is_taken_whatever_the_limit() {
     let mut q = queue(&[], &[], Needs::default(), Amount::Bytes(0), false);
-    q.enqueue(Time::ZERO, Parcel { id: 0, ect: false, ce: false }, Some(Time::ZERO), |_, _| panic!("dropped"));
-    assert!(q.dequeue(Time::ZERO, |_, _| ()).is_some());
+    assert_eq!(q.offer(Time::ZERO, parcel(0, false), Some(Time::ZERO)), []);
+    assert!(q.take(Time::ZERO).0.is_some());
 }
 
 #[test]
@@ -131,10 +112,9 @@ fn verdicts_at_the_head_mark_and_drop() {
     let verdicts = [DepartureVerdict::Drop, DepartureVerdict::Drop, DepartureVerdict::Signal];
     let mut q = queue(&[], &verdicts, HEAD_DROP, Amount::Packets(9), true);
     offer(&mut q, 6, true);
-    let mut lost = Vec::new();
-    let (packet, _) = q.dequeue(Time::ZERO, |p, reason| lost.push((p.id, reason))).unwrap();
-    assert_eq!(lost, [(0, DropReason::Forced), (1, DropReason::Forced)]);
-    assert_eq!(packet, Parcel { id: 2, ect: true, ce: true });
+    let (packet, lost) = q.take(Time::ZERO);
+    assert_eq!(ids(&lost), [(0, DropReason::Forced), (1, DropReason::Forced)]);
+    assert_eq!(packet, Some(Parcel { ce: true, ..parcel(2, true) }));
     assert_eq!((q.packets(), q.bytes()), (3, 103 + 104 + 105));
     assert!(q.balances());
 }
@@ -144,7 +124,7 @@ fn a_position_where_no_packet_waits_costs_only_the_arriving_packet() {
     let verdicts = [ArrivalVerdict::DropBoth(7), ArrivalVerdict::DropBoth(u32::MAX)];
     let mut q = queue(&verdicts, &[], Needs::default(), Amount::Packets(9), true);
     assert_eq!(offer(&mut q, 3, true), [(0, DropReason::Early), (1, DropReason::Early)]);
-    assert!(q.dequeue(Time::ZERO, |_, _| ()).is_some());
+    assert!(q.take(Time::ZERO).0.is_some());
     assert_eq!(q.counters().dropped_early, 2);
     assert!(q.balances());
 }
@@ -153,7 +133,7 @@ fn a_position_where_no_packet_waits_costs_only_the_arriving_packet() {
 fn an_algorithm_that_does_not_ask_for_departures_is_not_asked_about_them() {
     let mut q = queue(&[], &[DepartureVerdict::Drop], Needs::default(), Amount::Packets(9), true);
     offer(&mut q, 1, true);
-    assert!(q.dequeue(Time::ZERO, |_, _| panic!("dropped")).is_some());
+    assert_eq!(q.take(Time::ZERO), (Some(parcel(0, true)), Vec::new()));
 }
 
 #[test]
@@ -186,7 +166,7 @@ fn a_classic_packet_that_the_dual_queue_marks_as_it_arrives_stays_in_the_classic
     let aqm = AnyAqm::Custom(Box::new(MarksEarly(false)));
     let mut q: Qdisc<Parcel> = Qdisc::new(QueueController::new(aqm, Amount::Packets(9), true, Stream::named(1, "qdisc")));
     assert_eq!(offer(&mut q, 4, true), []);
-    let order: Vec<_> = core::iter::from_fn(|| q.dequeue(Time::ZERO, |_, _| ())).map(|(packet, _)| (packet.id, packet.ce)).collect();
+    let order: Vec<_> = core::iter::from_fn(|| q.take(Time::ZERO).0).map(|packet| (packet.id, packet.ce)).collect();
     assert_eq!(order, [(0, false), (1, true), (2, false), (3, true)]);
     assert!(q.balances());
 }

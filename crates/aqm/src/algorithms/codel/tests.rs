@@ -1,6 +1,7 @@
 use super::*;
 use crate::algorithms::test_link;
-use crate::{Amount, AnyAqm, DropReason, Packet, Qdisc, QueueController};
+use crate::parcel::Parcel;
+use crate::{Amount, AnyAqm, DropReason, Qdisc, QueueController};
 use alloc::collections::VecDeque;
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -163,22 +164,6 @@ impl Pseudocode {
     }
 }
 
-#[derive(Clone)]
-struct Parcel(u32);
-
-impl Packet for Parcel {
-    fn size(&self) -> u32 {
-        SIZE as u32
-    }
-    fn flow(&self) -> u32 {
-        0
-    }
-    fn can_mark(&self) -> bool {
-        false
-    }
-    fn mark(&mut self) {}
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
@@ -196,15 +181,14 @@ proptest! {
         for (packets, gap) in phases {
             for _ in 0..packets {
                 while leave < arrival {
-                    let ours = ours.dequeue(Time::from_nanos(leave), |p: Parcel, reason| {
-                        assert_eq!(reason, DropReason::Early);
-                        dropped.push(p.0);
-                    }).map(|(p, _)| p.0);
-                    prop_assert_eq!(ours, theirs.dequeue(leave as f64));
-                    sent.extend(ours);
+                    let (taken, lost) = ours.take(Time::from_nanos(leave));
+                    prop_assert!(lost.iter().all(|(_, reason)| *reason == DropReason::Early));
+                    dropped.extend(lost.iter().map(|(parcel, _)| parcel.id));
+                    prop_assert_eq!(taken.map(|parcel| parcel.id), theirs.dequeue(leave as f64));
+                    sent.extend(taken);
                     leave += MS;
                 }
-                ours.enqueue(Time::from_nanos(arrival), Parcel(id), None, |_, _| ());
+                ours.offer(Time::from_nanos(arrival), Parcel { id, size: SIZE as u32, ..Parcel::default() }, None);
                 theirs.queue.push_back((arrival as f64, id));
                 (id, arrival) = (id + 1, arrival + gap * 1000);
             }

@@ -1,28 +1,14 @@
 use super::*;
+use crate::parcel::Parcel;
 use crate::{AnyAqm, Ecn, Link, REGISTRY};
 use proptest::prelude::*;
 use sojourn_units::{Rate, Stream};
 use std::boxed::Box;
 use std::vec;
 
-/// A packet of a class, known by its place: class, size, and whether it can be marked.
-#[derive(Clone, Copy, Debug)]
-struct Parcel(u32, u32, bool);
-
-impl Packet for Parcel {
-    fn size(&self) -> u32 {
-        self.1
-    }
-    fn flow(&self) -> u32 {
-        self.1 % 7
-    }
-    fn can_mark(&self) -> bool {
-        self.2
-    }
-    fn mark(&mut self) {}
-    fn place(&self) -> u32 {
-        self.0
-    }
+/// A packet of a class, known by its place.
+fn parcel(class: u32, size: u32, ect: bool) -> Parcel {
+    Parcel { place: class, flow: size % 7, size, ect, ..Parcel::default() }
 }
 
 fn rate(bps: u64) -> Rate {
@@ -57,11 +43,13 @@ fn share(mut queue: Qdisc<Parcel>, link: Rate, classes: &[u32], time: Duration) 
     let (mut now, mut sent) = (Time::ZERO, vec![0; 8]);
     while now < Time::ZERO + time {
         for &class in classes {
-            queue.enqueue(now, Parcel(class, 1000, false), None, |_, _| ());
+            queue.offer(now, parcel(class, 1000, false), None);
         }
-        now = match queue.dequeue(now, |_, _| panic!("a waiting packet was dropped")) {
-            Some((packet, _)) => {
-                sent[packet.0 as usize] += 1000;
+        let (taken, dropped) = queue.take(now);
+        assert_eq!(dropped, [], "a waiting packet was dropped");
+        now = match taken {
+            Some(packet) => {
+                sent[packet.place as usize] += 1000;
                 now + link.time_for(1000)
             }
             None => queue.ready().unwrap(),
@@ -104,14 +92,14 @@ fn a_class_takes_a_packet_although_the_limit_of_another_is_reached() {
     let mut queue = queue(vec![class(fifo(), 0, 1, 1000), class(fifo(), 1, 2, 1000)]);
     let mut lost = Vec::new();
     for number in 0..30 {
-        queue.enqueue(Time::ZERO, Parcel(1, 1000, false), None, |packet, reason| lost.push((packet.0, reason)));
+        lost.extend(queue.offer(Time::ZERO, parcel(1, 1000, false), None));
         if number % 10 == 0 {
-            queue.enqueue(Time::ZERO, Parcel(0, 500, false), None, |_, _| panic!("there was room in its class"));
+            assert_eq!(queue.offer(Time::ZERO, parcel(0, 500, false), None), [], "there was room in its class");
         }
     }
-    assert_eq!(lost, vec![(1, DropReason::Tail); 10]);
+    assert_eq!(lost, vec![(parcel(1, 1000, false), DropReason::Tail); 10]);
     assert_eq!((queue.packets(), queue.bytes(), queue.counters().dropped_tail), (23, 21_500, 10));
-    let order: Vec<u32> = std::iter::from_fn(|| queue.dequeue(Time::ZERO, |_, _| ())).map(|(packet, _)| packet.0).collect();
+    let order: Vec<u32> = std::iter::from_fn(|| queue.take(Time::ZERO).0).map(|packet| packet.place).collect();
     assert_eq!((&order[..4], order.len()), (&[0, 0, 0, 1][..], 23));
 }
 
@@ -131,11 +119,11 @@ fn an_idle_class_sees_an_idle_link_although_others_are_busy() {
     }
     let mut queue = queue(vec![class(AnyAqm::Custom(Box::new(Idle(false))), 0, 1, 1000), class(fifo(), 1, 2, 1000)]);
     let at = Time::from_nanos;
-    (0..3).for_each(|_| queue.enqueue(at(0), Parcel(1, 1000, false), None, |_, _| ()));
-    queue.enqueue(at(1), Parcel(0, 1000, false), None, |_, _| ());
-    assert_eq!(queue.dequeue(at(5), |_, _| ()).unwrap().0.0, 0);
+    (0..3).for_each(|_| drop(queue.offer(at(0), parcel(1, 1000, false), None)));
+    queue.offer(at(1), parcel(0, 1000, false), None);
+    assert_eq!(queue.take(at(5)).0.unwrap().place, 0);
     // Its packet was taken at 5: since then it has been idle, and its discipline drops what comes.
-    queue.enqueue(at(9), Parcel(0, 1000, false), None, |_, _| ());
+    queue.offer(at(9), parcel(0, 1000, false), None);
     assert_eq!((queue.packets(), queue.counters().dropped_forced), (3, 1));
 }
 
@@ -156,18 +144,19 @@ proptest! {
         for &(class, size, can_mark, later) in &steps {
             now += Duration::from_nanos(later);
             queue.update(now, None);
-            queue.enqueue(now, Parcel(class, size, can_mark), None, |_, _| lost += 1);
+            lost += queue.offer(now, parcel(class, size, can_mark), None).len();
             if later % 3 > 0 {
-                sent += u64::from(queue.dequeue(now, |_, _| lost += 1).is_some());
+                let (taken, dropped) = queue.take(now);
+                (sent, lost) = (sent + usize::from(taken.is_some()), lost + dropped.len());
             }
         }
         prop_assert!(queue.balances());
-        prop_assert_eq!(steps.len() as u64, lost + sent + u64::from(queue.packets()));
+        prop_assert_eq!(steps.len(), lost + sent + queue.packets() as usize);
         // What is held back comes when it was said to come.
         while queue.packets() > 0 {
             let before = queue.packets();
             now = now.max(queue.ready().unwrap_or(now));
-            queue.dequeue(now, |_, _| ());
+            queue.take(now);
             prop_assert!(queue.packets() < before);
         }
         prop_assert!(queue.balances() && queue.bytes() == 0);
@@ -178,7 +167,7 @@ proptest! {
 fn a_class_goes_by_the_codepoint() {
     let l4s = Rule { groups: None, ecn: Some(vec![Ecn::Ect0]) };
     let mut queue = queue(vec![ClassConfig { rule: l4s, ..class(fifo(), 0, 1, 1000) }, class(fifo(), 1, 2, 1000)]);
-    queue.enqueue(Time::ZERO, Parcel(9, 100, false), None, |_, _| ());
-    queue.enqueue(Time::ZERO, Parcel(9, 200, true), None, |_, _| ());
-    assert_eq!(queue.dequeue(Time::ZERO, |_, _| ()).unwrap().0.1, 200);
+    queue.offer(Time::ZERO, parcel(9, 100, false), None);
+    queue.offer(Time::ZERO, parcel(9, 200, true), None);
+    assert_eq!(queue.take(Time::ZERO).0.unwrap().size, 200);
 }
