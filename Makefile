@@ -126,6 +126,7 @@ wheel: setup
 	rm -rf dist
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --locked --strip --profile $${WHEEL_PROFILE:-release} \
 	    $$([ "$$(uname)" != Linux ] || echo --zig --compatibility manylinux_2_17) --out dist
+	$(BIN)/python scripts/wheel.py dist/*.whl
 	$(BIN)/maturin sdist --out dist
 	$(BIN)/python scripts/try_wheel.py
 

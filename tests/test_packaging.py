@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib.util
 import re
 import tomllib
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import sojourn
+from sojourn.papers import model
 from source_tree import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CARGO = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
 
 
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("crates_script", ROOT / "scripts" / "crates.py")
+def script(name: str = "crates") -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"{name}_script", ROOT / "scripts" / f"{name}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -61,6 +65,29 @@ def test_links_to_items_become_names():
     assert about == "A `Law` of [`kinds`](x).\n\n```rust\na[`0`]\n```"
 
 
+def test_a_wheel_gets_the_papers_once_and_its_record_says_so(tmp_path, monkeypatch):
+    wheel, record = tmp_path / "sojourn-1-py3-none-any.whl", "sojourn-1.dist-info/RECORD"
+    with zipfile.ZipFile(wheel, "w") as made:
+        made.writestr("sojourn/__init__.py", "")
+        made.writestr(record, "sojourn/__init__.py,,\n")
+    added = script("wheel").add(wheel)
+    assert added > 40
+    assert script("wheel").add(wheel) == 0
+    with zipfile.ZipFile(wheel) as made:
+        lines = made.read(record).decode().splitlines()
+        assert {line.split(",")[0] for line in lines} | {record} == set(made.namelist())
+        assert len(lines) == added + 1 == len(made.namelist()) - 1
+        name, digest, size = next(line for line in lines if "lehto-2005/paper.toml" in line).split(",")
+        content = made.read(name)
+        assert base64.urlsafe_b64decode(digest.removeprefix("sha256=") + "=") == hashlib.sha256(content).digest()
+        assert int(size) == len(content)
+        made.extractall(tmp_path / "site")
+    # As in an installed package, far from a checkout.
+    monkeypatch.setattr(model, "__file__", str(tmp_path / "site/sojourn/papers/model.py"))
+    monkeypatch.chdir(tmp_path)
+    assert model.find_paper("lehto").root == tmp_path / "site/sojourn/papers/published/lehto-2005"
+
+
 def test_a_workflow_names_what_is_there():
     yaml = pytest.importorskip("yaml")
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -71,7 +98,7 @@ def test_a_workflow_names_what_is_there():
         for command in commands:
             for words in re.findall(r"\bmake ((?:[a-z-]+ ?)+)", command):
                 assert set(words.split()) <= targets, f"{file.name}: {command}"
-            for name in re.findall(r"\b(?:tests|examples)/[\w.]+", command):
+            for name in re.findall(r"\b(?:tests|examples|scripts)/[\w.]+", command):
                 assert (ROOT / name).exists(), f"{file.name}: {command}"
 
 

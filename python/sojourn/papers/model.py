@@ -350,10 +350,10 @@ def _check_kinds(paper: Paper, label: str) -> None:
 
 
 def folders() -> list[Path]:
-    """Where papers are looked for, each once: $SOJOURN_PAPERS, `papers/` here and above, and above the package."""
-    named, here = os.environ.get("SOJOURN_PAPERS"), Path.cwd()
-    above = [base / "papers" for base in (here, *here.parents, *Path(__file__).resolve().parents)]
-    every = [Path(named), *above] if named else above
+    """Where papers are looked for, each once: $SOJOURN_PAPERS, `papers/` here, above, above the package, and in it."""
+    named, here, package = os.environ.get("SOJOURN_PAPERS"), Path.cwd(), Path(__file__).resolve().parent
+    above = [base / "papers" for base in (here, *here.parents, package, *package.parents)]
+    every = [*([Path(named)] if named else []), *above, package / "published"]
     return list(dict.fromkeys(folder.resolve() for folder in every))
 
 
