@@ -203,7 +203,7 @@ def gallery() -> None:
         write(
             f"gallery/{file.stem}.md", f"# {title}\n\n{text}\n\n![{title}]({file.stem}.png)\n\n```python\n{body}\n```"
         )
-        shown.append(f"[![{title}]({file.stem}.png)]({file.stem}.md)")
+        shown.append(f"[{title}]({file.stem}.md)\n\n[![{title}]({file.stem}.png)]({file.stem}.md)")
         names.append(file.stem)
     said = ["# Gallery", "Each figure leads to all of its code.", *shown]
     write("gallery/index.md", "\n\n".join([*said, "```{toctree}\n:hidden:\n", *names, "```"]))

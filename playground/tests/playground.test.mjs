@@ -111,7 +111,8 @@ test("a hostile link is refused with the checker's message, and the page goes on
     [(table) => Object.assign(table, { duration: "1000000 s", trace: {} }), /^duration: expected a run of at most 10000000 events, got 1000000 s/],
     [(table) => (table.links[0].rate = "<img src=x onerror=alert(1)>"), /links\.bottleneck\.rate: expected/],
     [(table) => (table.links = 7), /links: expected/],
-    [(table) => (table.flows = [null, 3, "x"]), /expected/],
+    [(table) => (table.flows = [3, "x"]), /^A\.toml:\d+:\d+: flows\[0\]: expected/],
+    [(table) => (table.flows = [{ name: "x", start: [null] }]), /^A\.toml: flows\[0\]\.start\[0\]: expected a value, got null/],
   ];
   for (const [change, message] of cases) {
     await page.evaluate((hash) => (location.hash = hash), await link(page, hostile(change)));

@@ -44,7 +44,7 @@ impl Document {
             Error { position, ..Error::new("", humanize(&error.to_string())) }.in_file(file)
         };
         let mut json: serde_json::Value = serde_json::from_str(text).map_err(wrong)?;
-        without_null(&mut json);
+        without_null(&mut json, "").map_err(|error| error.in_file(file))?;
         Ok(Document::from_table(file, serde_json::from_value(json).map_err(wrong)?))
     }
 
@@ -136,15 +136,19 @@ pub(crate) fn placed(error: Error, text: &str, table: &Table) -> Error {
     Error { position, ..error }
 }
 
-/// Removes keys that are null.
-fn without_null(json: &mut serde_json::Value) {
+/// Removes keys that are null. An element of a list can't be absent, so null is refused there.
+fn without_null(json: &mut serde_json::Value, at: &str) -> Result<(), Error> {
     match json {
-        serde_json::Value::Array(list) => list.iter_mut().for_each(without_null),
+        serde_json::Value::Array(list) => list.iter_mut().enumerate().try_for_each(|(i, value)| {
+            let at = format!("{at}[{i}]");
+            if value.is_null() { Err(Error::new(at, "expected a value, got null")) } else { without_null(value, &at) }
+        }),
         serde_json::Value::Object(object) => {
             object.retain(|_, value| !value.is_null());
-            object.values_mut().for_each(without_null);
+            let dot = if at.is_empty() { "" } else { "." };
+            object.iter_mut().try_for_each(|(key, value)| without_null(value, &format!("{at}{dot}{key}")))
         }
-        _ => {}
+        _ => Ok(()),
     }
 }
 

@@ -154,6 +154,14 @@ fn the_valid_scenario_is_valid() {
     Document::from_toml("valid.toml", VALID).unwrap().check().unwrap_or_else(|error| panic!("{error}"));
 }
 
+#[test]
+fn null_is_an_absent_key_but_no_element_of_a_list() {
+    let read = |text: &str| Document::from_json("x.json", text).map(|document| document.table().to_string());
+    assert_eq!(read(r#"{ "name": null, "seed": 3 }"#).unwrap(), "seed = 3\n");
+    let error = read(r#"{ "flows": [{ "start": ["1 s", null] }] }"#).unwrap_err();
+    assert_eq!(error.to_string(), "x.json: flows[0].start[1]: expected a value, got null");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
