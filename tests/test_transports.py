@@ -214,3 +214,26 @@ def test_vegas_keeps_a_few_segments_in_the_queue_without_timestamps_too() -> Non
     assert utilization > 0.95
     assert queue < 10
     assert loss == 0
+
+
+def slow_then_fast(**tcp: object) -> tuple[float, float]:
+    """The window in segments before a sender of 2 Mbit/s has more to send, and the loss ratio of its link."""
+    scenario = path("reno", queue={"aqm": "droptail", "limit": "100 packets"}, profile="rfc", **tcp)
+    scenario = scenario.set(
+        "flows.f.traffic", {"kind": "schedule", "rates": [{"at": "0 s", "rate": "2 Mbit/s"}, {"at": "15 s"}]}
+    )
+    scenario = scenario.set("trace", {"cwnd": {"flows": ["f/0"], "every": "10 ms"}}).set("flows.f.start", "0 s")
+    record = sj.run(scenario, seed=1)
+    windows = record.series["cwnd/f/0"]
+    before = [cwnd for t, cwnd in zip(windows["t"], windows["packets"], strict=True) if t < 15]
+    return before[-1], record["links"][0]["loss_ratio"]
+
+
+def test_a_sender_without_data_grows_its_window_to_twice_its_flight_where_rate_limited_increase_is_on() -> None:
+    # draft-ietf-ccwg-ratelimited-increase#3. At most 20 kB are in flight, 13.7 segments: what was written in the round
+    # trip of the handshake, and in one more.
+    limited, limited_loss = slow_then_fast(rate_limited_increase=True)
+    free, loss = slow_then_fast(growth_needs_limit=False)
+    assert 20 <= limited <= 2 * 13.7
+    assert free > 1000
+    assert limited_loss < loss

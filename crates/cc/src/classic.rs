@@ -18,6 +18,11 @@ pub trait WindowLaw {
     /// The slow-start threshold in segments after a timeout, with this window in use.
     fn ssthresh_after_rto(&mut self, now: Time, window: f64) -> f64;
 
+    /// Segments by which a window of so many grows at most in a round trip of congestion avoidance.
+    fn growth_of_round(&self, _window: f64, _now: Time) -> f64 {
+        1.0
+    }
+
     /// The smallest window that rate halving may reach, for this slow-start threshold.
     fn min_cwnd(&self, ssthresh: f64) -> f64 {
         ssthresh
@@ -268,6 +273,10 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
 
     fn ssthresh(&self) -> f64 {
         self.ssthresh
+    }
+
+    fn limit_of_flight(&self, flight: f64, now: Time) -> f64 {
+        if self.cwnd < self.ssthresh { 2.0 * flight } else { flight + self.law.growth_of_round(flight, now) }
     }
 
     fn min_cwnd(&self) -> f64 {

@@ -147,6 +147,12 @@ pub trait CongestionController {
     /// The slow start threshold in segments.
     fn ssthresh(&self) -> f64;
 
+    /// The largest window in segments that it would come to by the acknowledgments of `flight` segments: `limit` of
+    /// draft-ietf-ccwg-ratelimited-increase#3. Infinite where a model of the path sets the window.
+    fn limit_of_flight(&self, flight: f64, _now: Time) -> f64 {
+        if self.cwnd() < self.ssthresh() { 2.0 * flight } else { flight + 1.0 }
+    }
+
     /// What it measures delays from; `None` if it measures none.
     fn delay_source(&self) -> Option<Source> {
         None

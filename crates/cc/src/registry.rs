@@ -102,6 +102,9 @@ macro_rules! registry {
             fn ssthresh(&self) -> f64 {
                 match self { $(AnyController::$controller(c) => c.ssthresh(),)* }
             }
+            fn limit_of_flight(&self, flight: f64, now: Time) -> f64 {
+                match self { $(AnyController::$controller(c) => c.limit_of_flight(flight, now),)* }
+            }
             fn delay_source(&self) -> Option<Source> {
                 match self { $(AnyController::$controller(c) => c.delay_source(),)* }
             }

@@ -204,6 +204,10 @@ impl CongestionController for Copa {
         f64::INFINITY
     }
 
+    fn limit_of_flight(&self, _flight: f64, _now: Time) -> f64 {
+        f64::INFINITY
+    }
+
     fn memory(&self) -> usize {
         size_of::<State>()
     }

@@ -222,6 +222,11 @@ impl WindowLaw for CubicLaw {
         }
     }
 
+    /// rfc9438#4.2: the target is at most 1.5 windows.
+    fn growth_of_round(&self, window: f64, _now: Time) -> f64 {
+        0.5 * window
+    }
+
     fn segments_per_increase(&mut self, cwnd: f64, acked: f64, now: Time) -> Option<f64> {
         let AnyVersion::Linux(cubic) = &mut self.version else { return None };
         Some(cubic.update(cwnd as u64, acked as u64, now, self.reno_friendly) as f64)

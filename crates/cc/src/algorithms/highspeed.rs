@@ -110,6 +110,10 @@ impl WindowLaw for HighSpeedLaw {
         cwnd + self.increase(cwnd) * ack.avoidance_count() / cwnd
     }
 
+    fn growth_of_round(&self, window: f64, _now: Time) -> f64 {
+        self.increase(window)
+    }
+
     /// Linux `hstcp_cong_avoid` takes the next row of the table, which slow start does not move.
     fn use_linux_growth(&mut self) -> bool {
         self.row = Some(1.0);

@@ -207,6 +207,10 @@ impl WindowLaw for HtcpLaw {
         cwnd + self.alpha(ack.now) * ack.avoidance_count() / cwnd
     }
 
+    fn growth_of_round(&self, _window: f64, now: Time) -> f64 {
+        self.kernel.as_ref().map_or_else(|| self.alpha(now), Kernel::increase)
+    }
+
     fn use_linux_growth(&mut self) -> bool {
         self.kernel = Some(Kernel::new(&self.params));
         false

@@ -182,6 +182,10 @@ impl WindowLaw for IllinoisLaw {
         cwnd + self.alpha * ack.avoidance_count() / cwnd
     }
 
+    fn growth_of_round(&self, _window: f64, _now: Time) -> f64 {
+        self.increase_and_decrease().0
+    }
+
     fn use_linux_growth(&mut self) -> bool {
         self.kernel = Some(Kernel::new(&self.params));
         false

@@ -62,6 +62,10 @@ impl WindowLaw for ScalableLaw {
         cwnd + ack.acked * self.params.increase.max(1.0 / cwnd)
     }
 
+    fn growth_of_round(&self, window: f64, _now: Time) -> f64 {
+        (self.params.increase * window).max(1.0)
+    }
+
     fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
         Some(cwnd.min(1.0 / self.params.increase))
     }

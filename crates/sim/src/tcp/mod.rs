@@ -25,6 +25,7 @@
 mod accurate_ecn;
 mod ack_policy;
 mod call;
+mod increase_limit;
 mod inflight;
 mod mark_feedback;
 mod pacer;

@@ -169,6 +169,9 @@ tcp_options! {
     growth_needs_limit: bool as bool, ranges::any,
         "Whether cwnd grows only while it limits the sender",
         true, "rfc7661#4";
+    rate_limited_increase: bool as bool, ranges::any,
+        "Whether cwnd grows to at most what the largest flight since its last reduction could make of it: twice that in slow start, and a round trip's growth more above; growth_needs_limit does not count then",
+        false, "draft-ietf-ccwg-ratelimited-increase#3, which is no RFC yet";
     abc: u32 as u32, ranges::segments,
         "Appropriate byte counting: cwnd grows with the bytes acknowledged, in slow start by at most this many segments per ACK; 0 counts ACKs",
         0, "rfc3465#2.2";

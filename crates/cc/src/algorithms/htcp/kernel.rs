@@ -148,6 +148,11 @@ impl Kernel {
         }
     }
 
+    /// Segments by which the window grows in a round trip.
+    pub fn increase(&self) -> f64 {
+        self.alpha as f64 / ONE as f64
+    }
+
     fn alpha_update(&mut self, now: u64) {
         let mut factor = 1;
         let since = self.cong_time(now);

@@ -91,11 +91,15 @@ impl SenderCore {
         // An ACK of no new data echoes a timestamp that was echoed before (rfc7323#4.1).
         let advances = self.snd_una > snd_una_before;
         let after_timeout = self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
-        let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd();
+        let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd() || self.increase_limit.is_some();
+        let in_recovery = self.state == State::Recovery;
+        if let Some(limit) = &mut self.increase_limit {
+            limit.on_flight(in_flight, &self.cc);
+        }
         let acked = (self.snd_una - snd_una_before) as i64 as f64 / mss;
         let marked = if self.ecn.counts() { self.marked_of(ack.ece, acked) } else { 0.0 };
         // Made only as far as the controller at hand reads it.
-        self.cc.on_ack_of(|| Ack {
+        let cwnd = self.cc.on_ack_of(|| Ack {
             now: call.now,
             acked,
             advanced: acked,
@@ -105,13 +109,17 @@ impl SenderCore {
             one_way_delay: (params.timestamps && advances).then(|| packet.peer.as_nanos() as i64 - packet.stamp.as_nanos() as i64),
             in_flight,
             cwnd_limited: cwnd_limited && (!ack.ece || self.grows_on_marks),
-            in_recovery: self.state == State::Recovery,
+            in_recovery,
             after_timeout,
             abc_limit: abc_limit(params, after_timeout),
             snd_una: self.snd_una,
             snd_max: self.snd_max,
             marked,
-        })
+        });
+        match &mut self.increase_limit {
+            Some(limit) if !in_recovery => limit.cap(&mut self.cc, call.now),
+            _ => cwnd,
+        }
     }
 
     /// Segments that an ACK reports as marked: where the count of packets is not told, all that it acknowledges (rfc8257#3.3).

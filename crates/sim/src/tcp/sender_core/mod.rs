@@ -15,6 +15,7 @@ mod strategy;
 mod timing;
 
 use super::call::{Call, SegmentSink};
+use super::increase_limit::IncreaseLimit;
 use super::inflight::InflightLimit;
 use super::rto::RttEstimator;
 use super::sack_blocks::SackBlocks;
@@ -119,6 +120,8 @@ pub struct SenderCore {
     rtt: RttEstimator,
     /// Where the stack limits the data in flight by a measured bandwidth-delay product.
     inflight_limit: Option<Box<InflightLimit>>,
+    /// Where the window grows to at most what the flight could make of it.
+    increase_limit: Option<Box<IncreaseLimit>>,
     /// Bytes sent by limited transmit since new data was acknowledged; they do not count as in flight (rfc5681#3.2).
     limited_transmit_bytes: u64,
     /// No new data was acknowledged since the last timeout.
@@ -186,7 +189,9 @@ impl SenderCore {
             cc.use_classic_ecn();
         }
         let path = Path::new(&cc, params, ecn);
+        let increase_limit = IncreaseLimit::new(&cc, params).map(Box::new);
         Ok(SenderCore {
+            increase_limit,
             predicts: origin.predicts && path.is_none(),
             path,
             pace_due: Time::NEVER,

@@ -98,6 +98,10 @@ impl SenderCore {
     pub fn report<O>(&mut self, delivered: &Delivered, call: &Call<O>) {
         let acked = f64::from(delivered.segments);
         let marked = if self.ecn.counts() { self.marked_of(delivered.ece, acked) } else { 0.0 };
+        let in_flight = f64::from(delivered.in_flight);
+        if let Some(limit) = &mut self.increase_limit {
+            limit.on_flight(in_flight, &self.cc);
+        }
         self.cc.on_ack(&Ack {
             now: call.now,
             acked,
@@ -106,7 +110,7 @@ impl SenderCore {
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
             one_way_delay: delivered.one_way_delay,
-            in_flight: f64::from(delivered.in_flight),
+            in_flight,
             cwnd_limited: delivered.cwnd_limited,
             in_recovery: delivered.in_recovery,
             after_timeout: delivered.after_timeout,
@@ -115,6 +119,9 @@ impl SenderCore {
             snd_max: self.snd_max,
             marked,
         });
+        if let Some(limit) = self.increase_limit.as_mut().filter(|_| !delivered.in_recovery) {
+            limit.cap(&mut self.cc, call.now);
+        }
     }
 
     /// The reduction is over.

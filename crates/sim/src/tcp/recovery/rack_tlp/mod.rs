@@ -252,7 +252,9 @@ impl RackTlp {
             in_flight: brought.prior_in_flight,
             rtt: brought.rtt,
             one_way_delay: brought.one_way_delay,
-            cwnd_limited: may_grow && forward && (!call.params.growth_needs_limit || self.usage.is_cwnd_limited(sender)),
+            cwnd_limited: may_grow
+                && forward
+                && (!call.params.growth_needs_limit || call.params.rate_limited_increase || self.usage.is_cwnd_limited(sender)),
             in_recovery: !may_grow,
             after_timeout: self.state == State::Loss,
             ece: brought.ece,
