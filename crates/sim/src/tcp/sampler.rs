@@ -1,7 +1,8 @@
 //! Delivery-rate samples (draft-ietf-ccwg-bbr#4.1.2): what was sent when, and what each ACK delivered of it.
 //!
 //! A segment that is sent again counts as lost, if it did not before. Without SACK a duplicate ACK delivers the oldest segment
-//! above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1). Data is counted in bytes here and in segments in the samples.
+//! above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1): a guess, so that it gives no round-trip time. Data is counted in bytes here and in
+//! segments in the samples.
 
 use super::ranges::{HasBytes, Ranges, first_from};
 use super::sack_blocks::SackBlocks;
@@ -71,6 +72,8 @@ pub struct Standing {
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     newest: Option<Sent>,
+    /// Whether it is a guess which segment that is.
+    guessed: bool,
     newly_acked: u64,
     /// What was in flight before it.
     prior_in_flight: u64,
@@ -246,7 +249,8 @@ impl Sampler {
             self.app_limited = 0;
         }
         let newly_acked = self.delivered - delivered_before;
-        self.taken = Some(Taken { newest, newly_acked, prior_in_flight, ack: delivery.ack });
+        let guessed = delivery.sack.is_none() && delivery.duplicate;
+        self.taken = Some(Taken { newest, guessed, newly_acked, prior_in_flight, ack: delivery.ack });
         newly_acked as f64 / f64::from(mss)
     }
 
@@ -257,7 +261,7 @@ impl Sampler {
 
     /// The sample of the last ACK, if it was not given yet.
     pub fn sample(&mut self, now: Time, standing: Standing) -> Option<RateSample> {
-        let Taken { newest, newly_acked, prior_in_flight, ack } = self.taken.take()?;
+        let Taken { newest, guessed, newly_acked, prior_in_flight, ack } = self.taken.take()?;
         let segments = |bytes: u64| bytes as f64 / f64::from(standing.mss);
         let mut sample = RateSample {
             now,
@@ -287,7 +291,7 @@ impl Sampler {
         sample.lost = segments(self.lost - newest.lost);
         sample.tx_in_flight = segments(newest.tx_in_flight);
         sample.is_app_limited = newest.is_app_limited;
-        sample.rtt = (!newest.retransmitted).then(|| now.since(newest.send_time));
+        sample.rtt = (!newest.retransmitted && !guessed).then(|| now.since(newest.send_time));
         let send_elapsed = newest.send_time.since(newest.first_send_time);
         let ack_elapsed = self.delivered_time.since(newest.delivered_time);
         let interval = send_elapsed.max(ack_elapsed);
@@ -371,5 +375,44 @@ impl Sampler {
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
         self.sent.capacity() * size_of::<Sent>() + self.sacked.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    /// Three segments leave at 0, 10 and 20 ms; then an ACK comes. Gives what is sampled of it.
+    fn sampled(delivery: &Delivery) -> RateSample {
+        let mut sampler = Sampler::default();
+        (0..3).for_each(|n| sampler.on_sent(n * 1000, (n + 1) * 1000, at(10 * n)));
+        sampler.on_ack(delivery, MSS);
+        let standing = Standing {
+            srtt: Duration::ZERO,
+            rtt_min: Duration::ZERO,
+            state: LossState::Open,
+            selective_acks: delivery.sack.is_some(),
+            mss: MSS,
+        };
+        sampler.sample(delivery.now, standing).unwrap()
+    }
+
+    #[test]
+    fn a_duplicate_ack_without_sack_tells_of_an_arrival_and_of_no_round_trip_time() {
+        let duplicate = Delivery { now: at(21), ack: 0, sack: None, duplicate: true };
+        let sample = sampled(&duplicate);
+        assert_eq!((sample.newly_acked, sample.in_flight, sample.rtt), (1.0, 2.0, None));
+        let mut blocks = SackBlocks::default();
+        (blocks.blocks[0], blocks.count) = ((1000, 2000), 1);
+        let sample = sampled(&Delivery { sack: Some(&blocks), ..duplicate });
+        assert_eq!((sample.newly_acked, sample.in_flight, sample.rtt), (1.0, 2.0, Some(Duration::from_millis(11))));
+        let sample = sampled(&Delivery { now: at(50), ack: 2000, sack: None, duplicate: false });
+        assert_eq!((sample.newly_acked, sample.in_flight, sample.rtt), (2.0, 1.0, Some(Duration::from_millis(40))));
     }
 }
