@@ -96,8 +96,9 @@ fuzz-lint:
 rust-test: setup rust-build
 	$(LINTED) cargo test --workspace --quiet
 
+# The walk-throughs compile with the same settings, so they take the dependencies that are compiled already.
 python-test: setup
-	$(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder
+	$(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder
 
 # Tests of what calls the libraries that pyproject.toml has lowest versions of; those of the engine and of documents call none.
 LIBRARIES := analysis analyze bench_lbe cascade cli cluster compare_sweep docstrings flent gym infer notebook paper_designs \

@@ -30,7 +30,7 @@ COPY = ROOT / "target" / "walkthroughs"
 # A folder of its own: cargo takes a crate of the copy and the same crate here for one, and would use either for both.
 BUILT = ROOT / "target" / "walkthroughs-built"
 CARGO_TEST = re.compile(r"^(?:UPDATE=1 )?cargo test -p (\S+)$")
-# Cases of each property test: all of them run in `make test`, here a few for what is new, without optimization.
+# Cases of each property test: all run in `make test`; here a few, for the AQMs that are new, without optimization.
 CASES = "4"
 # Tests of `sojourn-lab` that send millions of packets and know no registry: they say nothing of what is new.
 SKIPPED = " ".join(f"--skip {name}::" for name in ("beginnings", "edges", "endless", "fast_links", "paths", "theory"))
@@ -75,6 +75,7 @@ def walkthroughs() -> list[Walkthrough]:
 ALL = walkthroughs()
 # The commands that test a crate, and what cargo has to compile for them and for the extension module.
 TESTS = {command: found[1] for each in ALL for command in each.commands if (found := CARGO_TEST.match(command))}
+AQMS = [Path(file).stem for each in ALL for file in each.files if file.startswith("crates/aqm/")]
 PACKAGES = " ".join(f"--package {package}" for package in sorted({*TESTS.values(), "sojourn-python"}))
 
 
@@ -140,11 +141,15 @@ def environment(tree: Path) -> dict[str, str]:
         "CARGO_INCREMENTAL": "0",
         "CARGO_PROFILE_DEV_OPT_LEVEL": "0",  # compiled once and run for seconds
         "PROPTEST_CASES": CASES,
+        "AQMS": ",".join(AQMS),
     }
 
 
 def take_dependencies() -> None:
-    """Gives the copy's first build what `cargo test` has compiled of the registry's crates: they are the same."""
+    """Gives the copy's first build what `make rust-build` has compiled of the registry's crates.
+
+    They are the same if cargo has the same settings, which are those of the environment.
+    """
     compiled = ROOT / "target" / "debug"
     if BUILT.exists() or not compiled.exists():
         return

@@ -72,30 +72,3 @@ fn flow_name<'a>(plan: &'a Plan, world: &World<Recorder>, flow: u32) -> Option<&
     let mut alike = plan.flows.iter().filter(|flow| flow.traffic.opens_connections() == session.is_some());
     alike.nth(session.unwrap_or(flow) as usize).map(|flow| flow.name.as_str())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::build::{Laws, build};
-    use sojourn_scenario::Document;
-    use sojourn_units::{Duration, Time};
-
-    #[test]
-    fn a_run_that_needs_more_memory_than_allowed_names_what_holds_it() {
-        let text = r#"
-duration = "10 s"
-links = [{ name = "wire", from = "a", to = "b", rate = "1 Mbit/s", queue = { limit = "1000000 packets" } }]
-[[flows]]
-name = "cbr"
-from = "a"
-to = "b"
-traffic = { kind = "cbr", rate = "100 Mbit/s" }
-"#;
-        let plan = Document::from_toml("memory.toml", text).unwrap().check().unwrap().plan(1);
-        let mut world = build(&plan, &Laws::default(), false).unwrap();
-        world.run(Time::ZERO + Duration::from_secs(1));
-        assert_eq!(memory(&plan, &world), Ok(()));
-        let error = within(&plan, &world, 100_000).unwrap_err().to_string();
-        assert!(error.starts_with("links.wire.queue: expected packets, flows and traces of at most 0.0001 GB in memory, got "), "{error}");
-    }
-}

@@ -1,6 +1,7 @@
-//! Runs that would not end: one can be stopped at any time, and one whose time does not advance ends by itself.
+//! Runs that would not end: one can be stopped at any time, and one whose time does not advance, or whose memory does not suffice, ends
+//! by itself.
 
-use sojourn_lab::{Error, Laws, run};
+use sojourn_lab::{Bounds, Error, Laws, Simulation, run};
 use sojourn_scenario::{Checked, Document};
 use sojourn_units::Duration;
 use std::cell::Cell;
@@ -133,4 +134,14 @@ fn a_run_whose_time_does_not_advance_ends_and_says_where() {
     huge.links.iter_mut().for_each(|link| link.delay = Duration::ZERO);
     let ended = run(&huge, None, &Laws::default(), &|| false).unwrap_err().to_string();
     assert!(ended.starts_with("links.wire: expected a rate or a delay on the path of bulk/0 and back, got 100"), "{ended}");
+}
+
+#[test]
+fn a_run_that_needs_more_memory_than_allowed_names_what_holds_it() {
+    let link = r#"rate = "1 Mbit/s", queue = { limit = "1000000 packets" }"#;
+    let scenario = checked("10 s", link, r#"traffic = { kind = "cbr", rate = "100 Mbit/s" }"#).unwrap_or_else(|error| panic!("{error}"));
+    let run = |memory| Simulation::new(&scenario, 1, &Laws::default()).unwrap().run_within(&Bounds { events: 10_000_000, memory });
+    assert_eq!(run(8_000_000_000), Ok(()));
+    let error = run(100_000).unwrap_err().to_string();
+    assert!(error.starts_with("links.wire.queue: expected packets, flows and traces of at most 0.0001 GB in memory, got "), "{error}");
 }

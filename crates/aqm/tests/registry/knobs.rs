@@ -160,7 +160,7 @@ fn without_effect(entry: &Entry) -> Vec<String> {
 
 #[test]
 fn every_parameter_of_every_algorithm_has_an_effect() {
-    let entries = Mutex::new(REGISTRY.iter());
+    let entries = Mutex::new(crate::entries().into_iter());
     let next = || entries.lock().unwrap().next();
     let work = || std::iter::from_fn(next).flat_map(without_effect).collect::<Vec<_>>();
     let without = std::thread::scope(|scope| {

@@ -1,7 +1,7 @@
 //! Random operations on every registered algorithm, with its defaults and with other parameters.
 
 use crate::bench::{Bench, TestPacket, link, workload};
-use crate::knobs;
+use crate::{entries, knobs};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -101,7 +101,7 @@ impl Case {
 
 #[test]
 fn every_algorithm_keeps_its_queue_in_order_under_any_traffic() {
-    for entry in REGISTRY {
+    for entry in entries() {
         let cases = Config::default().cases.min(40); // fewer where PROPTEST_CASES says so
         let config = Config { cases, failure_persistence: None, ..Config::default() };
         let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::XorShift));
@@ -112,7 +112,7 @@ fn every_algorithm_keeps_its_queue_in_order_under_any_traffic() {
 
 #[test]
 fn every_algorithm_survives_hours_without_packets_and_bursts_without_a_gap() {
-    for entry in REGISTRY {
+    for entry in entries() {
         let mut bench = Bench::new((entry.default)().build(&link()).unwrap(), Amount::Packets(50), false, 1);
         let mut offered = Vec::new();
         for hours in 0..5u64 {
@@ -180,7 +180,7 @@ impl Aqm for Shown {
 
 #[test]
 fn an_algorithm_that_reads_departures_asks_for_them() {
-    for entry in REGISTRY {
+    for entry in entries() {
         let build = || (entry.default)().build(&link()).unwrap();
         let shown = workload(AnyAqm::Custom(Box::new(Shown(build()))), 1);
         assert!(workload(build(), 1) == shown, "{}: its needs() must say `departures`", entry.name);
