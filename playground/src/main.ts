@@ -38,6 +38,7 @@ class Page {
   private seeds = 1;
   private results: (Result | undefined)[] = [undefined, undefined];
   private laws: (Told["law"] | undefined)[] = [undefined, undefined];
+  private readonly due = new Set<"results" | "laws">();
   private turn = 0;
   private time = 0;
   private playing = false;
@@ -152,12 +153,25 @@ class Page {
     const turn = ++this.turn;
     get("status").textContent = "running";
     const done = NAMES.map((name, i) => this.run(i as 0 | 1, `${name}.toml`, turn));
-    void Promise.all(done).then(() => {
+    void Promise.all(done).then(() => requestAnimationFrame(() => {
       if (turn !== this.turn) return;
       const failed = document.querySelectorAll("fieldset .error:not(:empty)").length > 0;
       const spent = Math.max(...this.results.map((result) => result?.milliseconds ?? 0));
       get("status").textContent = failed ? "not run" : `run in ${Math.round(spent)} ms`;
-    });
+    }));
+  }
+
+  /** Draws in the next frame: once for A and B, if both have come until then. */
+  private soon(what: "results" | "laws"): void {
+    if (this.due.size === 0) {
+      requestAnimationFrame(() => {
+        const due = [...this.due];
+        this.due.clear();
+        if (due.includes("results")) this.draw();
+        if (due.includes("laws")) this.drawLaws();
+      });
+    }
+    this.due.add(what);
   }
 
   private async run(i: 0 | 1, file: string, turn: number): Promise<void> {
@@ -167,9 +181,9 @@ class Page {
       const result = await lab.ask<"run">({ kind: "run", ...ask });
       error.textContent = "";
       this.results[i] = result;
-      this.draw();
+      this.soon("results");
       this.laws[i] = await lab.ask<"law">({ kind: "law", ...ask });
-      this.drawLaws();
+      this.soon("laws");
       for (let k = 1; k < this.seeds && turn === this.turn; k++) {
         const other = await lab.ask<"run">({ kind: "run", ...ask, seed: this.seed + k });
         result.others.push({ seed: other.seed, record: other.record });
