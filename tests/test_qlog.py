@@ -66,6 +66,20 @@ def test_states_follow_each_other(written: tuple[dict[str, Any], sj.Record]) -> 
     assert seen == {"slow_start", "congestion_avoidance", "recovery"}
 
 
+def test_a_recovery_lasts_while_losses_are_repaired(written: tuple[dict[str, Any], sj.Record]) -> None:
+    log, record = written
+    for number, trace in enumerate(log["traces"]):
+        states = [event for event in trace["events"] if event["name"].endswith("state_updated")]
+        lasted = [
+            after["time"] - before["time"] for before, after in pairwise(states) if before["data"]["new"] == "recovery"
+        ]
+        flow = record["flows"][number]
+        assert len(lasted) == flow["fast_retransmits"] + flow["timeouts"]
+        # What was outstanding is acknowledged a round trip later at the soonest.
+        least = record.series[f"rtt/ftp/{number}"]["seconds"].min() * 1e3
+        assert sorted(lasted)[len(lasted) // 2] > least, (number, lasted)
+
+
 def test_a_command_writes_it_and_refuses_in_one_line_what_has_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -119,13 +119,14 @@ def _metrics(sender: Mapping[str, Any], mss: int) -> Iterator[Event]:
 
 
 def _states(sender: Mapping[str, Any]) -> Iterator[Event]:
-    """The state that window and threshold show; a threshold that falls shows the beginning of a recovery."""
+    """The state that window and threshold show; a recovery while losses are repaired, and where the threshold falls."""
     old, last = "", 0.0
-    for at, cwnd, ssthresh in zip(sender["t"], sender["cwnd"], sender["ssthresh"], strict=True):
+    columns = (sender[name] for name in ("t", "cwnd", "ssthresh", "repair"))
+    for at, cwnd, ssthresh, repair in zip(*columns, strict=True):
         if cwnd <= 0:
             continue
         new = "slow_start" if cwnd < ssthresh else "congestion_avoidance"
-        if ssthresh < last:
+        if ssthresh < last or repair == 1:
             new = "recovery"
         if new != old:
             yield float(at), "recovery:congestion_state_updated", ({"old": old} if old else {}) | {"new": new}

@@ -39,8 +39,13 @@ impl Controllers {
     pub fn add(&mut self, now: Time, flow: u32, sender: &Sender, options: &TcpOptions) {
         let Some(rows) = self.by_flow.get_mut(&flow) else { return };
         let or_nan = |value: f64| if value.is_finite() { value } else { f64::NAN };
-        let own =
-            [sender.cwnd(), or_nan(sender.ssthresh()), sender.in_flight(options), sender.pacing_rate(options).map_or(f64::NAN, or_nan)];
+        let own = [
+            sender.cwnd(),
+            or_nan(sender.ssthresh()),
+            sender.in_flight(options),
+            sender.pacing_rate(options).map_or(f64::NAN, or_nan),
+            f64::from(sender.loss_state() as u8),
+        ];
         rows.add(now, own.into_iter().chain(sender.controller().values()).collect());
     }
 }

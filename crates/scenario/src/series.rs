@@ -137,6 +137,7 @@ pub const CONTROLLER: SeriesKind = SeriesKind {
             "the data in flight; where the controller takes rate samples, less what is known to have arrived or to be lost",
         ),
         column("pacing_rate", "segments/s", "the pace; NaN without one"),
+        column("repair", "", "1 while losses are repaired that ACKs told of, 2 while those are that a timeout told of, else 0"),
     ],
 };
 

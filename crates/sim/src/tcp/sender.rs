@@ -6,7 +6,7 @@ use super::recovery::{AnyRecovery, LossRecovery};
 use super::sack_blocks::SackBlocks;
 use super::sender_core::{Expiry, IncomingAck, Origin, SenderCore, SenderStats};
 use crate::packet::{Packet, flag};
-use sojourn_cc::{AnyController, ParamError, Source};
+use sojourn_cc::{AnyController, LossState, ParamError, Source};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
@@ -66,6 +66,11 @@ impl Sender {
     /// Segments in flight: where the sender takes rate samples, less what it knows to have arrived or takes for lost.
     pub fn in_flight(&self, options: &TcpOptions) -> f64 {
         self.core.in_flight(options)
+    }
+
+    /// How far it is with the repair of losses.
+    pub fn loss_state(&self) -> LossState {
+        self.recovery.loss_state(&self.core)
     }
 
     /// The pace in segments a second; `None` without one.

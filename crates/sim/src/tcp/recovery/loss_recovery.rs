@@ -2,6 +2,7 @@
 
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender_core::{IncomingAck, SendLimits, SenderCore};
+use sojourn_cc::LossState;
 
 /// What a sender asks of its recovery strategy.
 pub trait LossRecovery {
@@ -38,6 +39,11 @@ pub trait LossRecovery {
 
     /// Whether duplicate ACKs arrived since new data was acknowledged.
     fn has_dupacks(&self) -> bool;
+
+    /// How far it is with the repair of losses.
+    fn loss_state(&self, sender: &SenderCore) -> LossState {
+        sender.loss_state()
+    }
 
     /// Segments that inflate the congestion window (rfc5681#3.2).
     fn inflation(&self) -> u32 {

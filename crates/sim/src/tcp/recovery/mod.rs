@@ -22,6 +22,7 @@ use rack_tlp::RackTlp;
 use rate_halving::RateHalving;
 use reno::Reno;
 use sack::Sack;
+use sojourn_cc::LossState;
 use sojourn_spec::tcp::{Recovery, SackAlgorithm, TcpOptions};
 
 pub use loss_recovery::LossRecovery;
@@ -98,6 +99,10 @@ impl LossRecovery for AnyRecovery {
 
     fn has_dupacks(&self) -> bool {
         of_any!(self, strategy => strategy.has_dupacks())
+    }
+
+    fn loss_state(&self, sender: &SenderCore) -> LossState {
+        of_any!(self, strategy => strategy.loss_state(sender))
     }
 
     fn inflation(&self) -> u32 {

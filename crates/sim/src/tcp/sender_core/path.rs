@@ -155,13 +155,18 @@ impl SenderCore {
         }
     }
 
-    fn standing(&self, params: &TcpOptions) -> Standing {
-        let told = self.path.as_ref().and_then(|path| path.state);
-        let state = told.unwrap_or(match (self.state, self.last_reduction) {
+    /// How far a recovery strategy without states of its own is with the repair of losses.
+    pub fn loss_state(&self) -> LossState {
+        match (self.state, self.last_reduction) {
             (_, LastReduction::Timeout) if self.snd_una < self.recover => LossState::Timeout,
             (State::Recovery, _) => LossState::Recovery,
             _ => LossState::Open,
-        });
+        }
+    }
+
+    fn standing(&self, params: &TcpOptions) -> Standing {
+        let told = self.path.as_ref().and_then(|path| path.state);
+        let state = told.unwrap_or_else(|| self.loss_state());
         let selective_acks = params.recovery == Recovery::Sack;
         Standing { srtt: self.rtt.srtt(), rtt_min: self.rtt.min(), state, selective_acks, mss: params.mss }
     }

@@ -26,6 +26,15 @@ pub enum State {
 }
 
 impl State {
+    /// How far it is with the repair of losses.
+    pub fn of_losses(self) -> LossState {
+        match self {
+            State::Recovery => LossState::Recovery,
+            State::Loss => LossState::Timeout,
+            State::Open | State::Disorder | State::Cwr => LossState::Open,
+        }
+    }
+
     /// Whether the window is being reduced.
     pub fn is_reduction(self) -> bool {
         matches!(self, State::Cwr | State::Recovery)
@@ -91,11 +100,7 @@ impl RackTlp {
     /// Tells a sender that samples its delivery rate which state this is.
     pub(super) fn tell_state(&self, sender: &mut SenderCore) {
         if sender.tracks() {
-            sender.set_loss_state(match self.state {
-                State::Recovery => LossState::Recovery,
-                State::Loss => LossState::Timeout,
-                State::Open | State::Disorder | State::Cwr => LossState::Open,
-            });
+            sender.set_loss_state(self.state.of_losses());
         }
     }
 

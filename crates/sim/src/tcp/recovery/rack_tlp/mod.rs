@@ -30,6 +30,7 @@ use output::Usage;
 use prr::{Delivery, Prr};
 use rack::{Arrival, Rack};
 use sent::{Segment, SentQueue, tag};
+use sojourn_cc::LossState;
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 use timers::{Pending, Probe};
@@ -339,6 +340,10 @@ impl LossRecovery for RackTlp {
 
     fn has_dupacks(&self) -> bool {
         false
+    }
+
+    fn loss_state(&self, _sender: &SenderCore) -> LossState {
+        self.state.of_losses()
     }
 
     fn reports_itself(&self) -> bool {
