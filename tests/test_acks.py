@@ -122,12 +122,6 @@ def test_what_makes_no_sense_is_refused(back, problem):
     assert problem in str(refused.value)
 
 
-@pytest.mark.parametrize("back", [queue("filter"), {"impairments": [{"kind": "ack-thinning", "every": 3}]}])
-def test_a_linux_host_cannot_read_acks(back):
-    with pytest.raises(sj.ScenarioError, match="on a Linux host"):
-        run(back, {"control": {"linux": "reno"}, "profile": "linux"}, host="linux")
-
-
 def test_run_says_how_many_dropped_packets_are_acks_that_a_filter_dropped(capsys):
     main(["run", str(EXAMPLES / "cable.toml"), "--set", "duration=5 s", "--set", "warmup=1 s"])
     assert re.search(r"^cable.back: of the dropped packets [\d,]+ are ACKs", capsys.readouterr().out, re.MULTILINE)

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -154,6 +155,96 @@ def test_duplicates_reach_their_host_and_end_none_of_its_connections() -> None:
     record = sj.run(scenario)
     assert record.value("audit.duplicated") > 500
     assert record.value("links.bottleneck.utilization") > 0.8
+
+
+CABLE = """
+host = "linux"
+duration = "10 s"
+warmup = "2 s"
+[[links]]
+name = "cable"
+from = "isp"
+to = "home"
+rate = "30 Mbit/s"
+delay = "10 ms"
+duplex = true
+queue = { limit = "100 packets" }
+back = { rate = "200 kbit/s", queue = { limit = "50 packets" } }
+[[flows]]
+name = "download"
+from = "isp"
+to = "home"
+count = 2
+tcp = { ecn = true }
+"""
+"""A download over a cable modem whose reverse path has no room for all ACKs."""
+
+
+@live
+def test_an_ack_filter_reads_the_kernels_acks_and_takes_their_wait_from_the_round_trip() -> None:
+    plain = sj.load(CABLE)
+    filtered = sj.load(CABLE).set("links.cable.back.queue.ack_filter", "filter")
+    first, second = (sj.run(scenario) for scenario in (plain, filtered))
+    assert second.value("links.cable:back.dropped.ack_filter") > 1000
+    assert second.value("groups.download.goodput_bps") > first.value("groups.download.goodput_bps")
+    own = plain.copy().set("links.cable.back.queue", {"linux": "sojourn { limit = '50 packets', ack_filter = 'filter' }"})
+    # As a discipline of the kernel it drops the same packets.
+    assert sj.run(own)["host"]["qdiscs"][0]["counted"]["ack_filter"] > 1000
+
+
+@live
+def test_ack_thinning_lets_some_of_the_kernels_acks_pass() -> None:
+    thinning = {"kind": "ack-thinning", "every": 4}
+    record = sj.run(sj.load(CABLE).set("links.cable.back.impairments", [thinning]))
+    assert record.value("links.cable:back.dropped.impaired") > 1000
+    assert record.value("links.cable.utilization") > 0.8
+
+
+@live
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark")
+def test_a_capture_has_the_packets_of_the_kernel_and_tshark_finds_nothing_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "x.pcapng"
+    scenario = sj.load(CABLE).set("links.cable.back.queue.ack_filter", "filter")
+    record = sj.run(scenario, pcap=file, pcap_links=["cable"], pcap_hosts=["download/0:sender"])
+    assert dict(record) == dict(sj.run(scenario)), "a capture changes nothing"
+    at_link = tshark(file, "frame.interface_name == cable")
+    # The record counts from 2 s on.
+    start = 946_684_800 + 2
+    counted = tshark(file, f"frame.interface_name == cable && frame.time_epoch >= {start}")
+    assert (len(at_link) > len(counted), len(counted)) == (True, record.value("links.cable.arrived"))
+    dropped = tshark(file, f'frame.time_epoch >= {start} && frame.comment contains "dropped"')
+    assert len(dropped) == record.value("links.cable.dropped_total")
+    assert not tshark(file, "ip.checksum.status == 0 || tcp.checksum.status == 0 || _ws.malformed")
+    # Both SYNs of the flow, at its sender, with the options of Linux; and SACK blocks.
+    options = "tcp.options.sack_perm && tcp.options.timestamp.tsval && tcp.options.wscale.shift && tcp.options.mss_val"
+    assert len(tshark(file, f"frame.interface_name != cable && tcp.flags.syn == 1 && {options}")) == 2
+    assert tshark(file, "frame.interface_name != cable && tcp.options.sack_le")
+
+
+def tshark(file: Path, which: str) -> list[str]:
+    """The packets of a file that a filter takes, a line each. Checksums are verified."""
+    checks = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
+    done = subprocess.run(["tshark", "-r", file, *checks, "-Y", which], capture_output=True, text=True, check=True)
+    said = [line for line in done.stderr.splitlines() if "Running as user" not in line]
+    assert not said
+    return done.stdout.splitlines()
+
+
+MEDIUM = """
+[[media]]
+name = "air"
+overhead = "300 us"
+"""
+
+
+@live
+def test_links_that_share_a_medium_send_in_turns_under_the_kernels_tcp() -> None:
+    alone, shared = (sj.load(SCENARIO + more) for more in ("", MEDIUM))
+    shared.set("links.bottleneck.medium", "air")
+    first, second = (sj.run(scenario) for scenario in (alone, shared))
+    # Each packet of data takes 1.2 ms, and here 0.3 ms more; each two share the medium with an ACK of 0.04 + 0.3 ms.
+    goodput = second.value("total.goodput_bps") / first.value("total.goodput_bps")
+    assert goodput == pytest.approx(2 * 1.2 / (2 * 1.5 + 0.34), abs=0.03)
 
 
 @live

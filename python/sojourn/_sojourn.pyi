@@ -114,11 +114,19 @@ def run(
 ) -> tuple[str, SeriesMap]:
     """One run: the record as JSON, and its series; `capture` is a file for packets, their links, and their hosts."""
 
-def kernel_plan(text: str, filename: str, seed: int) -> str:
-    """What a Linux kernel must know of a run, as TOML."""
+def kernel_plan(text: str, filename: str, seed: int, capture: tuple[list[str], list[str]] | None = None) -> str:
+    """What a Linux kernel must know of a run, as TOML; `capture` are the links and hosts whose packets are captured."""
 
-def kernel_record(job: tuple[str, str, int], log: bytes, host: str) -> tuple[str, SeriesMap]:
-    """The record of a run that a Linux kernel has logged, as JSON, and its series; `host` is its field `host`."""
+def kernel_record(
+    job: tuple[str, str, int],
+    logs: tuple[bytes, bytes],
+    host: str,
+    capture: tuple[str, list[str], list[str]] | None = None,
+) -> tuple[str, SeriesMap]:
+    """The record of a run that a Linux kernel has logged, as JSON, and its series.
+
+    `logs` are the log and the headers of packets, `host` is the record's field `host`; for `capture` see `run`.
+    """
 
 def run_many(
     jobs: Sequence[tuple[str, str, int | None]],

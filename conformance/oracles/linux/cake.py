@@ -30,8 +30,8 @@ class Setting:
     groups: tuple[Table, ...]
     rate: str = "10 Mbit/s"
     ecn: bool = False
-    mixes: bool = True
-    """Whether our queue can stand in the network of the kernel."""
+    back: Table | None = None
+    """The reverse path, where it differs."""
 
 
 def group(name: str, count: int, cc: str = "cubic", **more: Any) -> Table:
@@ -57,7 +57,7 @@ VOICE = (
     group("g", 4),
 )  # fmt: skip
 UPLOAD = ({**group("f", 4), "from": "b", "to": "a"},)
-ACKS = {"rate": "150 kbit/s", "mixes": False}
+ACKS = {"rate": "150 kbit/s", "back": {"rate": "20 Mbit/s", "queue": {"limit": "1000 packets"}}}
 
 SETTINGS: dict[str, Setting] = {
     "cake-flows": cake("besteffort flows", MIXED),
@@ -89,6 +89,6 @@ def scenario(setting: Setting) -> Scenario:
     """The scenario of a setting, without its queue."""
     scenario = Scenario({"duration": "75 s", "warmup": "15 s", "links": LINKS, "flows": list(setting.groups)}, "cake")
     scenario.set("links.bottleneck.rate", setting.rate).set("tcp.ecn", setting.ecn)
-    if not setting.mixes:
-        scenario.set("links.bottleneck.back", {"rate": "20 Mbit/s", "queue": {"limit": "1000 packets"}})
+    if setting.back:
+        scenario.set("links.bottleneck.back", setting.back)
     return scenario

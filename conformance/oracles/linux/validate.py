@@ -161,25 +161,18 @@ def cases() -> dict[str, Case]:
 
 
 def _case(base: Scenario, queue: Queue, flows: int) -> Case:
-    ways = [(OURS, "simulator", queue.ours), (MIXED, "linux", queue.ours), (LINUX, "linux", {"linux": queue.linux})]
-    return Case(
-        {way: base.copy().set("host", host).set("links.bottleneck.queue", dict(table)) for way, host, table in ways},
-        MANY_SEEDS if flows in queue.many else SEEDS,
-    )
+    return Case(_ways(base, queue.ours, queue.linux), MANY_SEEDS if flows in queue.many else SEEDS)
 
 
 def _case_of(setting: cake.Setting) -> Case:
-    base = cake.scenario(setting)
-    queues: dict[str, dict[str, Any]] = {OURS: setting.ours, LINUX: {"linux": setting.linux}}
-    if setting.mixes:
-        queues[MIXED] = setting.ours
-    return Case(
-        {
-            way: base.copy().set("host", way.split(",")[0]).set("links.bottleneck.queue", dict(queue))
-            for way, queue in queues.items()
-        },
-        SEEDS,
-    )
+    return Case(_ways(cake.scenario(setting), setting.ours, setting.linux), SEEDS)
+
+
+def _ways(base: Scenario, ours: dict[str, Any], linux: str) -> dict[str, Scenario]:
+    ways = [(OURS, "simulator", ours), (MIXED, "linux", ours), (LINUX, "linux", {"linux": linux})]
+    return {
+        way: base.copy().set("host", host).set("links.bottleneck.queue", dict(table)) for way, host, table in ways
+    }
 
 
 def numbers(record: Record) -> dict[str, float]:

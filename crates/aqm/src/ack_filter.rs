@@ -6,6 +6,7 @@
 //! flow within any queue.
 
 use crate::{Ecn, Timestamps};
+use sojourn_units::comes_before;
 
 /// Which waiting ACKs a newer one replaces.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -26,8 +27,8 @@ pub enum AckFilter {
 pub struct AckHeader {
     /// What tells its connection from others of its flow.
     pub connection: u64,
-    /// The next byte expected.
-    pub number: u64,
+    /// The next byte expected, as on the wire: it begins again after the largest.
+    pub number: u32,
     /// Whether it is nothing else: it has no payload and opens or closes no connection.
     pub is_pure: bool,
     /// Its ECN echo: ECE and CWR, or the ACE field.
@@ -35,7 +36,7 @@ pub struct AckHeader {
     /// Its time stamps, if it carries them.
     pub timestamps: Option<Timestamps>,
     /// Its SACK blocks, each with its first byte and one past its last.
-    pub sack: [(u64, u64); 4],
+    pub sack: [(u32, u32); 4],
     /// How many of these there are.
     pub blocks: usize,
 }
@@ -54,17 +55,18 @@ pub struct ArrivingAck {
 }
 
 impl AckHeader {
-    fn sack(&self) -> &[(u64, u64)] {
+    fn sack(&self) -> &[(u32, u32)] {
         &self.sack[..self.blocks.min(self.sack.len())]
     }
 
     /// Whether this ACK has all SACK blocks of an `older` one: `Some(true)` if it has more bytes.
     fn covers(&self, older: &AckHeader) -> Option<bool> {
-        let covered = |&(from, to): &(u64, u64)| {
+        let covered = |&(from, to): &(u32, u32)| {
+            let has = |block: &(u32, u32)| !comes_before(from, block.0) && !comes_before(block.1, to);
             // A block below the number tells of a duplicate (rfc2883#4) and is never old.
-            from >= older.number && self.sack().iter().any(|block| block.0 <= from && to <= block.1)
+            !comes_before(from, older.number) && self.sack().iter().any(has)
         };
-        let bytes = |ack: &AckHeader| ack.sack().iter().map(|block| block.1.saturating_sub(block.0)).sum::<u64>();
+        let bytes = |ack: &AckHeader| ack.sack().iter().map(|block| u64::from(block.1.wrapping_sub(block.0))).sum::<u64>();
         older.sack().iter().all(covered).then(|| bytes(self) > bytes(older))
     }
 
@@ -74,8 +76,8 @@ impl AckHeader {
             (Some(old), Some(new)) => old.value <= new.value && old.echo <= new.echo,
             (old, _) => old.is_none(),
         };
-        let more = older.number < self.number;
-        older.is_pure && not_later && older.number <= self.number && self.covers(older).is_some_and(|sack| sack || more)
+        let more = comes_before(older.number, self.number);
+        older.is_pure && not_later && (more || older.number == self.number) && self.covers(older).is_some_and(|sack| sack || more)
     }
 }
 
@@ -121,11 +123,11 @@ mod tests {
 
     const ACK: AckHeader = AckHeader { connection: 1, number: 0, is_pure: true, echo: 0, timestamps: None, sack: [(0, 0); 4], blocks: 0 };
 
-    fn ack(number: u64) -> AckHeader {
+    fn ack(number: u32) -> AckHeader {
         AckHeader { number, ..ACK }
     }
 
-    fn sack(number: u64, blocks: &[(u64, u64)]) -> AckHeader {
+    fn sack(number: u32, blocks: &[(u32, u32)]) -> AckHeader {
         let mut ack = AckHeader { blocks: blocks.len(), ..ack(number) };
         ack.sack[..blocks.len()].copy_from_slice(blocks);
         ack
@@ -142,6 +144,9 @@ mod tests {
         assert_eq!(dropped(&[ack(1), ack(2)], ack(3)), [Some(0), Some(0)]);
         assert_eq!(dropped(&[ack(1)], ack(3)), [None, Some(0)]);
         assert_eq!(dropped(&[], ack(3)), [None, None]);
+        // Numbers begin again.
+        assert_eq!(dropped(&[ack(u32::MAX - 1), ack(u32::MAX)], ack(5)), [Some(0), Some(0)]);
+        assert_eq!(dropped(&[ack(5), ack(6)], ack(u32::MAX)), [None, None]);
         assert_eq!(AckFilter::None.useless([(0, Some(ack(1))), (1, Some(ack(2)))].into_iter(), &ack(3)), None);
     }
 

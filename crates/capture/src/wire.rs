@@ -4,6 +4,10 @@
 pub const MOST_BYTES: usize = 80;
 
 const IP: usize = 20;
+/// Version 4, and a header without options.
+const PLAIN: u8 = 0x45;
+/// The codepoint of a congestion mark.
+const CE: u8 = 3;
 const TCP: usize = 20;
 const UDP: usize = 8;
 const DONT_FRAGMENT: u16 = 0x4000;
@@ -96,25 +100,49 @@ impl Headers {
         self.used += bytes.len();
     }
 
+    /// Those of a packet of `length` bytes, of which `bytes` are the first, as a host gave it to its device: with checksums that are still
+    /// to be filled in. `marked` is whether it has got a congestion mark since (CE, rfc3168#5). `None` if it is none of TCP or UDP over
+    /// IPv4 without options of IP, or if its headers are not whole.
+    pub fn of_host(bytes: &[u8], length: u32, marked: bool) -> Option<Headers> {
+        let (protocol, used) = match (*bytes.first()?, *bytes.get(9)?) {
+            (PLAIN, PROTOCOL_TCP) => (PROTOCOL_TCP, IP + usize::from(*bytes.get(IP + 12)? >> 4) * 4),
+            (PLAIN, PROTOCOL_UDP) => (PROTOCOL_UDP, IP + UDP),
+            _ => return None,
+        };
+        let whole = bytes.get(..used).filter(|_| protocol == PROTOCOL_UDP || used >= IP + TCP)?;
+        let mut headers = Headers { bytes: [0; MOST_BYTES], used: 0, length };
+        headers.put(whole);
+        headers.bytes[1] |= if marked { CE } else { 0 };
+        headers.seal(protocol);
+        Some(headers)
+    }
+
     /// Begins with the IPv4 header of a packet of `length` bytes.
     fn ip(ip: &Ip, protocol: u8, length: u32) -> Headers {
         let mut headers = Headers { bytes: [0; MOST_BYTES], used: 0, length };
-        headers.put(&[0x45, ip.dscp << 2 | ip.ecn]);
+        headers.put(&[PLAIN, ip.dscp << 2 | ip.ecn]);
         headers.put(&(length as u16).to_be_bytes());
         headers.put(&ip.id.to_be_bytes());
         headers.put(&DONT_FRAGMENT.to_be_bytes());
         headers.put(&[TTL, protocol, 0, 0]);
         headers.put(&ip.source.address);
         headers.put(&ip.destination.address);
-        let sum = checksum(0, &headers.bytes[..IP]);
-        headers.bytes[10..12].copy_from_slice(&sum.to_be_bytes());
         headers
     }
 
-    /// Fills in the checksum of what follows the IPv4 header, at `at`. The payload is zeros, which add nothing.
-    fn seal(&mut self, protocol: u8, at: usize) {
-        let pseudo = sum(&self.bytes[12..20]) + u32::from(protocol) + self.length - IP as u32;
-        let sum = checksum(pseudo, &self.bytes[IP..self.used]);
+    /// Fills in the checksums of the IPv4 header and of what follows it. The payload is zeros, which add nothing.
+    fn seal(&mut self, protocol: u8) {
+        let at = IP + if protocol == PROTOCOL_TCP { 16 } else { 6 };
+        self.bytes[10..12].fill(0);
+        self.bytes[at..at + 2].fill(0);
+        let ip = checksum(0, &self.bytes[..IP]);
+        self.bytes[10..12].copy_from_slice(&ip.to_be_bytes());
+        let pseudo = sum(&self.bytes[12..20]) + u32::from(protocol) + self.length.saturating_sub(IP as u32);
+        let sum = match checksum(pseudo, &self.bytes[IP..self.used]) {
+            // 0 says that there is no checksum.
+            0 if protocol == PROTOCOL_UDP => u16::MAX,
+            sum => sum,
+        };
         self.bytes[at..at + 2].copy_from_slice(&sum.to_be_bytes());
     }
 }
@@ -134,7 +162,7 @@ pub fn tcp(ip: &Ip, tcp: &Tcp<'_>, payload: u32) -> Headers {
     headers.put(&tcp.window.to_be_bytes());
     headers.put(&[0; 4]);
     headers.put(&options.bytes[..options.used]);
-    headers.seal(PROTOCOL_TCP, IP + 16);
+    headers.seal(PROTOCOL_TCP);
     headers
 }
 
@@ -145,11 +173,7 @@ pub fn udp(ip: &Ip, length: u32) -> Headers {
     headers.put(&ip.destination.port.to_be_bytes());
     headers.put(&((headers.length - IP as u32) as u16).to_be_bytes());
     headers.put(&[0; 2]);
-    headers.seal(PROTOCOL_UDP, IP + 6);
-    if headers.bytes[IP + 6..IP + 8] == [0; 2] {
-        // 0 says that there is no checksum.
-        headers.bytes[IP + 6..IP + 8].copy_from_slice(&[0xff; 2]);
-    }
+    headers.seal(PROTOCOL_UDP);
     headers
 }
 
@@ -243,6 +267,21 @@ mod tests {
             assert_eq!(headers.length as usize, room + 1448);
         }
         assert!([0, 28, 29, 1000].iter().all(|&size| verified(&udp(&PACKET, size), PROTOCOL_UDP)));
+    }
+
+    #[test]
+    fn headers_of_a_host_are_its_own_with_checksums_and_its_mark() {
+        let made = tcp(&PACKET, &Tcp { timestamps: Some((9, 3)), sack: &[(1, 2)], ..Tcp::default() }, 1448);
+        let mut given = [made.bytes(), &[0; 100]].concat();
+        // A device is to fill in what the host has not.
+        given[36..38].copy_from_slice(&[0xab, 0xcd]);
+        let plain = Headers::of_host(&given, made.length, false).unwrap();
+        assert_eq!((plain.bytes(), plain.length), (made.bytes(), made.length));
+        let marked = Headers::of_host(&given, made.length, true).unwrap();
+        assert!(verified(&marked, PROTOCOL_TCP) && marked.bytes()[1] == PACKET.dscp << 2 | 3);
+        let datagram = udp(&PACKET, 200);
+        assert_eq!(Headers::of_host(datagram.bytes(), 200, false).unwrap().bytes(), datagram.bytes());
+        assert!((0..made.bytes().len()).all(|length| Headers::of_host(&given[..length], made.length, false).is_none()));
     }
 
     #[test]

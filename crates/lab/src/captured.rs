@@ -1,7 +1,8 @@
 //! Runs whose packets are captured.
 
 use crate::Error;
-use crate::capture::{Capture, Host, Place};
+use crate::capture::{Capture, Host, Hosts, KernelHosts, Place};
+use crate::kernel::{Logs, Replay};
 use crate::recorder::Recorder;
 use crate::run::Job;
 use crate::simulation::{Outcome, Simulation};
@@ -21,6 +22,14 @@ pub struct CapturePoints {
 }
 
 impl CapturePoints {
+    /// Refuses a link or a host that there is not.
+    ///
+    /// # Errors
+    /// Which, and those that there are.
+    pub fn check(&self, plan: &Plan) -> Result<(), Error> {
+        self.places(plan).map(|_| ())
+    }
+
     /// The links as positions in the plan, then the hosts.
     fn places(&self, plan: &Plan) -> Result<Vec<Place>, Error> {
         let known = || (0u32..).zip(&plan.links[..plan.shared_links as usize]).filter(|(_, link)| link.rate.is_some());
@@ -59,20 +68,16 @@ pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &d
     let mut simulation = Simulation::new(scenario, seed.unwrap_or(scenario.seed), laws)?;
     let plan = simulation.plan.clone();
     let places = points.places(&plan)?;
-    let mut capture = Capture::new(&plan, &places, simulation.world.links_mut())?;
+    let links = simulation.world.links_mut();
+    let mut capture = Capture::new(Hosts::new(&plan)?, &places, |link| {
+        links[link as usize].watch();
+        links[link as usize].is_buffered()
+    });
     let recorder = simulation.world.observer_mut();
     // The flows that there are at the start are not requests of sessions.
-    recorder.entries.iter().for_each(|&entry| capture.on_flow(entry, false));
+    recorder.entries.iter().for_each(|&entry| capture.hosts.add_flow(entry, false));
     recorder.capture = Some(Box::new(capture));
-    let interface = |place: &Place| match *place {
-        Place::Link(link) => (plan.links[link as usize].name.clone(), plan.links[link as usize].rate),
-        Place::Host(host) => (host.name(&plan), None),
-    };
-    let named: Vec<_> = places.iter().map(interface).collect();
-    let interfaces: Vec<_> = named.iter().map(|(name, rate)| Interface { name, rate: *rate }).collect();
-    let what = "packets as they leave the queue of a link, at the time of their arrival there, and as hosts send and get them";
-    let comment = format!("{}, seed {}, simulated: {what}", plan.name, plan.seed);
-    let mut writer = Writer::new(out, &comment, &interfaces)?;
+    let mut writer = begin(&plan, &places, "simulated", out)?;
     simulation.advance_with(Time::NEVER, stop, &mut |world: &mut World<Recorder>| {
         let now = world.now();
         world.observer_mut().capture.as_mut().map_or(Ok(()), |capture| Ok(capture.write(&plan, now, false, &mut writer)?))
@@ -82,4 +87,30 @@ pub fn run_captured(job: &Job, points: &CapturePoints, out: impl Write, stop: &d
     }
     writer.finish()?;
     simulation.finish()
+}
+
+/// Makes the record of a kernel's run as [`replay`](crate::replay) does, and writes a pcapng file of the packets at these points.
+///
+/// # Errors
+/// As `replay`; a link or a host that there is not; what writing gives.
+pub fn replay_captured(plan: &Plan, logs: &Logs<'_>, points: &CapturePoints, out: impl Write) -> Result<Outcome, Error> {
+    let places = points.places(plan)?;
+    let mut writer = begin(plan, &places, "of a Linux kernel", out)?;
+    let mut replay = Replay::new(plan, logs)?;
+    replay.capture = Some(Capture::new(KernelHosts, &places, |link| replay.network.watch(link)));
+    let outcome = replay.run(&mut |capture, until, end| Ok(capture.write(plan, until, end, &mut writer)?))?;
+    writer.finish()?;
+    Ok(outcome)
+}
+
+/// Begins a file; `how` says what its packets are.
+fn begin<W: Write>(plan: &Plan, places: &[Place], how: &str, out: W) -> Result<Writer<W>, Error> {
+    let interface = |place: &Place| match *place {
+        Place::Link(link) => (plan.links[link as usize].name.clone(), plan.links[link as usize].rate),
+        Place::Host(host) => (host.name(plan), None),
+    };
+    let named: Vec<_> = places.iter().map(interface).collect();
+    let interfaces: Vec<_> = named.iter().map(|(name, rate)| Interface { name, rate: *rate }).collect();
+    let what = "packets as they leave the queue of a link, at the time of their arrival there, and as hosts send and get them";
+    Ok(Writer::new(out, &format!("{}, seed {}, {how}: {what}", plan.name, plan.seed), &interfaces)?)
 }

@@ -2,16 +2,19 @@
 
 use crate::Error;
 use crate::build::start_traces;
+use crate::capture::{Capture, KernelHosts};
 use crate::recorder::Recorder;
 use crate::report::{Finished, report};
 use crate::simulation::Outcome;
+use sojourn_aqm::AckFilter;
 use sojourn_cc::CcConfig;
 use sojourn_linux::{
-    ClassRules, ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, HostQueue, KernelNetwork, Logged, Packet, QueueOrder, Script, Settled, Tcp,
-    Wiring, WrittenTrace, flag,
+    ClassRules, Did, ENTRY_BYTES, Entry, Fate, Flow as KernelFlow, HeaderReader, HostQueue, KernelNetwork, Logged, Packet, QueueOrder,
+    Script, Seen, Settled, Tcp, Wiring, WrittenTrace, flag,
 };
 use sojourn_scenario::plan::{Flow, Plan};
-use sojourn_sim::{Completion, FlowReport, FlowStats, Observer, Quantiles, tcp::SenderStats};
+use sojourn_sim::{Audit, Completion, DropCause, FlowReport, FlowStats, HostDoes, Observer, Quantiles, tcp::SenderStats};
+use sojourn_spec::link::Link;
 use sojourn_spec::tcp::{Control, Recovery, TcpOptions};
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Time};
@@ -68,7 +71,15 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
             classes.push(ClassRules { link: number, rules });
         }
     }
-    Ok(Wiring { seed, warmup, duration, packet, hosts: hosts.len() as u32, links: plan.links.clone(), traces, classes, flows })
+    let (hosts, links) = (hosts.len() as u32, plan.links.clone());
+    let headers = links.iter().any(reads_acks);
+    Ok(Wiring { seed, warmup, duration, packet, hosts, headers, links, traces, classes, flows })
+}
+
+/// Whether a link reads the headers of ACKs.
+fn reads_acks(link: &Link) -> bool {
+    let mut queues = link.queue.iter().flat_map(|queue| queue.disciplines());
+    queues.any(|queue| queue.options.ack_filter != AckFilter::None) || link.impairments.iter().any(|each| each.kind.reads_acks())
 }
 
 /// The smallest datagram that comes back with the time at which it was sent, in bytes: IP, UDP and the time.
@@ -110,60 +121,148 @@ fn tcp(group: &str, options: &TcpOptions) -> Result<Tcp, Error> {
     Ok(Tcp { controller: controller.into(), control, packet, ecn, sack: options.recovery == Recovery::Sack })
 }
 
+/// What a kernel has written in a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Logs<'a> {
+    /// What its hosts did.
+    pub log: &'a [u8],
+    /// The headers of their packets, if the plan asks for them ([`Wiring::headers`]).
+    pub headers: &'a [u8],
+}
+
 /// The record of a run that a kernel has logged: the log is replayed through the same network.
 ///
 /// # Errors
 /// A log that is damaged or not of this plan, or an audit that fails.
-pub fn replay(plan: &Plan, log: &[u8]) -> Result<Outcome, Error> {
-    let (entries, rest) = log.as_chunks::<ENTRY_BYTES>();
-    let mut scripts = scripts(entries);
-    let mut script = |order: &QueueOrder| Ok(Box::new(scripts.remove(&order.link).unwrap_or_default()) as Box<dyn HostQueue>);
-    let mut network = KernelNetwork::new(&wiring(plan)?, &mut script).map_err(Error::Build)?;
-    start_traces(plan, network.links_mut());
-    let mut accounts = Accounts::new(plan);
-    let damaged = |at: usize| Error::Audit(format!("the log is damaged at byte {}", at * ENTRY_BYTES));
-    let mut ended = None;
-    for (number, bytes) in entries.iter().enumerate() {
-        let logged = Logged::from_bytes(bytes).filter(|logged| ended.is_none() && accounts.knows(logged)).ok_or_else(|| damaged(number))?;
+pub fn replay(plan: &Plan, logs: &Logs<'_>) -> Result<Outcome, Error> {
+    Replay::new(plan, logs)?.run(&mut |_, _, _| Ok(()))
+}
+
+/// Entries after which captured packets are written.
+const WRITTEN_TOGETHER: usize = 1024;
+
+/// Writes what was captured until a time; the flag says that it is the end.
+type WriteCaptured<'a> = dyn FnMut(&mut Capture<KernelHosts>, Time, bool) -> Result<(), Error> + 'a;
+
+/// A run that is replayed.
+pub(crate) struct Replay<'a> {
+    plan: &'a Plan,
+    entries: &'a [[u8; ENTRY_BYTES]],
+    /// Whether there is more than whole entries.
+    has_rest: bool,
+    headers: HeaderReader<'a>,
+    pub network: KernelNetwork,
+    accounts: Accounts<'a>,
+    pub capture: Option<Capture<KernelHosts>>,
+}
+
+fn damaged(what: &str, at: usize) -> Error {
+    Error::Audit(format!("the {what} is damaged at byte {at}"))
+}
+
+impl<'a> Replay<'a> {
+    /// A run at its start.
+    ///
+    /// # Errors
+    /// What the kernel can't do, with the path of its field.
+    pub fn new(plan: &'a Plan, logs: &Logs<'a>) -> Result<Self, Error> {
+        let (entries, rest) = logs.log.as_chunks::<ENTRY_BYTES>();
+        let mut scripts = scripts(entries);
+        let mut script = |order: &QueueOrder| Ok(Box::new(scripts.remove(&order.link).unwrap_or_default()) as Box<dyn HostQueue>);
+        let mut network = KernelNetwork::new(&wiring(plan)?, &mut script).map_err(Error::Build)?;
+        start_traces(plan, network.links_mut());
+        let (headers, accounts) = (HeaderReader::new(logs.headers), Accounts::new(plan));
+        Ok(Replay { plan, entries, has_rest: !rest.is_empty(), headers, network, accounts, capture: None })
+    }
+
+    /// Replays it to its end.
+    ///
+    /// # Errors
+    /// A log that is damaged or not of this plan, an audit that fails, or what `write` gives.
+    pub fn run(mut self, write: &mut WriteCaptured<'_>) -> Result<Outcome, Error> {
+        let mut ended = None;
+        for (number, bytes) in self.entries.iter().enumerate() {
+            let known = |logged: &Logged| ended.is_none() && self.accounts.knows(logged);
+            let logged = Logged::from_bytes(bytes).filter(known).ok_or_else(|| damaged("log", number * ENTRY_BYTES))?;
+            self.step(&logged)?;
+            if let Entry::End { fingerprint } = logged.entry {
+                ended = Some(fingerprint);
+            }
+            if let Some(capture) = self.capture.as_mut().filter(|_| number.is_multiple_of(WRITTEN_TOGETHER)) {
+                write(capture, self.network.now(), false)?;
+            }
+        }
+        match ended {
+            Some(fingerprint) if fingerprint != self.network.fingerprint() => {
+                return Err(Error::Audit("the kernel has a network of other code: `sojourn linux build` makes it anew".into()));
+            }
+            Some(_) if !self.has_rest => {}
+            _ => return Err(damaged("log", self.entries.len() * ENTRY_BYTES)),
+        }
+        let audit = self.network.finish(self.plan.duration).map_err(Error::Audit)?;
+        self.settle();
+        if let Some(capture) = &mut self.capture {
+            write(capture, Time::NEVER, true)?;
+        }
+        Ok(self.outcome(audit))
+    }
+
+    /// A host does what the next entry says.
+    fn step(&mut self, logged: &Logged) -> Result<(), Error> {
         match logged.entry {
-            Entry::Sent(packet) => network.send(logged.at, packet),
-            Entry::Woken { link } => network.wake(logged.at, link),
+            Entry::Sent(packet) => {
+                let header = self.headers.read().ok_or_else(|| damaged("file of headers", self.headers.at))?;
+                let packet = Packet { header, ..packet };
+                if let Some(capture) = &mut self.capture {
+                    capture.on_host(logged.at, packet, HostDoes::Sends);
+                }
+                self.network.send(logged.at, packet);
+            }
+            Entry::Woken { link } => self.network.wake(logged.at, link),
             // The scripts have it.
-            Entry::Decided { .. } => continue,
-            _ => network.advance(logged.at),
+            Entry::Decided { .. } => return Ok(()),
+            _ => self.network.advance(logged.at),
         }
-        while let Some(settled) = network.settled() {
-            accounts.settle(&settled);
-        }
-        if let Entry::End { fingerprint } = logged.entry {
-            ended = Some(fingerprint);
-        }
-        accounts.add(&logged);
+        self.settle();
+        self.accounts.add(logged);
+        Ok(())
     }
-    match ended {
-        Some(fingerprint) if fingerprint != network.fingerprint() => {
-            return Err(Error::Audit("the kernel has a network of other code: `sojourn linux build` makes it anew".into()));
+
+    /// Takes what the network has done.
+    fn settle(&mut self) {
+        while let Some(settled) = self.network.settled() {
+            self.accounts.settle(&settled);
+            if let Some(capture) = self.capture.as_mut().filter(|_| settled.fate == Fate::Delivered) {
+                capture.on_host(settled.at, settled.packet, HostDoes::Gets);
+            }
         }
-        Some(_) if rest.is_empty() => {}
-        _ => return Err(damaged(entries.len())),
+        let Some(capture) = &mut self.capture else { return };
+        while let Some(Seen { at, link, did }) = self.network.seen() {
+            match did {
+                Did::Arrive(packet) => capture.on_arrival(at, link, packet),
+                Did::Depart(packet) => capture.on_departure(link, &packet),
+                Did::Drop(DropCause::Queue(reason), packet) => capture.on_drop(link, reason, &packet),
+                Did::Drop(..) => {}
+                Did::Mark => capture.on_mark(link),
+            }
+        }
     }
-    let audit = network.finish(plan.duration).map_err(Error::Audit)?;
-    while let Some(settled) = network.settled() {
-        accounts.settle(&settled);
+
+    fn outcome(mut self, audit: Audit) -> Outcome {
+        self.accounts.recorder.finish();
+        let finished = Finished {
+            links: self.network.links(),
+            impairments: self.network.impairments(),
+            flows: self.accounts.reports(),
+            rtts: self.accounts.rtts.iter().map(Some).collect(),
+            completions: &self.accounts.completions,
+            recorder: &self.accounts.recorder,
+            fingerprint: self.network.fingerprint(),
+            audit,
+        };
+        let (record, series) = report(self.plan, &finished);
+        Outcome { record, series }
     }
-    accounts.recorder.finish();
-    let finished = Finished {
-        links: network.links(),
-        impairments: network.impairments(),
-        flows: accounts.reports(),
-        rtts: accounts.rtts.iter().map(Some).collect(),
-        completions: &accounts.completions,
-        recorder: &accounts.recorder,
-        fingerprint: network.fingerprint(),
-        audit,
-    };
-    let (record, series) = report(plan, &finished);
-    Ok(Outcome { record, series })
 }
 
 /// What the kernel's own queues did, by the numbers of their links.

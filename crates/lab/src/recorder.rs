@@ -1,6 +1,6 @@
 //! Traces of flows.
 
-use crate::capture::Capture;
+use crate::capture::{Capture, Hosts, Simulated};
 use crate::controllers::Controllers;
 use sojourn_aqm::DropReason;
 use sojourn_scenario::plan::Plan;
@@ -72,7 +72,7 @@ pub struct Recorder {
     completing: HashSet<u32>,
     pub completions: Vec<Completion>,
     /// Where packets are captured.
-    pub capture: Option<Box<Capture>>,
+    pub capture: Option<Box<Capture<Hosts>>>,
 }
 
 impl Recorder {
@@ -140,7 +140,7 @@ impl Observer for Recorder {
         debug_assert_eq!(self.entries.len(), flow as usize);
         self.entries.push(entry);
         if let Some(capture) = &mut self.capture {
-            capture.on_flow(entry, reversed);
+            capture.hosts.add_flow(entry, reversed);
         }
     }
 
@@ -151,26 +151,26 @@ impl Observer for Recorder {
 
     fn on_host(&mut self, now: Time, packet: &Packet, does: HostDoes, sack: Option<&SackBlocks>) {
         if let Some(capture) = &mut self.capture {
-            capture.on_host(now, packet, does, sack);
+            capture.on_host(now, Simulated { packet: *packet, sack: sack.copied() }, does);
         }
     }
 
     fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet, sack: Option<&SackBlocks>) {
         if let Some(capture) = &mut self.capture {
-            capture.on_arrival(now, link, packet, sack);
+            capture.on_arrival(now, link, Simulated { packet: *packet, sack: sack.copied() });
         }
     }
 
     fn on_departure(&mut self, _: Time, link: u32, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
-            capture.on_departure(link, packet);
+            capture.on_departure(link, &Simulated { packet: *packet, sack: None });
         }
     }
 
     fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: &Packet) {
         self.signal(link, Signal { at: now, flow: packet.flow, cause: cause.into() });
         if let (Some(capture), DropCause::Queue(reason)) = (&mut self.capture, cause) {
-            capture.on_drop(link, reason, packet);
+            capture.on_drop(link, reason, &Simulated { packet: *packet, sack: None });
         }
     }
 

@@ -1,9 +1,10 @@
 //! What a kernel is told of a scenario, and the record of its log. The kernel here is a few lines that send what they like.
 
 use sojourn_aqm::Rule;
-use sojourn_lab::{replay, wiring};
+use sojourn_capture::wire::{self, Endpoint, Ip, Tcp};
+use sojourn_lab::{CapturePoints, Logs, Outcome, replay_captured, wiring};
 use sojourn_link::trace::{Builder, Row, Service};
-use sojourn_linux::{Guest, Packet, Wiring, WrittenTrace, flag};
+use sojourn_linux::{Guest, Header, Packet, Wiring, WrittenTrace, flag};
 use sojourn_scenario::Document;
 use sojourn_scenario::plan::Plan;
 use sojourn_spec::tcp::EcnChoice;
@@ -25,6 +26,11 @@ queue = { links = ["wire"], every = "100 ms" }
 
 fn plan(text: &str) -> Plan {
     Document::from_toml("x.toml", text).unwrap().check().unwrap().plan(1)
+}
+
+/// The record of a log without headers.
+fn replay(plan: &Plan, log: &[u8]) -> Result<Outcome, sojourn_lab::Error> {
+    sojourn_lab::replay(plan, &Logs { log, headers: &[] })
 }
 
 /// Sends a packet of 1000 B every 4 ms, twice the rate of the link, each third of them a second time, and reads what arrives.
@@ -147,4 +153,44 @@ fn the_kernels_own_reno_and_cubic_are_taken_unless_they_have_other_parameters() 
     assert_eq!(controller("{ cc = \"cubic\", fast_convergence = false }"), "sojourn");
     assert_eq!(controller("{ cc = \"flower\" }"), "sojourn");
     assert_eq!(controller("{ linux = \"bbr\" }"), "bbr");
+}
+
+/// A run in which the receiver sends 40 ACKs at once, 1 kB apart, over a slow link with an ACK filter; the log and the headers.
+fn acks(plan: &Plan) -> (Vec<u8>, Vec<u8>) {
+    let mut guest = Guest::new(wiring(plan).unwrap().to_toml().unwrap().as_bytes(), &mut |_| Err("no queue of a kernel".into())).unwrap();
+    let ends = [[10, 0, 0, 2], [10, 0, 0, 1]].map(|address| Endpoint { address, port: 1024 });
+    for number in 0..40u32 {
+        let ip = Ip { source: ends[0], destination: ends[1], dscp: 0, ecn: 0, id: number as u16 };
+        // The numbers begin again among them.
+        let ack = Tcp { ack: (number * 1000).wrapping_sub(20_000), flags: wire::flag::ACK, window: 7, ..Tcp::default() };
+        let headers = wire::tcp(&ip, &ack, 0);
+        guest.send(0, Packet { handle: 1, seq: 5, size: 40, flags: flag::BACK, header: Header::new(headers.bytes()), ..Packet::default() });
+    }
+    guest.on_end(2_000_000_000);
+    (guest.log().to_vec(), guest.headers().to_vec())
+}
+
+#[test]
+fn an_ack_filter_reads_the_headers_of_the_kernel_and_a_capture_has_them() {
+    let back = "duplex = true, back = { rate = '64 kbit/s', queue = { ack_filter = 'filter' } }";
+    let plan = plan(&SCENARIO.replace("duplex = true", back).replace("warmup = \"500 ms\"", "warmup = \"0 s\""));
+    let (log, headers) = acks(&plan);
+    let mut file = Vec::new();
+    let points = CapturePoints { links: vec!["wire:back".into()], hosts: vec!["f/0:sender".into()] };
+    let logs = Logs { log: &log, headers: &headers };
+    let captured = replay_captured(&plan, &logs, &points, &mut file).unwrap();
+    assert_eq!(captured.record, sojourn_lab::replay(&plan, &logs).unwrap().record, "a capture changes nothing");
+    // The first is being sent, one waits for it and the newest; each of the others makes the first that waits useless.
+    let back = &captured.record.links[1];
+    assert_eq!((back.arrived, back.dropped.ack_filter, back.departed), (40, Some(37), 3));
+    let has = |text: &[u8]| file.windows(text.len()).filter(|part| *part == text).count();
+    assert_eq!(has(b"dropped: a newer ACK says the same"), 37);
+    // Addresses and ports: of 40 at the link and of 3 that the sender of data gets.
+    assert_eq!(has(&[10, 0, 0, 2, 10, 0, 0, 1, 4, 0, 4, 0]), 43);
+
+    let cut = Logs { log: &log, headers: &headers[..headers.len() - 1] };
+    assert_eq!(sojourn_lab::replay(&plan, &cut).unwrap_err().to_string(), "the audit failed: the file of headers is damaged at byte 1599");
+    assert!(replay(&plan, &log).unwrap_err().to_string().contains("the kernel has a network of other code"), "without headers");
+    let unknown = CapturePoints { links: vec!["up".into()], hosts: Vec::new() };
+    assert!(unknown.check(&plan).unwrap_err().to_string().starts_with("pcap_links: expected links with a rate (wire, wire:back)"));
 }

@@ -22,8 +22,8 @@ pub struct Ack {
     pub flow: u32,
     /// What tells its connection from others of its flow.
     pub connection: u64,
-    /// The next byte expected.
-    pub number: u64,
+    /// The next byte expected, as on the wire: it begins again after the largest.
+    pub number: u32,
     /// Whether it has no payload and no SACK blocks and opens or closes no connection.
     pub is_plain: bool,
     /// Its ECN echo.

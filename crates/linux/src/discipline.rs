@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
-use sojourn_aqm::{Aqm, AqmConfig, Counters, DropReason, Qdisc, Rule};
+use sojourn_aqm::{Aqm, AqmConfig, ArrivingAck, Counters, DropReason, Packet as _, Qdisc, Rule};
 use sojourn_net::LinkConfig;
 use sojourn_spec::link::Link;
 use sojourn_spec::queue::Queue;
@@ -94,6 +94,10 @@ impl Discipline {
     /// A packet arrives. What is dropped meanwhile, this packet or another, [`Discipline::next_dropped`] gives.
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
         self.queue.update(now, self.idle_since);
+        if self.queue.filters_acks() && let Some(header) = packet.header.ack() {
+            let ack = ArrivingAck { flow: packet.flow, place: packet.place(), ecn: packet.ecn(), header };
+            self.queue.compare_acks(&ack, &|waiting| waiting.header.ack());
+        }
         self.queue.enqueue(now, packet, self.idle_since, |packet, reason| self.dropped.push_back((packet, reason)));
     }
 

@@ -1,6 +1,7 @@
 //! Everything that the kernel's driver asks: the network, the applications and the log. A C interface wraps it.
 
 use crate::controllers::KernelController;
+use crate::header::store;
 use crate::log::{Entry, Logged};
 use crate::network::{CopyPacket, Fate, KernelNetwork, MakeQueue};
 use crate::packet::Packet;
@@ -75,6 +76,7 @@ pub struct Guest {
     /// The controllers by number; a number is free again when its connection is over.
     controllers: Vec<Option<KernelController>>,
     log: Vec<u8>,
+    headers: Vec<u8>,
 }
 
 impl Guest {
@@ -88,7 +90,7 @@ impl Guest {
         let network = KernelNetwork::new(&wiring, make)?;
         let applications = wiring.flows.iter().map(|flow| Source::new(flow, &wiring)).collect();
         wiring.flows.iter().try_for_each(|flow| controller(flow).map(|_| ()))?;
-        Ok(Guest { wiring, network, applications, controllers: Vec::new(), log: Vec::new() })
+        Ok(Guest { wiring, network, applications, controllers: Vec::new(), log: Vec::new(), headers: Vec::new() })
     }
 
     /// With packets of the kernel, of which duplicates are copies.
@@ -185,6 +187,9 @@ impl Guest {
     /// A host sends a packet at `now`, in ns.
     pub fn send(&mut self, now: u64, packet: Packet) {
         self.note(now, Entry::Sent(packet));
+        if self.wiring.headers {
+            store(&packet.header, &mut self.headers);
+        }
         self.network.send(Time::from_nanos(now), packet);
         self.note_decisions(now);
     }
@@ -262,5 +267,15 @@ impl Guest {
     /// Forgets what has been logged.
     pub fn clear_log(&mut self) {
         self.log.clear();
+    }
+
+    /// The headers of the packets sent, as far as they are not cleared; none if the plan does not ask for them.
+    pub fn headers(&self) -> &[u8] {
+        &self.headers
+    }
+
+    /// Forgets these headers.
+    pub fn clear_headers(&mut self) {
+        self.headers.clear();
     }
 }

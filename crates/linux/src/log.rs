@@ -1,5 +1,6 @@
 //! The log of a run inside the kernel: what the hosts did, in the order in which they did it.
 
+use crate::header::Header;
 use crate::packet::Packet;
 use sojourn_aqm::{DropReason, HostDecision, HostFate};
 use sojourn_units::{Duration, Time};
@@ -178,6 +179,7 @@ impl Entry {
                 payload: high as u16,
                 rtt_ms: (high >> 16) as u16,
                 flags,
+                header: Header::default(),
             }),
             READ => Entry::Read { flow, bytes: first },
             RTT => Entry::Rtt { flow, rtt: Duration::from_nanos(first) },
@@ -197,7 +199,7 @@ impl Entry {
 }
 
 impl Logged {
-    /// The entry as it is stored. The kernel's handle of a packet is not.
+    /// The entry as it is stored. The kernel's handle of a packet is not, nor are its headers.
     pub fn to_bytes(&self) -> [u8; ENTRY_BYTES] {
         let stored = self.entry.store();
         let mut bytes = [0; ENTRY_BYTES];
@@ -243,6 +245,7 @@ mod tests {
             payload: short[1],
             rtt_ms: short[2],
             flags,
+            header: Header::default(),
         });
         prop_oneof![
             packet.prop_map(Entry::Sent),

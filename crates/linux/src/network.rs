@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use sojourn_aqm::algorithms::linux::Qdisc;
 use sojourn_aqm::{Aqm, AqmConfig, HostDecision, HostQueue, ParamError};
 use sojourn_net::{
-    Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window, packet_hash,
+    AckHeader, Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window, packet_hash,
 };
 use sojourn_units::Time;
 
@@ -35,12 +35,38 @@ pub struct Settled {
     pub fate: Fate,
 }
 
+/// What a link that is watched did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Did {
+    /// It got this packet.
+    Arrive(Packet),
+    /// It has sent this one, if it buffers packets.
+    Depart(Packet),
+    /// It dropped this one.
+    Drop(DropCause, Packet),
+    /// It marked one: that which has just arrived, or one that departs.
+    Mark,
+}
+
+/// Something that a link did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// When.
+    pub at: Time,
+    /// The number of the link.
+    pub link: u32,
+    /// What.
+    pub did: Did,
+}
+
 /// Collects packets that leave the network. A host that gets one may send at once, so none is handed over while the network runs.
 #[derive(Clone, Default, Debug)]
 struct Exit {
     settled: VecDeque<Settled>,
     fingerprint: u64,
     copy: Option<CopyPacket>,
+    /// What links did, if any is watched.
+    seen: Option<VecDeque<Seen>>,
 }
 
 /// Makes the kernel's copy of a packet, and gives its handle.
@@ -50,11 +76,34 @@ impl Exit {
     fn add(&mut self, at: Time, packet: Packet, fate: Fate) {
         self.settled.push_back(Settled { at, packet, fate });
     }
+
+    fn see(&mut self, at: Time, link: u32, did: Did) {
+        if let Some(seen) = &mut self.seen {
+            seen.push_back(Seen { at, link, did });
+        }
+    }
 }
 
 impl LinkObserver<Packet> for Exit {
-    fn on_drop(&mut self, now: Time, _link: u32, _cause: DropCause, packet: Packet) {
+    fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: Packet) {
+        self.see(now, link, Did::Drop(cause, packet));
         self.add(now, packet, Fate::Dropped);
+    }
+
+    fn ack_header(&self, packet: &Packet) -> Option<AckHeader> {
+        packet.header.ack()
+    }
+
+    fn on_arrival(&mut self, now: Time, link: u32, packet: &Packet) {
+        self.see(now, link, Did::Arrive(*packet));
+    }
+
+    fn on_departure(&mut self, now: Time, link: u32, packet: &Packet) {
+        self.see(now, link, Did::Depart(*packet));
+    }
+
+    fn on_mark(&mut self, now: Time, link: u32, _flow: u32) {
+        self.see(now, link, Did::Mark);
     }
 
     fn on_duplicate(&mut self, _now: Time, _link: u32, packet: &Packet) -> Option<Packet> {
@@ -155,6 +204,28 @@ impl KernelNetwork {
     /// Makes duplicates with `copy`; without it they have the handle of their packet.
     pub fn set_copies(&mut self, copy: CopyPacket) {
         self.exit.copy = Some(copy);
+    }
+
+    /// Watches a link from now on, by its number in the plan: [`KernelNetwork::seen`] tells what it does. Gives whether it decides about
+    /// packets after their arrival.
+    pub fn watch(&mut self, link: u32) -> bool {
+        self.exit.seen.get_or_insert_default();
+        let place = self.network.place_of(link);
+        place.is_some_and(|place| {
+            let link = &mut self.network.links_mut()[place];
+            link.watch();
+            link.is_buffered()
+        })
+    }
+
+    /// The next thing that a watched link did, in the order of time. Of drops and marks those of all links are told.
+    pub fn seen(&mut self) -> Option<Seen> {
+        self.exit.seen.as_mut()?.pop_front()
+    }
+
+    /// The time up to which it has run.
+    pub fn now(&self) -> Time {
+        self.now
     }
 
     /// A host sends a packet. What is due by then happens first. A packet of an unknown flow is dropped, and an earlier time than

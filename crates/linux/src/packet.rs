@@ -1,5 +1,6 @@
 //! A packet of the kernel's sockets, as the network sees it.
 
+use crate::header::Header;
 use sojourn_aqm as aqm;
 use sojourn_net as net;
 
@@ -23,7 +24,7 @@ pub mod flag {
     pub const ECT1: u8 = 128;
 }
 
-/// A packet: what the network reads of its headers, and the kernel's handle of it.
+/// A packet: what the network reads of its headers, the headers, and the kernel's handle of it.
 #[repr(C)]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Packet {
@@ -45,6 +46,8 @@ pub struct Packet {
     pub rtt_ms: u16,
     /// See [`flag`].
     pub flags: u8,
+    /// Its headers.
+    pub header: Header,
 }
 
 impl Packet {

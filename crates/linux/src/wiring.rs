@@ -31,6 +31,9 @@ pub struct Wiring {
     pub packet: u32,
     /// How many hosts there are. Each is a network namespace.
     pub hosts: u32,
+    /// Whether the headers of packets are kept, because a link reads those of ACKs or for a capture.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub headers: bool,
     /// The links.
     pub links: Vec<Link>,
     /// Their traces.

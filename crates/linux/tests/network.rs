@@ -58,6 +58,7 @@ fn wiring(queue: Queue) -> Wiring {
         duration: Time::ZERO + SECOND * 10,
         packet: 1000,
         hosts: 2,
+        headers: false,
         links: vec![there, back],
         traces: Vec::new(),
         classes: Vec::new(),
@@ -301,7 +302,8 @@ fn a_reduction_that_was_for_a_timeout_counts_once_and_one_for_nothing_is_taken_b
 fn sends() -> impl Strategy<Value = Vec<(u64, Packet)>> {
     let send = (0u64..3_000_000, 0u32..4, any::<u16>(), any::<u16>(), any::<u8>(), any::<u32>());
     let packet = send.prop_map(|(gap, flow, size, payload, flags, seq)| {
-        let packet = Packet { handle: 0, flow, seq, ts_value: seq, ts_echo: !seq, size, payload, rtt_ms: payload, flags };
+        let packet =
+            Packet { handle: 0, flow, seq, ts_value: seq, ts_echo: !seq, size, payload, rtt_ms: payload, flags, ..Packet::default() };
         (gap, packet)
     });
     prop::collection::vec(packet, 1..300).prop_map(|mut sends| {

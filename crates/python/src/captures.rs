@@ -3,7 +3,8 @@
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_capture::read::{Direction, Flow, Format, summary};
-use sojourn_lab::{CapturePoints, Error, Job, Outcome, run_captured};
+use sojourn_lab::{CapturePoints, Error, Job, Logs, Outcome, replay_captured, run_captured};
+use sojourn_scenario::plan::Plan;
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
@@ -13,8 +14,17 @@ const BUFFER: usize = 1 << 18;
 
 /// Runs a scenario and writes the packets at these points to a file that is there.
 pub fn run(job: &Job, path: &Path, points: &CapturePoints, stop: &dyn Fn() -> bool) -> Result<Outcome, Error> {
+    run_captured(job, points, opened(path)?, stop)
+}
+
+/// Makes the record of a kernel's run and writes the packets at these points to a file that is there.
+pub fn replay(plan: &Plan, logs: &Logs<'_>, path: &Path, points: &CapturePoints) -> Result<Outcome, Error> {
+    replay_captured(plan, logs, points, opened(path)?)
+}
+
+fn opened(path: &Path) -> Result<BufWriter<File>, Error> {
     let file = OpenOptions::new().write(true).truncate(true).open(path)?;
-    run_captured(job, points, BufWriter::with_capacity(BUFFER, file), stop)
+    Ok(BufWriter::with_capacity(BUFFER, file))
 }
 
 /// The TCP flows of a capture and its interfaces, as JSON. Times are in seconds since its first packet.

@@ -120,7 +120,6 @@ fn read_own(text: &str) -> Result<Queue, ParamError> {
         Queue { classes: Some(_), .. } => Some("classes"),
         Queue { aqm: AqmConfig::Linux(_) | AqmConfig::External(_), .. } => Some(queue.aqm.name()),
         Queue { options: QueueOptions { hints: Hints::Router, .. }, .. } => Some("hints from the router"),
-        Queue { options, .. } if options.ack_filter != AckFilter::None => Some("an ACK filter"),
         _ => None,
     };
     refused.map_or(Ok(queue), |got| Err(wrong(got)))

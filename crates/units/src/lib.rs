@@ -18,6 +18,7 @@ pub mod range;
 mod rate;
 #[cfg(feature = "schema")]
 mod schema;
+mod sequence;
 #[cfg(feature = "serde")]
 mod serde_text;
 mod time;
@@ -29,4 +30,5 @@ pub use parse::{ParseError, parse_bytes, parse_duration, parse_rate};
 pub use probability::Probability;
 pub use random::Stream;
 pub use rate::{Bytes, NANOBITS_PER_BYTE, Rate, Serializer, Transmission};
+pub use sequence::comes_before;
 pub use time::{Duration, Time};

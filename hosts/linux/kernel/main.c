@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A run: reads the plan from the file `plan.toml` of the host's current folder, makes hosts and flows, waits until the run is over,
- * and ends the kernel. The log goes to the file `log`; what went wrong goes to the file `error`. There are no user programs.
+ * and ends the kernel. The log goes to the file `log`, the headers of packets to `headers` if the plan asks for them; what went wrong
+ * goes to the file `error`. There are no user programs.
  */
 #include <linux/hrtimer.h>
 #include <linux/init.h>
@@ -17,7 +18,7 @@
 struct guest *guest;
 struct flow *flows;
 u32 flow_count;
-static int log_file = -1;
+static int log_file, headers_file;
 
 u64 sojourn_now(void)
 {
@@ -80,23 +81,44 @@ void rust_eh_personality(void)
 {
 }
 
-/* Writes the log to its file, all of it or what fills a buffer. A full disk ends the run. */
-static void store_log(size_t least)
+/* Opens a file for writing. */
+static int open_new(const char *name)
+{
+	int file = os_open_file(name, of_trunc(of_create(of_write(OPENFLAGS()))), 0644);
+
+	if (file < 0)
+		sojourn_stop("%s: error %d", name, file);
+	return file;
+}
+
+/* Adds to a file. A full disk ends the run. */
+static void store(int file, const char *name, const u8 *bytes, size_t length)
+{
+	while (length) {
+		int written = os_write_file(file, bytes, min_t(size_t, length, FULL));
+
+		if (written <= 0)
+			sojourn_stop("%s: expected room on the disk, got error %d", name, written);
+		bytes += written;
+		length -= written;
+	}
+}
+
+/* Writes the log and the headers to their files, all of it or what fills a buffer. */
+static void store_logs(size_t least)
 {
 	size_t length;
 	const u8 *bytes = sojourn_log(guest, &length);
 
-	if (length <= least)
-		return;
-	while (length) {
-		int written = os_write_file(log_file, bytes, min_t(size_t, length, FULL));
-
-		if (written <= 0)
-			sojourn_stop("log: expected room on the disk, got error %d", written);
-		bytes += written;
-		length -= written;
+	if (length > least) {
+		store(log_file, "log", bytes, length);
+		sojourn_log_clear(guest);
 	}
-	sojourn_log_clear(guest);
+	bytes = sojourn_headers(guest, &length);
+	if (length > least) {
+		store(headers_file, "headers", bytes, length);
+		sojourn_headers_clear(guest);
+	}
 }
 
 static u8 *read_plan(size_t *length)
@@ -151,9 +173,8 @@ static int __init sojourn_run(void)
 {
 	u64 step = 100 * NSEC_PER_MSEC, until = 0;
 
-	log_file = os_open_file("log", of_trunc(of_create(of_write(OPENFLAGS()))), 0644);
-	if (log_file < 0)
-		sojourn_stop("log: error %d", log_file);
+	log_file = open_new("log");
+	headers_file = open_new("headers");
 	set_up();
 	if (sojourn_now() < (u64)S64_MAX)
 		sojourn_stop("the hosts were not ready at the start of the run");
@@ -163,12 +184,13 @@ static int __init sojourn_run(void)
 	while (until < sojourn_duration(guest)) {
 		until = min(until + step, sojourn_duration(guest));
 		sojourn_sleep_until(until);
-		store_log(FULL);
+		store_logs(FULL);
 	}
 	sojourn_end(guest, sojourn_duration(guest));
 	sojourn_queues_told();
-	store_log(0);
+	store_logs(0);
 	os_close_file(log_file);
+	os_close_file(headers_file);
 	machine_halt();
 	return 0;
 }

@@ -282,8 +282,8 @@ void sojourn_queues_told(void)
 		length = scnprintf(line, sizeof(line), "%u %llu %u %u %u %u %u", queue->link, told.sent.bytes, told.sent.packets,
 				   told.queue.drops, told.queue.qlen, told.queue.backlog, told.queue.overlimits);
 		if (told.ours)
-			length += scnprintf(line + length, sizeof(line) - length, " %llu %llu %llu %llu %llu", counted->arrived,
-					    counted->marked, counted->early, counted->forced, counted->tail);
+			length += scnprintf(line + length, sizeof(line) - length, " %llu %llu %llu %llu %llu %llu", counted->arrived,
+					    counted->marked, counted->early, counted->forced, counted->tail, counted->ack_filter);
 		line[length++] = '\n';
 		if (os_write_file(file, line, length) != length)
 			sojourn_stop("qdiscs: expected room on the disk");

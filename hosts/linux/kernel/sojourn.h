@@ -23,6 +23,8 @@ struct sojourn_packet {
 	u16 payload;
 	u16 rtt_ms;
 	u8 flags;
+	u8 header_length;
+	u8 header[80];
 };
 
 enum { SYN = 1, FIN = 2, ECT = 4, CE = 8, TIMESTAMPS = 16, BACK = 32, AGAIN = 64, ECT1 = 128 };
@@ -126,6 +128,8 @@ void sojourn_completed(struct guest *guest, u64 now, u32 flow, u64 opened, u64 b
 void sojourn_end(struct guest *guest, u64 now);
 const u8 *sojourn_log(const struct guest *guest, size_t *length);
 void sojourn_log_clear(struct guest *guest);
+const u8 *sojourn_headers(const struct guest *guest, size_t *length);
+void sojourn_headers_clear(struct guest *guest);
 
 /* What the Rust library asks of the kernel. */
 void *sojourn_alloc(size_t size);
@@ -173,6 +177,7 @@ struct sojourn_counted {
 	u64 early;
 	u64 forced;
 	u64 tail;
+	u64 ack_filter;
 };
 
 struct discipline *sojourn_discipline(const u8 *task, size_t length, char *error, size_t room);

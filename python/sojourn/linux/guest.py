@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from sojourn import _sojourn
 from sojourn.errors import RunError, ScenarioError, UserError
-from sojourn.linux.kernel import Kernel
+from sojourn.linux.kernel import Capture, Kernel
 from sojourn.record import Series
 
 ARGUMENTS = ("con=null", "con0=null,fd:1", "ssl=null", "quiet", "time-travel=inf-cpu", "time-travel-start=1000000000")
@@ -44,13 +44,13 @@ class Guests:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopped: bool = False
 
-    def run(self, text: str, file: str, seed: int) -> tuple[str, Series]:
-        """Runs a scenario: the record as JSON, and its series.
+    def run(self, text: str, file: str, seed: int, capture: Capture | None = None) -> tuple[str, Series]:
+        """Runs a scenario: the record as JSON, and its series. `capture` gets packets.
 
         Raises `ScenarioError` for what a kernel can't do, `UserError` where one of other code fails, `RunError`
         where it fails otherwise or takes too long.
         """
-        plan = _sojourn.kernel_plan(text, file, seed)
+        plan = _sojourn.kernel_plan(text, file, seed, capture and capture[1:])
         with tempfile.TemporaryDirectory(prefix="sojourn-linux-") as name:
             folder = Path(name)
             (folder / "plan.toml").write_text(plan, encoding="utf-8")
@@ -66,7 +66,7 @@ class Guests:
                     )
                 raise RunError(f"the kernel stopped: {said or _last_words(folder)}{_without_room(folder)}")
             queues = _queues(folder, plan)
-            log = (folder / "log").read_bytes() if (folder / "log").exists() else b""
+            log, headers = (_read(folder / name) for name in ("log", "headers"))
             if not log:
                 raise RunError(f"the kernel stopped without a log: {_last_words(folder)}{_without_room(folder)}")
         host = {
@@ -74,7 +74,7 @@ class Guests:
             "config_sha256": self.kernel.config_sha256, "kernel_sha256": self.kernel.kernel_sha256,
             "log_sha256": hashlib.sha256(log).hexdigest(), **({"qdiscs": queues} if queues else {}),
         }  # fmt: skip
-        return _sojourn.kernel_record((text, file, seed), log, json.dumps(host))
+        return _sojourn.kernel_record((text, file, seed), (log, headers), json.dumps(host), capture)
 
     def _boot(self, folder: Path, seed: int, plan: str) -> None:
         """Runs the kernel in a folder until it ends. Raises `RunError` where it fails or takes too long."""
@@ -132,6 +132,11 @@ class Guests:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
+def _read(path: Path) -> bytes:
+    """A file that the kernel wrote; nothing if it did not."""
+    return path.read_bytes() if path.exists() else b""
+
+
 def _guard() -> list[str]:
     """What ends a kernel when this process is killed; nothing where there is no such program."""
     program = shutil.which("setpriv")
@@ -147,7 +152,7 @@ def _without_room(folder: Path) -> str:
 COUNTED = ("sent_bytes", "sent", "dropped", "waiting", "waiting_bytes", "overlimits")
 """What `tc -s qdisc` says of a queue discipline, from the start of the run."""
 
-OURS = ("arrived", "marked", "early", "forced", "tail")
+OURS = ("arrived", "marked", "early", "forced", "tail", "ack_filter")
 """What the discipline `sojourn` says besides."""
 
 

@@ -7,6 +7,7 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from sojourn.errors import UserError
 
@@ -15,6 +16,9 @@ HOSTS = Path(__file__).resolve().parents[3] / "hosts" / "linux"
 
 CRATES = HOSTS.parents[1] / "crates"
 """The crates, of which some are linked into the kernel."""
+
+Capture: TypeAlias = tuple[str, list[str], list[str]]
+"""A file that is there and gets the packets of a run, the links whose packets it gets, and the hosts."""
 
 LINKED = ("units", "fuzzy", "aqm", "cc", "traffic", "link", "spec", "net", "linux")
 """The crates that are linked into the kernel."""

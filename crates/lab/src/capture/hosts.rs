@@ -1,6 +1,7 @@
 //! The addresses and ports of flows, and what of their connections the headers of later packets depend on.
 
 use super::segment::{self, Connection};
+use super::{Segment, Wire};
 use crate::Error;
 use sojourn_capture::wire::{Endpoint, Headers, Ip, udp};
 use sojourn_scenario::plan::Plan;
@@ -21,7 +22,7 @@ const FIRST_PORT: u16 = 50_000;
 ///
 /// # Errors
 /// The number of groups, or of the flows of one.
-pub fn check(plan: &Plan) -> Result<(), Error> {
+fn check(plan: &Plan) -> Result<(), Error> {
     if plan.groups.len() > MOST_GROUPS {
         return Err(Error::Build(format!("flows: expected at most {MOST_GROUPS} groups in a capture, got {}", plan.groups.len())));
     }
@@ -85,7 +86,31 @@ struct Flow {
     connection: Connection,
 }
 
-/// The hosts of all flows.
+/// A packet of the simulator with its SACK blocks.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    pub packet: Packet,
+    pub sack: Option<SackBlocks>,
+}
+
+impl Segment for Simulated {
+    fn is_same(&self, other: &Self) -> bool {
+        let (one, other) = (&self.packet, &other.packet);
+        let same_flags = (one.flags ^ other.flags) & !flag::CE == 0;
+        let key = |packet: &Packet| (packet.flow, packet.incarnation, packet.seq, packet.stamp, packet.peer, packet.size);
+        same_flags && key(one) == key(other)
+    }
+
+    fn is_marked(&self) -> bool {
+        self.packet.has(flag::CE)
+    }
+
+    fn mark(&mut self) {
+        self.packet.flags |= flag::CE;
+    }
+}
+
+/// The simulator's hosts of all flows.
 #[derive(Clone, Debug)]
 pub struct Hosts {
     /// The next port of the hosts that open connections, by the plan's flows.
@@ -94,21 +119,19 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    pub fn new(plan: &Plan) -> Self {
-        Hosts { ports: vec![OPENERS.start; plan.flows.len()], flows: Vec::new() }
+    /// The hosts of a plan.
+    ///
+    /// # Errors
+    /// More flows than there are addresses.
+    pub fn new(plan: &Plan) -> Result<Self, Error> {
+        check(plan)?;
+        Ok(Hosts { ports: vec![OPENERS.start; plan.flows.len()], flows: Vec::new() })
     }
 
     /// The world has a new flow, of this one of the plan.
     pub fn add_flow(&mut self, entry: u32, reversed: bool) {
         let port = self.next_port(entry);
         self.flows.push(Flow { entry, reversed, port, connection: Connection::new(0) });
-    }
-
-    /// The host that does this with a packet.
-    pub fn host_of(&self, packet: &Packet, does: HostDoes) -> Host {
-        let flow = &self.flows[packet.flow as usize];
-        let receives_data = (does == HostDoes::Sends) == packet.has(flag::BACK);
-        Host { entry: flow.entry, receives: receives_data != flow.reversed }
     }
 
     fn next_port(&mut self, entry: u32) -> u16 {
@@ -118,8 +141,20 @@ impl Hosts {
         port
     }
 
-    /// The headers of a packet, and what follows from it for later ones.
-    pub fn headers(&mut self, plan: &Plan, packet: &Packet, sack: Option<&SackBlocks>) -> Headers {
+}
+
+impl Wire for Hosts {
+    type Segment = Simulated;
+
+    fn host_of(&self, segment: &Simulated, does: HostDoes) -> Host {
+        let packet = &segment.packet;
+        let flow = &self.flows[packet.flow as usize];
+        let receives_data = (does == HostDoes::Sends) == packet.has(flag::BACK);
+        Host { entry: flow.entry, receives: receives_data != flow.reversed }
+    }
+
+    fn headers(&mut self, plan: &Plan, segment: &Simulated) -> Option<Headers> {
+        let Simulated { packet, sack } = segment;
         let flow = &self.flows[packet.flow as usize];
         if flow.connection.incarnation < packet.incarnation {
             let port = self.next_port(flow.entry);
@@ -139,9 +174,9 @@ impl Hosts {
         let back = packet.has(flag::BACK);
         let (source, destination) = if back { (other, opener) } else { (opener, other) };
         let ip = Ip { source, destination, dscp: group.dscp.0, ecn: segment::ecn(packet), id: segment::id(packet) };
-        match plan.tcp(planned) {
-            Some(options) => flow.connection.segment(&ip, options, packet, sack),
+Some(match plan.tcp(planned) {
+            Some(options) => flow.connection.segment(&ip, options, packet, sack.as_ref()),
             None => udp(&ip, u32::from(packet.size)),
-        }
+        })
     }
 }

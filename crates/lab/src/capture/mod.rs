@@ -4,16 +4,16 @@
 //! which they were sent. What the queue did to a packet is said in a comment, and a mark that it got there is in its header.
 
 mod hosts;
+mod kernel;
 mod segment;
 
-use crate::Error;
-pub(crate) use hosts::Host;
-use hosts::Hosts;
+pub(crate) use hosts::{Host, Hosts, Simulated};
+pub(crate) use kernel::KernelHosts;
 use sojourn_aqm::DropReason;
 use sojourn_capture::pcapng::{Captured, Writer};
+use sojourn_capture::wire::Headers;
 use sojourn_scenario::plan::Plan;
-use sojourn_sim::tcp::SackBlocks;
-use sojourn_sim::{HostDoes, Link, Packet, flag};
+use sojourn_sim::HostDoes;
 use sojourn_units::Time;
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
@@ -44,12 +44,33 @@ impl Fate {
     }
 }
 
+/// A packet that is captured.
+pub(crate) trait Segment: Clone {
+    /// Whether both are the same packet, marked or not.
+    fn is_same(&self, other: &Self) -> bool;
+    /// Whether it carries a congestion mark.
+    fn is_marked(&self) -> bool;
+    /// It carries one from now on.
+    fn mark(&mut self);
+}
+
+/// The hosts of a run, which know the headers of their packets.
+pub(crate) trait Wire {
+    /// Their packets.
+    type Segment: Segment;
+
+    /// The host that does this with a packet.
+    fn host_of(&self, packet: &Self::Segment, does: HostDoes) -> Host;
+
+    /// The headers of a packet, and what follows from it for later ones. `None` if it has none that a file can have.
+    fn headers(&mut self, plan: &Plan, packet: &Self::Segment) -> Option<Headers>;
+}
+
 /// A packet that has arrived at a link.
 #[derive(Clone, Debug)]
-struct Arrival {
+struct Arrival<P> {
     at: Time,
-    packet: Packet,
-    sack: Option<SackBlocks>,
+    packet: P,
     fate: Fate,
 }
 
@@ -64,77 +85,64 @@ pub(crate) enum Place {
 
 /// The packets of one place that are not written yet.
 #[derive(Clone, Debug)]
-struct Point {
+struct Point<P> {
     place: Place,
     /// Whether it is a link that decides about packets after their arrival.
     buffers: bool,
-    pending: VecDeque<Arrival>,
+    pending: VecDeque<Arrival<P>>,
     /// The first of them that still waits, or one before it.
     first_waiting: usize,
 }
 
-impl Point {
+impl<P: Segment> Point<P> {
     /// What becomes of a packet that still waits is known.
-    fn settle(&mut self, packet: &Packet, fate: Fate) {
+    fn settle(&mut self, packet: &P, fate: Fate) {
         while self.pending.get(self.first_waiting).is_some_and(|arrival| arrival.fate != Fate::Waits) {
             self.first_waiting += 1;
         }
-        let is_it = |arrival: &Arrival| arrival.fate == Fate::Waits && is_same(&arrival.packet, packet);
+        let is_it = |arrival: &Arrival<P>| arrival.fate == Fate::Waits && arrival.packet.is_same(packet);
         // A packet that is dropped as it arrives is the last.
         let found = match self.pending.back() {
             Some(last) if matches!(fate, Fate::Dropped(_)) && is_it(last) => self.pending.back_mut(),
             _ => self.pending.iter_mut().skip(self.first_waiting).find(|arrival| is_it(arrival)),
         };
         if let Some(arrival) = found {
-            let marked = packet.has(flag::CE) && !arrival.packet.has(flag::CE);
-            arrival.packet.flags |= packet.flags & flag::CE;
+            let marked = packet.is_marked() && !arrival.packet.is_marked();
+            if marked {
+                arrival.packet.mark();
+            }
             arrival.fate = if marked { Fate::Marked } else { fate };
         }
     }
 
     /// Adds a packet whose fate is known. The flows of a host may run ahead of each other: its place is that of its time.
-    fn insert(&mut self, arrival: Arrival) {
+    fn insert(&mut self, arrival: Arrival<P>) {
         let later = self.pending.iter().rev().take_while(|other| other.at > arrival.at).count();
         self.pending.insert(self.pending.len() - later, arrival);
     }
 
-    fn take_first(&mut self) -> Option<Arrival> {
+    fn take_first(&mut self) -> Option<Arrival<P>> {
         self.first_waiting = self.first_waiting.saturating_sub(1);
         self.pending.pop_front()
     }
 }
 
-/// Whether both are the same packet, marked or not.
-fn is_same(one: &Packet, other: &Packet) -> bool {
-    let same_flags = (one.flags ^ other.flags) & !flag::CE == 0;
-    let key = |packet: &Packet| (packet.flow, packet.incarnation, packet.seq, packet.stamp, packet.peer, packet.size);
-    same_flags && key(one) == key(other)
-}
-
-/// Collects what arrives at the watched links and hosts of a world.
+/// Collects what arrives at the watched links and hosts of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Capture {
-    points: Vec<Point>,
+pub(crate) struct Capture<W: Wire> {
+    points: Vec<Point<W::Segment>>,
     /// The points of hosts, as positions among all.
     at_hosts: HashMap<Host, usize>,
-    hosts: Hosts,
+    pub hosts: W,
 }
 
-impl Capture {
-    /// Watches these places. The flows that there are follow.
-    ///
-    /// # Errors
-    /// More flows than there are addresses.
-    pub fn new(plan: &Plan, places: &[Place], links: &mut [Link]) -> Result<Self, Error> {
-        hosts::check(plan)?;
+impl<W: Wire> Capture<W> {
+    /// Watches these places. `watch` begins to watch a link, and says whether it decides about packets after their arrival.
+    pub fn new(hosts: W, places: &[Place], mut watch: impl FnMut(u32) -> bool) -> Self {
         let (mut points, mut at_hosts) = (Vec::new(), HashMap::new());
         for &place in places {
             let buffers = match place {
-                Place::Link(link) => {
-                    let watched = &mut links[link as usize];
-                    watched.watch();
-                    watched.is_buffered()
-                }
+                Place::Link(link) => watch(link),
                 Place::Host(host) => {
                     at_hosts.insert(host, points.len());
                     false
@@ -142,11 +150,7 @@ impl Capture {
             };
             points.push(Point { place, buffers, pending: VecDeque::new(), first_waiting: 0 });
         }
-        Ok(Capture { points, at_hosts, hosts: Hosts::new(plan) })
-    }
-
-    pub fn on_flow(&mut self, entry: u32, reversed: bool) {
-        self.hosts.add_flow(entry, reversed);
+        Capture { points, at_hosts, hosts }
     }
 
     /// Whether a host is among the places.
@@ -154,26 +158,26 @@ impl Capture {
         !self.at_hosts.is_empty()
     }
 
-    pub fn on_host(&mut self, at: Time, packet: &Packet, does: HostDoes, sack: Option<&SackBlocks>) {
-        if let Some(&point) = self.at_hosts.get(&self.hosts.host_of(packet, does)) {
-            self.points[point].insert(Arrival { at, packet: *packet, sack: sack.copied(), fate: Fate::Sent });
+    pub fn on_host(&mut self, at: Time, packet: W::Segment, does: HostDoes) {
+        if let Some(&point) = self.at_hosts.get(&self.hosts.host_of(&packet, does)) {
+            self.points[point].insert(Arrival { at, packet, fate: Fate::Sent });
         }
     }
 
-    pub fn on_arrival(&mut self, at: Time, link: u32, packet: &Packet, sack: Option<&SackBlocks>) {
+    pub fn on_arrival(&mut self, at: Time, link: u32, packet: W::Segment) {
         if let Some(point) = self.point(link) {
             let fate = if point.buffers { Fate::Waits } else { Fate::Sent };
-            point.pending.push_back(Arrival { at, packet: *packet, sack: sack.copied(), fate });
+            point.pending.push_back(Arrival { at, packet, fate });
         }
     }
 
-    pub fn on_departure(&mut self, link: u32, packet: &Packet) {
+    pub fn on_departure(&mut self, link: u32, packet: &W::Segment) {
         if let Some(point) = self.point(link) {
             point.settle(packet, Fate::Sent);
         }
     }
 
-    pub fn on_drop(&mut self, link: u32, reason: DropReason, packet: &Packet) {
+    pub fn on_drop(&mut self, link: u32, reason: DropReason, packet: &W::Segment) {
         let Some(point) = self.point(link) else { return };
         if point.buffers {
             point.settle(packet, Fate::Dropped(reason));
@@ -188,11 +192,11 @@ impl Capture {
             && let Some(last) = point.pending.back_mut()
         {
             last.fate = Fate::Marked;
-            last.packet.flags |= flag::CE;
+            last.packet.mark();
         }
     }
 
-    fn point(&mut self, link: u32) -> Option<&mut Point> {
+    fn point(&mut self, link: u32) -> Option<&mut Point<W::Segment>> {
         self.points.iter_mut().find(|point| point.place == Place::Link(link))
     }
 
@@ -207,11 +211,11 @@ impl Capture {
     }
 
     /// Writes in the order of time what arrived by `until`.
-    pub fn write<W: Write>(&mut self, plan: &Plan, until: Time, end: bool, out: &mut Writer<W>) -> std::io::Result<()> {
+    pub fn write(&mut self, plan: &Plan, until: Time, end: bool, out: &mut Writer<impl Write>) -> std::io::Result<()> {
         while let Some(at) = self.next(until, end)
-            && let Some(Arrival { at: time, packet, sack, fate }) = self.points[at].take_first()
+            && let Some(Arrival { at: time, packet, fate }) = self.points[at].take_first()
         {
-            let headers = self.hosts.headers(plan, &packet, sack.as_ref());
+            let Some(headers) = self.hosts.headers(plan, &packet) else { continue };
             let interface = at as u32;
             out.packet(&Captured { interface, at: time, bytes: headers.bytes(), length: headers.length, comment: fate.comment() })?;
         }

@@ -6,7 +6,7 @@
 
 use crate::{Ack, Effect, Impairment, ParamError, Streams, Transit};
 use alloc::vec::Vec;
-use sojourn_units::{Duration, Time, range};
+use sojourn_units::{Duration, Time, comes_before, range};
 
 /// Parameters of ACK thinning: one of the two.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -55,7 +55,7 @@ pub struct AckThinning {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     connection: u64,
-    number: u64,
+    number: u32,
     echo: u16,
     /// ACKs lost since the last that passed, and when that was.
     lost: u32,
@@ -74,14 +74,14 @@ impl Impairment for AckThinning {
         }
         let now = packet.now;
         let last = self.flows[at].filter(|last| last.connection == ack.connection);
-        let is_plain = |last: &Seen| ack.is_plain && last.number < ack.number && last.echo == ack.echo;
+        let is_plain = |last: &Seen| ack.is_plain && comes_before(last.number, ack.number) && last.echo == ack.echo;
         let lost = last.filter(is_plain).and_then(|last| {
             let in_count = self.params.every.is_some_and(|every| last.lost + 1 < every);
             let in_time = self.params.interval.is_some_and(|interval| now.since(last.passed) < interval);
             (in_count || in_time).then_some(last)
         });
         let (lost, passed) = lost.map_or((0, now), |last| (last.lost + 1, last.passed));
-        let number = last.map_or(ack.number, |last| last.number.max(ack.number));
+        let number = last.filter(|last| comes_before(ack.number, last.number)).map_or(ack.number, |last| last.number);
         self.flows[at] = Some(Seen { connection: ack.connection, number, echo: ack.echo, lost, passed });
         if lost > 0 { Effect::Drop } else { Effect::Pass }
     }
@@ -102,7 +102,7 @@ mod tests {
         acks.iter().zip(0..).map(|(ack, ms)| made.on_ack(&transit(ms), ack) == Effect::Pass).collect()
     }
 
-    fn numbers(numbers: &[u64]) -> Vec<Ack> {
+    fn numbers(numbers: &[u32]) -> Vec<Ack> {
         numbers.iter().map(|&number| Ack { number, ..ACK }).collect()
     }
 

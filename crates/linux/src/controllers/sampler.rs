@@ -4,7 +4,7 @@
 use super::KernelAck;
 use alloc::collections::VecDeque;
 use sojourn_cc::{AnyController, CongestionController, LossState, LostSegment, RateSample};
-use sojourn_units::{Duration, Time};
+use sojourn_units::{Duration, Time, comes_before};
 
 /// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
@@ -17,11 +17,6 @@ struct Sent {
     lost: u32,
     app_limited: bool,
     is_lost: bool,
-}
-
-/// Whether one number comes before another where they begin again after the largest (Linux `before`).
-fn before(first: u32, second: u32) -> bool {
-    (first.wrapping_sub(second) as i32) < 0
 }
 
 /// What was sent and is not acknowledged.
@@ -43,7 +38,7 @@ impl Sampler {
         }
         let sent =
             Sent { end, in_flight: ack.in_flight.saturating_add(1), lost: ack.lost, app_limited: ack.app_limited != 0, is_lost: false };
-        match self.sent.iter().rposition(|known| !before(end, known.end)) {
+        match self.sent.iter().rposition(|known| !comes_before(end, known.end)) {
             Some(at) if self.sent[at].end == end => self.sent[at] = sent,
             Some(at) => self.sent.insert(at + 1, sent),
             None => self.sent.push_front(sent),
@@ -76,7 +71,7 @@ impl Sampler {
     pub fn on_ack(&mut self, now: Time, ack: &KernelAck) -> RateSample {
         let newest = self.sent.iter().find(|sent| sent.end == ack.newest).copied();
         let newly_lost = ack.lost.wrapping_sub(core::mem::replace(&mut self.lost, ack.lost));
-        while self.sent.front().is_some_and(|first| !before(ack.unacknowledged, first.end)) {
+        while self.sent.front().is_some_and(|first| !comes_before(ack.unacknowledged, first.end)) {
             self.sent.pop_front();
         }
         let sampled = ack.delivered_since > 0 && ack.interval_us > 0;

@@ -5,7 +5,7 @@ use super::links::Network;
 use crate::error::Error;
 use crate::path::element;
 use crate::written::{Host, PathChoice, Scenario};
-use sojourn_aqm::{AckFilter, AqmConfig};
+use sojourn_aqm::AqmConfig;
 use sojourn_cc::CcConfig;
 use sojourn_spec::tcp::{OPTIONS, TcpOptions};
 use sojourn_traffic::Traffic;
@@ -17,7 +17,7 @@ const TAKEN: &[&str] = &["control", "ecn", "header", "mss", "recovery"];
 pub(super) fn check(scenario: &Scenario, network: &Network, groups: &[Group]) -> Result<(), Error> {
     match scenario.host {
         Host::Simulator => simulator(network, groups),
-        Host::Linux => linux(scenario, network, groups),
+        Host::Linux => linux(scenario, groups),
     }
 }
 
@@ -40,19 +40,7 @@ fn simulator(network: &Network, groups: &[Group]) -> Result<(), Error> {
 }
 
 /// Refuses options that the kernel would ignore, unless they have the values of the profile `linux`.
-fn linux(scenario: &Scenario, network: &Network, groups: &[Group]) -> Result<(), Error> {
-    for (link, field) in network.links.iter().zip(&network.fields) {
-        if let Some(queue) =
-            link.queue.iter().flat_map(|queue| queue.disciplines()).find(|queue| queue.options.ack_filter != AckFilter::None)
-        {
-            let got = format_args!("\"{}\" on a Linux host", queue.options.ack_filter.name());
-            return Err(Error::got(format!("{field}.queue.ack_filter"), got, "none: it cannot read the headers of ACKs"));
-        }
-        if let Some(i) = link.impairments.iter().position(|impairment| impairment.kind.reads_acks()) {
-            let got = format_args!("\"{}\" on a Linux host", link.impairments[i].kind.name());
-            return Err(Error::got(format!("{field}.impairments[{i}].kind"), got, "one that does not read the headers of ACKs"));
-        }
-    }
+fn linux(scenario: &Scenario, groups: &[Group]) -> Result<(), Error> {
     for group in groups {
         let field = format!("flows.{}", element(&group.name));
         if let Traffic::Schedule(schedule) = &group.traffic

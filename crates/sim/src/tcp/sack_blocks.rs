@@ -53,10 +53,12 @@ impl SackPool {
     }
 
     /// The blocks of a handle as an ACK filter reads them, and how many they are.
-    pub fn blocks(&self, handle: u32) -> ([(u64, u64); 4], usize) {
+    pub fn blocks(&self, handle: u32) -> ([(u32, u32); 4], usize) {
         let mut read = [(0, 0); 4];
         let Some(stored) = self.get(handle) else { return (read, 0) };
-        read[..MAX_SACK_BLOCKS].copy_from_slice(&stored.blocks);
+        for (to, from) in read.iter_mut().zip(&stored.blocks) {
+            *to = (from.0 as u32, from.1 as u32);
+        }
         (read, stored.count.into())
     }
 

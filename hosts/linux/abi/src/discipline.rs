@@ -13,6 +13,7 @@ pub struct Counted {
     early: u64,
     forced: u64,
     tail: u64,
+    ack_filter: u64,
 }
 
 /// The queue of a task, or null and what is wrong with the task in `error`.
@@ -83,5 +84,6 @@ pub unsafe extern "C" fn sojourn_discipline_counted(discipline: &Discipline, cou
         early: counters.dropped_early,
         forced: counters.dropped_forced,
         tail: counters.dropped_tail,
+        ack_filter: counters.dropped_acks,
     };
 }

@@ -264,6 +264,19 @@ pub unsafe extern "C" fn sojourn_log(guest: &Guest, length: &mut usize) -> *cons
     guest.log().as_ptr()
 }
 
+/// The headers of the packets sent since the last [`sojourn_headers_clear`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_headers(guest: &Guest, length: &mut usize) -> *const u8 {
+    *length = guest.headers().len();
+    guest.headers().as_ptr()
+}
+
+/// Forgets these headers: they are in the file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sojourn_headers_clear(guest: &mut Guest) {
+    guest.clear_headers();
+}
+
 /// Forgets what has been logged: it is in the file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sojourn_log_clear(guest: &mut Guest) {
