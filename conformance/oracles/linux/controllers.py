@@ -19,7 +19,10 @@ from sojourn.scenario import Scenario
 
 STORED = Path(__file__).parent / "controllers.json"
 COMMAND = "python -m conformance.oracles.linux.controllers"
-CONTROLLERS = ("bbr", "dctcp", "vegas", "westwood", "htcp", "illinois", "highspeed", "scalable")
+CONTROLLERS = ("bbr", "dctcp", "vegas", "westwood", "htcp", "illinois", "highspeed", "scalable", "cdg", "lp")
+OURS: dict[str, dict[str, object]] = {"lp": {"cc": "tcp-lp", "variant": "linux"}}
+"""What ours is called, where not as Linux's."""
+
 
 QUEUES: dict[str, dict[str, object]] = {
     "droptail, 0.5 BDP": {"aqm": "droptail", "limit": "42 packets"},
@@ -45,8 +48,8 @@ def cases() -> Iterator[tuple[str, list[Scenario]]]:
                 scenario.set("links.bottleneck.rate", "20 Mbit/s").set("links.bottleneck.queue", dict(options))
                 scenario.set("flows.f.count", count).set("flows.f.tcp.ecn", marks)
                 pair = gaps.on_both(scenario)
-                for each, named in zip(pair, ("cc", "linux"), strict=True):
-                    each.set("flows.f.tcp.control", {named: control})
+                for each, named in zip(pair, (OURS.get(control, {"cc": control}), {"linux": control}), strict=True):
+                    each.set("flows.f.tcp.control", named)
                 yield f"{control}, {queue}, {count} flow{'s' if count > 1 else ''}", pair
 
 

@@ -38,6 +38,12 @@ pub trait WindowLaw {
         from
     }
 
+    /// What it takes from an acknowledgment besides growth, after [`WindowLaw::observe`]: a law by delays reduces the window by itself.
+    #[inline]
+    fn early(&mut self, _ack: &Ack, _window: Window) -> Early {
+        Early::None
+    }
+
     /// A reduction for marks or a loss is over; gives the window if that changes it.
     fn on_reduction_end(&mut self) -> Option<Window> {
         None
@@ -72,6 +78,17 @@ pub trait WindowLaw {
     fn observe(&mut self, _ack: &Ack, _window: Window) -> bool {
         false
     }
+}
+
+/// What a law takes from an acknowledgment before there is a loss or a mark.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Early {
+    /// Nothing.
+    None,
+    /// The window must not grow.
+    Hold,
+    /// The window is reduced to this one.
+    Reduce(Window),
 }
 
 /// A window in segments, and what is counted towards the next one (Linux `snd_cwnd`, `snd_cwnd_cnt`).
@@ -198,6 +215,17 @@ impl<L: WindowLaw> Classic<L> {
         self.set_gain(cwnd_cnt - whole * needed);
     }
 
+    /// Falls to this window.
+    fn reduce(&mut self, to: Window) {
+        self.hystart = None;
+        let mut window = to;
+        if !matches!(self.counting, Counting::Fractions) {
+            window = Window { cwnd: libm::floor(window.cwnd).max(1.0), ssthresh: libm::floor(window.ssthresh) };
+        }
+        self.forget_gain();
+        (self.cwnd, self.ssthresh) = (window.cwnd, window.ssthresh);
+    }
+
     /// Remembers what was gained of the next segment.
     fn set_gain(&mut self, gain: f64) {
         match &mut self.counting {
@@ -217,6 +245,11 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
         if self.law.observe(ack, Window { cwnd: self.cwnd, ssthresh: self.ssthresh }) {
             self.ssthresh = self.cwnd;
         }
+        match self.law.early(ack, Window { cwnd: self.cwnd, ssthresh: self.ssthresh }) {
+            Early::None => {}
+            Early::Hold => return,
+            Early::Reduce(window) => return self.reduce(window),
+        }
         if ack.in_recovery || !ack.cwnd_limited {
             return;
         }
@@ -229,13 +262,8 @@ impl<L: WindowLaw> CongestionController for Classic<L> {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.hystart = None;
-        let mut window = self.law.on_reduction(event);
-        if !matches!(self.counting, Counting::Fractions) {
-            window = Window { cwnd: libm::floor(window.cwnd).max(1.0), ssthresh: libm::floor(window.ssthresh) };
-        }
-        self.forget_gain();
-        (self.cwnd, self.ssthresh) = (window.cwnd, window.ssthresh);
+        let window = self.law.on_reduction(event);
+        self.reduce(window);
     }
 
     fn on_rto(&mut self, now: Time, window: f64) {

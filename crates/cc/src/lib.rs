@@ -20,7 +20,7 @@ mod sample;
 mod variable;
 
 pub use algorithms::{AnyController, CcConfig, Entry, REGISTRY};
-pub use classic::{Classic, Counted, WindowLaw};
+pub use classic::{Classic, Counted, Early, WindowLaw};
 pub use controller::{Ack, CongestionController, CongestionEvent, Signal, Source, Start, Window};
 pub use delay::{DelayBased, DelayLaw, DelaySample, Estimator, EstimatorParams, MARK_GAIN, Marks, SHORT_AFTER_MARK, growth};
 pub use hystart::HyStart;

@@ -31,6 +31,7 @@ registry! {
     "htcp" => htcp::Htcp: "grows with the time since the last congestion (Leith and Shorten 2004)",
     "vegas" => vegas::Vegas: "holds a few segments in the queue, by the round-trip time (Brakmo and Peterson 1995)",
     "westwood" => westwood::Westwood: "Reno that falls to the measured bandwidth times the smallest round-trip time (Westwood+, Grieco and Mascolo 2004)",
+    "cdg" => cdg::Cdg: "Reno that also falls, with a probability, where the round-trip time rises (Hayes and Armitage 2011)",
     "copa" => copa::Copa: "paces at a rate that is inversely proportional to the queuing delay (Arun and Balakrishnan 2018)",
     "ledbat" => ledbat::Ledbat: "holds the queuing delay at a target and yields to other flows (RFC 6817, or the ns-2 module)",
     "ledbat++" => ledbatpp::LedbatPp: "LEDBAT with a multiplicative decrease and periodic slowdowns (draft-irtf-iccrg-ledbat-plus-plus)",

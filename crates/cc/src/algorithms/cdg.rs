@@ -1,0 +1,384 @@
+//! CDG, CAIA delay gradient (hayes-2011): the window is reduced with a probability that grows with the rise of the round-trip time from
+//! one round trip to the next, so before a queue is full; a shadow window, which only losses reduce, keeps such a flow from starving
+//! beside flows that lose.
+//!
+//! As in Linux `tcp_cdg.c`: gradients are sums over the last rounds in microseconds, the probability is `1 - exp(-gradient * factor)`, and
+//! slow start ends by trains of ACKs or delays (HyStart). It differs in one point: a reduction for a gradient sets the window at once, where
+//! Linux approaches it during the round trip; in both the window does not grow in that one. Random choices are drawn from the
+//! time of the ACK.
+
+use crate::{Ack, Classic, CongestionEvent, Early, ParamError, Start, Variable, Window, WindowLaw};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use sojourn_units::{Stream, Time};
+
+/// CDG.
+pub type Cdg = Box<Classic<CdgLaw>>;
+
+/// What a trace can show of it.
+pub const VARIABLES: &[Variable<Cdg>] = &[
+    Variable::new("shadow", "segments", "the window that it would have if only losses reduced it", |cc| cc.law().shadow),
+    Variable::new("gradient", "ms", "the sum of the rises of the round-trip time over the last rounds", |cc| cc.law().gradient as f64 / 1e3),
+];
+
+/// Parameters of CDG.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Params {
+    /// Rounds whose gradients are summed, 1 to 256; default 8 (Linux `window`).
+    pub window: u32,
+    /// The part of the window that a gradient leaves, above 0 and at most 1; default 0.7071 (Linux `backoff_beta`).
+    pub backoff_beta: f64,
+    /// What a gradient's sum in seconds is multiplied by, 0 or more; default 42 (Linux `backoff_factor`).
+    pub backoff_factor: f64,
+    /// Reductions for gradients that may follow each other without a fall of the delay; 0 is any number; default 5 (Linux `use_ineff`).
+    pub use_ineff: u32,
+    /// Whether a loss reduces to the shadow window where that is larger than half the window; default true (Linux `use_shadow`).
+    pub use_shadow: bool,
+    /// Whether losses are not taken for congestion where the delays say that the queue is not full; default false (Linux `use_tolerance`).
+    pub use_tolerance: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            window: 8,
+            backoff_beta: core::f64::consts::FRAC_1_SQRT_2,
+            backoff_factor: 42.0,
+            use_ineff: 5,
+            use_shadow: true,
+            use_tolerance: false,
+        }
+    }
+}
+
+impl Params {
+    /// Makes the controller of a new connection.
+    ///
+    /// # Errors
+    /// A parameter is out of range.
+    pub fn build(&self, start: Start) -> Result<Cdg, ParamError> {
+        ParamError::unless((1..=256).contains(&self.window), "window", &self.window, "1 to 256 rounds")?;
+        let beta = self.backoff_beta > 0.0 && self.backoff_beta <= 1.0;
+        ParamError::unless(beta, "backoff_beta", &self.backoff_beta, "a fraction above 0 and at most 1")?;
+        let factor = self.backoff_factor >= 0.0 && self.backoff_factor.is_finite();
+        ParamError::unless(factor, "backoff_factor", &self.backoff_factor, "a number, 0 or more")?;
+        let law = CdgLaw {
+            params: self.clone(),
+            rtt: None,
+            rtt_prev: None,
+            gradients: vec![Extremes::default(); self.window as usize],
+            next: 0,
+            filled: false,
+            sum: Extremes::default(),
+            gradient: 0,
+            round_end: 0,
+            holds_until: None,
+            full: None,
+            delayed_acks: 0,
+            backoffs: 0,
+            shadow: start.window,
+            last_cwnd: start.window,
+            hystart: HyStart::default(),
+        };
+        Ok(Box::new(Classic::new(start, law)))
+    }
+}
+
+/// The smallest and the largest round-trip time of a round, or the rise of both, in us.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extremes {
+    min: i64,
+    max: i64,
+}
+
+/// The slow start of Linux's CDG. Times are in us.
+#[derive(Clone, Copy, Debug, Default)]
+struct HyStart {
+    /// 0 before the first sample.
+    delay_min: i64,
+    samples: u32,
+    /// Of the train of ACKs, if there is one: when it began, and its last.
+    train: Option<(u64, u64)>,
+}
+
+/// ACKs that are nearer than this belong to a train, in us (Linux).
+const TRAIN_GAP: u64 = 3_000;
+/// A delay or half of it counts as this at least, in us (Linux).
+const LEAST_DELAY: i64 = 125;
+/// Samples of a round before its delay counts (Linux).
+const SAMPLES: u32 = 8;
+
+impl HyStart {
+    /// Whether slow start ends, with the least round-trip time of this round so far.
+    fn ends(&mut self, ack: &Ack, rtt_min: Option<i64>) -> bool {
+        let known = [self.delay_min, rtt_min.unwrap_or(0)].into_iter().filter(|&delay| delay > 0);
+        let Some(delay_min) = known.min() else { return false };
+        self.delay_min = delay_min;
+        let now = ack.now.as_nanos() / 1_000;
+        match self.train {
+            Some((begin, last)) if ack.cwnd_limited => {
+                if now < last + TRAIN_GAP {
+                    self.train = Some((begin, now));
+                    if now > begin + (delay_min / 2).max(LEAST_DELAY) as u64 {
+                        return true;
+                    }
+                }
+            }
+            _ => self.train = Some((now, now)),
+        }
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        rtt_min.unwrap_or(0) > (delay_min + delay_min / 8).max(LEAST_DELAY)
+    }
+
+    /// A round begins.
+    fn next_round(&mut self) {
+        (self.samples, self.train) = (0, None);
+    }
+}
+
+/// The window law.
+#[derive(Clone, Debug)]
+pub struct CdgLaw {
+    params: Params,
+    /// Of this round, and of the one before.
+    rtt: Option<Extremes>,
+    rtt_prev: Option<Extremes>,
+    /// The last gradients, the place of the next, and their sum.
+    gradients: Vec<Extremes>,
+    next: usize,
+    filled: bool,
+    sum: Extremes,
+    /// The last sum that counted, in us.
+    gradient: i64,
+    round_end: u64,
+    /// It was reduced for a gradient: nothing happens until this byte is acknowledged.
+    holds_until: Option<u64>,
+    /// Whether the queue is full, as far as delays say.
+    full: Option<bool>,
+    delayed_acks: u32,
+    /// Reductions for gradients since the delay fell last.
+    backoffs: u32,
+    shadow: f64,
+    last_cwnd: f64,
+    hystart: HyStart,
+}
+
+/// A fall of the sum of gradients that shows that a reduction helped, in us (Linux).
+const FALL: i64 = 32;
+/// Sums of gradients are rounded to multiples of this where losses are tolerated, in us (Linux).
+const SMALL: i64 = 64;
+/// Delayed ACKs that are expected at most (Linux).
+const DELAYED_ACKS: u32 = 5;
+
+impl CdgLaw {
+    /// Takes a round-trip time; one of an ACK that was delayed counts for the least alone.
+    fn sample(&mut self, ack: &Ack) {
+        let Some(rtt) = ack.rtt.map(|rtt| (rtt.as_nanos() / 1_000) as i64).filter(|&rtt| rtt > 0) else { return };
+        if !ack.in_recovery {
+            if ack.advanced <= 1.0 && self.delayed_acks > 0 {
+                if let Some(seen) = &mut self.rtt {
+                    seen.min = seen.min.min(rtt);
+                }
+                self.delayed_acks -= 1;
+                return;
+            } else if ack.advanced > 1.0 && self.delayed_acks < DELAYED_ACKS {
+                self.delayed_acks += 1;
+            }
+        }
+        let seen = self.rtt.get_or_insert(Extremes { min: rtt, max: rtt });
+        *seen = Extremes { min: seen.min.min(rtt), max: seen.max.max(rtt) };
+    }
+
+    /// The sum of the last gradients after a round (Linux `tcp_cdg_grad`).
+    fn add_gradient(&mut self, rtt: Extremes, before: Extremes) -> i64 {
+        let rise = Extremes { min: rtt.min - before.min, max: rtt.max - before.max };
+        let oldest = core::mem::replace(&mut self.gradients[self.next], rise);
+        self.sum = Extremes { min: self.sum.min + rise.min - oldest.min, max: self.sum.max + rise.max - oldest.max };
+        self.next = (self.next + 1) % self.gradients.len();
+        let Extremes { min, max } = self.sum;
+        let mut gradient = if min > 0 { min } else { max };
+        self.filled |= self.next == 0;
+        if !self.filled {
+            gradient = gradient * self.gradients.len() as i64 / self.next as i64;
+        }
+        if min <= -FALL || max <= -FALL {
+            self.backoffs = 0;
+        }
+        let [min, max] = [min, max].map(|sum| (sum + sum.signum() * SMALL / 2) / SMALL);
+        if min > 0 && max <= 0 {
+            self.full = Some(true);
+        } else if min > 0 || max < 0 {
+            self.full = Some(false);
+        }
+        gradient
+    }
+
+    /// Whether a gradient is a reason to reduce (Linux `tcp_cdg_backoff`).
+    fn backs_off(&mut self, now: Time) -> bool {
+        let kept = libm::exp(-(self.gradient as f64) * self.params.backoff_factor * 1e-6);
+        if self.gradient <= 0 || Stream::named(now.as_nanos(), "cdg").unit() <= kept {
+            return false;
+        }
+        self.backoffs = self.backoffs.saturating_add(1);
+        self.params.use_ineff == 0 || self.backoffs <= self.params.use_ineff
+    }
+
+    /// A round ends.
+    fn next_round(&mut self, ack: &Ack) {
+        (self.round_end, self.rtt_prev, self.rtt) = (ack.snd_max, self.rtt, None);
+        self.hystart.next_round();
+    }
+
+    /// The threshold after a loss (Linux `tcp_cdg_ssthresh`).
+    fn after_loss(&mut self, window: f64) -> f64 {
+        if self.params.use_tolerance && self.full == Some(false) {
+            return window;
+        }
+        self.shadow = libm::floor(self.shadow / 2.0).min(window);
+        let half = libm::floor(window / 2.0).max(2.0);
+        if self.params.use_shadow { half.max(self.shadow) } else { half }
+    }
+}
+
+impl WindowLaw for CdgLaw {
+    fn boxed() -> bool {
+        true
+    }
+
+    fn observe(&mut self, ack: &Ack, window: Window) -> bool {
+        self.sample(ack);
+        if window.cwnd > self.last_cwnd {
+            self.shadow += window.cwnd - self.last_cwnd;
+        }
+        self.last_cwnd = window.cwnd;
+        let ready = !ack.in_recovery && self.holds_until.is_none();
+        ready && window.cwnd < window.ssthresh && self.hystart.ends(ack, self.rtt.map(|rtt| rtt.min))
+    }
+
+    fn early(&mut self, ack: &Ack, window: Window) -> Early {
+        if self.holds_until.is_some_and(|end| ack.snd_una >= end) {
+            self.holds_until = None;
+            self.next_round(ack);
+        }
+        if ack.in_recovery || self.holds_until.is_some() {
+            return Early::Hold;
+        }
+        if let Some(rtt) = self.rtt.filter(|_| ack.snd_una > self.round_end) {
+            self.gradient = self.rtt_prev.map_or(0, |before| self.add_gradient(rtt, before));
+            self.next_round(ack);
+            if self.backs_off(ack.now) {
+                self.shadow = self.shadow.max(window.cwnd);
+                self.holds_until = Some(ack.snd_max);
+                let kept = libm::floor(window.cwnd * self.params.backoff_beta).max(2.0);
+                self.last_cwnd = kept;
+                return Early::Reduce(Window { cwnd: kept, ssthresh: kept });
+            }
+        }
+        if !ack.cwnd_limited {
+            self.shadow = self.shadow.min(window.cwnd);
+        }
+        Early::None
+    }
+
+    #[inline]
+    fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
+        cwnd + ack.avoidance_count() / cwnd
+    }
+
+    fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
+        Some(cwnd)
+    }
+
+    fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
+        // In the round trip after a reduction for a gradient a loss reduces no more.
+        let kept = if self.holds_until.is_some() { event.window } else { self.after_loss(event.window) };
+        self.last_cwnd = kept;
+        Window { cwnd: kept, ssthresh: kept }
+    }
+
+    fn on_reduction_end(&mut self) -> Option<Window> {
+        (self.rtt_prev, self.rtt, self.full) = (self.rtt, None, None);
+        None
+    }
+
+    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+        let kept = self.after_loss(window);
+        (self.last_cwnd, self.holds_until) = (1.0, None);
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CongestionController, Signal};
+    use sojourn_units::Duration;
+
+    fn cdg(params: Params) -> Cdg {
+        params.build(Start { window: 40.0, ssthresh: 20.0 }).unwrap()
+    }
+
+    /// Rounds of 40 ACKs with these round-trip times in ms; gives the window after each.
+    fn rounds(cc: &mut Cdg, rtts: &[u64]) -> Vec<f64> {
+        let mut byte = cc.law().round_end.max(1);
+        let mut windows = Vec::new();
+        for (round, &rtt) in (0u64..).zip(rtts) {
+            for _ in 0..40 {
+                byte += 1;
+                let now = Time::from_nanos((byte * 7 + round) * 1_000_003);
+                let rtt = Some(Duration::from_millis(rtt));
+                cc.on_ack(&Ack { now, rtt, snd_una: byte, snd_max: byte + 39, in_flight: 40.0, ..Ack::ONE });
+            }
+            windows.push(cc.cwnd());
+        }
+        windows
+    }
+
+    #[test]
+    fn a_steady_delay_leaves_reno() {
+        let windows = rounds(&mut cdg(Params::default()), &[50; 9]);
+        assert!(windows.windows(2).all(|pair| pair[1] > pair[0] && pair[1] < pair[0] + 1.01), "{windows:?}");
+    }
+
+    #[test]
+    fn a_rising_delay_reduces_it_and_no_more_often_than_helps() {
+        let rising: Vec<u64> = (0..60).map(|round| 50 + 20 * round).collect();
+        let windows = rounds(&mut cdg(Params::default()), &rising);
+        let falls = |windows: &[f64]| windows.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        assert_eq!(falls(&windows), 5, "{windows:?}");
+        assert!(falls(&rounds(&mut cdg(Params { use_ineff: 0, ..Params::default() }), &rising)) > 10);
+        assert_eq!(falls(&rounds(&mut cdg(Params { backoff_factor: 0.0, ..Params::default() }), &rising)), 0);
+    }
+
+    #[test]
+    fn a_loss_after_reductions_for_gradients_leaves_the_shadow_window() {
+        let loss = |cc: &mut Cdg| {
+            let window = cc.cwnd();
+            cc.on_congestion(&CongestionEvent { now: Time::ZERO, window, signal: Signal::Loss });
+            cc.cwnd() / window
+        };
+        let after = |params: Params| {
+            let mut cc = cdg(params);
+            rounds(&mut cc, &[50, 70, 90, 110, 130, 150, 170, 190, 210, 230, 230, 230]);
+            loss(&mut cc)
+        };
+        assert!(after(Params::default()) > 0.9);
+        assert!(after(Params { use_shadow: false, ..Params::default() }) <= 0.5);
+        let mut fresh = cdg(Params::default());
+        assert_eq!(loss(&mut fresh), 0.5);
+    }
+
+    #[test]
+    fn parameters_have_ranges() {
+        let refused = |params: Params| params.build(Start { window: 1.0, ssthresh: 1.0 }).is_err();
+        assert!(refused(Params { window: 0, ..Params::default() }) && refused(Params { window: 257, ..Params::default() }));
+        assert!(refused(Params { backoff_beta: 0.0, ..Params::default() }) && refused(Params { backoff_beta: 1.1, ..Params::default() }));
+        assert!(refused(Params { backoff_factor: -1.0, ..Params::default() }));
+    }
+}
