@@ -170,9 +170,7 @@ def _case_of(setting: cake.Setting) -> Case:
 
 def _ways(base: Scenario, ours: dict[str, Any], linux: str) -> dict[str, Scenario]:
     ways = [(OURS, "simulator", ours), (MIXED, "linux", ours), (LINUX, "linux", {"linux": linux})]
-    return {
-        way: base.copy().set("host", host).set("links.bottleneck.queue", dict(table)) for way, host, table in ways
-    }
+    return {way: base.copy().set("host", host).set("links.bottleneck.queue", dict(table)) for way, host, table in ways}
 
 
 def numbers(record: Record) -> dict[str, float]:

@@ -94,7 +94,9 @@ impl Discipline {
     /// A packet arrives. What is dropped meanwhile, this packet or another, [`Discipline::next_dropped`] gives.
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
         self.queue.update(now, self.idle_since);
-        if self.queue.filters_acks() && let Some(header) = packet.header.ack() {
+        if self.queue.filters_acks()
+            && let Some(header) = packet.header.ack()
+        {
             let ack = ArrivingAck { flow: packet.flow, place: packet.place(), ecn: packet.ecn(), header };
             self.queue.compare_acks(&ack, &|waiting| waiting.header.ack());
         }

@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 use sojourn_aqm::algorithms::linux::Qdisc;
 use sojourn_aqm::{Aqm, AqmConfig, HostDecision, HostQueue, ParamError};
 use sojourn_net::{
-    AckHeader, Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window, packet_hash,
+    AckHeader, Audit, Delivery, DropCause, Link, LinkConfig, LinkImpairment, LinkObserver, Network, NetworkBuilder, RouteId, Sink, Window,
+    packet_hash,
 };
 use sojourn_units::Time;
 

@@ -61,4 +61,7 @@ pub struct CountedByOurs {
     pub forced: u64,
     /// Packets for which there was no room.
     pub tail: u64,
+    /// ACKs that a newer one made useless.
+    #[serde(default)]
+    pub ack_filter: u64,
 }

@@ -68,7 +68,15 @@ impl Packet {
         let echo = self.flags & (flag::ECE | flag::CWR | flag::ACE);
         let timestamps = Some(net::Timestamps { value: self.peer.as_nanos(), echo: self.stamp.as_nanos() });
         let is_pure = self.flags & !(flag::ACK | flag::BACK | flag::ECT | flag::ECT1 | flag::CE | echo) == 0;
-        Some(net::AckHeader { connection: self.connection(), number: self.seq as u32, is_pure, echo, timestamps, sack: [(0, 0); 4], blocks: 0 })
+        Some(net::AckHeader {
+            connection: self.connection(),
+            number: self.seq as u32,
+            is_pure,
+            echo,
+            timestamps,
+            sack: [(0, 0); 4],
+            blocks: 0,
+        })
     }
 
     /// What tells its connection from others: one of a flow that is used again has other ports.

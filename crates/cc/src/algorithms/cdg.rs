@@ -19,7 +19,9 @@ pub type Cdg = Box<Classic<CdgLaw>>;
 /// What a trace can show of it.
 pub const VARIABLES: &[Variable<Cdg>] = &[
     Variable::new("shadow", "segments", "the window that it would have if only losses reduced it", |cc| cc.law().shadow),
-    Variable::new("gradient", "ms", "the sum of the rises of the round-trip time over the last rounds", |cc| cc.law().gradient as f64 / 1e3),
+    Variable::new("gradient", "ms", "the sum of the rises of the round-trip time over the last rounds", |cc| {
+        cc.law().gradient as f64 / 1e3
+    }),
 ];
 
 /// Parameters of CDG.

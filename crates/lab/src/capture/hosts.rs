@@ -140,7 +140,6 @@ impl Hosts {
         *next = if port + 1 == OPENERS.end { OPENERS.start } else { port + 1 };
         port
     }
-
 }
 
 impl Wire for Hosts {
@@ -174,7 +173,7 @@ impl Wire for Hosts {
         let back = packet.has(flag::BACK);
         let (source, destination) = if back { (other, opener) } else { (opener, other) };
         let ip = Ip { source, destination, dscp: group.dscp.0, ecn: segment::ecn(packet), id: segment::id(packet) };
-Some(match plan.tcp(planned) {
+        Some(match plan.tcp(planned) {
             Some(options) => flow.connection.segment(&ip, options, packet, sack.as_ref()),
             None => udp(&ip, u32::from(packet.size)),
         })
