@@ -400,7 +400,7 @@ def test_the_kernel_tells_of_a_queue_discipline_what_tc_would_show(text: str) ->
         return
     assert told["counted"] == {
         "arrived": link["arrived"], "marked": 0, "early": told["dropped"] - link["dropped"]["tail"], "forced": 0,
-        "tail": link["dropped"]["tail"],
+        "tail": link["dropped"]["tail"], "ack_filter": 0,
     }  # fmt: skip
 
 
