@@ -186,7 +186,6 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "hosts without a file": (["--pcap-hosts", "ftp/0"], "--pcap-hosts: expected --pcap"),
     "links without a file": (["--pcap-links", "bottleneck"], "--pcap-links: expected --pcap"),
     "a folder": (["--pcap", "."], "error: "),
-    "a kernel": (["--pcap", "x.pcapng", "--host", "linux"], 'got host = "linux"'),
 }
 
 

@@ -210,6 +210,28 @@ def test_what_linux_cannot_do_is_named_before_the_kernel_starts(
         sj.run(wrong)
 
 
+def test_a_capture_on_a_kernel_is_checked_before_it_starts_and_left_out_where_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_kernel(tmp_path, monkeypatch, "raise SystemExit(9)")
+    file = tmp_path / "x.pcapng"
+    with pytest.raises(ScenarioError, match=r'pcap_links: expected links with a rate \(bottleneck, .*\), got "up"'):
+        sj.run(SCENARIO, pcap=file, pcap_links=["up"])
+    with pytest.raises(RunError, match=r"the kernel ended with exit code 9: .* \(seed 4\)"):
+        sj.run(SCENARIO, seed=4, pcap=file)
+    assert not file.exists()
+
+
+def test_the_kernel_is_told_to_keep_headers_for_a_capture_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f"wanted = 'headers = true' in open('plan.toml').read(); open('log', 'wb').write({END!r})"
+    put_kernel(tmp_path, monkeypatch, f"{script}; print('headers:', wanted); raise SystemExit(int(wanted))")
+    sj.run(SCENARIO)
+    with pytest.raises(RunError, match="ended with exit code 1: headers: True"):
+        sj.run(SCENARIO, pcap=tmp_path / "x.pcapng")
+
+
 def test_the_newest_package_is_taken_and_an_old_one_refused() -> None:
     assert source.newest("linux-source-7.9 - x\nlinux-source-7.10 - x\n") == "linux-source-7.10"
     with pytest.raises(RunError, match=r"expected a package linux-source-7\.2 or newer in .*, got linux-source-6\.12"):
