@@ -19,9 +19,7 @@ from sojourn.scenario import Scenario
 
 STORED = Path(__file__).parent / "controllers.json"
 COMMAND = "python -m conformance.oracles.linux.controllers"
-CONTROLLERS = ("bbr", "dctcp", "vegas", "westwood", "htcp", "illinois", "highspeed", "scalable", "cdg", "lp")
-OURS: dict[str, dict[str, object]] = {"lp": {"cc": "tcp-lp", "variant": "linux"}}
-"""What ours is called, where not as Linux's."""
+CONTROLLERS = ("bbr", "dctcp", "vegas", "westwood", "htcp", "illinois", "highspeed", "scalable", "cdg")
 
 
 QUEUES: dict[str, dict[str, object]] = {
@@ -48,8 +46,8 @@ def cases() -> Iterator[tuple[str, list[Scenario]]]:
                 scenario.set("links.bottleneck.rate", "20 Mbit/s").set("links.bottleneck.queue", dict(options))
                 scenario.set("flows.f.count", count).set("flows.f.tcp.ecn", marks)
                 pair = gaps.on_both(scenario)
-                for each, named in zip(pair, (OURS.get(control, {"cc": control}), {"linux": control}), strict=True):
-                    each.set("flows.f.tcp.control", named)
+                for each, named in zip(pair, ("cc", "linux"), strict=True):
+                    each.set("flows.f.tcp.control", {named: control})
                 yield f"{control}, {queue}, {count} flow{'s' if count > 1 else ''}", pair
 
 

@@ -146,16 +146,6 @@ static const char *receiver_control(const struct flow *flow)
 	return flow->plan.ecn == ECN_DCTCP ? "dctcp" : NULL;
 }
 
-/*
- * A host of flows with `lp` has timestamps without random offsets: with most of these the smoothed delay of tcp_lp.c overflows, and it is
- * Reno.
- */
-static void set_timestamps(struct net *net, const struct flow *flow)
-{
-	if (!strcmp(flow->plan.controller, "lp"))
-		net->ipv4.sysctl_tcp_timestamps = 2;
-}
-
 /* Opens a connection of a flow, or a socket for its datagrams. */
 static int open_connection(struct connection *connection)
 {
@@ -438,8 +428,6 @@ int sojourn_start_flows(void)
 
 		set_options(sojourn_host(flow->plan.source), ECN_ACCURATE, true);
 		set_options(sojourn_host(flow->plan.destination), ECN_ACCURATE, true);
-		set_timestamps(sojourn_host(flow->plan.source), flow);
-		set_timestamps(sojourn_host(flow->plan.destination), flow);
 		if (IS_ERR(kthread_run(sink, flow, "sink/%u", number)) ||
 		    IS_ERR(kthread_run(flow->plan.session ? session : sender, flow, "sender/%u", number)))
 			return -ENOMEM;
