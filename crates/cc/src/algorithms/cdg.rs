@@ -3,9 +3,8 @@
 //! beside flows that lose.
 //!
 //! As in Linux `tcp_cdg.c`: gradients are sums over the last rounds in microseconds, the probability is `1 - exp(-gradient * factor)`, and
-//! slow start ends by trains of ACKs or delays (HyStart). It differs in one point: a reduction for a gradient sets the window at once, where
-//! Linux approaches it during the round trip; in both the window does not grow in that one. Random choices are drawn from the
-//! time of the ACK.
+//! slow start ends by trains of ACKs or delays (HyStart). A reduction for a gradient takes a round trip, in which the window falls in
+//! proportion to what is acknowledged (rfc6937#3). Random choices are drawn from the time of the ACK.
 
 use crate::{Ack, Classic, CongestionEvent, Early, ParamError, Start, Variable, Window, WindowLaw};
 use alloc::boxed::Box;
@@ -77,7 +76,7 @@ impl Params {
             sum: Extremes::default(),
             gradient: 0,
             round_end: 0,
-            holds_until: None,
+            falling: None,
             full: None,
             delayed_acks: 0,
             backoffs: 0,
@@ -144,6 +143,25 @@ impl HyStart {
     }
 }
 
+/// A reduction for a gradient, in segments.
+#[derive(Clone, Copy, Debug)]
+struct Falling {
+    /// It is over when this byte is acknowledged.
+    until: u64,
+    from: f64,
+    to: f64,
+    /// Acknowledged since.
+    acked: f64,
+}
+
+impl Falling {
+    /// The window now.
+    fn window(&self) -> Window {
+        let left = self.from - self.acked * (1.0 - self.to / self.from);
+        Window { cwnd: left.max(self.to), ssthresh: self.to }
+    }
+}
+
 /// The window law.
 #[derive(Clone, Debug)]
 pub struct CdgLaw {
@@ -159,8 +177,8 @@ pub struct CdgLaw {
     /// The last sum that counted, in us.
     gradient: i64,
     round_end: u64,
-    /// It was reduced for a gradient: nothing happens until this byte is acknowledged.
-    holds_until: Option<u64>,
+    /// The reduction for a gradient that goes on.
+    falling: Option<Falling>,
     /// Whether the queue is full, as far as delays say.
     full: Option<bool>,
     delayed_acks: u32,
@@ -259,27 +277,35 @@ impl WindowLaw for CdgLaw {
             self.shadow += window.cwnd - self.last_cwnd;
         }
         self.last_cwnd = window.cwnd;
-        let ready = !ack.in_recovery && self.holds_until.is_none();
+        let ready = !ack.in_recovery && self.falling.is_none();
         ready && window.cwnd < window.ssthresh && self.hystart.ends(ack, self.rtt.map(|rtt| rtt.min))
     }
 
     fn early(&mut self, ack: &Ack, window: Window) -> Early {
-        if self.holds_until.is_some_and(|end| ack.snd_una >= end) {
-            self.holds_until = None;
-            self.next_round(ack);
-        }
-        if ack.in_recovery || self.holds_until.is_some() {
+        if ack.in_recovery {
+            self.falling = None;
             return Early::Hold;
+        }
+        if let Some(falling) = &mut self.falling {
+            falling.acked += ack.acked;
+            let Falling { until, to, .. } = *falling;
+            let window = if ack.snd_una < until { falling.window() } else { Window { cwnd: to, ssthresh: to } };
+            self.last_cwnd = window.cwnd;
+            if ack.snd_una >= until {
+                self.falling = None;
+                self.next_round(ack);
+            }
+            return Early::Reduce(window);
         }
         if let Some(rtt) = self.rtt.filter(|_| ack.snd_una > self.round_end) {
             self.gradient = self.rtt_prev.map_or(0, |before| self.add_gradient(rtt, before));
             self.next_round(ack);
             if self.backs_off(ack.now) {
                 self.shadow = self.shadow.max(window.cwnd);
-                self.holds_until = Some(ack.snd_max);
-                let kept = libm::floor(window.cwnd * self.params.backoff_beta).max(2.0);
-                self.last_cwnd = kept;
-                return Early::Reduce(Window { cwnd: kept, ssthresh: kept });
+                let to = libm::floor(window.cwnd * self.params.backoff_beta).max(2.0).min(window.cwnd);
+                let falling = Falling { until: ack.snd_max, from: window.cwnd, to, acked: 0.0 };
+                self.falling = Some(falling);
+                return Early::Reduce(falling.window());
             }
         }
         if !ack.cwnd_limited {
@@ -298,8 +324,8 @@ impl WindowLaw for CdgLaw {
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        // In the round trip after a reduction for a gradient a loss reduces no more.
-        let kept = if self.holds_until.is_some() { event.window } else { self.after_loss(event.window) };
+        // During a reduction for a gradient a loss reduces no more.
+        let kept = self.falling.take().map_or_else(|| self.after_loss(event.window), |falling| falling.to);
         self.last_cwnd = kept;
         Window { cwnd: kept, ssthresh: kept }
     }
@@ -311,7 +337,7 @@ impl WindowLaw for CdgLaw {
 
     fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
         let kept = self.after_loss(window);
-        (self.last_cwnd, self.holds_until) = (1.0, None);
+        (self.last_cwnd, self.falling) = (1.0, None);
         kept
     }
 }
