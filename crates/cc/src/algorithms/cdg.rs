@@ -75,7 +75,7 @@ impl Params {
             filled: false,
             sum: Extremes::default(),
             gradient: 0,
-            round_end: 0,
+            round_end: Some(0),
             falling: None,
             full: None,
             delayed_acks: 0,
@@ -176,7 +176,8 @@ pub struct CdgLaw {
     sum: Extremes,
     /// The last sum that counted, in us.
     gradient: i64,
-    round_end: u64,
+    /// When this round ends; after a recovery it begins anew with the next acknowledgment.
+    round_end: Option<u64>,
     /// The reduction for a gradient that goes on.
     falling: Option<Falling>,
     /// Whether the queue is full, as far as delays say.
@@ -251,7 +252,7 @@ impl CdgLaw {
 
     /// A round ends.
     fn next_round(&mut self, ack: &Ack) {
-        (self.round_end, self.rtt_prev, self.rtt) = (ack.snd_max, self.rtt, None);
+        (self.round_end, self.rtt_prev, self.rtt) = (Some(ack.snd_max), self.rtt, None);
         self.hystart.next_round();
     }
 
@@ -297,7 +298,8 @@ impl WindowLaw for CdgLaw {
             }
             return Early::Reduce(window);
         }
-        if let Some(rtt) = self.rtt.filter(|_| ack.snd_una > self.round_end) {
+        let round_end = *self.round_end.get_or_insert(ack.snd_max);
+        if let Some(rtt) = self.rtt.filter(|_| ack.snd_una > round_end) {
             self.gradient = self.rtt_prev.map_or(0, |before| self.add_gradient(rtt, before));
             self.next_round(ack);
             if self.backs_off(ack.now) {
@@ -331,7 +333,7 @@ impl WindowLaw for CdgLaw {
     }
 
     fn on_reduction_end(&mut self) -> Option<Window> {
-        (self.rtt_prev, self.rtt, self.full) = (self.rtt, None, None);
+        (self.round_end, self.rtt_prev, self.rtt, self.full) = (None, self.rtt, None, None);
         None
     }
 
@@ -354,7 +356,7 @@ mod tests {
 
     /// Rounds of 40 ACKs with these round-trip times in ms; gives the window after each.
     fn rounds(cc: &mut Cdg, rtts: &[u64]) -> Vec<f64> {
-        let mut byte = cc.law().round_end.max(1);
+        let mut byte = cc.law().round_end.unwrap_or(0).max(1);
         let mut windows = Vec::new();
         for (round, &rtt) in (0u64..).zip(rtts) {
             for _ in 0..40 {
