@@ -18,7 +18,8 @@ from sojourn.cluster import Cluster, Executor, cluster_of
 from sojourn.errors import Interrupted, RunError, ScenarioError, UserError
 from sojourn.files import written_elsewhere
 from sojourn.laws import Laws, checked_laws, external_controllers, external_laws, of_run
-from sojourn.linux.kernel import Capture, find_kernel
+from sojourn.linux.guest import Guests, run_captured
+from sojourn.linux.kernel import find_kernel
 from sojourn.record import Record, Series, pack_series
 from sojourn.scenario import Scenario, Source, load
 from sojourn.shards import Shard
@@ -84,33 +85,18 @@ def run(
     loaded, own = load(scenario), checked_laws(laws)
     if seed is not None:
         checked_seed(seed)
-    linux = on_linux(loaded)
     for option, names in (("pcap_links", pcap_links), ("pcap_hosts", pcap_hosts)):
         if pcap is None and names:
             raise UserError.expected(option, "the file of a capture, pcap, with them", None)
     job = Job(loaded, first_seed(loaded) if seed is None else seed)
-    if linux and pcap is None:
+    if pcap is None and on_linux(loaded):
         return run_jobs([job], laws=laws)[0]
     with loaded.clean_errors(), nullcontext() if pcap is None else written_elsewhere(Path(pcap)) as unfinished:
         capture = None if unfinished is None else (str(unfinished), list(pcap_links), list(pcap_hosts))
-        if linux:
-            text, series = _on_kernel(job, capture)
-        else:
-            text, series = _sojourn.run(loaded.to_toml(), loaded.file, seed, own, capture)
+        if capture and on_linux(loaded):
+            return run_captured(loaded, job.seed, capture)
+        text, series = _sojourn.run(loaded.to_toml(), loaded.file, seed, own, capture)
     return Record.from_json(text, series)
-
-
-def _on_kernel(job: Job, capture: Capture | None) -> tuple[str, Series]:
-    """One run on a Linux kernel, of which packets are captured."""
-    from sojourn.linux.guest import Guests
-
-    guests, scenario = Guests(find_kernel()), job.scenario
-    try:
-        return guests.run(scenario.to_toml(), scenario.file, job.seed, capture)
-    except RunError as error:
-        raise RunError(f"{scenario.label}: {error} (seed {job.seed})") from None
-    finally:
-        guests.stop()
 
 
 def seeds_of(seeds: Seeds, first: int = 1) -> list[int]:
@@ -383,8 +369,6 @@ class _Runs:
         """Does these runs on Linux kernels, each a process of its own."""
         if not indices:
             return
-        from sojourn.linux.guest import Guests
-
         guests = Guests(find_kernel())
 
         def one(index: int) -> tuple[str, Series]:

@@ -18,8 +18,9 @@ from typing import IO, Any
 
 from sojourn import _sojourn
 from sojourn.errors import RunError, ScenarioError, UserError
-from sojourn.linux.kernel import Capture, Kernel
-from sojourn.record import Series
+from sojourn.linux.kernel import Capture, Kernel, find_kernel
+from sojourn.record import Record, Series
+from sojourn.scenario import Scenario
 
 ARGUMENTS = ("con=null", "con0=null,fd:1", "ssl=null", "quiet", "time-travel=inf-cpu", "time-travel-start=1000000000")
 
@@ -130,6 +131,17 @@ class Guests:
         for process in running:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def run_captured(scenario: Scenario, seed: int, capture: Capture) -> Record:
+    """Runs a scenario on the kernel that was built, and captures packets. Raises as `Guests.run` does."""
+    guests = Guests(find_kernel())
+    try:
+        return Record.from_json(*guests.run(scenario.to_toml(), scenario.file, seed, capture))
+    except RunError as error:
+        raise RunError(f"{scenario.label}: {error} (seed {seed})") from None
+    finally:
+        guests.stop()
 
 
 def _read(path: Path) -> bytes:
