@@ -1,6 +1,6 @@
 # make setup       a virtual environment in .venv with the engine in it: about 2 minutes on 2 cores, later only what changed
 # make reproduce   rerun Lehto et al. (2005) and write its report; others: sojourn reproduce NAME
-# make test        all checks that a change must pass: about 8 minutes on 2 cores
+# make test        the checks for every change: about 6 minutes on 2 cores
 # The last two begin with `make setup`.
 
 # Containers often set this. Then each of the many processes here compiles its libraries again, numpy alone for 0.2 s.
@@ -17,12 +17,13 @@ REGISTERED := $(wildcard crates/*/src/algorithms/*.rs crates/*/src/kinds/*.rs cr
 # A process for each core; the tests of a file stay together, because they share what they prepare.
 PARALLEL := --numprocesses auto --dist loadfile
 
-.PHONY: help setup test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
+.PHONY: help setup test slow-test reproduce reproduce-all bench validate hunt fuzz fuzz-lint lint format rust-build rust-test python-test lowest deny lock wheel docs notebooks playground playground-test clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
 	@echo 'make reproduce-all  rerun all papers with their seeds, write results/index.html and print the time'
+	@echo 'make slow-test   tests that take long: the walk-throughs of CONTRIBUTING.md and others; about 2 minutes after `make test`'
 	@echo 'make bench       speed, against ns-2.35 where it is installed'
 	@echo 'make validate    fidelity, against ns-2.35, ns-3 and Linux, or their stored results'
 	@echo 'make hunt        run HUNT_COUNT random worlds, each in many ways; goes on where it stopped'
@@ -96,9 +97,15 @@ fuzz-lint:
 rust-test: setup rust-build
 	$(LINTED) cargo test --workspace --quiet
 
-# The walk-throughs compile with the same settings, so they take the dependencies that are compiled already.
+# Their jobs are not those of make, whose tokens their processes do not get.
 python-test: setup
-	$(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder
+	@env -u MAKEFLAGS $(BIN)/python -m pytest $(PARALLEL) -m 'not slow'
+
+# Tests that take long, most of all the walk-throughs of CONTRIBUTING.md: they compile what it adds, with the settings of the other tests,
+# so they take the dependencies that are compiled already.
+slow-test: setup
+	@env -u MAKEFLAGS $(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder -m slow
+	@$(LINTED) cargo test --workspace --quiet -- --ignored
 
 # Tests of what calls the libraries that pyproject.toml has lowest versions of; those of the engine and of documents call none.
 LIBRARIES := analysis analyze bench_lbe cascade cli cluster compare_sweep docstrings flent gym infer notebook paper_designs \
