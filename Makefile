@@ -94,17 +94,17 @@ format: setup
 fuzz-lint:
 	CUSTOM_LIBFUZZER_PATH=/libfuzzer.a cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint -- --deny warnings
 
+# What they start takes no part in the jobs of make, which MAKEFLAGS tells of.
 rust-test: setup rust-build
-	$(LINTED) cargo test --workspace --quiet
+	@env -u MAKEFLAGS $(LINTED) cargo test --workspace --quiet
 
-# Their jobs are not those of make, whose tokens their processes do not get.
 python-test: setup
 	@env -u MAKEFLAGS $(BIN)/python -m pytest $(PARALLEL) -m 'not slow'
 
 # Tests that take long, most of all the walk-throughs of CONTRIBUTING.md: they compile what it adds, with the settings of the other tests,
 # so they take the dependencies that are compiled already.
 slow-test: setup
-	@env -u MAKEFLAGS $(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder -m slow
+	@$(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder -m slow
 	@$(LINTED) cargo test --workspace --quiet -- --ignored
 
 # Tests of what calls the libraries that pyproject.toml has lowest versions of; those of the engine and of documents call none.

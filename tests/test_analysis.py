@@ -404,6 +404,7 @@ def test_a_controller_other_than_reno_is_treated_as_reno_with_a_note():
     assert managed(scenario).plant.notes == ("ftp: the model treats cubic as Reno",)
 
 
+@pytest.mark.slow
 def test_analyze_prints_model_and_packets_and_draws(tmp_path, capsys):
     file = tmp_path / "small.toml"
     file.write_text(SMALL)

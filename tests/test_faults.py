@@ -52,6 +52,7 @@ def calls_of(scenario: sj.Scenario, root: Path, monkeypatch: pytest.MonkeyPatch)
     return disk.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.filterwarnings("ignore::sojourn.errors.Note")
 def test_a_failure_at_any_call_loses_and_falsifies_nothing(scenario, tmp_path, monkeypatch, how):

@@ -56,6 +56,7 @@ def test_what_a_report_says_is_text_in_the_index(tmp_path: Path) -> None:
     assert "A &lt;b&gt;bold&lt;/b&gt; &amp; fine title" in page
 
 
+@pytest.mark.slow
 def test_a_rerun_says_what_it_took_and_updates_the_index(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

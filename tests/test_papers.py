@@ -224,6 +224,7 @@ def test_what_another_simulator_gave_is_not_called_published():
     assert all(part.published is None and part.expected is not None for claim in tables for part in claim.parts)
 
 
+@pytest.mark.slow
 def test_the_same_seeds_give_the_same_report(here, lehto):
     one, other = (reproduce(lehto, "surfaces", 2) for _ in range(2))
     assert one.fingerprint() == other.fingerprint()

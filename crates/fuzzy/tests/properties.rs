@@ -131,6 +131,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
+    #[ignore = "4 s: `make slow-test`"]
     fn tables_are_as_exact_as_they_say(
         controller in any_controller(&NORMS[..2]), cells in 3usize..24, points in prop::collection::vec((-6.0f64..=6.0, -6.0f64..=6.0), 300),
     ) {

@@ -57,6 +57,7 @@ traffic = {{ kind = "poisson", rate = "{rate} bit/s", size = "1000 B", sizes = "
 /// Pollaczek and Khinchine: a mean of rho²(1 + c²)/2(1 - rho) packets wait, c being the variation of their sizes, and
 /// each waits that over the rate of arrivals (Little). A packet takes 1 ms, so the wait in ms is the queue over rho.
 #[test]
+#[ignore = "5 s: `make slow-test`"]
 fn queues_of_poisson_arrivals_are_as_long_as_pollaczek_and_khinchine_say() {
     for (sizes, variation) in [("constant", 0.0), ("exponential", 1.0)] {
         for load in [0.3, 0.6, 0.8] {
