@@ -38,7 +38,10 @@ def with_table(text: str, new: str) -> str:
 
 
 def main(folders: list[str]) -> None:
-    """Writes the table."""
+    """Writes the table; prints how to use this where an option is asked for."""
+    if any(folder.startswith("-") for folder in folders):
+        print(__doc__)
+        return
     whole = {
         e.id: e for folder in folders or ["results"] for e in entries(Path(folder)) if not (e.caution or e.skipped)
     }
