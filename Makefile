@@ -94,12 +94,14 @@ format: setup
 fuzz-lint:
 	CUSTOM_LIBFUZZER_PATH=/libfuzzer.a cargo clippy --manifest-path fuzz/Cargo.toml --target-dir target/fuzz-lint -- --deny warnings
 
-# What they start takes no part in the jobs of make, which MAKEFLAGS tells of.
+# What they start takes no part in the jobs of make, which these variables tell of.
+ALONE := env -u MAKEFLAGS -u MFLAGS
+
 rust-test: setup rust-build
-	@env -u MAKEFLAGS $(LINTED) cargo test --workspace --quiet
+	@$(ALONE) $(LINTED) cargo test --workspace --quiet
 
 python-test: setup
-	@env -u MAKEFLAGS $(BIN)/python -m pytest $(PARALLEL) -m 'not slow'
+	@$(ALONE) $(BIN)/python -m pytest $(PARALLEL) -m 'not slow'
 
 # Tests that take long, most of all the walk-throughs of CONTRIBUTING.md: they compile what it adds, with the settings of the other tests,
 # so they take the dependencies that are compiled already.
