@@ -148,7 +148,7 @@ pub trait CongestionController {
     fn ssthresh(&self) -> f64;
 
     /// The largest window in segments that it would come to by the acknowledgments of `flight` segments: `limit` of
-    /// draft-ietf-ccwg-ratelimited-increase#3. Infinite where a model of the path sets the window.
+    /// draft-ietf-ccwg-ratelimited-increase#3. Infinite where delays alone set the window. Controllers that take rate samples are not asked.
     fn limit_of_flight(&self, flight: f64, _now: Time) -> f64 {
         if self.cwnd() < self.ssthresh() { 2.0 * flight } else { flight + 1.0 }
     }
