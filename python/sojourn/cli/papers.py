@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +23,7 @@ from sojourn.stats import estimate_of
 from sojourn.workers import cpu_time
 
 if TYPE_CHECKING:
-    from sojourn.papers import Outcome, RunOptions
+    from sojourn.papers import Outcome
     from sojourn.papers.model import Experiment, Paper
     from sojourn.papers.outcome import ClaimResult, PartResult
     from sojourn.papers.report import OriginText
@@ -63,9 +65,12 @@ def reproduce(
     """Reruns a paper and compares the values.
 
     Shows published and measured values, a verdict on every claim, and writes a report.
+    With `all`, the report of a paper is written while the next one runs.
     """
     require("pydantic", "jinja2", "pandas", "pyarrow", "matplotlib", "scipy", "control")
     from sojourn.papers import RunOptions, find_paper, find_papers  # here: the report takes seconds to load
+    from sojourn.papers import reproduce as run_paper
+    from sojourn.papers.report import write_report
 
     if quick and full:
         raise UserError("--quick --full: expected one of them, got both")
@@ -77,10 +82,17 @@ def reproduce(
     for folder in folders:
         check_folder(folder)
     wall, cpu = time.perf_counter(), cpu_time()
-    for each, folder in zip(chosen, folders, strict=True):
-        with progress(each.id) as on_progress:
-            options = RunOptions(quick, threads, store(cache, no_cache), on_progress, host, full)
-            _reproduce(each, experiment, seeds, options, folder)
+    with ThreadPoolExecutor(1) as writer:
+        reports = list[_Report]()
+        for each, folder in zip(chosen, folders, strict=True):
+            with progress(each.id) as on_progress:
+                options = RunOptions(quick, threads, store(cache, no_cache), on_progress, host, full)
+                outcome = run_paper(each, experiment, seeds, options)
+            if reports:
+                reports[-1].print()
+            _print_outcome(outcome, experiment)
+            reports.append(_Report(outcome, folder, writer.submit(write_report, outcome, folder)))
+        reports[-1].print()
     if out_dir is None:
         from sojourn.papers.index import write_index
 
@@ -90,14 +102,33 @@ def reproduce(
         out.print(f"{counted(len(chosen), 'paper')} in {spent}")
 
 
-def _reproduce(paper: Paper, experiment: str | None, seeds: int | None, options: RunOptions, folder: Path) -> None:
-    """Reruns one paper, prints what it gave, and writes its report."""
-    from sojourn.papers import reproduce as run_paper
-    from sojourn.papers.needs import left_out
-    from sojourn.papers.report import ORIGINS, counts_text, write_report
+@dataclass(frozen=True)
+class _Report:
+    """A report that another thread writes while the next paper runs."""
 
+    outcome: Outcome
+    folder: Path
+    written: Future[list[Path]]
+
+    def print(self) -> None:
+        """Waits for its files and prints where they are."""
+        written = self.written.result()
+        figures = sum(path.suffix == ".pdf" for path in written)
+        out.print(f"report:  {written[-1]}")
+        if figures:
+            out.print(f"figures: {self.folder / 'figures'} ({figures}, each as PNG and PDF)")
+        out.print(f"tables:  {self.folder / 'tables'} (CSV and Parquet)")
+        if self.outcome.effort:
+            out.print(f"runs:    {self.outcome.effort}")
+
+
+def _print_outcome(outcome: Outcome, experiment: str | None) -> None:
+    """Prints what the rerun of one paper gave."""
+    from sojourn.papers.needs import left_out
+    from sojourn.papers.report import ORIGINS, counts_text
+
+    paper = outcome.paper
     out.print(paper.citation)
-    outcome = run_paper(paper, experiment, seeds, options)
     if outcome.caution:
         out.print(outcome.caution, style="bold")
     tables = {each.experiment for each in paper.tables}
@@ -116,14 +147,6 @@ def _reproduce(paper: Paper, experiment: str | None, seeds: int | None, options:
         rest = f" (claims {', '.join(claims)})" if claims else ""
         names = ", ".join(each.experiment.id for each in missing)
         out.print(f"left out: {names}{rest}; `sojourn reproduce {paper.id} --full` runs all")
-    written = write_report(outcome, folder)
-    figures = sum(path.suffix == ".pdf" for path in written)
-    out.print(f"report:  {written[-1]}")
-    if figures:
-        out.print(f"figures: {folder / 'figures'} ({figures}, each as PNG and PDF)")
-    out.print(f"tables:  {folder / 'tables'} (CSV and Parquet)")
-    if outcome.effort:
-        out.print(f"runs:    {outcome.effort}")
 
 
 def _results(paper: Paper, quick: bool, host: Host = Host.SIMULATOR) -> Path:
