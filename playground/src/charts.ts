@@ -25,7 +25,14 @@ export interface Axes {
   logarithmic?: boolean;
 }
 
-const css = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** What the style sheet says, until the page changes its colors: to ask the browser again would make it lay out the page. */
+const styles = new Map<string, string>();
+export function css(name: string): string {
+  let known = styles.get(name);
+  if (known === undefined) styles.set(name, (known = getComputedStyle(document.documentElement).getPropertyValue(name).trim()));
+  return known;
+}
+export const restyled = (): void => styles.clear();
 export const color = (side: 0 | 1): string => css(side === 0 ? "--a" : "--b");
 
 const short = (value: number): string => {
@@ -33,9 +40,40 @@ const short = (value: number): string => {
   return Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3 ? value.toExponential(0) : String(Number(value.toPrecision(4)));
 };
 
+/** Whether two axes are the same, number by number: A and B often have the same times. */
+function same(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** What is done when an element comes into view, and which are there. */
+const entering = new Map<Element, () => void>();
+const inView = new Set<Element>();
+const observer = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (!isIntersecting) inView.delete(target);
+    else if (!inView.has(target)) {
+      inView.add(target);
+      entering.get(target)?.();
+    }
+  }
+}, { rootMargin: "100px" });
+
+/** Calls `enter` when an element comes into view, or is about to; gives whether it is there. */
+export function watch(element: Element, enter: () => void): () => boolean {
+  entering.set(element, enter);
+  observer.observe(element);
+  return () => inView.has(element);
+}
+
+/** A chart is drawn while it is in view, and when it comes into view. */
 export class Chart {
   private plot: uPlot | undefined;
   private signature = "";
+  private readonly visible: () => boolean;
+  private stale = false;
   private marks: Mark[] = [];
   private lines: Line[] = [];
   /** Where the moving point is, on the axis of time. */
@@ -44,6 +82,7 @@ export class Chart {
 
   constructor(private readonly host: HTMLElement, private readonly axes: Axes) {
     new ResizeObserver(() => this.plot?.setSize(this.size())).observe(host);
+    this.visible = watch(host, () => (this.stale ? this.paint() : this.plot?.redraw(false)));
   }
 
   private size(): { width: number; height: number } {
@@ -54,8 +93,15 @@ export class Chart {
     if (y !== this.axes.y) [this.axes.y, this.signature] = [y, ""];
     this.marks = marks;
     this.lines = lines;
+    this.stale = true;
+    if (this.visible()) this.paint();
+  }
+
+  private paint(): void {
+    const { lines } = this;
+    this.stale = false;
     const signature = JSON.stringify(lines.map((line) => [line.label, line.side, line.thin]));
-    const alike = lines.every((line) => line.x === lines[0]?.x);
+    const alike = lines.every((line) => same(line.x, lines[0]!.x));
     const data = lines.length === 0 ? [[], []] : alike
       ? [lines[0]!.x, ...lines.map((line) => line.y)]
       : uPlot.join(lines.map((line) => [line.x, line.y] as unknown as uPlot.AlignedData));
@@ -74,7 +120,7 @@ export class Chart {
 
   at(time: number | undefined): void {
     this.time = time;
-    this.plot?.redraw(false);
+    if (this.visible()) this.plot?.redraw(false);
   }
 
   private options(): uPlot.Options {

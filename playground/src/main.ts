@@ -1,6 +1,6 @@
 // The page: two scenarios, A and B, that are run with the same seeds whenever one of them changes.
 
-import { Chart, type Mark } from "./charts";
+import { Chart, restyled, type Mark } from "./charts";
 import { Panels, type Side } from "./panels";
 import { choice, element } from "./controls";
 import { Lab, Replaced } from "./lab";
@@ -29,6 +29,10 @@ interface Preset {
 }
 
 const NAMES = ["A", "B"] as const;
+/** How long a slider rests before what follows a run is computed, in ms: laws and further seeds. */
+const REST = 150;
+/** How long the result of one side waits for that of the other, in ms, so that both are drawn once. */
+const TOGETHER = 40;
 const get = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
 
 class Page {
@@ -38,8 +42,14 @@ class Page {
   private seeds = 1;
   private results: (Result | undefined)[] = [undefined, undefined];
   private laws: (Told["law"] | undefined)[] = [undefined, undefined];
+  /** What was asked for these results and laws, as text: the same is not asked again. */
+  private readonly asked = { results: ["", ""], laws: ["", ""] };
   private readonly due = new Set<"results" | "laws">();
   private turn = 0;
+  /** The turns that the results are of. */
+  private readonly turns = [0, 0];
+  /** The last change, and in ms since it: when both answers were there, and when drawing of what is in view began and ended. */
+  private spent = { begin: 0, answered: 0, drawing: 0, drawn: 0 };
   private time = 0;
   private playing = false;
   private readonly panels: Panels;
@@ -130,6 +140,7 @@ class Page {
     this.preset = preset;
     this.sides = copy(state?.sides ?? preset.sides);
     [this.results, this.laws] = [[undefined, undefined], [undefined, undefined]];
+    [this.asked.results, this.asked.laws] = [["", ""], ["", ""]];
     this.seed = state?.seed ?? preset.seed;
     this.seeds = state?.seeds ?? 1;
     get<HTMLInputElement>("seed").value = String(this.seed);
@@ -151,6 +162,7 @@ class Page {
   /** Runs both again. What is on the page stays until there is something newer. */
   changed(): void {
     const turn = ++this.turn;
+    this.spent = { begin: performance.now(), answered: 0, drawing: 0, drawn: 0 };
     get("status").textContent = "running";
     const done = NAMES.map((name, i) => this.run(i as 0 | 1, `${name}.toml`, turn));
     void Promise.all(done).then(() => requestAnimationFrame(() => {
@@ -165,27 +177,51 @@ class Page {
   private soon(what: "results" | "laws"): void {
     if (this.due.size === 0) {
       requestAnimationFrame(() => {
-        const due = [...this.due];
+        const due = new Set(this.due), now = () => performance.now() - this.spent.begin;
         this.due.clear();
-        if (due.includes("results")) this.draw();
-        if (due.includes("laws")) this.drawLaws();
+        if (due.has("results")) {
+          if (this.turns.every((turn) => turn === this.turn)) this.spent.drawing = now();
+          this.draw();
+          // The charts draw when this function has ended.
+          if (this.spent.drawing > 0) queueMicrotask(() => (this.spent.drawn = now()));
+        }
+        if (due.has("laws")) this.drawLaws();
       });
     }
     this.due.add(what);
   }
 
+  /** Draws both results at once, if the other one comes soon. */
+  private together(i: 0 | 1, turn: number): void {
+    this.turns[i] = turn;
+    if (this.turns[0] === this.turns[1]) {
+      if (turn === this.turn) this.spent.answered = performance.now() - this.spent.begin;
+      this.soon("results");
+    } else setTimeout(() => this.turns[i] === turn && this.turns[0] !== this.turns[1] && this.soon("results"), TOGETHER);
+  }
+
   private async run(i: 0 | 1, file: string, turn: number): Promise<void> {
     const error = get(`error-${NAMES[i].toLowerCase()}`), lab = this.labs[i];
     const ask = { table: copy(this.sides[i].table), file, link: Panels.watched(this.sides[i].table), seed: this.seed };
+    const asked = JSON.stringify(ask);
     try {
-      const result = await lab.ask<"run">({ kind: "run", ...ask });
+      if (asked !== this.asked.results[i]) {
+        this.results[i] = await lab.ask<"run">({ kind: "run", ...ask });
+        this.asked.results[i] = asked;
+      }
       error.textContent = "";
-      this.results[i] = result;
-      this.soon("results");
-      this.laws[i] = await lab.ask<"law">({ kind: "law", ...ask });
-      this.soon("laws");
-      for (let k = 1; k < this.seeds && turn === this.turn; k++) {
+      this.together(i, turn);
+      const result = this.results[i]!;
+      await new Promise((rested) => setTimeout(rested, REST));
+      if (turn !== this.turn) return;
+      if (asked !== this.asked.laws[i]) {
+        this.laws[i] = await lab.ask<"law">({ kind: "law", ...ask });
+        this.asked.laws[i] = asked;
+        this.soon("laws");
+      }
+      for (let k = result.others.length + 1; k < this.seeds; k++) {
         const other = await lab.ask<"run">({ kind: "run", ...ask, seed: this.seed + k });
+        if (turn !== this.turn) return;
         result.others.push({ seed: other.seed, record: other.record });
         this.table();
       }
@@ -283,7 +319,7 @@ class Page {
     });
     const says = [get("margins-a").textContent, get("margins-b").textContent].join(" ");
     for (const id of ["gain", "phase"]) get(id).setAttribute("aria-label", `${id} of the open loop over frequency. ${says}`);
-    this.move(this.time);
+    this.point();
   }
 
   /** Moves the working point to a part of the run, from 0 to 1. */
@@ -295,7 +331,12 @@ class Page {
     get<HTMLInputElement>("time").value = String(Math.round(1000 * this.time));
     get("clock").textContent = `${seconds.toFixed(1)} s`;
     for (const chart of this.overTime()) chart.at(seconds);
-    results.forEach((result, i) => this.pictures[i as 0 | 1].draw(result, this.time * result.record.duration_s));
+    this.point();
+  }
+
+  /** Draws the laws with the working points of the time. */
+  private point(): void {
+    this.both()?.forEach((result, i) => this.pictures[i as 0 | 1].draw(result, this.time * result.record.duration_s));
   }
 
   private play(on: boolean): void {
@@ -313,6 +354,7 @@ class Page {
   }
 
   private restyle(): void {
+    restyled();
     Object.values(this.charts).forEach((chart) => chart.restyle());
     this.move(this.time);
   }
@@ -346,6 +388,10 @@ class Page {
   /** For tests, and for the console. */
   shown(): (Result | undefined)[] {
     return this.results;
+  }
+
+  timing(): { answered: number; drawing: number; drawn: number } {
+    return { ...this.spent };
   }
 
   /** What an address holds, if it holds anything. */
@@ -382,7 +428,7 @@ async function start(): Promise<void> {
   const module = await WebAssembly.compile((await inflate(bytesOf(ENGINE), 20_000_000)) as BufferSource);
   const labs: [Lab, Lab] = [new Lab(module), new Lab(module)];
   const page = new Page(labs, new Schema(SCHEMA));
-  Object.assign(window, { sojourn: { results: () => page.shown() } });
+  Object.assign(window, { sojourn: { results: () => page.shown(), timing: () => page.timing() } });
   await page.fromAddress();
   addEventListener("hashchange", () => void page.fromAddress());
 }

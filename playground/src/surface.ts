@@ -1,7 +1,7 @@
 // A law as a picture: what it gives over two inputs, with the working point of a run moving over it.
 
 import type { Result, Surface } from "./protocol";
-import { color } from "./charts";
+import { color, css, watch } from "./charts";
 
 /** Dark for the least, light for the largest: the stops of viridis. */
 const STOPS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
@@ -58,8 +58,18 @@ export class Picture {
   private background: HTMLCanvasElement | undefined;
   private surface: Surface | null = null;
   private range: [number, number] = [0, 1];
+  private last: [Result, number] | undefined;
+  private size = { width: 0, height: 0 };
+  private readonly visible: () => boolean;
 
-  constructor(private readonly canvas: HTMLCanvasElement, private readonly side: 0 | 1) {}
+  constructor(private readonly canvas: HTMLCanvasElement, private readonly side: 0 | 1) {
+    const paint = () => this.last && this.paint(...this.last);
+    new ResizeObserver(([entry]) => {
+      this.size = { width: Math.round(entry!.contentRect.width), height: Math.round(entry!.contentRect.height) };
+      paint();
+    }).observe(canvas);
+    this.visible = watch(canvas, paint);
+  }
 
   show(surface: Surface | null): void {
     this.surface = surface;
@@ -93,12 +103,17 @@ export class Picture {
     return String(Number(value.toPrecision(2)));
   }
 
-  /** Draws it with the working point of a run at a time, and where it has been. */
+  /** Draws it, where it is in view, with the working point of a run at a time, and where it has been. */
   draw(result: Result, time: number): void {
-    const { surface, canvas, background } = this;
+    this.last = [result, time];
+    if (this.visible()) this.paint(result, time);
+  }
+
+  private paint(result: Result, time: number): void {
+    const { surface, canvas, background, size: { width, height } } = this;
     const ctx = canvas.getContext("2d");
-    if (!surface || !background || !ctx) return;
-    const scale = devicePixelRatio, width = canvas.clientWidth, height = canvas.clientHeight;
+    if (!surface || !background || !ctx || width === 0) return;
+    const scale = devicePixelRatio;
     if (canvas.width !== width * scale || canvas.height !== height * scale) [canvas.width, canvas.height] = [width * scale, height * scale];
     ctx.setTransform(scale, 0, 0, scale, 0, 0);
     ctx.clearRect(0, 0, width, height);
@@ -110,7 +125,7 @@ export class Picture {
     const x = (column: number) => LEFT + part(ends(columns), column) * plot.width;
     const y = (row: number) => TOP + (1 - part(ends(rows), row)) * plot.height;
     const ticks = ([low, high]: [number, number]) => [low, (low + high) / 2, high];
-    ctx.fillStyle = getComputedStyle(canvas).color;
+    ctx.fillStyle = css("--text");
     ctx.font = "12px system-ui, sans-serif";
     ctx.textAlign = "right";
     for (const row of ticks(ends(rows))) ctx.fillText(String(Math.round(row)), LEFT - 6, Math.max(TOP + 10, y(row)));

@@ -91,7 +91,9 @@ self.onmessage = async ({ data }: MessageEvent<{ module?: WebAssembly.Module; as
     return;
   }
   try {
-    self.postMessage({ told: await answer(data.ask as Ask) });
+    const told = await answer(data.ask as Ask);
+    // The columns of a run lie in one buffer, which is moved and not copied.
+    self.postMessage({ told }, { transfer: data.ask?.kind === "run" ? [(told as Result).queue.t.buffer] : [] });
   } catch (error) {
     // After a trap the engine's memory is in no state to go on.
     const trapped = error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
