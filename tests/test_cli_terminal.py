@@ -44,3 +44,15 @@ def test_no_table_is_cut_in_a_narrow_terminal(dumbbell, monkeypatch, width):
     shown = set(" ".join(lines).replace("┃", " ").split())
     assert "…" not in shown
     assert {"limit", "count", "utilization", "arrived", "p95", "codel", "pie", "unit", "Jain's"} <= shown
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_each_part_of_a_table_that_is_too_wide_has_its_labels_and_units(dumbbell, monkeypatch, width):
+    written = io.StringIO()
+    for module in (output, tables):
+        monkeypatch.setattr(module, "out", Console(file=written, width=width, soft_wrap=True))
+    tables.show_comparison(sj.compare(dumbbell, ["droptail", "red", "pd", "codel", "pie", "pi"], 2))
+    lines = written.getvalue().splitlines()
+    parts = sum(line.startswith("┏") for line in lines)
+    assert parts == sum(line.startswith("┃") and "unit" in line for line in lines)
+    assert parts == sum(line.startswith("│ queue mean") and line.rstrip().endswith("packets │") for line in lines)

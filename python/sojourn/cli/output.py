@@ -87,21 +87,24 @@ def progress(what: str) -> Iterator[OnProgress]:
 def show(table: Table) -> None:
     """Prints a table. One that is too wide gets headers of several lines, and else becomes several tables.
 
-    The columns before the first of numbers, which are those that are set to the right, are in each of them.
+    Numbers are the columns that are set to the right. Those before the first and after the last of them are in
+    each table.
     """
-    columns, first = table.columns, next((i for i, c in enumerate(table.columns) if c.justify == "right"), 0)
+    columns = table.columns
+    numbers = [i for i, each in enumerate(columns) if each.justify == "right"]
     if _wide(table) > out.width:
         table = _part(table, columns)
-    if _wide(table) <= out.width or not first:
+    if _wide(table) <= out.width or not numbers or not numbers[0]:
         out.print(table)
         return
-    labels, chosen = columns[:first], list[Column]()
-    for column in columns[first:]:
-        if chosen and _wide(_part(table, [*labels, *chosen, column])) > out.width:
-            out.print(_part(table, [*labels, *chosen]))
+    before, after = columns[: numbers[0]], columns[numbers[-1] + 1 :]
+    chosen = list[Column]()
+    for column in columns[numbers[0] : numbers[-1] + 1]:
+        if chosen and _wide(_part(table, [*before, *chosen, column, *after])) > out.width:
+            out.print(_part(table, [*before, *chosen, *after]))
             chosen = []
         chosen.append(column)
-    out.print(_part(table, [*labels, *chosen]))
+    out.print(_part(table, [*before, *chosen, *after]))
 
 
 def _wide(table: Table) -> int:
