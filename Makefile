@@ -36,7 +36,7 @@ help:
 	@echo 'make wheel      a wheel and a source distribution in dist/, and the first scenario in an empty environment'
 	@echo 'make docs       the site, in build/site'
 	@echo 'make playground       the page that runs the engine, in build/playground/site'
-	@echo 'make playground-test  the same in a browser without a window: presets, links, accessibility'
+	@echo 'make playground-test  the same in browsers without a window: presets, links, accessibility'
 	@echo 'make notebooks  run examples/notebooks, into build/notebooks'
 	@echo 'make clean       remove what was built (not results/)'
 
@@ -157,7 +157,7 @@ playground: setup
 	cd playground && npm ci --silent --no-audit --no-fund && npm run --silent check
 	node playground/build.mjs $(PAGE)/engine.wasm $(PAGE)/presets.json $(PAGE)/schema.json $(PAGE)/site
 
-# CHROMIUM is the browser; by default that of the system.
+# CHROMIUM is the browser; by default that of the system. Firefox and WebKit are tested too where they are.
 playground-test: playground
 	cd playground && SOJOURN="$(CURDIR)/$(BIN)/sojourn" npm run --silent test
 

@@ -1,9 +1,13 @@
 // The page in Chromium without a window, opened as a file: it needs no server.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import puppeteer from "puppeteer-core";
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -45,4 +49,12 @@ export function link(page, state) {
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     return `#s=${btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "")}`;
   }, state);
+}
+
+/** The fingerprint of a scenario by the program that is installed. */
+export async function native(toml, seed) {
+  const file = join(await mkdtemp(join(tmpdir(), "playground-")), "scenario.toml");
+  await writeFile(file, toml);
+  const { stdout } = await promisify(execFile)(process.env.SOJOURN ?? "sojourn", ["run", file, "--seed", String(seed), "--json"], { maxBuffer: 1e9 });
+  return JSON.parse(stdout).fingerprint;
 }

@@ -1,26 +1,14 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { promisify } from "node:util";
-import { ROOT, browser, done, link, open, text } from "./page.mjs";
+import { ROOT, browser, done, link, native, open, text } from "./page.mjs";
 
 const presets = JSON.parse(await readFile(join(ROOT, "build/playground/presets.json"), "utf8"));
-const run = promisify(execFile);
 let chromium;
 before(async () => (chromium = await browser()));
 after(() => chromium.close());
-
-/** The fingerprint of a scenario by the program that is installed. */
-async function native(toml, seed) {
-  const file = join(await mkdtemp(join(tmpdir(), "playground-")), "scenario.toml");
-  await writeFile(file, toml);
-  const { stdout } = await run(process.env.SOJOURN ?? "sojourn", ["run", file, "--seed", String(seed), "--json"], { maxBuffer: 1e9 });
-  return JSON.parse(stdout).fingerprint;
-}
 
 for (const preset of presets) {
   test(`${preset.id}: both sides run, with the fingerprints of the native engine`, async () => {
