@@ -152,7 +152,7 @@ tcp_options! {
         "Whether limited transmit sends new data only; else it sends from snd_nxt, which may be below snd_max after a timeout",
         true, "rfc3042#2";
     rto_3s_after_lost_syn: bool as bool, ranges::any,
-        "Whether data starts with a retransmission timeout of 3 s after a lost SYN",
+        "Whether data starts with a retransmission timeout of 3 s after a lost SYN, if no timestamp gave an RTT sample",
         true, "rfc6298#5.7";
     immediate_ack_of_duplicates: bool as bool, ranges::any,
         "Whether a receiver with delayed ACKs acknowledges a duplicate segment at once",
