@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+import sojourn as sj
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from conformance.oracles.ns2 import lehto, measure, validate  # noqa: E402
+from conformance.oracles.ns2 import draw, lehto, measure, validate  # noqa: E402
 from conformance.oracles.ns2.plan import freeze, lay_out  # noqa: E402
 from conformance.oracles.ns2.quantities import FieldError  # noqa: E402
 from conformance.oracles.ns2.translate import translate  # noqa: E402
@@ -180,6 +182,16 @@ def test_every_case_is_translated_and_its_stored_numbers_belong_to_that_script(c
     assert len(seeds) >= 5
     for run in stored["runs"]:
         assert measure.digest(translate(validate.load(case), run["seed"])) == run["tcl_sha256"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_drawn_scenario_can_run_in_both(capsys: pytest.CaptureFixture[str], seed: int) -> None:
+    assert draw.main(["24", "--draw", str(seed), "--print"]) == 0
+    drawn = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {each["links"][0]["queue"]["aqm"] for each in drawn} == {"droptail", "red", "pi", "rem", "led"}
+    for each in drawn:
+        translate(each, 1)
+        sj.load(freeze(each, 1)).resolved()
 
 
 def test_a_module_that_talks_on_the_standard_output_leaves_it_to_itself() -> None:
