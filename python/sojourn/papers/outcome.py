@@ -148,7 +148,7 @@ class Effort:
     seconds: float
     """By the clock on the wall."""
     cpu_seconds: float
-    """Of all cores together, and of all that the process does meanwhile, such as writing the report of another paper."""
+    """Of all cores, and of all that the process does meanwhile, such as writing the report of another paper."""
     runs: int
     """Runs that are not the same as another one."""
     cached: int
