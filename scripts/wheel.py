@@ -1,7 +1,7 @@
 """Adds the papers to wheels that maturin has built: `python scripts/wheel.py WHEEL...`.
 
 maturin takes what lies in python/ alone. In a wheel `papers/` is `sojourn/papers/published/`, where `sojourn reproduce`
-looks last.
+looks last. pip and uv call scripts/backend.py, which does the same.
 """
 
 import base64

@@ -26,7 +26,10 @@ def test_a_representation_is_one_short_line(dumbbell, traced):
     assert repr(record.series) == "<1 trace: queue/bottleneck>"
     found = sj.compare(dumbbell, ["droptail", "red", "pd", "pie", "codel", "pi"], seeds=1)
     assert repr(found) == "<Comparison of droptail, red, pd, pie and 2 more on dumbbell, link bottleneck, 1 seed>"
+    cases = "dumbbell, link bottleneck, 1 seed"
+    assert repr(found.plot) == f'<plots of {cases}: overview, means, cdf("wait"), cdf("rtt")>'
     swept = sj.sweep(traced, {"flows.ftp.count": [1, 2]}, 2, series=True)
+    assert repr(swept.plot) == f"<plots of a sweep over flows.ftp.count: means of {len(swept.measures)} measures>"
     assert re.fullmatch(
         r"<SweepResult sweep: 2 points × 2 seeds over flows.ftp.count, \d+ measures, with traces>", repr(swept)
     )

@@ -294,7 +294,7 @@ def test_an_empty_unit_in_a_file_stays_empty(dumbbell, here, monkeypatch):
 def test_a_plot_of_a_record_draws_all_its_traces() -> None:
     scenario = sj.load(Path(__file__).parent.parent / "examples" / "dumbbell.toml").copy().set("duration", "12 s")
     record = sj.run(scenario)
-    assert repr(record.plot) == "<plots of dumbbell, seed 1: cwnd, queue, delay>"
+    assert repr(record.plot) == '<plots of dumbbell, seed 1: cwnd, queue, delay, cdf("wait"), cdf("rtt")>'
     labels = ["congestion window (packets)", "waiting packets", "queuing delay (ms)"]
     assert [axes.get_ylabel() for axes in record.plot()] == labels
     bare = sj.run(scenario.set("trace", {}))

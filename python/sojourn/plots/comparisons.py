@@ -55,6 +55,10 @@ class ComparisonPlots:
     def __init__(self, comparison: Compared) -> None:
         self._comparison = comparison
 
+    def __repr__(self) -> str:
+        cdfs = [f'cdf("{of}")' for of in distributions.QUANTITIES if self.places(of)]
+        return f"<plots of {self._comparison.title}: {', '.join(['overview', 'means', *cdfs])}>"
+
     def cdf(
         self, of: str, ax: Axes | None = None, names: Sequence[str] | None = None, *, complement: bool = False
     ) -> Axes:
@@ -110,6 +114,9 @@ class SweepPlots:
 
     def __init__(self, result: Swept) -> None:
         self._result = result
+
+    def __repr__(self) -> str:
+        return f"<plots of a sweep over {', '.join(self._result.axes)}: means of {len(self._result.measures)} measures>"
 
     def means(self, measure: str, ax: Axes | None = None) -> Axes:
         """One measure, such as `links.bottleneck.queue.mean`, over the axes; returns the Matplotlib axes."""

@@ -66,7 +66,11 @@ class RecordPlots:
 
     def __repr__(self) -> str:
         drawn = [draw.__name__ for panels in self.panels().values() for draw in panels]
-        return f"<plots of {self.title([])}: {', '.join(drawn) or 'nothing was traced'}>"
+        return f"<plots of {self.title([])}: {', '.join([*drawn, *self._cdfs()])}>"
+
+    def _cdfs(self) -> list[str]:
+        """The distributions that can be drawn, as they are called."""
+        return [f'cdf("{of}")' for of in distributions.QUANTITIES if distributions.places(self._record, of)]
 
     def __call__(self) -> list[Axes]:
         """Draws all traces over time in one figure and returns its axes, from top to bottom.
