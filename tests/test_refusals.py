@@ -191,3 +191,6 @@ def test_what_is_due_after_the_end_is_named_and_not_refused(capsys, here, start,
     for command in ("check", "run"):
         assert main([command, "late.toml"]) == 0
         assert capsys.readouterr().err.splitlines() == said
+    (here / "late.toml").write_text(LATE.replace("START", start).replace('name = "up"\n', ""))
+    assert main(["check", "late.toml"]) == 0
+    assert capsys.readouterr().err.splitlines() == [note.replace("links.up", "links.A->B") for note in said]

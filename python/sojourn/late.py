@@ -33,7 +33,8 @@ def _events(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """The events: field and time."""
     for section, keys in (("links", ("changes", "impairments")), ("flows", ("reroute",))):
         for part in scenario.get(section, []):
-            field = f"{section}.{part['name']}"
+            name = part.get("name", f"{part['from']}->{part['to']}")
+            field = f"{section}.{name}"
             yield from ((f"{field}.start", time) for time in _first(part.get("start", [])))
             for key in keys:
                 events = enumerate(part.get(key, []))
