@@ -28,7 +28,7 @@ fuzz_target!(|text: &str| {
 fn laid_out(document: &Document, checked: &Checked) {
     if checked.groups.iter().map(|group| u64::from(group.count)).sum::<u64>() <= MOST {
         let plan = checked.plan(checked.seed);
-        let links = plan.links.len() as u32;
+        let links = (plan.links.len() + plan.access_links.len()) as u32;
         for flow in &plan.flows {
             assert!(!flow.forward.is_empty() && flow.forward.iter().chain(&flow.back).all(|&link| link < links));
         }

@@ -74,7 +74,7 @@ impl Found {
 
 /// The highest rate of a link in bit/s; `None` for one that only delays, and for one with opportunities to send.
 fn highest_rate(plan: &Plan, link: u32) -> Option<f64> {
-    let link = &plan.links[link as usize];
+    let link = plan.link(link);
     if let Some(trace) = &link.trace {
         let rates = trace.rows.service() == Service::Rates;
         return rates.then(|| trace.rows.rows().map(|row| row.service as f64).fold(0.0, f64::max));
@@ -152,10 +152,10 @@ fn most_received(plan: &Plan, flow: &Planned, span: f64) -> Option<f64> {
 /// may arrive at the same one, or copies of them: where a delay changes after it, or packets meet impairments.
 fn last_rate(plan: &Plan, path: &[u32]) -> Option<f64> {
     let varies = |link: u32| {
-        let link = &plan.links[link as usize];
+        let link = plan.link(link);
         !link.delay_changes.is_empty() || !link.impairments.is_empty() || link.trace.is_some()
     };
-    let last = *path.iter().rev().find(|&&link| plan.links[link as usize].rate.is_some() || varies(link))?;
+    let last = *path.iter().rev().find(|&&link| plan.link(link).rate.is_some() || varies(link))?;
     if varies(last) { None } else { highest_rate(plan, last) }
 }
 

@@ -204,7 +204,7 @@ fn path(plan: &Plan, name: &str) -> (f64, f64) {
     let of_flow = |flow: &sojourn_scenario::plan::Flow| {
         let options = plan.tcp(flow).filter(|options| steered(options))?;
         let rate = |path: &[u32]| {
-            let rates = path.iter().filter_map(|&link| plan.links[link as usize].rate);
+            let rates = path.iter().filter_map(|&link| plan.link(link).rate);
             rates.map(sojourn_units::Rate::as_bps).min().map_or(f64::INFINITY, |bps| bps as f64)
         };
         let path_rate = match &flow.paths {

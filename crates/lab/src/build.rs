@@ -77,6 +77,7 @@ pub fn build(plan: &Plan, laws: &Laws, all_events: bool) -> Result<World<Recorde
         end: plan.duration,
         warmup: plan.warmup,
         links: links.collect::<Result<_, _>>()?,
+        access_links: Cow::from(&plan.access_links),
         stacks,
         flows: Cow::from(&plan.flows),
         all_events,

@@ -32,7 +32,7 @@ impl CapturePoints {
 
     /// The links as positions in the plan, then the hosts.
     fn places(&self, plan: &Plan) -> Result<Vec<Place>, Error> {
-        let known = || (0u32..).zip(&plan.links[..plan.shared_links as usize]).filter(|(_, link)| link.rate.is_some());
+        let known = || (0u32..).zip(&plan.links).filter(|(_, link)| link.rate.is_some());
         let one = |name: &String| {
             known().find(|(_, link)| link.name == *name).map(|(at, _)| at).ok_or_else(|| {
                 let names: Vec<_> = known().map(|(_, link)| link.name.as_str()).collect();

@@ -18,6 +18,7 @@ use sojourn_spec::link::Link;
 use sojourn_spec::tcp::{Control, Recovery, TcpOptions};
 use sojourn_traffic::Traffic;
 use sojourn_units::{Duration, Time};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The ports that flows use are as many (`FIRST_PORT` to `FIRST_OWN_PORT` in `hosts/linux/kernel/sojourn.h`).
@@ -47,7 +48,7 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
             let next = hosts.len() as u32;
             *hosts.entry(node).or_insert(next)
         };
-        let (source, destination) = (number(plan.links[first as usize].from), number(plan.links[last as usize].to));
+        let (source, destination) = (number(plan.link(first).from), number(plan.link(last).to));
         flows.push(KernelFlow {
             name: flow.name.clone(),
             group: flow.group,
@@ -71,7 +72,7 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
             classes.push(ClassRules { link: number, rules });
         }
     }
-    let (hosts, links) = (hosts.len() as u32, plan.links.clone());
+    let (hosts, links) = (hosts.len() as u32, plan.all_links().map(Cow::into_owned).collect::<Vec<_>>());
     let headers = links.iter().any(reads_acks);
     Ok(Wiring { seed, warmup, duration, packet, hosts, headers, links, traces, classes, flows })
 }

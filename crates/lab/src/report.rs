@@ -50,8 +50,7 @@ impl<'a> Finished<'a, sojourn_sim::Packet> {
 /// The record of a finished run and its series.
 pub(crate) fn report<P: Packet>(plan: &Plan, run: &Finished<'_, P>) -> (Record, Series) {
     let span = plan.duration.since(plan.warmup).as_secs_f64();
-    let links: Vec<Link> =
-        (0..run.links.len()).zip(&plan.links[..plan.shared_links as usize]).map(|(at, link)| one_link(run, link, at, span)).collect();
+    let links: Vec<Link> = (0..run.links.len()).zip(&plan.links).map(|(at, link)| one_link(run, link, at, span)).collect();
     let flows = all_flows(plan, &run.flows, span);
     let groups = (0..plan.groups.len()).map(|index| one_group(plan, run, &flows, index)).collect();
     let sum = |value: fn(&Flow) -> f64| flows.iter().map(value).sum();
@@ -186,10 +185,14 @@ fn loss_ratio(queue: &LinkStats, impairments: &[Impairment]) -> f64 {
 
 /// The plan's flows in order. The measures of a session are the sums over its connections.
 fn all_flows(plan: &Plan, reports: &[FlowReport], span: f64) -> Vec<Flow> {
-    let mut parts_of: Vec<Vec<FlowReport>> = vec![Vec::new(); plan.flows.len()];
-    reports.iter().for_each(|report| parts_of[report.entry as usize].push(*report));
-    let flows = plan.flows.iter().zip(&parts_of).map(|(flow, parts)| {
-        let count = |value: fn(&FlowReport) -> u64| parts.iter().map(value).sum::<u64>();
+    // Flows come in the order of the plan, and the connections of sessions after them.
+    let mut ordered: Vec<&FlowReport> = reports.iter().collect();
+    ordered.sort_by_key(|report| report.entry);
+    let mut rest = &ordered[..];
+    let flows = (0u32..).zip(&plan.flows).map(|(entry, flow)| {
+        let (parts, others) = rest.split_at(rest.iter().take_while(|report| report.entry == entry).count());
+        rest = others;
+        let count = |value: fn(&FlowReport) -> u64| parts.iter().map(|part| value(part)).sum::<u64>();
         let rtts: Vec<_> = parts.iter().map(|part| part.sender.rtt).filter(|rtt| rtt.count() > 0).collect();
         let samples: f64 = rtts.iter().map(|rtt| rtt.count() as f64).sum();
         let mean = rtts.iter().map(|rtt| rtt.mean() * rtt.count() as f64).sum::<f64>() / samples;

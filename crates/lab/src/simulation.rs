@@ -83,7 +83,7 @@ impl Simulation {
     pub(crate) fn fork(&self, plan: &Arc<Plan>, start: Time) -> Result<Self, Error> {
         let at_zero = |plan: &Arc<Plan>| Self::of_plan(plan);
         let other = at_zero(plan)?;
-        if start == Time::ZERO || plan.links != self.plan.links {
+        if start == Time::ZERO || plan.links != self.plan.links || plan.access_links != self.plan.access_links {
             return Ok(other);
         }
         let own = if plan.seed == self.plan.seed { None } else { Some(at_zero(&self.plan)?.world) };

@@ -55,7 +55,7 @@ pub(crate) fn within(plan: &Plan, world: &World<Recorder>, most: u64) -> Result<
 pub(crate) fn progress(plan: &Plan, world: &World<Recorder>) -> Result<(), Error> {
     let Some(&Place { now, events, flow, link }) = world.stalled() else { return Ok(()) };
     let flow = flow.and_then(|flow| flow_name(plan, world, flow));
-    let link = link.map(|link| plan.links[link as usize].name.as_str()).filter(|_| link < Some(plan.shared_links));
+    let link = link.and_then(|link| plan.links.get(link as usize)).map(|link| link.name.as_str());
     let field = match (link, flow) {
         (Some(link), _) => format!("links.{link}"),
         (None, Some(flow)) => format!("flows.{flow}"),

@@ -17,6 +17,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 use sojourn_link::Place;
+use sojourn_spec::link::AccessLink;
 use sojourn_spec::medium::Medium as Shared;
 use sojourn_units::Duration;
 
@@ -40,25 +41,38 @@ pub struct UnknownLink(pub u32);
 #[derive(Clone, Debug)]
 pub struct NetworkBuilder {
     window: Window,
-    links: Vec<LinkConfig>,
+    links: Vec<Added>,
+    access_links: AccessLinks,
     routes: Vec<Route>,
+    /// The links of all routes, one route after the other.
+    steps: Vec<u32>,
     hops: usize,
     all_events: bool,
 }
 
+/// A link that was added.
+#[derive(Clone, Debug)]
+enum Added {
+    Link(Box<LinkConfig>),
+    /// A link of a single flow, as a position among those.
+    AccessLink(usize),
+}
+
+/// A route: its links are the next of [`NetworkBuilder::steps`].
 #[derive(Clone, Debug)]
 struct Route {
-    links: Vec<u32>,
+    /// How many links it has.
+    links: u32,
     /// Its hops without the end.
-    hops: usize,
+    hops: u32,
     delivery: Delivery,
     shared: bool,
-    /// The route whose packets are answered at once on this one, as its number among all.
-    answers: Option<usize>,
+    /// Whether packets of the route before it are answered at once on this one.
+    answers: bool,
     /// Whether packets wait for an event before each hop.
     each_hop: bool,
-    /// The first hops of the routes between which its packets choose, and when; none for a route over links.
-    choice: Option<(Box<[u32]>, Turn)>,
+    /// The routes between which its packets choose; none for a route over links.
+    choice: Option<Box<(Box<[u32]>, Turn)>>,
     /// The group of the flows on it, by which classes of links know their packets.
     group: u32,
 }
@@ -66,7 +80,15 @@ struct Route {
 impl NetworkBuilder {
     /// No links and routes yet; statistics are taken within `window`.
     pub fn new(window: Window) -> Self {
-        NetworkBuilder { window, links: Vec::new(), routes: Vec::new(), hops: 0, all_events: false }
+        NetworkBuilder {
+            window,
+            links: Vec::new(),
+            access_links: AccessLinks::default(),
+            routes: Vec::new(),
+            steps: Vec::new(),
+            hops: 0,
+            all_events: false,
+        }
     }
 
     /// Makes every hop an event, so that tests can show that leaving out events changes nothing.
@@ -77,8 +99,21 @@ impl NetworkBuilder {
 
     /// Adds a link; gives its number.
     pub fn add_link(&mut self, config: LinkConfig) -> u32 {
-        self.links.push(config);
+        self.links.push(Added::Link(Box::new(config)));
         self.links.len() as u32 - 1
+    }
+
+    /// Adds links of single flows; their numbers follow those of the links added before. No router reads what comes over them.
+    pub fn add_access_links(&mut self, links: &[AccessLink]) {
+        self.links.reserve_exact(links.len());
+        self.access_links.reserve(links.len());
+        self.links.extend(links.iter().map(|link| Added::AccessLink(self.access_links.add(link))));
+    }
+
+    /// Makes room for so many routes more, with this many links each.
+    pub fn reserve_routes(&mut self, more: usize, links: usize) {
+        self.routes.reserve_exact(more);
+        self.steps.reserve_exact(more * links);
     }
 
     /// Adds a route over these links, in order. `shared` says that several endpoints, which may send at the same time, use it.
@@ -86,17 +121,21 @@ impl NetworkBuilder {
     /// # Errors
     /// A link that was not added.
     pub fn add_route(&mut self, links: &[u32], delivery: Delivery, shared: bool) -> Result<RouteId, UnknownLink> {
-        if let Some(&unknown) = links.iter().find(|&&link| link as usize >= self.links.len()) {
-            return Err(UnknownLink(unknown));
+        let mut hops = links.len();
+        for &link in links {
+            match self.links.get(link as usize).ok_or(UnknownLink(link))? {
+                Added::Link(config) => hops += config.impairments.0.len(),
+                Added::AccessLink(_) => {}
+            }
         }
-        let hops = links.iter().map(|&link| 1 + self.links[link as usize].impairments.0.len()).sum();
-        let route = Route { links: links.to_vec(), hops, delivery, shared, each_hop: false, answers: None, choice: None, group: u32::MAX };
-        Ok(self.add(route))
+        self.steps.extend_from_slice(links);
+        let (links, hops) = (links.len() as u32, hops as u32);
+        Ok(self.add(Route { links, hops, delivery, shared, each_hop: false, answers: false, choice: None, group: u32::MAX }))
     }
 
     fn add(&mut self, route: Route) -> RouteId {
         let id = RouteId(self.hops as u32);
-        self.hops += route.hops + 1;
+        self.hops += route.hops as usize + 1;
         self.routes.push(route);
         id
     }
@@ -114,17 +153,16 @@ impl NetworkBuilder {
             self.set_group(group);
             self.routes.iter_mut().last().into_iter().for_each(|route| route.each_hop = true);
         }
-        let choice = Some((begins.into(), turn));
-        let (links, delivery) = (Vec::new(), Delivery::Immediate);
-        Ok(self.add(Route { links, hops: 0, delivery, shared, each_hop: false, answers: None, choice, group }))
+        let choice = Some(Box::new((begins.into(), turn)));
+        let delivery = Delivery::Immediate;
+        Ok(self.add(Route { links: 0, hops: 0, delivery, shared, each_hop: false, answers: false, choice, group }))
     }
 
     /// Says that what is sent on the route added last is sent at once when a packet reaches the end of the route added before it, by
     /// the endpoint there: nothing else is sent on it.
     pub fn answers_at_once(&mut self) {
-        let before = self.routes.len().checked_sub(2);
-        if let Some(route) = self.routes.last_mut() {
-            route.answers = before;
+        if let [.., _, route] = &mut self.routes[..] {
+            route.answers = true;
         }
     }
 
@@ -141,28 +179,35 @@ impl NetworkBuilder {
     /// A link that was not added.
     pub fn least_delay(&self, links: &[u32]) -> Result<Duration, UnknownLink> {
         links.iter().try_fold(Duration::ZERO, |sum, &link| {
-            self.links.get(link as usize).map(|config| sum + config.least_delay()).ok_or(UnknownLink(link))
+            let delay = match self.links.get(link as usize).ok_or(UnknownLink(link))? {
+                Added::Link(config) => config.least_delay(),
+                &Added::AccessLink(at) => self.access_links.delay(at),
+            };
+            Ok(sum + delay)
         })
     }
 
     /// The network at time 0.
     pub fn build<P: Packet>(self) -> Network<P> {
-        let reverse_links: Vec<Option<u32>> = self.links.iter().map(LinkConfig::reverse_link).collect();
-        // A link whose packets a router reads is no access link: those have no place for listeners.
-        let mut is_read = vec![false; self.links.len()];
-        for &reverse in reverse_links.iter().flatten() {
-            if let Some(is_read) = is_read.get_mut(reverse as usize) {
-                *is_read = true;
-            }
-        }
-        let (mut links, mut access_links, mut targets) = (Vec::new(), AccessLinks::default(), Vec::new());
+        let readers = readers(&self.links);
+        let (mut links, mut access_links) = (Vec::new(), self.access_links);
         let (mut impairments, mut impaired) = (Vec::new(), Vec::new());
         let (mut ids, mut transit_times) = (LinkIds::default(), Vec::new());
         let (mut media, mut stations) = (Vec::new(), Vec::new());
-        for ((id, mut config), is_read) in (0u32..).zip(self.links).zip(is_read) {
-            targets.push(if config.is_access_link() && !is_read {
+        ids.access_links = vec![0; access_links.len()];
+        let numbered = (0u32..).zip(self.links);
+        let targets = numbered.map(|(id, added)| {
+            let mut config = match added {
+                Added::Link(config) => *config,
+                Added::AccessLink(at) => {
+                    ids.access_links[at] = id;
+                    return HopTarget::AccessLink(at);
+                }
+            };
+            // A link whose packets a router reads is no access link: those have no place for listeners.
+            if config.is_access_link() && !readers.iter().any(|reader| reader.reads == id) {
                 ids.access_links.push(id);
-                HopTarget::AccessLink(access_links.add(&config) as usize)
+                HopTarget::AccessLink(access_links.add(&config.as_access_link()))
             } else {
                 ids.links.push(id);
                 transit_times.push(config.transit_times());
@@ -173,24 +218,25 @@ impl NetworkBuilder {
                 stations.push(config.link.medium.clone().map(|medium| station(medium, config.seed, &mut media)));
                 links.push(Link::new(config, self.window));
                 HopTarget::Link(links.len() - 1)
-            });
-        }
-        access_links.shrink();
+            }
+        });
+        let targets: Vec<HopTarget> = targets.collect();
         let mut network = Network::new(links, access_links, transit_times, ids, self.window);
         (network.media, network.stations) = (media, stations);
-        network.ack_listeners = ack_listeners(&network.links, &reverse_links, &targets);
+        network.ack_listeners = ack_listeners(&network.links, &readers, &targets);
         network.impairments = impairments;
-        network.hops = hops(&self.routes, &targets, &network.impairments, &impaired);
-        let choices = self.routes.iter().filter_map(|route| route.choice.clone());
+        network.hops = hops(&self.routes, &self.steps, &targets, &Impaired { all: &network.impairments, of_links: &impaired });
+        drop((targets, self.steps));
+        let choices = self.routes.iter().filter_map(|route| route.choice.as_deref().cloned());
         network.choices = choices.map(|(routes, turn)| Choice::new(routes, turn)).collect();
         defer(&mut network, &self.routes, self.all_events);
         let begins = self.routes.iter().scan(0, |next, route| {
             let begin = *next;
-            *next += route.hops as u32 + 1;
+            *next += route.hops + 1;
             Some(begin)
         });
         network.add_discard_routes(begins);
-        network.tell_classes(self.routes.iter().map(|route| (route.hops as u32 + 1, route.group)));
+        network.tell_classes(self.routes.iter().map(|route| (route.hops + 1, route.group)));
         mark_last(&mut network.hops);
         network
     }
@@ -216,15 +262,22 @@ fn mark_last(hops: &mut [Hop]) {
     }
 }
 
-/// The table of hops, none of them deferred yet. The impairments of a link are hops before and after it: `impaired` has their
-/// positions for each link that decides or measures.
-fn hops(routes: &[Route], targets: &[HopTarget], impairments: &[LinkImpairment], impaired: &[Range<usize>]) -> Vec<Hop> {
+/// All impairments, and their positions for each link that decides or measures.
+struct Impaired<'a> {
+    all: &'a [LinkImpairment],
+    of_links: &'a [Range<usize>],
+}
+
+/// The table of hops, none of them deferred yet; `steps` has the links of all routes. The impairments of a link are hops before and after it.
+fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], impaired: &Impaired<'_>) -> Vec<Hop> {
     let mut choices = 0;
-    let mut hops = Vec::with_capacity(routes.iter().map(|route| route.hops + 1).sum());
+    let mut hops = Vec::with_capacity(routes.iter().map(|route| route.hops as usize + 1).sum());
     for route in routes {
-        for target in route.links.iter().map(|&link| targets[link as usize]) {
-            let own = if let HopTarget::Link(link) = target { impaired[link].clone() } else { 0..0 };
-            let at = |place| own.clone().filter(move |&at| impairments[at].place() == place).map(|at| Hop::new(HopTarget::Impairment(at)));
+        let (links, others) = steps.split_at(route.links as usize);
+        steps = others;
+        for target in links.iter().map(|&link| targets[link as usize]) {
+            let own = if let HopTarget::Link(link) = target { impaired.of_links[link].clone() } else { 0..0 };
+            let at = |place| own.clone().filter(move |&at| impaired.all[at].place() == place).map(|at| Hop::new(HopTarget::Impairment(at)));
             hops.extend(at(Place::BeforeQueue));
             hops.push(Hop::new(target));
             hops.extend(at(Place::AfterQueue));
@@ -235,12 +288,23 @@ fn hops(routes: &[Route], targets: &[HopTarget], impairments: &[LinkImpairment],
     hops
 }
 
+/// A link whose router reads what comes over another, by their numbers.
+struct Reader {
+    link: usize,
+    reads: u32,
+}
+
+fn readers(links: &[Added]) -> Vec<Reader> {
+    let reverse = |added: &Added| if let Added::Link(config) = added { config.reverse_link() } else { None };
+    links.iter().enumerate().filter_map(|(link, added)| reverse(added).map(|reads| Reader { link, reads })).collect()
+}
+
 /// For each link those whose routers read what comes over it; empty where no router does.
-fn ack_listeners<P: Packet>(links: &[Link<P>], reverse_links: &[Option<u32>], targets: &[HopTarget]) -> Vec<Vec<u32>> {
+fn ack_listeners<P: Packet>(links: &[Link<P>], readers: &[Reader], targets: &[HopTarget]) -> Vec<Vec<u32>> {
     let mut listeners = Vec::new();
-    for (target, reverse) in targets.iter().zip(reverse_links) {
-        if let (&HopTarget::Link(link), &Some(reverse)) = (target, reverse)
-            && let Some(&HopTarget::Link(reverse)) = targets.get(reverse as usize)
+    for &Reader { link, reads } in readers {
+        if let HopTarget::Link(link) = targets[link]
+            && let Some(&HopTarget::Link(reverse)) = targets.get(reads as usize)
             && links[link].reads_headers()
         {
             listeners.resize(links.len(), Vec::new());
@@ -252,7 +316,7 @@ fn ack_listeners<P: Packet>(links: &[Link<P>], reverse_links: &[Option<u32>], ta
 
 /// Where all packets wait for an event, because those of a route with one before each hop do.
 fn by_events(hops: &[Hop], routes: &[Route]) -> BTreeSet<HopTarget> {
-    let each_hop = routes.iter().flat_map(|route| core::iter::repeat_n(route.each_hop, route.hops + 1));
+    let each_hop = routes.iter().flat_map(|route| core::iter::repeat_n(route.each_hop, route.hops as usize + 1));
     hops.iter().zip(each_hop).filter_map(|(hop, each_hop)| each_hop.then_some(hop.target())).collect()
 }
 
@@ -260,12 +324,15 @@ fn by_events(hops: &[Hop], routes: &[Route]) -> BTreeSet<HopTarget> {
 fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool) {
     let mut contention = ContentionMap::default();
     let mut begin = 0;
-    let mut outflows: Vec<Outflow> = Vec::with_capacity(routes.len());
+    let mut before: Option<Outflow> = None;
+    let mut reordered = Vec::with_capacity(routes.len());
     for route in routes {
-        let answered = route.answers.and_then(|answered| outflows[answered].answered());
+        let answered = before.filter(|_| route.answers).and_then(Outflow::answered);
         let start = answered.unwrap_or(Outflow::from_endpoint(begin, route.shared));
-        outflows.push(contention.add_route(&network.hops, begin, start, |target| network.order(target)));
-        begin += route.hops + 1;
+        let outflow = contention.add_route(&network.hops, begin, start, |target| network.order(target));
+        reordered.push(outflow.reordered);
+        before = Some(outflow);
+        begin += route.hops as usize + 1;
     }
     let by_events = by_events(&network.hops, routes);
     for at in 0..network.hops.len() {
@@ -280,10 +347,10 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
         }
     }
     let mut begin = 0;
-    for (route, outflow) in routes.iter().zip(outflows) {
-        let end = begin + route.hops;
+    for (route, reordered) in routes.iter().zip(reordered) {
+        let end = begin + route.hops as usize;
         let waits = network.hops[begin..end].iter().any(|hop| hop.needs_event());
-        if route.delivery == Delivery::Deferred || (route.delivery == Delivery::AfterEvent && !waits) || outflow.reordered {
+        if route.delivery == Delivery::Deferred || (route.delivery == Delivery::AfterEvent && !waits) || reordered {
             network.hops[end] = network.hops[end].deferred();
         }
         begin = end + 1;

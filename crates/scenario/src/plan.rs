@@ -5,12 +5,14 @@ use crate::quantity::{Quantity, Varying};
 use crate::written::{Access, PathChoice};
 use sojourn_aqm::Rule;
 pub use sojourn_spec::flow::Flow;
-use sojourn_spec::link::{Link, Measure};
+use sojourn_spec::link::{AccessLink, Link};
 use sojourn_spec::paths::Paths;
-use sojourn_spec::queue::Queue;
 use sojourn_spec::queue::classes::{Dscp, Match};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Amount, Stream, Time};
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One run: links and flows, with every random value drawn. It follows from the scenario and the seed.
@@ -30,11 +32,11 @@ pub struct Plan {
     pub nodes: Vec<String>,
     /// How many hosts there are beyond [`Plan::nodes`].
     pub hosts: u32,
-    /// The scenario's links in its order, then each flow's own: `ftp/0:access`, `ftp/0:access:back`, `ftp/0:egress`,
-    /// `ftp/0:egress:back`.
+    /// The scenario's links in its order.
     pub links: Vec<Link>,
-    /// How many of [`Plan::links`] are the scenario's.
-    pub shared_links: u32,
+    /// Each flow's own links, whose numbers come after those: `ftp/0:access`, `ftp/0:access:back`, `ftp/0:egress`,
+    /// `ftp/0:egress:back`.
+    pub access_links: Vec<AccessLink>,
     /// The flows, group by group.
     pub flows: Vec<Flow>,
     /// TCP options: those of each group over TCP. Flows have positions in them.
@@ -51,7 +53,9 @@ pub struct Group {
     /// Its name.
     pub name: String,
     /// Its flows, as positions in [`Plan::flows`].
-    pub flows: std::ops::Range<u32>,
+    pub flows: Range<u32>,
+    /// The own links of its flows, as positions in [`Plan::access_links`]. Each flow has as many.
+    pub access_links: Range<u32>,
     /// The DSCP of their packets.
     pub dscp: Dscp,
     /// The port of their connections.
@@ -62,6 +66,34 @@ impl Plan {
     /// The TCP options of one of its flows; `None` over UDP.
     pub fn tcp(&self, flow: &Flow) -> Option<&TcpOptions> {
         flow.stack.map(|stack| &self.stacks[stack as usize])
+    }
+
+    /// The link of this number: one of the scenario, or a flow's own.
+    pub fn link(&self, number: u32) -> Cow<'_, Link> {
+        match self.links.get(number as usize) {
+            Some(link) => Cow::Borrowed(link),
+            None => Cow::Owned(self.access_link(number - self.links.len() as u32)),
+        }
+    }
+
+    /// All links in the order of their numbers.
+    pub fn all_links(&self) -> impl Iterator<Item = Cow<'_, Link>> {
+        (0..(self.links.len() + self.access_links.len()) as u32).map(|number| self.link(number))
+    }
+
+    /// A flow's own link at a position in [`Plan::access_links`], with its name.
+    fn access_link(&self, at: u32) -> Link {
+        let link = self.access_links[at as usize];
+        let owner = self.groups.iter().find(|group| group.access_links.contains(&at)).map_or("", |group| {
+            let of_flow = group.access_links.len() as u32 / group.flows.len() as u32;
+            &self.flows[(group.flows.start + (at - group.access_links.start) / of_flow) as usize].name
+        });
+        let (host, nodes) = (link.from.max(link.to), self.nodes.len() as u32);
+        debug_assert!(host >= nodes, "a flow's own link begins or ends at a host without a name");
+        // That of data is the first of a pair: it leaves the sender's host, or ends at the receiver's.
+        let (is_back, from) = if at.is_multiple_of(2) { (false, link.from) } else { (true, link.to) };
+        let side = if from == host { "access" } else { "egress" };
+        link.named(format!("{owner}:{side}{}", if is_back { ":back" } else { "" }))
     }
 
     /// The packets that a class takes, by the groups of this plan.
@@ -92,15 +124,17 @@ impl Checked {
             nodes: self.nodes.clone(),
             hosts: 0,
             links: self.links.clone(),
-            shared_links: self.links.len() as u32,
+            access_links: Vec::new(),
             flows: Vec::new(),
             stacks: Vec::new(),
             groups: Vec::new(),
             trace: self.trace.clone(),
         };
-        let queue = Arc::new(Queue::droptail(ACCESS_LIMIT));
         for group in &self.groups {
-            let first = plan.flows.len() as u32;
+            let (first, first_link) = (plan.flows.len() as u32, plan.access_links.len() as u32);
+            let sides = usize::from(group.access.is_some()) + usize::from(group.egress.is_some());
+            plan.flows.reserve_exact(group.count as usize);
+            plan.access_links.reserve_exact(2 * sides * group.count as usize);
             let stack = group.tcp.as_ref().map(|tcp| {
                 plan.stacks.push(tcp.clone());
                 plan.stacks.len() as u32 - 1
@@ -108,10 +142,16 @@ impl Checked {
             let is_drawn = group.paths == PathChoice::Flow && !group.all_paths.forward.is_empty();
             let drawn = is_drawn.then(|| Arc::new(Paths { drawn: true, ..group.all_paths.clone() }));
             for i in 0..group.count {
-                let flow = FlowLayout { seed, group, i, queue: &queue, drawn: drawn.as_ref() }.flow(&mut plan, stack);
+                let flow = FlowLayout { seed, group, i, drawn: drawn.as_ref() }.flow(&mut plan, stack);
                 plan.flows.push(flow);
             }
-            plan.groups.push(Group { name: group.name.clone(), flows: first..first + group.count, dscp: group.dscp, port: group.port });
+            plan.groups.push(Group {
+                name: group.name.clone(),
+                flows: first..first + group.count,
+                access_links: first_link..plan.access_links.len() as u32,
+                dscp: group.dscp,
+                port: group.port,
+            });
         }
         plan
     }
@@ -122,7 +162,6 @@ struct FlowLayout<'a> {
     seed: u64,
     group: &'a crate::check::Group,
     i: u32,
-    queue: &'a Arc<Queue>,
     /// The paths of which each flow of the group draws one.
     drawn: Option<&'a Arc<Paths>>,
 }
@@ -173,7 +212,7 @@ impl FlowLayout<'_> {
     }
 
     /// This flow's value. If it is random, it is drawn from the flow's stream for `role`.
-    fn value<T: Quantity>(&self, varying: &Varying<T>, role: &str) -> T {
+    fn value<T: Quantity>(&self, varying: &Varying<T>, role: impl Display) -> T {
         varying.at(self.i, self.group.count, || Stream::named(self.seed, &format!("flow/{}/{role}", self.name())))
     }
 
@@ -182,14 +221,11 @@ impl FlowLayout<'_> {
         let host = plan.nodes.len() as u32 + plan.hosts;
         plan.hosts += 1;
         let (from, to) = if side == "access" { (host, node) } else { (node, host) };
-        let name = format!("{}:{side}", self.name());
-        let rate = access.rate.as_ref().map(|rate| self.value(rate, &format!("{side}.rate")));
-        let delay = self.value(&access.delay, &format!("{side}.delay"));
-        let queue = rate.map(|_| Arc::clone(self.queue));
-        let data = Link { name: name.clone(), from, to, rate, delay, queue, measure: Measure::Counts, ..Link::default() };
-        let acks = Link { name: format!("{name}:back"), from: to, to: from, ..data.clone() };
-        let first = plan.links.len() as u32;
-        plan.links.extend([data, acks]);
+        let rate = access.rate.as_ref().map(|rate| self.value(rate, format_args!("{side}.rate")));
+        let delay = self.value(&access.delay, format_args!("{side}.delay"));
+        let first = (plan.links.len() + plan.access_links.len()) as u32;
+        let data = AccessLink { from, to, rate, delay, limit: ACCESS_LIMIT };
+        plan.access_links.extend([data, data.reverse()]);
         (first, first + 1)
     }
 }
@@ -206,7 +242,7 @@ mod tests {
                  [[flows]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntraffic = {{ kind = \"bulk\" }}\n{own}"
             );
             let plan = Document::from_toml("x.toml", &text).unwrap().check().unwrap().plan(1);
-            plan.flows[0].back.iter().map(|&link| plan.links[link as usize].name.clone()).collect::<Vec<_>>()
+            plan.flows[0].back.iter().map(|&link| plan.link(link).name.clone()).collect::<Vec<_>>()
         };
         let (access, egress) = ("access = { delay = \"1 ms\" }\n", "egress = { delay = \"1 ms\" }\n");
         assert_eq!(reverse_path(access), ["b->a", "f/0:access:back"]);

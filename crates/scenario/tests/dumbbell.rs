@@ -58,18 +58,18 @@ fn plan(seed: u64) -> Plan {
 fn every_flow_has_its_links_and_its_ways() {
     let plan = plan(1);
     assert_eq!(plan.name, "dumbbell");
-    assert_eq!((plan.nodes.len(), plan.hosts, plan.shared_links, plan.links.len()), (2, 6, 2, 2 + 3 * 4));
-    let names = |links: &[u32]| links.iter().map(|&link| plan.links[link as usize].name.as_str()).collect::<Vec<_>>();
+    assert_eq!((plan.nodes.len(), plan.hosts, plan.links.len(), plan.access_links.len()), (2, 6, 2, 3 * 4));
+    let names = |links: &[u32]| links.iter().map(|&link| plan.link(link).name.clone()).collect::<Vec<_>>();
     let flow = &plan.flows[1];
     assert_eq!(flow.name, "ftp/1");
     assert_eq!(names(&flow.forward), ["ftp/1:access", "bottleneck", "ftp/1:egress"]);
     assert_eq!(names(&flow.back), ["ftp/1:egress:back", "bottleneck:back", "ftp/1:access:back"]);
     for way in [&flow.forward, &flow.back] {
-        let ends: Vec<_> = way.iter().map(|&link| (plan.links[link as usize].from, plan.links[link as usize].to)).collect();
+        let ends: Vec<_> = way.iter().map(|&link| (plan.link(link).from, plan.link(link).to)).collect();
         assert!(ends.windows(2).all(|pair| pair[0].1 == pair[1].0), "{ends:?}");
     }
-    assert_eq!(plan.links[flow.forward[0] as usize].delay, Duration::from_millis(10));
-    assert_eq!(plan.links[flow.back[0] as usize].rate, None);
+    assert_eq!(plan.link(flow.forward[0]).delay, Duration::from_millis(10));
+    assert_eq!(plan.link(flow.back[0]).rate, None);
     let tcp = plan.tcp(flow).unwrap();
     assert_eq!((tcp.ecn.is_on(), tcp.mss), (true, 1000));
     assert_eq!(tcp.control.name(), "reno");

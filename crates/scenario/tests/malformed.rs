@@ -136,7 +136,7 @@ fn try_all(text: &str) -> bool {
         Ok(checked) => {
             if checked.groups.iter().map(|group| u64::from(group.count)).sum::<u64>() <= 2000 {
                 let plan = checked.plan(checked.seed);
-                let links = plan.links.len() as u32;
+                let links = (plan.links.len() + plan.access_links.len()) as u32;
                 assert!(
                     plan.flows
                         .iter()

@@ -9,7 +9,7 @@ use sojourn_link::{ImpairmentConfig, ImpairmentKind, Impairments, Per, Place};
 use sojourn_sim::tcp::*;
 use sojourn_sim::*;
 use sojourn_spec::flow::Flow;
-use sojourn_spec::link::{Link as PlannedLink, Measure};
+use sojourn_spec::link::{AccessLink, Link as PlannedLink, Measure};
 use sojourn_spec::queue::{Hints, Queue, QueueOptions};
 use sojourn_traffic::Traffic;
 use sojourn_units::*;
@@ -58,15 +58,12 @@ impl Asked {
     }
 }
 
-fn link(asked: &Asked, name: &str, rate: Rate, delay: Duration, queue: (&str, u32)) -> LinkConfig {
-    let (aqm, limit) = queue;
+fn link(asked: &Asked, name: &str) -> LinkConfig {
+    let (rate, delay) = (asked.rate, asked.delay(0.3));
+    let (aqm, limit) = if name == "forward" { (asked.aqm(), asked.limit) } else { ("droptail", 100_000) };
     let served = sojourn_aqm::Link { rate, delay, mean_packet: 1040, limit_packets: limit };
     let hints = if name == "forward" && asked.has("router") { Hints::Router } else { Hints::Senders };
-    let measure = match (name == "forward" || name == "back", asked.has("full")) {
-        (false, _) => Measure::Counts,
-        (true, false) => Measure::Moments,
-        (true, true) => Measure::All,
-    };
+    let measure = if asked.has("full") { Measure::All } else { Measure::Moments };
     let planned = PlannedLink {
         name: name.into(),
         rate: Some(rate),
@@ -81,20 +78,16 @@ fn link(asked: &Asked, name: &str, rate: Rate, delay: Duration, queue: (&str, u3
     LinkConfig { impairments, ..LinkConfig::new(planned, controller(aqm, &served, asked.has("ecn") || asked.has("l4s"), name)) }
 }
 
-/// The bottleneck and its reverse link, then four access links for each flow.
+/// The bottleneck and its reverse link.
 fn links(asked: &Asked) -> Vec<LinkConfig> {
-    let rate = asked.rate;
-    let fast = Rate::from_bps(rate.as_bps().max(10_000_000) * 10).unwrap();
-    let mut links = vec![
-        link(asked, "forward", rate, asked.delay(0.3), (asked.aqm(), asked.limit)),
-        link(asked, "back", rate, asked.delay(0.3), ("droptail", 100_000)),
-    ];
-    for flow in 0..asked.flows {
-        for name in ["a", "b", "c", "d"] {
-            links.push(link(asked, &format!("{name}{flow}"), fast, asked.delay(0.1), ("droptail", 100_000)));
-        }
-    }
-    links
+    ["forward", "back"].map(|name| link(asked, name)).into()
+}
+
+/// Four access links for each flow.
+fn access_links(asked: &Asked) -> Vec<AccessLink> {
+    let rate = Rate::from_bps(asked.rate.as_bps().max(10_000_000) * 10);
+    let link = AccessLink { from: 0, to: 0, rate, delay: asked.delay(0.1), limit: Amount::Packets(100_000) };
+    vec![link; 4 * asked.flows as usize]
 }
 
 fn flow(asked: &Asked, index: u32) -> Flow {
@@ -139,6 +132,7 @@ fn main() {
         end: Time::from_secs_f64(seconds),
         warmup: Time::from_secs_f64(seconds * 0.1),
         links: links(&asked),
+        access_links: access_links(&asked).into(),
         stacks: vec![stack(&asked)],
         flows: (0..asked.flows).map(|index| flow(&asked, index)).collect(),
         all_events: false,

@@ -106,6 +106,7 @@ fn main() {
         end: Time::from_secs_f64(seconds),
         warmup: Time::from_secs_f64(seconds * 0.1),
         links: made.links,
+        access_links: Default::default(),
         stacks: vec![TcpOptions { recovery: Recovery::NewReno, window, initial_ssthresh, ..TcpOptions::ns2() }],
         flows: configs.into(),
         all_events: false,

@@ -3,6 +3,7 @@
 use crate::tcp::TcpOptions;
 use sojourn_net::LinkConfig;
 use sojourn_spec::flow::Flow;
+use sojourn_spec::link::AccessLink;
 use sojourn_units::Time;
 use std::borrow::Cow;
 
@@ -17,6 +18,8 @@ pub struct WorldConfig<'a> {
     pub warmup: Time,
     /// The links.
     pub links: Vec<LinkConfig>,
+    /// Links of single flows, whose numbers come after those.
+    pub access_links: Cow<'a, [AccessLink]>,
     /// The parameters of TCP stacks; flows refer to them by position.
     pub stacks: Vec<TcpOptions>,
     /// The flows; some of them open connections as they go. One that would stop at the end or later does not stop.

@@ -111,11 +111,13 @@ impl<O: Observer> World<O> {
         for link in std::mem::take(&mut config.links) {
             builder.add_link(link);
         }
+        builder.add_access_links(&config.access_links);
         // Flows come first: the slots of sessions follow them in every list.
         let flows = std::mem::take(&mut config.flows);
         let all = (0u32..).zip(&*flows).map(|(position, config)| Entry { position, config });
         let (sessions, mut entries): (Vec<_>, Vec<_>) = all.partition(|entry| entry.config.traffic.opens_connections());
         entries.extend(sessions);
+        builder.reserve_routes(2 * entries.len(), 3);
         let routes = entries.iter().map(|entry| add_routes(&mut builder, &config.stacks, entry.config)).collect::<Result<Vec<_>, _>>()?;
         let network: Network<Packet> = builder.build();
         let mut world = World {
@@ -140,7 +142,7 @@ impl<O: Observer> World<O> {
             let Planned { name, start, stop, .. } = entry.config;
             match (entry.config.traffic.model(), routes) {
                 (Model::Flow(model), Routes::Flow(routes)) => {
-                    let random = Stream::named(config.seed, &format!("flow/{name}/application"));
+                    let random = Stream::named_by_parts(config.seed, ["flow/", name, "/application"]);
                     world.start_flow(
                         entry,
                         routes,
@@ -207,7 +209,7 @@ impl<O: Observer> World<O> {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
                 receiver = Receiver::new(params, self.predicts).map_err(BuildError::Control)?;
                 let phase = match params.uses_clock_phase() {
-                    true => Stream::named(self.seed, &format!("flow/{name}/clock")).below(params.tick.as_nanos()),
+                    true => Stream::named_by_parts(self.seed, ["flow/", name, "/clock"]).below(params.tick.as_nanos()),
                     false => 0,
                 };
                 let phase = Duration::from_nanos(phase);

@@ -8,9 +8,10 @@ use sojourn_cc::CcConfig;
 use sojourn_sim::tcp::{Ecn, Handshake, Recovery, TcpOptions};
 use sojourn_sim::{LinkConfig, Observer, Packet, World, WorldConfig, flag};
 use sojourn_spec::flow::Flow;
-use sojourn_spec::link::{DelayChange, Link as PlannedLink, Measure};
+use sojourn_spec::link::{AccessLink, DelayChange, Link as PlannedLink, Measure};
 use sojourn_traffic::{Traffic, kinds::*};
 use sojourn_units::{Bytes, Duration, Rate, Stream, Time};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -250,16 +251,27 @@ proptest! {
         seed in 0u64..1_000,
     ) {
         let aqms: Vec<u8> = half.iter().chain(half.iter().rev()).copied().collect();
-        let with = |measure: Measure| {
-            let mut config = world(&flows, &aqms, seed, false);
-            let cores = aqms.len();
-            config.links[cores..].iter_mut().for_each(|access| access.link.measure = measure);
+        let without_access = |config: WorldConfig<'_>| {
             let mut said = measured(World::new(config).unwrap()).unwrap();
             // An access link is not among the links that report.
             said.retain(|line| !line.starts_with("access"));
             said
         };
-        prop_assert_eq!(with(Measure::Counts), with(Measure::All));
+        let cores = aqms.len();
+        let with = |measure: Measure| {
+            let mut config = world(&flows, &aqms, seed, false);
+            config.links[cores..].iter_mut().for_each(|access| access.link.measure = measure);
+            without_access(config)
+        };
+        let links = with(Measure::All);
+        prop_assert_eq!(&with(Measure::Counts), &links);
+        let mut config = world(&flows, &aqms, seed, false);
+        let own = config.links.split_off(cores);
+        let access = |LinkConfig { link, controller, .. }: LinkConfig| {
+            AccessLink { from: link.from, to: link.to, rate: link.rate, delay: link.delay, limit: controller.limit }
+        };
+        config.access_links = own.into_iter().map(access).collect();
+        prop_assert_eq!(&without_access(config), &links);
     }
 
     #[test]
@@ -327,6 +339,7 @@ fn long_lived(&(rate, delay_ms, every_ms, size, seed): &(u64, u64, u64, u64, u64
         end: Time::ZERO + Duration::from_secs(60),
         warmup: Time::ZERO,
         links,
+        access_links: Cow::default(),
         stacks: (0..6).map(stack).collect(),
         flows: vec![flow("one", 0), flow("other", 4)].into(),
         all_events,

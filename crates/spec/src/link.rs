@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use sojourn_link::{ImpairmentConfig, LinkTrace};
-use sojourn_units::{Duration, Overhead, Rate, Time};
+use sojourn_units::{Amount, Duration, Overhead, Rate, Time};
 
 /// A directed link.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -46,6 +46,36 @@ pub struct Link {
     pub reverse: Option<u32>,
     /// What is measured on it.
     pub measure: Measure,
+}
+
+/// A link of a single flow: nothing is decided on it but whether a packet finds room, and nothing is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccessLink {
+    /// The node where it starts.
+    pub from: u32,
+    /// The node where it ends.
+    pub to: u32,
+    /// Its transmission rate; `None`: packets take no time to send, and there is no queue.
+    pub rate: Option<Rate>,
+    /// Its propagation delay.
+    pub delay: Duration,
+    /// How much may wait.
+    pub limit: Amount,
+}
+
+impl AccessLink {
+    /// The same in the opposite direction.
+    #[must_use]
+    pub fn reverse(self) -> Self {
+        AccessLink { from: self.to, to: self.from, ..self }
+    }
+
+    /// The same as a link of this name with a drop-tail queue.
+    pub fn named(self, name: String) -> Link {
+        let AccessLink { from, to, rate, delay, limit } = self;
+        let queue = rate.map(|_| Arc::new(Queue::droptail(limit)));
+        Link { name, from, to, rate, delay, queue, measure: Measure::Counts, ..Link::default() }
+    }
 }
 
 /// The trace of a link, and the hash of its content.

@@ -13,8 +13,14 @@ pub struct Stream(Xoshiro256PlusPlus);
 impl Stream {
     /// The stream called `name` in the run with this `seed`.
     pub fn named(seed: u64, name: &str) -> Stream {
+        Stream::named_by_parts(seed, [name])
+    }
+
+    /// The same, called by the parts of its name one after the other: for names that are many, such as `flow/<name>/start`.
+    pub fn named_by_parts<'a>(seed: u64, parts: impl IntoIterator<Item = &'a str>) -> Stream {
         // FNV-1a over the name, mixed with the seed; seed_from_u64 spreads it with splitmix64.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        let bytes = parts.into_iter().flat_map(str::bytes);
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
         let mixed = hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         Stream(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }

@@ -61,7 +61,7 @@ pub(crate) fn plant(plan: &Plan, managed: &Managed<'_>) -> Result<Modeled, Strin
 fn class(plan: &Plan, flow: &Flow, tcp: &TcpOptions, packet: f64, notes: &mut BTreeSet<String>) -> Class {
     let over = |links: &[u32], size: f64| -> f64 {
         let time = |&link: &u32| {
-            let link = &plan.links[link as usize];
+            let link = plan.link(link);
             link.delay.as_secs_f64() + link.rate.map_or(0.0, |rate| 8.0 * size / rate.as_bps() as f64)
         };
         links.iter().map(time).sum()

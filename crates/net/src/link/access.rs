@@ -3,7 +3,6 @@
 //! An access link is a FIFO with a limit, a rate and a delay like any link, and just as exact. But it keeps only what the next
 //! packet needs, so that a hundred thousand flows have room for four of them each.
 
-use super::config::LinkConfig;
 use super::tie_break::{LastDeparture, TransitTimes, arrival_is_first};
 use super::transmitter::sends_apart;
 use crate::contention::Order;
@@ -11,6 +10,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_aqm::Amount;
+use sojourn_spec::link::AccessLink as Planned;
 use sojourn_units::{Duration, NANOBITS_PER_BYTE, Rate, Time};
 
 /// What access links of one class share.
@@ -144,23 +144,42 @@ pub(crate) struct AccessLinks {
 
 impl AccessLinks {
     /// Adds a link; gives its position.
-    pub fn add(&mut self, config: &LinkConfig) -> u32 {
-        let limit = config.controller.limit;
-        let class = config.link.rate.map_or(PURE_DELAY, |rate| {
+    pub fn add(&mut self, link: &Planned) -> usize {
+        let &Planned { rate, delay, limit, .. } = link;
+        let class = rate.map_or(PURE_DELAY, |rate| {
             let class = Class { rate, limit };
             self.classes.iter().rposition(|&known| known == class).unwrap_or_else(|| {
                 self.classes.push(class);
                 self.classes.len() - 1
             }) as u32
         });
-        let (free_at, delay) = (Time::ZERO, config.link.delay);
-        self.links.push(AccessLink { free_at, carry: 0, delay, size: 0, tx_ns: 0, tx_rest: 0, class, sent_bytes: 0, queue: None });
-        self.links.len() as u32 - 1
+        self.links.push(AccessLink {
+            free_at: Time::ZERO,
+            carry: 0,
+            delay,
+            size: 0,
+            tx_ns: 0,
+            tx_rest: 0,
+            class,
+            sent_bytes: 0,
+            queue: None,
+        });
+        self.links.len() - 1
     }
 
-    /// All links have been added: holds no more memory than they need.
-    pub fn shrink(&mut self) {
-        self.links.shrink_to_fit();
+    /// Makes room for so many links more.
+    pub fn reserve(&mut self, more: usize) {
+        self.links.reserve_exact(more);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// The propagation delay of this link.
+    pub fn delay(&self, link: usize) -> Duration {
+        self.links[link].delay
     }
 
     /// In which order packets leave this link.

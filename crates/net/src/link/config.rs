@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use sojourn_aqm::{AckFilter, AnyAqm, Aqm, ClassConfig, Counters, Needs, QueueController, Rule};
 use sojourn_link::trace::TraceLoss;
 use sojourn_link::{AnyImpairment, Impairments, Place, Started};
-use sojourn_spec::link::{Link, Measure};
+use sojourn_spec::link::{AccessLink, Link, Measure};
 use sojourn_spec::queue::{Hints, Queue};
 use sojourn_units::{Duration, NANOBITS_PER_BYTE, Rate, Stream, Time};
 
@@ -92,6 +92,12 @@ impl LinkConfig {
         let Link { measure, rate_changes, delay_changes, trace, overhead, .. } = &self.link;
         let steady = rate_changes.is_empty() && delay_changes.is_empty() && trace.is_none() && overhead.is_none();
         *measure == Measure::Counts && steady && self.impairments.0.is_empty() && self.has_plain_queue()
+    }
+
+    /// It as an access link.
+    pub(crate) fn as_access_link(&self) -> AccessLink {
+        let &Link { from, to, rate, delay, .. } = &self.link;
+        AccessLink { from, to, rate, delay, limit: self.controller.limit }
     }
 
     /// Whether its queue decides only whether there is room, and each packet is sent when the one before it has been.
