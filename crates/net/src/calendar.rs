@@ -3,8 +3,10 @@
 //! Events are ordered by time, then by the rank of their kind, then by the entity that they concern, then by the order in which
 //! they were added. A calendar queue (Brown 1988) keeps events in buckets of time, as lists through one array. Only the current
 //! bucket is sorted, and only where it holds more than one event. So an event costs the same whether ten or a hundred thousand
-//! wait. Events beyond the calendar's year (all its buckets, once around) wait in a heap, and so does what the current bucket holds
-//! beyond a few events: any number of simultaneous events costs its logarithm each.
+//! wait. Where so many wait that the cache has no room for them, a bucket holds about ten, and its list is apart from them: so they
+//! are read from memory at the same time, instead of each after the one before. Events beyond the calendar's year (all its
+//! buckets, once around) wait in a heap, and so does what the current bucket holds beyond a few events: any number of simultaneous
+//! events costs its logarithm each.
 
 mod order;
 
@@ -15,6 +17,7 @@ use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::hint::black_box;
 use core::mem::replace;
 use order::Key;
 use sojourn_units::Time;
@@ -22,7 +25,7 @@ use sojourn_units::Time;
 /// Marks the end of a list of nodes.
 const NONE: u32 = u32::MAX;
 
-/// An event, in the list of its bucket or of the free nodes. With a packet of 40 bytes it fills one cache line.
+/// An event, or a free node. With a packet of 40 bytes it fills one cache line.
 #[derive(Clone, Debug)]
 struct Node<P> {
     key: Key,
@@ -43,11 +46,16 @@ pub(crate) struct Due {
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar<P> {
     nodes: Vec<Node<P>>,
+    /// The event after each one in the list of its bucket.
+    next: Vec<u32>,
+    /// The first free node.
     free: u32,
     /// The first node of each bucket.
     heads: Vec<u32>,
     /// One bit for each bucket that is not empty.
     occupied: Vec<u64>,
+    /// Whether a bucket is to hold several events, since there are many.
+    wide: bool,
     /// Log2 of a bucket's width in ns.
     shift: u32,
     /// The number of the current bucket, counted from time 0.
@@ -90,6 +98,10 @@ const RENUMBER_FROM: u32 = 1 << 31;
 const FAR_SHARE: u32 = 32;
 const MOST_REACH: u32 = 4;
 
+/// So many events have no room in the cache beside the flows. Then buckets are wider, by this power of two.
+const MANY: usize = 4096;
+const WIDER: u32 = 4;
+
 /// How many events of the current bucket are kept sorted at most; half as many when the others are put into the heap.
 const SORTED: usize = 128;
 
@@ -98,9 +110,11 @@ impl<P: Packet> Calendar<P> {
     pub fn new() -> Self {
         Calendar {
             nodes: Vec::new(),
+            next: Vec::new(),
             free: NONE,
             heads: vec![NONE; 1024],
             occupied: vec![0; 16],
+            wide: false,
             shift: 17,
             bucket: 0,
             current: Vec::new(),
@@ -121,7 +135,9 @@ impl<P: Packet> Calendar<P> {
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node<P>>() + self.heads.capacity() * 4 + (self.rest.capacity() + self.far.capacity()) * 24
+        self.nodes.capacity() * (size_of::<Node<P>>() + size_of::<u32>())
+            + self.heads.capacity() * 4
+            + (self.rest.capacity() + self.far.capacity()) * 24
     }
 
     /// Adds an event; `packet` is moved out of its place. Its time must not lie before that of the last event removed.
@@ -131,7 +147,7 @@ impl<P: Packet> Calendar<P> {
         let key = Key::new(time, rank, entity, self.count);
         let index = self.free;
         let Some(node) = self.nodes.get_mut(index as usize) else { return self.push_new(key, hop, packet) };
-        self.free = node.item.next;
+        self.free = node.item.next_free;
         node.key = key;
         node.item.packet = packet.take();
         node.item.hop = hop;
@@ -145,7 +161,7 @@ impl<P: Packet> Calendar<P> {
         let key = Key::new(time, rank, entity, self.count);
         let index = self.free;
         let Some(node) = self.nodes.get_mut(index as usize) else { return self.push_new(key, number, &mut P::default()) };
-        self.free = node.item.next;
+        self.free = node.item.next_free;
         node.key = key;
         node.item.hop = number;
         self.file(key, index);
@@ -156,7 +172,8 @@ impl<P: Packet> Calendar<P> {
     #[cold]
     #[inline(never)]
     fn push_new(&mut self, key: Key, hop: u32, packet: &mut P) {
-        self.nodes.push(Node { key, item: InFlight { packet: packet.take(), hop, next: NONE } });
+        self.nodes.push(Node { key, item: InFlight { packet: packet.take(), hop, next_free: NONE } });
+        self.next.push(NONE);
         self.file(key, (self.nodes.len() - 1) as u32);
     }
 
@@ -168,7 +185,7 @@ impl<P: Packet> Calendar<P> {
             return self.file_elsewhere(key, index, bucket);
         }
         let slot = (bucket as usize) & (self.heads.len() - 1);
-        self.nodes[index as usize].item.next = replace(&mut self.heads[slot], index);
+        self.next[index as usize] = replace(&mut self.heads[slot], index);
         self.occupied[slot / 64] |= 1 << (slot % 64);
         self.near += 1;
     }
@@ -230,7 +247,7 @@ impl<P: Packet> Calendar<P> {
             self.current.push((key, index));
             return None;
         }
-        node.item.next = replace(&mut self.free, index);
+        node.item.next_free = replace(&mut self.free, index);
         *packet = node.item.packet.take();
         self.pace.pops += 1;
         Some(Due { time, rank: key.rank(), entity: key.entity(), hop })
@@ -256,7 +273,7 @@ impl<P: Packet> Calendar<P> {
         let mut free = self.free;
         while free != NONE {
             removed[free as usize] = true;
-            free = self.nodes[free as usize].item.next;
+            free = self.nodes[free as usize].item.next_free;
         }
         let carries = |node: &Node<P>| matches!(node.key.rank(), Rank::ARRIVAL | Rank::DELIVERY);
         self.nodes.iter().zip(removed).filter(|(node, removed)| !removed && carries(node)).count()
@@ -278,7 +295,7 @@ impl<P: Packet> Calendar<P> {
         self.bucket = bucket;
         let slot = first + ahead as usize;
         let head = self.heads[slot];
-        if self.nodes[head as usize].item.next != NONE {
+        if self.next[head as usize] != NONE {
             return self.take_slot(slot);
         }
         self.heads[slot] = NONE;
@@ -382,17 +399,23 @@ impl<P: Packet> Calendar<P> {
     /// Moves the list that starts at `index` into the current bucket, sorted last first.
     fn take_bucket(&mut self, mut index: u32) {
         // Events that were far may be here already.
-        let mut sorted = self.current.is_empty();
-        let mut last = None;
-        while let Some(node) = self.nodes.get(index as usize) {
-            let key = node.key;
-            // The event filed last stands first and is mostly due last. Then nothing needs sorting.
-            sorted &= last.is_none_or(|last| key < last);
-            last = Some(key);
-            self.current.push((key, index));
-            self.near -= 1;
-            index = node.item.next;
+        let before = self.current.len();
+        while let Some(&next) = self.next.get(index as usize) {
+            self.current.push((Key::default(), index));
+            index = next;
         }
+        self.near -= self.current.len() - before;
+        let (mut sorted, mut last, mut hops) = (before == 0, None, 0);
+        for (key, index) in &mut self.current[before..] {
+            let node = &self.nodes[*index as usize];
+            *key = node.key;
+            // The event filed last stands first and is mostly due last. Then nothing needs sorting.
+            sorted &= last.is_none_or(|last| *key < last);
+            last = Some(*key);
+            hops ^= node.item.hop;
+        }
+        // A node may lie in two cache lines, and what is not at its key is needed soon too.
+        black_box(hops);
         if !self.rest.is_empty() {
             self.rest.extend(self.current.drain(..).map(Reverse));
             return self.refill_from_rest();
@@ -405,21 +428,23 @@ impl<P: Packet> Calendar<P> {
         }
     }
 
-    /// Fits the width and the number of buckets to the traffic up to `now`, when the last event was due: about one event a bucket,
-    /// and a year that few events lie beyond.
+    /// Fits the width and the number of buckets to the traffic up to `now`, when the last event was due: about one event a bucket, or ten
+    /// where there are many, and a year that few events lie beyond.
     pub fn fit(&mut self, now: Time) {
         let now = now.as_nanos();
         let Pace { pops, far, since } = replace(&mut self.pace, Pace { since: now, ..Pace::default() });
         let gap = (now.saturating_sub(since) / u64::from(pops.max(1))).max(1);
-        let shift = gap.ilog2().saturating_sub(1).min(40);
+        self.wide = self.len() >= if self.wide { MANY / 2 } else { MANY };
+        let (wider, tolerance) = if self.wide { (WIDER, 2) } else { (0, 1) };
+        let shift = (gap.ilog2().saturating_sub(1) + wider).min(40);
         if far > pops / FAR_SHARE && self.reach < MOST_REACH {
             self.reach += 1;
         }
-        let slots = ((4 * self.len()) << self.reach).next_power_of_two().clamp(1024, 1 << 20);
+        let slots = ((4 * self.len()) << self.reach >> wider).next_power_of_two().clamp(1024, 1 << 20);
         if self.count >= RENUMBER_FROM {
             self.renumber(now);
         }
-        if shift.abs_diff(self.shift) > 1 || slots > self.heads.len() || slots * 8 < self.heads.len() {
+        if shift.abs_diff(self.shift) > tolerance || slots > self.heads.len() || slots * 8 < self.heads.len() {
             self.rebuild(shift, slots.max(self.heads.len().min(slots * 4)), now);
         }
     }
@@ -454,7 +479,7 @@ impl<P: Packet> Calendar<P> {
             let mut index = replace(head, NONE);
             while index != NONE {
                 all.push(index);
-                index = self.nodes[index as usize].item.next;
+                index = self.next[index as usize];
             }
         }
         self.occupied.fill(0);

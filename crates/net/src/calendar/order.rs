@@ -35,7 +35,7 @@ const ENTITY_BITS: u32 = 29;
 const ENTITY_MASK: u32 = (1 << ENTITY_BITS) - 1;
 
 /// The place of an event in the order of all events: its time in ns; then rank, entity and count, from the highest bit down.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Key {
     pub time: u64,
     pub order: u64,

@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use sojourn_units::Stream;
 
 use crate::packet::tests::Numbered;
 
@@ -65,6 +66,28 @@ fn the_calendar_refits_itself_to_the_traffic_without_losing_an_event() {
         (last, popped) = (event.time, popped + 1);
     }
     assert_eq!(popped, 50_000);
+}
+
+/// So many that a bucket holds several, then few again.
+#[test]
+fn many_events_come_in_the_specified_order() {
+    let (mut calendar, mut reference) = (Calendar::new(), std::collections::BTreeSet::new());
+    let (mut random, mut now, mut was_wide) = (Stream::named(1, "events"), 0, false);
+    for count in 1..=100_000u32 {
+        // Three of four are added while there are few, and one of four while there are many.
+        if random.below(4) < if count < 30_000 { 3 } else { 1 } {
+            let (time, entity) = (Time::from_nanos(now + random.below(1 << 14)), random.below(100) as u32);
+            calendar.push(time, Rank::ARRIVAL, entity, 0, &mut Numbered(count));
+            reference.insert((Key::new(time, Rank::ARRIVAL, entity, calendar.count), count));
+        } else if let Some((due, packet)) = pop_packet(&mut calendar, now) {
+            let (key, count) = reference.pop_first().unwrap();
+            assert_eq!((due.time.as_nanos(), due.entity, packet), (key.time, key.entity(), Numbered(count)));
+            now = key.time;
+        }
+        was_wide |= calendar.wide;
+    }
+    assert!(was_wide && !calendar.wide);
+    assert_eq!(calendar.len(), reference.len());
 }
 
 /// As where flows of short and of long round-trip times share a network: the calendar's year reaches the long ones too.
