@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::build::start_traces;
 use crate::capture::{Capture, KernelHosts};
-use crate::recorder::Recorder;
+use crate::recorder::{Cause, Recorder, Signal};
 use crate::report::{Finished, report};
 use crate::simulation::Outcome;
 use sojourn_aqm::AckFilter;
@@ -32,9 +32,6 @@ pub fn wiring(plan: &Plan) -> Result<Wiring, Error> {
     let refused = |text: String| Err(Error::Build(text));
     if plan.flows.len() > MOST_FLOWS {
         return refused(format!("flows: expected at most {MOST_FLOWS} on a Linux host, got {}", plan.flows.len()));
-    }
-    if !plan.trace.signals.is_empty() {
-        return refused("trace.signals: expected none on a Linux host, got some".into());
     }
     let mut hosts = HashMap::new();
     let mut flows = Vec::new();
@@ -172,6 +169,9 @@ impl<'a> Replay<'a> {
         let mut script = |order: &QueueOrder| Ok(Box::new(scripts.remove(&order.link).unwrap_or_default()) as Box<dyn HostQueue>);
         let mut network = KernelNetwork::new(&wiring(plan)?, &mut script).map_err(Error::Build)?;
         start_traces(plan, network.links_mut());
+        if !plan.trace.signals.is_empty() {
+            network.tell_signals();
+        }
         let (headers, accounts) = (HeaderReader::new(logs.headers), Accounts::new(plan));
         Ok(Replay { plan, entries, has_rest: !rest.is_empty(), headers, network, accounts, capture: None })
     }
@@ -237,14 +237,16 @@ impl<'a> Replay<'a> {
                 capture.on_host(settled.at, settled.packet, HostDoes::Gets);
             }
         }
-        let Some(capture) = &mut self.capture else { return };
-        while let Some(Seen { at, link, did }) = self.network.seen() {
+        while let Some(seen) = self.network.seen() {
+            self.accounts.see(&seen);
+            let Some(capture) = &mut self.capture else { continue };
+            let Seen { at, link, did } = seen;
             match did {
                 Did::Arrive(packet) => capture.on_arrival(at, link, packet),
                 Did::Depart(packet) => capture.on_departure(link, &packet),
                 Did::Drop(DropCause::Queue(reason), packet) => capture.on_drop(link, reason, &packet),
                 Did::Drop(..) => {}
-                Did::Mark => capture.on_mark(link),
+                Did::Mark { .. } => capture.on_mark(link),
             }
         }
     }
@@ -337,6 +339,18 @@ impl<'a> Accounts<'a> {
             flow.stats.received += u64::from(packet.size);
             flow.stats.packets += 1;
             flow.stats.marked += u64::from(packet.has(flag::CE));
+        }
+    }
+
+    /// Takes the drops and marks of links.
+    fn see(&mut self, seen: &Seen) {
+        let (flow, cause) = match seen.did {
+            Did::Drop(cause, packet) => (packet.flow, cause.into()),
+            Did::Mark { flow } => (flow, Cause::Mark),
+            Did::Arrive(_) | Did::Depart(_) => return,
+        };
+        if seen.at <= self.plan.duration {
+            self.recorder.signal(seen.link, Signal { at: seen.at, flow, cause });
         }
     }
 

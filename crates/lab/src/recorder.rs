@@ -106,8 +106,9 @@ impl Recorder {
         windows.chain(delivered).chain(rtts).chain(signals).sum::<usize>() + own
     }
 
+    /// A link dropped or marked a packet.
     #[inline]
-    fn signal(&mut self, link: u32, signal: Signal) {
+    pub fn signal(&mut self, link: u32, signal: Signal) {
         if let Some(signals) = self.signals.get_mut(&link) {
             signals.push(signal);
         }

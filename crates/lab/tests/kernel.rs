@@ -79,6 +79,24 @@ fn the_record_has_what_the_kernel_did_in_the_window() {
 }
 
 #[test]
+fn drops_and_marks_are_traced_one_by_one() {
+    for queue in ["limit = \"10 packets\"", "aqm = \"codel\", ecn = true, target = \"1 ms\", interval = \"20 ms\", limit = \"10 packets\""]
+    {
+        let asked = SCENARIO.replace("limit = \"10 packets\"", queue).replace("[trace]", "[trace]\nsignals = { links = [\"wire\"] }");
+        let plan = plan(&asked);
+        let outcome = replay(&plan, &log(&plan)).unwrap();
+        let (link, signals) = (&outcome.record.links[0], &outcome.series["signals/wire"]);
+        let counted = |mark: bool| {
+            let inside = signals["t"].iter().zip(&signals["cause"]).filter(|&(&t, &cause)| t >= 0.5 && (cause == 4.0) == mark);
+            inside.count() as u64
+        };
+        assert_eq!((counted(false), counted(true)), (link.dropped_total, link.marked), "{queue}");
+        assert!(link.dropped_total > 0 && signals["flow"].iter().all(|&flow| flow == 0.0));
+        assert_eq!(link.marked > 0, queue.contains("ecn"));
+    }
+}
+
+#[test]
 fn a_log_that_is_cut_or_changed_gives_no_record() {
     let plan = plan(SCENARIO);
     let whole = log(&plan);

@@ -45,8 +45,8 @@ pub enum Did {
     Depart(Packet),
     /// It dropped this one.
     Drop(DropCause, Packet),
-    /// It marked one: that which has just arrived, or one that departs.
-    Mark,
+    /// It marked one of this flow: that which has just arrived, or one that departs.
+    Mark { flow: u32 },
 }
 
 /// Something that a link did.
@@ -103,8 +103,8 @@ impl LinkObserver<Packet> for Exit {
         self.see(now, link, Did::Depart(*packet));
     }
 
-    fn on_mark(&mut self, now: Time, link: u32, _flow: u32) {
-        self.see(now, link, Did::Mark);
+    fn on_mark(&mut self, now: Time, link: u32, flow: u32) {
+        self.see(now, link, Did::Mark { flow });
     }
 
     fn on_duplicate(&mut self, _now: Time, _link: u32, packet: &Packet) -> Option<Packet> {
@@ -207,10 +207,15 @@ impl KernelNetwork {
         self.exit.copy = Some(copy);
     }
 
+    /// From now on [`KernelNetwork::seen`] tells of drops and marks, of all links.
+    pub fn tell_signals(&mut self) {
+        self.exit.seen.get_or_insert_default();
+    }
+
     /// Watches a link from now on, by its number in the plan: [`KernelNetwork::seen`] tells what it does. Gives whether it decides about
     /// packets after their arrival.
     pub fn watch(&mut self, link: u32) -> bool {
-        self.exit.seen.get_or_insert_default();
+        self.tell_signals();
         let place = self.network.place_of(link);
         place.is_some_and(|place| {
             let link = &mut self.network.links_mut()[place];
