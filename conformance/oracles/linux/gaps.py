@@ -3,11 +3,13 @@
 With the kernel of `sojourn linux build`, `python -m conformance.oracles.linux.gaps` runs every case on both and stores
 what it found, with its provenance, in `stored.json`. `--show` prints the tables of what is stored, which the page
 `docs/linux.md` has too. The first block is a grid. The cases of the second block are drawn at random, so that nothing
-is fitted to them. What is outside the bounds is explained in `explained.toml`.
+is fitted to them. What is outside the bounds is explained in `explained.toml`. `--draw 20 --seed 7` draws other cases,
+prints their table, and stores nothing; its exit code is 1 if any figure is outside.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import statistics
@@ -23,11 +25,12 @@ from sojourn.running import run_many
 from sojourn.scenario import Scenario
 
 STORED = Path(__file__).parent / "stored.json"
+COMMAND = "python -m conformance.oracles.linux.gaps"
 SEEDS = 5
 STUDENT = 2.776
 """Of the 95 % interval of so many seeds."""
-DRAWN = 24
-"""Cases drawn at random."""
+DRAWN, DRAW_SEED = 24, 20261122
+"""How many cases are drawn at random and stored, and with which seed."""
 SIMULATOR, LINUX = "simulator", "linux"
 
 SCENARIO = {
@@ -88,14 +91,14 @@ def grid() -> Iterator[tuple[str, Scenario]]:
                 yield f"{cc}, {queue}, {count} flow{'s' if count > 1 else ''}", scenario
 
 
-def drawn() -> Iterator[tuple[str, Scenario]]:
-    """The cases of the second block by name: rates of 10 to 50 Mbit/s, round trips of 20 to 100 ms, up to 20 flows."""
-    draw = random.Random(20261122)
-    for number in range(DRAWN):
+def drawn(count: int = DRAWN, seed: int = DRAW_SEED) -> Iterator[tuple[str, Scenario]]:
+    """Cases by name: rates of 10 to 50 Mbit/s, round trips of 20 to 100 ms, up to 20 flows."""
+    draw = random.Random(seed)
+    for number in range(count):
         cc = ("reno", "cubic")[number % 2]
         rate = draw.choice([10, 12, 15, 20, 25, 30, 40, 50])
         rtt = draw.choice([20, 30, 40, 50, 60, 80, 100])
-        count = draw.choice([1, 2, 3, 5, 8, 12, 16, 20])
+        flows = draw.choice([1, 2, 3, 5, 8, 12, 16, 20])
         packets = rate * 1e6 * rtt / 1e3 / 8 / 1500
         aqm = ("droptail", "droptail", "codel", "pie", "red", "fq-codel")[number // 2 % 6]
         buffer = draw.choice([0.5, 0.75, 1, 1.5, 2, 3, 4])
@@ -106,13 +109,13 @@ def drawn() -> Iterator[tuple[str, Scenario]]:
             least = max(5.0, round(packets / 3))
             queue |= {"min": least, "max": 3 * least}
         scenario = Scenario(SCENARIO, "gaps")
-        scenario.set("flows.f.count", count).set("flows.f.tcp.control", {"cc": cc})
+        scenario.set("flows.f.count", flows).set("flows.f.tcp.control", {"cc": cc})
         scenario.set("links.bottleneck.queue", queue)
         scenario.set("links.bottleneck.rate", f"{rate} Mbit/s").set("links.bottleneck.delay", f"{rtt / 2} ms")
         if rate > 20:
             scenario.set("duration", "45 s")
         size = f" {buffer} BDP" if aqm == "droptail" else ""
-        yield f"{cc}, {rate} Mbit/s, {rtt} ms, {aqm}{size}, {count} flows", scenario
+        yield f"{cc}, {rate} Mbit/s, {rtt} ms, {aqm}{size}, {flows} flows", scenario
 
 
 def cases() -> Iterator[tuple[str, Scenario]]:
@@ -212,15 +215,24 @@ def tables(stored: dict[str, Any]) -> list[str]:
     return [*table(stored, [name for name, _ in grid()]), "", *table(stored, [name for name, _ in drawn()])]
 
 
-def main() -> None:
-    """Measures, stores and prints; with `--show` only prints what is stored."""
-    if sys.argv[1:] != ["--show"]:
-        pairs = ((name, on_both(scenario)) for name, scenario in cases())
-        STORED.write_text(
-            json.dumps(measure(pairs, "python -m conformance.oracles.linux.gaps"), indent=1) + "\n", encoding="utf-8"
-        )
+def main(argv: list[str] | None = None) -> int:
+    """Measures, stores and prints; with `--show` only prints what is stored. Gives the exit code."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--show", action="store_true", help="print the tables of what is stored")
+    parser.add_argument("--draw", type=int, metavar="CASES", help="draw so many other cases and print their table")
+    parser.add_argument("--seed", type=int, default=1, help="with --draw: what they are drawn by (default: 1)")
+    options = parser.parse_args(argv)
+    if options.draw:
+        found = measure(((name, on_both(scenario)) for name, scenario in drawn(options.draw, options.seed)), COMMAND)
+        outside = missed(found)
+        print("\n".join([*table(found, list(found["cases"])), "", *(f"outside: {each}" for each in outside)]))
+        return int(bool(outside))
+    if not options.show:
+        found = measure(((name, on_both(scenario)) for name, scenario in cases()), COMMAND)
+        STORED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print("\n".join(tables(json.loads(STORED.read_text(encoding="utf-8")))))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -4,6 +4,7 @@
     python -m conformance.oracles.linux.validate red --seeds 10
     python -m conformance.oracles.linux.validate --linux stored
     python -m conformance.oracles.linux.validate --store    # runs all, or the cases named, and stores what was found
+    python -m conformance.oracles.linux.validate --draw 10 --seed 7    # other cases, drawn at random; stores nothing
 
 Block `tcp`: our TCP against Linux's over the same queue of ours. Block `queue`: our queue against Linux's own queue
 discipline, both under Linux's TCP. Block `both`: all of ours against all of Linux's. `sojourn validate linux` is the
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import statistics
 import sys
 from dataclasses import dataclass
@@ -160,6 +162,26 @@ def cases() -> dict[str, Case]:
     return found | {name: _case_of(setting) for name, setting in cake.SETTINGS.items()}
 
 
+def drawn(count: int, seed: int) -> dict[str, Case]:
+    """Cases by name, drawn at random: the queues over 10 to 50 Mbit/s, 20 to 100 ms and up to 20 flows."""
+    draw = random.Random(seed)
+    found = {}
+    for number in range(count):
+        kind, cc = draw.choice(list(QUEUES)), ("reno", "cubic")[number % 2]
+        rate, rtt = draw.choice([10, 15, 20, 30, 40, 50]), draw.choice([20, 30, 40, 60, 80, 100])
+        flows, buffer = draw.choice([1, 2, 3, 5, 8, 12, 20]), draw.choice([0.5, 1, 2, 4])
+        queue, limit = QUEUES[kind], max(4, round(buffer * rate * rtt / 12))
+        ours, linux = dict(queue.ours), queue.linux.replace("10mbit", f"{rate}mbit")
+        if kind == "droptail":
+            kind, ours["limit"], linux = f"droptail-{limit}", f"{limit} packets", f"pfifo limit {limit}"
+        base = Scenario(SCENARIO, "validate").set("flows.f.count", flows).set("flows.f.tcp.control", {"cc": cc})
+        base.set("flows.f.tcp.ecn", queue.ecn).set("duration", "75 s" if rate <= 20 else "45 s")
+        base.set("links.bottleneck.rate", f"{rate} Mbit/s").set("links.bottleneck.delay", f"{rtt / 2} ms")
+        few = MANY_SEEDS if queue.many and flows <= max(queue.many) else SEEDS
+        found[f"{kind}-{cc}-{flows}-{rate}mbit-{rtt}ms".replace(", ", "-")] = Case(_ways(base, ours, linux), few)
+    return found
+
+
 def _case(base: Scenario, queue: Queue, flows: int) -> Case:
     return Case(_ways(base, queue.ours, queue.linux), MANY_SEEDS if flows in queue.many else SEEDS)
 
@@ -282,6 +304,10 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m conformance.oracles.linux.validate", description=__doc__)
     parser.add_argument("--linux", choices=["live", "stored"], default="", help="whether the kernel is run")
     parser.add_argument("--store", action="store_true", help="run the cases and store what was found")
+    parser.add_argument(
+        "--draw", type=int, metavar="CASES", help="run so many other cases, drawn at random, and store nothing"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="with --draw: what they are drawn by (default: 1)")
     parser.add_argument("--readme", action="store_true", help="print the lines of README from what is stored, and stop")
     known = cases()
     options = compare.read_options(parser, argv, [*known, *QUEUES])
@@ -291,11 +317,11 @@ def main(argv: list[str] | None = None) -> int:
     if options.readme:
         print("\n".join(lines(stored()["runs"])))
         return 0
-    wanted = {
+    wanted = drawn(options.draw, options.seed) if options.draw else {
         name: case for name, case in known.items()
         if not options.cases or any(name == asked or name.startswith(f"{asked}-") for asked in options.cases)
     }  # fmt: skip
-    kernel = kernel_to_run("live" if options.store else options.linux)
+    kernel = kernel_to_run("live" if options.store or options.draw else options.linux)
     kept = stored()["runs"] if kernel is None else {}
     runs: dict[str, Runs] = {}
     for name, case in wanted.items():
@@ -303,7 +329,7 @@ def main(argv: list[str] | None = None) -> int:
         ours = None if kernel else "simulator"
         runs[name] = kept.get(name, {}) | run_case(case.ways, seeds, ours)
         print(name, file=sys.stderr, flush=True)
-    if options.store and kernel:
+    if options.store and kernel and not options.draw:
         store(kernel, runs)
     return report(runs)
 
