@@ -146,7 +146,7 @@ impl HyStart {
 /// A reduction for a gradient, in segments.
 #[derive(Clone, Copy, Debug)]
 struct Falling {
-    /// It is over when this byte is acknowledged.
+    /// It is over when more than this byte is acknowledged, as in Linux's state CWR: what was sent before it began counts for its round.
     until: u64,
     from: f64,
     to: f64,
@@ -201,7 +201,7 @@ impl CdgLaw {
     /// Takes a round-trip time; one of an ACK that was delayed counts for the least alone.
     fn sample(&mut self, ack: &Ack) {
         let Some(rtt) = ack.rtt.map(|rtt| (rtt.as_nanos() / 1_000) as i64).filter(|&rtt| rtt > 0) else { return };
-        if !ack.in_recovery {
+        if !ack.in_recovery && ack.advanced > 0.0 {
             if ack.advanced <= 1.0 && self.delayed_acks > 0 {
                 if let Some(seen) = &mut self.rtt {
                     seen.min = seen.min.min(rtt);
@@ -212,7 +212,9 @@ impl CdgLaw {
                 self.delayed_acks += 1;
             }
         }
-        let seen = self.rtt.get_or_insert(Extremes { min: rtt, max: rtt });
+        // The first round begins with the handshake.
+        let first = if self.rtt_prev.is_none() { (ack.rtt_min.as_nanos() / 1_000) as i64 } else { rtt };
+        let seen = self.rtt.get_or_insert(Extremes { min: if first > 0 { first } else { rtt }, max: rtt });
         *seen = Extremes { min: seen.min.min(rtt), max: seen.max.max(rtt) };
     }
 
@@ -278,25 +280,29 @@ impl WindowLaw for CdgLaw {
             self.shadow += window.cwnd - self.last_cwnd;
         }
         self.last_cwnd = window.cwnd;
-        let ready = !ack.in_recovery && self.falling.is_none();
+        let ready = !ack.in_recovery && self.falling.is_none() && ack.advanced > 0.0;
         ready && window.cwnd < window.ssthresh && self.hystart.ends(ack, self.rtt.map(|rtt| rtt.min))
     }
 
     fn early(&mut self, ack: &Ack, window: Window) -> Early {
         if ack.in_recovery {
-            self.falling = None;
             return Early::Hold;
         }
         if let Some(falling) = &mut self.falling {
             falling.acked += ack.acked;
             let Falling { until, to, .. } = *falling;
-            let window = if ack.snd_una < until { falling.window() } else { Window { cwnd: to, ssthresh: to } };
+            let over = ack.snd_una > until;
+            let window = if over { Window { cwnd: to, ssthresh: to } } else { falling.window() };
             self.last_cwnd = window.cwnd;
-            if ack.snd_una >= until {
+            if over {
                 self.falling = None;
                 self.next_round(ack);
             }
             return Early::Reduce(window);
+        }
+        if ack.advanced == 0.0 {
+            // Linux asks for growth by acknowledged data alone (`tcp_may_raise_cwnd`).
+            return Early::Hold;
         }
         let round_end = *self.round_end.get_or_insert(ack.snd_max);
         if let Some(rtt) = self.rtt.filter(|_| ack.snd_una > round_end) {
@@ -399,9 +405,41 @@ mod tests {
             loss(&mut cc)
         };
         assert!(after(Params::default()) > 0.9);
+        let mut told = cdg(Params::default());
+        rounds(&mut told, &[50, 70, 90, 110, 130, 150, 170, 190, 210, 230, 230, 230]);
+        told.on_ack(&Ack { advanced: 0.0, cwnd_limited: false, ..Ack::ONE });
+        assert!(loss(&mut told) > 0.9, "an ACK of data above a hole leaves the shadow window");
         assert!(after(Params { use_shadow: false, ..Params::default() }) <= 0.5);
         let mut fresh = cdg(Params::default());
         assert_eq!(loss(&mut fresh), 0.5);
+    }
+
+    #[test]
+    fn a_loss_during_a_reduction_for_a_gradient_reduces_no_more() {
+        let mut cc = cdg(Params { use_shadow: false, ..Params::default() });
+        let mut round = 0;
+        while cc.law().falling.is_none() {
+            round += 1;
+            rounds(&mut cc, &[50 + 20 * round]);
+        }
+        let to = cc.ssthresh();
+        cc.on_ack(&Ack { in_recovery: true, advanced: 0.0, snd_una: cc.law().falling.unwrap().until - 1, ..Ack::ONE });
+        cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: cc.cwnd(), signal: Signal::Loss });
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (to, to));
+    }
+
+    #[test]
+    fn the_first_round_begins_with_the_round_trip_of_the_handshake() {
+        let gradient = |handshake: u64| {
+            let mut cc = cdg(Params { backoff_factor: 0.0, ..Params::default() });
+            for (byte, rtt) in (1..).zip([52, 52, 60, 52, 52]) {
+                let [rtt, rtt_min] = [rtt, handshake].map(Duration::from_millis);
+                cc.on_ack(&Ack { rtt: Some(rtt), rtt_min, snd_una: byte, snd_max: byte + 2, ..Ack::ONE });
+            }
+            cc.law().gradient
+        };
+        // The first is extrapolated to eight rounds: a rise of the least, or if there is none of the largest.
+        assert_eq!((gradient(50), gradient(0)), (8 * 2_000, 8 * 8_000));
     }
 
     #[test]
