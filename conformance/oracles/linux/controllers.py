@@ -19,7 +19,7 @@ from sojourn.scenario import Scenario
 
 STORED = Path(__file__).parent / "controllers.json"
 COMMAND = "python -m conformance.oracles.linux.controllers"
-CONTROLLERS = ("bbr", "dctcp", "vegas", "westwood", "htcp", "illinois", "highspeed", "scalable")
+CONTROLLERS = ("bbr", "dctcp", "vegas", "westwood", "htcp", "illinois", "highspeed", "scalable", "cdg")
 
 
 QUEUES: dict[str, dict[str, object]] = {

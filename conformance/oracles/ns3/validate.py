@@ -99,7 +99,7 @@ def _queue(case: Table) -> Table:
 TCP: Table = {
     "profile": "linux", "delayed_ack": False, "min_rto": "1 s", "max_rto": "60 s", "sack_algorithm": "rfc6675",
     "linux_growth": False, "linux_pacing": False, "sack_compression": "0 s", "timer_wheel": False,
-    "windowed_variation": False, "adaptive_delayed_ack": False, "dsack": False, "push_every": "0 B",
+    "windowed_variation": False, "adaptive_delayed_ack": False, "dsack": False, "notsent_lowat": "0 B",
 }  # fmt: skip
 """The TCP of ns-3: timestamps and SACK as Linux, but the loss recovery, growth and timers of the RFCs."""
 

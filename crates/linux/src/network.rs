@@ -45,8 +45,11 @@ pub enum Did {
     Depart(Packet),
     /// It dropped this one.
     Drop(DropCause, Packet),
-    /// It marked one of this flow: that which has just arrived, or one that departs.
-    Mark { flow: u32 },
+    /// It marked one: that which has just arrived, or one that departs.
+    Mark {
+        /// Its flow.
+        flow: u32,
+    },
 }
 
 /// Something that a link did.

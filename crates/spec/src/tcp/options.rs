@@ -100,8 +100,8 @@ tcp_options! {
     quick_start: u32 as u32, ranges::segments,
         "Segments that a receiver with delayed ACKs acknowledges at once when a connection starts, if that is more than quick_acks",
         0, "rfc5681#4.2 has none";
-    push_every: u32 as Bytes, ranges::written,
-        "With sack_algorithm rack-tlp: bytes that the application writes together; a receiver with quick ACKs acknowledges the last of them at once (PSH); 0 B is never",
+    notsent_lowat: u32 as Bytes, ranges::written,
+        "With sack_algorithm rack-tlp: bytes that wait unsent while the application has more to send; it writes when half of them have left, and a receiver with delayed ACKs acknowledges the last segment of a write at once (PSH); 0 B is never",
         0, "rfc9293#3.9.1.2 leaves it to the application";
     adaptive_delayed_ack: bool as bool, ranges::any,
         "Whether the time of delayed ACKs follows the times between segments",

@@ -1,7 +1,6 @@
 //! What a recovery strategy that keeps the outstanding segments itself asks of the sender.
 
 use super::{LastReduction, SenderCore, State};
-use crate::packet::flag;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::rto::SentData;
 use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal, Window};
@@ -38,19 +37,15 @@ impl SenderCore {
         self.state == State::Established
     }
 
-    /// Sends the next new segment, which [`SenderCore::can_send_next`] allows; gives its bytes.
-    pub fn transmit_next<O: SegmentSink>(&mut self, call: &mut Call<O>) -> Range<u64> {
-        let bytes = self.snd_nxt..self.snd_nxt + self.segment_length(self.snd_nxt, call.params);
-        self.transmit_again(bytes.clone(), call);
-        self.snd_nxt = bytes.end;
-        bytes
+    /// The bytes of the next new segment, which [`SenderCore::can_send_next`] allows.
+    pub fn next_segment(&self, params: &TcpOptions) -> Range<u64> {
+        self.snd_nxt..self.snd_nxt + self.segment_length(self.snd_nxt, params)
     }
 
-    /// Sends these bytes as one segment.
-    pub fn transmit_again<O: SegmentSink>(&mut self, bytes: Range<u64>, call: &mut Call<O>) {
-        let write = u64::from(call.params.push_every);
-        let ends_write = write > 0 && bytes.start % write + (bytes.end - bytes.start) >= write;
-        self.transmit_bytes(bytes.start, bytes.end - bytes.start, if ends_write { flag::PSH } else { 0 }, call);
+    /// Sends these bytes as one segment with these flags: the next new one, or one that was sent before.
+    pub fn transmit_segment<O: SegmentSink>(&mut self, bytes: &Range<u64>, flags: u16, call: &mut Call<O>) {
+        self.transmit_bytes(bytes.start, bytes.end - bytes.start, flags, call);
+        self.snd_nxt = self.snd_nxt.max(bytes.end);
     }
 
     /// Sets the timer.

@@ -11,6 +11,7 @@
 //! | `prr.rs` | how many segments an ACK lets out during a reduction |
 //! | `output.rs` | what is sent |
 //! | `timers.rs` | the retransmission timer, the probe timer, the reordering timer |
+//! | `writes.rs` | where the application's writes end |
 //!
 //! It follows Linux 7 (`tcp_input.c`, `tcp_output.c`, `tcp_recovery.c`, `tcp_timer.c`), whose names the functions' comments have.
 
@@ -21,6 +22,7 @@ mod rack;
 mod sent;
 mod timers;
 mod undo;
+mod writes;
 
 use super::loss_recovery::LossRecovery;
 use crate::tcp::call::{Call, SegmentSink};
@@ -35,6 +37,7 @@ use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 use timers::{Pending, Probe};
 use undo::Undo;
+use writes::Writes;
 
 /// What this recovery remembers.
 #[derive(Clone, Debug)]
@@ -46,6 +49,7 @@ pub struct RackTlp {
     own_window: f64,
     undo: Undo,
     usage: Usage,
+    writes: Writes,
     state: State,
     /// What had been sent when the state began: it ends when this is acknowledged.
     high_seq: u64,
@@ -121,6 +125,7 @@ impl RackTlp {
             own_window: 0.0,
             undo: Undo::default(),
             usage: Usage::default(),
+            writes: Writes::default(),
             state: State::Open,
             high_seq: 0,
             frto: false,
@@ -153,6 +158,7 @@ impl RackTlp {
             self.take_cumulative(ack, arrival, prior_highest, &mut brought, call.params);
             self.note_reordering(&mut brought, sender.snd_una(), call.params);
             self.sent.forget_below(sender.snd_una());
+            self.writes.forget_below(sender.snd_una());
         }
         self.sample_rtt(sender, ack, &mut brought, call);
         brought
@@ -314,7 +320,7 @@ impl LossRecovery for RackTlp {
             self.control(sender, &mut brought, call);
             self.resend(resend, sender, call);
         }
-        self.send_new(sender, call);
+        self.send_window(sender, call);
         self.tell_state(sender);
     }
 
@@ -330,6 +336,7 @@ impl LossRecovery for RackTlp {
 
     fn send_window<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) {
         self.send_new(sender, call);
+        self.writes.fill(sender.snd_max(), call.params.notsent_lowat, call.params.mss);
     }
 
     /// Linux `tcp_tsq_write`
@@ -351,6 +358,6 @@ impl LossRecovery for RackTlp {
     }
 
     fn memory(&self) -> usize {
-        self.sent.memory() + size_of::<Self>()
+        self.sent.memory() + self.writes.memory() + size_of::<Self>()
     }
 }

@@ -3,8 +3,10 @@
 use super::RackTlp;
 use super::alert::Resend;
 use super::timers::Pending;
+use crate::packet::flag;
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::sender_core::SenderCore;
+use std::ops::Range;
 
 /// How far the congestion window is used (Linux `tcp_cwnd_validate`).
 #[derive(Clone, Debug, Default)]
@@ -62,8 +64,9 @@ impl RackTlp {
     /// Sends the next new segment; says whether the retransmission timer is to be set, if no probe is.
     pub(super) fn send_next<O: SegmentSink>(&mut self, sender: &mut SenderCore, call: &mut Call<O>) -> bool {
         let first = self.sent.packets_out() == 0;
-        let bytes = sender.transmit_next(call);
-        self.sent.push(bytes, call.now);
+        let bytes = sender.next_segment(call.params);
+        self.sent.push(bytes.clone(), call.now);
+        self.transmit(bytes, sender, call);
         first || self.pending == Pending::Probe
     }
 
@@ -103,9 +106,14 @@ impl RackTlp {
     /// Sends one segment again (Linux `tcp_retransmit_skb`).
     pub(super) fn retransmit<O: SegmentSink>(&mut self, number: u64, sender: &mut SenderCore, call: &mut Call<O>) {
         if let Some(bytes) = self.sent.resend(number, call.now, false) {
-            sender.transmit_again(bytes, call);
+            self.transmit(bytes, sender, call);
             self.undo.on_retransmission(call.now);
         }
+    }
+
+    /// Sends these bytes as one segment.
+    pub(super) fn transmit<O: SegmentSink>(&self, bytes: Range<u64>, sender: &mut SenderCore, call: &mut Call<O>) {
+        sender.transmit_segment(&bytes, if self.writes.end_in(&bytes) { flag::PSH } else { 0 }, call);
     }
 
     fn count_in_reduction(&mut self, sent: u32) {

@@ -131,7 +131,7 @@ impl RackTlp {
             let resent = !sender.can_send_next(call.params);
             if resent {
                 let bytes = self.sent.last().and_then(|last| self.sent.resend(last, call.now, true));
-                bytes.into_iter().for_each(|bytes| sender.transmit_again(bytes, call));
+                bytes.into_iter().for_each(|bytes| self.transmit(bytes, sender, call));
             } else {
                 self.send_next(sender, call);
                 self.after_sending(1, sender);

@@ -1,0 +1,73 @@
+//! When an application that has more to send writes it: the last segment of what it writes together says so (PSH), and receivers
+//! acknowledge that at once.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// What an application has written (Linux `tcp_sendmsg_locked`, `sk_stream_write_space`).
+#[derive(Clone, Default, Debug)]
+pub struct Writes {
+    /// One past the last byte written.
+    written: u64,
+    /// Where the writes end that are not acknowledged yet.
+    ends: VecDeque<u64>,
+}
+
+impl Writes {
+    /// The application writes whole segments until `most` bytes wait unsent, if less than half of that do; 0 is never.
+    pub fn fill(&mut self, snd_max: u64, most: u32, mss: u32) {
+        let (most, mss) = (u64::from(most), u64::from(mss));
+        self.written = self.written.max(snd_max);
+        let unsent = self.written - snd_max;
+        if 2 * unsent < most {
+            self.written += (most - unsent).div_ceil(mss) * mss;
+            self.ends.push_back(self.written);
+        }
+    }
+
+    /// Whether a write ends within these bytes.
+    pub fn end_in(&self, bytes: &Range<u64>) -> bool {
+        let first = self.ends.partition_point(|&end| end <= bytes.start);
+        self.ends.get(first).is_some_and(|&end| end <= bytes.end)
+    }
+
+    /// What lies below is acknowledged.
+    pub fn forget_below(&mut self, snd_una: u64) {
+        while self.ends.front().is_some_and(|&end| end <= snd_una) {
+            self.ends.pop_front();
+        }
+    }
+
+    /// Bytes of memory beyond its own size.
+    pub fn memory(&self) -> usize {
+        self.ends.capacity() * size_of::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_writes_again_when_half_is_sent_and_as_much_as_there_is_room_for() {
+        let mut writes = Writes::default();
+        writes.fill(10_000, 8_000, 1_000);
+        assert_eq!(writes.written, 18_000);
+        writes.fill(14_000, 8_000, 1_000);
+        assert_eq!(writes.written, 18_000, "half of it waits");
+        writes.fill(15_000, 8_000, 1_000);
+        assert_eq!((writes.written, writes.ends.len()), (23_000, 2));
+        let ends: Vec<u64> = (15..24).map(|number| number * 1_000).filter(|&from| writes.end_in(&(from..from + 1_000))).collect();
+        assert_eq!(ends, [17_000, 22_000]);
+        assert!(writes.end_in(&(16_000..19_000)) && !writes.end_in(&(18_000..22_000)));
+        writes.forget_below(18_000);
+        assert_eq!(writes.ends, [23_000]);
+    }
+
+    #[test]
+    fn without_a_size_no_write_ends() {
+        let mut writes = Writes::default();
+        (0..100).for_each(|sent| writes.fill(sent * 1_000, 0, 1_000));
+        assert!(writes.ends.is_empty());
+    }
+}
