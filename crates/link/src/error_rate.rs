@@ -43,47 +43,72 @@ pub(crate) fn of_packet(probability: f64, per: Per, size: u32) -> f64 {
     -libm::expm1(units * libm::log1p(-probability))
 }
 
-/// Errors that are independent of each other. Only the next one is drawn: packets without an error use up -ln(1 - p) each of an
-/// exponential variable, and the packet for which too little of it is left has the error.
+/// What an impairment lets pass unasked: so many units, of which each packet takes its part.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    left: u64,
+    /// What a packet takes, whatever its size, and what each of its bytes does.
+    packet: u64,
+    byte: u64,
+}
+
+impl Allowance {
+    /// It asks about every packet.
+    pub const NONE: Allowance = Allowance { left: 0, packet: 1, byte: 0 };
+
+    /// Lets a packet of this size pass if it covers the packet; if not, nothing has changed.
+    #[inline(always)]
+    pub fn covers(&mut self, size: u32) -> bool {
+        let left = self.left.checked_sub(self.packet + self.byte * u64::from(size));
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
+}
+
+/// Errors that are independent of each other. Only the next one is drawn: the number of packets, bytes or bits before it, which is
+/// geometric. The packet for which too little of it is left has the error.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorRate {
-    /// What a packet uses up, whatever its size, and what each of its bytes does.
-    packet: f64,
-    byte: f64,
-    /// What is left until the next error.
-    left: f64,
+    /// -ln(1 - p).
+    hazard: f64,
+    allowance: Allowance,
     random: Stream,
 }
 
 impl ErrorRate {
-    pub fn new(probability: f64, per: Per, mut random: Stream) -> Self {
-        let hazard = -libm::log1p(-probability);
+    pub fn new(probability: f64, per: Per, random: Stream) -> Self {
         let (packet, byte) = match per {
-            Per::Packet => (hazard, 0.0),
-            Per::Byte => (0.0, hazard),
-            Per::Bit => (0.0, 8.0 * hazard),
+            Per::Packet => (1, 0),
+            Per::Byte => (0, 1),
+            Per::Bit => (0, 8),
         };
-        ErrorRate { packet, byte, left: random.exponential(1.0), random }
+        let hazard = -libm::log1p(-probability);
+        let mut errors = ErrorRate { hazard, allowance: Allowance { left: 0, packet, byte }, random };
+        errors.draw();
+        errors
     }
 
-    /// Whether a packet of this size has no error; if it has one, nothing has changed.
-    #[inline]
-    pub fn spares(&mut self, size: u32) -> bool {
-        let left = self.left - (self.packet + self.byte * f64::from(size));
-        if left >= 0.0 {
-            self.left = left;
-        }
-        left >= 0.0
+    /// Draws what comes before the next error: at least n units with the probability (1 - p)^n.
+    fn draw(&mut self) {
+        let exponential = self.random.exponential(1.0);
+        self.allowance.left = if self.hazard > 0.0 { (exponential / self.hazard) as u64 } else { u64::MAX };
     }
 
     /// Whether a packet of this size has an error.
     #[inline]
     pub fn hits(&mut self, size: u32) -> bool {
-        if self.spares(size) {
-            return false;
+        let hits = !self.allowance.covers(size);
+        if hits {
+            self.draw();
         }
-        self.left = self.random.exponential(1.0);
-        true
+        hits
+    }
+
+    /// Gives away what comes before the next error: whoever has it asks about the packet that it does not cover, which has the error.
+    pub fn give_allowance(&mut self) -> Allowance {
+        let given = self.allowance;
+        self.allowance.left = 0;
+        given
     }
 }
 

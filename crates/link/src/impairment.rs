@@ -1,5 +1,6 @@
 //! What an impairment is asked.
 
+use crate::Allowance;
 use alloc::format;
 use alloc::string::String;
 use sojourn_units::{Duration, ParamError, Stream, Time};
@@ -48,12 +49,9 @@ pub enum Effect {
 
 /// The running state of an impairment.
 pub trait Impairment {
-    /// The short way of the usual packet: whether one of this size passes where only its size counts. If not, nothing has happened, and
-    /// it must be asked.
-    #[inline]
-    fn spares(&mut self, size: u32) -> bool {
-        let _ = size;
-        false
+    /// What passes from now on without being asked about. It counts on getting asked about the first packet that this does not cover.
+    fn give_allowance(&mut self) -> Allowance {
+        Allowance::NONE
     }
 
     /// What becomes of this packet.
@@ -77,6 +75,9 @@ pub trait Params {
 
     /// Whether it answers [`Effect::Corrupt`].
     const CORRUPTS: bool = false;
+
+    /// Whether it answers nothing but [`Effect::Pass`] and [`Effect::Drop`].
+    const ONLY_DROPS: bool = false;
 
     /// Whether it reads the headers of ACKs ([`Impairment::on_ack`]).
     const READS_ACKS: bool = false;

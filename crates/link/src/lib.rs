@@ -16,7 +16,7 @@ mod spell;
 mod token_bucket;
 pub mod trace;
 
-pub use error_rate::Per;
+pub use error_rate::{Allowance, Per};
 pub use impairment::{Ack, Effect, Impairment, Params, Streams, Transit};
 pub use impairments::{Impairments, Started};
 pub use kinds::{AnyImpairment, Entry, ImpairmentKind, REGISTRY};

@@ -3,7 +3,7 @@
 use crate::choice::{Choice, Turn};
 use crate::contention::{ContentionMap, Outflow};
 use crate::hop::{Hop, HopTarget};
-use crate::impaired::LinkImpairment;
+use crate::impaired::{LinkImpairment, LinkLoss};
 use crate::link::access::AccessLinks;
 use crate::link::{Link, LinkConfig};
 use crate::medium::{Medium, Station};
@@ -121,11 +121,11 @@ impl NetworkBuilder {
     /// # Errors
     /// A link that was not added.
     pub fn add_route(&mut self, links: &[u32], delivery: Delivery, shared: bool) -> Result<RouteId, UnknownLink> {
-        let mut hops = links.len();
+        let mut hops = 0;
         for &link in links {
-            match self.links.get(link as usize).ok_or(UnknownLink(link))? {
-                Added::Link(config) => hops += config.impairments.0.len(),
-                Added::AccessLink(_) => {}
+            hops += match self.links.get(link as usize).ok_or(UnknownLink(link))? {
+                Added::Link(config) => config.hops(),
+                Added::AccessLink(_) => 1,
             }
         }
         self.steps.extend_from_slice(links);
@@ -212,11 +212,14 @@ impl NetworkBuilder {
                 ids.links.push(id);
                 transit_times.push(config.transit_times());
                 let first = impairments.len();
+                let of_hop = config.impairments_of_hop().map(|at| at.map(|at| first + at));
                 let of_link = core::mem::take(&mut config.impairments).0.into_iter();
                 impairments.extend(of_link.map(|started| LinkImpairment::new(started, links.len(), self.window)));
                 impaired.push(first..impairments.len());
                 stations.push(config.link.medium.clone().map(|medium| station(medium, config.seed, &mut media)));
-                links.push(Link::new(config, self.window));
+                let mut link = Link::new(config, self.window);
+                link.losses = of_hop.map(|at| at.map(|at| LinkLoss::new(&mut impairments, at)));
+                links.push(link);
                 HopTarget::Link(links.len() - 1)
             }
         });
@@ -268,7 +271,8 @@ struct Impaired<'a> {
     of_links: &'a [Range<usize>],
 }
 
-/// The table of hops, none of them deferred yet; `steps` has the links of all routes. The impairments of a link are hops before and after it.
+/// The table of hops, none of them deferred yet; `steps` has the links of all routes. The impairments of a link that do not belong to
+/// its hop are hops before and after it.
 fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], impaired: &Impaired<'_>) -> Vec<Hop> {
     let mut choices = 0;
     let mut hops = Vec::with_capacity(routes.iter().map(|route| route.hops as usize + 1).sum());
@@ -277,9 +281,15 @@ fn hops(routes: &[Route], mut steps: &[u32], targets: &[HopTarget], impaired: &I
         steps = others;
         for target in links.iter().map(|&link| targets[link as usize]) {
             let own = if let HopTarget::Link(link) = target { impaired.of_links[link].clone() } else { 0..0 };
-            let at = |place| own.clone().filter(move |&at| impaired.all[at].place() == place).map(|at| Hop::new(HopTarget::Impairment(at)));
+            let is_lossy = own.clone().any(|at| impaired.all[at].is_of_link_hop());
+            let own = own.map(|at| (at, &impaired.all[at])).filter(|(_, impairment)| !impairment.is_of_link_hop());
+            let at = |place| {
+                let here = own.clone().filter(move |(_, impairment)| impairment.place() == place);
+                here.map(|(at, _)| Hop::new(HopTarget::Impairment(at)))
+            };
             hops.extend(at(Place::BeforeQueue));
-            hops.push(Hop::new(target));
+            let hop = Hop::new(target);
+            hops.push(if is_lossy { hop.lossy() } else { hop });
             hops.extend(at(Place::AfterQueue));
         }
         hops.push(Hop::new(if route.choice.is_none() { HopTarget::End } else { HopTarget::Choice(choices) }));

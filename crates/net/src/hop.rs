@@ -35,6 +35,8 @@ impl Hop {
     const LAST: u32 = 1 << 28;
     const END: u32 = Self::LAST - 1;
     const DISCARD: u32 = Self::END - 1;
+    /// Numbers from here on are links whose impairments belong to their hops.
+    const LOSSY_LINKS: u32 = 1 << 26;
     /// Numbers from here on are impairments.
     const IMPAIRMENTS: u32 = 1 << 27;
     /// Numbers from here on are choices.
@@ -60,7 +62,7 @@ impl Hop {
         }
         let number = self.0 & Self::END;
         if number < Self::IMPAIRMENTS {
-            return HopTarget::Link(number as usize);
+            return HopTarget::Link((number & !Self::LOSSY_LINKS) as usize);
         }
         match number {
             Self::END => HopTarget::End,
@@ -76,11 +78,24 @@ impl Hop {
         (self.0 & Self::ACCESS != 0).then_some((self.0 & Self::END) as usize)
     }
 
-    /// The link to which it leads, if it does.
+    /// The link to which it leads, if it does and has no impairments that belong to this hop.
     #[inline]
     pub fn link(self) -> Option<usize> {
         let number = self.0 & (Self::END | Self::ACCESS);
-        (number < Self::IMPAIRMENTS).then_some(number as usize)
+        (number < Self::LOSSY_LINKS).then_some(number as usize)
+    }
+
+    /// The link to which it leads, if it does, whether it has some or not.
+    #[inline]
+    pub fn any_link(self) -> Option<usize> {
+        let number = self.0 & (Self::END | Self::ACCESS);
+        (number < Self::IMPAIRMENTS).then_some((number & !Self::LOSSY_LINKS) as usize)
+    }
+
+    /// The same hop, to a link with such impairments.
+    #[must_use]
+    pub fn lossy(self) -> Self {
+        Hop(self.0 | Self::LOSSY_LINKS)
     }
 
     /// The impairment to which it leads, if it does.
@@ -155,6 +170,11 @@ mod tests {
             assert_eq!(hop.last().impairment().is_some(), target == HopTarget::Impairment(7));
             assert_eq!(hop.last().access_link().is_some(), target == HopTarget::AccessLink(7));
             assert_eq!(hop.impairment().is_some(), target == HopTarget::Impairment(7));
+            assert_eq!(hop.any_link(), hop.link());
+            if target == HopTarget::Link(7) {
+                let lossy = hop.lossy().deferred();
+                assert_eq!((lossy.target(), lossy.link(), lossy.any_link(), lossy.impairment()), (target, None, Some(7), None));
+            }
             assert_eq!((hop.target(), hop.needs_event()), (target, false));
             assert_eq!((hop.deferred().target(), hop.deferred().needs_event()), (target, true));
             assert_eq!(hop.deferred().immediate(), hop);

@@ -1,7 +1,8 @@
-//! The impairments of links in a network: each is a hop of its own before or after the link, so a link without any pays nothing.
+//! The impairments of links in a network. Each is a hop of its own before or after the link, but one next to the queue that does nothing
+//! but drop packets belongs to the hop of the link ([`LinkLoss`]). A link without any pays nothing.
 
 use crate::window::Window;
-use sojourn_link::{Ack, AnyImpairment, Effect, Impairment as _, Place, Started, Transit};
+use sojourn_link::{Ack, Allowance, AnyImpairment, Effect, Impairment as _, Impairments, Place, Started, Transit};
 use sojourn_units::Time;
 
 /// What an impairment did to packets within the window of statistics.
@@ -27,13 +28,18 @@ pub struct LinkImpairment {
     reads_acks: bool,
     link: usize,
     window: Window,
+    /// Whether it belongs to the hop of its link, which then has what it lets pass unasked.
+    of_link_hop: bool,
+    /// What it lets pass unasked.
+    allowance: Allowance,
     stats: ImpairmentStats,
 }
 
 impl LinkImpairment {
     pub(crate) fn new(started: Started, link: usize, window: Window) -> Self {
-        let Started { impairment, place } = started;
-        LinkImpairment { reads_acks: impairment.reads_acks(), impairment, place, link, window, stats: ImpairmentStats::default() }
+        let Started { mut impairment, place } = started;
+        let (reads_acks, allowance, stats) = (impairment.reads_acks(), impairment.give_allowance(), ImpairmentStats::default());
+        LinkImpairment { impairment, place, reads_acks, link, window, of_link_hop: false, allowance, stats }
     }
 
     /// Its name in scenario files.
@@ -49,6 +55,11 @@ impl LinkImpairment {
     /// Its link, as a position among those that decide or measure.
     pub fn link(&self) -> usize {
         self.link
+    }
+
+    /// Whether it belongs to the hop of its link.
+    pub(crate) fn is_of_link_hop(&self) -> bool {
+        self.of_link_hop
     }
 
     /// What it did.
@@ -72,12 +83,12 @@ impl LinkImpairment {
         self.impairment.corrupts()
     }
 
-    /// Lets a packet of this size pass at `now` if there is nothing more to say about it; if not, nothing has happened.
+    /// Lets a packet of this size pass at `now` unasked; if not, nothing has happened.
     #[inline(always)]
-    pub(crate) fn spares(&mut self, now: Time, size: u32) -> bool {
-        let spares = self.impairment.spares(size);
-        self.stats.met += u64::from(spares && now >= self.window.from);
-        spares
+    pub(crate) fn lets_pass(&mut self, now: Time, size: u32) -> bool {
+        let passes = self.allowance.covers(size);
+        self.stats.met += u64::from(passes && now >= self.window.from);
+        passes
     }
 
     /// What becomes of a packet.
@@ -96,6 +107,7 @@ impl LinkImpairment {
     /// Counts a packet.
     #[inline]
     fn met(&mut self, packet: &Transit, effect: Effect) -> Effect {
+        self.allowance = self.impairment.give_allowance();
         if packet.now >= self.window.from {
             self.stats.met += 1;
             if effect != Effect::Pass {
@@ -121,4 +133,52 @@ impl LinkImpairment {
             Effect::Delay(_) => *delayed += 1,
         }
     }
+}
+
+/// What the hop of a link knows of an impairment that belongs to it.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkLoss {
+    /// The impairment, as a position among those of all links.
+    pub impairment: usize,
+    allowance: Allowance,
+    /// The start of the window of statistics, and packets since then that passed unasked.
+    from: Time,
+    passed: u64,
+}
+
+impl LinkLoss {
+    /// The one that is at this position.
+    pub fn new(impairments: &mut [LinkImpairment], at: usize) -> Self {
+        impairments[at].of_link_hop = true;
+        let mut loss = LinkLoss { impairment: at, allowance: Allowance::NONE, from: impairments[at].window.from, passed: 0 };
+        loss.renew(&mut impairments[at]);
+        loss
+    }
+
+    /// Lets a packet of this size pass at `now` unasked; if not, nothing has happened.
+    #[inline(always)]
+    pub fn lets_pass(&mut self, now: Time, size: u32) -> bool {
+        let passes = self.allowance.covers(size);
+        self.passed += u64::from(passes && now >= self.from);
+        passes
+    }
+
+    /// Takes what the impairment lets pass, which has just been asked.
+    pub fn renew(&mut self, impairment: &mut LinkImpairment) {
+        self.allowance = core::mem::replace(&mut impairment.allowance, Allowance::NONE);
+    }
+
+    /// Lets the impairment have what was counted for it.
+    pub fn count(&mut self, impairment: &mut LinkImpairment) {
+        impairment.stats.met += core::mem::take(&mut self.passed);
+    }
+}
+
+/// Which impairments of a link belong to its hop, as positions among its own: of those that do nothing but drop packets the last before
+/// the queue and the first after it. `after`: whether one after it may.
+pub(crate) fn of_link_hop(impairments: &Impairments, after: bool) -> [Option<usize>; 2] {
+    let at = |place| move |&(_, started): &(usize, &Started)| started.place == place;
+    let all = || impairments.0.iter().enumerate();
+    let next = [all().rfind(at(Place::BeforeQueue)), all().find(at(Place::AfterQueue)).filter(|_| after)];
+    next.map(|next| next.filter(|(_, started)| started.impairment.only_drops()).map(|(at, _)| at))
 }

@@ -351,8 +351,13 @@ impl<P: Packet> Network<P> {
                     Some(arrival) => arrival,
                     None => self.offer_to_link(link, time, at, packet, observer)?,
                 }
+            } else if let Some(link) = hop.any_link() {
+                match self.links[link].pass_unasked(time, self.last, packet) {
+                    Ok(arrival) => arrival,
+                    Err(stop) => self.go_on_over_link(stop, time, at, packet, observer)?,
+                }
             } else if let Some(impairment) = hop.impairment()
-                && self.impairments[impairment].spares(time, packet.size())
+                && self.impairments[impairment].lets_pass(time, packet.size())
             {
                 time
             } else {
@@ -423,6 +428,7 @@ impl<P: Packet> Network<P> {
     /// What does not balance, in words.
     pub fn finish(&mut self, end: Time) -> Result<Audit, String> {
         self.links.iter_mut().for_each(|link| link.finish(end));
+        self.count_losses();
         let buffered: u64 = self.links.iter().map(Link::buffered_packets).sum();
         self.audit.in_flight = self.calendar.packets() as u64 + buffered;
         let audit = self.audit;

@@ -133,6 +133,27 @@ fn every_impairment_is_audited_at_every_place_and_an_event_at_every_hop_changes_
     }
 }
 
+/// An impairment next to the queue that does nothing but drop packets has no hop of its own; one with another between them has.
+#[test]
+fn an_impairment_does_the_same_in_the_hop_of_its_link_and_in_its_own() {
+    let without_effect = corruption::Params { probability: 0.0, per: Per::Packet };
+    for entry in sojourn_link::REGISTRY {
+        for place in [Place::BeforeQueue, Place::AfterQueue] {
+            for aqm in ["droptail", "red", "codel"] {
+                let config = ImpairmentConfig { kind: (entry.example)(), place };
+                let between = ImpairmentConfig { place, ..without_effect.clone().into() };
+                let mut apart = [config.clone(), between];
+                if place == Place::AfterQueue {
+                    apart.reverse();
+                }
+                let (found, mut other) = (run(aqm, &[config], false), run(aqm, &apart, false));
+                other.stats.remove(usize::from(place == Place::BeforeQueue));
+                assert_eq!(found, other, "{} {place:?} {aqm}", entry.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_packet_with_bit_errors_takes_its_room_and_its_time_and_is_discarded_at_the_end() {
     for place in [Place::BeforeQueue, Place::AfterQueue] {

@@ -1,5 +1,5 @@
 //! Times a dumbbell:
-//! `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [l4s] [tcp=PROFILE] [router] [loss] [direct] [AQM] [CONTROLLER]`.
+//! `dumbbell FLOWS MBIT SECONDS RTT_MS LIMIT_PACKETS [sack] [full] [ecn] [l4s] [tcp=PROFILE] [router] [loss] [loss-after] [direct] [AQM] [CONTROLLER]`.
 //! AQM and controller are names of the registries, and the profile is `linux`, `ns2-linux` or else that of ns-2. With `router` the router
 //! reads headers for the hints that an AQM needs, and with `direct` the receivers stand at the end of the bottleneck, without access links.
 
@@ -16,8 +16,9 @@ use sojourn_units::*;
 use std::sync::Arc;
 
 /// Random loss that loses nothing in a run of a few million packets: shows what an impairment costs.
-const RARE_LOSS: ImpairmentConfig =
-    ImpairmentConfig { kind: ImpairmentKind::Loss(loss::Params { probability: 1e-15, per: Per::Packet }), place: Place::BeforeQueue };
+fn rare_loss(place: Place) -> ImpairmentConfig {
+    ImpairmentConfig { kind: ImpairmentKind::Loss(loss::Params { probability: 1e-15, per: Per::Packet }), place }
+}
 
 fn controller(name: &str, link: &sojourn_aqm::Link, ecn: bool, label: &str) -> QueueController {
     let config: AqmConfig = (REGISTRY.iter().find(|e| e.name == name).unwrap().default)();
@@ -73,7 +74,9 @@ fn link(asked: &Asked, name: &str) -> LinkConfig {
         reverse: (hints == Hints::Router).then_some(1),
         ..PlannedLink::default()
     };
-    let impaired = if name == "forward" && asked.has("loss") { vec![RARE_LOSS] } else { Vec::new() };
+    let places = [("loss", Place::BeforeQueue), ("loss-after", Place::AfterQueue)];
+    let asked_for = places.into_iter().filter(|(word, _)| name == "forward" && asked.has(word));
+    let impaired: Vec<ImpairmentConfig> = asked_for.map(|(_, place)| rare_loss(place)).collect();
     let impairments = Impairments::new(&impaired, 1, name);
     LinkConfig { impairments, ..LinkConfig::new(planned, controller(aqm, &served, asked.has("ecn") || asked.has("l4s"), name)) }
 }

@@ -2,7 +2,7 @@
 //! its receiver discards it (netem `corrupt`, with every error found).
 
 use crate::error_rate::{self, ErrorRate};
-use crate::{Effect, Impairment, ParamError, Per, Streams, Transit};
+use crate::{Allowance, Effect, Impairment, ParamError, Per, Streams, Transit};
 
 /// Parameters of corruption.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,9 +42,8 @@ impl crate::Params for Params {
 pub struct Corruption(ErrorRate);
 
 impl Impairment for Corruption {
-    #[inline]
-    fn spares(&mut self, size: u32) -> bool {
-        self.0.spares(size)
+    fn give_allowance(&mut self) -> Allowance {
+        self.0.give_allowance()
     }
 
     fn on_packet(&mut self, packet: &Transit) -> Effect {

@@ -1,7 +1,7 @@
 //! Duplicates: a copy of some packets, right behind them (netem `duplicate`).
 
 use crate::error_rate::{self, ErrorRate};
-use crate::{Effect, Impairment, ParamError, Per, Streams, Transit};
+use crate::{Allowance, Effect, Impairment, ParamError, Per, Streams, Transit};
 
 /// Parameters of duplication.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,9 +34,8 @@ impl crate::Params for Params {
 pub struct Duplication(ErrorRate);
 
 impl Impairment for Duplication {
-    #[inline]
-    fn spares(&mut self, size: u32) -> bool {
-        self.0.spares(size)
+    fn give_allowance(&mut self) -> Allowance {
+        self.0.give_allowance()
     }
 
     fn on_packet(&mut self, packet: &Transit) -> Effect {

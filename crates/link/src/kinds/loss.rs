@@ -2,7 +2,7 @@
 //! uniform variable).
 
 use crate::error_rate::{self, ErrorRate};
-use crate::{Effect, Impairment, ParamError, Per, Streams, Transit};
+use crate::{Allowance, Effect, Impairment, ParamError, Per, Streams, Transit};
 
 /// Parameters of random loss.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,6 +25,7 @@ impl Params {
 
 impl crate::Params for Params {
     type Impairment = Loss;
+    const ONLY_DROPS: bool = true;
 
     fn example() -> Self {
         Params::of(0.01)
@@ -48,9 +49,8 @@ impl crate::Params for Params {
 pub struct Loss(ErrorRate);
 
 impl Impairment for Loss {
-    #[inline]
-    fn spares(&mut self, size: u32) -> bool {
-        self.0.spares(size)
+    fn give_allowance(&mut self) -> Allowance {
+        self.0.give_allowance()
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use super::classes::SubqueueStats;
 use super::tie_break::TransitTimes;
+use crate::impaired::of_link_hop;
 use crate::medium::TurnStats;
 use crate::stats::{Quantiles, QueueStats, Sums};
 use alloc::format;
@@ -67,6 +68,18 @@ impl LinkConfig {
     /// Whether it sends only in its turns on a medium that it shares.
     pub(crate) fn takes_turns(&self) -> bool {
         self.link.medium.is_some()
+    }
+
+    /// Which of its impairments belong to its hop ([`of_link_hop`]). A link without a rate need not get packets in the order of time;
+    /// one that holds them knows only later when they leave.
+    pub(crate) fn impairments_of_hop(&self) -> [Option<usize>; 2] {
+        let keeps_order = self.link.rate.is_some() && self.link.trace.is_none();
+        if keeps_order { of_link_hop(&self.impairments, !self.holds_packets()) } else { [None; 2] }
+    }
+
+    /// How many hops it has: itself, and its impairments that do not belong to that hop.
+    pub(crate) fn hops(&self) -> usize {
+        1 + self.impairments.0.len() - self.impairments_of_hop().iter().flatten().count()
     }
 
     /// Whether its queue must hold its packets.

@@ -28,6 +28,7 @@ pub use classes::SubqueueStats;
 pub use config::{LinkConfig, LinkStats};
 
 use crate::contention::Order;
+use crate::impaired::LinkLoss;
 use crate::medium::TurnStats;
 use crate::packet::{InFlight, Packet};
 use crate::trace::QueueSample;
@@ -38,6 +39,7 @@ pub(crate) use buffered::Report;
 use buffered::{Buffered, Start};
 use config::Volume;
 use meter::Meter;
+pub(crate) use pass::Stop;
 use precomputed::{Accepted, Precomputed};
 use queue::Queue;
 use router::Router;
@@ -72,6 +74,8 @@ pub struct Link<P> {
     meter: Meter,
     name: String,
     last_offer: Time,
+    /// The impairments that belong to its hop: that before its queue and that after it.
+    pub(crate) losses: [Option<LinkLoss>; 2],
 }
 
 /// What became of a packet that was offered to a link.
@@ -140,6 +144,7 @@ impl<P: Packet> Link<P> {
             takes_turns,
             name,
             last_offer: Time::ZERO,
+            losses: [None, None],
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Network;
 use crate::hop::{Hop, HopTarget};
-use crate::link::Link;
+use crate::link::{Link, Stop};
 use crate::observer::{DropCause, LinkObserver};
 use crate::packet::Packet;
 use sojourn_aqm::AckHeader;
@@ -59,6 +59,54 @@ impl<P: Packet> Network<P> {
                 }
             }
             begin += hops;
+        }
+    }
+
+    /// Takes a packet over the link at `at`, which has impairments that belong to its hop, from where it stopped: when it arrives at the
+    /// other end, if it goes on at once.
+    #[inline(never)]
+    pub(super) fn go_on_over_link(
+        &mut self,
+        stop: Stop,
+        time: Time,
+        at: u32,
+        packet: &mut P,
+        observer: &mut impl LinkObserver<P>,
+    ) -> Option<Time> {
+        let Some(link) = self.hops[at as usize].any_link() else { unreachable!("a packet stops on a link") };
+        if matches!(stop, Stop::Before) && self.loses((link, 0), time, packet, observer) {
+            return self.lose(time, at, DropCause::Impairment, packet, observer);
+        }
+        let arrival = match stop {
+            Stop::After(arrival) => arrival,
+            Stop::Before | Stop::Queue => self.offer_to_link(link, time, at, packet, observer)?,
+        };
+        // What would happen after the end has not happened.
+        if self.links[link].losses[1].is_some() && arrival <= self.last && self.loses((link, 1), arrival, packet, observer) {
+            return self.lose(arrival, at, DropCause::Impairment, packet, observer);
+        }
+        Some(arrival)
+    }
+
+    /// Whether an impairment that belongs to the hop of a link drops a packet; of a link and which of its two.
+    fn loses(&mut self, (link, which): (usize, usize), now: Time, packet: &P, observer: &impl LinkObserver<P>) -> bool {
+        let Some(loss) = &mut self.links[link].losses[which] else { return false };
+        if loss.lets_pass(now, packet.size()) {
+            return false;
+        }
+        let impairment = loss.impairment;
+        let transit = Transit { now, size: packet.size(), has_data: packet.has_data() };
+        let effect = self.meet(impairment, &transit, packet, observer);
+        if let Some(loss) = &mut self.links[link].losses[which] {
+            loss.renew(&mut self.impairments[impairment]);
+        }
+        effect == Effect::Drop
+    }
+
+    /// Lets impairments have the counts that the hops of links keep for them.
+    pub(super) fn count_losses(&mut self) {
+        for loss in self.links.iter_mut().flat_map(|link| link.losses.iter_mut().flatten()) {
+            loss.count(&mut self.impairments[loss.impairment]);
         }
     }
 
