@@ -15,8 +15,10 @@ pub trait WindowLaw {
     /// The window and threshold after congestion.
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window;
 
-    /// The slow-start threshold in segments after a timeout, with this window in use.
-    fn ssthresh_after_rto(&mut self, now: Time, window: f64) -> f64;
+    /// The slow-start threshold in segments after a timeout, with this window in use: Reno's, in whole segments as in Linux and ns-2.
+    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
+        libm::floor(window * 0.5).max(Window::LEAST)
+    }
 
     /// Segments by which a window of so many grows at most in a round trip of congestion avoidance.
     fn growth_of_round(&self, _window: f64, _now: Time) -> f64 {

@@ -105,6 +105,21 @@ pub struct Window {
     pub ssthresh: f64,
 }
 
+impl Window {
+    /// The least that most controllers keep, in segments (rfc5681#3.1).
+    pub const LEAST: f64 = 2.0;
+
+    /// After a reduction that keeps so much of the window.
+    pub fn reduced(kept: f64) -> Window {
+        Window { cwnd: kept.max(Window::LEAST), ssthresh: kept.max(Window::LEAST) }
+    }
+
+    /// After a timeout: one segment (rfc5681#3.1), and as the threshold so much as is kept of the window that was in use.
+    pub fn after_timeout(kept: f64) -> Window {
+        Window { cwnd: 1.0, ssthresh: kept.max(Window::LEAST) }
+    }
+}
+
 /// What a connection begins with.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {

@@ -239,7 +239,7 @@ impl WindowLaw for CubicLaw {
             AnyVersion::Linux(cubic) => cubic.recalc_ssthresh(event.window, self.fast_convergence),
         };
         // rfc9438#4.6: at least two segments.
-        Window { cwnd: kept.max(2.0), ssthresh: kept.max(2.0) }
+        Window::reduced(kept)
     }
 
     fn ssthresh_after_rto(&mut self, now: Time, window: f64) -> f64 {

@@ -56,9 +56,6 @@ pub struct DctcpLaw {
     counts: bool,
 }
 
-/// The least window after a reduction in segments (Linux `dctcp_ssthresh`).
-const MIN_CWND: f64 = 2.0;
-
 impl WindowLaw for DctcpLaw {
     fn boxed() -> bool {
         true
@@ -89,12 +86,7 @@ impl WindowLaw for DctcpLaw {
     /// rfc8257#3.3 step 9, and as Reno for losses (rfc8257#3.4).
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
         let alpha = if event.signal == Signal::Mark && self.counts { self.alpha } else { 1.0 };
-        let kept = (event.window * (1.0 - alpha / 2.0)).max(MIN_CWND);
-        Window { cwnd: kept, ssthresh: kept }
-    }
-
-    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
-        libm::floor(window * 0.5).max(MIN_CWND)
+        Window::reduced(event.window * (1.0 - alpha / 2.0))
     }
 
     fn needs(&self) -> Needs {

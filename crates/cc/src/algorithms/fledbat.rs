@@ -50,9 +50,6 @@ impl Params {
     }
 }
 
-/// The smallest window in segments.
-const MIN_CWND: f64 = 2.0;
-
 /// The delay law.
 #[derive(Clone, Debug)]
 pub struct FledbatLaw {
@@ -70,17 +67,15 @@ impl DelayLaw for FledbatLaw {
         let above = (sample.queuing / self.target - 1.0).max(0.0);
         // At most half a segment on each acknowledged segment: half the window in a round trip.
         let step = self.increase / window.cwnd - (self.decrease * above).min(0.5);
-        window.cwnd = (window.cwnd + step * ack.acked).max(MIN_CWND);
+        window.cwnd = (window.cwnd + step * ack.acked).max(Window::LEAST);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
-        window.ssthresh = (event.window / 2.0).max(MIN_CWND);
-        window.cwnd = window.ssthresh;
+        *window = Window::reduced(event.window / 2.0);
     }
 
     fn on_rto(&mut self, window: &mut Window, _now: Time, in_use: f64) {
-        window.ssthresh = (in_use / 2.0).max(MIN_CWND);
-        window.cwnd = 1.0;
+        *window = Window::after_timeout(in_use / 2.0);
     }
 }
 

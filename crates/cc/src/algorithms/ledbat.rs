@@ -144,8 +144,7 @@ impl DelayLaw for LedbatLaw {
 
     fn on_rto(&mut self, window: &mut Window, _now: Time, in_use: f64) {
         self.counter = 0.0;
-        window.ssthresh = libm::floor(in_use / 2.0).max(2.0);
-        window.cwnd = 1.0;
+        *window = Window::after_timeout(libm::floor(in_use / 2.0));
     }
 }
 

@@ -69,8 +69,6 @@ impl Params {
 
 /// The time from one slowdown to the next, as a multiple of its duration (draft-irtf-iccrg-ledbat-plus-plus#4.4).
 const INTERVAL: u64 = 9;
-/// The smallest window in segments.
-const MIN_CWND: f64 = 2.0;
 
 /// The state of the periodic slowdown.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -160,14 +158,13 @@ impl DelayLaw for LedbatPpLaw {
             }
             return;
         }
-        window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(MIN_CWND);
+        window.cwnd = (window.cwnd + step(self, window.cwnd, sample) * ack.acked / window.cwnd).max(Window::LEAST);
         // Slow start must not undo what the delay removed.
         window.ssthresh = window.ssthresh.min(window.cwnd);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
-        window.ssthresh = (event.window / 2.0).max(MIN_CWND);
-        window.cwnd = window.ssthresh;
+        *window = Window::reduced(event.window / 2.0);
         self.leave_slow_start(event.now);
     }
 
@@ -183,8 +180,7 @@ impl DelayLaw for LedbatPpLaw {
     }
 
     fn on_rto(&mut self, window: &mut Window, now: Time, in_use: f64) {
-        window.ssthresh = (in_use / 2.0).max(MIN_CWND);
-        window.cwnd = 1.0;
+        *window = Window::after_timeout(in_use / 2.0);
         self.first_slow_start = false;
         if self.state == Slowdown::FirstSlowStart {
             self.state = Slowdown::Next { at: now };

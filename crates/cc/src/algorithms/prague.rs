@@ -5,7 +5,7 @@
 //! counts as the target once slow start is over for long. Where its receiver does not count marks it is Reno
 //! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). It does not look for queues of RFC 3168 on the path.
 
-use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, Signal, Start, Variable};
+use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, Signal, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time, range};
 
@@ -49,8 +49,7 @@ impl Params {
         range::positive_time("burst", self.burst)?;
         Ok(Box::new(State {
             params: self.clone(),
-            cwnd: start.window,
-            ssthresh: start.ssthresh,
+            window: Window { cwnd: start.window, ssthresh: start.ssthresh },
             alpha: None,
             round_end: 0,
             rounds: 0,
@@ -66,9 +65,6 @@ impl Params {
     }
 }
 
-/// The least window in segments (Linux `MIN_CWND`).
-const MIN_CWND: f64 = 2.0;
-
 /// The pace in windows a round trip in the first half of slow start (Linux `prague_update_pacing_rate`).
 const SLOW_START_PACE: f64 = 2.0;
 
@@ -82,8 +78,7 @@ pub type Prague = Box<State>;
 #[derive(Clone, Debug)]
 pub struct State {
     params: Params,
-    cwnd: f64,
-    ssthresh: f64,
+    window: Window,
     /// The estimated part of segments that are marked; `None` before the first mark.
     alpha: Option<f64>,
     /// A round trip is over when this byte is acknowledged.
@@ -123,7 +118,7 @@ impl State {
         if let Some(alpha) = &mut self.alpha {
             *alpha += self.params.g * ((self.marked / self.acked).min(1.0) - *alpha);
         }
-        if self.cwnd >= self.ssthresh {
+        if self.window.cwnd >= self.window.ssthresh {
             self.rounds = self.rounds.saturating_add(1);
         }
         self.round_end = ack.snd_max;
@@ -138,13 +133,13 @@ impl State {
         if unmarked <= 0.0 || self.in_loss || !ack.cwnd_limited {
             return;
         }
-        if self.cwnd < self.ssthresh {
+        if self.window.cwnd < self.window.ssthresh {
             let limit = if ack.abc_limit > 0.0 { ack.abc_limit } else { 1.0 };
-            self.cwnd += unmarked.min(limit);
+            self.window.cwnd += unmarked.min(limit);
             return;
         }
         let stretch = self.stretch();
-        self.cwnd += unmarked / (self.cwnd * stretch * stretch);
+        self.window.cwnd += unmarked / (self.window.cwnd * stretch * stretch);
     }
 }
 
@@ -168,38 +163,36 @@ impl CongestionController for State {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.signal == Signal::Loss || !self.counts {
             self.in_loss = event.signal == Signal::Loss;
-            self.cwnd = (event.window / 2.0).max(MIN_CWND);
-            self.ssthresh = self.cwnd;
+            self.window = Window::reduced(event.window / 2.0);
             return;
         }
         if event.now.since(self.last_reduction) < self.virtual_rtt() {
             return;
         }
         self.last_reduction = event.now;
-        let slow_start = self.cwnd < self.ssthresh;
+        let slow_start = self.window.cwnd < self.window.ssthresh;
         // Marks in the first slow start come before an estimate: they end it.
         let alpha = *self.alpha.get_or_insert(0.0);
-        self.cwnd = (self.cwnd * (1.0 - alpha / 2.0)).max(MIN_CWND);
+        self.window.cwnd = (self.window.cwnd * (1.0 - alpha / 2.0)).max(Window::LEAST);
         if slow_start || alpha > 0.0 {
-            self.ssthresh = self.cwnd;
+            self.window.ssthresh = self.window.cwnd;
         }
     }
 
     fn on_rto(&mut self, _now: Time, window: f64) {
-        self.ssthresh = (window / 2.0).max(MIN_CWND);
-        self.cwnd = 1.0;
+        self.window = Window::after_timeout(window / 2.0);
     }
 
     fn cwnd(&self) -> f64 {
-        self.cwnd
+        self.window.cwnd
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
-        self.cwnd = cwnd;
+        self.window.cwnd = cwnd;
     }
 
     fn ssthresh(&self) -> f64 {
-        self.ssthresh
+        self.window.ssthresh
     }
 
     fn needs(&self) -> Needs {
@@ -215,8 +208,8 @@ impl CongestionController for State {
         if self.srtt == Duration::ZERO {
             return None;
         }
-        let factor = if self.cwnd < self.ssthresh / 2.0 { SLOW_START_PACE } else { 1.0 };
-        let rate = factor * self.cwnd.max(self.in_flight) / self.srtt.as_secs_f64();
+        let factor = if self.window.cwnd < self.window.ssthresh / 2.0 { SLOW_START_PACE } else { 1.0 };
+        let rate = factor * self.window.cwnd.max(self.in_flight) / self.srtt.as_secs_f64();
         Some(Pacing::with_quantum_of(rate, self.params.burst.as_secs_f64(), 1.0))
     }
 }

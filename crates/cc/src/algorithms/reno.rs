@@ -75,10 +75,6 @@ impl WindowLaw for RenoLaw {
     fn min_cwnd(&self, ssthresh: f64) -> f64 {
         libm::floor(ssthresh / 2.0)
     }
-
-    fn ssthresh_after_rto(&mut self, _now: Time, window: f64) -> f64 {
-        libm::floor(window * 0.5).max(2.0)
-    }
 }
 
 #[cfg(test)]

@@ -252,8 +252,7 @@ impl DelayLaw for TcpLpLaw {
         if let Some(module) = &mut self.module {
             module.acked = 0.0;
         }
-        window.ssthresh = libm::floor(in_use / 2.0).max(2.0);
-        window.cwnd = 1.0;
+        *window = Window::after_timeout(libm::floor(in_use / 2.0));
     }
 }
 

@@ -2,7 +2,7 @@
 //! segments in the queue. As in Linux `tcp_vegas.c`, without its fixed-point numbers.
 
 use crate::variable::if_known;
-use crate::{Ack, CongestionController, CongestionEvent, ParamError, Start, Variable};
+use crate::{Ack, CongestionController, CongestionEvent, ParamError, Start, Variable, Window};
 use sojourn_units::{Duration, Time};
 
 /// What a trace can show of it.
@@ -39,8 +39,7 @@ impl Params {
         ParamError::unless(self.gamma >= 0.0 && self.gamma.is_finite(), "gamma", &self.gamma, "a number of segments, 0 or more")?;
         Ok(Vegas {
             params: self.clone(),
-            cwnd: start.window,
-            ssthresh: start.ssthresh,
+            window: Window { cwnd: start.window, ssthresh: start.ssthresh },
             base_rtt: Duration::MAX,
             min_rtt: Duration::MAX,
             samples: 0,
@@ -52,8 +51,6 @@ impl Params {
     }
 }
 
-/// The least window in segments.
-const MIN_CWND: f64 = 2.0;
 /// With this many samples or fewer in a round trip they may all be delayed (Linux `tcp_vegas_cong_avoid`).
 const FEW_SAMPLES: u32 = 2;
 
@@ -61,8 +58,7 @@ const FEW_SAMPLES: u32 = 2;
 #[derive(Clone, Debug)]
 pub struct Vegas {
     params: Params,
-    cwnd: f64,
-    ssthresh: f64,
+    window: Window,
     /// The smallest round-trip time since the connection opened.
     base_rtt: Duration,
     /// That of this round trip, and its number of samples.
@@ -83,15 +79,19 @@ impl Vegas {
     }
 
     fn reno(&mut self, ack: &Ack) {
-        if self.cwnd < self.ssthresh {
+        if self.window.cwnd < self.window.ssthresh {
             self.slow_start(ack);
         } else {
-            self.cwnd += if self.as_linux { ack.acked } else { ack.avoidance_count() } / self.cwnd;
+            self.window.cwnd += if self.as_linux { ack.acked } else { ack.avoidance_count() } / self.window.cwnd;
         }
     }
 
     fn slow_start(&mut self, ack: &Ack) {
-        self.cwnd = if self.as_linux { (self.cwnd + ack.acked).min(self.ssthresh) } else { self.cwnd + ack.slow_start_growth() };
+        self.window.cwnd = if self.as_linux {
+            (self.window.cwnd + ack.acked).min(self.window.ssthresh)
+        } else {
+            self.window.cwnd + ack.slow_start_growth()
+        };
     }
 
     /// Whether the round trip has too few samples to be judged. Where one segment is timed at a time, as without timestamps, one says
@@ -107,22 +107,22 @@ impl Vegas {
             return;
         }
         let whole = |segments: f64| if self.as_linux { libm::floor(segments) } else { segments };
-        let queued = whole(self.cwnd * (rtt - base) / base);
-        if self.cwnd < self.ssthresh {
+        let queued = whole(self.window.cwnd * (rtt - base) / base);
+        if self.window.cwnd < self.window.ssthresh {
             if queued > self.params.gamma {
-                self.cwnd = self.cwnd.min(whole(self.cwnd * base / rtt) + 1.0);
-                self.ssthresh = self.ssthresh.min(self.cwnd);
+                self.window.cwnd = self.window.cwnd.min(whole(self.window.cwnd * base / rtt) + 1.0);
+                self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
             } else {
                 self.slow_start(ack);
             }
         } else if queued > self.params.beta {
-            self.cwnd -= 1.0;
-            self.ssthresh = self.ssthresh.min(self.cwnd);
+            self.window.cwnd -= 1.0;
+            self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
         } else if queued < self.params.alpha {
-            self.cwnd += 1.0;
+            self.window.cwnd += 1.0;
         }
-        self.cwnd = self.cwnd.max(MIN_CWND);
-        self.ssthresh = self.ssthresh.max(MIN_CWND);
+        self.window.cwnd = self.window.cwnd.max(Window::LEAST);
+        self.window.ssthresh = self.window.ssthresh.max(Window::LEAST);
     }
 }
 
@@ -150,31 +150,29 @@ impl CongestionController for Vegas {
                 self.adjust(ack)
             }
             self.begin_round(ack);
-        } else if self.cwnd < self.ssthresh {
+        } else if self.window.cwnd < self.window.ssthresh {
             self.slow_start(ack);
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.cwnd = (event.window / 2.0).max(MIN_CWND);
-        self.ssthresh = self.cwnd;
+        self.window = Window::reduced(event.window / 2.0);
     }
 
     fn on_rto(&mut self, _now: Time, window: f64) {
-        self.ssthresh = (window / 2.0).max(MIN_CWND);
-        self.cwnd = 1.0;
+        self.window = Window::after_timeout(window / 2.0);
     }
 
     fn cwnd(&self) -> f64 {
-        self.cwnd
+        self.window.cwnd
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
-        self.cwnd = cwnd;
+        self.window.cwnd = cwnd;
     }
 
     fn ssthresh(&self) -> f64 {
-        self.ssthresh
+        self.window.ssthresh
     }
 
     fn use_linux_growth(&mut self) {

@@ -55,9 +55,6 @@ impl Params {
     }
 }
 
-/// The least window after congestion in segments (Linux `tcp_westwood_bw_rttmin`).
-const MIN_CWND: f64 = 2.0;
-
 /// The window law. Bandwidths are in segments per second.
 #[derive(Clone, Debug)]
 pub struct WestwoodLaw {
@@ -98,7 +95,7 @@ impl WestwoodLaw {
     /// The bandwidth-delay product without a queue.
     fn bdp(&self) -> f64 {
         let rtt = self.rtt_min.unwrap_or(self.rtt);
-        (self.smoothed * rtt.as_secs_f64()).max(MIN_CWND)
+        (self.smoothed * rtt.as_secs_f64()).max(Window::LEAST)
     }
 }
 
@@ -142,8 +139,7 @@ impl WindowLaw for WestwoodLaw {
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
         if self.kernel.is_some() {
             // Until the end of the reduction it is Reno.
-            let kept = libm::floor(event.window / 2.0).max(MIN_CWND);
-            return Window { cwnd: kept, ssthresh: kept };
+            return Window::reduced(libm::floor(event.window / 2.0));
         }
         let bdp = self.bdp();
         Window { cwnd: bdp, ssthresh: bdp }
