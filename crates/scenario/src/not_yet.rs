@@ -52,6 +52,10 @@ const INSTEAD: &[(&[&str], &str)] = &[
         "links that share the air have `medium = \"air\"`, and `[[media]]` says who sends: `name = \"air\"`, `overhead = \"100 us\"`, `frames = 32`; \
          what waits for a schedule and leaves together is the impairment \"bursts\"",
     ),
+    (
+        &["links", "stations"],
+        "each link says which medium it shares: `medium = \"air\"`; and flows say by which nodes they go: `via = [\"R1\", \"R2\"]`",
+    ),
     (&["sch_cake", "sqm"], "it is a queue discipline: `queue = { aqm = \"cake\" }`"),
     (&["l4s", "dualq", "dual-queue"], "the dual queue of L4S is `aqm = \"dualpi2\"`, and its senders have `ecn = \"l4s\"`"),
 ];

@@ -240,6 +240,13 @@ fn traces_of_what_is_not_there() {
     trace("queue = { links = [\"B->A\"], every = \"1 s\" }", "\"B->A\"", "trace.queue.links[0]: expected a link with a rate, got \"B->A\"");
     trace("rtt = { flows = [\"ftp/3\"] }", "\"ftp/3\"", "trace.rtt.flows[0]: expected ftp/0 to ftp/2, got \"ftp/3\"");
     trace("rtt = { flows = [\"web/0\"] }", "\"web/0\"", "trace.rtt.flows[0]: expected one of ftp/*, *, got flow \"web/0\"");
+    for (series, expected) in [
+        ("controller = { flows = [] }", "trace.controller.flows: expected one flow or more, got an empty list"),
+        ("signals = { links = [] }", "trace.signals.links: expected one link or more, got an empty list"),
+        ("throughput = { every = \"1 s\" }", "trace.throughput.flows: expected one flow or more, got an empty list"),
+    ] {
+        trace(series, "", expected);
+    }
     let (bulk, cbr) = ("traffic = { kind = \"bulk\" }\nstart = \"0 s\"", "traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n[trace]\n");
     for (kind, expected) in [
         ("rtt = { flows = [\"ftp/0\"] }", "flows over TCP, or ping"),
@@ -295,6 +302,7 @@ fn media_that_nobody_shares_or_knows() {
     says("medium = \"air\"", "frames = 0", "media.air.frames: expected a number of packets, 1 or more, got 0");
     says("medium = \"air\"", "longest = \"0 s\"", "media.air.longest: expected a time above zero, got 0 s");
     says("medium = \"air\"", "[[media]]\nname = \"air\"", "media[1].name: expected a name that no other medium has, got \"air\"");
+    says("medium = \"air\"", "links = [\"up\"]", "each link says which medium it shares: `medium = \"air\"`");
     says("half_duplex = true", "", "links that share the air have `medium = \"air\"`");
     let delayed = BASE
         .replace("from = \"B\"\nto = \"C\"", "from = \"B\"\nto = \"C\"\nmedium = \"air\"")

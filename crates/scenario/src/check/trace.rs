@@ -45,13 +45,7 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
             Some(Sampled { links: Vec::new(), flows: find_flows("trace.cwnd.flows", &asked.flows, groups, &ONE_CONNECTION)?, every });
     }
     if let Some(asked) = &trace.throughput {
-        let every = every("trace.throughput.every", asked.every)?;
-        let links = find_links("trace.throughput.links", &asked.links, links)?;
-        made.throughput = Some(Sampled {
-            links,
-            flows: find_flows("trace.throughput.flows", &asked.flows, groups, &Kind { fits: |_| true, named: "flows" })?,
-            every,
-        });
+        made.throughput = Some(throughput(asked, every("trace.throughput.every", asked.every)?, run)?);
     }
     if let Some(asked) = &trace.rtt {
         made.rtt = find_flows(
@@ -76,6 +70,19 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     }
     together(&made, run)?;
     Ok(made)
+}
+
+/// Links and flows; where one of the two lists is empty, the other is not.
+fn throughput(asked: &written::TraceThroughput, every: Duration, run: &Run) -> Result<Sampled, Error> {
+    let kind = Kind { fits: |_| true, named: "flows" };
+    let (mut links, mut flows) = (Vec::new(), Vec::new());
+    if !asked.links.is_empty() {
+        links = find_links("trace.throughput.links", &asked.links, run.links)?;
+    }
+    if !asked.flows.is_empty() || asked.links.is_empty() {
+        flows = find_flows("trace.throughput.flows", &asked.flows, run.groups, &kind)?;
+    }
+    Ok(Sampled { links, flows, every })
 }
 
 /// Checks that all series that are made at equal steps, and the waits as far as they are known, are not too many together. Samples of
@@ -130,6 +137,11 @@ fn waits(asked: &written::TraceWait, run: &Run) -> Result<Waits, Error> {
     }
 }
 
+/// Refuses a series of nothing.
+fn not_empty(field: &str, patterns: &[String], expected: &str) -> Result<(), Error> {
+    if patterns.is_empty() { Err(Error::got(field, "an empty list", expected)) } else { Ok(()) }
+}
+
 /// Each pattern once, with its position in the file: a file may repeat one a thousand times.
 fn once(patterns: &[String]) -> impl Iterator<Item = (usize, &String)> {
     let mut seen = HashSet::new();
@@ -138,6 +150,7 @@ fn once(patterns: &[String]) -> impl Iterator<Item = (usize, &String)> {
 
 /// The links that match the patterns; only those with a rate: on others nothing waits, and packets come in any order of time.
 fn find_links(field: &str, patterns: &[String], links: &[Link]) -> Result<Vec<u32>, Error> {
+    not_empty(field, patterns, "one link or more")?;
     let by_name: HashMap<&str, u32> = links.iter().zip(0..).map(|(link, i)| (link.name.as_str(), i)).collect();
     let fits = |link: u32| links[link as usize].rate.is_some();
     let mut found = Vec::new();
@@ -171,6 +184,7 @@ const ONE_CONNECTION: Kind =
 
 /// The flows of this kind that match the patterns.
 fn find_flows(field: &str, patterns: &[String], groups: &[Group], kind: &Kind) -> Result<Vec<u32>, Error> {
+    not_empty(field, patterns, "one flow or more")?;
     let mut first = 0;
     let range = |group: &Group| {
         let flows = first..first + group.count;
