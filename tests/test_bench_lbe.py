@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sojourn import bench_grid, bench_l4s
+from sojourn import bench_gains, bench_grid, bench_l4s
 from sojourn._sojourn import ScenarioError
 from sojourn.bench_grid import ROWS as GRID
 from sojourn.bench_grid import Grid, cells, levels, measure_grid, with_target
@@ -153,3 +153,17 @@ def test_in_a_queue_that_marks_a_background_flow_that_counts_marks_uses_the_link
     assert np.all(counted[:, 1] < 10)
     assert np.all(counted[:, 2] < classic[:, 2])
     assert np.all(counted[:, 3] < 5)
+
+
+def test_a_larger_gain_for_marks_uses_less_of_the_link_alone_and_takes_no_more_from_prague(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bench_gains, "GAINS", (1.0, 16.0))
+    monkeypatch.setattr(bench_gains, "RTTS", (20.0,))
+    found = bench_gains.measure_gains(["ledbat++"], [1, 2])
+    assert [(queue.other, rtt) for rtt, queue in bench_gains.places()] == [("prague", 20.0), ("dctcp", 20.0)]
+    assert found.values.shape == (1, 2, 2, 2, 2)
+    small, large = found.values[0]
+    assert np.all(large[:, 0] < small[:, 0] - 10)
+    assert np.all(large[:, 1] <= small[:, 1])
+    assert found.estimate(0, 0, 0, 0).n == 2

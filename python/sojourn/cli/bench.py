@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +14,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
+from sojourn.bench_gains import GAINS, RATE, Gains, measure_gains, places
 from sojourn.bench_grid import CHANCE, Grid, cells, levels, measure_grid, with_target
 from sojourn.bench_grid import ROWS as GRID_ROWS
 from sojourn.bench_l4s import MEASURES, RATES, RTTS, WAYS, Cells, measure_l4s, with_mark_gain
@@ -90,6 +91,9 @@ def bench_lbe(
     seeds: Annotated[int, typer.Option("--seeds", help="Replications; an interval needs two or more.", min=1)] = 5,
     grid: Annotated[bool, typer.Option("--grid", help="Compare over targets, buffers, rates and RTTs.")] = False,
     l4s: Annotated[bool, typer.Option("--l4s", help="In a dual queue that marks, next to Prague and CUBIC.")] = False,
+    gains: Annotated[
+        bool, typer.Option("--gains", help="In two queues that mark, with gains for marks of 1 to 16.")
+    ] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables in Markdown.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the numbers to this file as well.")] = None,
     threads: Threads = 0,
@@ -101,13 +105,12 @@ def bench_lbe(
     Prints means with 95 % intervals over the seeds. One card is for 10 Mbit/s and 40 ms. With `--grid` each pair of
     controllers is compared in 81 cells of target, buffer, rate and round-trip time. With `--l4s` the bottleneck is a
     DualPI2, and each controller that counts marks is measured in three ways in 16 cells of rate and round-trip time:
-    it takes about 20 s of processor time for each controller and seed.
+    it takes about 20 s of processor time for each controller and seed; with `--gains` each of them with five values of
+    `mark_gain` over DualPI2 and over a step, in about as much.
     """
     require("scipy")
     check_file(json_file, "--json")
-    if grid and l4s:
-        raise UserError("--grid, --l4s: expected one of them, got both")
-    known, what = _known(grid, l4s)
+    known, what = _known({"--grid": grid, "--l4s": l4s, "--gains": gains})
     chosen = list(dict.fromkeys(names or known))
     for name in chosen:
         if name not in known:
@@ -124,6 +127,9 @@ def bench_lbe(
         elif l4s:
             cells_of = measure_l4s(chosen, range(1, seeds + 1), **how)
             printed, data = [_marked(cells_of, seeds)], _l4s_data(cells_of)
+        elif gains:
+            gains_of = measure_gains(chosen, range(1, seeds + 1), **how)
+            printed, data = [_by_gain(gains_of)], _gains_data(gains_of)
         else:
             measured = score([{"cc": name} for name in chosen], range(1, seeds + 1), **how)
             printed, data = [_card(chosen, measured)], _card_data(chosen, measured)
@@ -136,11 +142,14 @@ def bench_lbe(
         write_atomic(json_file, json.dumps(data, indent=1, allow_nan=False) + "\n")
 
 
-def _known(grid: bool, l4s: bool) -> tuple[list[str], str]:
-    """The controllers that can be measured, and what they are."""
-    if grid:
+def _known(options: Mapping[str, bool]) -> tuple[list[str], str]:
+    """The controllers that can be measured with the option that is given, and what they are."""
+    given = [option for option, asked in options.items() if asked]
+    if len(given) > 1:
+        raise UserError(f"{', '.join(given)}: expected one of them, got {len(given)}")
+    if given == ["--grid"]:
         return with_target(), "a controller with a target"
-    return (with_mark_gain(), "a controller that counts marks") if l4s else (controllers(), "a controller")
+    return (with_mark_gain(), "a controller that counts marks") if given else (controllers(), "a controller")
 
 
 def _card(names: list[str], measured: ScoreCards) -> Printed:
@@ -214,6 +223,40 @@ def _marked(measured: Cells, seeds: int) -> Printed:
                 )
                 table.row(f"{rate:g} Mbit/s", name, way, *texts)
     return table
+
+
+def _by_gain(measured: Gains) -> Printed:
+    """A row for each controller and gain: what it uses alone and its share, for each queue and round-trip time."""
+    seeds = measured.values.shape[-1]
+    of = f"mean of {seeds} seeds, 95 % interval" if seeds > 1 else "1 seed, so no intervals"
+    heads = [
+        f"{queue.label}, {rtt:g} ms: {what} (%)"
+        for rtt, queue in places()
+        for what in ("alone", f"next to {queue.other}")
+    ]
+    table = Printed(
+        f"Background transport over {RATE:g} Mbit/s by the gain for marks: {of}", ["", "mark_gain", *heads], 2
+    )
+    for i, name in enumerate(measured.names):
+        for j, gain in enumerate(GAINS):
+            cells_of = [
+                measured.estimate(i, j, place, of).text(places=1) for place in range(len(places())) for of in (0, 1)
+            ]
+            table.row(name, "", f"{gain:g}", *cells_of)
+    return table
+
+
+def _gains_data(measured: Gains) -> list[dict[str, Any]]:
+    """A table for each controller, gain and place, with the values of the seeds."""
+    cases = itertools.product(enumerate(measured.names), enumerate(GAINS), enumerate(places()))
+    return [
+        {
+            "controller": name, "mark_gain": gain, "queue": queue.label, "other": queue.other, "rtt_ms": rtt,
+            "alone_percent": measured.values[i, j, k, 0].tolist(),
+            "share_percent": measured.values[i, j, k, 1].tolist(),
+        }
+        for (i, name), (j, gain), (k, (rtt, queue)) in cases
+    ]  # fmt: skip
 
 
 def _l4s_data(measured: Cells) -> list[dict[str, Any]]:
