@@ -23,7 +23,6 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use sojourn_aqm::DropReason;
-use sojourn_link::{Effect, Transit};
 use sojourn_units::Time;
 
 /// The accounts of all packets: sent + duplicated = delivered + dropped + in flight.
@@ -373,15 +372,9 @@ impl<P: Packet> Network<P> {
                     }
                     HopTarget::Discard => return self.lose(time, at, DropCause::Corruption, packet, observer),
                     HopTarget::Impairment(impairment) => {
-                        let transit = Transit { now: time, size: packet.size(), has_data: packet.has_data() };
-                        match self.meet(impairment, &transit, packet, observer) {
-                            Effect::Pass => time,
-                            effect => {
-                                let next = self.impair(time, at, effect, packet, observer)?;
-                                at = next.at;
-                                next.time
-                            }
-                        }
+                        let next = self.impair(time, at, impairment, packet, observer)?;
+                        at = next.at;
+                        next.time
                     }
                     HopTarget::Link(_) | HopTarget::AccessLink(_) => unreachable!("a link is one of the usual hops"),
                 }

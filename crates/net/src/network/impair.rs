@@ -95,8 +95,7 @@ impl<P: Packet> Network<P> {
             return false;
         }
         let impairment = loss.impairment;
-        let transit = Transit { now, size: packet.size(), has_data: packet.has_data() };
-        let effect = self.meet(impairment, &transit, packet, observer);
+        let effect = self.meet(impairment, now, packet, observer);
         if let Some(loss) = &mut self.links[link].losses[which] {
             loss.renew(&mut self.impairments[impairment]);
         }
@@ -112,28 +111,29 @@ impl<P: Packet> Network<P> {
 
     /// What becomes of a packet that meets an impairment.
     #[inline]
-    pub(super) fn meet(&mut self, impairment: usize, transit: &Transit, packet: &P, observer: &impl LinkObserver<P>) -> Effect {
+    fn meet(&mut self, impairment: usize, now: Time, packet: &P, observer: &impl LinkObserver<P>) -> Effect {
+        let transit = Transit { now, size: packet.size(), has_data: packet.has_data() };
         let impairment = &mut self.impairments[impairment];
         if impairment.reads_acks()
             && let Some(header) = observer.ack_header(packet)
         {
             let AckHeader { connection, number, is_pure, echo, blocks, .. } = header;
-            return impairment.on_ack(transit, &Ack { flow: packet.flow(), connection, number, is_plain: is_pure && blocks == 0, echo });
+            return impairment.on_ack(&transit, &Ack { flow: packet.flow(), connection, number, is_plain: is_pure && blocks == 0, echo });
         }
-        impairment.on_packet(transit)
+        impairment.on_packet(&transit)
     }
 
-    /// Does to a packet at `at` what the impairment there has answered; gives where it goes on.
-    #[cold]
+    /// Asks the impairment at `at` about a packet and does what it answers; gives where the packet goes on.
+    #[inline(never)]
     pub(super) fn impair(
         &mut self,
         time: Time,
         at: u32,
-        effect: Effect,
+        impairment: usize,
         packet: &mut P,
         observer: &mut impl LinkObserver<P>,
     ) -> Option<Next> {
-        match effect {
+        match self.meet(impairment, time, packet, observer) {
             Effect::Pass => Some(Next { time, at }),
             Effect::Delay(delay) => Some(Next { time: time + delay, at }),
             Effect::Drop => {
@@ -145,9 +145,7 @@ impl<P: Packet> Network<P> {
                 let Some(link) = self.link_number(at) else { unreachable!("an impairment belongs to a link") };
                 if let Some(mut copy) = observer.on_duplicate(time, link, packet) {
                     self.audit.duplicated += 1;
-                    if let HopTarget::Impairment(impairment) = self.hops[at as usize].target() {
-                        self.impairments[impairment].count_copy(time);
-                    }
+                    self.impairments[impairment].count_copy(time);
                     // It takes the hops that only delay as its packet does. The first that does more, or the end of the route, waits for
                     // an event, because this impairment reorders.
                     let delivered = self.travel(time, at + 1, false, &mut copy, observer);
