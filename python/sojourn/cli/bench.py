@@ -234,15 +234,15 @@ def _by_gain(measured: Gains) -> Printed:
         for rtt, queue in places()
         for what in ("alone", f"next to {queue.other}")
     ]
-    table = Printed(
-        f"Background transport over {RATE:g} Mbit/s by the gain for marks: {of}", ["", "mark_gain", *heads], 2
-    )
+    table = Printed(f"Background transport over {RATE:g} Mbit/s by the gain for marks: {of}", ["mark_gain", *heads], 1)
     for i, name in enumerate(measured.names):
         for j, gain in enumerate(GAINS):
             cells_of = [
-                measured.estimate(i, j, place, of).text(places=1) for place in range(len(places())) for of in (0, 1)
+                measured.estimate(i, j, place, which).text(places=1)
+                for place in range(len(places()))
+                for which in (0, 1)
             ]
-            table.row(name, "", f"{gain:g}", *cells_of)
+            table.row(name, f"{gain:g}", *cells_of)
     return table
 
 
