@@ -104,7 +104,7 @@ impl ErrorRate {
         hits
     }
 
-    /// Gives away what comes before the next error: whoever has it asks about the packet that it does not cover, which has the error.
+    /// Gives away what comes before the next error: the first packet that it does not cover has the error, and must be asked about.
     pub fn give_allowance(&mut self) -> Allowance {
         let given = self.allowance;
         self.allowance.left = 0;
