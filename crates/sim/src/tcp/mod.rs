@@ -2,6 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `delivered.rs` | how much each ACK newly delivers, where there are no samples |
 //! | `sender.rs` | the sending endpoint: a core and a recovery strategy |
 //! | `sender_core/` | what every sender has: sequence numbers, windows, the timer |
 //! | `recovery/` | loss recovery: one file for each strategy |
@@ -25,6 +26,7 @@
 mod accurate_ecn;
 mod ack_policy;
 mod call;
+mod delivered;
 mod increase_limit;
 mod inflight;
 mod mark_feedback;

@@ -5,6 +5,7 @@ use super::{LastReduction, SenderCore, State};
 use crate::packet::Packet;
 use crate::tcp::accurate_ecn::MarkReader;
 use crate::tcp::call::Call;
+use crate::tcp::delivered::DeliveredBytes;
 use crate::tcp::pacer::Pacer;
 use crate::tcp::sack_blocks::SackBlocks;
 use crate::tcp::sampler::{Delivery, Sampler, Standing};
@@ -29,6 +30,8 @@ pub struct Path {
     sampler: Option<Sampler>,
     /// Whether the controller takes the samples; else they serve the counts of marks alone.
     samples: bool,
+    /// What serves the counts of marks where there are no samples.
+    delivered: DeliveredBytes,
     marks: Option<MarkReader>,
     /// Segments that the current ACK reports as marked, where they are counted.
     pub marked: f64,
@@ -41,20 +44,23 @@ impl Path {
     pub fn new(cc: &AnyController, params: &TcpOptions, ecn: Ecn) -> Option<Box<Path>> {
         let needs = cc.needs();
         let paces = needs.pacing || params.pacing;
+        // Without SACK samples know best which segments duplicate ACKs deliver.
+        let samples = needs.rate_samples || (ecn.is_accurate() && params.recovery != Recovery::Sack);
         let path = Path {
             pacer: paces.then(|| Pacer::new(params)),
-            sampler: (needs.rate_samples || ecn.is_accurate()).then(Sampler::default),
+            sampler: samples.then(Sampler::default),
             samples: needs.rate_samples,
+            delivered: DeliveredBytes::default(),
             marks: ecn.is_accurate().then_some(MarkReader::NEW),
             marked: 0.0,
             state: None,
         };
-        (path.pacer.is_some() || path.sampler.is_some()).then(|| Box::new(path))
+        (path.pacer.is_some() || path.sampler.is_some() || path.marks.is_some()).then(|| Box::new(path))
     }
 
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.sampler.as_ref().map_or(0, Sampler::memory)
+        size_of::<Self>() + self.sampler.as_ref().map_or(0, Sampler::memory) + self.delivered.memory()
     }
 }
 
@@ -217,9 +223,12 @@ impl SenderCore {
         let selective_acks = call.params.recovery == Recovery::Sack;
         let duplicate = ack.seq == self.snd_una && self.snd_una < self.snd_max && !selective_acks;
         let in_order = if call.params.timestamps { ack.peer >= self.ts_recent } else { ack.seq > self.snd_una || sack.is_some() };
-        let SenderCore { path: Some(path), .. } = self else { return false };
-        let Some(sampler) = &mut path.sampler else { return false };
-        let newly_acked = sampler.on_ack(&Delivery { now: call.now, ack: ack.seq, sack, duplicate }, call.params.mss);
+        let SenderCore { path: Some(path), snd_una, .. } = self else { return false };
+        let newly_acked = match &mut path.sampler {
+            Some(sampler) => sampler.on_ack(&Delivery { now: call.now, ack: ack.seq, sack, duplicate }, call.params.mss),
+            None if path.marks.is_some() => path.delivered.on_ack(*snd_una, ack.seq, sack) as f64 / f64::from(call.params.mss),
+            None => return false,
+        };
         let marks = path.marks.as_mut().filter(|_| in_order);
         path.marked = marks.map_or(0.0, |marks| f64::from(marks.read(ack, newly_acked.ceil() as u32)));
         path.marked > 0.0
