@@ -92,9 +92,11 @@ impl AckPolicy {
         self.syn_ack_sent = now;
     }
 
-    /// The ACK of that arrived.
+    /// The ACK of that arrived, or data in its place (Linux `tcp_synack_rtt_meas`).
     pub fn on_handshake(&mut self, now: Time) {
-        self.rtt = now.since(self.syn_ack_sent);
+        if self.rtt == Duration::ZERO && self.syn_ack_sent > Time::ZERO {
+            self.rtt = now.since(self.syn_ack_sent);
+        }
     }
 
     /// The retransmission timeout, which limits the delay.
@@ -131,6 +133,7 @@ impl AckPolicy {
 
     /// A segment arrives: gives when its ACK is due, `now` or later.
     pub fn on_segment(&mut self, now: Time, arrival: &Arrival, params: &TcpOptions) -> Time {
+        self.on_handshake(now);
         if arrival.in_order {
             self.see_data(now, params);
         }
@@ -235,5 +238,27 @@ mod tests {
             let now = Time::from_secs_f64(0.001);
             assert_eq!(policy.on_segment(now, &next, &params) == now, immediate, "{quick_acks} {reduced}");
         }
+    }
+
+    #[test]
+    fn data_in_the_place_of_a_lost_handshake_gives_the_round_trip() {
+        let params = TcpOptions { delayed_ack: Some(Duration::from_millis(40)), quick_acks: 16, ..TcpOptions::default() };
+        let mut policy = AckPolicy::new(&params).unwrap();
+        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
+        policy.on_syn(at(10));
+        let data = Arrival {
+            in_order: true,
+            duplicate: false,
+            fills_gap: false,
+            pushed: false,
+            has_gap: false,
+            marked: false,
+            reduced: false,
+            rcv_nxt: u64::from(params.mss),
+            acknowledged: 0,
+        };
+        policy.on_segment(at(110), &data, &params);
+        policy.on_handshake(at(150));
+        assert_eq!(policy.rtt, Duration::from_millis(100));
     }
 }
