@@ -17,9 +17,10 @@ def goodput(record, group):
     return next(each["goodput_bps"] for each in record["groups"] if each["name"] == group)
 
 
-@pytest.mark.parametrize(("isolation", "share"), [("triple-isolate", 1 / 2), ("flows", 1 / 9)])
+@pytest.mark.parametrize(("isolation", "share"), [("triple-isolate", 1 / 2), ("flows", 2 / 10)])
 def test_hosts_share_alike_and_telephony_does_not_wait(isolation, share):
-    record = sj.run(example(links__access__queue__isolation=isolation))
+    # A single flow leaves a twelfth of its half to others, in Linux too: each drop costs it three tenths of its window.
+    record = sj.run(example(links__access__queue__isolation=isolation, flows__one__count=2))
     one, many = goodput(record, "one"), goodput(record, "many")
     assert one / (one + many) == pytest.approx(share, rel=0.08)
     assert record["links"][0]["utilization"] > 0.98
