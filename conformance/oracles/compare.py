@@ -30,12 +30,13 @@ class Metric:
     floor: float = 0.0
 
 
-# A rate of 2e-5 is one packet in fifty thousand, which is less than one in two runs.
+# A rate of 2e-5 is one packet in fifty thousand, which is less than one in two runs. A queue of a thousandth of a packet is none:
+# ns-2's clock rounds, and an empty queue of its has 1e-14.
 METRICS = (
     Metric("utilization", 0.01),
     Metric("goodput_bps", 0.01),
-    Metric("queue_mean", 0.05),
-    Metric("queue_sd", 0.10),
+    Metric("queue_mean", 0.05, floor=1e-3),
+    Metric("queue_sd", 0.10, floor=1e-3),
     Metric("drop_rate", 0.10, floor=2e-5),
     Metric("mark_rate", 0.10, floor=2e-5),
     Metric("jain", 0.02, relative=False),
