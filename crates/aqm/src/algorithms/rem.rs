@@ -172,10 +172,9 @@ mod tests {
         let (link, mut random) = (test_link(), Stream::named(1, "rem"));
         let arrival = PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct };
         let backlog = Backlog { packets: 90, bytes: 90_000, idle_since: None };
-        for (at_departure, arrives, leaves) in [
-            (false, ArrivalVerdict::Signal, DepartureVerdict::Pass),
-            (true, ArrivalVerdict::DropWithoutEcn, DepartureVerdict::MarkOrPass),
-        ] {
+        for (at_departure, arrives, leaves) in
+            [(false, ArrivalVerdict::Signal, DepartureVerdict::Pass), (true, ArrivalVerdict::DropWithoutEcn, DepartureVerdict::MarkOrPass)]
+        {
             let mut rem = Params { gamma: 1e5, at_departure, ..Params::default() }.build(&link).unwrap();
             assert_eq!(rem.needs().head_drop, at_departure);
             rem.on_update(Time::ZERO, &backlog);
