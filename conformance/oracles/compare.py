@@ -30,8 +30,8 @@ class Metric:
     floor: float = 0.0
 
 
-# A rate of 2e-5 is one packet in fifty thousand, which is less than one in two runs. A queue of a thousandth of a packet is
-# none: the clock of ns-2 rounds, and what is empty there has 1e-14.
+# A rate of 2e-5 is one packet in fifty thousand, which is less than one in two runs.
+# A queue of a thousandth of a packet is none: the clock of ns-2 rounds, and what is empty there has 1e-14.
 METRICS = (
     Metric("utilization", 0.01),
     Metric("goodput_bps", 0.01),
