@@ -15,11 +15,11 @@ OTHERS: dict[str, list[Any]] = {
     "mss": ["700 B"], "header": ["60 B"], "sack_option": ["12 B"], "window": ["6 packets"], "reader": ["300 kbit/s"],
     "initial_window": [5], "initial_ssthresh": ["4 packets"], "initial_rto": ["400 ms"], "min_rto": ["350 ms"],
     "max_rto": ["500 ms"], "rto_slop": ["70 ms"], "tick": ["25 ms"], "dupack_threshold": [5], "delayed_ack": ["60 ms"],
-    "ack_every": [4], "quick_acks": [3], "quick_start": [40], "push_every": ["4344 B"], "sack_compression": ["5 ms"],
+    "ack_every": [4], "quick_acks": [3], "quick_start": [40], "sack_compression": ["5 ms"],
     "recovery_burst": [1], "abc": [1], "rtt_hint": ["90 ms"], "clock_offset": ["3 ms"], "clock_skew_ppm": [900.0],
     "control": [{"cc": "vegas"}], "ecn": [True, "accurate"], "peer_ecn": [False],
 }  # fmt: skip
-"""Other values of each option that is neither a yes or no nor a name."""
+"""Other values of options that are neither a yes or no nor a name, where the example of the schema has no effect."""
 
 
 def _options() -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _others(name: str, about: dict[str, Any], now: Any) -> list[Any]:
     names = [each["const"] for each in about.get("oneOf", []) if isinstance(each.get("const"), str)]
     if about.get("type") == "boolean":
         return [not now]
-    return [each for each in names if each != now] or OTHERS[name]
+    return [each for each in names if each != now] or OTHERS.get(name) or about["examples"]
 
 
 @dataclass(frozen=True)
