@@ -42,7 +42,7 @@ def scenario(draw: random.Random, law: str, name: str) -> Table:
     common = {"start": {"uniform": ["0 s", "5 s"]}, "access": access}
     count = draw.choice([1, 2, 4, 7, 15, 25, 45, 80])
     flows = [{"name": "forth", "count": count, "from": "R0", "to": "R1"} | common]
-    if draw.random() < 0.15:
+    if draw.random() < 0.15 and not queue.get("at_departure"):  # REM in ns-2 lets ACKs pass, ours drops them
         flows.append({"name": "back", "count": max(1, count // 4), "from": "R1", "to": "R0"} | common)
     head = {"name": name, "duration": "120 s", "warmup": "20 s", "packet": f"{mss} B"}
     return head | {"links": [link | {"duplex": True, "queue": queue}], "tcp": tcp, "flows": flows}

@@ -10,8 +10,8 @@ pub enum ArrivalVerdict {
     Pass,
     /// Signal congestion: mark the packet if ECN is on and it can carry a mark, else drop it.
     Signal,
-    /// Put it into the queue if ECN is on ([`Aqm::on_dequeue`] then decides about the mark), else drop it.
-    DropWithoutEcn,
+    /// Put it into the queue if it can be marked ([`Aqm::on_dequeue`] then decides about the mark), else drop it.
+    DropUnlessMarkable,
     /// Drop it, even if it can be marked.
     Drop,
     /// Signal congestion by dropping two packets: this one and the one that waits at this position (0 is the head).

@@ -185,9 +185,9 @@ impl QueueController {
                 self.counters.marked += 1;
                 ArrivalDecision::EnqueueMarked
             }
-            ArrivalVerdict::DropWithoutEcn if self.ecn => ArrivalDecision::Enqueue,
+            ArrivalVerdict::DropUnlessMarkable if self.ecn && can_mark => ArrivalDecision::Enqueue,
             ArrivalVerdict::Pass => ArrivalDecision::Enqueue,
-            ArrivalVerdict::Signal | ArrivalVerdict::DropWithoutEcn => {
+            ArrivalVerdict::Signal | ArrivalVerdict::DropUnlessMarkable => {
                 self.aqm.on_unmarkable();
                 self.counters.count_drop(size, DropReason::Early);
                 ArrivalDecision::Drop(DropReason::Early)

@@ -27,7 +27,7 @@ pub trait Gate {
         false
     }
 
-    /// Whether packets are drawn at their departure where ECN is on; those that cannot be marked pass.
+    /// Whether packets that can be marked are drawn at their departure, and the others at their arrival.
     fn at_departure(&self) -> bool {
         false
     }
@@ -69,7 +69,7 @@ impl Scaled {
         Scaled { mean_packet: mean_packet.map(|mean| f64::from(mean.max(1))), at_departure: false }
     }
 
-    /// Sets whether packets are drawn at their departure where ECN is on.
+    /// Sets whether packets that can be marked are drawn at their departure.
     pub fn at_departure(self, at_departure: bool) -> Self {
         Scaled { at_departure, ..self }
     }

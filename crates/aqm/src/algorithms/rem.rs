@@ -2,7 +2,7 @@
 //!
 //! Once per interval a price follows the mismatch of rate and queue: price += gamma (x + alpha (q - target) - c), never
 //! below 0, where x packets arrived and the link can send c. Every arrival is dropped or marked with probability
-//! 1 - phi^-price. With `at_departure`, as in ns-2 with ECN, packets are drawn as they leave, and those that cannot be marked pass.
+//! 1 - phi^-price. With `at_departure`, as in ns-2 with ECN, packets that can be marked are drawn as they leave.
 
 use crate::law::Meter;
 use crate::{Law, Link, ParamError, Sample, Sampled, Scaled};
@@ -37,8 +37,8 @@ pub struct Params {
     /// Mean packet size; `"0 B"` (the default) is the link's (ns-2 `mean_pktsize_`, there 1000).
     #[cfg_attr(feature = "serde", serde(alias = "mean_pktsize_", alias = "mean_pktsize"))]
     pub mean_packet: Bytes,
-    /// Whether with ECN packets are drawn as they leave, and those that cannot be marked pass, as in ns-2 (its `markpkts_`);
-    /// default false: all packets are drawn on arrival.
+    /// Whether packets that can be marked are drawn as they leave, as in ns-2 with ECN (its `markpkts_` lets the others
+    /// pass); default false: all packets are drawn on arrival.
     pub at_departure: bool,
 }
 
@@ -168,13 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn with_at_departure_packets_are_drawn_as_they_leave_where_ecn_is_on() {
+    fn with_at_departure_packets_that_can_be_marked_are_drawn_as_they_leave() {
         let (link, mut random) = (test_link(), Stream::named(1, "rem"));
         let arrival = PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct };
         let backlog = Backlog { packets: 90, bytes: 90_000, idle_since: None };
-        for (at_departure, arrives, leaves) in
-            [(false, ArrivalVerdict::Signal, DepartureVerdict::Pass), (true, ArrivalVerdict::DropWithoutEcn, DepartureVerdict::MarkOrPass)]
-        {
+        for (at_departure, arrives, leaves) in [
+            (false, ArrivalVerdict::Signal, DepartureVerdict::Pass),
+            (true, ArrivalVerdict::DropUnlessMarkable, DepartureVerdict::MarkOrPass),
+        ] {
             let mut rem = Params { gamma: 1e5, at_departure, ..Params::default() }.build(&link).unwrap();
             assert_eq!(rem.needs().head_drop, at_departure);
             rem.on_update(Time::ZERO, &backlog);
