@@ -367,9 +367,10 @@ def test_classes_traces_and_requests_work_on_the_kernel() -> None:
         # Two flows under CoDel do not use all of their quarter.
         assert 3 < record.value("groups.x.goodput_bps") / record.value("groups.y.goodput_bps") < 4
         assert record["links"][0]["classes"][0]["dropped"]["tail"] > 0
-    for path in ("groups.web.completion_s.count", "groups.web.completion_s.mean"):
+    # The mean completion time of five seeds has few large objects and says little.
+    for path, bound in (("groups.web.completion_s.count", 0.1), ("groups.web.completion_s.p50", 0.05)):
         here, there = (sum(record.value(path) for record in records) for records in found)
-        assert there == pytest.approx(here, rel=0.1)
+        assert there == pytest.approx(here, rel=bound)
 
 
 @live
