@@ -83,16 +83,17 @@ def reproduce(
         check_folder(folder)
     wall, cpu = time.perf_counter(), cpu_time()
     with ThreadPoolExecutor(1) as writer:
-        reports = list[_Report]()
+        report: _Report | None = None
         for each, folder in zip(chosen, folders, strict=True):
             with progress(each.id) as on_progress:
                 options = RunOptions(quick, threads, store(cache, no_cache), on_progress, host, full)
                 outcome = run_paper(each, experiment, seeds, options)
-            if reports:
-                reports[-1].print()
+            if report:
+                report.print()
             _print_outcome(outcome, experiment)
-            reports.append(_Report(outcome, folder, writer.submit(write_report, outcome, folder)))
-        reports[-1].print()
+            report = _Report(outcome, folder, writer.submit(write_report, outcome, folder))
+        if report:
+            report.print()
     if out_dir is None:
         from sojourn.papers.index import write_index
 

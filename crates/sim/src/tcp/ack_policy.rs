@@ -217,6 +217,20 @@ impl AckPolicy {
 mod tests {
     use super::*;
 
+    fn first_segment(params: &TcpOptions, reduced: bool) -> Arrival {
+        Arrival {
+            in_order: true,
+            duplicate: false,
+            fills_gap: false,
+            pushed: false,
+            has_gap: false,
+            marked: false,
+            reduced,
+            rcv_nxt: u64::from(params.mss),
+            acknowledged: 0,
+        }
+    }
+
     #[test]
     fn a_segment_of_a_reduced_window_is_acknowledged_immediate_by_a_receiver_with_quick_acks() {
         let delayed_ack = Some(Duration::from_millis(40));
@@ -224,17 +238,7 @@ mod tests {
             let params = TcpOptions { delayed_ack, quick_acks, adaptive_delayed_ack: true, ..TcpOptions::default() };
             let mut policy = AckPolicy::new(&params).unwrap();
             policy.last_data = Some(Time::ZERO);
-            let next = Arrival {
-                in_order: true,
-                duplicate: false,
-                fills_gap: false,
-                pushed: false,
-                has_gap: false,
-                marked: false,
-                reduced,
-                rcv_nxt: u64::from(params.mss),
-                acknowledged: 0,
-            };
+            let next = first_segment(&params, reduced);
             let now = Time::from_secs_f64(0.001);
             assert_eq!(policy.on_segment(now, &next, &params) == now, immediate, "{quick_acks} {reduced}");
         }
@@ -246,17 +250,7 @@ mod tests {
         let mut policy = AckPolicy::new(&params).unwrap();
         let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
         policy.on_syn(at(10));
-        let data = Arrival {
-            in_order: true,
-            duplicate: false,
-            fills_gap: false,
-            pushed: false,
-            has_gap: false,
-            marked: false,
-            reduced: false,
-            rcv_nxt: u64::from(params.mss),
-            acknowledged: 0,
-        };
+        let data = first_segment(&params, false);
         policy.on_segment(at(110), &data, &params);
         policy.on_handshake(at(150));
         assert_eq!(policy.rtt, Duration::from_millis(100));
