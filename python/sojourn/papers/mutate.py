@@ -55,7 +55,7 @@ class Workspace:
             return self._observe()
         finally:
             for path, text in self._changed.items():
-                path.write_bytes(text)
+                _replace(path, text)
             if any(path.is_relative_to(self.folder / "crates") for path in self._changed):
                 self._restore_engine()
             self._changed.clear()
@@ -84,7 +84,7 @@ class Workspace:
             where = self.plan.paper.root / "mutants.toml"
             raise UserError(f"{where}: {label}.old: expected a text that {patch.file} has once, got it {count} times")
         self._changed.setdefault(path, path.read_bytes())
-        path.write_bytes(text.replace(patch.old, patch.new).encode())
+        _replace(path, text.replace(patch.old, patch.new).encode())
 
     def _copy(self, source: Path, target: Path) -> None:
         """Copies a folder; a file that is the same stays, so that cargo knows that it did not change."""
@@ -155,6 +155,16 @@ class Workspace:
         if done.returncode:
             raise StoppedError((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:200])
         return read_observed(done.stdout)
+
+
+def _replace(path: Path, text: bytes) -> None:
+    """Writes a source, and removes what Python compiled of it before.
+
+    Python takes compiled code for that of a source of the same size and second.
+    """
+    path.write_bytes(text)
+    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+        compiled.unlink()
 
 
 @contextmanager
