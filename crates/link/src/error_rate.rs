@@ -56,12 +56,13 @@ impl Allowance {
     /// It asks about every packet.
     pub const NONE: Allowance = Allowance { left: 0, packet: 1, byte: 0 };
 
-    /// Lets a packet of this size pass if it covers the packet; if not, nothing has changed.
+    /// Lets a packet of this size pass if it covers the packet; if not, it is used up, and a new one is to be had.
     #[inline(always)]
     pub fn covers(&mut self, size: u32) -> bool {
-        let left = self.left.checked_sub(self.packet + self.byte * u64::from(size));
-        self.left = left.unwrap_or(self.left);
-        left.is_some()
+        // One subtraction in memory: what is left after the last packet means nothing.
+        let (left, is_short) = self.left.overflowing_sub(self.packet + self.byte * u64::from(size));
+        self.left = left;
+        !is_short
     }
 }
 

@@ -218,7 +218,7 @@ impl NetworkBuilder {
                 impaired.push(first..impairments.len());
                 stations.push(config.link.medium.clone().map(|medium| station(medium, config.seed, &mut media)));
                 let mut link = Link::new(config, self.window);
-                link.losses = of_hop.map(|at| at.map(|at| LinkLoss::new(&mut impairments, at)));
+                link.losses = of_hop.map(|at| at.map_or(LinkLoss::NONE, |at| LinkLoss::new(&mut impairments, at)));
                 links.push(link);
                 HopTarget::Link(links.len() - 1)
             }

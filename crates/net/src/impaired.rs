@@ -1,9 +1,12 @@
 //! The impairments of links in a network. Each is a hop of its own before or after the link, but one next to the queue that does nothing
 //! but drop packets belongs to the hop of the link ([`LinkLoss`]). A link without any pays nothing.
 
+use crate::observer::LinkObserver;
+use crate::packet::Packet;
 use crate::window::Window;
+use sojourn_aqm::AckHeader;
 use sojourn_link::{Ack, Allowance, AnyImpairment, Effect, Impairment as _, Impairments, Place, Started, Transit};
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 /// What an impairment did to packets within the window of statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -72,18 +75,12 @@ impl LinkImpairment {
         self.impairment.reorders()
     }
 
-    /// Whether it reads the headers of ACKs.
-    #[inline]
-    pub(crate) fn reads_acks(&self) -> bool {
-        self.reads_acks
-    }
-
     /// Whether it makes bit errors.
     pub(crate) fn corrupts(&self) -> bool {
         self.impairment.corrupts()
     }
 
-    /// Lets a packet of this size pass at `now` unasked; if not, nothing has happened.
+    /// Lets a packet of this size pass at `now` unasked; if not, it must be asked.
     #[inline(always)]
     pub(crate) fn lets_pass(&mut self, now: Time, size: u32) -> bool {
         let passes = self.allowance.covers(size);
@@ -91,24 +88,20 @@ impl LinkImpairment {
         passes
     }
 
-    /// What becomes of a packet.
+    /// What becomes of a packet that meets it at `now`.
     #[inline]
-    pub(crate) fn on_packet(&mut self, packet: &Transit) -> Effect {
-        let effect = self.impairment.on_packet(packet);
-        self.met(packet, effect)
-    }
-
-    /// What becomes of an ACK whose headers it reads.
-    pub(crate) fn on_ack(&mut self, packet: &Transit, ack: &Ack) -> Effect {
-        let effect = self.impairment.on_ack(packet, ack);
-        self.met(packet, effect)
-    }
-
-    /// Counts a packet.
-    #[inline]
-    fn met(&mut self, packet: &Transit, effect: Effect) -> Effect {
+    pub(crate) fn meet<P: Packet>(&mut self, now: Time, packet: &P, observer: &impl LinkObserver<P>) -> Effect {
+        let transit = Transit { now, size: packet.size(), has_data: packet.has_data() };
+        let header = if self.reads_acks { observer.ack_header(packet) } else { None };
+        let effect = match header {
+            Some(AckHeader { connection, number, is_pure, echo, blocks, .. }) => {
+                let ack = Ack { flow: packet.flow(), connection, number, is_plain: is_pure && blocks == 0, echo };
+                self.impairment.on_ack(&transit, &ack)
+            }
+            None => self.impairment.on_packet(&transit),
+        };
         self.allowance = self.impairment.give_allowance();
-        if packet.now >= self.window.from {
+        if now >= self.window.from {
             self.stats.met += 1;
             if effect != Effect::Pass {
                 self.count(effect);
@@ -139,38 +132,63 @@ impl LinkImpairment {
 #[derive(Clone, Debug)]
 pub(crate) struct LinkLoss {
     /// The impairment, as a position among those of all links.
-    pub impairment: usize,
+    impairment: usize,
     allowance: Allowance,
+    /// From then on all packets pass: at first where there is no such impairment, otherwise after the run.
+    until: Time,
     /// The start of the window of statistics, and packets since then that passed unasked.
     from: Time,
     passed: u64,
 }
 
 impl LinkLoss {
+    /// There is none.
+    pub const NONE: LinkLoss = LinkLoss { impairment: 0, allowance: Allowance::NONE, until: Time::ZERO, from: Time::NEVER, passed: 0 };
+
     /// The one that is at this position.
     pub fn new(impairments: &mut [LinkImpairment], at: usize) -> Self {
-        impairments[at].of_link_hop = true;
-        let mut loss = LinkLoss { impairment: at, allowance: Allowance::NONE, from: impairments[at].window.from, passed: 0 };
-        loss.renew(&mut impairments[at]);
+        let impairment = &mut impairments[at];
+        impairment.of_link_hop = true;
+        let Window { from, .. } = impairment.window;
+        let until = impairment.window.last() + Duration::from_nanos(1);
+        let mut loss = LinkLoss { impairment: at, until, from, ..LinkLoss::NONE };
+        loss.renew(impairment);
         loss
     }
 
-    /// Lets a packet of this size pass at `now` unasked; if not, nothing has happened.
+    /// Lets a packet of this size pass at `now` unasked; if not, the impairment must be asked.
     #[inline(always)]
     pub fn lets_pass(&mut self, now: Time, size: u32) -> bool {
-        let passes = self.allowance.covers(size);
-        self.passed += u64::from(passes && now >= self.from);
-        passes
+        if now >= self.until {
+            return true;
+        }
+        // A branch, because a packet that it does not cover is rare.
+        if !self.allowance.covers(size) {
+            return false;
+        }
+        self.passed += u64::from(now >= self.from);
+        true
+    }
+
+    /// Whether the impairment, one of these, drops a packet at `now` that does not pass unasked.
+    #[cold]
+    pub fn drops<P: Packet>(&mut self, now: Time, packet: &P, all: &mut [LinkImpairment], observer: &impl LinkObserver<P>) -> bool {
+        let impairment = &mut all[self.impairment];
+        let effect = impairment.meet(now, packet, observer);
+        self.renew(impairment);
+        effect == Effect::Drop
     }
 
     /// Takes what the impairment lets pass, which has just been asked.
-    pub fn renew(&mut self, impairment: &mut LinkImpairment) {
+    fn renew(&mut self, impairment: &mut LinkImpairment) {
         self.allowance = core::mem::replace(&mut impairment.allowance, Allowance::NONE);
     }
 
-    /// Lets the impairment have what was counted for it.
-    pub fn count(&mut self, impairment: &mut LinkImpairment) {
-        impairment.stats.met += core::mem::take(&mut self.passed);
+    /// Lets the impairment, one of these, have what was counted for it.
+    pub fn count(&mut self, all: &mut [LinkImpairment]) {
+        if let Some(impairment) = all.get_mut(self.impairment) {
+            impairment.stats.met += core::mem::take(&mut self.passed);
+        }
     }
 }
 

@@ -351,10 +351,7 @@ impl<P: Packet> Network<P> {
                     None => self.offer_to_link(link, time, at, packet, observer)?,
                 }
             } else if let Some(link) = hop.any_link() {
-                match self.links[link].pass_unasked(time, self.last, packet) {
-                    Ok(arrival) => arrival,
-                    Err(stop) => self.go_on_over_link(stop, time, at, packet, observer)?,
-                }
+                self.pass_lossy_link(link, time, at, packet, observer)?
             } else if let Some(impairment) = hop.impairment()
                 && self.impairments[impairment].lets_pass(time, packet.size())
             {

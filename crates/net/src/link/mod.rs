@@ -39,7 +39,6 @@ pub(crate) use buffered::Report;
 use buffered::{Buffered, Start};
 use config::Volume;
 use meter::Meter;
-pub(crate) use pass::Stop;
 use precomputed::{Accepted, Precomputed};
 use queue::Queue;
 use router::Router;
@@ -75,7 +74,7 @@ pub struct Link<P> {
     name: String,
     last_offer: Time,
     /// The impairments that belong to its hop: that before its queue and that after it.
-    pub(crate) losses: [Option<LinkLoss>; 2],
+    pub(crate) losses: [LinkLoss; 2],
 }
 
 /// What became of a packet that was offered to a link.
@@ -144,7 +143,7 @@ impl<P: Packet> Link<P> {
             takes_turns,
             name,
             last_offer: Time::ZERO,
-            losses: [None, None],
+            losses: [LinkLoss::NONE; 2],
         }
     }
 

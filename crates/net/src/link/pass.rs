@@ -6,17 +6,6 @@ use super::queue::Queue;
 use crate::packet::Packet;
 use sojourn_units::Time;
 
-/// Where a packet stopped on a link with impairments: before what could not let it pass unasked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Stop {
-    /// The impairment before the queue.
-    Before,
-    /// The queue.
-    Queue,
-    /// The impairment after it, which the packet reaches at this time.
-    After(Time),
-}
-
 impl<P: Packet> Link<P> {
     /// Lets a packet pass that arrives at `now`, not earlier than the one before, if nothing has to be decided: when it arrives at the
     /// other end. If not, nothing has happened, and it must be offered.
@@ -35,24 +24,6 @@ impl<P: Packet> Link<P> {
             self.meter.account_unqueued(now, size, packet.flow(), &self.transmitter);
         }
         Some(end + self.transmitter.delay)
-    }
-
-    /// The same over a link with impairments that belong to its hop, if they let the packet pass unasked too; `last` is the last instant
-    /// of the run. If not, where it stopped.
-    #[inline(always)]
-    pub(crate) fn pass_unasked(&mut self, now: Time, last: Time, packet: &P) -> Result<Time, Stop> {
-        if let Some(before) = &mut self.losses[0]
-            && !before.lets_pass(now, packet.size())
-        {
-            return Err(Stop::Before);
-        }
-        let Some(arrival) = self.pass(now, packet) else { return Err(Stop::Queue) };
-        if let Some(after) = &mut self.losses[1]
-            && (arrival > last || !after.lets_pass(arrival, packet.size()))
-        {
-            return Err(Stop::After(arrival));
-        }
-        Ok(arrival)
     }
 
     /// The same where the link is busy or has something to catch up with: a packet that finds room and ties with nothing.

@@ -2,11 +2,10 @@
 
 use super::Network;
 use crate::hop::{Hop, HopTarget};
-use crate::link::{Link, Stop};
+use crate::link::Link;
 use crate::observer::{DropCause, LinkObserver};
 use crate::packet::Packet;
-use sojourn_aqm::AckHeader;
-use sojourn_link::{Ack, Effect, Transit};
+use sojourn_link::Effect;
 use sojourn_units::Time;
 
 /// A copy of the hops of a route, for packets with bit errors: it ends with [`HopTarget::Discard`].
@@ -62,65 +61,40 @@ impl<P: Packet> Network<P> {
         }
     }
 
-    /// Takes a packet over the link at `at`, which has impairments that belong to its hop, from where it stopped: when it arrives at the
-    /// other end, if it goes on at once.
-    #[inline(never)]
-    pub(super) fn go_on_over_link(
+    /// Takes a packet over the link at `at`, to whose hop impairments belong: when it arrives at the other end, if it goes on at once.
+    #[inline(always)]
+    pub(super) fn pass_lossy_link(
         &mut self,
-        stop: Stop,
+        link: usize,
         time: Time,
         at: u32,
         packet: &mut P,
         observer: &mut impl LinkObserver<P>,
     ) -> Option<Time> {
-        let Some(link) = self.hops[at as usize].any_link() else { unreachable!("a packet stops on a link") };
-        if matches!(stop, Stop::Before) && self.loses((link, 0), time, packet, observer) {
+        let here = &mut self.links[link];
+        let [before, _] = &mut here.losses;
+        if !before.lets_pass(time, packet.size()) && before.drops(time, packet, &mut self.impairments, observer) {
             return self.lose(time, at, DropCause::Impairment, packet, observer);
         }
-        let arrival = match stop {
-            Stop::After(arrival) => arrival,
-            Stop::Before | Stop::Queue => self.offer_to_link(link, time, at, packet, observer)?,
+        let (here, arrival) = match here.pass(time, packet) {
+            Some(arrival) => (here, arrival),
+            None => {
+                let arrival = self.offer_to_link(link, time, at, packet, observer)?;
+                (&mut self.links[link], arrival)
+            }
         };
-        // What would happen after the end has not happened.
-        if self.links[link].losses[1].is_some() && arrival <= self.last && self.loses((link, 1), arrival, packet, observer) {
+        let [_, after] = &mut here.losses;
+        if !after.lets_pass(arrival, packet.size()) && after.drops(arrival, packet, &mut self.impairments, observer) {
             return self.lose(arrival, at, DropCause::Impairment, packet, observer);
         }
         Some(arrival)
     }
 
-    /// Whether an impairment that belongs to the hop of a link drops a packet; of a link and which of its two.
-    fn loses(&mut self, (link, which): (usize, usize), now: Time, packet: &P, observer: &impl LinkObserver<P>) -> bool {
-        let Some(loss) = &mut self.links[link].losses[which] else { return false };
-        if loss.lets_pass(now, packet.size()) {
-            return false;
-        }
-        let impairment = loss.impairment;
-        let effect = self.meet(impairment, now, packet, observer);
-        if let Some(loss) = &mut self.links[link].losses[which] {
-            loss.renew(&mut self.impairments[impairment]);
-        }
-        effect == Effect::Drop
-    }
-
     /// Lets impairments have the counts that the hops of links keep for them.
     pub(super) fn count_losses(&mut self) {
-        for loss in self.links.iter_mut().flat_map(|link| link.losses.iter_mut().flatten()) {
-            loss.count(&mut self.impairments[loss.impairment]);
+        for loss in self.links.iter_mut().flat_map(|link| &mut link.losses) {
+            loss.count(&mut self.impairments);
         }
-    }
-
-    /// What becomes of a packet that meets an impairment.
-    #[inline]
-    fn meet(&mut self, impairment: usize, now: Time, packet: &P, observer: &impl LinkObserver<P>) -> Effect {
-        let transit = Transit { now, size: packet.size(), has_data: packet.has_data() };
-        let impairment = &mut self.impairments[impairment];
-        if impairment.reads_acks()
-            && let Some(header) = observer.ack_header(packet)
-        {
-            let AckHeader { connection, number, is_pure, echo, blocks, .. } = header;
-            return impairment.on_ack(&transit, &Ack { flow: packet.flow(), connection, number, is_plain: is_pure && blocks == 0, echo });
-        }
-        impairment.on_packet(&transit)
     }
 
     /// Asks the impairment at `at` about a packet and does what it answers; gives where the packet goes on.
@@ -133,7 +107,7 @@ impl<P: Packet> Network<P> {
         packet: &mut P,
         observer: &mut impl LinkObserver<P>,
     ) -> Option<Next> {
-        match self.meet(impairment, time, packet, observer) {
+        match self.impairments[impairment].meet(time, packet, observer) {
             Effect::Pass => Some(Next { time, at }),
             Effect::Delay(delay) => Some(Next { time: time + delay, at }),
             Effect::Drop => {
