@@ -370,8 +370,8 @@ impl<'a> Accounts<'a> {
                 self.flows[flow as usize].cwnd = f64::from(cwnd);
                 self.recorder.on_window(at, flow, f64::from(cwnd), f64::from(ssthresh));
             }
-            Entry::Recovery { flow } => self.flows[flow as usize].sender.fast_retransmits += counts,
-            Entry::Timeout { flow } => self.flows[flow as usize].sender.timeouts += counts,
+            Entry::Recovery { flow } => self.flows[flow as usize].sender.fast_retransmits += counts as u32,
+            Entry::Timeout { flow } => self.flows[flow as usize].sender.timeouts += counts as u32,
             Entry::Completed { flow, opened, bytes } => {
                 let completion = Completion { entry: flow, group: self.planned(flow).group, opened, closed: at, size: bytes };
                 self.recorder.on_complete(&completion);
@@ -390,7 +390,6 @@ impl<'a> Accounts<'a> {
             return;
         }
         let flow = &mut self.flows[packet.flow as usize];
-        flow.stats.sent += counts;
         flow.sender.sent += counts;
         if packet.has(flag::AGAIN) {
             flow.sender.retransmitted += counts;

@@ -206,8 +206,8 @@ fn all_flows(plan: &Plan, reports: &[FlowReport], span: f64) -> Vec<Flow> {
             retransmitted: count(|part| part.sender.retransmitted),
             dropped: count(|part| part.dropped),
             marked: count(|part| part.stats.marked),
-            timeouts: count(|part| part.sender.timeouts),
-            fast_retransmits: count(|part| part.sender.fast_retransmits),
+            timeouts: count(|part| part.sender.timeouts.into()),
+            fast_retransmits: count(|part| part.sender.fast_retransmits.into()),
             rtt_ms: (samples > 0.0).then(|| Spread {
                 mean: mean * 1e3,
                 sd: (square - mean * mean).max(0.0).sqrt() * 1e3,

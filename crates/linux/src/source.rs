@@ -37,7 +37,7 @@ impl Source {
         let stop = if flow.stop >= wiring.duration { Time::NEVER } else { flow.stop };
         match flow.traffic.model() {
             Model::Flow(model) => {
-                Source::Application(Application::new(model, flow.start, stop, random(format!("flow/{}/application", flow.name))))
+                Source::Application(Application::new(model, flow.start, stop, || random(format!("flow/{}/application", flow.name))))
             }
             Model::Session(model) => {
                 let payload = flow.tcp.as_ref().map_or(wiring.packet, |tcp| tcp.packet).saturating_sub(HEADERS).max(1);

@@ -27,8 +27,6 @@ pub struct FlowStats {
     pub packets: u64,
     /// Packets that arrived with a congestion mark.
     pub marked: u64,
-    /// Datagrams sent.
-    pub sent: u64,
 }
 
 /// A finite transfer that was completed.
@@ -100,10 +98,33 @@ pub(crate) enum Endpoint {
 pub(crate) struct Datagrams {
     /// Bytes sent.
     pub sent: u64,
+    /// Datagrams sent in the window of statistics.
+    pub counted: u64,
     /// The time of its pending timer event, or never.
     pub armed: Time,
     /// Round trips in seconds, where datagrams come back.
     pub echo: Option<Moments>,
+}
+
+/// A transfer that has an end: a flow's only one, or that of the present connection of a slot.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Transfer {
+    /// The session that it serves.
+    pub session: Option<u32>,
+    pub opened: Time,
+    pub size: u64,
+    /// For the request of a session: the bytes that are sent back once the request is complete. Otherwise 0.
+    pub requested_bytes: u64,
+    /// Connections completed within the window of statistics.
+    pub completed: u64,
+    pub travels: Travels,
+}
+
+impl Transfer {
+    /// Bytes of memory of what a flow has, if it has one.
+    pub fn memory(of_flow: &Option<Box<Transfer>>) -> usize {
+        of_flow.as_ref().map_or(0, |_| size_of::<Transfer>())
+    }
 }
 
 /// A flow, or a slot that connections of a session use one after another.
@@ -116,22 +137,13 @@ pub(crate) struct Flow {
     pub stack: u32,
     pub endpoint: Endpoint,
     pub receiver: Receiver,
-    pub application: Option<Box<Application>>,
-    /// When the application acts next.
-    pub application_due: Time,
-    /// The session that it serves.
-    pub session: Option<u32>,
-    pub opened: Time,
-    pub size: u64,
-    /// For the request of a session: the bytes that are sent back once the request is complete. Otherwise 0.
-    pub requested_bytes: u64,
-    /// Connections completed within the window of statistics.
-    pub completed: u64,
+    pub application: Application,
+    /// Where it carries a transfer that has an end.
+    pub transfer: Option<Box<Transfer>>,
     /// What it measured since the start.
     pub totals: FlowStats,
     /// The same when the window of statistics opened; `None` before.
     pub before_window: Option<Box<FlowStats>>,
-    pub travels: Travels,
     /// Whether links that count flows count it as active.
     pub counted: bool,
 }
@@ -146,13 +158,12 @@ impl Flow {
 
     /// What it measured within the window of statistics.
     pub fn stats(&self) -> FlowStats {
-        let Some(before) = self.before_window.as_deref() else { return FlowStats { sent: self.totals.sent, ..FlowStats::default() } };
+        let Some(before) = self.before_window.as_deref() else { return FlowStats::default() };
         FlowStats {
             delivered: self.totals.delivered - before.delivered - self.receiver.arrived_early(),
             received: self.totals.received - before.received,
             packets: self.totals.packets - before.packets,
             marked: self.totals.marked - before.marked,
-            sent: self.totals.sent,
         }
     }
 
@@ -160,8 +171,19 @@ impl Flow {
     #[inline]
     pub fn sender_due(&self) -> Time {
         match &self.endpoint {
-            Endpoint::Tcp(sender) => sender.deadline().min(self.application_due),
-            Endpoint::Udp(_) => self.application_due,
+            Endpoint::Tcp(sender) => sender.deadline().min(self.application.due()),
+            Endpoint::Udp(_) => self.application.due(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_and_its_sender_are_small_for_there_may_be_a_hundred_thousand() {
+        let sizes = [size_of::<Flow>(), size_of::<Receiver>(), size_of::<Sender>()];
+        assert_eq!(sizes, [208, 80, 344], "bytes of a flow with its receiver, of the receiver, of a sender");
     }
 }

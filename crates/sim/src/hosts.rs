@@ -1,7 +1,7 @@
 //! What endpoints do: receivers acknowledge, senders go on.
 
 use crate::accounts::PacketAccounts;
-use crate::flow::{Endpoint, Flow};
+use crate::flow::{Endpoint, Flow, Transfer};
 use crate::observer::Observer;
 use crate::packet::{Packet, flag};
 use crate::tcp::{Call, Progress, Received, SegmentSink};
@@ -15,13 +15,15 @@ pub(crate) struct RouteSink<'a, O> {
     network: &'a mut Network<Packet>,
     accounts: &'a mut PacketAccounts<O>,
     route: RouteId,
-    sent: &'a mut u64,
+    transfer: Option<&'a mut Transfer>,
 }
 
 impl<O: Observer> SegmentSink for RouteSink<'_, O> {
     #[inline(always)]
     fn send(&mut self, now: Time, mut packet: Packet) {
-        *self.sent += 1;
+        if let Some(transfer) = &mut self.transfer {
+            transfer.travels.sent += 1;
+        }
         self.accounts.sends(now, &packet);
         let delivered = self.network.send_in_place(now, self.route, &mut packet, self.accounts);
         debug_assert!(delivered.is_none(), "every route from a sender to its receiver has an event");
@@ -35,11 +37,12 @@ macro_rules! call {
             now: $now,
             params: &$world.stacks[$flow.stack as usize],
             count_from: $world.warmup,
+            rtt_sample: None,
             out: RouteSink {
                 network: &mut $world.network,
                 accounts: &mut $world.accounts,
                 route: $flow.routes.forward,
-                sent: &mut $flow.travels.sent,
+                transfer: $flow.transfer.as_deref_mut(),
             },
         }
     };
@@ -49,8 +52,8 @@ macro_rules! call {
 #[inline]
 fn arm_sender(network: &mut Network<Packet>, index: u32, flow: &mut Flow) {
     let (due, armed) = match &mut flow.endpoint {
-        Endpoint::Tcp(sender) => (sender.deadline().min(flow.application_due), &mut sender.armed),
-        Endpoint::Udp(datagrams) => (flow.application_due, &mut datagrams.armed),
+        Endpoint::Tcp(sender) => (sender.deadline().min(flow.application.due()), &mut sender.armed),
+        Endpoint::Udp(datagrams) => (flow.application.due(), &mut datagrams.armed),
     };
     if due < *armed {
         *armed = due;
@@ -69,11 +72,13 @@ impl<O: Observer> World<O> {
 
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
-        let flow = &mut self.flows[packet.flow as usize];
+        let mut flow = &mut self.flows[packet.flow as usize];
         if now >= self.warmup && flow.before_window.is_none() {
             flow.open_window();
         }
-        flow.travels.data_arrives(now);
+        if let Some(transfer) = &mut flow.transfer {
+            transfer.travels.data_arrives(now);
+        }
         self.early += u64::from(now.since(packet.stamp) < flow.routes.least_delay);
         flow.totals.received += u64::from(packet.size);
         flow.totals.packets += 1;
@@ -82,11 +87,12 @@ impl<O: Observer> World<O> {
         debug_assert_eq!(packet.incarnation, sender.incarnation(), "a slot is taken again when no packet of it is in the network");
         if flow.receiver.deadline() < now {
             self.receiver_until(now, packet.flow);
+            flow = &mut self.flows[packet.flow as usize];
         }
-        if self.flows[packet.flow as usize].receiver.must_ack_before(packet) {
+        if flow.receiver.must_ack_before(packet) {
             self.receiver_acts(packet.flow, now);
+            flow = &mut self.flows[packet.flow as usize];
         }
-        let flow = &mut self.flows[packet.flow as usize];
         let params = &self.stacks[flow.stack as usize];
         let mut ack = Packet::EMPTY;
         let Received { readable, acks } = flow.receiver.on_segment(now, packet, params, &mut self.accounts.pool, &mut ack);
@@ -94,7 +100,9 @@ impl<O: Observer> World<O> {
         let has_timer = flow.receiver.deadline() != Time::NEVER;
         self.accounts.gets(now, packet, readable, None);
         if acks {
-            flow.travels.sent += 1;
+            if let Some(transfer) = &mut flow.transfer {
+                transfer.travels.sent += 1;
+            }
             self.accounts.sends(now, &ack);
             if let Some(delivered) = self.network.send_in_place(now, flow.routes.back, &mut ack, &mut self.accounts) {
                 self.on_delivery(delivered, &ack);
@@ -139,7 +147,9 @@ impl<O: Observer> World<O> {
     #[inline(always)]
     fn send(&mut self, at: Time, mut packet: Packet) {
         let flow = &mut self.flows[packet.flow as usize];
-        flow.travels.sent += 1;
+        if let Some(transfer) = &mut flow.transfer {
+            transfer.travels.sent += 1;
+        }
         let route = if packet.has(flag::BACK) { flow.routes.back } else { flow.routes.forward };
         self.accounts.sends(at, &packet);
         if let Some(delivered) = self.network.send_in_place(at, route, &mut packet, &mut self.accounts) {
@@ -150,19 +160,23 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     fn at_sender(&mut self, now: Time, ack: &Packet) {
         let blocks = self.accounts.pool.take(ack.extra);
-        let index = ack.flow as usize;
-        if self.flows[index].sender_due() < now {
+        let mut flow = &mut self.flows[ack.flow as usize];
+        if flow.sender_due() < now {
             self.sender_until(now, ack.flow, false);
+            flow = &mut self.flows[ack.flow as usize];
         }
         self.accounts.gets(now, ack, 0, blocks.as_ref());
-        let flow = &mut self.flows[index];
-        flow.travels.ack_arrives(now);
+        if let Some(transfer) = &mut flow.transfer {
+            transfer.travels.ack_arrives(now);
+        }
         let Endpoint::Tcp(sender) = &mut flow.endpoint else { return self.datagram_comes_back(now, ack) };
         debug_assert_eq!(ack.incarnation, sender.incarnation(), "a slot is taken again when no packet of it is in the network");
-        let progress = sender.on_ack(ack, blocks, &mut call!(self, flow, now));
+        let mut call = call!(self, flow, now);
+        let progress = sender.on_ack(ack, blocks, &mut call);
+        let rtt_sample = call.rtt_sample;
         self.accounts.observer.on_window(now, ack.flow, sender.cwnd(), sender.ssthresh());
         self.accounts.observer.on_controller(now, ack.flow, sender, &self.stacks[flow.stack as usize]);
-        if let Some(rtt) = sender.take_rtt_sample() {
+        if let Some(rtt) = rtt_sample {
             self.accounts.observer.on_rtt(now, ack.flow, rtt.as_nanos());
             if now >= self.warmup {
                 self.rtts[flow.group as usize].add(rtt.as_nanos());
@@ -239,16 +253,12 @@ impl<O: Observer> World<O> {
             if due > now || (due == now && !inclusive) || due == Time::NEVER {
                 return;
             }
-            let mut action = None;
-            if let Some(application) = flow.application.as_mut().filter(|_| flow.application_due == due) {
-                action = Some(application.act());
-                flow.application_due = application.due();
-            }
+            let action = (flow.application.due() == due).then(|| flow.application.act());
             match &mut flow.endpoint {
                 Endpoint::Udp(datagrams) => {
                     if let Some(Action::Write(Write { bytes: Some(size), .. })) = action {
                         datagrams.sent += size;
-                        flow.totals.sent += u64::from(due >= self.warmup);
+                        datagrams.counted += u64::from(due >= self.warmup);
                         let packet = Packet { seq: datagrams.sent - size, stamp: due, flow: index, size: size as u16, ..Packet::EMPTY };
                         self.send(due, packet);
                     }
@@ -259,9 +269,6 @@ impl<O: Observer> World<O> {
                         None => sender.on_timer(&mut call),
                         Some(Action::Stop) => sender.stop(),
                         Some(Action::Write(Write { bytes, last, .. })) => sender.write(bytes, last, &mut call),
-                    }
-                    if let Some(Action::Write(Write { bytes: Some(bytes), last: true, .. })) = action {
-                        flow.size = bytes;
                     }
                     self.accounts.observer.on_window(due, index, sender.cwnd(), sender.ssthresh());
                     self.accounts.observer.on_controller(due, index, sender, &self.stacks[flow.stack as usize]);

@@ -37,7 +37,7 @@ impl<O: Observer> World<O> {
                 Endpoint::Tcp(sender) => (*sender.stats(), true, sender.cwnd(), sender.delay_source()),
                 Endpoint::Udp(datagrams) => {
                     let rtt = datagrams.echo.unwrap_or_default();
-                    (SenderStats { sent: flow.totals.sent, rtt, ..Default::default() }, false, 0.0, None)
+                    (SenderStats { sent: datagrams.counted, rtt, ..Default::default() }, false, 0.0, None)
                 }
             };
             FlowReport {
@@ -47,7 +47,7 @@ impl<O: Observer> World<O> {
                 dropped: drops.in_window,
                 sender,
                 tcp,
-                completed: flow.completed,
+                completed: flow.transfer.as_ref().map_or(0, |transfer| transfer.completed),
                 cwnd,
                 delay_source,
             }

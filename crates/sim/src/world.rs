@@ -9,7 +9,7 @@ mod session;
 
 use crate::accounts::PacketAccounts;
 use crate::config::{BuildError, WorldConfig};
-use crate::flow::{Completion, Datagrams, Drops, Endpoint, Flow, FlowRoutes};
+use crate::flow::{Completion, Datagrams, Drops, Endpoint, Flow, FlowRoutes, FlowStats, Transfer};
 use crate::needs;
 use crate::observer::{NoopObserver, Observer};
 use crate::packet::Packet;
@@ -142,7 +142,7 @@ impl<O: Observer> World<O> {
             let Planned { name, start, stop, .. } = entry.config;
             match (entry.config.traffic.model(), routes) {
                 (Model::Flow(model), Routes::Flow(routes)) => {
-                    let random = Stream::named_by_parts(config.seed, ["flow/", name, "/application"]);
+                    let random = || Stream::named_by_parts(config.seed, ["flow/", name, "/application"]);
                     world.start_flow(
                         entry,
                         routes,
@@ -170,9 +170,8 @@ impl<O: Observer> World<O> {
         if let Endpoint::Udp(datagrams) = &mut flow.endpoint {
             datagrams.echo = config.traffic.echoes().then(Moments::default);
         }
-        flow.application_due = application.due();
-        flow.application = Some(Box::new(application));
-        flow.opened = config.start;
+        flow.transfer = application.transfer_size().map(|size| Box::new(Transfer { opened: config.start, size, ..Transfer::default() }));
+        flow.application = application;
         self.arm_sender(index);
         Ok(())
     }
@@ -204,7 +203,7 @@ impl<O: Observer> World<O> {
         let index = self.flows.len() as u32;
         let mut receiver = Receiver::default();
         let endpoint = match stack {
-            None => Endpoint::Udp(Box::new(Datagrams { sent: 0, armed: Time::NEVER, echo: None })),
+            None => Endpoint::Udp(Box::new(Datagrams { sent: 0, counted: 0, armed: Time::NEVER, echo: None })),
             Some(stack) => {
                 let params = self.stacks.get(stack as usize).ok_or_else(|| BuildError::Stack { name: name.into() })?;
                 receiver = Receiver::new(params, self.predicts).map_err(BuildError::Control)?;
@@ -230,16 +229,10 @@ impl<O: Observer> World<O> {
             stack: stack.unwrap_or(u32::MAX),
             endpoint,
             receiver,
-            application: None,
-            application_due: Time::NEVER,
-            session,
-            opened: Time::ZERO,
-            size: 0,
-            requested_bytes: 0,
-            completed: 0,
+            application: Application::idle(),
+            transfer: session.map(|session| Box::new(Transfer { session: Some(session), ..Transfer::default() })),
             totals: Default::default(),
             before_window: None,
-            travels: Default::default(),
             counted: false,
         });
         self.accounts.observer.on_flow(index, entry, reversed);
@@ -299,7 +292,7 @@ impl<O: Observer> World<O> {
 
     /// The session that a flow serves, if it does; sessions are in the order of the configuration.
     pub fn session_of(&self, flow: u32) -> Option<u32> {
-        self.flows.get(flow as usize).and_then(|flow| flow.session)
+        self.flows.get(flow as usize).and_then(|flow| flow.transfer.as_ref()?.session)
     }
 
     /// Runs the next event that is due by `until`; `None` if there is none. `arrived` is room for a packet.
@@ -384,7 +377,8 @@ impl<O: Observer> World<O> {
                 Endpoint::Tcp(sender) => size_of::<Sender>() + sender.memory(),
                 Endpoint::Udp(_) => size_of::<Datagrams>(),
             };
-            size_of::<Flow>() + endpoint + flow.receiver.memory() + flow.application.as_ref().map_or(0, |_| size_of::<Application>())
+            let own = size_of::<Flow>() + flow.before_window.as_ref().map_or(0, |_| size_of::<FlowStats>());
+            own + endpoint + flow.receiver.memory() + flow.application.memory() + Transfer::memory(&flow.transfer)
         };
         self.flows.iter().map(flow).sum::<usize>() + self.network.memory()
     }

@@ -92,7 +92,7 @@ fn by_hand(aqm: &str) -> (Audit, String, Vec<Time>) {
     let mut sources: Vec<Application> = (0..SOURCES)
         .map(|source| {
             let Model::Flow(model) = traffic(source).model() else { unreachable!("datagrams") };
-            let random = Stream::named(1, &format!("flow/f/{source}/application"));
+            let random = || Stream::named(1, &format!("flow/f/{source}/application"));
             Application::new(model, Time::from_secs_f64(0.1 * f64::from(source)), Time::NEVER, random)
         })
         .collect();

@@ -1,6 +1,8 @@
 //! A running application: a flow model with its times and its random stream.
 
+use crate::kinds::bulk::Bulk;
 use crate::{AnyFlowModel, FlowModel, Write};
+use alloc::boxed::Box;
 use sojourn_units::{Stream, Time};
 
 /// What an application does when it is due.
@@ -15,38 +17,87 @@ pub enum Action {
 /// The application of one flow.
 #[derive(Clone, Debug)]
 pub struct Application {
-    model: AnyFlowModel,
-    next_write: Time,
+    /// When it acts next: it writes, or it stops if that is the time to stop.
+    due: Time,
     stop: Time,
+    source: Source,
+}
+
+/// What an application writes. Nearly all flows of a large world have bulk data, which draws nothing.
+#[derive(Clone, Debug)]
+enum Source {
+    Bulk(Bulk),
+    Drawn(Box<Drawn>),
+}
+
+/// A model and the stream that it draws from.
+#[derive(Clone, Debug)]
+struct Drawn {
+    model: AnyFlowModel,
     random: Stream,
 }
 
 impl Application {
-    /// An application that starts and stops at these times and draws from its own stream.
-    pub fn new(model: AnyFlowModel, start: Time, stop: Time, random: Stream) -> Self {
-        Application { model, next_write: start, stop, random }
+    /// An application that starts and stops at these times and draws from its own stream, which is made if it is needed.
+    pub fn new(model: AnyFlowModel, start: Time, stop: Time, random: impl FnOnce() -> Stream) -> Self {
+        let source = match model {
+            AnyFlowModel::Bulk(bulk) => Source::Bulk(bulk),
+            model => Source::Drawn(Box::new(Drawn { model, random: random() })),
+        };
+        Application { due: start.min(stop), stop, source }
+    }
+
+    /// One that never acts.
+    pub fn idle() -> Self {
+        Application { due: Time::NEVER, stop: Time::NEVER, source: Source::Bulk(Bulk::default()) }
     }
 
     /// Draws from now on as the application of another run, if it has not drawn yet: see [`Stream::go_over`].
     #[must_use]
     pub fn go_over(&mut self, start: &Self, other: &Self) -> bool {
-        self.random.go_over(&start.random, &other.random)
+        match (&mut self.source, &start.source, &other.source) {
+            (Source::Drawn(drawn), Source::Drawn(start), Source::Drawn(other)) => drawn.random.go_over(&start.random, &other.random),
+            (here, start, other) => [&*here, start, other].iter().all(|source| matches!(source, Source::Bulk(_))),
+        }
     }
 
     /// When it acts next; [`Time::NEVER`] after it has stopped.
     #[inline]
     pub fn due(&self) -> Time {
-        self.next_write.min(self.stop)
+        self.due
+    }
+
+    /// The bytes of a transfer that has an end; `None` for other applications.
+    pub fn transfer_size(&self) -> Option<u64> {
+        if let Source::Bulk(bulk) = &self.source { bulk.size } else { None }
     }
 
     /// Acts at its due time.
     pub fn act(&mut self) -> Action {
-        if self.stop <= self.next_write {
-            (self.next_write, self.stop) = (Time::NEVER, Time::NEVER);
+        if self.stop <= self.due {
+            (self.due, self.stop) = (Time::NEVER, Time::NEVER);
             return Action::Stop;
         }
-        let write = self.model.write(&mut self.random);
-        self.next_write = write.next.map_or(Time::NEVER, |gap| self.next_write + gap);
+        let write = match &mut self.source {
+            Source::Bulk(bulk) => bulk.all(),
+            Source::Drawn(drawn) => drawn.model.write(&mut drawn.random),
+        };
+        self.due = write.next.map_or(Time::NEVER, |gap| self.due + gap).min(self.stop);
         Action::Write(write)
+    }
+
+    /// Bytes of memory beyond its own size.
+    pub fn memory(&self) -> usize {
+        if matches!(self.source, Source::Drawn(_)) { size_of::<Drawn>() } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_application_takes_half_of_a_cache_line() {
+        assert_eq!(size_of::<Application>(), 32);
     }
 }

@@ -2,10 +2,11 @@
 //! than Reno's to be as large.
 
 use crate::{Ack, Classic, CongestionEvent, Counted, ParamError, Start, Variable, Window, WindowLaw};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// `HighSpeed` TCP.
-pub type HighSpeed = Classic<HighSpeedLaw>;
+pub type HighSpeed = Box<Classic<HighSpeedLaw>>;
 
 /// Window and threshold are all its state.
 pub const VARIABLES: &[Variable<HighSpeed>] = &[];
@@ -34,7 +35,7 @@ impl Params {
     ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<HighSpeed, ParamError> {
+    pub fn build(&self, start: Start) -> Result<Classic<HighSpeedLaw>, ParamError> {
         let low = self.low_window >= 1.0 && self.low_window.is_finite();
         ParamError::unless(low, "low_window", &self.low_window, "a number of segments, 1 or more")?;
         let high = self.high_window > self.low_window && self.high_window.is_finite();
@@ -104,6 +105,10 @@ impl HighSpeedLaw {
 
 impl WindowLaw for HighSpeedLaw {
     const COUNTS_ITSELF: bool = true;
+
+    fn boxed() -> bool {
+        true
+    }
 
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {

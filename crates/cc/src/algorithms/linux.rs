@@ -3,6 +3,7 @@
 
 use super::reno;
 use crate::{Ack, Classic, CongestionController, CongestionEvent, ParamError, Start, Variable};
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use sojourn_units::Time;
@@ -55,15 +56,18 @@ impl Params {
         let known = NAMES.contains(&self.linux.as_str());
         let expected = format!("a congestion control of Linux: {}", NAMES.join(", "));
         ParamError::unless(known, "linux", &format!("\"{}\"", self.linux), expected)?;
-        reno::Params::default().build(start).map(Linux)
+        reno::Params::default().build(start).map(|reno| Linux(Box::new(reno)))
     }
 }
 
 /// The placeholder.
 #[derive(Clone, Debug)]
-pub struct Linux(Classic<reno::RenoLaw>);
+pub struct Linux(Box<Classic<reno::RenoLaw>>);
 
 impl CongestionController for Linux {
+    fn memory(&self) -> usize {
+        size_of_val(&*self.0)
+    }
     fn on_ack(&mut self, ack: &Ack) {
         self.0.on_ack(ack);
     }

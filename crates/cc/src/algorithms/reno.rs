@@ -3,6 +3,7 @@
 //! Reno, NewReno and SACK have the same window law. They differ in loss recovery, which belongs to the endpoint.
 
 use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Variable, Window, WindowLaw};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// Reno.
@@ -28,9 +29,11 @@ pub struct Params {
     pub whole: bool,
 }
 
+const STANDARD: Params = Params { increase: 1.0, decrease: 0.5, floor: 1.0, whole: false };
+
 impl Default for Params {
     fn default() -> Self {
-        Params { increase: 1.0, decrease: 0.5, floor: 1.0, whole: false }
+        STANDARD
     }
 }
 
@@ -45,30 +48,39 @@ impl Params {
         let decrease = self.decrease > 0.0 && self.decrease < 1.0;
         ParamError::unless(decrease, "decrease", &self.decrease, "a fraction above 0 and below 1")?;
         ParamError::unless((1.0..=2.0).contains(&self.floor), "floor", &self.floor, "1 to 2 segments")?;
-        Ok(Classic::new(start, RenoLaw { params: self.clone() }))
+        Ok(Classic::new(start, RenoLaw { own: (*self != STANDARD).then(|| Box::new(self.clone())) }))
     }
 }
 
 /// The window law.
 #[derive(Clone, Debug)]
 pub struct RenoLaw {
-    params: Params,
+    /// Parameters that are not the defaults.
+    own: Option<Box<Params>>,
+}
+
+impl RenoLaw {
+    #[inline]
+    fn params(&self) -> &Params {
+        self.own.as_deref().unwrap_or(&STANDARD)
+    }
 }
 
 impl WindowLaw for RenoLaw {
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
-        cwnd + self.params.increase * ack.avoidance_count() / cwnd
+        cwnd + self.params().increase * ack.avoidance_count() / cwnd
     }
 
     fn segments_per_increase(&mut self, cwnd: f64, _acked: f64, _now: Time) -> Option<f64> {
-        Some(cwnd / self.params.increase)
+        Some(cwnd / self.params().increase)
     }
 
     fn on_reduction(&mut self, event: &CongestionEvent) -> Window {
-        let whole = |segments: f64| if self.params.whole { libm::floor(segments) } else { segments };
-        let kept = whole(whole(event.window) * self.params.decrease);
-        Window { cwnd: kept.max(self.params.floor), ssthresh: libm::floor(kept).max(2.0) }
+        let params = self.params();
+        let whole = |segments: f64| if params.whole { libm::floor(segments) } else { segments };
+        let kept = whole(whole(event.window) * params.decrease);
+        Window { cwnd: kept.max(params.floor), ssthresh: libm::floor(kept).max(2.0) }
     }
 
     /// `tcp_reno_min_cwnd` of Linux 2.6.

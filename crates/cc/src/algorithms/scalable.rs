@@ -2,10 +2,11 @@
 //! between losses does not depend on the window. Small windows grow as Reno's do (Linux `tcp_scalable.c`).
 
 use crate::{Ack, Classic, CongestionEvent, ParamError, Start, Variable, Window, WindowLaw};
+use alloc::boxed::Box;
 use sojourn_units::Time;
 
 /// Scalable TCP.
-pub type Scalable = Classic<ScalableLaw>;
+pub type Scalable = Box<Classic<ScalableLaw>>;
 
 /// Window and threshold are all its state.
 pub const VARIABLES: &[Variable<Scalable>] = &[];
@@ -32,7 +33,7 @@ impl Params {
     ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<Scalable, ParamError> {
+    pub fn build(&self, start: Start) -> Result<Classic<ScalableLaw>, ParamError> {
         let increase = self.increase > 0.0 && self.increase <= 1.0;
         ParamError::unless(increase, "increase", &self.increase, "a number above 0 and at most 1")?;
         let decrease = self.decrease > 0.0 && self.decrease < 1.0;
@@ -57,6 +58,10 @@ impl ScalableLaw {
 }
 
 impl WindowLaw for ScalableLaw {
+    fn boxed() -> bool {
+        true
+    }
+
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Ack) -> f64 {
         cwnd + ack.acked * self.params.increase.max(1.0 / cwnd)

@@ -3,6 +3,7 @@
 
 use crate::variable::if_known;
 use crate::{Ack, CongestionController, CongestionEvent, ParamError, Start, Variable, Window};
+use alloc::boxed::Box;
 use sojourn_units::{Duration, Time};
 
 /// What a trace can show of it.
@@ -32,12 +33,12 @@ impl Params {
     ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn build(&self, start: Start) -> Result<Vegas, ParamError> {
+    pub fn build(&self, start: Start) -> Result<State, ParamError> {
         ParamError::unless(self.alpha >= 0.0 && self.alpha.is_finite(), "alpha", &self.alpha, "a number of segments, 0 or more")?;
         let beta = self.beta >= self.alpha && self.beta.is_finite();
         ParamError::unless(beta, "beta", &self.beta, "a number of segments, alpha or more")?;
         ParamError::unless(self.gamma >= 0.0 && self.gamma.is_finite(), "gamma", &self.gamma, "a number of segments, 0 or more")?;
-        Ok(Vegas {
+        Ok(State {
             params: self.clone(),
             window: Window { cwnd: start.window, ssthresh: start.ssthresh },
             base_rtt: Duration::MAX,
@@ -55,8 +56,11 @@ impl Params {
 const FEW_SAMPLES: u32 = 2;
 
 /// Vegas.
+pub type Vegas = Box<State>;
+
+/// Its state.
 #[derive(Clone, Debug)]
-pub struct Vegas {
+pub struct State {
     params: Params,
     window: Window,
     /// The smallest round-trip time since the connection opened.
@@ -73,7 +77,7 @@ pub struct Vegas {
     as_linux: bool,
 }
 
-impl Vegas {
+impl State {
     fn begin_round(&mut self, ack: &Ack) {
         (self.min_rtt, self.samples, self.acks, self.round_end) = (Duration::MAX, 0, 0, ack.snd_max);
     }
@@ -126,7 +130,11 @@ impl Vegas {
     }
 }
 
-impl CongestionController for Vegas {
+impl CongestionController for State {
+    fn memory(&self) -> usize {
+        size_of::<Self>()
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         self.acks += 1;
         if let Some(rtt) = ack.rtt {

@@ -6,7 +6,6 @@
 use super::tie_break::{LastDeparture, TransitTimes, arrival_is_first};
 use super::transmitter::sends_apart;
 use crate::contention::Order;
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use sojourn_aqm::Amount;
@@ -20,27 +19,39 @@ struct Class {
     limit: Amount,
 }
 
-/// The class of links without a rate, which only delay.
-const PURE_DELAY: u32 = u32::MAX;
+/// How long a packet takes to send: whole ns, and the rest in units of 1/rate ns.
+#[derive(Clone, Copy, Default, Debug)]
+struct Transmission {
+    size: u32,
+    ns: u64,
+    rest: u64,
+}
 
-/// One access link.
+/// What nearly every packet needs of an access link: half of a cache line, for there are four for each flow.
 #[derive(Clone, Debug)]
+#[repr(align(32))]
 struct AccessLink {
     /// When its transmitter is free.
     free_at: Time,
-    /// What the last division left over, in units of 1/rate ns.
-    carry: u64,
     delay: Duration,
-    /// The size of the last packet in bytes, and its transmission time: whole ns, and the rest in units of 1/rate ns.
-    size: u32,
-    tx_ns: u64,
-    tx_rest: u64,
-    /// Its class, or [`PURE_DELAY`].
-    class: u32,
     /// Bytes whose transmission has been planned, for the audit.
     sent_bytes: u64,
-    /// Made when a packet waits for the first time.
-    queue: Option<Box<AccessQueue>>,
+    /// The size in bytes of the last packet whose transmission began with a nanosecond, and the whole ns that it took.
+    size: u32,
+    tx_ns: u32,
+}
+
+/// What other packets need: the class of the link, the queue that has been made for it, or that it only delays.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Kind(u32);
+
+impl Kind {
+    const PURE_DELAY: Kind = Kind(u32::MAX);
+    const QUEUES: u32 = 1 << 31;
+
+    fn queue(self) -> Option<usize> {
+        (self != Kind::PURE_DELAY && self.0 >= Kind::QUEUES).then_some((self.0 & !Kind::QUEUES) as usize)
+    }
 }
 
 /// Packets that wait for an access link.
@@ -48,6 +59,11 @@ struct AccessLink {
 struct AccessQueue {
     waiting: VecDeque<Waiting>,
     bytes: u64,
+    class: u32,
+    last: Transmission,
+    /// What the last transmission left over, in units of 1/rate ns, if the link gets free at this time.
+    carry: u64,
+    carried_at: Time,
     last_departure: LastDeparture,
 }
 
@@ -69,51 +85,49 @@ pub(crate) enum AccessOffer {
     NeedsTieBreak,
 }
 
+impl Transmission {
+    fn new(size: u32, rate: Rate) -> Self {
+        let bits = u64::from(size) * NANOBITS_PER_BYTE;
+        Transmission { size, ns: bits / rate.as_bps(), rest: bits % rate.as_bps() }
+    }
+}
+
 impl AccessLink {
-    /// Offers a packet.
+    /// Sends a packet from `start` on, when the link is free; gives its arrival.
     #[inline]
-    fn decide(&mut self, class: Option<&Class>, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
-        let Some(&Class { rate, limit }) = class else { return AccessOffer::Arrives(now + self.delay) };
-        if self.size != size {
-            let bits = u64::from(size) * NANOBITS_PER_BYTE;
-            (self.size, self.tx_ns, self.tx_rest) = (size, bits / rate.as_bps(), bits % rate.as_bps());
-        }
-        if self.free_at <= now {
-            // In the nanosecond in which the link gets free, a part of it is still taken.
-            let carry = if self.free_at == now { self.carry } else { 0 };
-            return AccessOffer::Arrives(self.send(now, carry, rate));
-        }
-        let queue = self.queue.get_or_insert_default();
-        queue.release_until(now);
-        if queue.is_full(0, u64::from(size), limit) {
-            return AccessOffer::Dropped;
-        }
-        let last = queue.last_departure;
-        if last.ties_with(now) && last.size > 0 && queue.is_full(1, u64::from(size + last.size), limit) {
-            match transit_time {
-                None => return AccessOffer::NeedsTieBreak,
-                Some(transit_time) if arrival_is_first(transit_time, Duration::from_nanos(self.tx_ns)) => return AccessOffer::Dropped,
-                Some(_) => {}
-            }
-        }
-        queue.waiting.push_back(Waiting { start: self.free_at, size });
-        queue.bytes += u64::from(size);
-        AccessOffer::Arrives(self.send(self.free_at, self.carry, rate))
+    fn send(&mut self, start: Time, ns: u64, size: u32) -> Time {
+        self.free_at = start + Duration::from_nanos(ns);
+        self.sent_bytes += u64::from(size);
+        self.free_at + self.delay
     }
 
-    /// Sends a packet of the size of the last from `start` on, of whose nanosecond `carry` is taken; gives its arrival.
-    #[inline]
-    fn send(&mut self, start: Time, carry: u64, rate: Rate) -> Time {
-        let sum = carry + self.tx_rest;
-        let over = sum >= rate.as_bps();
-        self.carry = if over { sum - rate.as_bps() } else { sum };
-        self.free_at = start + Duration::from_nanos(self.tx_ns + u64::from(over));
-        self.sent_bytes += u64::from(self.size);
-        self.free_at + self.delay
+    /// Sends a packet from `now` on, when nothing of that nanosecond is taken.
+    fn send_first(&mut self, now: Time, size: u32, tx_ns: u32) -> Time {
+        (self.size, self.tx_ns) = (size, tx_ns);
+        self.send(now, u64::from(tx_ns), size)
     }
 }
 
 impl AccessQueue {
+    /// Whether a packet finds room at `now`, and what leaves at the same time.
+    fn decide(&mut self, now: Time, size: u32, limit: Amount, transit_time: Option<Duration>) -> Option<AccessOffer> {
+        self.release_until(now);
+        if self.is_full(0, u64::from(size), limit) {
+            return Some(AccessOffer::Dropped);
+        }
+        let last = self.last_departure;
+        if last.ties_with(now) && last.size > 0 && self.is_full(1, u64::from(size + last.size), limit) {
+            match transit_time {
+                None => return Some(AccessOffer::NeedsTieBreak),
+                Some(transit_time) if arrival_is_first(transit_time, Duration::from_nanos(self.last.ns)) => {
+                    return Some(AccessOffer::Dropped);
+                }
+                Some(_) => {}
+            }
+        }
+        None
+    }
+
     /// Lets the packets leave whose transmission starts by `now`.
     fn release_until(&mut self, now: Time) {
         while let Some(&Waiting { start, size }) = self.waiting.front() {
@@ -135,41 +149,62 @@ impl AccessQueue {
     }
 }
 
+/// A new link is compared with so many classes: those of links of drawn rates are as many as links.
+const CLASSES_COMPARED: usize = 8;
+
 /// All access links and their classes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AccessLinks {
     links: Vec<AccessLink>,
+    kinds: Vec<Kind>,
     classes: Vec<Class>,
+    queues: Vec<AccessQueue>,
 }
 
 impl AccessLinks {
     /// Adds a link; gives its position.
     pub fn add(&mut self, link: &Planned) -> usize {
         let &Planned { rate, delay, limit, .. } = link;
-        let class = rate.map_or(PURE_DELAY, |rate| {
-            let class = Class { rate, limit };
-            self.classes.iter().rposition(|&known| known == class).unwrap_or_else(|| {
-                self.classes.push(class);
-                self.classes.len() - 1
-            }) as u32
-        });
-        self.links.push(AccessLink {
-            free_at: Time::ZERO,
-            carry: 0,
-            delay,
-            size: 0,
-            tx_ns: 0,
-            tx_rest: 0,
-            class,
-            sent_bytes: 0,
-            queue: None,
-        });
+        let kind = rate.map_or(Kind::PURE_DELAY, |rate| self.class(Class { rate, limit }));
+        self.kinds.push(kind);
+        self.links.push(AccessLink { free_at: Time::ZERO, delay, sent_bytes: 0, size: 0, tx_ns: 0 });
         self.links.len() - 1
+    }
+
+    /// A class, which is new unless one of the last few is the same.
+    fn class(&mut self, class: Class) -> Kind {
+        let lately = self.classes.iter().enumerate().rev().take(CLASSES_COMPARED);
+        let known = lately.into_iter().find(|&(_, &known)| known == class).map(|(at, _)| at);
+        Kind(known.unwrap_or_else(|| {
+            self.classes.push(class);
+            self.classes.len() - 1
+        }) as u32)
+    }
+
+    /// The class of a link; `None` where it only delays.
+    fn class_of(&self, link: usize) -> Option<u32> {
+        let kind = self.kinds[link];
+        (kind != Kind::PURE_DELAY).then(|| kind.queue().map_or(kind.0, |queue| self.queues[queue].class))
+    }
+
+    fn rate_of(&self, link: usize) -> Option<Rate> {
+        self.class_of(link).map(|class| self.classes[class as usize].rate)
+    }
+
+    /// What is taken of the nanosecond in which a link gets free, in units of 1/rate ns.
+    fn carry(&self, link: usize, rate: Rate) -> u64 {
+        let AccessLink { free_at, size, .. } = self.links[link];
+        match self.kinds[link].queue().map(|queue| &self.queues[queue]) {
+            Some(queue) if queue.carried_at == free_at => queue.carry,
+            Some(queue) if queue.last.size == size => queue.last.rest,
+            _ => Transmission::new(size, rate).rest,
+        }
     }
 
     /// Makes room for so many links more.
     pub fn reserve(&mut self, more: usize) {
         self.links.reserve_exact(more);
+        self.kinds.reserve_exact(more);
     }
 
     /// How many there are.
@@ -184,19 +219,16 @@ impl AccessLinks {
 
     /// In which order packets leave this link.
     pub fn order(&self, link: usize) -> Order {
-        let link = &self.links[link];
-        match self.classes.get(link.class as usize) {
-            None => Order::Delayed(link.delay),
-            Some(class) => Order::OfArrival { apart: sends_apart(class.rate) },
+        match self.rate_of(link) {
+            None => Order::Delayed(self.links[link].delay),
+            Some(rate) => Order::OfArrival { apart: sends_apart(rate) },
         }
     }
 
     /// The transit time over this link of a packet of `size` bytes that arrives at `now`.
     #[inline]
     pub fn transit_time(&self, link: usize, size: u32, now: Time) -> Duration {
-        let link = &self.links[link];
-        let rate = self.classes.get(link.class as usize).map(|class| class.rate);
-        TransitTimes { rate, delay: link.delay, ..TransitTimes::default() }.of(size, now)
+        TransitTimes { rate: self.rate_of(link), delay: self.links[link].delay, ..TransitTimes::default() }.of(size, now)
     }
 
     /// Sends a packet of `size` bytes at `now`, if the link is idle and its last packet was as large: when it arrives at the other end.
@@ -206,40 +238,78 @@ impl AccessLinks {
         if link.size != size || link.free_at >= now {
             return None;
         }
-        link.free_at = now + Duration::from_nanos(link.tx_ns);
-        link.carry = link.tx_rest;
-        link.sent_bytes += u64::from(size);
-        Some(link.free_at + link.delay)
+        Some(link.send(now, u64::from(link.tx_ns), size))
     }
 
-    /// Offers a packet of `size` bytes at `now`, whatever the link does.
-    pub fn offer(&mut self, link: usize, now: Time, size: u32) -> AccessOffer {
-        let link = &mut self.links[link];
-        link.decide(self.classes.get(link.class as usize), now, size, None)
+    /// Offers a packet of `size` bytes at `now`, whatever the link does; with its transit time over the link before, if this is after
+    /// [`AccessOffer::NeedsTieBreak`].
+    pub fn offer(&mut self, at: usize, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
+        let Some(class) = self.class_of(at) else { return AccessOffer::Arrives(now + self.links[at].delay) };
+        let Class { rate, limit } = self.classes[class as usize];
+        let link = &self.links[at];
+        // In the nanosecond in which the link gets free, a part of it is still taken.
+        let carry = if link.free_at < now { 0 } else { self.carry(at, rate) };
+        let (waits, start) = (link.free_at > now, link.free_at.max(now));
+        if !waits
+            && carry == 0
+            && let Ok(tx_ns) = u32::try_from(Transmission::new(size, rate).ns)
+        {
+            return AccessOffer::Arrives(self.links[at].send_first(now, size, tx_ns));
+        }
+        let queue = self.queue(at, class);
+        if queue.last.size != size {
+            queue.last = Transmission::new(size, rate);
+        }
+        if waits {
+            if let Some(answer) = queue.decide(now, size, limit, transit_time) {
+                return answer;
+            }
+            queue.waiting.push_back(Waiting { start, size });
+            queue.bytes += u64::from(size);
+        }
+        let sum = carry + queue.last.rest;
+        let over = sum >= rate.as_bps();
+        let ns = queue.last.ns + u64::from(over);
+        queue.carry = if over { sum - rate.as_bps() } else { sum };
+        queue.carried_at = start + Duration::from_nanos(ns);
+        AccessOffer::Arrives(self.links[at].send(start, ns, size))
     }
 
-    /// The same after [`AccessOffer::NeedsTieBreak`], with the packet's transit time over the link before.
-    #[cold]
-    pub fn offer_with_transit_time(&mut self, link: usize, now: Time, size: u32, transit_time: Duration) -> AccessOffer {
-        let link = &mut self.links[link];
-        link.decide(self.classes.get(link.class as usize), now, size, Some(transit_time))
+    /// The queue of a link of this class.
+    fn queue(&mut self, link: usize, class: u32) -> &mut AccessQueue {
+        let at = self.kinds[link].queue().unwrap_or_else(|| {
+            self.kinds[link] = Kind(Kind::QUEUES | self.queues.len() as u32);
+            self.queues.push(AccessQueue { class, ..AccessQueue::default() });
+            self.queues.len() - 1
+        });
+        &mut self.queues[at]
     }
 
     /// A link that sent more than its rate allows; there is none.
     pub fn faster_than_rate(&self) -> Option<usize> {
-        self.links.iter().position(|link| {
-            let class = self.classes.get(link.class as usize);
-            class.is_some_and(|class| {
-                let spent = u128::from(link.free_at.as_nanos()) * u128::from(class.rate.as_bps());
-                link.free_at != Time::NEVER && u128::from(link.sent_bytes) * u128::from(NANOBITS_PER_BYTE) > spent + u128::from(link.carry)
+        (0..self.links.len()).find(|&at| {
+            let link = &self.links[at];
+            self.rate_of(at).is_some_and(|rate| {
+                let spent = u128::from(link.free_at.as_nanos()) * u128::from(rate.as_bps()) + u128::from(self.carry(at, rate));
+                link.free_at != Time::NEVER && u128::from(link.sent_bytes) * u128::from(NANOBITS_PER_BYTE) > spent
             })
         })
     }
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        let queue = |queue: &AccessQueue| size_of::<AccessQueue>() + queue.waiting.capacity() * size_of::<Waiting>();
-        let queues: usize = self.links.iter().filter_map(|link| link.queue.as_deref()).map(queue).sum();
-        queues + self.links.capacity() * size_of::<AccessLink>()
+        let queues: usize = self.queues.iter().map(|queue| queue.waiting.capacity() * size_of::<Waiting>()).sum();
+        let links = self.links.capacity() * size_of::<AccessLink>() + self.kinds.capacity() * size_of::<Kind>();
+        queues + self.queues.capacity() * size_of::<AccessQueue>() + self.classes.capacity() * size_of::<Class>() + links
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_link_takes_half_of_a_cache_line() {
+        assert_eq!(size_of::<AccessLink>(), 32);
     }
 }

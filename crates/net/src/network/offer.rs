@@ -54,8 +54,8 @@ impl<P: Packet> Network<P> {
     #[inline(never)]
     pub(super) fn offer_to_access_link(&mut self, link: usize, time: Time, at: u32, packet: &P) -> Option<Time> {
         let size = packet.size();
-        let offer = match self.access_links.offer(link, time, size) {
-            AccessOffer::NeedsTieBreak => self.access_links.offer_with_transit_time(link, time, size, self.transit_time(time, at, packet)),
+        let offer = match self.access_links.offer(link, time, size, None) {
+            AccessOffer::NeedsTieBreak => self.access_links.offer(link, time, size, Some(self.transit_time(time, at, packet))),
             other => other,
         };
         if let AccessOffer::Arrives(arrival) = offer { Some(arrival) } else { None }

@@ -10,26 +10,27 @@ const MODULUS: u32 = 8;
 const START: u32 = 5;
 
 /// Marks without an ACK after which the next is sent at once (rfc9768#3.2.2.5.1).
-const MARKS_PER_ACK: u32 = 2;
+const MARKS_PER_ACK: u8 = 2;
 
 /// `r.cep` of a receiver: the packets that arrived with a mark.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkCounter {
-    count: u32,
+    /// The field has its last three bits.
+    count: u8,
     /// Marks since the last ACK.
-    unreported: u32,
+    unreported: u8,
     last_was_marked: bool,
 }
 
 impl MarkCounter {
     /// A counter at the start of a connection.
-    pub const NEW: MarkCounter = MarkCounter { count: START, unreported: 0, last_was_marked: false };
+    pub const NEW: MarkCounter = MarkCounter { count: START as u8, unreported: 0, last_was_marked: false };
 
     /// A packet arrives; says whether an ACK must be sent at once: the first mark after a packet without, or the second since the
     /// last ACK (rfc9768#3.2.2.5.1).
     pub fn on_packet(&mut self, marked: bool) -> bool {
-        self.count = self.count.wrapping_add(u32::from(marked));
-        self.unreported += u32::from(marked);
+        self.count = self.count.wrapping_add(u8::from(marked));
+        self.unreported = self.unreported.saturating_add(u8::from(marked));
         let first = marked && !self.last_was_marked;
         self.last_was_marked = marked;
         first || self.unreported >= MARKS_PER_ACK
@@ -38,7 +39,7 @@ impl MarkCounter {
     /// The flags of an ACK that is sent now.
     pub fn report(&mut self) -> u16 {
         self.unreported = 0;
-        ((self.count % MODULUS) << SHIFT) as u16
+        ((u32::from(self.count) % MODULUS) << SHIFT) as u16
     }
 }
 

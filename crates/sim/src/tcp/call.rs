@@ -2,7 +2,7 @@
 
 use crate::packet::Packet;
 use sojourn_spec::tcp::TcpOptions;
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 /// Where a sender's segments go.
 pub trait SegmentSink {
@@ -18,6 +18,8 @@ pub struct Call<'a, O> {
     pub params: &'a TcpOptions,
     /// Statistics count from here.
     pub count_from: Time,
+    /// The RTT sample that it took, if it took one.
+    pub rtt_sample: Option<Duration>,
     /// Where segments go.
     pub out: O,
 }

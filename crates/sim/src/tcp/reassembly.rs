@@ -9,6 +9,8 @@ pub struct Reassembly {
     ranges: Ranges,
     /// A byte of each block that was reported lately, the most recent first.
     recent_blocks: Vec<u64>,
+    /// What had arrived when the window of statistics opened.
+    early: Option<Box<Ranges>>,
 }
 
 impl Reassembly {
@@ -18,9 +20,15 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
-    /// What waits.
-    pub fn ranges(&self) -> &Ranges {
-        &self.ranges
+    /// The window of statistics opens: remembers what has arrived and can't be read yet.
+    #[cold]
+    pub fn open_window(&mut self) {
+        self.early = (!self.is_empty()).then(|| Box::new(self.ranges.clone()));
+    }
+
+    /// Bytes below `rcv_nxt` that had arrived before the window of statistics and became readable in it.
+    pub fn arrived_early(&self, rcv_nxt: u64) -> u64 {
+        self.early.as_ref().map_or(0, |early| early.iter().map(|(from, to)| to.min(rcv_nxt).saturating_sub(from)).sum())
     }
 
     /// Adds the bytes from `seq` to `end`, `reported` by SACK blocks or not; gives how many are new.
@@ -66,6 +74,7 @@ impl Reassembly {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.ranges.memory() + self.recent_blocks.capacity() * size_of::<u64>()
+        let early = self.early.as_ref().map_or(0, |early| size_of::<Ranges>() + early.memory());
+        size_of::<Self>() + self.ranges.memory() + self.recent_blocks.capacity() * size_of::<u64>() + early
     }
 }

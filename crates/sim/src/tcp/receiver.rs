@@ -2,7 +2,6 @@
 
 use super::ack_policy::{AckPolicy, Arrival};
 use super::mark_feedback::MarkFeedback;
-use super::ranges::Ranges;
 use super::reassembly::Reassembly;
 use super::receive_window::ReceiveWindow;
 use super::sack_blocks::SackPool;
@@ -41,8 +40,6 @@ pub struct Receiver {
     rcv_nxt: u64,
     /// What arrived above `rcv_nxt`: made when something does for the first time.
     reassembly: Option<Box<Reassembly>>,
-    /// What had arrived above `rcv_nxt` when the window of statistics opened.
-    early: Option<Box<Ranges>>,
     /// Whether the next segment may take the short way (header prediction, jacobson-1990), and whether any ever may.
     predictable: bool,
     predicts: bool,
@@ -70,7 +67,6 @@ impl Default for Receiver {
         Receiver {
             rcv_nxt: 0,
             reassembly: None,
-            early: None,
             predictable: false,
             predicts: false,
             marks: MarkFeedback::new(Ecn::Classic),
@@ -122,13 +118,14 @@ impl Receiver {
     /// The window of statistics opens: remembers what has arrived and can't be read yet.
     #[cold]
     pub fn open_window(&mut self) {
-        let waiting = self.reassembly.as_ref().filter(|reassembly| !reassembly.is_empty());
-        self.early = waiting.map(|reassembly| Box::new(reassembly.ranges().clone()));
+        if let Some(reassembly) = &mut self.reassembly {
+            reassembly.open_window();
+        }
     }
 
     /// Bytes that became readable in the window of statistics but had arrived before it.
     pub fn arrived_early(&self) -> u64 {
-        self.early.as_ref().map_or(0, |early| early.iter().map(|(from, to)| to.min(self.rcv_nxt).saturating_sub(from)).sum())
+        self.reassembly.as_ref().map_or(0, |reassembly| reassembly.arrived_early(self.rcv_nxt))
     }
 
     /// Takes a segment that arrives at `now`; writes the ACK to send at once to `ack`, if there is one. A timer that was due before

@@ -104,12 +104,6 @@ impl Sender {
         self.core.stats()
     }
 
-    /// Takes the RTT sample of the last call, if there was one.
-    #[inline]
-    pub fn take_rtt_sample(&mut self) -> Option<Duration> {
-        self.core.take_rtt_sample()
-    }
-
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
         self.recovery.memory() + self.core.memory()

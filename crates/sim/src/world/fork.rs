@@ -53,11 +53,7 @@ impl<O: Observer + Clone> World<O> {
 
 fn flow_goes_over(here: &mut Flow, own: &Flow, there: &Flow) -> bool {
     let phase = |flow: &Flow| if let Endpoint::Tcp(sender) = &flow.endpoint { Some(sender.clock_phase()) } else { None };
-    let application = match (&mut here.application, &own.application, &there.application) {
-        (Some(here), Some(own), Some(there)) => here.go_over(own, there),
-        (here, own, there) => here.is_none() && own.is_none() && there.is_none(),
-    };
-    application && phase(own) == phase(there)
+    here.application.go_over(&own.application, &there.application) && phase(own) == phase(there)
 }
 
 /// When the pending timer event of a flow's sending side is due.

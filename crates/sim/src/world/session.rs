@@ -1,7 +1,7 @@
 //! Sessions: hosts that open one connection after another.
 
 use super::{AddFlow, SESSION_TIMER, World};
-use crate::flow::{Completion, Drops, Endpoint, Flow, FlowRoutes};
+use crate::flow::{Completion, Drops, Endpoint, Flow, FlowRoutes, Transfer};
 use crate::observer::Observer;
 use crate::tcp::Receiver;
 use sojourn_traffic::Session;
@@ -30,7 +30,8 @@ impl Connections {
 
     /// The slot that has been free for longest, of those that have rested by `now` and of which no packet is in the network.
     fn take_slot(&mut self, now: Time, flows: &[Flow], drops: &[Drops]) -> Option<u32> {
-        let is_free = |slot: u32| flows[slot as usize].travels.over_before(now, &drops[slot as usize]);
+        let is_over = |slot: u32, transfer: &Transfer| transfer.travels.over_before(now, &drops[slot as usize]);
+        let is_free = |slot: u32| flows[slot as usize].transfer.as_ref().is_some_and(|transfer| is_over(slot, transfer));
         let free = self.free.iter().copied().take_while(|&(from, _)| from <= now).find(|&(_, slot)| is_free(slot))?;
         self.free.remove(&free);
         Some(free.1)
@@ -88,11 +89,11 @@ const ACT: u32 = 0;
 impl<O: Observer> World<O> {
     /// A finite transfer is complete at `now`.
     pub(crate) fn complete(&mut self, now: Time, index: u32) {
-        let flow = &mut self.flows[index as usize];
-        let requested = flow.requested_bytes;
-        flow.completed += u64::from(now >= self.warmup && requested == 0);
-        let completion = Completion { entry: flow.entry, group: flow.group, opened: flow.opened, closed: now, size: flow.size };
-        let session = flow.session;
+        let &mut Flow { entry, group, ref mut transfer, .. } = &mut self.flows[index as usize];
+        let Some(transfer) = transfer else { return };
+        let (requested, session) = (transfer.requested_bytes, transfer.session);
+        transfer.completed += u64::from(now >= self.warmup && requested == 0);
+        let completion = Completion { entry, group, opened: transfer.opened, closed: now, size: transfer.size };
         if requested == 0 {
             self.accounts.observer.on_complete(&completion);
             if now >= self.warmup {
@@ -165,10 +166,10 @@ impl<O: Observer> World<O> {
         if slot.is_some() {
             self.renew_slot(now, index);
         }
-        let flow = &mut self.flows[index as usize];
-        flow.opened = connection.since;
-        flow.size = connection.bytes;
-        flow.requested_bytes = connection.requested_bytes;
+        if let Some(transfer) = &mut self.flows[index as usize].transfer {
+            let NewConnection { since, bytes, requested_bytes } = connection;
+            (transfer.opened, transfer.size, transfer.requested_bytes) = (since, bytes, requested_bytes);
+        }
         self.write(now, index, connection.bytes);
     }
 

@@ -42,14 +42,22 @@ impl crate::Params for Params {
 }
 
 /// The state of a bulk transfer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Bulk {
-    size: Option<u64>,
+    /// The bytes of it; `None`: without end.
+    pub(crate) size: Option<u64>,
+}
+
+impl Bulk {
+    /// All of it.
+    pub(crate) fn all(&self) -> Write {
+        Write { bytes: self.size, last: self.size.is_some(), next: None }
+    }
 }
 
 impl FlowModel for Bulk {
     #[inline]
     fn write(&mut self, _random: &mut Stream) -> Write {
-        Write { bytes: self.size, last: self.size.is_some(), next: None }
+        self.all()
     }
 }

@@ -262,7 +262,7 @@ mod tests {
 
     fn application(traffic: Traffic, stop: Time) -> Option<Application> {
         match traffic.model() {
-            Model::Flow(model) => Some(Application::new(model, Time::ZERO, stop, Stream::named(1, "app"))),
+            Model::Flow(model) => Some(Application::new(model, Time::ZERO, stop, || Stream::named(1, "app"))),
             Model::Session(_) => None,
         }
     }

@@ -1,6 +1,5 @@
 //! How a sender and its congestion controller talk: windows, what an ACK brings, and reductions.
 
-use super::timing::taken;
 use super::{IncomingAck, LastReduction, SenderCore, State};
 use crate::tcp::call::Call;
 use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, Signal};
@@ -53,7 +52,7 @@ impl SenderCore {
         match params.basis {
             WindowBasis::Cwnd => (self.cc.cwnd() + f64::from(inflation)).min(f64::from(self.receive_window(params))),
             WindowBasis::FlightSize => {
-                let flight_size = (self.snd_max - self.snd_una).saturating_sub(self.limited_transmit_bytes);
+                let flight_size = (self.snd_max - self.snd_una).saturating_sub(u64::from(self.limited_transmit_bytes));
                 (flight_size as f64 / f64::from(params.mss)).min(self.cc.cwnd())
             }
         }
@@ -103,7 +102,7 @@ impl SenderCore {
             now: call.now,
             acked,
             advanced: acked,
-            rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { taken(self.rtt_sample) },
+            rtt: if params.timestamps { advances.then(|| call.now.since(packet.stamp)) } else { call.rtt_sample },
             srtt: self.rtt.srtt(),
             rtt_min: self.rtt.min(),
             one_way_delay: (params.timestamps && advances).then(|| packet.peer.as_nanos() as i64 - packet.stamp.as_nanos() as i64),

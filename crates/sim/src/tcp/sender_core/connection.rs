@@ -108,7 +108,7 @@ impl SenderCore {
     }
 
     fn send_syn<O: SegmentSink>(&mut self, call: &mut Call<O>) {
-        self.syns_sent += 1;
+        self.syns_sent = self.syns_sent.saturating_add(1);
         if self.timed.end == 0 && self.syns_sent == 1 {
             self.timed = TimedSegment { end: 1, sent: call.now };
         }
@@ -128,7 +128,8 @@ impl SenderCore {
     /// Everything is acknowledged and the application has closed.
     pub fn finish<O: SegmentSink>(&mut self, call: &mut Call<O>) {
         self.state = State::Finished;
-        (self.timer, self.pace_due) = (Time::NEVER, Time::NEVER);
+        self.timer = Time::NEVER;
+        self.set_pace_due(Time::NEVER);
         if call.params.handshake == Handshake::ThreeWay {
             self.send_header(self.snd_max, flag::ACK, call);
         }

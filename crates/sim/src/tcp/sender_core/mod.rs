@@ -85,11 +85,11 @@ pub struct SenderStats {
     /// Retransmissions.
     pub retransmitted: u64,
     /// Retransmission timeouts.
-    pub timeouts: u64,
+    pub timeouts: u32,
     /// Fast retransmits.
-    pub fast_retransmits: u64,
+    pub fast_retransmits: u32,
     /// Window reductions for ECN echoes.
-    pub mark_cuts: u64,
+    pub mark_cuts: u32,
     /// RTT samples in seconds.
     pub rtt: Moments,
 }
@@ -123,7 +123,7 @@ pub struct SenderCore {
     /// Where the window grows to at most what the flight could make of it.
     increase_limit: Option<Box<IncreaseLimit>>,
     /// Bytes sent by limited transmit since new data was acknowledged; they do not count as in flight (rfc5681#3.2).
-    limited_transmit_bytes: u64,
+    limited_transmit_bytes: u32,
     /// No new data was acknowledged since the last timeout.
     after_timeout: bool,
     /// The next data segment carries CWR (rfc3168#6.1.2).
@@ -143,18 +143,14 @@ pub struct SenderCore {
     clock_phase: Duration,
     /// Where the sender paces, samples the delivery rate or counts marks.
     path: Option<Box<Path>>,
-    /// When pacing lets the next segment go, if the windows would let it go now.
-    pace_due: Time,
     /// What both hosts agreed on.
     ecn: Ecn,
     /// Whether an ACK that tells of marks opens the window by what is not marked: the controller is a scalable one.
     grows_on_marks: bool,
-    syns_sent: u32,
+    syns_sent: u8,
     flow: u32,
     incarnation: u16,
     stats: SenderStats,
-    /// The RTT sample of the current call; [`Duration::MAX`] if there was none.
-    rtt_sample: Duration,
 }
 
 /// What a new sender is told.
@@ -194,7 +190,6 @@ impl SenderCore {
             increase_limit,
             predicts: origin.predicts && path.is_none(),
             path,
-            pace_due: Time::NEVER,
             ecn,
             grows_on_marks: ecn.counts() && cc.needs().ecn == EcnNeed::Scalable,
             snd_una: 0,
@@ -224,7 +219,6 @@ impl SenderCore {
             flow: origin.flow,
             incarnation: origin.incarnation,
             stats: SenderStats::default(),
-            rtt_sample: Duration::MAX,
         })
     }
 
@@ -252,7 +246,7 @@ impl SenderCore {
     /// When its timer expires, or pacing lets it go on.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.timer.min(self.pace_due)
+        self.path.as_ref().map_or(self.timer, |path| self.timer.min(path.pace_due))
     }
 
     /// Whether it paces, samples the delivery rate or counts marks.

@@ -199,7 +199,7 @@ impl SenderCore {
         if length > 0 && fits && !self.pacing_waits(call) {
             self.transmit(self.snd_nxt, call);
             self.snd_nxt += length;
-            self.limited_transmit_bytes += length;
+            self.limited_transmit_bytes += length as u32;
         }
     }
 }

@@ -27,6 +27,8 @@ const LEAST_QUANTUM: f64 = 2.0;
 #[derive(Clone, Debug)]
 pub struct Path {
     pacer: Option<Pacer>,
+    /// When pacing lets the next segment go, if the windows would let it go now.
+    pub pace_due: Time,
     sampler: Option<Sampler>,
     /// Whether the controller takes the samples; else they serve the counts of marks alone.
     samples: bool,
@@ -48,6 +50,7 @@ impl Path {
         let samples = needs.rate_samples || (ecn.is_accurate() && params.recovery != Recovery::Sack);
         let path = Path {
             pacer: paces.then(|| Pacer::new(params)),
+            pace_due: Time::NEVER,
             sampler: samples.then(Sampler::default),
             samples: needs.rate_samples,
             delivered: DeliveredBytes::default(),
@@ -119,12 +122,12 @@ impl SenderCore {
         if !self.has_pace() {
             return false;
         }
-        let Some(pacer) = self.path.as_mut().and_then(|path| path.pacer.as_mut()) else { return false };
+        let Some(Path { pacer: Some(pacer), pace_due, .. }) = self.path.as_deref_mut() else { return false };
         if let Some(until) = pacer.waits_until(call.now) {
-            self.pace_due = until;
+            *pace_due = until;
             return true;
         }
-        self.pace_due = Time::NEVER;
+        *pace_due = Time::NEVER;
         if pacer.needs_quantum(call.now) {
             let quantum = self.pace(call.params).map_or(0.0, |pace| pace.quantum());
             self.path.iter_mut().filter_map(|path| path.pacer.as_mut()).for_each(|pacer| pacer.start_quantum(call.now, quantum));
@@ -134,11 +137,18 @@ impl SenderCore {
 
     /// Whether pacing lets more segments go at `now`; the caller sends them.
     pub fn take_pace_due(&mut self, now: Time) -> bool {
-        let due = self.pace_due <= now;
+        let due = self.path.as_ref().is_some_and(|path| path.pace_due <= now);
         if due {
-            self.pace_due = Time::NEVER;
+            self.set_pace_due(Time::NEVER);
         }
         due
+    }
+
+    /// Sets when pacing lets the next segment go, where segments are paced.
+    pub(super) fn set_pace_due(&mut self, due: Time) {
+        if let Some(path) = &mut self.path {
+            path.pace_due = due;
+        }
     }
 
     /// A segment is about to leave; it is a retransmission where it starts below `snd_max`.

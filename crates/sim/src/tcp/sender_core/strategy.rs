@@ -74,7 +74,7 @@ impl SenderCore {
     }
 
     /// Takes an RTT sample: that of the first of the segments that an ACK acknowledges, and that of the last one.
-    pub fn sample_rtts<O>(&mut self, first: Duration, last: Duration, call: &Call<O>) {
+    pub fn sample_rtts<O>(&mut self, first: Duration, last: Duration, call: &mut Call<O>) {
         let sent = SentData { snd_una: self.snd_una, snd_nxt: self.snd_max };
         if call.params.windowed_variation {
             self.rtt.sample_windowed(first, last, sent, call.params);
@@ -83,7 +83,7 @@ impl SenderCore {
             self.rtt.sample(first, sent, self.clock_phase, call.params);
             self.rtt.end_backoff(call.params);
         }
-        self.rtt_sample = first;
+        call.rtt_sample = Some(first);
         if call.counts() {
             self.stats.rtt.add(first.as_secs_f64());
         }
@@ -131,12 +131,12 @@ impl SenderCore {
         self.recover = self.snd_max;
         self.last_reduction = if signal == Signal::Mark { LastReduction::Ecn } else { LastReduction::FastRetransmit };
         self.cwr_pending = true;
-        self.stats.mark_cuts += u64::from(signal == Signal::Mark && call.counts());
+        self.stats.mark_cuts += u32::from(signal == Signal::Mark && call.counts());
     }
 
     /// A fast recovery begins.
     pub fn count_fast_retransmit<O>(&mut self, call: &Call<O>) {
-        self.stats.fast_retransmits += u64::from(call.counts());
+        self.stats.fast_retransmits += u32::from(call.counts());
     }
 
     /// The retransmission timer expired, `again` in a window that was reduced before.
@@ -146,7 +146,7 @@ impl SenderCore {
         } else {
             self.cc.on_rto(call.now, self.cc.cwnd().min(f64::from(self.send_limit(call.params))));
         }
-        self.stats.timeouts += u64::from(call.counts());
+        self.stats.timeouts += u32::from(call.counts());
         self.recover = self.snd_max;
         self.last_reduction = LastReduction::Timeout;
         self.cwr_pending = true;

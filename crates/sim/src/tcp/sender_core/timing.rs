@@ -5,12 +5,6 @@ use crate::tcp::call::{Call, SegmentSink};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
 
-/// An RTT sample that was taken: any but [`Duration::MAX`].
-#[inline]
-pub(super) fn taken(sample: Duration) -> Option<Duration> {
-    (sample != Duration::MAX).then_some(sample)
-}
-
 impl SenderCore {
     /// Samples the RTT where an ACK of new data allows it, and ends the backoff of the timer.
     #[inline(always)]
@@ -41,23 +35,17 @@ impl SenderCore {
 
     /// Takes an RTT sample of a segment that was sent at `sent`.
     #[inline(never)]
-    pub fn sample_rtt<O>(&mut self, sent: Time, call: &Call<O>) {
+    pub fn sample_rtt<O>(&mut self, sent: Time, call: &mut Call<O>) {
         let rtt = call.now.since(sent);
         if call.params.windowed_variation {
             self.sample_rtts(rtt, rtt, call);
             return;
         }
         self.rtt.sample(rtt, sent, self.clock_phase, call.params);
-        self.rtt_sample = rtt;
+        call.rtt_sample = Some(rtt);
         if call.counts() {
             self.stats.rtt.add(rtt.as_secs_f64());
         }
-    }
-
-    /// Takes the RTT sample of the current call, if there was one.
-    #[inline]
-    pub fn take_rtt_sample(&mut self) -> Option<Duration> {
-        taken(std::mem::replace(&mut self.rtt_sample, Duration::MAX))
     }
 
     /// Ends the timing of a segment: an ACK of data that was sent twice gives no RTT sample (rfc6298#3, Karn's algorithm).

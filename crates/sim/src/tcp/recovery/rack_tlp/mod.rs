@@ -137,7 +137,7 @@ impl RackTlp {
     }
 
     /// Takes SACK blocks and the cumulative ACK (Linux `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`).
-    fn take<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &Call<O>) -> Brought {
+    fn take<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, call: &mut Call<O>) -> Brought {
         let prior_una = sender.snd_una();
         let mut brought = Brought {
             prior_una,
@@ -229,7 +229,7 @@ impl RackTlp {
     }
 
     /// Linux `tcp_ack_update_rtt`: RTTs are those of segments that were sent once, else by the timestamp, in whole milliseconds.
-    fn sample_rtt<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, brought: &mut Brought, call: &Call<O>) {
+    fn sample_rtt<O>(&mut self, sender: &mut SenderCore, ack: &IncomingAck, brought: &mut Brought, call: &mut Call<O>) {
         let since = |(first, last): (Time, Time)| (call.now.since(first), call.now.since(last));
         let acked = brought.acked_sent.filter(|_| !brought.retransmitted).map(since);
         let sacked = brought.sacked_sent.map(since);
