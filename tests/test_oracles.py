@@ -155,7 +155,7 @@ def test_validate_fails_on_a_miss(
 @pytest.mark.slow
 def test_ns3_sends_whole_packets_and_fills_a_queue_to_its_limit(tmp_path: Path) -> None:
     case = {"flows": {"reno": 1}, "mbit": 2, "rtt_ms": [20, 20], "limit": 10, "seconds": [20, 60]}
-    program = ns3.build(tmp_path)
+    program = ns3.build(tmp_path, case)
     run = ns3.run_ns3(program, case, 1)
     assert run == ns3.run_ns3(program, case, 1)
     said = run["metrics"]

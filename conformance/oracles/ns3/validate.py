@@ -3,8 +3,8 @@
     python -m conformance.oracles.ns3.validate                    # every case, with the seeds that are stored for it
     python -m conformance.oracles.ns3.validate codel-10 --seeds 10
     python -m conformance.oracles.ns3.validate --ns3 stored       # ns-3's numbers from stored/
-    python -m conformance.oracles.ns3.validate --store            # after a change to the cases or to dumbbell.cc
-    python -m conformance.oracles.ns3.validate codel-10 --print 1 # the arguments of dumbbell.cc for seed 1
+    python -m conformance.oracles.ns3.validate --store            # after a change to the cases or a program
+    python -m conformance.oracles.ns3.validate codel-10 --print 1 # the arguments of its program for seed 1
 
 Exit code 1 for a miss that `explained.toml` does not cover, or an entry there without a miss; 2 where a simulator could
 not be run. Bounds and verdicts are in `conformance/oracles/compare.py`.
@@ -29,19 +29,26 @@ from typing import Any
 from .. import compare
 
 HERE = Path(__file__).parent
-SOURCE, STORED, EXPLAINED = HERE / "dumbbell.cc", HERE / "stored", HERE / "explained.toml"
+STORED, EXPLAINED = HERE / "stored", HERE / "explained.toml"
 LIBRARIES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
-COMMAND = "g++ -O2 -std=c++17 dumbbell.cc -o dumbbell " + " ".join(f"-lns3-{name}" for name in LIBRARIES)
+LINKED = " ".join(f"-lns3-{name}" for name in LIBRARIES)
 # IP packets of 1500 bytes, with 20 of IP and 32 of TCP: ns-3 fragments larger ones. PPP adds 2 bytes.
 PAYLOAD, WIRE = 1448, 1502
 BOTTLENECK_MS = 1.0
-LIMIT = 1000  # packets, by default
+LIMIT, WINDOW = 1000, 11000  # packets, by default
 # A scenario's controllers, and their names in ns-3; Reno and Ledbat are implemented in dumbbell.cc.
 CONTROLS: dict[str, tuple[dict[str, Any], str]] = {
     "reno": ({"cc": "reno"}, "Reno"),
     "cubic": ({"cc": "cubic", "version": "rfc9438", "reno_friendly": False}, "ns3::TcpCubic"),
     "ledbat": ({"cc": "ledbat", "variant": "rfc6817", "target": "100 ms"}, "Ledbat"),
 }
+# Over equal-cost paths: goodput and queue of a path that some flow takes, the part of the paths that none does, and the
+# sum of the squares of the paths' shares in what is sent, which is the probability that two packets took the same path.
+PATHS = (
+    *(metric for metric in compare.METRICS if metric.name in ("goodput_bps", "queue_mean", "drop_rate", "jain")),
+    compare.Metric("idle", 0.02, relative=False),
+    compare.Metric("together", 0.02, relative=False),
+)
 Table = dict[str, Any]
 
 
@@ -56,13 +63,15 @@ def cases() -> dict[str, Table]:
 
 def explanations() -> dict[tuple[str, str], compare.Explanation]:
     """The explained misses, by case and metric."""
-    return compare.explanations(EXPLAINED, list(cases()), (*compare.METRICS, *compare.SHARES))
+    return compare.explanations(EXPLAINED, list(cases()), (*compare.METRICS, *compare.SHARES, *PATHS))
 
 
 def judged(case: Table) -> tuple[compare.Metric, ...]:
-    """The compared metrics: all of the link and its flows; with LEDBAT, its share and the queue."""
+    """The compared metrics: all of the link and its flows; with LEDBAT, its share and the queue; those of paths."""
     if "ledbat" in case["flows"]:
         return compare.SHARES
+    if "paths" in case:
+        return PATHS
     return tuple(metric for metric in compare.METRICS if metric.name != "mark_rate")
 
 
@@ -104,14 +113,20 @@ TCP: Table = {
 """The TCP of ns-3: timestamps and SACK as Linux, but the loss recovery, growth and timers of the RFCs."""
 
 
+def _links(case: Table) -> list[Table]:
+    """The bottleneck, or one on each path and a fast link behind it."""
+    back: Table = {"duplex": True, "back": {"queue": {"limit": "10000 packets"}}}
+    slow = {"rate": f"{case['mbit']} Mbit/s", "delay": f"{BOTTLENECK_MS} ms", "queue": _queue(case)} | back
+    if "paths" not in case:
+        return [{"name": "bottleneck", "from": "R0", "to": "R1"} | slow]
+    fast = {"rate": "1 Gbit/s", "delay": "0 ms", "queue": {"limit": "100000 packets"}} | back
+    first = [{"name": f"path{i}", "from": "R0", "to": f"M{i}"} | slow for i in range(case["paths"])]
+    return first + [{"name": f"behind{i}", "from": f"M{i}", "to": "R1"} | fast for i in range(case["paths"])]
+
+
 def scenario(case: Table, seed: int) -> Table:
     """The case as a scenario."""
     delays, starts = draw(case, seed)
-    link = {
-        "name": "bottleneck", "from": "R0", "to": "R1", "rate": f"{case['mbit']} Mbit/s",
-        "delay": f"{BOTTLENECK_MS} ms", "queue": _queue(case), "duplex": True,
-        "back": {"queue": {"limit": "10000 packets"}},
-    }  # fmt: skip
     groups, first = [], 0
     for control, count in case["flows"].items():
         own = slice(first, first + count)
@@ -120,16 +135,18 @@ def scenario(case: Table, seed: int) -> Table:
             "name": control, "count": count, "from": "R0", "to": "R1", "start": [f"{t} s" for t in starts[own]],
             "access": {"rate": "1 Gbit/s", "delay": [f"{d} s" for d in delays[own]]}, "traffic": {"kind": "bulk"},
             "tcp": {"control": CONTROLS[control][0]},
+            **({"paths": "flow"} if "paths" in case else {}),
         })  # fmt: skip
-    tcp = TCP | {"mss": f"{PAYLOAD} B", "header": f"{WIRE - PAYLOAD} B", "window": "11000 packets"}
+    window = case.get("window", WINDOW)
+    tcp = TCP | {"mss": f"{PAYLOAD} B", "header": f"{WIRE - PAYLOAD} B", "window": f"{window} packets"}
     return {
         "name": "ns3", "warmup": f"{case['seconds'][0]} s", "duration": f"{case['seconds'][1]} s", "seed": seed,
-        "packet": f"{WIRE} B", "links": [link], "tcp": tcp, "flows": groups,
+        "packet": f"{WIRE} B", "links": _links(case), "tcp": tcp, "flows": groups,
     }  # fmt: skip
 
 
 def arguments(case: Table, seed: int) -> list[str]:
-    """The arguments of dumbbell.cc."""
+    """The arguments of the program."""
     delays, starts = draw(case, seed)
     controls = [CONTROLS[control][1] for control, count in case["flows"].items() for _ in range(count)]
     warmup, duration = case["seconds"]
@@ -138,13 +155,27 @@ def arguments(case: Table, seed: int) -> list[str]:
         "seed": seed, "warmup": warmup, "duration": duration, "payload": PAYLOAD, "controls": ",".join(controls),
         "delays": ",".join(map(str, delays)), "starts": ",".join(map(str, starts)),
     }  # fmt: skip
-    named |= {key: case[key] for key in ("min", "max", "weight") if key in case}
+    named |= {key: case[key] for key in ("min", "max", "weight", "paths") if key in case}
+    if "paths" in case:
+        named["window"] = case.get("window", WINDOW) * PAYLOAD
     return [f"{key}={value}" for key, value in named.items()]
+
+
+def sources(case: Table) -> list[str]:
+    """The program of the case, and what it includes."""
+    return ["ecmp.cc", "dumbbell.cc"] if "paths" in case else ["dumbbell.cc"]
+
+
+def command(case: Table) -> str:
+    """Compiles the program of the case."""
+    source = sources(case)[0]
+    return f"g++ -O2 -std=c++17 {source} -o {source.removesuffix('.cc')} {LINKED}"
 
 
 def digest(case: Table, seed: int) -> str:
     """The SHA-256 of the program and its arguments."""
-    return hashlib.sha256(SOURCE.read_bytes() + "\n".join(arguments(case, seed)).encode()).hexdigest()
+    program = b"".join((HERE / source).read_bytes() for source in sources(case))
+    return hashlib.sha256(program + "\n".join(arguments(case, seed)).encode()).hexdigest()
 
 
 def unavailable() -> str | None:
@@ -156,10 +187,13 @@ def unavailable() -> str | None:
     return None
 
 
-def build(folder: Path) -> Path:
-    """Compiles the dumbbell."""
-    subprocess.run([*COMMAND.replace("dumbbell.cc", str(SOURCE)).split()], check=True, cwd=folder)
-    return folder / "dumbbell"
+def build(folder: Path, case: Table) -> Path:
+    """The program of the case, compiled in this folder if it is not there yet."""
+    source = sources(case)[0]
+    program = folder / source.removesuffix(".cc")
+    if not program.exists():
+        subprocess.run(command(case).replace(source, str(HERE / source)).split(), check=True, cwd=folder)
+    return program
 
 
 def _metrics(case: Table, link: Table, goodput: list[float]) -> dict[str, float]:
@@ -176,31 +210,53 @@ def _metrics(case: Table, link: Table, goodput: list[float]) -> dict[str, float]
     }
 
 
+def _path_metrics(paths: list[Table], goodput: list[float]) -> dict[str, float]:
+    """The compared numbers of equal-cost paths, and of all flows over them."""
+    carried = [path["throughput_bps"] for path in paths]
+    used = len(paths) - carried.count(0)
+    return {
+        "goodput_bps": sum(goodput) / used,
+        "queue_mean": sum(path["queue_mean"] for path in paths) / used,
+        "drop_rate": sum(path["dropped"] for path in paths) / max(sum(path["arrived"] for path in paths), 1),
+        "jain": compare.jain(goodput),
+        "idle": carried.count(0) / len(paths),
+        "together": sum(x * x for x in carried) / sum(carried) ** 2,
+    }
+
+
 def run_ns3(program: Path, case: Table, seed: int) -> Table:
     """One run of ns-3: its seed, the hash of program and arguments, and the compared numbers."""
     said = subprocess.run([str(program), *arguments(case, seed)], check=True, capture_output=True, text=True)
     record = json.loads(said.stdout)
-    numbers = _metrics(case, record, record["goodput_bps"])
+    goodput = record["goodput_bps"]
+    numbers = _path_metrics(record["paths"], goodput) if "paths" in case else _metrics(case, record, goodput)
     return {"seed": seed, "sha256": digest(case, seed), "metrics": {k: float(f"{v:.7g}") for k, v in numbers.items()}}
 
 
 def run_ours(case: Table, seed: int) -> dict[str, float]:
     """The compared numbers of one run of Sojourn."""
     record = importlib.import_module("sojourn").run(scenario(case, seed))
+    goodput = [flow["goodput_bps"] for flow in record["flows"]]
+    if "paths" in case:
+        paths = [link for link in record["links"] if link["name"] in [f"path{i}" for i in range(case["paths"])]]
+        return _path_metrics([_counts(link) | {"throughput_bps": link["throughput_bps"]} for link in paths], goodput)
     link = record["links"][0]
-    ours = {
-        "utilization": link["utilization"], "queue_mean": link["queue"]["mean"], "queue_sd": link["queue"]["sd"],
-        "dropped": link["dropped_total"], "arrived": link["arrived"],
-    }  # fmt: skip
-    return _metrics(case, ours, [flow["goodput_bps"] for flow in record["flows"]])
+    busy = {"utilization": link["utilization"], "queue_sd": link["queue"]["sd"]}
+    return _metrics(case, _counts(link) | busy, goodput)
 
 
-def ns3_runs(name: str, case: Table, seeds: int, program: Path | None) -> list[Table]:
-    """ns-3's numbers for seeds 1..`seeds`: run now with `program`, or read from `stored/` without one.
+def _counts(link: Table) -> Table:
+    """What a link of a record counted, by ns-3's names."""
+    return {"queue_mean": link["queue"]["mean"], "dropped": link["dropped_total"], "arrived": link["arrived"]}
+
+
+def ns3_runs(name: str, case: Table, seeds: int, folder: Path | None) -> list[Table]:
+    """ns-3's numbers for seeds 1..`seeds`: run now, compiled in `folder`, or read from `stored/` without one.
 
     Raises `OracleError` where the stored numbers are missing or belong to another program or case.
     """
-    if program is not None:
+    if folder is not None:
+        program = build(folder, case)
         with ThreadPoolExecutor(2) as pool:
             return list(pool.map(lambda seed: run_ns3(program, case, seed), range(1, seeds + 1)))
     path = STORED / f"{name}.json"
@@ -215,11 +271,12 @@ def ns3_runs(name: str, case: Table, seeds: int, program: Path | None) -> list[T
     return runs
 
 
-def store(name: str, runs: list[Table]) -> None:
+def store(name: str, case: Table, runs: list[Table]) -> None:
     """Writes ns-3's numbers with the commands that made them and the hash of program and arguments."""
     STORED.mkdir(exist_ok=True)
     ask = f"python -m conformance.oracles.ns3.validate {name} --print SEED"
-    head = json.dumps({"case": name, "ns3": "3.37", "command": f"{COMMAND} && ./dumbbell $({ask})"}, indent=2)[:-2]
+    made = f"{command(case)} && ./{sources(case)[0].removesuffix('.cc')} $({ask})"
+    head = json.dumps({"case": name, "ns3": "3.37", "command": made}, indent=2)[:-2]
     lines = ",\n".join("    " + json.dumps(run) for run in runs)
     (STORED / f"{name}.json").write_text(f'{head},\n  "runs": [\n{lines}\n  ]\n}}\n', encoding="utf-8")
 
@@ -230,19 +287,19 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--ns3", choices=["auto", "run", "stored"], default="auto", help="auto: run it if installed")
     parser.add_argument("--store", action="store_true", help="write ns-3's numbers to stored/, without Sojourn")
-    parser.add_argument("--print", type=int, metavar="SEED", help="print the arguments of dumbbell.cc and stop")
+    parser.add_argument("--print", type=int, metavar="SEED", help="print the arguments of the program and stop")
     return compare.read_options(parser, argv, list(cases()))
 
 
-def compare_all(options: argparse.Namespace, program: Path | None) -> list[compare.Row]:
+def compare_all(options: argparse.Namespace, folder: Path | None) -> list[compare.Row]:
     """The rows of every chosen case."""
     explained, rows = explanations(), []
     for name in options.cases or cases():
         print(f"{name} ...", file=sys.stderr, flush=True)
         case = cases()[name]
-        runs = ns3_runs(name, case, options.seeds or compare.usual_seeds(STORED / f"{name}.json"), program)
+        runs = ns3_runs(name, case, options.seeds or compare.usual_seeds(STORED / f"{name}.json"), folder)
         if options.store:
-            store(name, runs)
+            store(name, case, runs)
         ours = [] if options.store else [run_ours(case, run["seed"]) for run in runs]
         rows += compare.rows(name, [run["metrics"] for run in runs], ours, explained, judged(case))
     return rows
@@ -265,7 +322,7 @@ def main(argv: list[str] | None = None) -> int:
     live = options.ns3 == "run" or options.store or (options.ns3 == "auto" and missing is None)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            rows = compare_all(options, build(Path(folder)) if live else None)
+            rows = compare_all(options, Path(folder) if live else None)
     except (OracleError, ImportError, subprocess.CalledProcessError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
