@@ -171,7 +171,7 @@ bench: setup
 	$(BIN)/python conformance/bench/bench.py
 
 validate: setup
-	@failed=0; for judge in ns2 ns3 linux; do \
+	@failed=0; for judge in ns2 ns3 linux qlog; do \
 	    $(BIN)/python -m conformance.oracles.$$judge.validate || failed=1; done; exit $$failed
 
 # Random worlds on two threads, in a build that is fast and in one that checks every sum. What was done and what was found stays in

@@ -63,6 +63,7 @@ wait = { links = ["bottleneck"] }
 signals = { links = ["bottleneck"] }
 completions = { flows = ["short/*"] }
 controller = { flows = ["bulk/0"] }
+retransmissions = { flows = ["bulk/0"] }
 """
 
 

@@ -162,6 +162,7 @@ def test_every_column_has_its_unit() -> None:
         "wait",
         "signals",
         "completions",
+        "retransmissions",
     }
     with pytest.raises(KeyError):
         column("wait/line", "packets")

@@ -1,8 +1,9 @@
 """The congestion control of a run's flows as qlog (draft-ietf-quic-qlog-main-schema), for viewers of QUIC's logs.
 
 Each TCP flow is a trace with the events `recovery:metrics_updated` (its window, its threshold, its data in flight, its
-pace and its round-trip times), `recovery:congestion_state_updated` and `recovery:packet_lost`
-(draft-ietf-quic-qlog-quic-events).
+pace and its round-trip times), `recovery:congestion_state_updated`, `recovery:packet_lost` (what its sender takes for
+lost) and `recovery:marked_for_retransmit` (what it sends again). Each link that dropped some of their packets is a
+trace with `transport:packet_dropped` (draft-ietf-quic-qlog-quic-events).
 """
 
 from __future__ import annotations
@@ -24,15 +25,17 @@ from sojourn.running import run
 from sojourn.scenario import Scenario, Source, load
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # simulated runs have no date: every file has this one
-DROPS = 4  # causes of signals below this number are drops
+# What a link says of a drop, by the cause of the signal; other causes are no drops.
+DROPS = ("a signal of the queue", "a forced signal of the queue", "the queue was full", "an impairment")
 Event = tuple[float, str, dict[str, Any]]
 
 
 def write_qlog(scenario: Source, path: str | Path, seed: int | None = None, laws: Laws | None = None) -> Path:
     """Runs a scenario with the traces that it needs, writes its TCP flows as qlog, and returns the file's path.
 
-    Windows, data in flight and paces are the sender's at each change, round-trip times are all samples, losses are what
-    links dropped of the flow.
+    Windows, data in flight and paces are the sender's at each change, round-trip times are all samples, and losses are
+    what the sender takes for lost, when it sends it again. What links dropped is in traces of their own. Flows and
+    links without an event have no trace.
     The same run gives the same bytes. Raises `UserError` for a file name that does not end in ".qlog" or ".json" and
     for a scenario without TCP flows, and what `run` raises.
 
@@ -55,43 +58,57 @@ def traced(scenario: Scenario) -> dict[str, dict[str, Any]]:
         raise UserError(f"{scenario.label}: qlog: expected TCP flows other than web sessions, got none")
     flows = [f"{name}/*" for name in groups]
     used = sorted({link for group in groups.values() for link in group["forward"]})
-    scenario.set("trace.controller", {"flows": flows}).set("trace.rtt", {"flows": flows})
+    for kind in ("controller", "rtt", "retransmissions"):
+        scenario.set(f"trace.{kind}", {"flows": flows})
     scenario.set("trace.signals", {"links": [tree["links"][link]["name"] for link in used]})
     return groups
 
 
 def qlog_data(record: Record, groups: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The data of a qlog file: a trace for each flow of these groups."""
-    traces = []
-    lost = _losses(record)
-    for number, flow in enumerate(record["flows"]):
-        group = groups.get(str(flow["name"]).rpartition("/")[0])
-        if group is None:
-            continue
-        events = merge(*_events(record, str(flow["name"]), _bytes(group)), lost.get(number, []), key=lambda e: e[0])
-        traces.append({
-            "title": f"{record['scenario']}, seed {record['seed']}, {flow['name']}",
-            "vantage_point": {"name": flow["name"], "type": "server"},
-            "common_fields": {
-                "time_format": "relative", "reference_time": EPOCH.timestamp() * 1e3, "protocol_type": ["TCP"],
-            },
-            "events": [{"time": round(at * 1e3, 6), "name": name, "data": data} for at, name, data in events],
-        })  # fmt: skip
+    """The data of a qlog file: a trace for each flow of these groups, then one for each link."""
     title = f"{record['scenario']}, seed {record['seed']}"
-    return {"qlog_version": "0.3", "qlog_format": "JSON", "title": title, "traces": traces}
+    traces = []
+    for flow in record["flows"]:
+        group = groups.get(str(flow["name"]).rpartition("/")[0])
+        if group is not None:
+            merged = merge(*_events(record, str(flow["name"]), group["tcp"]), key=lambda event: event[0])
+            traces.append(_trace(title, flow["name"], "server", list(map(_event, merged))))
+    for link, events in _dropped(record, groups).items():
+        traces.append(_trace(title, link, "network", events))
+    return {"qlog_version": "0.3", "qlog_format": "JSON", "title": title, "traces": [t for t in traces if t["events"]]}
 
 
-def _bytes(group: Mapping[str, Any]) -> int:
+def _trace(title: str, name: str, kind: str, events: list[dict[str, Any]]) -> dict[str, Any]:
+    """A trace of what was seen at a flow's sender or at a link."""
+    return {
+        "title": f"{title}, {name}",
+        "vantage_point": {"name": name, "type": kind},
+        "common_fields": {
+            "time_format": "relative", "reference_time": EPOCH.timestamp() * 1e3, "protocol_type": ["TCP"],
+        },
+        "events": events,
+    }  # fmt: skip
+
+
+def _event(event: Event) -> dict[str, Any]:
+    at, name, data = event
+    return {"time": round(at * 1e3, 6), "name": name, "data": data}
+
+
+def _bytes(tcp: Mapping[str, Any]) -> int:
     """The payload of a full segment."""
-    return int(str(group["tcp"]["mss"]).split()[0])
+    return int(str(tcp["mss"]).split()[0])
 
 
-def _events(record: Record, flow: str, mss: int) -> list[Iterator[Event]]:
+def _events(record: Record, flow: str, tcp: Mapping[str, Any]) -> list[Iterator[Event]]:
     """The events of a flow by kind, each kind in the order of time."""
     sender, rtt = record.series.get(f"controller/{flow}"), record.series.get(f"rtt/{flow}")
+    again = record.series.get(f"retransmissions/{flow}")
     found: list[Iterator[Event]] = []
     if sender is not None:
-        found += [_metrics(sender, mss), _states(sender)]
+        found += [_metrics(sender, _bytes(tcp)), _states(sender)]
+    if sender is not None and again is not None:
+        found.append(_losses(again, sender, tcp))
     if rtt is not None:
         found.append(_round_trips(rtt))
     return found
@@ -145,16 +162,30 @@ def _round_trips(rtt: Mapping[str, Any]) -> Iterator[Event]:
         yield float(at), "recovery:metrics_updated", {name: round(value, 6) for name, value in values.items()}
 
 
-def _losses(record: Record) -> dict[int, list[Event]]:
-    """What links dropped, by the position of its flow."""
-    found: dict[int, list[Event]] = {}
+def _losses(again: Mapping[str, Any], sender: Mapping[str, Any], tcp: Mapping[str, Any]) -> Iterator[Event]:
+    """What the sender takes for lost, when it sends it again, and what it sends again: probes of the tail too."""
+    by_time = tcp["recovery"] == "sack" and tcp["sack_algorithm"] == "rack-tlp"
+    triggers = {1: "time_threshold" if by_time else "reordering_threshold", 2: "pto_expired"}
+    repairs = np.append(0, sender["repair"])[np.searchsorted(sender["t"], again["t"], side="right")]
+    for at, offset, length, repair in zip(again["t"], again["offset"], again["bytes"], repairs, strict=True):
+        frame = {"frame_type": "stream", "stream_id": 0, "offset": int(offset), "length": int(length)}
+        trigger = triggers.get(int(repair))
+        if trigger is not None:
+            yield float(at), "recovery:packet_lost", {"frames": [frame], "trigger": trigger}
+        yield float(at), "recovery:marked_for_retransmit", {"frames": [frame]}
+
+
+def _dropped(record: Record, groups: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """What links dropped of the flows of these groups, by the name of the link."""
+    names = [str(flow["name"]) for flow in record["flows"]]
+    found: dict[str, list[dict[str, Any]]] = {}
     for name, series in record.series.items():
         kind, _, link = name.partition("/")
         if kind != "signals":
             continue
+        events = found.setdefault(link, [])
         for at, flow, cause in zip(series["t"], series["flow"], series["cause"], strict=True):
-            if cause < DROPS:
-                found.setdefault(int(flow), []).append((float(at), "recovery:packet_lost", {"link": link}))
-    for losses in found.values():
-        losses.sort(key=lambda event: event[0])
+            if cause < len(DROPS) and names[int(flow)].rpartition("/")[0] in groups:
+                event = _event((float(at), "transport:packet_dropped", {"details": DROPS[int(cause)]}))
+                events.append(event | {"group_id": names[int(flow)]})
     return found

@@ -69,6 +69,8 @@ pub struct Recorder {
     pub signals: HashMap<u32, Vec<Signal>>,
     /// The congestion controllers that are traced, by flow.
     pub controllers: Controllers,
+    /// The segments that are sent again by the flows that are traced: when, the first byte and the size on the wire.
+    pub retransmissions: HashMap<u32, Vec<(Time, u64, u16)>>,
     completing: HashSet<u32>,
     pub completions: Vec<Completion>,
     /// Where packets are captured.
@@ -90,6 +92,7 @@ impl Recorder {
             rtts: trace.rtt.iter().map(|&flow| (flow, Default::default())).collect(),
             signals: trace.signals.iter().map(|&link| (link, Vec::new())).collect(),
             controllers: Controllers::new(&trace.controller),
+            retransmissions: trace.retransmissions.iter().map(|&flow| (flow, Vec::new())).collect(),
             completing: trace.completions.iter().copied().collect(),
             completions: Vec::new(),
             capture: None,
@@ -102,8 +105,9 @@ impl Recorder {
         let delivered = self.delivered.values().map(|bytes| bytes.capacity() * size_of::<f64>());
         let rtts = self.rtts.values().map(|samples| samples.capacity() * size_of::<(Time, Duration)>());
         let signals = self.signals.values().map(|signals| signals.capacity() * size_of::<Signal>());
+        let again = self.retransmissions.values().map(|segments| segments.capacity() * size_of::<(Time, u64, u16)>());
         let own = self.completions.capacity() * size_of::<Completion>() + self.controllers.memory();
-        windows.chain(delivered).chain(rtts).chain(signals).sum::<usize>() + own
+        windows.chain(delivered).chain(rtts).chain(signals).chain(again).sum::<usize>() + own
     }
 
     /// A link dropped or marked a packet.
@@ -188,6 +192,15 @@ impl Observer for Recorder {
     fn on_complete(&mut self, completion: &Completion) {
         if self.completing.contains(&completion.entry) {
             self.completions.push(*completion);
+        }
+    }
+
+    #[inline]
+    fn on_send(&mut self, now: Time, packet: &Packet) {
+        if packet.has(flag::RETRANSMIT)
+            && let Some(segments) = self.retransmissions.get_mut(&self.entries[packet.flow as usize])
+        {
+            segments.push((now, packet.seq, packet.size));
         }
     }
 

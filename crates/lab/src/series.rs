@@ -4,7 +4,9 @@ use crate::recorder::{Recorder, Signal};
 use sojourn_cc::REGISTRY;
 use sojourn_net::{Link, Packet};
 use sojourn_scenario::plan::Plan;
-use sojourn_scenario::series::{COMPLETIONS, CONTROLLER, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RTT, SIGNALS, WAIT};
+use sojourn_scenario::series::{
+    COMPLETIONS, CONTROLLER, CWND, FLOW_THROUGHPUT, LINK_THROUGHPUT, QUEUE, RETRANSMISSIONS, RTT, SIGNALS, WAIT,
+};
 use sojourn_sim::{Completion, PacketWait};
 use std::collections::BTreeMap;
 
@@ -37,6 +39,7 @@ pub(crate) fn series<P: Packet>(plan: &Plan, links: &[Link<P>], recorder: &Recor
     signals(links, recorder, &mut series);
     completions(plan, recorder, &mut series);
     controllers(plan, recorder, &mut series);
+    retransmissions(plan, recorder, &mut series);
     series
 }
 
@@ -96,6 +99,22 @@ fn controllers(plan: &Plan, recorder: &Recorder, series: &mut Series) {
         let columns = rows.columns.iter().cloned().chain(std::iter::repeat(Vec::new()));
         let table = std::iter::once(("t", rows.t.clone())).chain(names.zip(columns));
         series.insert(CONTROLLER.name(&flow.name), table.map(|(name, column)| (name.to_string(), column)).collect());
+    }
+}
+
+/// What flows send again.
+fn retransmissions(plan: &Plan, recorder: &Recorder, series: &mut Series) {
+    for (&index, segments) in &recorder.retransmissions {
+        let flow = &plan.flows[index as usize];
+        let header = plan.tcp(flow).map_or(0, |tcp| tcp.header);
+        let (t, columns) = (
+            segments.iter().map(|(at, ..)| at.as_secs_f64()).collect(),
+            [
+                segments.iter().map(|&(_, first, _)| first as f64).collect(),
+                segments.iter().map(|&(.., size)| f64::from(u32::from(size) - header)).collect(),
+            ],
+        );
+        series.insert(RETRANSMISSIONS.name(&flow.name), RETRANSMISSIONS.table(t, columns.into()));
     }
 }
 

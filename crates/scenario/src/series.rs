@@ -141,8 +141,20 @@ pub const CONTROLLER: SeriesKind = SeriesKind {
     ],
 };
 
+/// What senders of flows take for lost, or send again as a probe.
+pub const RETRANSMISSIONS: SeriesKind = SeriesKind {
+    kind: "retransmissions",
+    of: "flow",
+    row: "a segment that the sender sends again at `t`",
+    columns: &[
+        column("offset", "bytes", "its first byte, counted from the first of the connection"),
+        column("bytes", "bytes", "its payload"),
+    ],
+};
+
 /// Every kind of series.
-pub const SERIES: &[SeriesKind] = &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, SIGNALS, COMPLETIONS, CONTROLLER];
+pub const SERIES: &[SeriesKind] =
+    &[QUEUE, CWND, LINK_THROUGHPUT, FLOW_THROUGHPUT, RTT, WAIT, SIGNALS, COMPLETIONS, CONTROLLER, RETRANSMISSIONS];
 
 /// The variables of all registered congestion controllers, each with the controllers that have it: columns of [`CONTROLLER`] for their flows.
 pub fn controller_columns() -> Vec<(About, Vec<&'static str>)> {

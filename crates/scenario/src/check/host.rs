@@ -60,6 +60,10 @@ fn linux(scenario: &Scenario, groups: &[Group]) -> Result<(), Error> {
         let expected = "none: what a kernel's controllers keep is not read; trace.cwnd has their windows";
         return Err(Error::got("trace.controller", "a table on a Linux host", expected));
     }
+    if scenario.trace.retransmissions.is_some() {
+        let expected = "none: a kernel's senders are not watched; --pcap-hosts has their packets";
+        return Err(Error::got("trace.retransmissions", "a table on a Linux host", expected));
+    }
     let own = TcpOptions::linux();
     for (written, group) in scenario.flows.iter().zip(groups) {
         let (Some(resolved), tcp) = (&group.tcp, written.tcp.clone().unwrap_or_default()) else { continue };

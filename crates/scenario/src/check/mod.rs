@@ -137,6 +137,9 @@ pub struct Trace {
     /// Flows of which the congestion controller is stored at each change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub controller: Vec<u32>,
+    /// Flows of which every retransmission is stored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retransmissions: Vec<u32>,
 }
 
 /// Links of which the waits of packets are stored.

@@ -68,6 +68,9 @@ pub(super) fn check(trace: &written::Trace, run: &Run) -> Result<Trace, Error> {
     if let Some(asked) = &trace.controller {
         made.controller = find_flows("trace.controller.flows", &asked.flows, groups, &ONE_CONNECTION)?;
     }
+    if let Some(asked) = &trace.retransmissions {
+        made.retransmissions = find_flows("trace.retransmissions.flows", &asked.flows, groups, &ONE_CONNECTION)?;
+    }
     together(&made, run)?;
     Ok(made)
 }
@@ -86,7 +89,7 @@ fn throughput(asked: &written::TraceThroughput, every: Duration, run: &Run) -> R
 }
 
 /// Checks that all series that are made at equal steps, and the waits as far as they are known, are not too many together. Samples of
-/// round-trip times, drops, marks and completed connections are not known before: a run that takes too much memory for them ends.
+/// round-trip times, drops, marks, retransmissions and completed connections are not known before: a run that takes too much memory for them ends.
 fn together(made: &Trace, run: &Run) -> Result<(), Error> {
     let sampled = |trace: &Option<Sampled>, links: &SeriesKind, flows: &SeriesKind| {
         trace.as_ref().map_or(0, |trace| {

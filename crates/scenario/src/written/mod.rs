@@ -253,6 +253,9 @@ pub struct Trace {
     /// The congestion controllers of these flows: their windows, pace, data in flight and variables, each change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<TraceController>,
+    /// What the senders of these flows take for lost, or send again as a probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmissions: Option<TraceRetransmissions>,
 }
 
 /// Which queues are traced. `"*"` stands for all links.
@@ -329,6 +332,14 @@ pub struct TraceCompletions {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceController {
+    /// The flows.
+    pub flows: Vec<String>,
+}
+
+/// Which flows' retransmissions are stored.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceRetransmissions {
     /// The flows.
     pub flows: Vec<String>,
 }

@@ -1,0 +1,1 @@
+"""A QUIC stack's reader of qlog judges what `sojourn run --qlog` writes."""
