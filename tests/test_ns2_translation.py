@@ -239,6 +239,7 @@ def test_led_overwrites_the_average_of_a_red_queue_that_forgets_nothing_by_itsel
         ({"aqm": "led"}, "count_own"),
         (LED | {"ecn": True, "forced": False}, "forced"),
         ({"aqm": "rem", "ecn": True}, "at_departure"),
+        ({"aqm": "rem", "ecn": True, "at_departure": True}, "spare_unmarkable"),
     ],
 )
 def test_what_ns2s_queues_cannot_be_told_is_refused(queue: dict[str, Any], field: str) -> None:

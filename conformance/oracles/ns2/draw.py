@@ -35,14 +35,15 @@ def scenario(draw: random.Random, law: str, name: str) -> Table:
     tcp |= {"min_rto": "200 ms", "window": f"{draw.choice([20, 60, 200, 500])} packets"}
     if law != "droptail" and draw.random() < 0.4:
         tcp["ecn"] = queue["ecn"] = True
-        queue |= {"at_departure": True} if law == "rem" else {}  # where ns-2 marks
+        # Where ns-2 marks, and what it does with the rest.
+        queue |= {"at_departure": True, "spare_unmarkable": True} if law == "rem" else {}
     if draw.random() < 0.35:
         tcp["delayed_ack"] = "100 ms"
     access = {"rate": "100 Mbit/s", "delay": draw.choice(["3 ms", "10 ms", {"uniform": ["2 ms", "40 ms"]}])}
     common = {"start": {"uniform": ["0 s", "5 s"]}, "access": access}
     count = draw.choice([1, 2, 4, 7, 15, 25, 45, 80])
     flows = [{"name": "forth", "count": count, "from": "R0", "to": "R1"} | common]
-    if draw.random() < 0.15 and not queue.get("at_departure"):  # REM in ns-2 lets ACKs pass, ours drops them
+    if draw.random() < 0.15:
         flows.append({"name": "back", "count": max(1, count // 4), "from": "R1", "to": "R0"} | common)
     head = {"name": name, "duration": "120 s", "warmup": "20 s", "packet": f"{mss} B"}
     return head | {"links": [link | {"duplex": True, "queue": queue}], "tcp": tcp, "flows": flows}

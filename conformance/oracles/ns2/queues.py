@@ -238,9 +238,11 @@ def _pi(table: Table, where: str, packet: int) -> Queue:
 def _rem(table: Table, where: str, packet: int) -> Queue:
     if not is_packets(table["limit"]):
         raise FieldError(f"{where}.limit", table["limit"], "packets for rem in ns-2")
-    if table.get("at_departure", False) != table.get("ecn", False):
-        raise FieldError(f"{where}.at_departure", table.get("at_departure", False), "what ecn is in ns-2")
-    own = {key: value for key, value in table.items() if key != "at_departure"}
+    marks = ("at_departure", "spare_unmarkable")
+    for key in marks:
+        if table.get(key, False) != table.get("ecn", False):
+            raise FieldError(f"{where}.{key}", table.get(key, False), "what ecn is in ns-2")
+    own = {key: value for key, value in table.items() if key not in marks}
     size = _size(table, where, packet, 1)[1:]  # REM's flag for bytes has another name, and is off
     return Queue("REM", (*_read(own, _REM, where, packet), *size))
 

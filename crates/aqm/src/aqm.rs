@@ -12,6 +12,8 @@ pub enum ArrivalVerdict {
     Signal,
     /// Put it into the queue if it can be marked ([`Aqm::on_dequeue`] then decides about the mark), else drop it.
     DropUnlessMarkable,
+    /// Put it into the queue if ECN is on, else drop it.
+    DropWithoutEcn,
     /// Drop it, even if it can be marked.
     Drop,
     /// Signal congestion by dropping two packets: this one and the one that waits at this position (0 is the head).

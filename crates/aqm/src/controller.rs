@@ -186,8 +186,9 @@ impl QueueController {
                 ArrivalDecision::EnqueueMarked
             }
             ArrivalVerdict::DropUnlessMarkable if self.ecn && can_mark => ArrivalDecision::Enqueue,
+            ArrivalVerdict::DropWithoutEcn if self.ecn => ArrivalDecision::Enqueue,
             ArrivalVerdict::Pass => ArrivalDecision::Enqueue,
-            ArrivalVerdict::Signal | ArrivalVerdict::DropUnlessMarkable => {
+            ArrivalVerdict::Signal | ArrivalVerdict::DropUnlessMarkable | ArrivalVerdict::DropWithoutEcn => {
                 self.aqm.on_unmarkable();
                 self.counters.count_drop(size, DropReason::Early);
                 ArrivalDecision::Drop(DropReason::Early)

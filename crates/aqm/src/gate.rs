@@ -32,6 +32,11 @@ pub trait Gate {
         false
     }
 
+    /// Whether those others pass where ECN is on.
+    fn spares_unmarkable(&self) -> bool {
+        false
+    }
+
     /// Whether flows get different probabilities. No single probability then describes the algorithm.
     fn is_per_flow(&self) -> bool {
         false
@@ -61,17 +66,18 @@ impl Gate for Bernoulli {
 pub struct Scaled {
     mean_packet: Option<f64>,
     at_departure: bool,
+    spares_unmarkable: bool,
 }
 
 impl Scaled {
     /// Scales by the packet's size over this mean in bytes; `None` does not scale, like [`Bernoulli`].
     pub fn new(mean_packet: Option<u32>) -> Self {
-        Scaled { mean_packet: mean_packet.map(|mean| f64::from(mean.max(1))), at_departure: false }
+        Scaled { mean_packet: mean_packet.map(|mean| f64::from(mean.max(1))), at_departure: false, spares_unmarkable: false }
     }
 
-    /// Sets whether packets that can be marked are drawn at their departure.
-    pub fn at_departure(self, at_departure: bool) -> Self {
-        Scaled { at_departure, ..self }
+    /// Sets whether packets that can be marked are drawn at their departure, and whether the others then pass where ECN is on.
+    pub fn at_departure(self, at_departure: bool, spares_unmarkable: bool) -> Self {
+        Scaled { at_departure, spares_unmarkable, ..self }
     }
 }
 
@@ -85,6 +91,11 @@ impl Gate for Scaled {
     #[inline]
     fn at_departure(&self) -> bool {
         self.at_departure
+    }
+
+    #[inline]
+    fn spares_unmarkable(&self) -> bool {
+        self.spares_unmarkable
     }
 }
 

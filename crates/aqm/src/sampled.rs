@@ -71,7 +71,7 @@ impl<L: Law, G: Gate> Aqm for Sampled<L, G> {
         if !self.gate.signals(&Candidate { probability: self.probability, packet: arrival, backlog }, random) {
             ArrivalVerdict::Pass
         } else if self.gate.at_departure() {
-            ArrivalVerdict::DropUnlessMarkable
+            if self.gate.spares_unmarkable() { ArrivalVerdict::DropWithoutEcn } else { ArrivalVerdict::DropUnlessMarkable }
         } else if self.gate.forces_drop(self.probability) {
             ArrivalVerdict::Drop
         } else {

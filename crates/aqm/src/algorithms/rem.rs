@@ -37,9 +37,12 @@ pub struct Params {
     /// Mean packet size; `"0 B"` (the default) is the link's (ns-2 `mean_pktsize_`, there 1000).
     #[cfg_attr(feature = "serde", serde(alias = "mean_pktsize_", alias = "mean_pktsize"))]
     pub mean_packet: Bytes,
-    /// Whether packets that can be marked are drawn as they leave, as in ns-2 with ECN (its `markpkts_` lets the others
-    /// pass); default false: all packets are drawn on arrival.
+    /// Whether packets that can be marked are drawn as they leave, as in ns-2 with ECN; default false: all packets are
+    /// drawn on arrival.
     pub at_departure: bool,
+    /// Whether with `at_departure` and ECN the packets that cannot be marked pass, as in ns-2 with its `markpkts_`; default
+    /// false: they are drawn on arrival, and dropped.
+    pub spare_unmarkable: bool,
 }
 
 impl Default for Params {
@@ -54,6 +57,7 @@ impl Default for Params {
             bytes: false,
             mean_packet: Bytes(0),
             at_departure: false,
+            spare_unmarkable: false,
         }
     }
 }
@@ -77,7 +81,7 @@ impl Params {
         let capacity = link.rate.packets_per_sec(f64::from(mean_packet)) * self.interval.as_secs_f64();
         let mean_packet = self.bytes.then_some(mean_packet);
         let law = RemLaw { params: self.clone(), meter: Meter::new(mean_packet), capacity, price: 0.0, arriving: 0.0 };
-        Ok(Sampled::new(law, Scaled::new(mean_packet).at_departure(self.at_departure)))
+        Ok(Sampled::new(law, Scaled::new(mean_packet).at_departure(self.at_departure, self.spare_unmarkable)))
     }
 }
 
@@ -172,11 +176,13 @@ mod tests {
         let (link, mut random) = (test_link(), Stream::named(1, "rem"));
         let arrival = PacketView { now: Time::ZERO, size: 1000, flow: 0, rtt_hint_ms: 0, has_data: true, ecn: crate::Ecn::NotEct };
         let backlog = Backlog { packets: 90, bytes: 90_000, idle_since: None };
-        for (at_departure, arrives, leaves) in [
-            (false, ArrivalVerdict::Signal, DepartureVerdict::Pass),
-            (true, ArrivalVerdict::DropUnlessMarkable, DepartureVerdict::MarkOrPass),
+        for (at_departure, spare_unmarkable, arrives, leaves) in [
+            (false, false, ArrivalVerdict::Signal, DepartureVerdict::Pass),
+            (false, true, ArrivalVerdict::Signal, DepartureVerdict::Pass),
+            (true, false, ArrivalVerdict::DropUnlessMarkable, DepartureVerdict::MarkOrPass),
+            (true, true, ArrivalVerdict::DropWithoutEcn, DepartureVerdict::MarkOrPass),
         ] {
-            let mut rem = Params { gamma: 1e5, at_departure, ..Params::default() }.build(&link).unwrap();
+            let mut rem = Params { gamma: 1e5, at_departure, spare_unmarkable, ..Params::default() }.build(&link).unwrap();
             assert_eq!(rem.needs().head_drop, at_departure);
             rem.on_update(Time::ZERO, &backlog);
             assert_eq!(rem.on_enqueue(&arrival, &backlog, &mut random), arrives);

@@ -70,9 +70,17 @@ fn a_mark_becomes_an_early_drop_where_ecn_is_off_or_the_packet_cannot_carry_it()
 }
 
 #[test]
-fn a_packet_to_be_marked_at_its_departure_is_marked_there_or_dropped_on_arrival() {
-    for (ecn, ect, lost, marked) in [(true, true, 0, 1), (true, false, 1, 0), (false, true, 1, 0)] {
-        let verdicts = ([ArrivalVerdict::DropUnlessMarkable, ArrivalVerdict::Pass], [DepartureVerdict::MarkOrPass]);
+fn a_packet_to_be_marked_at_its_departure_is_marked_there_or_dropped_on_arrival_or_spared() {
+    let (strict, sparing) = (ArrivalVerdict::DropUnlessMarkable, ArrivalVerdict::DropWithoutEcn);
+    for (verdict, ecn, ect, lost, marked) in [
+        (strict, true, true, 0, 1),
+        (strict, true, false, 1, 0),
+        (strict, false, true, 1, 0),
+        (sparing, true, true, 0, 1),
+        (sparing, true, false, 0, 0),
+        (sparing, false, true, 1, 0),
+    ] {
+        let verdicts = ([verdict, ArrivalVerdict::Pass], [DepartureVerdict::MarkOrPass]);
         let mut q = queue(&verdicts.0, &verdicts.1, HEAD_DROP, Amount::Packets(9), ecn);
         assert_eq!(offer(&mut q, 2, ect).len(), lost);
         let (taken, dropped) = q.take(Time::ZERO);
