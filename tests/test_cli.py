@@ -176,6 +176,10 @@ def test_list_shows_the_parameters_of_one(capsys):
     assert "0.1" in printed
     assert main(["list", "papers", "lehto"]) == 0
     assert "table2" in capsys.readouterr().out
+    assert main(["list", "impairment", "jitter"]) == 0
+    jitter = " ".join(capsys.readouterr().out.split())
+    assert "{ uniform = ... }" in jitter
+    assert "pareto: From mean" in jitter
 
 
 def test_check_says_whether_it_can_be_run(capsys, dumbbell):

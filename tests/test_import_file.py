@@ -256,6 +256,7 @@ def test_a_result_of_flent_that_is_none_is_refused_in_one_line(
     said = capsys.readouterr().err
     assert said.count("\n") == 1, said
     assert "expected" in said, said
+    assert "NoneType" not in said
 
 
 def test_a_scenario_that_is_there_is_not_written_over(

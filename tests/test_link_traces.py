@@ -53,6 +53,12 @@ def test_the_commands_make_and_show_a_trace(tmp_path, capsys):
         ),
         (["make", str(path), "--low", "30 Mbit/s"], "error: --low: expected a rate of at most --high 20 Mbit/s"),
         (["make", str(path), "--every", "0.1 ms"], "error: --every: expected a time in whole ms"),
+        (["make", str(path), "--duration", "5"], "error: --duration: expected a time with its unit"),
+        (["make", str(path), "--high", "0 bit/s"], "error: --high: expected a rate with its unit"),
+        (
+            ["make", str(path), "--duration", "1000000 s", "--every", "1 ms"],
+            "error: --every: expected at most 10,000,000",
+        ),
         (["show", str(tmp_path / "none")], f"error: {tmp_path}/none: expected a file with a trace, got No such file"),
     ]:
         assert main(["trace", *arguments]) == 2

@@ -86,13 +86,18 @@ def _unpacked(content: bytes) -> bytes:
     return text
 
 
+def _brief(value: Any) -> str:
+    """The beginning of a value as JSON; "none" where there is none."""
+    return "none" if value is None else json.dumps(value)[:40]
+
+
 def _fault(data: Any) -> str:
     """What is wrong with the data; nothing where all is right."""
     if not isinstance(data, dict):
-        return f"expected a table, got {type(data).__name__}"
+        return f"expected a table, got {_brief(data)}"
     for key, kind, what in (("metadata", dict, "a table"), ("x_values", list, "a list"), ("results", dict, "a table")):
         if not isinstance(data.get(key), kind):
-            return f"{key}: expected {what}, got {type(data.get(key)).__name__}"
+            return f"{key}: expected {what}, got {_brief(data.get(key))}"
     x, results = data["x_values"], data["results"]
     if len(x) < 2 or not all(_is_number(value) for value in x) or any(b <= a for a, b in pairwise(x)) or x[0] < 0:
         return "x_values: expected two or more rising times from 0 s on, got others"

@@ -290,6 +290,9 @@ fn traces_that_are_too_many_together() {
 #[test]
 fn media_that_nobody_shares_or_knows() {
     let old = "delay = \"10 ms\"\nq";
+    let alone = BASE.replace(old, "delay = \"10 ms\"\nmedium = \"air\"\nq");
+    let error = Document::from_toml("x.toml", &alone).and_then(|document| document.check()).unwrap_err().to_string();
+    assert!(error.ends_with("links.up.medium: expected the name of a table [[media]], got \"air\" without any"), "{error}");
     let says = |link: &str, media: &str, expected: &str| {
         let text = BASE
             .replace(old, &format!("delay = \"10 ms\"\n{link}\nq"))

@@ -146,7 +146,8 @@ def values(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     """What a field of a scenario can take, in a few words, by its schema. Its sentence has the range."""
     described = _described(field, definitions)
     if "oneOf" in described:
-        return ", ".join(str(one["const"]) for one in described["oneOf"] if "const" in one)
+        named = [(_name(one), one) for one in described["oneOf"]]
+        return ", ".join(name if "const" in one else f"{{ {name} = ... }}" for name, one in named if name)
     if "properties" in described:
         return "{ " + ", ".join(described["properties"]) + " }"
     if examples := _examples(described, definitions):
@@ -178,8 +179,13 @@ def _described(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapp
 
 def _choices(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:
     """A line for each name that a field can take."""
-    named = [one for one in _described(field, definitions).get("oneOf", []) if "const" in one and "description" in one]
-    return [f"{one['const']}: {_in_one_line(one)}" for one in named]
+    described = [one for one in _described(field, definitions).get("oneOf", []) if "description" in one]
+    return [f"{_name(one)}: {_in_one_line(one)}" for one in described if _name(one)]
+
+
+def _name(form: Mapping[str, Any]) -> str:
+    """What a form is chosen by: its only value, or the key of a table; nothing where it is neither."""
+    return str(form["const"]) if "const" in form else ", ".join(form.get("properties", ()))
 
 
 def _in_one_line(field: Mapping[str, Any]) -> str:

@@ -75,7 +75,7 @@ def make(
     if kind not in PROCESSES:
         raise UserError.unknown("--kind", kind, PROCESSES)
     total, each = _milliseconds("--duration", duration), _milliseconds("--every", every)
-    rates = [_sojourn.quantity("rate", text) for text in (low, high)]
+    rates = [_quantity(option, "rate", text) for option, text in (("--low", low), ("--high", high))]
     if not 1 <= rates[0] <= rates[1] <= 1e13:
         raise UserError.expected("--low", f"a rate of at most --high {high}, itself at most 10000 Gbit/s", low)
     if total // each > 10_000_000:
@@ -86,7 +86,14 @@ def make(
 
 def _milliseconds(option: str, text: str) -> int:
     """A time in whole ms. Raises `UserError` for any other."""
-    ms = _sojourn.quantity("time", text) * 1e3
-    if not (1 <= ms <= 1e9 and abs(ms - round(ms)) < 1e-6):
+    ms = _quantity(option, "time", text) * 1e3
+    if not (1 <= round(ms) <= 10**9 and abs(ms - round(ms)) < 1e-6):
         raise UserError.expected(option, "a time in whole ms, 1 ms to 1000000 s", text)
     return round(ms)
+
+
+def _quantity(option: str, kind: str, text: str) -> float:
+    try:
+        return _sojourn.quantity(kind, text)
+    except ValueError as error:
+        raise UserError(f"{option}: {error}") from None

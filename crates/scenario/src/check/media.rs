@@ -29,6 +29,9 @@ impl Media {
         let (Some(given), field) = (given, format!("{field}.medium")) else { return Ok(None) };
         let Some(medium) = self.0.iter().find(|medium| medium.name == given) else {
             let names: Vec<&str> = self.0.iter().map(|medium| medium.name.as_str()).collect();
+            if names.is_empty() {
+                return Err(Error::got(field, format_args!("\"{given}\" without any"), "the name of a table [[media]]"));
+            }
             return Err(Error::new(field, unknown("medium ", given, &names)));
         };
         if rate.is_none() {
