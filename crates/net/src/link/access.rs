@@ -55,11 +55,11 @@ impl Kind {
 }
 
 /// Packets that wait for an access link.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct AccessQueue {
+    class: Class,
     waiting: VecDeque<Waiting>,
     bytes: u64,
-    class: u32,
     last: Transmission,
     /// What the last transmission left over, in units of 1/rate ns, if the link gets free at this time.
     carry: u64,
@@ -106,12 +106,64 @@ impl AccessLink {
         (self.size, self.tx_ns) = (size, tx_ns);
         self.send(now, u64::from(tx_ns), size)
     }
+
+    /// What is taken of the nanosecond in which it gets free, in units of 1/rate ns.
+    fn carry(&self, queue: Option<&AccessQueue>, rate: Rate) -> u64 {
+        match queue {
+            Some(queue) if queue.carried_at == self.free_at => queue.carry,
+            Some(queue) if queue.last.size == self.size => queue.last.rest,
+            _ => Transmission::new(self.size, rate).rest,
+        }
+    }
+
+    /// Offers a packet where one has waited before, or this one may.
+    fn offer(&mut self, queue: &mut AccessQueue, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
+        let rate = queue.class.rate;
+        // In the nanosecond in which the link gets free, a part of it is still taken.
+        let carry = if self.free_at < now { 0 } else { self.carry(Some(queue), rate) };
+        let (waits, start) = (self.free_at > now, self.free_at.max(now));
+        if queue.last.size != size {
+            queue.last = Transmission::new(size, rate);
+        }
+        if waits {
+            if let Some(answer) = queue.decide(now, size, transit_time) {
+                return answer;
+            }
+            queue.waiting.push_back(Waiting { start, size });
+            queue.bytes += u64::from(size);
+        } else if carry == 0
+            && let Ok(tx_ns) = u32::try_from(queue.last.ns)
+        {
+            // What was left over is gone, also where the packet takes less than a nanosecond and the link gets free in the same one.
+            queue.carried_at = Time::NEVER;
+            return AccessOffer::Arrives(self.send_first(now, size, tx_ns));
+        }
+        let sum = carry + queue.last.rest;
+        let over = sum >= rate.as_bps();
+        let ns = queue.last.ns + u64::from(over);
+        queue.carry = if over { sum - rate.as_bps() } else { sum };
+        queue.carried_at = start + Duration::from_nanos(ns);
+        AccessOffer::Arrives(self.send(start, ns, size))
+    }
 }
 
 impl AccessQueue {
+    fn new(class: Class) -> Self {
+        AccessQueue {
+            class,
+            waiting: VecDeque::new(),
+            bytes: 0,
+            last: Transmission::default(),
+            carry: 0,
+            carried_at: Time::NEVER,
+            last_departure: LastDeparture::default(),
+        }
+    }
+
     /// Whether a packet finds room at `now`, and what leaves at the same time.
-    fn decide(&mut self, now: Time, size: u32, limit: Amount, transit_time: Option<Duration>) -> Option<AccessOffer> {
+    fn decide(&mut self, now: Time, size: u32, transit_time: Option<Duration>) -> Option<AccessOffer> {
         self.release_until(now);
+        let limit = self.class.limit;
         if self.is_full(0, u64::from(size), limit) {
             return Some(AccessOffer::Dropped);
         }
@@ -181,24 +233,11 @@ impl AccessLinks {
         }) as u32)
     }
 
-    /// The class of a link; `None` where it only delays.
-    fn class_of(&self, link: usize) -> Option<u32> {
-        let kind = self.kinds[link];
-        (kind != Kind::PURE_DELAY).then(|| kind.queue().map_or(kind.0, |queue| self.queues[queue].class))
-    }
-
+    /// The rate of a link; `None` where it only delays.
     fn rate_of(&self, link: usize) -> Option<Rate> {
-        self.class_of(link).map(|class| self.classes[class as usize].rate)
-    }
-
-    /// What is taken of the nanosecond in which a link gets free, in units of 1/rate ns.
-    fn carry(&self, link: usize, rate: Rate) -> u64 {
-        let AccessLink { free_at, size, .. } = self.links[link];
-        match self.kinds[link].queue().map(|queue| &self.queues[queue]) {
-            Some(queue) if queue.carried_at == free_at => queue.carry,
-            Some(queue) if queue.last.size == size => queue.last.rest,
-            _ => Transmission::new(size, rate).rest,
-        }
+        let kind = self.kinds[link];
+        let class = || kind.queue().map_or_else(|| self.classes[kind.0 as usize], |queue| self.queues[queue].class);
+        (kind != Kind::PURE_DELAY).then(|| class().rate)
     }
 
     /// Makes room for so many links more.
@@ -244,45 +283,28 @@ impl AccessLinks {
     /// Offers a packet of `size` bytes at `now`, whatever the link does; with its transit time over the link before, if this is after
     /// [`AccessOffer::NeedsTieBreak`].
     pub fn offer(&mut self, at: usize, now: Time, size: u32, transit_time: Option<Duration>) -> AccessOffer {
-        let Some(class) = self.class_of(at) else { return AccessOffer::Arrives(now + self.links[at].delay) };
-        let Class { rate, limit } = self.classes[class as usize];
-        let link = &self.links[at];
-        // In the nanosecond in which the link gets free, a part of it is still taken.
-        let carry = if link.free_at < now { 0 } else { self.carry(at, rate) };
-        let (waits, start) = (link.free_at > now, link.free_at.max(now));
-        if !waits
-            && carry == 0
-            && let Ok(tx_ns) = u32::try_from(Transmission::new(size, rate).ns)
-        {
-            return AccessOffer::Arrives(self.links[at].send_first(now, size, tx_ns));
+        let (kind, link) = (self.kinds[at], &mut self.links[at]);
+        if kind == Kind::PURE_DELAY {
+            return AccessOffer::Arrives(now + link.delay);
         }
-        let queue = self.queue(at, class);
-        if queue.last.size != size {
-            queue.last = Transmission::new(size, rate);
-        }
-        if waits {
-            if let Some(answer) = queue.decide(now, size, limit, transit_time) {
-                return answer;
+        let queue = match kind.queue() {
+            Some(queue) => &mut self.queues[queue],
+            None => {
+                let class = self.classes[kind.0 as usize];
+                let carry = link.carry(None, class.rate);
+                if link.free_at < now || (link.free_at == now && carry == 0) {
+                    let transmission = Transmission::new(size, class.rate);
+                    if let Ok(tx_ns) = u32::try_from(transmission.ns) {
+                        return AccessOffer::Arrives(link.send_first(now, size, tx_ns));
+                    }
+                }
+                self.kinds[at] = Kind(Kind::QUEUES | self.queues.len() as u32);
+                self.queues.push(AccessQueue::new(class));
+                let Some(queue) = self.queues.last_mut() else { unreachable!("one was added") };
+                queue
             }
-            queue.waiting.push_back(Waiting { start, size });
-            queue.bytes += u64::from(size);
-        }
-        let sum = carry + queue.last.rest;
-        let over = sum >= rate.as_bps();
-        let ns = queue.last.ns + u64::from(over);
-        queue.carry = if over { sum - rate.as_bps() } else { sum };
-        queue.carried_at = start + Duration::from_nanos(ns);
-        AccessOffer::Arrives(self.links[at].send(start, ns, size))
-    }
-
-    /// The queue of a link of this class.
-    fn queue(&mut self, link: usize, class: u32) -> &mut AccessQueue {
-        let at = self.kinds[link].queue().unwrap_or_else(|| {
-            self.kinds[link] = Kind(Kind::QUEUES | self.queues.len() as u32);
-            self.queues.push(AccessQueue { class, ..AccessQueue::default() });
-            self.queues.len() - 1
-        });
-        &mut self.queues[at]
+        };
+        link.offer(queue, now, size, transit_time)
     }
 
     /// A link that sent more than its rate allows; there is none.
@@ -290,7 +312,8 @@ impl AccessLinks {
         (0..self.links.len()).find(|&at| {
             let link = &self.links[at];
             self.rate_of(at).is_some_and(|rate| {
-                let spent = u128::from(link.free_at.as_nanos()) * u128::from(rate.as_bps()) + u128::from(self.carry(at, rate));
+                let carry = link.carry(self.kinds[at].queue().map(|queue| &self.queues[queue]), rate);
+                let spent = u128::from(link.free_at.as_nanos()) * u128::from(rate.as_bps()) + u128::from(carry);
                 link.free_at != Time::NEVER && u128::from(link.sent_bytes) * u128::from(NANOBITS_PER_BYTE) > spent
             })
         })
@@ -311,5 +334,28 @@ mod tests {
     #[test]
     fn an_access_link_takes_half_of_a_cache_line() {
         assert_eq!(size_of::<AccessLink>(), 32);
+    }
+
+    #[test]
+    fn packets_of_less_than_a_nanosecond_take_their_time_to_the_last_bit() {
+        for (bps, size) in [(2_000_000_000_000, 64), (10_000_000_000_000, 40), (512_000_000_000, 64), (3_000_000_000_000, 1_500)] {
+            let mut links = AccessLinks::default();
+            let rate = Rate::from_bps(bps).unwrap();
+            let limit = Amount::Packets(1_000);
+            let link = links.add(&Planned { from: 0, to: 1, rate: Some(rate), delay: Duration::ZERO, limit });
+            let mut now = Time::ZERO;
+            for sent in 1..=1_000 {
+                // Two come when the link gets free, and a third behind them.
+                if sent % 3 > 0 {
+                    now = links.links[link].free_at;
+                }
+                let arrival = links.pass(link, now, size).or_else(|| match links.offer(link, now, size, Some(Duration::ZERO)) {
+                    AccessOffer::Arrives(arrival) => Some(arrival),
+                    AccessOffer::Dropped | AccessOffer::NeedsTieBreak => None,
+                });
+                let expected = sent * u64::from(size) * NANOBITS_PER_BYTE / bps;
+                assert_eq!(arrival, Some(Time::from_nanos(expected)), "packet {sent} of {size} B at {bps} bit/s");
+            }
+        }
     }
 }
