@@ -73,7 +73,7 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     fn at_receiver(&mut self, now: Time, packet: &Packet) {
         let mut flow = &mut self.flows[packet.flow as usize];
-        if now >= self.warmup && flow.before_window.is_none() {
+        if !flow.in_window && now >= self.warmup {
             flow.open_window();
         }
         if let Some(transfer) = &mut flow.transfer {
@@ -226,8 +226,8 @@ impl<O: Observer> World<O> {
     fn arm_receiver(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         let due = flow.receiver.deadline();
-        if due < flow.receiver.armed {
-            flow.receiver.armed = due;
+        if due < flow.receiver.armed() {
+            flow.receiver.set_armed(due);
             self.network.set_timer(due, RECEIVER_TIMER, index, 0);
         }
     }
@@ -282,10 +282,10 @@ impl<O: Observer> World<O> {
 
     pub(crate) fn receiver_timer(&mut self, now: Time, index: u32) {
         let flow = &mut self.flows[index as usize];
-        if flow.receiver.armed != now {
+        if flow.receiver.armed() != now {
             return;
         }
-        flow.receiver.armed = Time::NEVER;
+        flow.receiver.set_armed(Time::NEVER);
         if flow.receiver.deadline() == now {
             self.receiver_acts(index, now);
         }

@@ -9,7 +9,7 @@ mod session;
 
 use crate::accounts::PacketAccounts;
 use crate::config::{BuildError, WorldConfig};
-use crate::flow::{Completion, Datagrams, Drops, Endpoint, Flow, FlowRoutes, FlowStats, Transfer};
+use crate::flow::{Completion, Datagrams, Drops, Endpoint, Flow, FlowRoutes, Transfer};
 use crate::needs;
 use crate::observer::{NoopObserver, Observer};
 use crate::packet::Packet;
@@ -232,7 +232,7 @@ impl<O: Observer> World<O> {
             application: Application::idle(),
             transfer: session.map(|session| Box::new(Transfer { session: Some(session), ..Transfer::default() })),
             totals: Default::default(),
-            before_window: None,
+            in_window: false,
             counted: false,
         });
         self.accounts.observer.on_flow(index, entry, reversed);
@@ -377,8 +377,7 @@ impl<O: Observer> World<O> {
                 Endpoint::Tcp(sender) => size_of::<Sender>() + sender.memory(),
                 Endpoint::Udp(_) => size_of::<Datagrams>(),
             };
-            let own = size_of::<Flow>() + flow.before_window.as_ref().map_or(0, |_| size_of::<FlowStats>());
-            own + endpoint + flow.receiver.memory() + flow.application.memory() + Transfer::memory(&flow.transfer)
+            size_of::<Flow>() + endpoint + flow.receiver.memory() + flow.application.memory() + Transfer::memory(&flow.transfer)
         };
         self.flows.iter().map(flow).sum::<usize>() + self.network.memory()
     }

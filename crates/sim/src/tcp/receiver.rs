@@ -9,7 +9,7 @@ use crate::packet::{Packet, flag};
 use sojourn_cc::ParamError;
 use sojourn_cc::algorithms::rledbat;
 use sojourn_spec::tcp::{Ecn, Handshake, Recovery, TcpOptions};
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 /// The SACK option of an ACK.
 #[derive(Clone, Copy, Debug)]
@@ -51,14 +51,45 @@ pub struct Receiver {
     ts_recent: Time,
     /// The last acknowledgment number sent (rfc7323#4.3 Last.ACK.sent).
     last_ack_sent: u64,
+    /// Where it does not acknowledge each segment at once with an unlimited window.
+    rules: Option<Box<AckRules>>,
+}
+
+/// When ACKs are sent that may wait, and the window that they advertise.
+#[derive(Clone, Debug)]
+struct AckRules {
     /// When a delayed ACK is due.
     delayed_ack_due: Time,
+    /// The time of the receiver's pending timer event, or never.
+    armed: Time,
     /// The window to advertise, where that is limited.
     window: Option<Box<ReceiveWindow>>,
     /// When to acknowledge, where that is more than the plain rules.
     policy: Option<Box<AckPolicy>>,
-    /// The time of this receiver's pending timer event, or never.
-    pub armed: Time,
+}
+
+impl AckRules {
+    /// What these options ask for; `None` if they ask for nothing.
+    ///
+    /// # Errors
+    /// A parameter of the congestion controller is out of range.
+    fn new(params: &TcpOptions) -> Result<Option<Box<Self>>, ParamError> {
+        let (window, policy) = (ReceiveWindow::new(params)?, AckPolicy::new(params));
+        let asked = params.delayed_ack.is_some() || window.is_some() || policy.is_some();
+        Ok(asked.then(|| Box::new(AckRules { delayed_ack_due: Time::NEVER, armed: Time::NEVER, window, policy })))
+    }
+
+    /// An ACK may wait for so long, or for one that waits already.
+    fn delay(&mut self, now: Time, delay: Duration) {
+        if self.delayed_ack_due == Time::NEVER {
+            self.delayed_ack_due = now + delay;
+        }
+    }
+
+    fn memory(&self) -> usize {
+        let policy = self.policy.as_ref().map_or(0, |_| size_of::<AckPolicy>());
+        size_of::<Self>() + self.window.as_ref().map_or(0, |window| window.memory()) + policy
+    }
 }
 
 impl Default for Receiver {
@@ -73,10 +104,7 @@ impl Default for Receiver {
             unacked_segments: 0,
             ts_recent: Time::ZERO,
             last_ack_sent: 0,
-            delayed_ack_due: Time::NEVER,
-            window: None,
-            policy: None,
-            armed: Time::NEVER,
+            rules: None,
         }
     }
 }
@@ -88,13 +116,7 @@ impl Receiver {
     /// # Errors
     /// A parameter of the congestion controller is out of range.
     pub fn new(params: &TcpOptions, predicts: bool) -> Result<Self, ParamError> {
-        Ok(Receiver {
-            window: ReceiveWindow::new(params)?,
-            predicts,
-            marks: MarkFeedback::new(params.agreed_ecn()),
-            policy: AckPolicy::new(params),
-            ..Receiver::default()
-        })
+        Ok(Receiver { predicts, marks: MarkFeedback::new(params.agreed_ecn()), rules: AckRules::new(params)?, ..Receiver::default() })
     }
 
     /// Whether a receiver with these options has no timers: whatever it sends, it sends when a segment arrives.
@@ -105,14 +127,36 @@ impl Receiver {
     /// When its timer expires: a delayed ACK or a window update is due.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.window.as_ref().map_or(self.delayed_ack_due, |window| window.update_due.min(self.delayed_ack_due))
+        self.rules.as_ref().map_or(Time::NEVER, |rules| {
+            let due = rules.delayed_ack_due;
+            rules.window.as_ref().map_or(due, |window| window.update_due.min(due))
+        })
+    }
+
+    /// The time of its pending timer event, or never.
+    pub fn armed(&self) -> Time {
+        self.rules.as_ref().map_or(Time::NEVER, |rules| rules.armed)
+    }
+
+    /// Its timer event is pending for this time, or none is.
+    pub fn set_armed(&mut self, armed: Time) {
+        if let Some(rules) = &mut self.rules {
+            rules.armed = armed;
+        }
+    }
+
+    fn window(&mut self) -> Option<&mut ReceiveWindow> {
+        self.rules.as_mut()?.window.as_deref_mut()
+    }
+
+    fn policy(&mut self) -> Option<&mut AckPolicy> {
+        self.rules.as_mut()?.policy.as_deref_mut()
     }
 
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
-        let window = self.window.as_ref().map_or(0, |window| window.memory());
-        let policy = self.policy.as_ref().map_or(0, |_| size_of::<AckPolicy>());
-        self.reassembly.as_ref().map_or(0, |reassembly| reassembly.memory()) + window + policy
+        let rules = self.rules.as_ref().map_or(0, |rules| rules.memory());
+        self.reassembly.as_ref().map_or(0, |reassembly| reassembly.memory()) + rules
     }
 
     /// The window of statistics opens: remembers what has arrived and can't be read yet.
@@ -147,15 +191,17 @@ impl Receiver {
         if segment.seq <= self.last_ack_sent && segment.stamp >= self.ts_recent {
             self.ts_recent = segment.stamp;
         }
-        if let Some(delay) = params.delayed_ack
-            && self.unacked_segments < params.ack_every
-        {
-            self.delayed_ack_due = if self.delayed_ack_due == Time::NEVER { now + delay } else { self.delayed_ack_due };
-            return Received { readable: length, acks: false };
+        if let Some(rules) = &mut self.rules {
+            if let Some(delay) = params.delayed_ack
+                && self.unacked_segments < params.ack_every
+            {
+                rules.delay(now, delay);
+                return Received { readable: length, acks: false };
+            }
+            rules.delayed_ack_due = Time::NEVER;
         }
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
-        self.delayed_ack_due = Time::NEVER;
         *ack = Packet {
             seq: self.rcv_nxt,
             stamp: self.ts_recent,
@@ -175,8 +221,8 @@ impl Receiver {
     fn on_any_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
         let received = self.take_segment(now, segment, params, pool, ack);
         let nothing_waits = !self.has_gap() && !self.marks.echoes;
-        let plain_acks = self.policy.is_none() && !self.marks.counts();
-        self.predictable = self.predicts && nothing_waits && self.window.is_none() && plain_acks && is_exact_clock(params);
+        let plain_acks = self.policy().is_none() && !self.marks.counts();
+        self.predictable = self.predicts && nothing_waits && self.window().is_none() && plain_acks && is_exact_clock(params);
         received
     }
 
@@ -185,22 +231,22 @@ impl Receiver {
         let marked = self.marks.take(segment);
         if segment.has(flag::SYN) {
             self.ts_recent = segment.stamp;
-            self.policy.iter_mut().for_each(|policy| policy.on_syn(now));
+            self.policy().into_iter().for_each(|policy| policy.on_syn(now));
             *ack = self.ack(now, segment, flag::SYN, params, pool);
             return Received { readable: 0, acks: true };
         }
         if segment.has(flag::ACK) {
-            self.policy.iter_mut().for_each(|policy| policy.on_handshake(now));
+            self.policy().into_iter().for_each(|policy| policy.on_handshake(now));
             return Received { readable: 0, acks: false };
         }
         let end = segment.seq + u64::from(segment.size) - u64::from(params.header);
         let rcv_nxt_before = self.rcv_nxt;
-        if let Some(window) = &mut self.window {
+        if let Some(window) = self.window() {
             window.on_segment(now, rcv_nxt_before, params);
         }
         let in_order = self.reassemble(segment.seq, end, params);
         let gap = self.has_gap();
-        if let Some(controller) = self.window.as_mut().and_then(|window| window.controller.as_mut()) {
+        if let Some(controller) = self.window().and_then(|window| window.controller.as_mut()) {
             let sent = segment.stamp;
             controller.on_segment(&rledbat::Segment { now: clock(now, params), sent, echoed: segment.peer, start: segment.seq, end, gap });
         }
@@ -212,10 +258,10 @@ impl Receiver {
         }
         let readable = self.rcv_nxt - rcv_nxt_before;
         let fin = segment.has(flag::FIN) && params.handshake == Handshake::ThreeWay && self.rcv_nxt >= end;
-        if self.policy.is_some() {
+        if self.policy().is_some() {
             let due = if fin { now } else { self.ask_policy(now, segment, in_order, marked, params) };
             if due > now && !self.marks.asks_for_ack {
-                self.delayed_ack_due = due;
+                self.rules.iter_mut().for_each(|rules| rules.delayed_ack_due = due);
                 self.plan_window_update(now, params);
                 return Received { readable, acks: false };
             }
@@ -223,7 +269,7 @@ impl Receiver {
             let fills_gap = self.rcv_nxt > end || gap;
             let may_wait = !self.marks.asks_for_ack && (in_order || (!params.immediate_ack_of_duplicates && end == rcv_nxt_before));
             if may_wait && !fills_gap && !fin && self.unacked_segments < params.ack_every {
-                self.delayed_ack_due = if self.delayed_ack_due == Time::NEVER { now + delay } else { self.delayed_ack_due };
+                self.rules.iter_mut().for_each(|rules| rules.delay(now, delay));
                 self.plan_window_update(now, params);
                 return Received { readable, acks: false };
             }
@@ -250,7 +296,7 @@ impl Receiver {
             rcv_nxt: self.rcv_nxt,
             acknowledged: self.last_ack_sent,
         };
-        let Some(policy) = &mut self.policy else { return now };
+        let Some(policy) = self.policy() else { return now };
         if duplicate && bytes.0 < bytes.1 {
             policy.duplicate = Some(bytes);
         }
@@ -274,7 +320,7 @@ impl Receiver {
             }
         } else if seq > self.rcv_nxt {
             let new = self.reassembly.get_or_insert_default().insert(seq, end, params.recovery == Recovery::Sack);
-            if let Some(policy) = &mut self.policy
+            if let Some(policy) = self.policy()
                 && new == 0
             {
                 policy.duplicate = Some((seq, end));
@@ -288,8 +334,8 @@ impl Receiver {
         if self.deadline() == Time::NEVER {
             return None;
         }
-        if let Some(policy) = &mut self.policy
-            && self.delayed_ack_due <= now
+        if let Some(AckRules { policy: Some(policy), delayed_ack_due, .. }) = self.rules.as_deref_mut()
+            && *delayed_ack_due <= now
         {
             policy.on_timer(params);
         }
@@ -306,13 +352,15 @@ impl Receiver {
     /// The window to advertise at `now` in whole segments; `u16::MAX` is unlimited.
     #[inline]
     fn advertise(&mut self, now: Time, params: &TcpOptions) -> u16 {
-        self.window.as_mut().map_or(u16::MAX, |window| window.advertise(now, self.rcv_nxt, params))
+        let rcv_nxt = self.rcv_nxt;
+        self.window().map_or(u16::MAX, |window| window.advertise(now, rcv_nxt, params))
     }
 
     /// An ACK waits: finds out when one is due because of the window.
     fn plan_window_update(&mut self, now: Time, params: &TcpOptions) {
-        if let Some(window) = &mut self.window {
-            window.plan_update(now, self.rcv_nxt, params);
+        let rcv_nxt = self.rcv_nxt;
+        if let Some(window) = self.window() {
+            window.plan_update(now, rcv_nxt, params);
         }
     }
 
@@ -320,8 +368,8 @@ impl Receiver {
     fn ack(&mut self, now: Time, segment: &Packet, flags: u16, params: &TcpOptions, pool: &mut SackPool) -> Packet {
         self.unacked_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
-        self.delayed_ack_due = Time::NEVER;
-        let duplicate = self.policy.as_mut().and_then(|policy| policy.on_ack_sent(params));
+        self.rules.iter_mut().for_each(|rules| rules.delayed_ack_due = Time::NEVER);
+        let duplicate = self.policy().and_then(|policy| policy.on_ack_sent(params));
         let plain = (!self.has_gap() && duplicate.is_none()) || params.recovery != Recovery::Sack;
         let sack = if plain { SackOption::NONE } else { self.sack_option(duplicate, pool) };
         let option = if sack.count > 0 { params.sack_option + 8 * sack.count } else { 0 };

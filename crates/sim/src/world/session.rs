@@ -183,9 +183,9 @@ impl<O: Observer> World<O> {
         if let Ok(next) = sender.reopened(phase, params) {
             **sender = next;
         }
-        let armed = flow.receiver.armed;
+        let armed = flow.receiver.armed();
         flow.totals.delivered -= flow.receiver.arrived_early();
         flow.receiver = Receiver::new(params, self.predicts).unwrap_or_default();
-        flow.receiver.armed = armed;
+        flow.receiver.set_armed(armed);
     }
 }

@@ -1,6 +1,6 @@
 //! How a sender and its congestion controller talk: windows, what an ACK brings, and reductions.
 
-use super::{IncomingAck, LastReduction, SenderCore, State};
+use super::{IncomingAck, LastReduction, Limits, SenderCore, State};
 use crate::tcp::call::Call;
 use sojourn_cc::{Ack, AnyController, CongestionController, CongestionEvent, Signal};
 use sojourn_spec::tcp::{Ecn, TcpOptions, WindowBasis};
@@ -67,7 +67,14 @@ impl SenderCore {
     #[inline]
     pub(super) fn send_limit(&self, params: &TcpOptions) -> u32 {
         let window = self.receive_window(params);
-        self.inflight_limit.as_ref().map_or(window, |limit| window.min(limit.segments(params.mss)))
+        let limit = self.limits.as_ref().and_then(|limits| limits.inflight.as_ref());
+        limit.map_or(window, |limit| window.min(limit.segments(params.mss)))
+    }
+
+    /// Whether its window grows to at most what the flight could make of it.
+    #[inline]
+    fn limits_increase(&self) -> bool {
+        self.limits.as_ref().is_some_and(|limits| limits.increase.is_some())
     }
 
     /// Reports an ACK to the controller; `snd_una_before` is `snd_una` before the ACK. An ACK with an ECN echo does not open
@@ -90,9 +97,9 @@ impl SenderCore {
         // An ACK of no new data echoes a timestamp that was echoed before (rfc7323#4.1).
         let advances = self.snd_una > snd_una_before;
         let after_timeout = self.last_reduction == LastReduction::Timeout && self.snd_una < self.recover;
-        let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd() || self.increase_limit.is_some();
+        let cwnd_limited = !params.growth_needs_limit || in_flight + 1.0 > self.cc.cwnd() || self.limits_increase();
         let in_recovery = self.state == State::Recovery;
-        if let Some(limit) = &mut self.increase_limit {
+        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut() {
             limit.on_flight(in_flight, &self.cc);
         }
         let acked = (self.snd_una - snd_una_before) as i64 as f64 / mss;
@@ -115,8 +122,8 @@ impl SenderCore {
             snd_max: self.snd_max,
             marked,
         });
-        match &mut self.increase_limit {
-            Some(limit) if !in_recovery => limit.cap(&mut self.cc, call.now),
+        match self.limits.as_deref_mut() {
+            Some(Limits { increase: Some(limit), .. }) if !in_recovery => limit.cap(&mut self.cc, call.now),
             _ => cwnd,
         }
     }

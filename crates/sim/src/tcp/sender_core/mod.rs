@@ -94,6 +94,22 @@ pub struct SenderStats {
     pub rtt: Moments,
 }
 
+/// What limits a sender besides its windows, where something does.
+#[derive(Clone, Debug)]
+struct Limits {
+    /// Where the stack limits the data in flight by a measured bandwidth-delay product.
+    inflight: Option<InflightLimit>,
+    /// Where the window grows to at most what the flight could make of it.
+    increase: Option<IncreaseLimit>,
+}
+
+impl Limits {
+    fn new(cc: &AnyController, params: &TcpOptions) -> Option<Box<Limits>> {
+        let limits = Limits { inflight: params.inflight_limit.then(InflightLimit::default), increase: IncreaseLimit::new(cc, params) };
+        (limits.inflight.is_some() || limits.increase.is_some()).then(|| Box::new(limits))
+    }
+}
+
 /// What every sender has, whatever its recovery strategy. Sequence numbers count bytes (rfc9293#3.3.1).
 #[derive(Clone, Debug)]
 pub struct SenderCore {
@@ -118,10 +134,7 @@ pub struct SenderCore {
     recover: u64,
     cc: AnyController,
     rtt: RttEstimator,
-    /// Where the stack limits the data in flight by a measured bandwidth-delay product.
-    inflight_limit: Option<Box<InflightLimit>>,
-    /// Where the window grows to at most what the flight could make of it.
-    increase_limit: Option<Box<IncreaseLimit>>,
+    limits: Option<Box<Limits>>,
     /// Bytes sent by limited transmit since new data was acknowledged; they do not count as in flight (rfc5681#3.2).
     limited_transmit_bytes: u32,
     /// No new data was acknowledged since the last timeout.
@@ -185,9 +198,9 @@ impl SenderCore {
             cc.use_classic_ecn();
         }
         let path = Path::new(&cc, params, ecn);
-        let increase_limit = IncreaseLimit::new(&cc, params).map(Box::new);
+        let limits = Limits::new(&cc, params);
         Ok(SenderCore {
-            increase_limit,
+            limits,
             predicts: origin.predicts && path.is_none(),
             path,
             ecn,
@@ -204,7 +217,6 @@ impl SenderCore {
             recover: 0,
             cc,
             rtt: RttEstimator::new(params),
-            inflight_limit: params.inflight_limit.then(Box::default),
             limited_transmit_bytes: 0,
             after_timeout: false,
             cwr_pending: false,
@@ -279,7 +291,8 @@ impl SenderCore {
 
     /// Bytes of memory beyond its own size.
     pub fn memory(&self) -> usize {
-        self.cc.memory() + self.path.as_ref().map_or(0, |path| path.memory())
+        let limits = self.limits.as_ref().map_or(0, |_| size_of::<Limits>());
+        limits + self.cc.memory() + self.path.as_ref().map_or(0, |path| path.memory())
     }
 
     /// Whether it has data to send or data that is not acknowledged.

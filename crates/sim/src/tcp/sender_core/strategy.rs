@@ -1,6 +1,6 @@
 //! What a recovery strategy that keeps the outstanding segments itself asks of the sender.
 
-use super::{LastReduction, SenderCore, State};
+use super::{LastReduction, Limits, SenderCore, State};
 use crate::tcp::call::{Call, SegmentSink};
 use crate::tcp::rto::SentData;
 use sojourn_cc::{Ack, CongestionController, CongestionEvent, Signal, Window};
@@ -94,7 +94,7 @@ impl SenderCore {
         let acked = f64::from(delivered.segments);
         let marked = if self.ecn.counts() { self.marked_of(delivered.ece, acked) } else { 0.0 };
         let in_flight = f64::from(delivered.in_flight);
-        if let Some(limit) = &mut self.increase_limit {
+        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut() {
             limit.on_flight(in_flight, &self.cc);
         }
         self.cc.on_ack(&Ack {
@@ -114,7 +114,7 @@ impl SenderCore {
             snd_max: self.snd_max,
             marked,
         });
-        if let Some(limit) = self.increase_limit.as_mut().filter(|_| !delivered.in_recovery) {
+        if let Some(Limits { increase: Some(limit), .. }) = self.limits.as_deref_mut().filter(|_| !delivered.in_recovery) {
             limit.cap(&mut self.cc, call.now);
         }
     }

@@ -1,6 +1,6 @@
 //! RTT samples and the retransmission timer of a sender.
 
-use super::{IncomingAck, SenderCore};
+use super::{IncomingAck, Limits, SenderCore};
 use crate::tcp::call::{Call, SegmentSink};
 use sojourn_spec::tcp::TcpOptions;
 use sojourn_units::{Duration, Time};
@@ -19,7 +19,7 @@ impl SenderCore {
             self.end_backoff_unless_ecn(ack.ece, params);
             self.sample_rtt(sent, call);
         }
-        if let Some(limit) = &mut self.inflight_limit {
+        if let Some(Limits { inflight: Some(limit), .. }) = self.limits.as_deref_mut() {
             limit.on_ack(call.now, self.snd_una, &self.rtt, params);
         }
     }
