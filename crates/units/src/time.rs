@@ -71,7 +71,9 @@ impl Duration {
 
     /// From seconds, rounded to the nearest nanosecond; negative and NaN give zero, too large gives the maximum.
     pub fn from_secs_f64(secs: f64) -> Self {
-        Duration(libm::round(secs * 1e9) as u64)
+        let nanos = secs * 1e9;
+        let whole = nanos as u64;
+        Duration(whole.saturating_add(u64::from(nanos - whole as f64 >= 0.5)))
     }
 
     /// Nanoseconds.

@@ -76,7 +76,7 @@ pub struct Standing {
 }
 
 /// What the last ACK delivered, in bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Taken {
     newest: Option<Sent>,
     /// Whether it is a guess which segment that is.
@@ -113,8 +113,10 @@ pub struct Sampler {
     lost_before: u64,
     /// Until this byte is acknowledged, the congestion window has limited the sender in the last round trip.
     cwnd_limited_until: u64,
-    /// What the last ACK delivered, until it is asked for.
-    taken: Option<Taken>,
+    /// What the last ACK delivered.
+    taken: Taken,
+    /// Whether its sample was not given yet.
+    has_sample: bool,
 }
 
 impl Sampler {
@@ -249,32 +251,49 @@ impl Sampler {
 
     /// Takes an ACK (draft-ietf-ccwg-bbr#4.1.2.3); gives the segments that it newly acknowledges.
     pub fn on_ack(&mut self, delivery: &Delivery, mss: u32) -> f64 {
-        let prior_in_flight = self.in_flight;
-        let delivered_before = self.delivered;
-        let newest = self.deliver(delivery);
+        self.begin_ack(delivery.ack, delivery.sack.is_none() && delivery.duplicate);
+        self.deliver(delivery);
+        self.end_ack(mss)
+    }
+
+    /// An ACK of everything below this byte arrives, and whoever keeps the segments says what it delivers, until [`Sampler::end_ack`].
+    /// `guessed`: which segments those are is a guess.
+    #[inline]
+    pub fn begin_ack(&mut self, ack: u64, guessed: bool) {
+        self.taken = Taken { newest: None, guessed, newly_acked: 0, prior_in_flight: self.in_flight, ack };
+    }
+
+    /// All that an ACK delivers was taken; gives the segments that it newly acknowledges.
+    #[inline]
+    pub fn end_ack(&mut self, mss: u32) -> f64 {
+        if let Some(newest) = &self.taken.newest {
+            self.first_send_time = newest.send_time;
+        }
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
-        let newly_acked = self.delivered - delivered_before;
-        let guessed = delivery.sack.is_none() && delivery.duplicate;
-        self.taken = Some(Taken { newest, guessed, newly_acked, prior_in_flight, ack: delivery.ack });
-        newly_acked as f64 / f64::from(mss)
+        self.has_sample = true;
+        self.taken.newly_acked as f64 / f64::from(mss)
     }
 
     /// Whether the sample of the last ACK was not given yet.
+    #[inline]
     pub fn has_sample(&self) -> bool {
-        self.taken.is_some()
+        self.has_sample
     }
 
     /// The sample of the last ACK, if it was not given yet.
     pub fn sample(&mut self, now: Time, standing: Standing) -> Option<RateSample> {
-        let Taken { newest, guessed, newly_acked, prior_in_flight, ack } = self.taken.take()?;
+        if !std::mem::take(&mut self.has_sample) {
+            return None;
+        }
+        let Taken { newest, guessed, newly_acked, prior_in_flight, ack } = &self.taken;
         let segments = |bytes: u64| bytes as f64 / f64::from(standing.mss);
         let mut sample = RateSample {
             now,
             delivered_total: segments(self.delivered),
             lost_total: segments(self.lost),
-            newly_acked: segments(newly_acked),
+            newly_acked: segments(*newly_acked),
             newly_lost: segments(self.lost - self.lost_before),
             prior_delivered: None,
             delivered: 0.0,
@@ -284,9 +303,9 @@ impl Sampler {
             is_app_limited: false,
             rtt: None,
             srtt: standing.srtt,
-            prior_in_flight: segments(prior_in_flight),
+            prior_in_flight: segments(*prior_in_flight),
             in_flight: segments(self.in_flight),
-            is_cwnd_limited: ack <= self.cwnd_limited_until,
+            is_cwnd_limited: *ack <= self.cwnd_limited_until,
             state: standing.state,
             selective_acks: standing.selective_acks,
             marked: 0.0,
@@ -308,39 +327,30 @@ impl Sampler {
         Some(sample)
     }
 
-    /// Takes what an ACK delivers; gives the newest of it.
-    fn deliver(&mut self, delivery: &Delivery) -> Option<Sent> {
-        let mut newest = None;
-        while self.sent.front().is_some_and(|sent| sent.end() <= delivery.ack)
-            && let Some(sent) = self.sent.pop_front()
-        {
-            self.count(&sent, delivery.now, &mut newest);
-        }
+    /// Takes what an ACK delivers.
+    fn deliver(&mut self, delivery: &Delivery) {
+        self.take_acknowledged(delivery.ack, delivery.now);
         if let Some(blocks) = delivery.sack {
             self.sacked.forget_below(delivery.ack);
             for (from, to) in blocks.iter().filter(|&(_, to)| to > delivery.ack) {
-                self.deliver_block(from.max(delivery.ack), to, delivery.now, &mut newest);
+                self.deliver_block(from.max(delivery.ack), to, delivery.now);
             }
         } else if delivery.duplicate {
-            self.deliver_duplicate(delivery.now, &mut newest);
+            self.deliver_duplicate(delivery.now);
         }
-        if let Some(newest) = &newest {
-            self.first_send_time = newest.send_time;
-        }
-        newest
     }
 
     /// Takes the oldest segment in flight above the first one.
-    fn deliver_duplicate(&mut self, now: Time, newest: &mut Option<Sent>) {
+    fn deliver_duplicate(&mut self, now: Time) {
         let from = first_from(&self.sent, self.duplicates_to).max(1);
         if let Some(index) = (from..self.sent.len()).find(|&index| self.sent[index].fate == Fate::InFlight) {
             self.duplicates_to = self.sent[index].end();
-            self.take(index, now, newest);
+            self.take(index, now);
         }
     }
 
     /// Takes what a SACK block newly says to have arrived.
-    fn deliver_block(&mut self, from: u64, to: u64, now: Time, newest: &mut Option<Sent>) {
+    fn deliver_block(&mut self, from: u64, to: u64, now: Time) {
         let mut at = self.sacked.gap_from(from);
         if at >= to {
             return;
@@ -349,7 +359,7 @@ impl Sampler {
             let stop = self.sacked.next_from(at).min(to);
             let mut index = first_from(&self.sent, at);
             while self.sent.get(index).is_some_and(|sent| sent.end() <= stop) {
-                self.take(index, now, newest);
+                self.take(index, now);
                 index += 1;
             }
             at = self.sacked.gap_from(stop);
@@ -357,16 +367,26 @@ impl Sampler {
         self.sacked.insert(from, to);
     }
 
+    /// All segments below this byte are acknowledged cumulatively.
+    pub fn take_acknowledged(&mut self, ack: u64, now: Time) {
+        while self.sent.front().is_some_and(|sent| sent.end() <= ack)
+            && let Some(sent) = self.sent.pop_front()
+        {
+            self.count(&sent, now);
+        }
+    }
+
     /// The segment at this place of the list has arrived.
-    fn take(&mut self, index: usize, now: Time, newest: &mut Option<Sent>) {
+    #[inline]
+    pub fn take(&mut self, index: usize, now: Time) {
         let sent = self.sent[index];
         self.sent[index].fate = Fate::Delivered;
-        self.count(&sent, now, newest);
+        self.count(&sent, now);
     }
 
     /// This segment has arrived, perhaps not only now (`UpdateRateSample`, draft-ietf-ccwg-bbr#4.1.2.3).
     #[inline]
-    fn count(&mut self, sent: &Sent, now: Time, newest: &mut Option<Sent>) {
+    fn count(&mut self, sent: &Sent, now: Time) {
         match sent.fate {
             Fate::Delivered => return,
             Fate::InFlight => self.in_flight -= sent.size(),
@@ -374,8 +394,9 @@ impl Sampler {
         }
         self.delivered += sent.size();
         self.delivered_time = now;
-        if newest.is_none_or(|newest| (sent.send_time, sent.end()) > (newest.send_time, newest.end())) {
-            *newest = Some(*sent);
+        self.taken.newly_acked += sent.size();
+        if self.taken.newest.is_none_or(|newest| (sent.send_time, sent.end()) > (newest.send_time, newest.end())) {
+            self.taken.newest = Some(*sent);
         }
     }
 

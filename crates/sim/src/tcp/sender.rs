@@ -164,9 +164,10 @@ impl Sender {
         if !core.is_acceptable(ack) {
             return Progress::Going;
         }
-        let counted = core.tracks() && core.track_ack(ack, sack.as_ref(), call);
+        let reports_itself = self.recovery.reports_itself();
+        let counted = core.tracks() && !reports_itself && core.track_ack(ack, sack.as_ref(), call);
         let (ece, full) = (counted || (ack.has(flag::ECE) && core.ecn().is_on()), ack.seq >= core.recover());
-        if !self.recovery.reports_itself() {
+        if !reports_itself {
             core.tell_sample(call);
             if ece {
                 core.on_ece(ack.seq, self.recovery.inflation(), call);
@@ -174,6 +175,9 @@ impl Sender {
         }
         if core.read_window(ack) && ack.seq == core.snd_una() && sack.is_none() {
             // Changes the receive window alone, so it is no duplicate ACK (rfc5681#2).
+            if reports_itself && core.tracks() {
+                core.track_ack(ack, None, call);
+            }
             core.tell_sample(call);
             self.on_window_update(call);
             return Progress::Going;

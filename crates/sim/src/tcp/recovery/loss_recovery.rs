@@ -17,7 +17,7 @@ pub trait LossRecovery {
         false
     }
 
-    /// Whether it tells the controller itself of ECN echoes and of delivery-rate samples.
+    /// Whether it tells the controller itself of ECN echoes and of delivery-rate samples, and knows what ACKs deliver.
     fn reports_itself(&self) -> bool {
         false
     }

@@ -1,7 +1,7 @@
 //! What some senders do beyond the windows: pacing, delivery-rate samples, counts of marks. Others have `tracks` off and pay
 //! for one test a segment.
 
-use super::{LastReduction, SenderCore, State};
+use super::{IncomingAck, LastReduction, SenderCore, State};
 use crate::packet::Packet;
 use crate::tcp::accurate_ecn::MarkReader;
 use crate::tcp::call::Call;
@@ -232,16 +232,45 @@ impl SenderCore {
         self.check_app_limited(call.params);
         let selective_acks = call.params.recovery == Recovery::Sack;
         let duplicate = ack.seq == self.snd_una && self.snd_una < self.snd_max && !selective_acks;
-        let in_order = if call.params.timestamps { ack.peer >= self.ts_recent } else { ack.seq > self.snd_una || sack.is_some() };
         let SenderCore { path: Some(path), snd_una, .. } = self else { return false };
         let newly_acked = match &mut path.sampler {
             Some(sampler) => sampler.on_ack(&Delivery { now: call.now, ack: ack.seq, sack, duplicate }, call.params.mss),
             None if path.marks.is_some() => path.delivered.on_ack(*snd_una, ack.seq, sack) as f64 / f64::from(call.params.mss),
             None => return false,
         };
+        self.read_marks(ack, sack.is_some(), newly_acked, call.params)
+    }
+
+    /// Reads the count of marks in an ACK of so many new segments, which moves `snd_una` later. Says whether it tells of marks.
+    fn read_marks(&mut self, ack: &Packet, has_sack: bool, newly_acked: f64, params: &TcpOptions) -> bool {
+        let in_order = if params.timestamps { ack.peer >= self.ts_recent } else { ack.seq > self.snd_una || has_sack };
+        let Some(path) = &mut self.path else { return false };
         let marks = path.marks.as_mut().filter(|_| in_order);
         path.marked = marks.map_or(0.0, |marks| f64::from(marks.read(ack, newly_acked.ceil() as u32)));
         path.marked > 0.0
+    }
+
+    /// An ACK arrives, and the recovery strategy, which keeps the segments, is about to say what it delivers, until
+    /// [`SenderCore::end_delivery`]. Gives what is to be told of each segment that SACK blocks newly report.
+    #[inline]
+    pub fn begin_delivery(&mut self, ack: &IncomingAck, params: &TcpOptions) -> Option<&mut Sampler> {
+        self.path.as_ref()?;
+        self.check_app_limited(params);
+        let sampler = self.path.as_mut()?.sampler.as_mut()?;
+        sampler.begin_ack(ack.packet.seq, false);
+        Some(sampler)
+    }
+
+    /// The ACK has newly delivered so many bytes in all; it moves `snd_una` later. Says whether it tells of marks.
+    #[inline]
+    pub fn end_delivery<O>(&mut self, ack: &IncomingAck, bytes: u64, call: &Call<O>) -> bool {
+        let Some(path) = &mut self.path else { return false };
+        if let Some(sampler) = &mut path.sampler {
+            sampler.take_acknowledged(ack.packet.seq, call.now);
+            sampler.end_ack(call.params.mss);
+        }
+        let newly_acked = bytes as f64 / f64::from(call.params.mss);
+        path.marks.is_some() && self.read_marks(ack.packet, ack.sack.is_some(), newly_acked, call.params)
     }
 
     /// Gives the controller the sample of the last ACK, if it takes samples and has not had it: after the losses that the ACK tells of,

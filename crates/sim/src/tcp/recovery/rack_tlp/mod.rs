@@ -26,6 +26,7 @@ mod writes;
 
 use super::loss_recovery::LossRecovery;
 use crate::tcp::call::{Call, SegmentSink};
+use crate::tcp::sampler::Sampler;
 use crate::tcp::sender_core::{Delivered, IncomingAck, SenderCore};
 use alert::{Resend, State};
 use output::Usage;
@@ -70,6 +71,8 @@ pub struct RackTlp {
 struct Brought {
     /// `snd_una` before.
     prior_una: u64,
+    /// One past the last byte of the highest SACKed segment before.
+    prior_highest: u64,
     /// Segments in flight before.
     prior_in_flight: u32,
     /// Segments delivered, by the cumulative ACK or SACK blocks.
@@ -141,6 +144,7 @@ impl RackTlp {
         let prior_una = sender.snd_una();
         let mut brought = Brought {
             prior_una,
+            prior_highest: self.sent.highest_sacked(prior_una),
             prior_in_flight: self.sent.in_flight(),
             advanced: ack.packet.seq > prior_una,
             ece: ack.ece,
@@ -149,16 +153,18 @@ impl RackTlp {
             ..Brought::default()
         };
         let arrival = Arrival { now: call.now, min_rtt: sender.rtt_min(), srtt: sender.srtt() };
-        let prior_highest = self.sent.highest_sacked(prior_una);
-        self.take_sacks(ack, arrival, &mut brought);
+        let mut delivered = self.take_sacks(ack, arrival, &mut brought, sender.begin_delivery(ack, call.params));
         self.note_reordering(&mut brought, prior_una, call.params);
         if brought.advanced {
             self.timeouts = 0;
+            self.take_cumulative(ack, arrival, &mut brought, call.params);
+            self.note_reordering(&mut brought, ack.packet.seq, call.params);
+            delivered += ack.packet.seq - prior_una - self.sent.forget_below(ack.packet.seq);
+            self.writes.forget_below(ack.packet.seq);
+        }
+        brought.ece |= sender.end_delivery(ack, delivered, call);
+        if brought.advanced {
             sender.accept_partial_ack(ack);
-            self.take_cumulative(ack, arrival, prior_highest, &mut brought, call.params);
-            self.note_reordering(&mut brought, sender.snd_una(), call.params);
-            self.sent.forget_below(sender.snd_una());
-            self.writes.forget_below(sender.snd_una());
         }
         self.sample_rtt(sender, ack, &mut brought, call);
         brought
@@ -173,8 +179,9 @@ impl RackTlp {
         }
     }
 
-    fn take_sacks(&mut self, ack: &IncomingAck, arrival: Arrival, brought: &mut Brought) {
-        let Some(blocks) = ack.sack else { return };
+    /// Takes SACK blocks; gives the bytes that they newly report.
+    fn take_sacks(&mut self, ack: &IncomingAck, arrival: Arrival, brought: &mut Brought, mut sampler: Option<&mut Sampler>) -> u64 {
+        let Some(blocks) = ack.sack else { return 0 };
         let prior_una = brought.prior_una;
         if let Some((from, to)) = blocks.duplicate(ack.packet.seq) {
             brought.duplicate = true;
@@ -186,11 +193,15 @@ impl RackTlp {
         sorted.clear();
         sorted.extend(blocks.iter().filter(|&(_, to)| to > prior_una && to <= self.sent.end()));
         sorted.sort_unstable();
+        let mut delivered = 0;
         for &(from, to) in &sorted {
             let highest = self.sent.highest_sacked(prior_una);
             let (rack, high_seq) = (&mut self.rack, self.high_seq);
-            self.sent.sack(from.max(prior_una), to, |segment| {
+            delivered += self.sent.sack(from.max(prior_una), to, |place, segment| {
                 rack.advance(segment, arrival);
+                if let Some(sampler) = &mut sampler {
+                    sampler.take(place, arrival.now);
+                }
                 brought.sacked = true;
                 brought.delivered += 1;
                 if !segment.has(tag::RETRANSMITTED | tag::EVER_RETRANSMITTED) {
@@ -203,9 +214,10 @@ impl RackTlp {
             });
         }
         self.usage.blocks = sorted;
+        delivered
     }
 
-    fn take_cumulative(&mut self, ack: &IncomingAck, arrival: Arrival, highest: u64, brought: &mut Brought, params: &TcpOptions) {
+    fn take_cumulative(&mut self, ack: &IncomingAck, arrival: Arrival, brought: &mut Brought, params: &TcpOptions) {
         while let Some(segment) = self.sent.pop_acknowledged(ack.packet.seq) {
             brought.acked = true;
             brought.covered += 1;
@@ -215,7 +227,7 @@ impl RackTlp {
             } else if !segment.has(tag::SACKED) {
                 brought.acked_sent = Brought::span(brought.acked_sent, &segment);
                 brought.original |= segment.end <= self.high_seq;
-                if segment.start < highest {
+                if segment.start < brought.prior_highest {
                     brought.reordered = Some(brought.reordered.map_or(segment.start, |lowest| lowest.min(segment.start)));
                 }
             }

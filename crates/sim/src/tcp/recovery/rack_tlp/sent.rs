@@ -140,11 +140,10 @@ impl SentQueue {
         Some(segment)
     }
 
-    /// Forgets SACKed bytes that are acknowledged.
-    pub fn forget_below(&mut self, snd_una: u64) {
-        if !self.sacked.is_empty() {
-            self.sacked.forget_below(snd_una);
-        }
+    /// Forgets SACKed bytes that are acknowledged; gives how many those are.
+    #[inline]
+    pub fn forget_below(&mut self, snd_una: u64) -> u64 {
+        if self.sacked.is_empty() { 0 } else { self.sacked.forget_below(snd_una) }
     }
 
     /// One past the last byte of the highest SACKed segment; `snd_una` if there is none.
@@ -152,18 +151,19 @@ impl SentQueue {
         self.sacked.end().max(snd_una)
     }
 
-    /// Takes a SACK block, and gives each segment that it reports for the first time to `seen`, as it was before.
-    pub fn sack(&mut self, from: u64, to: u64, mut seen: impl FnMut(&Segment)) {
+    /// Takes a SACK block, and gives each segment that it reports for the first time to `seen`, as it was before, with its place. Gives
+    /// the bytes that it newly reports.
+    pub fn sack(&mut self, from: u64, to: u64, mut seen: impl FnMut(usize, &Segment)) -> u64 {
         let mut at = self.sacked.gap_from(from);
         if at >= to {
-            return;
+            return 0;
         }
         while at < to {
             let end = self.sacked.next_from(at).min(to);
             let mut index = first_from(&self.segments, at);
             while let Some(segment) = self.segments.get_mut(index).filter(|segment| segment.end <= end) {
                 if !segment.has(tag::SACKED) {
-                    seen(segment);
+                    seen(index, segment);
                     if segment.has(tag::LOST) {
                         self.lost_out -= 1;
                         if segment.has(tag::RETRANSMITTED) {
@@ -179,7 +179,7 @@ impl SentQueue {
             }
             at = self.sacked.gap_from(end);
         }
-        self.sacked.insert(from, to);
+        self.sacked.insert(from, to)
     }
 
     /// A duplicate of these bytes arrived: their retransmissions are not in flight any more. Says how many of them there were.
