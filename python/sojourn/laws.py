@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from sojourn.errors import ScenarioError, UserError
 from sojourn.scenario import Scenario
 from sojourn.toml import plain
-from sojourn.watched import Watched
+from sojourn.watched import Alarm, Watched
 
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]
 FACTORY = "a class or a function without arguments that makes a law"
@@ -19,7 +19,7 @@ ANSWERS = ("on_ack", "on_loss", "on_mark")
 """What a congestion controller is asked."""
 
 
-def checked_laws(laws: Laws | None) -> dict[str, Callable[[], Any]]:
+def checked_laws(laws: Laws | None) -> dict[str, Callable[..., Any]]:
     """The laws, each made by a function that raises `UserError` for an object that is no law.
 
     Raises `UserError` for what is no table of factories, for a factory that needs arguments, and for a class whose
@@ -42,7 +42,7 @@ class _Controllers:
     is_controller = True
 
     def __init__(self, where: str, factory: Callable[[], Any]) -> None:
-        self.where, self.factory = where, factory
+        self.factory = factory
         made = factory if inspect.isclass(factory) else factory()
         for name in ANSWERS:
             method = getattr(made, name, None)
@@ -52,8 +52,8 @@ class _Controllers:
             if not callable(method) or not _takes(method, *arguments):
                 raise UserError.expected(where, CONTROLLER, f"{_name(factory)}.{name} that is none of these")
 
-    def __call__(self) -> Watched:
-        return Watched(self.factory(), self.where)
+    def __call__(self, alarm: Alarm) -> Watched:
+        return Watched(self.factory(), alarm)
 
 
 def is_controller(factory: Any) -> bool:
@@ -70,7 +70,7 @@ def _name(factory: Any) -> str:
     return str(getattr(factory, "__name__", type(factory).__name__))
 
 
-def _factory(where: str, factory: Any) -> Callable[[], Any]:
+def _factory(where: str, factory: Any) -> Callable[..., Any]:
     """A factory whose product is checked. A class is checked at once."""
     if not callable(factory):
         raise UserError.expected(where, FACTORY, type(factory).__name__)

@@ -1,7 +1,9 @@
 """Congestion controllers in Python, watched: one that does not answer is stopped.
 
 A controller that never returns would hold its run for ever, and a thread can't be ended from outside. One thread looks
-at the calls that have not returned, and raises `HungError` in that of a call that takes longer than `LIMIT`.
+at the calls that have not returned. Where one takes longer than `LIMIT`, it lets the run end with a message, and raises
+an error in the thread of the call. A thread that sleeps or waits takes no notice until it wakes up, and nobody waits
+for it.
 """
 
 from __future__ import annotations
@@ -9,18 +11,22 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 LIMIT = 10.0
 """Seconds that one call of a controller may take."""
 
+Alarm: TypeAlias = Callable[[str], None]
+"""Ends a run with a message."""
 
-class HungError(RuntimeError):
-    """A controller did not answer within `LIMIT` seconds."""
+
+class Stopped(BaseException):
+    """Ends a call that takes too long. No `except Exception` of a controller holds it up."""
 
 
-_calls: dict[int, float] = {}
-"""When the call began that has not returned yet, by thread."""
+_calls: dict[int, tuple[float, str, Any, Alarm]] = {}
+"""The call that has not returned yet, by thread: when it began, its method and argument, and whom to tell."""
 _watcher = threading.Lock()
 
 
@@ -28,9 +34,11 @@ def _watch() -> None:
     while True:
         time.sleep(LIMIT / 10)
         late = time.monotonic() - LIMIT
-        for thread, since in list(_calls.items()):
-            if since < late and _calls.pop(thread, None) is not None:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(HungError))
+        for thread, call in list(_calls.items()):
+            since, method, argument, alarm = call
+            if since < late and _calls.pop(thread, None) is call:
+                alarm(f"{method} at {argument.now:.9g} s: expected an answer within {LIMIT:g} s, got none")
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
 
 
 def _start() -> None:
@@ -39,10 +47,13 @@ def _start() -> None:
 
 
 class Watched:
-    """A controller whose calls are watched. What it does not answer keeps window and pace."""
+    """A controller whose calls are watched; `alarm` is called where one hangs.
 
-    def __init__(self, controller: Any, where: str) -> None:
-        self.controller, self.where = controller, where
+    What it has no method for keeps window and pace.
+    """
+
+    def __init__(self, controller: Any, alarm: Alarm) -> None:
+        self.controller, self.alarm = controller, alarm
         _start()
 
     def _call(self, name: str, argument: Any) -> Any:
@@ -50,7 +61,7 @@ class Watched:
         if method is None:
             return None
         thread = threading.get_ident()
-        _calls[thread] = time.monotonic()
+        _calls[thread] = (time.monotonic(), name, argument, self.alarm)
         try:
             return method(argument)
         finally:

@@ -65,7 +65,26 @@ impl fmt::Debug for PyController {
     }
 }
 
-const EXPECTED: &str = "a window of 1 segment or more, or (window, segments per second), or None to keep both";
+const EXPECTED: &str = "a window of 1 segment or more, (window, segments per second), or None to keep both";
+
+/// What is called where a controller does not return from a call in time: its run ends with this message.
+#[pyclass(frozen, module = "sojourn")]
+struct Alarm {
+    place: Arc<str>,
+    trouble: Trouble,
+}
+
+#[pymethods]
+impl Alarm {
+    fn __call__(&self, said: &str) {
+        self.trouble.hang(crate::refused(format!("{}: {said}", self.place)));
+    }
+
+    /// A copy of a controller has the same.
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+}
 
 /// A finite number that is no truth value.
 fn number(answer: &Bound<'_, PyAny>) -> Option<f64> {
@@ -99,7 +118,7 @@ impl PyController {
             let answer = self.object.bind(py).call_method1(method, (argument,)).map_err(|error| noted(py, error, &self.place, &when))?;
             decision(&answer, last).ok_or_else(|| {
                 let got = answer.repr().map_or_else(|_| answer.get_type().to_string(), |text| text.to_string());
-                crate::refused(format!("{}: {method}: expected {EXPECTED} {when}, got {}", self.place, one_line(&got)))
+                crate::refused(format!("{}: {method} {when}: expected {EXPECTED}, got {}", self.place, one_line(&got)))
             })
         });
         asked.unwrap_or_else(|error| {
@@ -145,10 +164,10 @@ impl Decider for PyController {
     }
 }
 
-/// What makes a controller for each connection, by a callable without arguments.
+/// What makes a controller for each connection, by a callable that takes what is to be called where the controller hangs.
 pub fn supplier(place: Arc<str>, factory: Py<PyAny>, trouble: Trouble) -> Supplier {
     Supplier(Arc::new(move |_| {
-        let object = make(&place, &factory, &trouble);
+        let object = make(&place, &factory, &trouble, (Alarm { place: Arc::clone(&place), trouble: trouble.clone() },));
         Box::new(PyController { place: Arc::clone(&place), object, trouble: trouble.clone() })
     }))
 }

@@ -119,7 +119,7 @@ pub fn from_python(laws: Option<&Bound<'_, PyDict>>, place: &str, out_of_range: 
         }
         let place: Arc<str> = format!("{place}laws.{name}").into();
         let make: LawFactory = Arc::new(move |interval| {
-            let object = make(&place, &factory, &trouble);
+            let object = make(&place, &factory, &trouble, ());
             let place = Arc::clone(&place);
             Box::new(PyLaw { place, out_of_range, object, interval, trouble: trouble.clone(), last: Probability::ZERO })
         });

@@ -11,6 +11,7 @@ mod listing;
 mod path;
 mod traces;
 mod trouble;
+mod waiting;
 
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
 use pyo3::create_exception;
@@ -23,6 +24,7 @@ use sojourn_scenario::{Checked, Document, Sweep};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use waiting::{interrupted, waited};
 
 create_exception!(
     sojourn,
@@ -189,34 +191,28 @@ fn run(
     let scenario = checked_with(text, filename, Some(supplied))?;
     let trouble = trouble::Trouble::default();
     let laws = laws_of_run(laws, filename, &trouble)?;
-    let stop = || trouble.is_set() || interrupted(&trouble);
-    let result = py.detach(|| match capture {
-        None => sojourn_lab::run(&scenario, seed, &laws, &stop),
-        Some((path, links, hosts)) => {
-            captures::run(&Job { scenario: Arc::new(scenario), seed, laws }, &path, &CapturePoints { links, hosts }, &stop)
+    let (calls_python, watched) = (!laws.controllers.is_empty(), trouble.clone());
+    let work = move || {
+        let stop = || watched.is_set() || (!calls_python && interrupted(&watched));
+        match capture {
+            None => sojourn_lab::run(&scenario, seed, &laws, &stop),
+            Some((path, links, hosts)) => {
+                captures::run(&Job { scenario: Arc::new(scenario), seed, laws }, &path, &CapturePoints { links, hosts }, &stop)
+            }
         }
-    });
+    };
+    let result = if calls_python { waited(py, &trouble, work) } else { Some(py.detach(work)) };
     match (trouble.take(), result) {
+        (None, Some(Ok(done))) => outcome(py, done),
+        (None, Some(Err(error))) => Err(failed(filename, error)),
         (Some(error), _) => Err(error),
-        (None, Ok(done)) => outcome(py, done),
-        (None, Err(error)) => Err(failed(filename, error)),
+        (None, None) => unreachable!("a run that is not waited for has an error"),
     }
 }
 
 /// The laws of a run of the scenario in a file.
 fn laws_of_run(laws: Option<&Bound<'_, PyDict>>, filename: &str, trouble: &trouble::Trouble) -> PyResult<Laws> {
     laws::from_python(laws, &format!("{filename}: "), laws::OutOfRange::Refused, trouble)
-}
-
-/// Whether the user pressed Ctrl-C. If so, the error is stored, to be raised after the run.
-fn interrupted(trouble: &trouble::Trouble) -> bool {
-    Python::attach(|py| match py.check_signals() {
-        Ok(()) => false,
-        Err(error) => {
-            trouble.set(error);
-            true
-        }
-    })
 }
 
 /// Runs many jobs on `threads` threads (0: one per core); `on_done(index, record, series)` is called for each as it finishes.
@@ -231,7 +227,7 @@ fn run_many(
     on_done: Option<Py<PyAny>>,
     laws: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
-    let (trouble, stopped) = (trouble::Trouble::default(), AtomicBool::new(false));
+    let trouble = trouble::Trouble::default();
     let mut work: Vec<Job> = Vec::with_capacity(jobs.len());
     let mut last: Option<(&str, &str, Arc<Checked>)> = None;
     for (index, (text, filename, seed)) in jobs.iter().enumerate() {
@@ -242,41 +238,32 @@ fn run_many(
         last = Some((text, filename, Arc::clone(&scenario)));
         work.push(Job { scenario, seed: *seed, laws: laws_of_run(laws, filename, &trouble.of_job(index))? });
     }
-    let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
-    let halt = || stopped.store(true, Ordering::Relaxed);
-    let done = |index: usize, result: Result<Outcome, Error>| match result {
-        Err(error) => {
-            halt();
-            if error != Error::Stopped {
-                failure.lock().unwrap_or_else(|held| held.into_inner()).get_or_insert((index, error));
-            }
-        }
-        Ok(done) => Python::attach(|py| {
-            let Some(on_done) = &on_done else { return };
-            let called = outcome(py, done).and_then(|(record, series)| on_done.call1(py, (index, record, series)));
-            if let Err(error) = called {
-                trouble.set(error);
-                halt();
-            }
-        }),
-    };
-    // Only the main thread can handle signals. It waits here and looks for them while the others work.
-    py.detach(|| {
-        std::thread::scope(|scope| {
-            let stop = || stopped.load(Ordering::Relaxed) || trouble.is_set();
-            let work = scope.spawn(move || sojourn_lab::run_many(&work, threads, &stop, &done));
-            while !work.is_finished() {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-                if interrupted(&trouble) {
-                    halt();
+    let watched = trouble.clone();
+    let failure = waited(py, &trouble, move || {
+        let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+        let stopped = AtomicBool::new(false);
+        let done = |index: usize, result: Result<Outcome, Error>| match result {
+            Err(error) => {
+                stopped.store(true, Ordering::Relaxed);
+                if error != Error::Stopped {
+                    failure.lock().unwrap_or_else(|held| held.into_inner()).get_or_insert((index, error));
                 }
             }
-        });
+            Ok(done) => Python::attach(|py| {
+                let Some(on_done) = &on_done else { return };
+                let called = outcome(py, done).and_then(|(record, series)| on_done.call1(py, (index, record, series)));
+                if let Err(error) = called {
+                    watched.set(error);
+                }
+            }),
+        };
+        sojourn_lab::run_many(&work, threads, &|| stopped.load(Ordering::Relaxed) || watched.is_set(), &done);
+        failure.into_inner().unwrap_or_else(|held| held.into_inner())
     });
     if let Some(error) = trouble.take() {
         return Err(error);
     }
-    match failure.into_inner().unwrap_or_else(|held| held.into_inner()) {
+    match failure.flatten() {
         Some((index, error)) => {
             let raised = failed(&jobs[index].1, error);
             raised.value(py).setattr("job", index)?;

@@ -1,13 +1,17 @@
 //! What goes wrong in laws and controllers written in Python: the first error of a run, with a note on whose it is and when.
 
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The first error of a law or of a signal handler, raised after the runs have stopped.
 #[derive(Clone, Default)]
 pub struct Trouble {
     first: Arc<Mutex<Option<PyErr>>>,
+    /// Whether a controller has not returned from a call in time.
+    hangs: Arc<AtomicBool>,
     /// The run of many whose laws report here.
     job: Option<usize>,
 }
@@ -19,7 +23,7 @@ impl Trouble {
 
     /// The same for the laws of one run of many: their errors get its index as the attribute `job`.
     pub fn of_job(&self, index: usize) -> Self {
-        Trouble { first: Arc::clone(&self.first), job: Some(index) }
+        Trouble { job: Some(index), ..self.clone() }
     }
 
     /// Stores an error unless there is one already.
@@ -29,6 +33,17 @@ impl Trouble {
             let _ = Python::attach(|py| error.value(py).setattr("job", index));
         }
         self.lock().get_or_insert(error);
+    }
+
+    /// Stores the error of a controller that has not returned from a call in time.
+    pub fn hang(&self, error: PyErr) {
+        self.set(error);
+        self.hangs.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a controller has not returned from a call in time.
+    pub fn hangs(&self) -> bool {
+        self.hangs.load(Ordering::Relaxed)
     }
 
     /// Whether there is an error.
@@ -74,10 +89,10 @@ pub fn copied(py: Python<'_>, object: &Py<PyAny>, place: &str, trouble: &Trouble
     })
 }
 
-/// A fresh law. If the factory fails, its error is stored and the run stops at once.
-pub fn make(place: &str, factory: &Py<PyAny>, trouble: &Trouble) -> Py<PyAny> {
+/// A fresh law, made with these arguments. If the factory fails, its error is stored and the run stops at once.
+pub fn make(place: &str, factory: &Py<PyAny>, trouble: &Trouble, arguments: impl for<'py> PyCallArgs<'py>) -> Py<PyAny> {
     Python::attach(|py| {
-        factory.call0(py).unwrap_or_else(|error| {
+        factory.call1(py, arguments).unwrap_or_else(|error| {
             trouble.set(noted(py, error, place, "when it was made"));
             py.None()
         })
