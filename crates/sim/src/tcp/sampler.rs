@@ -256,7 +256,7 @@ impl Sampler {
         self.end_ack(mss)
     }
 
-    /// An ACK of everything below this byte arrives, and whoever keeps the segments says what it delivers, until [`Sampler::end_ack`].
+    /// An ACK of everything below this byte arrives; what it delivers follows, until [`Sampler::end_ack`].
     /// `guessed`: which segments those are is a guess.
     #[inline]
     pub fn begin_ack(&mut self, ack: u64, guessed: bool) {
