@@ -67,8 +67,7 @@ def run(
     `interval` of the queue and returns the drop probability until the next step, 0 to 1: see `Sample` for what it is
     given. That of flows makes a congestion controller for each connection: `on_ack(sample)`, and if it has them
     `on_loss(event)` and `on_mark(event)`, return a window in segments, a window and a pace in segments a second, or
-    None to keep both: see `AckSample` and `CongestionEvent`. A call of it may take 10 s. Then the run ends; a thread
-    that sleeps or waits can't be ended, and is left alone.
+    None to keep both: see `AckSample` and `CongestionEvent`. A call of it may take 10 s; one that sleeps is abandoned.
 
     `pcap` is a file that gets packets in the format pcapng, for Wireshark and its kin: those at the links that
     `pcap_links` names, and those that the hosts of `pcap_hosts` send and get (`"ftp/0:sender"`, `"ftp/*:receiver"`,
