@@ -12,7 +12,7 @@ from sojourn.toml import plain
 from sojourn.watched import Alarm, Watched
 
 Laws: TypeAlias = Mapping[str, Callable[[], Any]]
-FACTORY = "a class or a function without arguments that makes a law"
+FACTORY = "a class or a function without arguments that makes a law or a congestion controller"
 LAW = "a law with a method step(sample)"
 CONTROLLER = "a controller with on_ack(sample), and on_loss(event) and on_mark(event) if it has them"
 ANSWERS = ("on_ack", "on_loss", "on_mark")
@@ -73,7 +73,7 @@ def _name(factory: Any) -> str:
 def _factory(where: str, factory: Any) -> Callable[..., Any]:
     """A factory whose product is checked. A class is checked at once."""
     if not callable(factory):
-        raise UserError.expected(where, FACTORY, type(factory).__name__)
+        raise UserError(f"{where}: expected {FACTORY}, got an object of {type(factory).__name__}")
     if not _takes(factory):
         raise UserError(f"{where}: expected {FACTORY}, got {_shown(factory)}")
     if is_controller(factory):

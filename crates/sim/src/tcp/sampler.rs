@@ -1,8 +1,8 @@
 //! Delivery-rate samples (draft-ietf-ccwg-bbr#4.1.2): what was sent when, and what each ACK delivered of it.
 //!
-//! A segment that is sent again counts as lost, if it did not before. Without SACK a duplicate ACK delivers the oldest segment
-//! above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1): a guess, so that it gives no round-trip time. Data is counted in bytes here and in
-//! segments in the samples.
+//! A segment that is sent again counts as lost, if it did not before, unless it is the probe of a tail (rfc8985#7). Without SACK a duplicate
+//! ACK delivers the oldest segment above the first one (draft-ietf-ccwg-bbr#4.1.3.5.1): a guess, so that it gives no round-trip time. Data is
+//! counted in bytes here and in segments in the samples.
 
 use super::ranges::{HasBytes, Ranges, first_from};
 use super::sack_blocks::SackBlocks;
@@ -181,13 +181,16 @@ impl Sampler {
         }
     }
 
-    /// Segments that start in these bytes and are lost leave again.
+    /// Segments that start in these bytes and have not arrived leave again. One that is in flight is the probe of a tail: nothing more is in
+    /// flight then, and nothing lost (Linux `tcp_send_loss_probe`).
     fn send_again(&mut self, start: u64, end: u64, now: Time) {
         let mut index = first_from(&self.sent, start);
         while let Some(&sent) = self.sent.get(index).filter(|sent| sent.start < end) {
             if sent.fate == Fate::Lost {
                 self.lost_out -= sent.size();
                 self.in_flight += sent.size();
+            }
+            if sent.fate != Fate::Delivered {
                 self.sent[index] = Sent { retransmitted: true, ..self.snapshot(sent.start, sent.end(), now) };
             }
             index += 1;
@@ -442,5 +445,18 @@ mod tests {
         assert_eq!((sample.newly_acked, sample.in_flight, sample.rtt), (1.0, 2.0, Some(Duration::from_millis(11))));
         let sample = sampled(&Delivery { now: at(50), ack: 2000, sack: None, duplicate: false });
         assert_eq!((sample.newly_acked, sample.in_flight, sample.rtt), (2.0, 1.0, Some(Duration::from_millis(40))));
+    }
+
+    #[test]
+    fn the_probe_of_a_tail_is_no_loss_and_its_ack_gives_no_round_trip_time() {
+        let mut sampler = Sampler::default();
+        (0..3).for_each(|n| sampler.on_sent(n * 1000, (n + 1) * 1000, at(10 * n)));
+        sampler.on_sent(2000, 3000, at(100));
+        assert_eq!(sampler.in_flight(), 3000);
+        let ack = Delivery { now: at(140), ack: 3000, sack: None, duplicate: false };
+        assert_eq!(sampler.on_ack(&ack, MSS), 3.0);
+        let standing = Standing { srtt: Duration::ZERO, rtt_min: Duration::ZERO, state: LossState::Open, selective_acks: true, mss: MSS };
+        let sample = sampler.sample(ack.now, standing).unwrap();
+        assert_eq!((sample.newly_lost, sample.in_flight, sample.rtt), (0.0, 0.0, None));
     }
 }

@@ -52,10 +52,15 @@ impl SenderCore {
         self.transmit_inline(seq, call);
     }
 
-    /// [`SenderCore::transmit`] within the loop that sends a window.
+    /// [`SenderCore::transmit`] within the loop that sends a window. What is sent again counts as lost: a strategy that knows of segments
+    /// that are not has [`SenderCore::transmit_segment`].
     #[inline(always)]
     fn transmit_inline<O: SegmentSink>(&mut self, seq: u64, call: &mut Call<O>) {
-        self.transmit_bytes(seq, self.segment_length(seq, call.params), 0, call);
+        let length = self.segment_length(seq, call.params);
+        if seq < self.snd_max {
+            self.lose(seq..seq + length, call);
+        }
+        self.transmit_bytes(seq, length, 0, call);
     }
 
     /// Sends `length` bytes from `seq` on, with these flags and others where they belong.

@@ -151,14 +151,10 @@ impl SenderCore {
         }
     }
 
-    /// A segment is about to leave; it is a retransmission where it starts below `snd_max`.
+    /// A segment is about to leave.
     #[inline(never)]
     pub(super) fn track_transmission<O>(&mut self, bytes: Range<u64>, call: &Call<O>) {
         let pace = self.pace(call.params);
-        let retransmission = bytes.start < self.snd_max;
-        if retransmission {
-            self.lose(bytes.clone(), call);
-        }
         let Some(path) = &mut self.path else { return };
         if let Some(sampler) = &mut path.sampler {
             if sampler.in_flight() == 0 && path.samples {
