@@ -3,11 +3,12 @@
 //! Events are ordered by time, then by the rank of their kind, then by the entity that they concern, then by the order in which
 //! they were added. A calendar queue (Brown 1988) keeps events in buckets of time, as lists through one array. Only the current
 //! bucket is sorted, and only where it holds more than one event. So an event costs the same whether ten or a hundred thousand
-//! wait. Where so many wait that the cache has no room for them, a bucket holds about ten, and its list is apart from them: so they
-//! are read from memory at the same time, instead of each after the one before. Events beyond the calendar's year (all its
-//! buckets, once around) wait in a heap, and so does what the current bucket holds beyond a few events: any number of simultaneous
-//! events costs its logarithm each.
+//! wait. Where so many wait that the cache has no room for them, only the next some thousand are in buckets, and the others in
+//! [`Bins`]. Events beyond the calendar's year (all its buckets or bins, once around) wait in a heap, and so does what the current
+//! bucket holds beyond a few events: any number of simultaneous events costs its logarithm each.
 
+mod bins;
+mod fit;
 mod order;
 
 pub(crate) use order::Rank;
@@ -16,8 +17,8 @@ use crate::packet::{InFlight, Packet};
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
+use bins::Bins;
 use core::cmp::Reverse;
-use core::hint::black_box;
 use core::mem::replace;
 use order::Key;
 use sojourn_units::Time;
@@ -25,7 +26,7 @@ use sojourn_units::Time;
 /// Marks the end of a list of nodes.
 const NONE: u32 = u32::MAX;
 
-/// An event, or a free node. With a packet of 40 bytes it fills one cache line.
+/// An event, in the list of its bucket or of the free nodes. With a packet of 40 bytes it fills one cache line.
 #[derive(Clone, Debug)]
 struct Node<P> {
     key: Key,
@@ -46,16 +47,16 @@ pub(crate) struct Due {
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar<P> {
     nodes: Vec<Node<P>>,
-    /// The event after each one in the list of its bucket.
-    next: Vec<u32>,
     /// The first free node.
     free: u32,
     /// The first node of each bucket.
     heads: Vec<u32>,
     /// One bit for each bucket that is not empty.
     occupied: Vec<u64>,
-    /// Whether a bucket is to hold several events, since there are many.
-    wide: bool,
+    /// What comes in so many buckets after the current one goes to its bucket at once.
+    ahead: u64,
+    /// What comes later, where many events wait.
+    bins: Bins<P>,
     /// Log2 of a bucket's width in ns.
     shift: u32,
     /// The number of the current bucket, counted from time 0.
@@ -90,18 +91,6 @@ struct Pace {
 /// Events between two fits of the buckets to the traffic.
 pub(crate) const FIT_EVERY: u32 = 1 << 12;
 
-/// The count of events from which on the events that are to come are counted anew at the next fit.
-const RENUMBER_FROM: u32 = 1 << 31;
-
-/// Where more events than one of so many came from the heap, the year becomes longer, up to 2 to the power of [`MOST_REACH`] times:
-/// some packets have much longer ways than others.
-const FAR_SHARE: u32 = 32;
-const MOST_REACH: u32 = 4;
-
-/// So many events have no room in the cache beside the flows. Then buckets are wider, by this power of two.
-const MANY: usize = 4096;
-const WIDER: u32 = 4;
-
 /// How many events of the current bucket are kept sorted at most; half as many when the others are put into the heap.
 const SORTED: usize = 128;
 
@@ -110,11 +99,11 @@ impl<P: Packet> Calendar<P> {
     pub fn new() -> Self {
         Calendar {
             nodes: Vec::new(),
-            next: Vec::new(),
             free: NONE,
             heads: vec![NONE; 1024],
             occupied: vec![0; 16],
-            wide: false,
+            ahead: 1023,
+            bins: Bins::new(),
             shift: 17,
             bucket: 0,
             current: Vec::new(),
@@ -130,12 +119,13 @@ impl<P: Packet> Calendar<P> {
 
     /// Events that are to come.
     pub fn len(&self) -> usize {
-        self.near + self.current.len() + self.rest.len() + self.far.len()
+        self.near + self.bins.len() + self.current.len() + self.rest.len() + self.far.len()
     }
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.nodes.capacity() * (size_of::<Node<P>>() + size_of::<u32>())
+        self.nodes.capacity() * size_of::<Node<P>>()
+            + self.bins.memory()
             + self.heads.capacity() * 4
             + (self.rest.capacity() + self.far.capacity()) * 24
     }
@@ -144,14 +134,7 @@ impl<P: Packet> Calendar<P> {
     #[inline(never)]
     pub fn push(&mut self, time: Time, rank: Rank, entity: u32, hop: u32, packet: &mut P) {
         self.count = self.count.wrapping_add(1);
-        let key = Key::new(time, rank, entity, self.count);
-        let index = self.free;
-        let Some(node) = self.nodes.get_mut(index as usize) else { return self.push_new(key, hop, packet) };
-        self.free = node.item.next_free;
-        node.key = key;
-        node.item.packet = packet.take();
-        node.item.hop = hop;
-        self.file(key, index);
+        self.add(Key::new(time, rank, entity, self.count), hop, packet);
     }
 
     /// Adds an event without a packet, with a number in its place.
@@ -159,44 +142,77 @@ impl<P: Packet> Calendar<P> {
     pub fn push_number(&mut self, time: Time, rank: Rank, entity: u32, number: u32) {
         self.count = self.count.wrapping_add(1);
         let key = Key::new(time, rank, entity, self.count);
-        let index = self.free;
-        let Some(node) = self.nodes.get_mut(index as usize) else { return self.push_new(key, number, &mut P::default()) };
-        self.free = node.item.next_free;
-        node.key = key;
-        node.item.hop = number;
-        self.file(key, index);
-    }
-
-    /// Adds an event where no node is free. It stands apart because growing the array needs registers that the usual path
-    /// would have to save.
-    #[cold]
-    #[inline(never)]
-    fn push_new(&mut self, key: Key, hop: u32, packet: &mut P) {
-        self.nodes.push(Node { key, item: InFlight { packet: packet.take(), hop, next_free: NONE } });
-        self.next.push(NONE);
-        self.file(key, (self.nodes.len() - 1) as u32);
-    }
-
-    #[inline]
-    fn file(&mut self, key: Key, index: u32) {
-        let bucket = key.time >> self.shift;
-        // For a bucket that is current or past the difference wraps around to more than a year.
-        if bucket.wrapping_sub(self.bucket + 1) >= self.heads.len() as u64 - 1 {
-            return self.file_elsewhere(key, index, bucket);
+        match self.place(key) {
+            Some(node) => node.item.hop = number,
+            None => self.add_elsewhere(key, number, &mut P::default()),
         }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, key: Key, hop: u32, packet: &mut P) {
+        let Some(node) = self.place(key) else { return self.add_elsewhere(key, hop, packet) };
+        node.item.packet = packet.take();
+        node.item.hop = hop;
+    }
+
+    /// A node for an event whose bucket is near, in that bucket; `None` if it is not near, or no node is free.
+    #[inline(always)]
+    fn place(&mut self, key: Key) -> Option<&mut Node<P>> {
+        let (bucket, index) = (key.time >> self.shift, self.free);
+        if !self.is_near(bucket) || self.nodes.len() <= index as usize {
+            return None;
+        }
+        let next = self.file(bucket, index);
+        let node = self.nodes.get_mut(index as usize)?;
+        node.key = key;
+        self.free = replace(&mut node.item.next, next);
+        Some(node)
+    }
+
+    /// Makes a node the first of its bucket; gives the one that was.
+    #[inline(always)]
+    fn file(&mut self, bucket: u64, index: u32) -> u32 {
         let slot = (bucket as usize) & (self.heads.len() - 1);
-        self.next[index as usize] = replace(&mut self.heads[slot], index);
         self.occupied[slot / 64] |= 1 << (slot % 64);
         self.near += 1;
+        replace(&mut self.heads[slot], index)
     }
 
-    /// Files an event of the current bucket or of a later year.
+    /// Whether what comes in this bucket goes there at once.
+    #[inline(always)]
+    fn is_near(&self, bucket: u64) -> bool {
+        // For a bucket that is current or past the difference wraps around.
+        bucket.wrapping_sub(self.bucket + 1) < self.ahead
+    }
+
+    /// Adds an event that is not near, or where no node is free.
     #[inline(never)]
-    fn file_elsewhere(&mut self, key: Key, index: u32, bucket: u64) {
+    fn add_elsewhere(&mut self, key: Key, hop: u32, packet: &mut P) {
+        let Some(node) = self.bins.place(key) else { return self.add_apart(key, hop, packet) };
+        node.item.packet = packet.take();
+        node.item.hop = hop;
+    }
+
+    /// Adds an event of the current bucket or of a later year. It stands apart because growing the array needs registers that the
+    /// usual path would have to save.
+    #[inline(never)]
+    fn add_apart(&mut self, key: Key, hop: u32, packet: &mut P) {
+        let (bucket, mut index) = (key.time >> self.shift, self.free);
+        let item = InFlight { packet: packet.take(), hop, next: NONE };
+        match self.nodes.get_mut(index as usize) {
+            Some(node) => self.free = replace(node, Node { key, item }).item.next,
+            None => {
+                index = self.nodes.len() as u32;
+                self.nodes.push(Node { key, item });
+            }
+        }
         if bucket > self.bucket {
+            if self.is_near(bucket) || self.bins.have_opened(key.time) {
+                self.nodes[index as usize].item.next = self.file(bucket, index);
+                return;
+            }
             self.far.push(Reverse((key, index)));
-            self.plan_far();
-            return;
+            return self.plan_far();
         }
         let comes_last = self.current.first().is_none_or(|&(last, _)| key > last);
         if comes_last && !self.rest.is_empty() {
@@ -247,7 +263,7 @@ impl<P: Packet> Calendar<P> {
             self.current.push((key, index));
             return None;
         }
-        node.item.next_free = replace(&mut self.free, index);
+        node.item.next = replace(&mut self.free, index);
         *packet = node.item.packet.take();
         self.pace.pops += 1;
         Some(Due { time, rank: key.rank(), entity: key.entity(), hop })
@@ -273,10 +289,11 @@ impl<P: Packet> Calendar<P> {
         let mut free = self.free;
         while free != NONE {
             removed[free as usize] = true;
-            free = self.nodes[free as usize].item.next_free;
+            free = self.nodes[free as usize].item.next;
         }
         let carries = |node: &Node<P>| matches!(node.key.rank(), Rank::ARRIVAL | Rank::DELIVERY);
-        self.nodes.iter().zip(removed).filter(|(node, removed)| !removed && carries(node)).count()
+        let kept = self.nodes.iter().zip(removed).filter(|&(_, removed)| !removed).map(|(node, _)| node);
+        kept.chain(self.bins.nodes()).filter(|node| carries(node)).count()
     }
 
     /// Goes to the next nonempty bucket and removes its first event; the current one holds none.
@@ -288,14 +305,14 @@ impl<P: Packet> Calendar<P> {
         // Mostly the next bucket is one of the next few and holds one event, and no far event comes near.
         let bits = self.occupied[word] >> (first % 64);
         let ahead = u64::from(bits.trailing_zeros());
-        let bucket = self.bucket + 1 + ahead;
+        let bucket = self.bucket.wrapping_add(1 + ahead);
         if bits == 0 || bucket >= self.far_from {
             return self.fill_slowly();
         }
         self.bucket = bucket;
         let slot = first + ahead as usize;
         let head = self.heads[slot];
-        if self.next[head as usize] != NONE {
+        if self.nodes[head as usize].item.next != NONE {
             return self.take_slot(slot);
         }
         self.heads[slot] = NONE;
@@ -307,7 +324,11 @@ impl<P: Packet> Calendar<P> {
     /// The same where the next bucket is further away, or far events come near.
     #[inline(never)]
     fn fill_slowly(&mut self) -> Option<u32> {
-        self.bucket = match self.next_bucket() {
+        let mut next = self.next_bucket();
+        if self.bins.are_used() && next.is_none_or(|next| next >= self.far_from) {
+            next = self.open_bins(next);
+        }
+        self.bucket = match next {
             Some(bucket) => bucket,
             None => self.far.peek()?.0.0.time >> self.shift,
         };
@@ -378,6 +399,10 @@ impl<P: Packet> Calendar<P> {
 
     /// Finds out from which bucket on the year reaches the first far event.
     fn plan_far(&mut self) {
+        if self.bins.are_used() {
+            self.far_from = self.bins.end() >> self.shift;
+            return;
+        }
         let beyond = |&Reverse((key, _)): &Reverse<(Key, u32)>| (key.time >> self.shift) - self.heads.len() as u64 + 1;
         self.far_from = self.far.peek().map_or(u64::MAX, beyond);
     }
@@ -390,32 +415,34 @@ impl<P: Packet> Calendar<P> {
 
     #[inline(never)]
     fn take_far(&mut self) {
-        if let Some(Reverse((key, index))) = self.far.pop() {
+        if let Some(Reverse((_, index))) = self.far.pop() {
             self.pace.far += 1;
-            self.file(key, index);
+            self.add_again(index);
         }
+    }
+
+    /// Adds the event of a node anew.
+    fn add_again(&mut self, index: u32) {
+        let node = &mut self.nodes[index as usize];
+        node.item.next = replace(&mut self.free, index);
+        let (key, hop, mut packet) = (node.key, node.item.hop, node.item.packet.take());
+        self.add(key, hop, &mut packet);
     }
 
     /// Moves the list that starts at `index` into the current bucket, sorted last first.
     fn take_bucket(&mut self, mut index: u32) {
         // Events that were far may be here already.
-        let before = self.current.len();
-        while let Some(&next) = self.next.get(index as usize) {
-            self.current.push((Key::default(), index));
-            index = next;
-        }
-        self.near -= self.current.len() - before;
-        let (mut sorted, mut last, mut hops) = (before == 0, None, 0);
-        for (key, index) in &mut self.current[before..] {
-            let node = &self.nodes[*index as usize];
-            *key = node.key;
+        let mut sorted = self.current.is_empty();
+        let mut last = None;
+        while let Some(node) = self.nodes.get(index as usize) {
+            let key = node.key;
             // The event filed last stands first and is mostly due last. Then nothing needs sorting.
-            sorted &= last.is_none_or(|last| *key < last);
-            last = Some(*key);
-            hops ^= node.item.hop;
+            sorted &= last.is_none_or(|last| key < last);
+            last = Some(key);
+            self.current.push((key, index));
+            self.near -= 1;
+            index = node.item.next;
         }
-        // A node may lie in two cache lines, and what is not at its key is needed soon too.
-        black_box(hops);
         if !self.rest.is_empty() {
             self.rest.extend(self.current.drain(..).map(Reverse));
             return self.refill_from_rest();
@@ -425,72 +452,6 @@ impl<P: Packet> Calendar<P> {
         }
         if self.current.len() > SORTED {
             self.spill();
-        }
-    }
-
-    /// Fits the width and the number of buckets to the traffic up to `now`, when the last event was due: about one event a bucket, or ten
-    /// where there are many, and a year that few events lie beyond.
-    pub fn fit(&mut self, now: Time) {
-        let now = now.as_nanos();
-        let Pace { pops, far, since } = replace(&mut self.pace, Pace { since: now, ..Pace::default() });
-        let gap = (now.saturating_sub(since) / u64::from(pops.max(1))).max(1);
-        self.wide = self.len() >= if self.wide { MANY / 2 } else { MANY };
-        let (wider, tolerance) = if self.wide { (WIDER, 2) } else { (0, 1) };
-        let shift = (gap.ilog2().saturating_sub(1) + wider).min(40);
-        if far > pops / FAR_SHARE && self.reach < MOST_REACH {
-            self.reach += 1;
-        }
-        let slots = ((4 * self.len()) << self.reach >> wider).next_power_of_two().clamp(1024, 1 << 20);
-        if self.count >= RENUMBER_FROM {
-            self.renumber(now);
-        }
-        if shift.abs_diff(self.shift) > tolerance || slots > self.heads.len() || slots * 8 < self.heads.len() {
-            self.rebuild(shift, slots.max(self.heads.len().min(slots * 4)), now);
-        }
-    }
-
-    /// Counts the events that are to come anew, in their order, before the count reaches the end of its 32 bits.
-    fn renumber(&mut self, now: u64) {
-        let mut all = self.take_all();
-        all.sort_unstable_by_key(|&index| self.nodes[index as usize].key);
-        self.count = 0;
-        for &index in &all {
-            self.count += 1;
-            let key = &mut self.nodes[index as usize].key;
-            key.order = (key.order & !u64::from(u32::MAX)) | u64::from(self.count);
-        }
-        self.file_all(all, now);
-    }
-
-    fn rebuild(&mut self, shift: u32, slots: usize, now: u64) {
-        let all = self.take_all();
-        self.heads = vec![NONE; slots];
-        self.occupied = vec![0; slots / 64];
-        self.shift = shift;
-        self.file_all(all, now);
-    }
-
-    /// Empties all lists; gives the events that were in them.
-    fn take_all(&mut self) -> Vec<u32> {
-        let mut all: Vec<u32> = self.current.drain(..).map(|(_, index)| index).collect();
-        all.extend(self.rest.drain().map(|Reverse((_, index))| index));
-        all.extend(self.far.drain().map(|Reverse((_, index))| index));
-        for head in &mut self.heads {
-            let mut index = replace(head, NONE);
-            while index != NONE {
-                all.push(index);
-                index = self.next[index as usize];
-            }
-        }
-        self.occupied.fill(0);
-        (self.near, self.far_from) = (0, u64::MAX);
-        all
-    }
-
-    fn file_all(&mut self, all: Vec<u32>, now: u64) {
-        self.bucket = now >> self.shift;
-        for index in all {
-            self.file(self.nodes[index as usize].key, index);
         }
     }
 }

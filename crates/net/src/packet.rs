@@ -64,8 +64,8 @@ pub(crate) struct InFlight<P> {
     pub packet: P,
     /// Where it stands on its route: a place in the table of hops. For a timer a number of the host's choice.
     pub hop: u32,
-    /// The next free place after this one, if it is free; only the calendar uses this.
-    pub next_free: u32,
+    /// The event after this one in the list of its bucket, or the next free place; only the calendar uses this.
+    pub next: u32,
 }
 
 impl<P: Packet> sojourn_aqm::Packet for InFlight<P> {

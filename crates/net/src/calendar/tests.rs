@@ -1,5 +1,6 @@
 //! Tests of the calendar.
 
+use super::fit::{FAR_SHARE, RENUMBER_FROM};
 use super::*;
 use proptest::prelude::*;
 use sojourn_units::Stream;
@@ -68,15 +69,16 @@ fn the_calendar_refits_itself_to_the_traffic_without_losing_an_event() {
     assert_eq!(popped, 50_000);
 }
 
-/// So many that a bucket holds several, then few again.
+/// So many that they wait in bins, then few again. Most come soon, some late, and a few so late that no bin has them.
 #[test]
 fn many_events_come_in_the_specified_order() {
     let (mut calendar, mut reference) = (Calendar::new(), std::collections::BTreeSet::new());
-    let (mut random, mut now, mut was_wide) = (Stream::named(1, "events"), 0, false);
+    let (mut random, mut now, mut had_bins) = (Stream::named(1, "events"), 0, false);
     for count in 1..=100_000u32 {
         // Three of four are added while there are few, and one of four while there are many.
         if random.below(4) < if count < 30_000 { 3 } else { 1 } {
-            let (time, entity) = (Time::from_nanos(now + random.below(1 << 14)), random.below(100) as u32);
+            let ahead = random.below(1 << 14) << [0, 0, 0, 0, 4, 8, 20][random.below(7) as usize];
+            let (time, entity) = (Time::from_nanos(now + ahead), random.below(100) as u32);
             calendar.push(time, Rank::ARRIVAL, entity, 0, &mut Numbered(count));
             reference.insert((Key::new(time, Rank::ARRIVAL, entity, calendar.count), count));
         } else if let Some((due, packet)) = pop_packet(&mut calendar, now) {
@@ -84,10 +86,64 @@ fn many_events_come_in_the_specified_order() {
             assert_eq!((due.time.as_nanos(), due.entity, packet), (key.time, key.entity(), Numbered(count)));
             now = key.time;
         }
-        was_wide |= calendar.wide;
+        had_bins |= calendar.bins.len() > 3_000 && calendar.far.len() > 1_000;
+        if count % 10_000 == 0 {
+            assert_eq!((calendar.len(), calendar.packets()), (reference.len(), reference.len()));
+        }
     }
-    assert!(was_wide && !calendar.wide);
+    assert!(had_bins && !calendar.bins.are_used());
     assert_eq!(calendar.len(), reference.len());
+}
+
+/// Where many events wait, what the bins hold of memory is used again.
+#[test]
+fn bins_need_no_more_memory_the_longer_they_are_used() {
+    let (mut calendar, mut random, mut now) = (Calendar::<Numbered>::new(), Stream::named(1, "events"), 0);
+    let flows = 20_000;
+    for flow in 0..flows {
+        calendar.push_number(Time::from_nanos(random.below(1 << 20)), Rank::timer(0), flow, 0);
+    }
+    let mut after_a_fifth = 0;
+    for popped in 0..50 * flows {
+        let due = pop(&mut calendar, now).unwrap();
+        now = due.time.as_nanos();
+        calendar.push_number(Time::from_nanos(now + (1 << 20) + random.below(1 << 18)), Rank::timer(0), due.entity, 0);
+        if popped == 10 * flows {
+            after_a_fifth = calendar.memory();
+        }
+    }
+    assert!(calendar.bins.len() > flows as usize / 2);
+    assert_eq!(calendar.memory(), after_a_fifth);
+    assert!(after_a_fifth < 6 * flows as usize * size_of::<Node<Numbered>>(), "{after_a_fifth} B");
+}
+
+/// Bins wait for what comes after a long silence, and what is added before that comes first.
+#[test]
+fn events_may_be_added_before_those_of_a_bin_that_is_open() {
+    let mut calendar = Calendar::<Numbered>::new();
+    let late = 1 << 40;
+    for number in 0..3 * FIT_EVERY {
+        let time = if number < FIT_EVERY { u64::from(number) } else { late + u64::from(number) * 1000 };
+        calendar.push_number(Time::from_nanos(time), Rank::timer(0), number, 0);
+    }
+    for number in 0..FIT_EVERY {
+        assert_eq!(pop(&mut calendar, 0).unwrap().entity, number);
+    }
+    let now = u64::from(FIT_EVERY);
+    calendar.fit(Time::from_nanos(now));
+    assert!(calendar.bins.are_used());
+    assert_eq!(calendar.peek(), Some(Time::from_nanos(late + now * 1000)));
+    let early = [late, now, late / 2];
+    for time in early {
+        calendar.push_number(Time::from_nanos(time), Rank::timer(1), 0, 0);
+    }
+    calendar.fit(Time::from_nanos(now));
+    let mut times: Vec<u64> = early.into_iter().chain((FIT_EVERY..3 * FIT_EVERY).map(|number| late + u64::from(number) * 1000)).collect();
+    times.sort_unstable();
+    for time in times {
+        assert_eq!(pop(&mut calendar, time).unwrap().time.as_nanos(), time);
+    }
+    assert!(pop(&mut calendar, late).is_none());
 }
 
 /// As where flows of short and of long round-trip times share a network: the calendar's year reaches the long ones too.
@@ -184,10 +240,12 @@ proptest! {
     #[test]
     fn events_at_the_edges_of_time_come_in_order(
         times in prop::collection::vec((prop::sample::select(EDGES.to_vec()), 0u64..3), 1..300),
+        times_each in prop::sample::select(vec![1usize, 40]),
     ) {
+        // Few, or so many that they wait in bins.
         let mut calendar = Calendar::new();
         let mut expected: Vec<(u64, u32)> = Vec::new();
-        for (number, (time, more)) in (0u32..).zip(times) {
+        for (number, (time, more)) in (0u32..).zip(times.iter().cycle().take(times.len() * times_each)) {
             calendar.push(Time::from_nanos(time + more), Rank::DELIVERY, 0, 0, &mut Numbered(number));
             expected.push((time + more, number));
         }

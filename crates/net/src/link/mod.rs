@@ -328,7 +328,7 @@ impl<P: Packet> Link<P> {
         match &mut self.queue {
             Queue::Buffered(queue) => match queue.offer(
                 now,
-                InFlight { packet: packet.take(), hop, next_free: 0 },
+                InFlight { packet: packet.take(), hop, next: 0 },
                 simultaneous,
                 &mut self.transmitter,
                 &mut self.meter,
