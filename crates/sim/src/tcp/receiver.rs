@@ -116,7 +116,9 @@ impl Receiver {
     /// # Errors
     /// A parameter of the congestion controller is out of range.
     pub fn new(params: &TcpOptions, predicts: bool) -> Result<Self, ParamError> {
-        Ok(Receiver { predicts, marks: MarkFeedback::new(params.agreed_ecn()), rules: AckRules::new(params)?, ..Receiver::default() })
+        let (rules, marks) = (AckRules::new(params)?, MarkFeedback::new(params.agreed_ecn()));
+        let plain = rules.as_ref().is_none_or(|rules| rules.window.is_none() && rules.policy.is_none()) && !marks.counts();
+        Ok(Receiver { predicts: predicts && plain && is_exact_clock(params), marks, rules, ..Receiver::default() })
     }
 
     /// Whether a receiver with these options has no timers: whatever it sends, it sends when a segment arrives.
@@ -220,9 +222,7 @@ impl Receiver {
     #[inline(never)]
     fn on_any_segment(&mut self, now: Time, segment: &Packet, params: &TcpOptions, pool: &mut SackPool, ack: &mut Packet) -> Received {
         let received = self.take_segment(now, segment, params, pool, ack);
-        let nothing_waits = !self.has_gap() && !self.marks.echoes;
-        let plain_acks = self.policy().is_none() && !self.marks.counts();
-        self.predictable = self.predicts && nothing_waits && self.window().is_none() && plain_acks && is_exact_clock(params);
+        self.predictable = self.predicts && !self.has_gap() && !self.marks.echoes;
         received
     }
 
