@@ -23,7 +23,7 @@ PARALLEL := --numprocesses auto --dist loadfile
 help:
 	@sed -n 's/^# make/make/p' Makefile
 	@echo 'make reproduce-all  rerun all papers with their seeds, write results/index.html and print the time'
-	@echo 'make slow-test   tests that take long: the walk-throughs of CONTRIBUTING.md and others; about 2 minutes after `make test`'
+	@echo 'make slow-test   tests that take long, such as the walk-throughs of CONTRIBUTING.md, and what no test in Rust needs: about 2 minutes after `make test`'
 	@echo 'make bench       speed, against ns-2.35 where it is installed'
 	@echo 'make validate    fidelity, against ns-2.35, ns-3 and Linux, or their stored results'
 	@echo 'make hunt        run HUNT_COUNT random worlds, each in many ways; goes on where it stopped'
@@ -75,8 +75,11 @@ test:
 # unit of code generation that calls it, so there is one for each crate, as nothing is kept for the next build.
 LINTED := RUSTC_WORKSPACE_WRAPPER=clippy-driver RUSTFLAGS="--deny warnings" CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_CODEGEN_UNITS=1
 
+# What no test in Rust needs is compiled and linted by `make slow-test`: examples, benchmarks and the extension module.
+TESTED := --workspace --tests
+
 rust-build:
-	@$(LINTED) cargo build --quiet --workspace --all-targets
+	@$(LINTED) cargo build --quiet $(TESTED)
 
 lint: format
 	cargo clippy --workspace --all-targets -- --deny warnings
@@ -98,7 +101,8 @@ fuzz-lint:
 ALONE := env -u MAKEFLAGS -u MFLAGS
 
 rust-test: setup rust-build
-	@$(ALONE) $(LINTED) cargo test --workspace --quiet
+	@$(ALONE) $(LINTED) cargo test $(TESTED) --quiet
+	@$(ALONE) $(LINTED) cargo test --workspace --quiet --doc
 
 python-test: setup
 	@$(ALONE) $(BIN)/python -m pytest $(PARALLEL) -m 'not slow'
@@ -106,8 +110,9 @@ python-test: setup
 # Tests that take long, most of all the walk-throughs of CONTRIBUTING.md: they compile what it adds, with the settings of the other tests,
 # so they take the dependencies that are compiled already.
 slow-test: setup
+	@$(LINTED) cargo build --quiet --workspace --all-targets
 	@$(LINTED) $(BIN)/python -m pytest $(PARALLEL) --no-loadscope-reorder -m slow
-	@$(LINTED) cargo test --workspace --quiet -- --ignored
+	@$(LINTED) cargo test $(TESTED) --quiet -- --ignored
 
 # Tests of what calls the libraries that pyproject.toml has lowest versions of; those of the engine and of documents call none.
 LIBRARIES := analysis analyze bench_lbe cascade cli cluster compare_sweep docstrings flent gym infer notebook paper_designs \

@@ -1,6 +1,6 @@
 """House style that can be counted: see STYLE.md, "Shape"."""
 
-from collections.abc import Iterator
+from functools import cache
 
 from source_tree import Function, python_functions, rust_functions, sources, text
 
@@ -9,17 +9,17 @@ FILE_LINES = 500
 PARAMETERS = 5
 
 
-def functions() -> Iterator[Function]:
-    for path in sources(".rs"):
-        yield from rust_functions(path)
-    for path in sources(".py"):
-        yield from python_functions(path)
+@cache
+def functions() -> list[Function]:
+    in_rust = [each for path in sources(".rs") for each in rust_functions(path)]
+    in_python = [each for path in sources(".py") for each in python_functions(path)]
+    return in_rust + in_python
 
 
 def test_the_parser_sees_what_is_there() -> None:
     found = {(each.path.name, each.name): each for each in functions()}
     here = found["test_style.py", "functions"]
-    assert (here.line, here.length, here.parameters) == (12, 5, 0)
+    assert (here.line, here.length, here.parameters) == (13, 4, 0)
     assert len(found) > 1500
 
 

@@ -7,7 +7,7 @@ import functools
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -359,39 +359,45 @@ def folders() -> list[Path]:
 
 def find_papers() -> list[Paper]:
     """Every paper that can be reproduced, each once. A paper with a mistake in its files is named in a `Note`."""
-    found, mistakes = _find_all()
-    for mistake in mistakes.values():
-        note(str(mistake))
-    return found
-
-
-def _find_all() -> tuple[list[Paper], dict[str, UserError]]:
-    """Every paper, and the mistakes of those that can't be read, by the name of their folder."""
     found: dict[str, Paper] = {}
     mistakes: dict[str, UserError] = {}
-    for folder in folders():
-        for file in sorted(folder.glob("*/paper.toml")):
-            try:
-                paper = load_paper(file.parent)
-            except UserError as error:
-                mistakes.setdefault(file.parent.name, error)
-            else:
-                found.setdefault(paper.id, paper)
-    return list(found.values()), mistakes
+    for paper in _readable(_files(), mistakes):
+        found.setdefault(paper.id, paper)
+    for mistake in mistakes.values():
+        note(str(mistake))
+    return list(found.values())
+
+
+def _files() -> list[Path]:
+    """The `paper.toml` of every paper, in the order in which the first one of a name counts."""
+    return [file for folder in folders() for file in sorted(folder.glob("*/paper.toml"))]
+
+
+def _readable(files: Iterable[Path], mistakes: dict[str, UserError]) -> Iterator[Paper]:
+    """The papers that can be read; adds the mistakes of the others, by the name of their folder."""
+    for file in files:
+        try:
+            yield load_paper(file.parent)
+        except UserError as error:
+            mistakes.setdefault(file.parent.name, error)
 
 
 def find_paper(name: str) -> Paper:
     """A paper by its name, an alias, or its folder."""
     if (Path(name) / "paper.toml").exists():
         return load_paper(Path(name))
-    papers, mistakes = _find_all()
-    for paper in papers:
+    mistakes: dict[str, UserError] = {}
+    papers: list[Paper] = []
+    # Most papers lie in a folder of their name, and to read all takes a third of a second.
+    for paper in _readable(sorted(_files(), key=lambda file: not file.parent.name.startswith(name)), mistakes):
         if name in (paper.id, *paper.file.aliases):
             return paper
+        papers.append(paper)
     if name in mistakes:
         raise mistakes[name]
     for mistake in mistakes.values():
         note(str(mistake))
-    known = ", ".join(paper.id for paper in papers)
+    ids = list(dict.fromkeys(paper.id for paper in papers))
+    known = ", ".join(ids)
     near = meant(name, [each for paper in papers for each in (paper.id, *paper.file.aliases)])
     raise UserError(f'paper: expected {f"{known} or " if known else ""}a folder with a paper.toml, got "{name}"{near}')

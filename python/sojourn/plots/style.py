@@ -113,8 +113,12 @@ def legend_above(made: Figure) -> None:
     made.legend(handles, labels, ncols=max(1, min(len(labels), int(fit))), loc="outside upper center", fontsize=7)
 
 
+PNG_DPI = 200
+
+
 def settled(made: Figure) -> Figure:
     """The figure itself with its layout computed once, not again for every file that it is written to."""
+    made.set_dpi(PNG_DPI)
     with mpl.rc_context(RC):
         made.draw_without_rendering()
     made.set_layout_engine("none")
@@ -131,10 +135,11 @@ def render(made: Figure, kind: str, about: str = "") -> bytes:
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     metadata |= {ABOUT[kind]: about} if about else {}
     with mpl.rc_context(RC):
-        made.savefig(buffer, format=kind, metadata=metadata, dpi=200 if kind == "png" else "figure")
+        made.savefig(buffer, format=kind, metadata=metadata, dpi=PNG_DPI if kind == "png" else "figure")
     return buffer.getvalue()
 
 
 def save_figure(made: Figure, folder: Path, name: str, about: str = "") -> list[Path]:
     """Writes a figure as PNG and PDF, with a sentence in their metadata, and returns the files."""
+    made = settled(made)
     return [write_atomic(folder / f"{name}.{kind}", render(made, kind, about)) for kind in ("png", "pdf")]
