@@ -138,6 +138,8 @@ def test_a_command_writes_it_and_refuses_in_one_line_what_has_none(
     udp = ["--set", "flows.ftp.traffic={ kind = 'ping', every = '1 s' }"]
     assert main([*short, *udp, "--qlog", str(tmp_path / "y.qlog")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+    assert main([*short, "--host", "linux", "--qlog", str(tmp_path / "y.qlog")]) == 2
+    assert "qlog: expected a simulated host" in capsys.readouterr().err
     assert not (tmp_path / "y.qlog").exists()
 
 

@@ -36,8 +36,8 @@ def write_qlog(scenario: Source, path: str | Path, seed: int | None = None, laws
     Windows, data in flight and paces are the sender's at each change, round-trip times are all samples, and losses are
     what the sender takes for lost, when it sends it again. What links dropped is in traces of their own. Flows and
     links without an event have no trace.
-    The same run gives the same bytes. Raises `UserError` for a file name that does not end in ".qlog" or ".json" and
-    for a scenario without TCP flows, and what `run` raises.
+    The same run gives the same bytes. Raises `UserError` for a file name that does not end in ".qlog" or ".json", for a
+    scenario without TCP flows or on a Linux host, and what `run` raises.
 
     >>> write_qlog("examples/dumbbell.toml", "dumbbell.qlog").name
     'dumbbell.qlog'
@@ -53,6 +53,9 @@ def write_qlog(scenario: Source, path: str | Path, seed: int | None = None, laws
 def traced(scenario: Scenario) -> dict[str, dict[str, Any]]:
     """Gives a scenario the traces for qlog; returns its groups of TCP flows. Sessions have no series of their own."""
     tree = scenario.resolved()
+    if tree.get("host") == "linux":
+        expected = "a simulated host, since a kernel's senders are not watched (--pcap-hosts has their packets)"
+        raise UserError(f"{scenario.label}: qlog: expected {expected}, got linux")
     groups = {str(g["name"]): g for g in tree["groups"] if g["tcp"] and g["traffic"]["kind"] != "web"}
     if not groups:
         raise UserError(f"{scenario.label}: qlog: expected TCP flows other than web sessions, got none")
