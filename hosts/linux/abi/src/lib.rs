@@ -24,15 +24,19 @@ unsafe extern "C" {
     fn sojourn_copy(handle: u64) -> u64;
 }
 
-/// The kernel's memory. It is aligned to 16 bytes, and the network asks for no more.
+/// The kernel's memory. It is aligned to 16 bytes, and where the size is a power of two to as much, up to a page.
 struct KernelMemory;
+
+const ALIGNED: usize = 16;
+const PAGE: usize = 4096;
 
 unsafe impl GlobalAlloc for KernelMemory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.align() > 16 {
+        if layout.align() > PAGE {
             return core::ptr::null_mut();
         }
-        unsafe { sojourn_alloc(layout.size()).cast() }
+        let size = if layout.align() > ALIGNED { layout.size().max(layout.align()).next_power_of_two() } else { layout.size() };
+        unsafe { sojourn_alloc(size).cast() }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, _layout: Layout) {
