@@ -1,8 +1,10 @@
 """Captures are what Wireshark's and other tools read without a warning, and show the run that the record describes."""
 
+import os
 import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.files import DiskError
+from sojourn.files import DiskError, write_atomic
 
 ROOT = Path(__file__).parent.parent
 DUMBBELL = ROOT / "examples" / "dumbbell.toml"
@@ -229,3 +231,24 @@ def test_a_full_disk_gives_one_line_and_leaves_nothing(tmp_path: Path, monkeypat
     with pytest.raises(DiskError, match=r"^\[Errno 28\] disk full: .*run.pcapng could not be written"):
         sj.run(scenario(), seed=1, pcap=tmp_path / "run.pcapng")
     assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]
+
+
+def test_a_link_stays_a_link_and_a_pipe_is_written_to(tmp_path: Path) -> None:
+    """A file that is renamed into place would replace `/dev/stdout`, or a pipe that Wireshark reads."""
+    plain, linked, pipe = tmp_path / "plain.pcapng", tmp_path / "linked.pcapng", tmp_path / "pipe"
+    sj.run(scenario(), seed=1, pcap=plain)
+    (tmp_path / "far").mkdir()
+    linked.symlink_to("far/there.pcapng")
+    for _ in range(2):
+        sj.run(scenario(), seed=1, pcap=linked)
+    assert linked.is_symlink()
+    assert (tmp_path / "far" / "there.pcapng").read_bytes() == plain.read_bytes()
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as reader:
+        read = reader.submit(pipe.read_bytes)
+        sj.run(scenario(), seed=1, pcap=pipe)
+        assert read.result() == plain.read_bytes()
+        read = reader.submit(pipe.read_bytes)
+        write_atomic(pipe, "text")
+        assert read.result() == b"text"
+    assert pipe.is_fifo()

@@ -194,3 +194,13 @@ def test_what_is_due_after_the_end_is_named_and_not_refused(capsys, here, start,
     (here / "late.toml").write_text(LATE.replace("START", start).replace('name = "up"\n', ""))
     assert main(["check", "late.toml"]) == 0
     assert capsys.readouterr().err.splitlines() == [note.replace("links.up", "links.A->B") for note in said]
+
+
+@pytest.mark.parametrize(
+    "command", [["run", "x.toml", "--pcap"], ["run", "x.toml", "--qlog"], ["import", "x.toml", "--out"]]
+)
+def test_a_file_is_not_written_over_by_what_is_made_of_it(capsys, here, command):
+    (here / "x.toml").write_text("what the user wrote")
+    assert main([*command, "./x.toml"]) == 2
+    assert capsys.readouterr().err.endswith('"x.toml": expected another file than the one that is read\n')
+    assert (here / "x.toml").read_text() == "what the user wrote"

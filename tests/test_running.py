@@ -224,7 +224,10 @@ class Needy:
     ("laws", "said"),
     [
         ([object], 'laws: expected a table of laws by name, got "list"'),
-        ({"mine": SimpleNamespace(step=abs)}, 'laws.mine: expected a class or a function .*, got "SimpleNamespace"'),
+        (
+            {"mine": SimpleNamespace(step=abs)},
+            "laws.mine: expected a class or a function .*, got an object of SimpleNamespace",
+        ),
         ({"mine": object}, r"laws.mine: expected a law with a method step\(sample\), got object without one"),
         ({"mine": lambda: None}, r"laws.mine: expected a law with a method step\(sample\), got NoneType without one"),
         ({"mine": TwoSamples}, r"laws.mine: expected a law with a method step\(sample\), got step\(sample, before\)"),

@@ -212,7 +212,8 @@ def write_atomic(
 
     `data` is the content, or its parts in order, which need not be in memory together. Makes missing folders. The
     unfinished file lies in `via` (default: beside the file); what killed processes left there is removed, unless `via`
-    is given. Without `sync` nobody waits for the disk, so a loss of power may damage the file.
+    is given. Without `sync` nobody waits for the disk, so a loss of power may damage the file. A symbolic link stays
+    one: what it leads to is written. A pipe or a device is written to as it is.
     Raises `DiskError` where the file can't be written; the old file is then unchanged. In `together`, raises
     `UserError` for a file outside its folder.
     """
@@ -224,10 +225,15 @@ def write_atomic(
         result.check(path)
     try:
         disk.make_folder(path.parent)
+        if _is_device(path):
+            with path.open("wb") as device:
+                device.writelines(parts)
+            return path
+        target = _linked(path)
         if via is None:
-            remove_unfinished(path.parent)
+            remove_unfinished(target.parent)
         new = result is not None and not path.exists()
-        digest = _write(via or path.parent, path, parts, sync)
+        digest = _write(via or target.parent, target, parts, sync)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise DiskError(getattr(error, "errno", errno.EINVAL), explain(error, path, size)) from error
     if result is not None:
@@ -235,16 +241,31 @@ def write_atomic(
     return path
 
 
+def _is_device(path: Path) -> bool:
+    """Whether a name leads to a pipe, a terminal or a device, which a renamed file must not replace."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _linked(path: Path) -> Path:
+    """The file that a symbolic link leads to, so that the link stays; any other path as it is."""
+    return path.resolve() if path.is_symlink() else path
+
+
 @contextmanager
 def written_elsewhere(path: Path) -> Iterator[Path]:
     """A file that other code writes in the block: gives an unfinished one beside it, which then gets its name.
 
-    Raises `DiskError` where it can't be written, also for an `OSError` of the block; the old file is then unchanged.
+    Links, pipes and devices are treated as by `write_atomic`. Raises `DiskError` where it can't be written, also for an
+    `OSError` of the block; the old file is then unchanged.
     """
     try:
         disk.make_folder(path.parent)
-        remove_unfinished(path.parent)
-        with _named_at_the_end(path.parent, path, sync=True) as (_, unfinished):
+        if _is_device(path):
+            yield path
+            return
+        target = _linked(path)
+        remove_unfinished(target.parent)
+        with _named_at_the_end(target.parent, target, sync=True) as (_, unfinished):
             yield unfinished
     except (OSError, ValueError) as error:
         if isinstance(error, UserError | ScenarioError):

@@ -43,15 +43,18 @@ def write_qlog(scenario: Source, path: str | Path, seed: int | None = None, laws
     'dumbbell.qlog'
     """
     file, loaded = Path(path), load(scenario).copy()
-    if file.suffix not in (".qlog", ".json"):
-        raise UserError(f'{file}: expected a file name that ends in ".qlog" or ".json"')
-    groups = traced(loaded)
+    groups = traced(loaded, file)
     record = run(loaded, seed, laws)
     return write_atomic(file, json.dumps(qlog_data(record, groups), separators=(",", ":")) + "\n")
 
 
-def traced(scenario: Scenario) -> dict[str, dict[str, Any]]:
-    """Gives a scenario the traces for qlog; returns its groups of TCP flows. Sessions have no series of their own."""
+def traced(scenario: Scenario, file: Path) -> dict[str, dict[str, Any]]:
+    """Gives a scenario the traces for qlog; returns its groups of TCP flows. Sessions have no series of their own.
+
+    Raises `UserError` where `write_qlog` does, before anything is run.
+    """
+    if file.suffix not in (".qlog", ".json"):
+        raise UserError(f'{file}: expected a file name that ends in ".qlog" or ".json"')
     tree = scenario.resolved()
     if tree.get("host") == "linux":
         expected = "a simulated host, since a kernel's senders are not watched (--pcap-hosts has their packets)"

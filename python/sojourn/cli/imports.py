@@ -39,7 +39,7 @@ def import_(
 
     With it, other queues and controllers can be tried on the same flows.
     """
-    check_file(scenario)
+    check_file(scenario, read=file)
     made = import_file(file, rate, rtt, cc)
     target = scenario or Path(f"{made['name']}.toml")
     if scenario is None and target.exists():

@@ -53,11 +53,13 @@ def check_folder(folder: Path | None, option: str = "--out") -> None:
         raise UserError(f'{option} "{folder}": expected a folder that can be written to, got "{there}"')
 
 
-def check_file(file: Path | None, option: str = "--out") -> None:
-    """Raises `UserError` for a file that can't be written, before there are results."""
+def check_file(file: Path | None, option: str = "--out", read: str | Path | None = None) -> None:
+    """Raises `UserError` for a file that can't be written, or that is also `read`, before there are results."""
     check_folder(file and file.parent, option)
     if file is not None and file.is_dir():
         raise UserError(f'{option} "{file}": expected a file, got a folder')
+    if file and read and file.exists() and Path(read).exists() and file.samefile(read):
+        raise UserError(f'{option} "{file}": expected another file than the one that is read')
 
 
 def store(folder: Path, off: bool) -> Store | None:

@@ -35,7 +35,7 @@ from sojourn.flent import write_flent
 from sojourn.late import after_the_end
 from sojourn.measures import measures_of
 from sojourn.paths import name_of
-from sojourn.qlog import write_qlog
+from sojourn.qlog import traced, write_qlog
 from sojourn.record import Record, file_name, file_names, frame_to_parquet, frames_to_csv, frames_to_parquet
 from sojourn.running import LAST_SEED, first_seed, raise_failed, run_many, seeds_of
 from sojourn.running import run as run_once
@@ -133,13 +133,14 @@ def run(
     """Runs a scenario and prints what was measured."""
     require(*(["scipy"] if seeds > 1 and not as_json else []), *(["pandas", "pyarrow"] if out_dir else []))
     check_folder(out_dir)
-    for option, asked in (("--flent", flent), ("--pcap", pcap), ("--qlog", qlog)):
-        check_file(asked, option)
+    _check_files(file, **{"--flent": flent, "--pcap": pcap, "--qlog": qlog})
     _check_points(pcap, **{"--pcap-links": pcap_links, "--pcap-hosts": pcap_hosts})
     laws = read_laws(law, controller)
     scenario = with_changes(laws.put_into(load(file)), _changes(change, host))
     if seed is not None:
         scenario.set("seed", seed)
+    if qlog is not None:
+        traced(scenario.copy(), qlog)
     failed: list[str] = []
     with progress("running") as on_progress, laws.one_line():
         records = []
@@ -163,6 +164,12 @@ def run(
     say_written(written)
     _print(records, as_json)
     _exit_failed(failed, f"{len(failed)} of {seeds} runs failed; the results have the others")
+
+
+def _check_files(scenario: Path, **options: Path | None) -> None:
+    """Refuses files that can't be written."""
+    for option, asked in options.items():
+        check_file(asked, option, scenario)
 
 
 def _check_points(pcap: Path | None, **options: str | None) -> None:
