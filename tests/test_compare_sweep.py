@@ -2,6 +2,7 @@
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ from sojourn.cli import main
 from sojourn.compare import NOTHING_RANDOM, queued_link
 from sojourn.labels import field_label, quantities, value_label
 from sojourn.sweep import read_plan
+
+ROOT = Path(__file__).parent.parent
 
 
 def test_a_comparison_is_seed_by_seed(dumbbell):
@@ -44,10 +47,37 @@ def test_queues_are_read_from_the_command_line():
     }
 
 
-@pytest.mark.parametrize("text", ["", "red(", "red(min)", "red,red", "a b", "red)x"])
+@pytest.mark.parametrize("text", ["", "red(", "red(min)", "red,red", "a b", "red)x", "red,,pd", "red,", "red(min=5,)"])
 def test_other_lists_of_queues_are_refused(text):
     with pytest.raises(sj.UserError, match=r"expected"):
         parse_named(text, "queues", "aqm")
+
+
+@pytest.mark.parametrize("text", ["links.up.rate=5,,6", "links.up.rate=5,"])
+def test_a_variation_has_a_value_between_all_commas(text):
+    with pytest.raises(sj.UserError, match=r"--vary links\.up\.rate: expected a value on both sides of each comma"):
+        parse_variation(text)
+
+
+@pytest.mark.parametrize("queues", ["codel,pie", "codel(ecn=true),pie", "droptail,pie"])
+def test_queues_do_not_replace_classes_and_the_refusal_names_a_variation_that_can_be_made(queues):
+    scenario = sj.load(ROOT / "examples/classes.toml")
+    with pytest.raises(sj.UserError, match="expected one queue, got a scheduler with classes") as refused:
+        queue_axis(scenario, "access", queues)
+    path, names = parse_variation(str(refused.value).split("'")[1])
+    assert names == [name.partition("(")[0] for name in queues.split(",")]
+    for name in names:
+        assert scenario.copy().set(path, name).resolved()["links"][0]["queue"]["classes"][0]["aqm"] == name
+
+
+def test_a_note_on_defaults_names_each_discipline_once(dumbbell):
+    axis = queue_axis(sj.load(dumbbell), "bottleneck", "codel,codel(ecn=true),pd")
+    assert axis.notes == ["parameters of codel, pd: the defaults, since the scenario has none"]
+
+
+def test_only_means_over_seeds_are_headed_with_an_interval(dumbbell):
+    assert "95 %" not in sj.compare(dumbbell, ["droptail"], seeds=1).heading
+    assert sj.compare(dumbbell, ["droptail"], seeds=2).heading.endswith("2 seeds, mean ± 95 %")
 
 
 def test_the_link_must_be_clear(dumbbell):

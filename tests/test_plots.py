@@ -171,6 +171,16 @@ def test_error_bars_end_with_the_range_of_the_measure():
     assert "0.85 (0.00 to 1.00)" in found._repr_html_()
 
 
+@pytest.mark.parametrize("value", [0.0, 1e-9, 1.0])
+def test_an_axis_of_equal_values_has_a_width_and_the_value_in_its_middle(value, recwarn):
+    records = {case: [sj.Record({"scenario": "x", "total": {"jain": value}})] * 2 for case in "ab"}
+    found = sj.Comparison("x", "up", [1, 2], records, [sj.Measure("equal", "total.jain")])
+    low, high = found.plot.means("equal").get_xlim()
+    assert low < value < high
+    assert (low + high) / 2 == pytest.approx(value)
+    assert not recwarn.list
+
+
 def test_error_bars_of_a_sweep_end_with_the_range_of_the_measure(dumbbell):
     found = sj.sweep(dumbbell, {"flows.ftp.count": [2, 3]}, seeds=2)
     found.runs["total.jain"] = [1.0, 0.7, 0.6, 1.0]

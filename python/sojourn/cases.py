@@ -59,10 +59,17 @@ def _at(axis: Axis, label: str, value: Any) -> Any:
 
 
 def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] = ()) -> Axis:
-    """Queues of a link. A queue keeps `limit`, `ecn` and `hints` of the scenario's, and all of one of the same kind."""
+    """Queues of a link. A queue keeps `limit`, `ecn` and `hints` of the scenario's, and all of one of the same kind.
+
+    Raises `UserError` for a link with classes: each of them has a queue of its own.
+    """
     at = f"links.{paths.element(link)}"
     named = base.copy().set(f"{at}.name", link)  # an unnamed link is found by its ends only until it has a name
     before = dict(named.get_path(at).get("queue", {}))
+    if "classes" in before:
+        names = ",".join(dict.fromkeys(map(_discipline_of, _tables(queues, "queues", "aqm").values())))
+        way = f"to vary that of a class: --vary '{at}.queue.classes[0].aqm={names}'"
+        raise UserError(f"{base.label}: {at}.queue: expected one queue, got a scheduler with classes; {way}")
     before = {"aqm": _discipline_of(before)} | before
     changes: dict[str, tuple[str, Any]] = {}
     defaults = []
@@ -77,7 +84,11 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
         changes[label] = (f"{at}.queue", {**kept, **table})
         if aqm != before["aqm"] and _has_parameters(aqm) and not set(table) - {"aqm"} - _of_every_queue():
             defaults.append(aqm)
-    notes = [f"parameters of {', '.join(defaults)}: the defaults, since the scenario has none"] if defaults else []
+    notes = (
+        [f"parameters of {', '.join(dict.fromkeys(defaults))}: the defaults, since the scenario has none"]
+        if defaults
+        else []
+    )
     return Axis("queue", changes, notes)
 
 
@@ -219,11 +230,14 @@ def parse_variation(text: str) -> tuple[str, list[Any]]:
     path, sign, values = text.partition("=")
     if not sign or not path.strip():
         raise UserError.expected("--vary", "PATH=a,b,c such as flows.ftp.count=10,50", text)
-    return path.strip(), [parse_value(value) for value in split_list(values)]
+    parts = split_list(values)
+    if "" in parts:
+        raise UserError.expected(f"--vary {path.strip()}", "a value on both sides of each comma", values)
+    return path.strip(), [parse_value(value) for value in parts]
 
 
 def split_list(text: str) -> list[str]:
-    """The parts between the commas that are in no brackets and no quotation marks."""
+    """The parts between the commas that are in no brackets and no quotation marks; none of a text without any."""
     parts, depth, quote, start = [], 0, "", 0
     for i, letter in enumerate(text):
         if quote:
@@ -238,4 +252,4 @@ def split_list(text: str) -> list[str]:
             parts.append(text[start:i])
             start = i + 1
     parts.append(text[start:])
-    return [part.strip() for part in parts if part.strip()]
+    return [part.strip() for part in parts] if text.strip() else []

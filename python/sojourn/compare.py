@@ -71,7 +71,7 @@ class Comparison:
         return f"<Comparison of {listed(self.records)} on {self.scenario}, link {self.link}, {seeds}>"
 
     def _repr_html_(self) -> str:
-        shown = self._html(f"{self.title}, mean ± 95 %", self.estimates())
+        shown = self._html(self.heading, self.estimates())
         if len(self.records) < 2:
             return shown
         first = next(iter(self.records))
@@ -88,6 +88,11 @@ class Comparison:
     def title(self) -> str:
         """What is compared, in a line."""
         return f"{self.scenario}, link {self.link}, {counted(len(self.seeds), 'seed')}"
+
+    @property
+    def heading(self) -> str:
+        """The title of its table of means; one seed has no intervals."""
+        return self.title + (", mean ± 95 %" if len(self.seeds) > 1 else "")
 
     @property
     def plot(self) -> ComparisonPlots:

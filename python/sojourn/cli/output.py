@@ -138,11 +138,20 @@ def estimates_table(title: str, rows: Mapping[str, Mapping[str, Estimate | str]]
     return table
 
 
+def _with_endings(files: list[Path]) -> list[str]:
+    """The names of files; one that is there in several formats is named once: `overview.pdf, .png`."""
+    endings: dict[str, list[str]] = {}
+    for file in files:
+        endings.setdefault(file.stem, []).append(file.suffix)
+    return [stem + ", ".join(found) for stem, found in endings.items()]
+
+
 def say_written(paths: list[Path]) -> None:
     """Prints which files were written, a line for each folder."""
-    folders: dict[Path, list[str]] = {}
+    folders: dict[Path, list[Path]] = {}
     for path in paths:
-        folders.setdefault(path.parent, []).append(path.name)
-    for folder, names in folders.items():
+        folders.setdefault(path.parent, []).append(path)
+    for folder, files in folders.items():
+        names = _with_endings(files)
         shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         out.print(f"wrote {folder}/: {shown}")

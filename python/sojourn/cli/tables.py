@@ -109,7 +109,7 @@ def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequ
 def show_comparison(found: Comparison) -> None:
     """Prints the means of every case, the paired differences from the first, and what a reader should know."""
     units = {measure.label: measure.unit for measure in found.measures}
-    show(estimates_table(f"{found.title}, mean ± 95 %", found.estimates(), units))
+    show(estimates_table(found.heading, found.estimates(), units))
     if len(found.records) > 1 and len(found.seeds) > 1:
         first = next(iter(found.records))
         show(estimates_table(f"difference from {first}, paired by seed", found.differences(), units))
@@ -148,7 +148,7 @@ def show_sweep(axes: list[str], summary: pd.DataFrame, shown: Sequence[str], poi
 def _sweep_table(axes: list[str], summary: pd.DataFrame, shown: Sequence[str]) -> Table:
     """A row for each point, a column for each axis and measure."""
     known = measures.named(shown)
-    table = Table(title="mean ± 95 %", title_justify="left")
+    table = Table(title=MEAN if (summary["n"] > 1).any() else "one seed", title_justify="left")
     for axis in axes:
         table.add_column(field_label(axis), overflow="fold")
     for name in shown:

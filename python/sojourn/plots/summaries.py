@@ -62,9 +62,8 @@ def _widen(axes: Axes, rows: pd.DataFrame) -> None:
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
         middle = (low + high) / 2
         if high - low <= 1e-3 * abs(middle):
-            axes.set_xlim(middle - 0.01 * abs(middle), middle + 0.01 * abs(middle))
-        elif high == low:
-            axes.set_xlim(-1, 1)
+            width = 0.01 * abs(middle) or 1.0  # around 0 there is no share of the middle
+            axes.set_xlim(middle - width, middle + width)
 
 
 def overview(summary: pd.DataFrame, title: str) -> list[Axes]:
