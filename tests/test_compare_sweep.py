@@ -11,6 +11,7 @@ import pytest
 import sojourn as sj
 from sojourn.cases import controller_axis, parse_named, parse_variation, queue_axis
 from sojourn.cli import main
+from sojourn.cli.tables import show_record
 from sojourn.compare import NOTHING_RANDOM, queued_link
 from sojourn.labels import field_label, quantities, value_label
 from sojourn.sweep import read_plan
@@ -234,6 +235,32 @@ def test_several_groups_are_compared_one_by_one(dumbbell):
     scenario["flows"].append({"name": "other", "from": "R0", "to": "R1", "traffic": {"kind": "bulk"}})
     labels = [measure.label for measure in sj.compare(scenario, ["droptail"], seeds=1).measures]
     assert {"ftp goodput", "other goodput", "goodput"} <= set(labels)
+
+
+def test_marks_are_shown_of_a_link_that_marked_and_of_no_other(dumbbell, capsys):
+    unmarked = sj.compare(dumbbell, ["red"], seeds=1)
+    scenario = sj.load(dumbbell).set("tcp.ecn", True)
+    found = sj.compare(scenario, "droptail,red(ecn=true)", seeds=1)
+    assert "marked" not in unmarked.estimates()
+    shown = {case: one.mean for case, one in found.estimates()["marked"].items()}
+    assert shown["droptail"] == 0
+    assert shown["red(ecn=true)"] == found.records["red(ecn=true)"][0].value("links.bottleneck.marked") > 0
+    assert list(found.runs()["marked"]) == list(shown.values())
+    for case, records in found.records.items():
+        show_record(records[0])
+        assert ("marked" in capsys.readouterr().out) == (shown[case] > 0)
+        assert (">marked" in records[0]._repr_html_()) == (shown[case] > 0)
+
+
+def test_the_round_trip_time_of_each_group_is_compared_where_it_has_one(dumbbell):
+    scenario = sj.load(dumbbell)
+    constant = {"kind": "cbr", "rate": "100 kbit/s", "size": "200 B"}
+    scenario["flows"].append({"name": "voice", "from": "R0", "to": "R1", "traffic": constant})
+    found = sj.compare(scenario, ["droptail", "red"], seeds=1)
+    assert "voice RTT mean" not in found.estimates()
+    for case, one in found.estimates()["ftp RTT mean"].items():
+        assert one.mean == found.records[case][0].value("groups.ftp.rtt_ms.mean")
+    assert found.estimates()["ftp RTT mean"]["red"].mean < found.estimates()["ftp RTT mean"]["droptail"].mean
 
 
 def test_values_are_shown_as_people_write_them():

@@ -285,12 +285,12 @@ def compare(
         raise_failed(failed, len(jobs), cache)
     for each in failed:
         note(f"a run failed: {each}")
-    first = next(iter(found.values()))[0]
+    everything = [record for each in found.values() for record in each]
     notes = [each for axis in axes for each in axis.notes] + (
         [NOTHING_RANDOM] if all(map(same, found.values())) else []
     )
     return Comparison(
         str(base.get("name", base.label)), name, chosen, found,
-        list(measures or [*link_measures(name), *flow_measures(first)]),
+        list(measures or [*link_measures(name, everything), *flow_measures(everything[0])]),
         [case for case in cases if case.label in found], notes, failed,
     )  # fmt: skip

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
@@ -200,17 +200,28 @@ def measure(part: str, path: str, of: str = "") -> Measure:
     return Measure(found.label, f"{at}.{path}", unit, scale, found.better)
 
 
-def link_measures(link: str) -> list[Measure]:
-    """The measures of a link that are compared by default."""
-    return [measure("links", path, link) for path in OF_A_LINK]
+def marks(links: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The field of a link's marks, if one of these links of a record marked packets: tables have it only there."""
+    return ("marked",) if any(link.get("marked") for link in links) else ()
 
 
-def within_a_link(link: str, field: str, name: str) -> list[Measure]:
-    """Throughput and what is compared of a link by default, of one of its classes or queues, as far as these have it.
+def link_fields(link: str, records: Iterable[HasPaths]) -> tuple[str, ...]:
+    """The fields of a link that are compared by default."""
+    own = (each for record in records for each in record.get("links") or [] if each["name"] == link)
+    return (*OF_A_LINK, *marks(own))
+
+
+def link_measures(link: str, records: Iterable[HasPaths]) -> list[Measure]:
+    """The measures of a link that are compared by default, in these records."""
+    return [measure("links", path, link) for path in link_fields(link, records)]
+
+
+def within_a_link(link: str, shown: Iterable[str], field: str, name: str) -> list[Measure]:
+    """The fields `shown` of a link, of one of its classes or queues, as far as these have them.
 
     `field` is "classes" or "queues", `name` that of the class or queue.
     """
-    known = [path for path in ("throughput_bps", *OF_A_LINK) if f"{field}[].{path}" in parts()["links"].fields]
+    known = [path for path in shown if f"{field}[].{path}" in parts()["links"].fields]
     found = [(measure("links", path, link), f'links."{link}".{field}."{name}".{path}') for path in known]
     return [replace(each, path=path) for each, path in found]
 
@@ -218,11 +229,13 @@ def within_a_link(link: str, field: str, name: str) -> list[Measure]:
 def flow_measures(record: HasPaths) -> list[Measure]:
     """The measures of flows that are compared by default.
 
-    These are goodput and fairness of all of them, goodput of groups if there are several, and completion times.
+    These are goodput and fairness of all of them, goodput of groups if there are several, the mean round-trip time of
+    each group that has one, and completion times. Of many groups it is the first two alone.
     """
     total = [measure("total", path) for path in ("goodput_bps", "jain")]
     groups = record.get("groups") or []
     fields = [(group["name"], "goodput_bps") for group in groups if len(groups) > 1]
+    fields += [(group["name"], "rtt_ms.mean") for group in groups if group.get("rtt_ms")]
     complete = [group["name"] for group in groups if group.get("completion_s")]
     fields += [(name, f"completion_s.{what}") for name in complete for what in ("mean", "p99")]
     found = [(name, measure("groups", path, name)) for name, path in fields]

@@ -77,7 +77,9 @@ class Record(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         title = f"{self.get('scenario')}, seed {self.get('seed')}"
-        links = self._html(f"{title}: links", "links", measures.OF_A_LINK)
+        links = self._html(
+            f"{title}: links", "links", (*measures.OF_A_LINK, *measures.marks(self._data.get("links", [])))
+        )
         return links + self._html("groups of flows", "groups", measures.OF_A_GROUP)
 
     def _html(self, title: str, part: str, shown: Iterable[str]) -> str:

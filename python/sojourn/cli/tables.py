@@ -11,7 +11,7 @@ from sojourn import measures, paths
 from sojourn.cli.output import estimates_table, out, show
 from sojourn.compare import NOTHING_RANDOM, Comparison, same
 from sojourn.labels import field_label, value_label
-from sojourn.measures import OF_A_GROUP, OF_A_LINK, Measure, flow_measures, link_measures
+from sojourn.measures import OF_A_GROUP, Measure, flow_measures, link_fields, link_measures
 from sojourn.record import Record
 from sojourn.stats import estimate, estimate_of
 
@@ -34,7 +34,7 @@ def show_record(record: Record) -> None:
     """Prints what one run measured: a table of links, a table of groups."""
     fingerprint = record.get("fingerprint", "")
     out.print(f"{record.get('scenario')}, seed {record.get('seed')}, fingerprint {fingerprint}")
-    _show_part("links", record, "links", LINKS)
+    _show_part("links", record, "links", (*LINKS, *measures.marks(record.get("links", []))))
     for link in record.get("links", []):
         if filtered := link["dropped"].get("ack_filter"):
             out.print(f"{link['name']}: of the dropped packets {filtered:,} are ACKs that a newer ACK made useless")
@@ -79,20 +79,21 @@ def show_replications(records: list[Record]) -> None:
     """
     for link in records[0].get("links", []):
         if link.get("arrived"):
-            _show_estimates(link["name"], records, _columns_of(link))
+            _show_estimates(link["name"], records, _columns_of(link, records))
     _show_estimates("all flows", records, {"": flow_measures(records[0])})
     if same(records):
         out.print(NOTHING_RANDOM)
 
 
-def _columns_of(link: Mapping[str, Any]) -> dict[str, list[Measure]]:
+def _columns_of(link: Mapping[str, Any], records: Sequence[Record]) -> dict[str, list[Measure]]:
     """What is shown of a link, and of each class or queue within it, by the heading of its column."""
     inside = {f"{kind} {each['name']}": (field, each["name"])
               for kind, field in WITHIN_A_LINK.items() for each in link.get(field, ())}  # fmt: skip
     if not inside:
-        return {"": link_measures(link["name"])}
-    own = [measures.measure("links", path, link["name"]) for path in ("throughput_bps", *OF_A_LINK)]
-    return {"link": own} | {head: measures.within_a_link(link["name"], *where) for head, where in inside.items()}
+        return {"": link_measures(link["name"], records)}
+    shown = ("throughput_bps", *link_fields(link["name"], records))
+    own = [measures.measure("links", path, link["name"]) for path in shown]
+    return {"link": own} | {head: measures.within_a_link(link["name"], shown, *where) for head, where in inside.items()}
 
 
 def _show_estimates(name: str, records: list[Record], columns: Mapping[str, Sequence[Measure]]) -> None:
