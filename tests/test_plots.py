@@ -149,6 +149,31 @@ def test_the_overview_shows_every_measure_and_cuts_no_marker(comparison):
             assert low < np.mean(comparison.values(case, measure)) < high
 
 
+LONG = 'fq-codel(ecn=true,ce_threshold="1 ms",ce_threshold_selector=1,ce_threshold_mask=3)'
+
+
+def test_a_long_name_of_a_case_is_broken_and_nothing_of_it_is_cut_off(comparison, recwarn):
+    records = dict(zip(["dualpi2(ecn=true)", LONG], comparison.records.values(), strict=True))
+    found = sj.Comparison("x", "bottleneck", comparison.seeds, records, comparison.measures)
+    panels = found.plot.overview()
+    page = panels[0].figure
+    page.canvas.draw()
+    names = panels[0].get_yticklabels()
+    assert "".join(names[1].get_text().split()) == "".join(LONG.split())
+    for panel in panels:
+        for name in panel.get_yticklabels():
+            assert page.bbox.x0 <= name.get_window_extent().x0
+        assert panel.get_window_extent().width > 0.15 * page.bbox.width
+    first, second = (name.get_window_extent() for name in names)
+    assert not first.overlaps(second)
+    curves = found.plot.cdf("rtt")
+    curves.figure.canvas.draw()
+    legend = curves.get_legend().get_window_extent()
+    assert curves.figure.bbox.x0 <= legend.x0
+    assert legend.x1 <= curves.figure.bbox.x1
+    assert not recwarn.list
+
+
 def ends(axes, across):
     """The ends of the error bars on an axis (0: horizontal, 1: vertical)."""
     bars = [bar for container in axes.containers for bar in container.lines[2]]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,13 +96,30 @@ def shown_figure(width: float, height: float) -> Figure:
     return (pyplot.figure if pyplot else Figure)(figsize=(width, height), layout="constrained")
 
 
-FITS = 6  # entries of a legend that fit into the axes
+WIDEST = 26  # characters of a line of a label
+LINE = 0.13  # inches: the height of such a line
+
+
+def wrapped(label: str) -> str:
+    """A label of a case in lines that leave room for a plot: a long one is broken after commas and at spaces."""
+    if len(label) <= WIDEST:
+        return label
+    return "\n".join(textwrap.wrap(re.sub(r",\s*", ", ", label), WIDEST))
+
+
+def lines_of(labels: Iterable[str]) -> int:
+    """The most lines that one of these labels has when it is wrapped."""
+    return max(1 + wrapped(label).count("\n") for label in labels)
+
+
+FITS = 6  # lines of a legend that fit into the axes
 
 
 def legend_beside(axes: Axes, title: str | None = None) -> None:
     """Adds a small legend: in the axes if it is short and hides no error bars, else to the right of them."""
     handles, labels = axes.get_legend_handles_labels()
-    inside = len(labels) <= FITS and not axes.containers
+    labels = [wrapped(label) for label in labels]
+    inside = sum(1 + label.count("\n") for label in labels) <= FITS and not axes.containers
     beside: dict[str, Any] = {} if inside else {"loc": "upper left", "bbox_to_anchor": (1, 1)}
     lines = [each.lines[0] if isinstance(each, ErrorbarContainer) else each for each in handles]
     axes.legend(lines, labels, fontsize=6.5, title=title, title_fontsize=6.5, **beside)

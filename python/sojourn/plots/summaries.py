@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from sojourn import measures
 from sojourn.labels import field_label, quantities, value_label
-from sojourn.plots.style import PAGE, drawn_on, figure, legend_beside, style_of
+from sojourn.plots.style import LINE, PAGE, drawn_on, figure, legend_beside, lines_of, style_of, wrapped
 from sojourn.stats import estimate_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
     `rows` are those of one measure in `Comparison.table`.
     """
     first, known = rows.iloc[0], bool(rows[BEST].any())
-    with drawn_on(ax, PAGE / 2, 0.75 + 0.2 * len(rows)) as axes:
+    names = [str(case) for case in rows[CASE]]
+    with drawn_on(ax, PAGE / 2, 0.75 + (0.07 + LINE * lines_of(names)) * len(rows)) as axes:
         for i, (_, row) in enumerate(rows.iterrows()):
             one, color, best = estimate_of(row), style_of(i).color, bool(row[BEST])
             if math.isfinite(one.mean):
@@ -44,7 +45,7 @@ def cases(rows: pd.DataFrame, ax: Axes | None = None) -> Axes:
                 str(one), (1.02, i), xycoords=("axes fraction", "data"), va="center", fontsize=6.5,
                 fontweight="bold" if best else "normal",
             )  # fmt: skip
-        axes.set_yticks(range(len(rows)), [str(case) for case in rows[CASE]])
+        axes.set_yticks(range(len(rows)), list(map(wrapped, names)))
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.xaxis.set_major_formatter(ScalarFormatter(useOffset=False))
@@ -69,9 +70,10 @@ def _widen(axes: Axes, rows: pd.DataFrame) -> None:
 def overview(summary: pd.DataFrame, title: str) -> list[Axes]:
     """A page with every measure of a comparison: a panel each, in the order of `Comparison.table`."""
     names = [name for name in dict.fromkeys(summary["measure"]) if _seen(summary, name)]
-    count = summary[CASE].nunique()
+    shown = [str(case) for case in summary[CASE].unique()]
+    height = (0.04 + LINE * lines_of(shown)) * len(shown)
     rows = -(-len(names) // 2)
-    with figure(PAGE, 0.7 + rows * (0.55 + 0.17 * count)) as made:
+    with figure(PAGE, 0.7 + rows * (0.55 + height)) as made:
         grid = made.subplots(rows, 2, squeeze=False, sharey=True).ravel()
         for axes, name in zip(grid, names, strict=False):
             cases(summary[summary["measure"] == name], axes)
