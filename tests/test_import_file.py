@@ -72,6 +72,24 @@ def test_a_run_a_capture_and_a_run_of_its_scenario_have_the_same_flows(tmp_path:
     assert sorted(before["rtt_s"] for before, _ in pairs) == pytest.approx(expected, abs=0.0005)
 
 
+def test_a_flow_of_prague_stays_one_and_what_a_capture_leaves_open_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture, target = tmp_path / "l4s.pcapng", tmp_path / "l4s.toml"
+    scenario = sj.Scenario.from_toml(RUN).set("links.wire.rate", "100 Mbit/s")
+    scenario.set("tcp.ecn", True).set("flows.finite.tcp.control", {"cc": "prague"})
+    sj.run(scenario.set("flows.endless.traffic", {"kind": "bulk", "size": "9 kB"}), seed=1, pcap=capture)
+    assert main(["import", str(capture), "--out", str(target)]) == 0
+    said = capsys.readouterr()
+    assert "--queues 'droptail,codel(ecn=true),fq-codel(ecn=true)'" in said.out
+    assert "note: the link has the rate of its interface, 100 Mbit/s, of which no second used more than " in said.err
+    made = sj.load(target)
+    kinds = [(group["tcp"]["ecn"], group["tcp"].get("control")) for group in made["flows"]]
+    assert kinds == [("l4s", {"cc": "prague"}), (True, None)]
+    assert main(["import", str(capture), "--rate", "5 Mbit/s", "--out", str(target)]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_a_capture_of_one_direction_gives_sizes_and_starts(tmp_path: Path) -> None:
     sj.run(sj.Scenario.from_toml(RUN), seed=1, pcap=tmp_path / "x.pcapng", pcap_links=["wire"])
     made = sj.import_file(tmp_path / "x.pcapng", rate="20 Mbit/s")

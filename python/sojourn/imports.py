@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from sojourn import _sojourn
-from sojourn.errors import UserError
+from sojourn.errors import UserError, note
 from sojourn.flent_import import flent_scenario
 from sojourn.scenario import Scenario
 
@@ -28,8 +28,9 @@ def import_file(path: str | Path, rate: str | None = None, rtt: str | None = Non
     """The scenario that a capture (pcapng, pcap) or a result of Flent (`.flent.gz`, `.flent`) gives.
 
     `rate` is that of the link, such as "10 Mbit/s"; by default it is the rate that the capture's interface has, or else
-    the largest that was seen over a second. `rtt` is the round-trip time of flows of which
-    the file does not show one. `cc` is the congestion control of the flows.
+    the largest that was seen over a second. Where the flows of a capture used less than half of its interface, a `Note`
+    says so. `rtt` is the round-trip time of flows of which the file does not show one. `cc` is the congestion control
+    of the flows; those that send ECT(1) have Prague.
 
     Raises `UserError` for a file that can't be read, that is damaged, or that has no flows: one line.
 
@@ -105,6 +106,12 @@ def _rates(found: dict[str, Any], rate: str | None) -> list[float]:
     if rate is not None:
         return [_quantity("rate", "rate", rate)] * 2
     order = sorted(found["interfaces"], key=lambda each: -each["busiest_bps"])
+    speed, used = order[0]["speed_bps"], order[0]["busiest_bps"]
+    if 2 * used < speed:
+        note(
+            f"the link has the rate of its interface, {_short_rate(speed)}, of which no second used more than "
+            f"{_short_rate(used)}: if a narrower link held the flows back, give its rate with --rate"
+        )
     rates = [float(each["speed_bps"] or max(each["busiest_bps"], 1000)) for each in order[:2]]
     return rates if len(rates) == 2 else rates * 2
 
@@ -116,12 +123,12 @@ def _groups(flows: list[dict[str, Any]], base: float) -> list[dict[str, Any]]:
     for flow in flows:
         rightward = sides[_data_ends(flow)[0]] == "left"
         options = (flow["mss"], flow["sack"], flow["timestamps"], flow["ecn"]) if flow["opened"] else ()
-        alike[rightward, flow["size"], options].append(flow)
+        alike[rightward, flow["size"], options, _is_scalable(flow)].append(flow)
     # The time at which a flow starts is that at its host, before its own delay.
     own = {id(flow): (flow["rtt_s"] - base) / 2 for flow in flows}
     shift = max(max(own[id(flow)] - flow["start_s"] for flow in flows), 0.0)
     groups = []
-    for number, ((rightward, size, options), members) in enumerate(alike.items(), start=1):
+    for number, ((rightward, size, *_), members) in enumerate(alike.items(), start=1):
         ends = ("left", "right") if rightward else ("right", "left")
         group: dict[str, Any] = {
             "name": f"flows-{number}", "count": len(members), "from": ends[0], "to": ends[1],
@@ -129,19 +136,27 @@ def _groups(flows: list[dict[str, Any]], base: float) -> list[dict[str, Any]]:
             "access": {"delay": [_time(own[id(flow)]) for flow in members]},
             "traffic": {"kind": "bulk"} | ({"size": f"{size} B"} if size else {}),
         }  # fmt: skip
-        if options:
-            group["tcp"] = _tcp(members[0])
+        if tcp := _tcp(members[0]):
+            group["tcp"] = tcp
         groups.append(group)
     return groups
 
 
+def _is_scalable(flow: dict[str, Any]) -> bool:
+    """Whether its data has ECT(1), as that of Prague (RFC 9331, section 4.1)."""
+    return bool(flow["ways"][flow["data"]]["scalable"])
+
+
 def _tcp(flow: dict[str, Any]) -> dict[str, Any]:
-    """The options of a connection that its SYN shows."""
+    """The options of a connection that its packets show: without the SYN, only whether its sender is scalable."""
+    scalable = {"ecn": "l4s", "control": {"cc": "prague"}} if _is_scalable(flow) else {}
+    if not flow["opened"]:
+        return scalable
     stamps = 12 if flow["timestamps"] else 0
     payload = max(way["largest"] for way in flow["ways"])
     mss = min(payload, (flow["mss"] or 536) - stamps) if payload else flow["mss"]
     options = {"mss": f"{mss} B", "header": f"{40 + stamps} B", "timestamps": flow["timestamps"], "ecn": flow["ecn"]}
-    return options | ({} if flow["sack"] else {"recovery": "newreno"})
+    return options | ({} if flow["sack"] else {"recovery": "newreno"}) | scalable
 
 
 def _host(address: str) -> str:
@@ -175,6 +190,11 @@ def _time(seconds: float) -> str:
 def _rate(bps: float) -> str:
     """A rate as scenarios write it, exact to the bit/s."""
     return _written(round(bps), {"Gbit/s": 10**9, "Mbit/s": 10**6, "kbit/s": 10**3, "bit/s": 1})
+
+
+def _short_rate(bps: float) -> str:
+    """A rate in three digits, for a reader."""
+    return _rate(float(f"{bps:.3g}"))
 
 
 def _written(count: int, units: Mapping[str, int]) -> str:

@@ -47,7 +47,10 @@ fn seconds(ns: u64) -> f64 {
 }
 
 fn flow(flow: &Flow) -> Value {
-    let way = |way: &Direction| json!({ "packets": way.packets, "bytes": way.bytes, "largest": way.largest, "marked": way.marked });
+    let way = |way: &Direction| {
+        let Direction { packets, bytes, largest, marked, scalable, .. } = way;
+        json!({ "packets": packets, "bytes": bytes, "largest": largest, "marked": marked, "scalable": scalable })
+    };
     json!({
         "from": flow.ends[0].to_string(),
         "to": flow.ends[1].to_string(),

@@ -13,6 +13,7 @@ from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.files import write_atomic
 from sojourn.imports import import_file
+from sojourn.scenario import Scenario
 
 
 def register(app: typer.Typer) -> None:
@@ -48,4 +49,11 @@ def import_(
     said = f"# From {file.name}, by `sojourn import`: {counted(flows, 'flow')}.\n"
     write_atomic(target, said + made.to_toml())
     out.print(f"{file}: {counted(flows, 'flow')} over {made['links'][0]['rate']}, wrote {target}")
-    out.print(f"try: sojourn compare {target} --queues droptail,codel,fq-codel")
+    out.print(f"try: sojourn compare {target} --queues {_queues(made)}")
+
+
+def _queues(scenario: Scenario) -> str:
+    """Queues to try: such as mark, where packets of some flows can carry marks."""
+    if any(group.get("tcp", {}).get("ecn") for group in scenario["flows"]):
+        return "'droptail,codel(ecn=true),fq-codel(ecn=true)'"
+    return "droptail,codel,fq-codel"

@@ -23,6 +23,8 @@ pub struct Direction {
     pub ended: bool,
     /// Packets with a mark.
     pub marked: u64,
+    /// Packets with ECT(1), by which queues know a scalable sender (RFC 9331, section 4.1).
+    pub scalable: u64,
     /// The sequence number of its first byte, and one past its last so far, counted from there.
     first: Option<u32>,
     end: u64,
@@ -37,6 +39,7 @@ impl Direction {
     fn add(&mut self, segment: &Segment) {
         self.packets += 1;
         self.marked += u64::from(segment.ecn == 3);
+        self.scalable += u64::from(segment.ecn == 1);
         self.largest = self.largest.max(segment.payload);
         // A SYN takes a number.
         let opens = segment.has(flag::SYN);
