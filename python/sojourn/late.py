@@ -1,4 +1,4 @@
-"""What a scenario asks for at times that its run does not reach."""
+"""What a scenario asks for and its run does not do: events after its end, and packets that no bucket lets pass."""
 
 from __future__ import annotations
 
@@ -6,7 +6,60 @@ from collections.abc import Iterator
 from typing import Any
 
 from sojourn import _sojourn
+from sojourn.errors import note
 from sojourn.scenario import Scenario
+
+
+def note_unmet(scenario: Scenario) -> None:
+    """Notes each event after the end of the run, and each bucket that is smaller than packets.
+
+    The scenario must be one that can be run. See `after_the_end` and `too_small_buckets`.
+    """
+    for each in after_the_end(scenario) + too_small_buckets(scenario):
+        note(each)
+
+
+def too_small_buckets(scenario: Scenario) -> list[str]:
+    """A sentence for each policer and shaper on a route of TCP flows whose `burst` is smaller than their full packets.
+
+    It passes none of them. Not refused, because smaller packets pass, such as ACKs. The scenario must be one that can
+    be run.
+
+    ```python
+    policer = {"kind": "policer", "rate": "20 Mbit/s", "burst": "100 B"}
+    scenario = sj.load("examples/dumbbell.toml").set("links.bottleneck.impairments", [policer])
+    too_small_buckets(scenario)  # ['links.bottleneck.impairments[0].burst: 100 B is less than a full packet of ...']
+    ```
+    """
+    if "burst" not in scenario.to_toml():
+        return []
+    tree = scenario.resolved()
+    sizes = [_full_packet(group) for group in tree["groups"]]
+    found = []
+    for number, link in enumerate(tree["links"]):
+        groups = [
+            (group["name"], size)
+            for group, size in zip(tree["groups"], sizes, strict=True)
+            if number in group["forward"]
+        ]
+        field = f"links.{link['name'].removesuffix(':back')}{'.back' if link['name'].endswith(':back') else ''}"
+        for at, impairment in enumerate(link.get("impairments") or []):
+            burst = impairment.get("burst")
+            held = [f"flows.{name} ({size:g} B)" for name, size in groups if burst and size > _bytes(burst)]
+            if held:
+                said = f"{field}.impairments[{at}].burst: {burst} is less than a full packet of {', '.join(held)}"
+                found.append(f"{said}: none passes")
+    return found
+
+
+def _full_packet(group: dict[str, Any]) -> float:
+    """The bytes of a full packet of a checked group; 0 over UDP."""
+    tcp = group.get("tcp")
+    return _bytes(tcp["mss"]) + _bytes(tcp["header"]) if tcp else 0.0
+
+
+def _bytes(size: str) -> float:
+    return _sojourn.quantity("size", size)
 
 
 def after_the_end(scenario: Scenario) -> list[str]:

@@ -13,9 +13,9 @@ from sojourn.cli.laws import Controller, Law, read_laws
 from sojourn.cli.output import out
 from sojourn.cli.runs import Set, with_changes
 from sojourn.display import counted
-from sojourn.errors import UserError, note
+from sojourn.errors import UserError
 from sojourn.extras import require
-from sojourn.late import after_the_end
+from sojourn.late import note_unmet
 from sojourn.scenario import load, parse_assignment
 from sojourn.sweep import read_plan
 
@@ -50,8 +50,7 @@ def check(
         return
     changed = with_changes(laws.put_into(scenario), change)
     canonical = changed.canonical(laws.laws)
-    for each in after_the_end(changed):
-        note(each)
+    note_unmet(changed)
     if resolved:
         out.print_json(canonical)
     else:

@@ -32,7 +32,7 @@ from sojourn.errors import UserError, note
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import write_flent
-from sojourn.late import after_the_end
+from sojourn.late import note_unmet
 from sojourn.measures import measures_of
 from sojourn.paths import name_of
 from sojourn.qlog import traced, write_qlog
@@ -154,8 +154,9 @@ def run(
             )[0]  # fmt: skip
     if not records:
         raise_failed(failed, seeds)
-    for each in [*(f"a run failed: {why}" for why in failed), *after_the_end(scenario)]:
-        note(each)
+    for why in failed:
+        note(f"a run failed: {why}")
+    note_unmet(scenario)
     if out_dir is not None:
         say_written(_save(records, out_dir))
     written = [write_flent(records[0], flent)] if flent is not None else []
@@ -261,6 +262,7 @@ def compare(
             scenario, compared, seeds, cc=controls, vary=varied, link=link, group=group, threads=threads,
             cache=kept, progress=on_progress, laws=laws.laws,
         )  # fmt: skip
+    note_unmet(scenario)
     show_comparison(found)
     if out_dir is not None:
         from sojourn.plots.results import plot_overview

@@ -1,0 +1,60 @@
+"""What is named in a note and not refused: buckets that no full packet passes."""
+
+import pytest
+
+import sojourn as sj
+from sojourn.cli import main
+from sojourn.late import too_small_buckets
+
+SCENARIO = """
+name = "buckets"
+duration = "1 s"
+[[links]]
+name = "up"
+from = "a"
+to = "b"
+rate = "10 Mbit/s"
+delay = "1 ms"
+duplex = true
+impairments = [{ kind = "loss", probability = 0.01 }, { kind = "KIND", rate = "5 Mbit/s", burst = "BURST" }]
+back = { impairments = [{ kind = "policer", rate = "1 Mbit/s", burst = "60 B" }] }
+[[flows]]
+name = "ftp"
+from = "a"
+to = "b"
+tcp = { mss = "1000 B", header = "40 B" }
+[[flows]]
+name = "voice"
+from = "a"
+to = "b"
+traffic = { kind = "cbr", rate = "64 kbit/s", size = "200 B" }
+"""
+
+
+def written(kind: str, burst: str) -> str:
+    return SCENARIO.replace("KIND", kind).replace("BURST", burst)
+
+
+@pytest.mark.parametrize("kind", ["policer", "shaper"])
+@pytest.mark.parametrize("command", [["check"], ["run"], ["compare", "--queues", "droptail", "--seeds", "2"]])
+def test_a_bucket_that_is_smaller_than_a_full_packet_is_named(capsys, tmp_path, monkeypatch, kind, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(written(kind, "1039 B"))
+    assert main([command[0], "small.toml", *command[1:]]) == 0
+    said = "links.up.impairments[1].burst: 1039 B is less than a full packet of flows.ftp (1040 B): none passes"
+    assert capsys.readouterr().err.splitlines() == [f"note: {said}"]
+
+
+def test_what_is_named_passes_nothing_and_one_byte_more_passes_all():
+    small, enough = (sj.Scenario.from_toml(written("policer", burst)) for burst in ("1039 B", "1040 B"))
+    passed = [sj.run(scenario, seed=1).value("flows.0.goodput_bps") for scenario in (small, enough)]
+    assert passed[0] == 0 < passed[1]
+    assert len(too_small_buckets(small)) == 1
+    assert too_small_buckets(enough) == []
+
+
+def test_of_the_way_back_a_flow_that_goes_there_is_named():
+    turned = sj.Scenario.from_toml(written("policer", "5 kB")).set("flows.ftp.from", "b").set("flows.ftp.to", "a")
+    assert too_small_buckets(turned) == [
+        "links.up.back.impairments[0].burst: 60 B is less than a full packet of flows.ftp (1040 B): none passes"
+    ]
