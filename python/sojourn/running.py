@@ -62,12 +62,12 @@ def run(
     """Runs a scenario once and returns its record. The interpreter's lock is released meanwhile.
 
     `scenario` is a file, a TOML text, a dictionary or a `Scenario`. `seed` is 0 to 2^63 - 1, by default the scenario's.
-    `laws` maps names to factories: those that queues use (`aqm = "external", law = "mine"`), and those that flows use
-    (`cc = "external", controller = "mine"`). That of a queue makes an object whose `step(sample)` is called once per
-    `interval` of the queue and returns the drop probability until the next step, 0 to 1: see `Sample` for what it is
-    given. That of flows makes a congestion controller for each connection: `on_ack(sample)`, and if it has them
-    `on_loss(event)` and `on_mark(event)`, return a window in segments, a window and a pace in segments a second, or
-    None to keep both: see `AckSample` and `CongestionEvent`. A call of it may take 10 s; one that sleeps is abandoned.
+    `laws` maps names to factories, as in `laws={"mine": Mine}`: those of queues (`aqm = "external", law = "mine"`), and
+    those of flows (`cc = "external", controller = "mine"`). One of a queue makes an object whose `step(sample)` is
+    called once per `interval` and returns the drop probability until the next step: see `Sample`. One of flows makes a
+    controller for each connection: `on_ack(sample)`, and if it has them `on_loss(event)` and `on_mark(event)`, return a
+    window in segments, a window and a pace in segments a second, or None to keep both: see `AckSample` and
+    `CongestionEvent`. A call may take 10 s; one that sleeps is abandoned, one that stays in C code is not.
 
     `pcap` is a file that gets packets in the format pcapng, for Wireshark and its kin: those at the links that
     `pcap_links` names, and those that the hosts of `pcap_hosts` send and get (`"ftp/0:sender"`, `"ftp/*:receiver"`,

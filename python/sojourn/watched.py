@@ -3,7 +3,8 @@
 A controller that never returns would hold its run for ever, and a thread can't be ended from outside. One thread looks
 at the calls that have not returned. Where one takes longer than `LIMIT`, it lets the run end with a message, and raises
 an error in the thread of the call. A thread that sleeps or waits takes no notice until it wakes up, and nobody waits
-for it.
+for it. A call that stays in C code and keeps the interpreter's lock, such as `sum(itertools.count())`, is not ended:
+no other thread of Python runs meanwhile, this one neither, and no signal is handled.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ fn an_error_of_a_trace_leads_to_the_scenario_or_into_the_file() {
         ("trace = { file = \"bad.csv\" }", "/bad.csv:2:1: expected a number, zero or more, for t, got \"x\""),
         (
             "rate = \"1 Mbit/s\"\ntrace = { file = \"good.csv\" }",
-            "/x.toml:8:9: links.radio.trace: expected one of them, got a trace and a rate",
+            "/x.toml:8:9: links.radio.trace: expected a trace or a rate, got both; --set can't",
         ),
         (
             "changes = [{ at = \"1 s\", rate = \"1 Mbit/s\" }]\ntrace = { file = \"good.csv\" }",

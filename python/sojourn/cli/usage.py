@@ -33,4 +33,6 @@ def message(error: TyperException) -> str:
             return str(UserError.unknown(option[1], got, re.findall(r"'([^']*)'", check["msg"])[1:]))
     if missing := re.fullmatch(r"Missing (argument|option) '([^']+)'\.?", said):
         return f"{missing[2]}: expected a value, got none"
+    if said.startswith("No such command"):
+        return f"{said} `sojourn --help` lists the commands."
     return said

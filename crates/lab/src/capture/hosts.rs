@@ -68,9 +68,21 @@ impl Host {
         let hosts: Vec<Host> = entries.flat_map(|entry| sides.iter().map(move |&receives| Host { entry, receives })).collect();
         if hosts.is_empty() {
             let expected = "hosts of flows such as \"ftp/0:sender\", \"ftp/*:receiver\" or \"ftp/0\"";
-            return Err(Error::Build(format!("pcap_hosts: expected {expected}, got \"{name}\"")));
+            return Err(Error::Build(format!("pcap_hosts: expected {expected}, of {}, got \"{name}\"", Self::flows(plan))));
         }
         Ok(hosts)
+    }
+
+    /// The flows that there are, in the order of their groups: `ftp/0 to ftp/19, voip/0`.
+    fn flows(plan: &Plan) -> String {
+        let group = |name: &str| name.rsplit_once('/').map_or(name, |(group, _)| group).to_string();
+        let groups = plan.flows.chunk_by(|one, next| group(&one.name) == group(&next.name));
+        let said = groups.map(|flows| match flows {
+            [first, .., last] => format!("{} to {}", first.name, last.name),
+            [one] => one.name.to_string(),
+            [] => unreachable!("chunks have members"),
+        });
+        said.collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -35,7 +35,7 @@ impl crate::Params for Params {
             (Some(every), None) => ParamError::unless((1..=1000).contains(&every), "every", &every, "1 to 1000 ACKs"),
             (None, Some(interval)) => range::positive_time("interval", interval),
             (None, None) => ParamError::unless(false, "every", &"none", "a number of ACKs, or an interval"),
-            (Some(_), Some(_)) => ParamError::unless(false, "interval", &"a number of ACKs too", "one of them"),
+            (Some(_), Some(_)) => ParamError::unless(false, "interval", &"both", "a number of ACKs or an interval"),
         }
     }
 

@@ -59,8 +59,11 @@ impl crate::Params for Params {
     fn check(&self) -> Result<(), ParamError> {
         spell("good", self.good)?;
         spell("bad", self.bad)?;
-        let alike = matches!(self.good, Spell::Time(_)) == matches!(self.bad, Spell::Time(_));
-        ParamError::unless(alike, "bad", &self.bad, "a time if `good` is one, else packets")?;
+        let (alike, expected) = match (self.good, self.bad) {
+            (Spell::Time(_), bad) => (matches!(bad, Spell::Time(_)), "a time, as good is one"),
+            (Spell::Packets(_), bad) => (matches!(bad, Spell::Packets(_)), "a number of packets, as good is one"),
+        };
+        ParamError::unless(alike, "bad", &self.bad, expected)?;
         error_rate::check("loss_good", self.loss_good)?;
         error_rate::check("loss_bad", self.loss_bad)
     }

@@ -161,7 +161,8 @@ fn directed(link: &written::Link, label: String, (from, to): (u32, u32), place: 
 fn trace(link: &Back, field: &str, folder: &Path) -> Result<Option<Trace>, Error> {
     let Some(trace) = &link.trace else { return Ok(None) };
     if link.rate.is_some() {
-        return Err(Error::got(format!("{field}.trace"), "a trace and a rate", "one of them"));
+        let problem = "expected a trace or a rate, got both; --set can't leave one out: delete it in the file";
+        return Err(Error::new(format!("{field}.trace"), problem));
     }
     if !link.changes.is_empty() {
         return Err(Error::got(format!("{field}.changes"), "changes of a link with a trace", "them in the trace"));

@@ -110,10 +110,10 @@ tcp_options! {
         "For how long a receiver puts together ACKs of segments out of order, after the third: this time, or 33 % of an eighth of the RTT if that is less; \"0 s\" is not at all",
         Duration::ZERO, "rfc5681#4.2 acknowledges them at once";
     ecn: Ecn as EcnChoice, ranges::any,
-        "Whether data packets can carry congestion marks, and how ACKs tell of them: false, true (what the controller asks for, else one echo for a window), \"dctcp\" (each ACK is an echo or none), \"accurate\" (AccECN: marked packets are counted), \"l4s\" (the same with ECT(1))",
+        "Whether data packets can carry congestion marks, and how ACKs tell of them: false, true (what the controller asks for, else one echo for a window), \"dctcp\" (each ACK is an echo or none), \"accurate\" (AccECN: marked packets are counted; ECT(0)), \"l4s\" (the same with ECT(1), which prague sends)",
         Ecn::Off, "rfc3168#6.1, rfc8257#3.2, rfc9768#3.2, rfc9331#4.1";
     peer_ecn: Option<Ecn> as EcnChoice, ranges::any,
-        "What the receiver knows of ECN, if that is not what `ecn` says; both agree on what both know, else on classic ECN; absent: the same",
+        "What the receiver knows of ECN, if that is not what `ecn` says; both agree on what both know, else on classic ECN. none stands for no value: leave the option out, and the receiver knows the same",
         None, "rfc9768#3.1.2";
     ecn_on_retransmit: bool as bool, ranges::any,
         "Whether retransmissions can carry congestion marks too; with ecn \"dctcp\" or \"l4s\" all packets of the sender can",
@@ -239,12 +239,12 @@ impl TcpOptions {
 
     /// Whether the controller gets the ECN feedback that it asks for, if its receiver knows it.
     fn check_ecn(&self) -> Result<(), ParamError> {
-        let (fits, which) = match ecn::need(&self.control) {
+        let (fits, which, why) = match ecn::need(&self.control) {
             EcnNeed::None => return Ok(()),
-            EcnNeed::Count => (self.ecn.counts(), "true, \"dctcp\", \"accurate\" or \"l4s\""),
-            EcnNeed::Scalable => (self.ecn == Ecn::L4s, "true or \"l4s\""),
+            EcnNeed::Count => (self.ecn.counts(), "true, \"dctcp\", \"accurate\" or \"l4s\"", "counts marks"),
+            EcnNeed::Scalable => (self.ecn == Ecn::L4s, "true or \"l4s\"", "sends ECT(1)"),
         };
-        let expected = alloc::format!("{which}, because {} counts marks", self.control.name());
+        let expected = alloc::format!("{which}, because {} {why}", self.control.name());
         ParamError::unless(fits, "ecn", &EcnChoice::from(self.ecn), expected)
     }
 
