@@ -53,7 +53,7 @@ def test_what_is_named_passes_nothing_and_one_byte_more_passes_all():
     assert too_small_buckets(enough) == []
 
 
-def test_of_the_way_back_a_flow_that_goes_there_is_named():
+def test_on_the_reverse_path_a_flow_that_goes_there_is_named():
     turned = sj.Scenario.from_toml(written("policer", "5 kB")).set("flows.ftp.from", "b").set("flows.ftp.to", "a")
     assert too_small_buckets(turned) == [
         "links.up.back.impairments[0].burst: 60 B is less than a full packet of flows.ftp (1040 B): none passes"
