@@ -143,7 +143,7 @@ def _groups(flows: list[dict[str, Any]], base: float) -> list[dict[str, Any]]:
 
 
 def _is_scalable(flow: dict[str, Any]) -> bool:
-    """Whether its data has ECT(1), as that of Prague (RFC 9331, section 4.1)."""
+    """Whether its data has ECT(1), as that of Prague (rfc9331#4.1)."""
     return bool(flow["ways"][flow["data"]]["scalable"])
 
 

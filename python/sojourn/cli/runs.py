@@ -149,9 +149,7 @@ def run(
             records.append(run_once(scenario, None, laws.laws, pcap=pcap, **points))
         left = seeds_of(seeds, first_seed(scenario))[len(records) :]
         if left:
-            records += run_many(
-                scenario, left, threads=threads, progress=on_progress, laws=laws.laws, failed=failed
-            )[0]  # fmt: skip
+            records += run_many(scenario, left, threads=threads, progress=on_progress, laws=laws.laws, failed=failed)[0]
     if not records:
         raise_failed(failed, seeds)
     for why in failed:

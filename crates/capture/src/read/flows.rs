@@ -23,7 +23,7 @@ pub struct Direction {
     pub ended: bool,
     /// Packets with a mark.
     pub marked: u64,
-    /// Packets with ECT(1), by which queues know a scalable sender (RFC 9331, section 4.1).
+    /// Packets with ECT(1), by which queues know a scalable sender (rfc9331#4.1).
     pub scalable: u64,
     /// The sequence number of its first byte, and one past its last so far, counted from there.
     first: Option<u32>,
