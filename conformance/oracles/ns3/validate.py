@@ -16,6 +16,7 @@ import argparse
 import hashlib
 import importlib
 import json
+import math
 import random
 import shutil
 import subprocess
@@ -42,6 +43,7 @@ CONTROLS: dict[str, tuple[dict[str, Any], str]] = {
     "cubic": ({"cc": "cubic", "version": "rfc9438", "reno_friendly": False}, "ns3::TcpCubic"),
     "ledbat": ({"cc": "ledbat", "variant": "rfc6817", "target": "100 ms"}, "Ledbat"),
 }
+LOST = (compare.Metric("lost", 0.05, relative=True),)
 # Over equal-cost paths: goodput and queue of a path that some flow takes, the part of the paths that none does, and the
 # sum of the squares of the paths' shares in what is sent, which is the probability that two packets took the same path.
 PATHS = (
@@ -49,6 +51,8 @@ PATHS = (
     compare.Metric("idle", 0.02, relative=False),
     compare.Metric("together", 0.02, relative=False),
 )
+# With random loss: also the part of the packets that the link loses after its queue.
+LOSSES = (*(metric for metric in compare.METRICS if metric.name in ("utilization", "goodput_bps", "jain")), *LOST)
 Table = dict[str, Any]
 
 
@@ -63,7 +67,7 @@ def cases() -> dict[str, Table]:
 
 def explanations() -> dict[tuple[str, str], compare.Explanation]:
     """The explained misses, by case and metric."""
-    return compare.explanations(EXPLAINED, list(cases()), (*compare.METRICS, *compare.SHARES, *PATHS))
+    return compare.explanations(EXPLAINED, list(cases()), (*compare.METRICS, *compare.SHARES, *PATHS, *LOSSES))
 
 
 def judged(case: Table) -> tuple[compare.Metric, ...]:
@@ -72,6 +76,8 @@ def judged(case: Table) -> tuple[compare.Metric, ...]:
         return compare.SHARES
     if "paths" in case:
         return PATHS
+    if "error" in case:
+        return LOSSES
     return tuple(metric for metric in compare.METRICS if metric.name != "mark_rate")
 
 
@@ -113,10 +119,31 @@ TCP: Table = {
 """The TCP of ns-3: timestamps and SACK as Linux, but the loss recovery, growth and timers of the RFCs."""
 
 
+def _impairments(case: Table) -> list[Table]:
+    """The link's random loss.
+
+    A burst of ns-3 has k packets or more with the probability q^k, q = exp(-1 / length), so it may have none: a state
+    that begins with q times the probability, and ends with 1 - q at each packet.
+    """
+    if "error" not in case:
+        return []
+    if case["error"] != "burst":
+        return [{"kind": "loss", "probability": case["probability"], "per": case["error"]}]
+    q = math.exp(-1 / case["length"])
+    begins = case["probability"] * q
+    states = {"good": f"{1 / begins:.9g} packets", "bad": f"{1 / (1 - q):.9g} packets"}
+    return [{"kind": "gilbert-elliott"} | states]
+
+
 def _links(case: Table) -> list[Table]:
     """The bottleneck, or one on each path and a fast link behind it."""
     back: Table = {"duplex": True, "back": {"queue": {"limit": "10000 packets"}}}
-    slow = {"rate": f"{case['mbit']} Mbit/s", "delay": f"{BOTTLENECK_MS} ms", "queue": _queue(case)} | back
+    slow = {
+        "rate": f"{case['mbit']} Mbit/s",
+        "delay": f"{BOTTLENECK_MS} ms",
+        "queue": _queue(case),
+        "impairments": _impairments(case),
+    } | back
     if "paths" not in case:
         return [{"name": "bottleneck", "from": "R0", "to": "R1"} | slow]
     fast = {"rate": "1 Gbit/s", "delay": "0 ms", "queue": {"limit": "100000 packets"}} | back
@@ -155,7 +182,9 @@ def arguments(case: Table, seed: int) -> list[str]:
         "seed": seed, "warmup": warmup, "duration": duration, "payload": PAYLOAD, "controls": ",".join(controls),
         "delays": ",".join(map(str, delays)), "starts": ",".join(map(str, starts)),
     }  # fmt: skip
-    named |= {key: case[key] for key in ("min", "max", "weight", "paths") if key in case}
+    named |= {
+        key: case[key] for key in ("min", "max", "weight", "paths", "error", "probability", "length") if key in case
+    }
     if "paths" in case:
         named["window"] = case.get("window", WINDOW) * PAYLOAD
     return [f"{key}={value}" for key, value in named.items()]
@@ -163,7 +192,8 @@ def arguments(case: Table, seed: int) -> list[str]:
 
 def sources(case: Table) -> list[str]:
     """The program of the case, and what it includes."""
-    return ["ecmp.cc", "dumbbell.cc"] if "paths" in case else ["dumbbell.cc"]
+    own = {"paths": "ecmp.cc", "error": "losses.cc"}
+    return [*(source for key, source in own.items() if key in case), "dumbbell.cc"]
 
 
 def command(case: Table) -> str:
@@ -207,6 +237,7 @@ def _metrics(case: Table, link: Table, goodput: list[float]) -> dict[str, float]
         "drop_rate": link["dropped"] / max(link["arrived"], 1),
         "jain": compare.jain(goodput),
         "share": sum(goodput[:first]) / (case["mbit"] * 1e6),
+        **({"lost": link["lost"] / (link["lost"] + link["received"])} if "error" in case else {}),
     }
 
 
@@ -227,7 +258,9 @@ def _path_metrics(paths: list[Table], goodput: list[float]) -> dict[str, float]:
 def run_ns3(program: Path, case: Table, seed: int) -> Table:
     """One run of ns-3: its seed, the hash of program and arguments, and the compared numbers."""
     said = subprocess.run([str(program), *arguments(case, seed)], check=True, capture_output=True, text=True)
-    record = json.loads(said.stdout)
+    record: Table = {}
+    for line in said.stdout.splitlines():
+        record |= json.loads(line)
     goodput = record["goodput_bps"]
     numbers = _path_metrics(record["paths"], goodput) if "paths" in case else _metrics(case, record, goodput)
     return {"seed": seed, "sha256": digest(case, seed), "metrics": {k: float(f"{v:.7g}") for k, v in numbers.items()}}
@@ -242,6 +275,9 @@ def run_ours(case: Table, seed: int) -> dict[str, float]:
         return _path_metrics([_counts(link) | {"throughput_bps": link["throughput_bps"]} for link in paths], goodput)
     link = record["links"][0]
     busy = {"utilization": link["utilization"], "queue_sd": link["queue"]["sd"]}
+    if "error" in case:
+        (met,) = link["impairments"]
+        busy |= {"lost": met["dropped"], "received": met["met"] - met["dropped"]}
     return _metrics(case, _counts(link) | busy, goodput)
 
 
