@@ -1,6 +1,6 @@
 # make setup       a virtual environment in .venv with the engine in it: about 2 minutes on 2 cores, later only what changed
 # make reproduce   rerun Lehto et al. (2005) and write its report; others: sojourn reproduce NAME
-# make test        the checks for every change: about 7 minutes on 2 cores
+# make test        the checks for every change: about 6 minutes on 2 cores
 # The last two begin with `make setup`.
 
 # Containers often set this. Then each of the many processes here compiles its libraries again, numpy alone for 0.2 s.
