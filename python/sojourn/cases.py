@@ -67,13 +67,13 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
     named = base.copy().set(f"{at}.name", link)  # an unnamed link is found by its ends only until it has a name
     before = dict(named.get_path(at).get("queue", {}))
     if "classes" in before:
-        names = ",".join(dict.fromkeys(map(_discipline_of, _tables(queues, "queues", "aqm").values())))
+        names = ",".join(dict.fromkeys(map(_discipline_of, queue_tables(queues).values())))
         way = f"to vary that of a class: --vary '{at}.queue.classes[0].aqm={names}'"
         raise UserError(f"{base.label}: {at}.queue: expected one queue, got a scheduler with classes; {way}")
     before = {"aqm": _discipline_of(before)} | before
     changes: dict[str, tuple[str, Any]] = {}
     defaults = []
-    for label, table in _tables(queues, "queues", "aqm").items():
+    for label, table in queue_tables(queues).items():
         aqm = _discipline_of(table)
         if aqm in laws:
             table = {**table, "aqm": "external", "law": aqm}
@@ -90,6 +90,11 @@ def queue_axis(base: Scenario, link: str, queues: Named, laws: Collection[str] =
         else []
     )
     return Axis("queue", changes, notes)
+
+
+def queue_tables(queues: Named) -> dict[str, dict[str, Any]]:
+    """Tables of queues by label, from a text such as `droptail,red(min=5,max=15)`, names, or tables by label."""
+    return _tables(queues, "queues", "aqm")
 
 
 def controller_axis(

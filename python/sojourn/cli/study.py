@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
@@ -14,13 +15,16 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sojourn import study_bbr, study_l4s
+from sojourn import study_bbr, study_l4s, study_rfc7928
+from sojourn.cli import values
 from sojourn.cli.output import CACHE, CacheDir, NoCache, Threads, check_folder, out, progress, say_written, show, store
 from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.extras import require
 from sojourn.files import together, write_atomic
 from sojourn.study_l4s import Judged, Study
+from sojourn.study_rfc7928 import situations
+from sojourn.study_rfc7928.outcome import columns
 
 OUT = Path("results/study")
 SEEDS = 3
@@ -32,6 +36,7 @@ class Name(StrEnum):
 
     l4s = "l4s"
     bbr = "bbr"
+    rfc7928 = "rfc7928"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class Asked:
 
     quick: bool
     seeds: int | None
+    queues: str | None
     threads: int
     cache: Path
     no_cache: bool
@@ -52,10 +58,17 @@ def register(app: typer.Typer) -> None:
 
 
 def study(
-    name: Annotated[Name, typer.Argument(help="The study: l4s or bbr.")],
+    name: Annotated[Name, typer.Argument(help="The study: l4s, bbr or rfc7928.")],
     out_dir: Annotated[Path, typer.Option("--out", help="Folder for the page and the numbers.")] = OUT,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", help=f"Replications of each cell of l4s; default {SEEDS}.", min=1)
+        int | None,
+        typer.Option("--seeds", help=f"Replications of each cell of l4s and rfc7928; default {SEEDS}.", min=1),
+    ] = None,
+    queues: Annotated[
+        str | None,
+        typer.Option(
+            "--queues", help=f"Queues of rfc7928; default '{study_rfc7928.QUEUES}'.", autocompletion=values.queues
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small part of it: the page says so.")] = False,
     threads: Threads = 0,
@@ -67,11 +80,15 @@ def study(
     `l4s`: who shares a link with Prague: CUBIC and Reno over DualPI2, PIE, FQ-CoDel, and dual queues with other laws.
 
     `bbr`: the 22 test cases of the BBR draft in a network, for BBRv3, BBRv1 and CUBIC.
+
+    `rfc7928`: queue disciplines in the situations of RFC 7928, the guidelines for their characterization.
     """
     require("jinja2", "pydantic")
+    if queues is not None and name != Name.rfc7928:
+        raise UserError(f'study {name}: --queues: expected none, because its queues are fixed, got "{queues}"')
     check_folder(out_dir)
     before = _spent()
-    summary, written = STUDIES[name](Asked(quick, seeds, threads, cache, no_cache, out_dir / name))
+    summary, written = STUDIES[name](Asked(quick, seeds, queues, threads, cache, no_cache, out_dir / name))
     out.print(f"{summary}, {_spent() - before:.0f} s of processor time")
     say_written(written)
 
@@ -114,7 +131,54 @@ def _l4s(asked: Asked) -> tuple[str, list[Path]]:
     return summary, _write("l4s", asked, _data(measured, judged), text)
 
 
-STUDIES: dict[Name, Callable[[Asked], tuple[str, list[Path]]]] = {Name.l4s: _l4s, Name.bbr: _bbr}
+def _rfc7928(asked: Asked) -> tuple[str, list[Path]]:
+    """Runs the situations of RFC 7928; gives a line on what was done, and the files."""
+    require("matplotlib", "scipy")
+    queues = study_rfc7928.QUEUES if asked.queues is None else asked.queues
+    chosen = range(1, (asked.seeds or (1 if asked.quick else SEEDS)) + 1)
+    with progress("study rfc7928") as on_progress:
+        measured = study_rfc7928.measure(
+            queues, chosen, quick=asked.quick, threads=asked.threads, cache=store(asked.cache, asked.no_cache),
+            progress=on_progress,
+        )  # fmt: skip
+    table = Table(title="RFC 7928: in how many situations, compared with DropTail", title_justify="left")
+    for title in ("queue", "mean wait at most half", f"goodput at least {study_rfc7928.KEPT:.0%}", "both"):
+        table.add_column(title, justify="left" if title == "queue" else "right")
+    for each in measured.counts():
+        table.add_row(each.queue, *(f"{count} of {each.of}" for count in (each.shorter, each.kept, each.both)))
+    show(table)
+    text = _page(
+        "rfc7928.html",
+        study=measured,
+        columns=columns,
+        figures=_figures(measured),
+        kept=round(100 * study_rfc7928.KEPT),
+        rate=situations.RATE,
+        rtt=situations.RTT,
+        seconds=situations.SECONDS,
+        warmup=situations.WARMUP,
+    )
+    summary = f"{counted(len(measured.situations), 'situation')}, {counted(measured.seeds, 'seed')}"
+    return summary, _write("rfc7928", asked, measured.data(), text)
+
+
+def _figures(measured: study_rfc7928.Study) -> dict[str, str]:
+    """The trade-off of delay and rate as SVG in base64, by situation of one run."""
+    from sojourn.plots.style import render, settled  # here, because matplotlib is an extra
+    from sojourn.plots.tradeoff import tradeoff
+
+    found = {}
+    for situation in measured.situations:
+        if not situation.rtts:
+            cells = {queue: measured.cells.get((situation.id, queue)) for queue in measured.queues}
+            made = settled(tradeoff({queue: cell.samples for queue, cell in cells.items() if cell}))
+            found[situation.id] = base64.b64encode(render(made, "svg")).decode()
+    return found
+
+
+STUDIES: dict[Name, Callable[[Asked], tuple[str, list[Path]]]] = {
+    Name.l4s: _l4s, Name.bbr: _bbr, Name.rfc7928: _rfc7928,
+}  # fmt: skip
 
 
 def _page(template: str, **shown: Any) -> str:

@@ -1,0 +1,46 @@
+"""The trade-off of delay and rate, as rfc7928#2.7 suggests: an ellipse for each queue discipline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+
+from sojourn.plots.style import PAGE, figure, legend_beside, style_of
+
+Array = npt.NDArray[np.float64]
+LEAST_SPAN = 0.2
+"""The least part of the highest rate that the axis shows, so that no rounding noise fills it."""
+
+
+def tradeoff(samples: Mapping[str, Array]) -> Figure:
+    """Delay against rate: for each name a point at the mean and an ellipse of one standard deviation.
+
+    `samples` has an array by name, its rows delay in ms and rate in Mbit/s. Up and to the left is better.
+    """
+    with figure(PAGE, 2.6) as made:
+        axes = made.add_subplot()
+        for index, (name, rows) in enumerate(samples.items()):
+            look = style_of(index)
+            mean = rows.mean(axis=0)
+            axes.add_patch(_ellipse(rows, mean, look.color))
+            axes.plot(*mean, color=look.color, marker=look.marker, linestyle="none", label=name)
+        axes.set_xlabel("queuing delay (ms)")
+        axes.set_ylabel("rate (Mbit/s)")
+        axes.set_xlim(left=0)
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, (1 - LEAST_SPAN) * high), high)
+        legend_beside(axes)
+    return made
+
+
+def _ellipse(rows: Array, mean: Array, color: str) -> Ellipse:
+    """The ellipse of one standard deviation of the normal distribution with the samples' mean and covariance."""
+    lengths, axes = np.linalg.eigh(np.cov(rows, rowvar=False) if len(rows) > 1 else np.zeros((2, 2)))
+    width, height = 2 * np.sqrt(np.maximum(lengths, 0.0))
+    angle = math.degrees(math.atan2(axes[1, 0], axes[0, 0]))
+    return Ellipse((mean[0], mean[1]), width, height, angle=angle, facecolor=color, edgecolor=color, alpha=0.25)

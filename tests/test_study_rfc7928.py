@@ -1,0 +1,157 @@
+"""The study of RFC 7928: every situation runs with every discipline, and what it says is computed from the runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sojourn import _sojourn, study_rfc7928
+from sojourn.cli import main
+from sojourn.congestion import LEVELS
+from sojourn.errors import ScenarioError, UserError
+from sojourn.plots.tradeoff import tradeoff
+from sojourn.running import run
+from sojourn.scenario import Scenario
+from sojourn.study_rfc7928 import SITUATIONS, Measured, Study
+from sojourn.study_rfc7928.outcome import columns, samples
+from sojourn.study_rfc7928.situations import Situation, level
+
+NO_DISCIPLINE_OF_OURS = ("external", "linux")
+
+
+def disciplines() -> list[str]:
+    return [
+        each["name"] for each in json.loads(_sojourn.registry())["aqm"] if each["name"] not in NO_DISCIPLINE_OF_OURS
+    ]
+
+
+def situation(name: str) -> Situation:
+    return next(each for each in SITUATIONS if each.id == name)
+
+
+def shortened(name: str, queue: Mapping[str, Any], seconds: int = 12) -> Scenario:
+    """A situation in little time."""
+    scenario = situation(name).scenarios(queue)[0]
+    return scenario.set("duration", f"{seconds} s").set("warmup", "4 s")
+
+
+def test_every_section_of_the_rfc_that_describes_traffic_has_a_situation() -> None:
+    assert {each.section.split(".")[0] for each in SITUATIONS} == {"4", "5", "6", "7", "8", "9", "10"}
+    assert len({each.id for each in SITUATIONS}) == len(SITUATIONS)
+
+
+@pytest.mark.parametrize("queue", disciplines())
+def test_every_discipline_can_be_planned_in_every_situation_or_says_why_not(queue: str) -> None:
+    refused = {each.id: refusal(each, queue) for each in SITUATIONS}
+    assert {name for name, why in refused.items() if why} <= {"udp"}
+    assert refused["udp"] is None or "expected TCP flows" in refused["udp"]
+
+
+def refusal(each: Situation, queue: str) -> str | None:
+    """Why a situation can't be run with a discipline; None where it can."""
+    try:
+        for scenario in each.scenarios({"aqm": queue}):
+            scenario.canonical()
+    except ScenarioError as error:
+        return str(error)
+    return None
+
+
+def test_the_loads_are_those_of_the_rfc() -> None:
+    held = 2 * 10e6 * 0.1 / (8 * 1500)  # packets in the path and in the buffer
+    assert [level(name) for name in LEVELS] == [round(factor * held) for factor in (0.036, 0.081, 0.114)]
+
+
+def test_columns_are_read_from_the_runs() -> None:
+    record = run(shortened("tcp-and-udp", {"aqm": "fq-codel"}), seed=1)
+    shown = {column.title: column.read([record]) for column in columns(situation("tcp-and-udp"))}
+    assert shown["tcp: Mbit/s"] == pytest.approx(record.value("groups.tcp.goodput_bps") / 1e6)
+    assert shown["lost, %"] == pytest.approx(100 * record.value("links.bottleneck.loss_ratio"))
+    assert shown["mean wait, ms"] == pytest.approx(record.value("links.bottleneck.wait_ms.mean"))
+
+
+def test_a_sample_is_the_mean_delay_and_the_rate_of_a_second() -> None:
+    record = run(shortened("udp", {"aqm": "droptail"}), seed=1)
+    rows = samples(record)
+    assert rows.shape == (8, 2)
+    full = 83 * 1500 * 8 / 10e6 * 1e3  # the buffer is full all the time, and the link never idle
+    assert rows[:, 0] == pytest.approx(full, rel=0.02)
+    assert rows[:, 1] == pytest.approx(10.0)
+
+
+def test_a_discipline_is_counted_where_it_has_half_the_wait_and_keeps_the_goodput() -> None:
+    titles = [column.title for column in columns(situation("one-reno"))]
+
+    def cell(wait: float, goodput: float) -> Measured:
+        row = {study_rfc7928.WAIT: wait, study_rfc7928.GOODPUT: goodput}
+        return Measured(np.array([[row.get(title, 0.0)] for title in titles]), np.zeros((1, 2)))
+
+    cells = {
+        ("one-reno", "droptail"): cell(40, 10), ("one-reno", "a"): cell(20, 9.5), ("one-reno", "b"): cell(21, 10),
+        ("one-reno", "c"): cell(1, 9.4),
+    }  # fmt: skip
+    counts = {each.queue: each for each in Study(["droptail", "a", "b", "c"], 1, False, cells, {}).counts()}
+    assert {name: (each.shorter, each.kept, each.both) for name, each in counts.items()} == {
+        "a": (1, 1, 1), "b": (0, 1, 0), "c": (1, 0, 0),
+    }  # fmt: skip
+
+
+def test_an_ellipse_spans_a_deviation_each_way() -> None:
+    rows = np.array([[10.0, 8.0], [30.0, 8.0], [20.0, 7.0], [20.0, 9.0]])
+    (ellipse,) = tradeoff({"one": rows}).axes[0].patches
+    assert sorted((ellipse.width, ellipse.height)) == pytest.approx([2 * np.sqrt(2 / 3), 2 * np.sqrt(200 / 3)])
+
+
+def test_a_quick_look_writes_a_page_that_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = [situation("udp"), situation("growing-load")]
+    monkeypatch.setattr(study_rfc7928, "SITUATIONS", chosen)
+    arguments = [
+        "study",
+        "rfc7928",
+        "--quick",
+        "--no-cache",
+        "--out",
+        str(tmp_path),
+        "--queues",
+        "fuzzy-rtt,red(min=5,max=15)",
+    ]
+    assert main(arguments) == 0
+    assert "2 situations, 1 seed" in capsys.readouterr().out
+    page = (tmp_path / "rfc7928" / "rfc7928-quick.html").read_text()
+    assert "A quick look" in page
+    assert "not run: study rfc7928: udp: links.bottleneck.queue: expected TCP flows" in page
+    assert page.count("data:image/svg+xml;base64,") == len(chosen)
+    data = json.loads((tmp_path / "rfc7928" / "rfc7928-quick.json").read_text())
+    assert [each["queue"] for each in data["refused"]] == ["fuzzy-rtt"]
+    assert {each["queue"] for each in data["measured"]} == {"droptail", "fuzzy-rtt", "red(min=5,max=15)"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rfc7928", "--queues", "redd"], 'expected one of'),
+        (["rfc7928", "--queues", "red(mim=5)"], "mim"),
+        (["rfc7928", "--queues", ""], "queues: expected one or more"),
+        (["l4s", "--queues", "red"], "study l4s: --queues: expected none"),
+        (["rfc7928", "--seeds", "0"], "--seeds"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["study", *arguments, "--out", str(tmp_path)]) == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert len(shown.strip().splitlines()) <= 2, shown
+
+
+def test_a_discipline_that_runs_nowhere_is_refused() -> None:
+    with pytest.raises((UserError, ScenarioError), match="aqm"):
+        study_rfc7928.measure("nothing", [1])
