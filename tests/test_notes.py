@@ -4,7 +4,7 @@ import pytest
 
 import sojourn as sj
 from sojourn.cli import main
-from sojourn.late import too_small_buckets
+from sojourn.notes import too_small_buckets
 
 SCENARIO = """
 name = "buckets"

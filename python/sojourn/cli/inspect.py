@@ -15,7 +15,7 @@ from sojourn.cli.runs import Set, with_changes
 from sojourn.display import counted
 from sojourn.errors import UserError
 from sojourn.extras import require
-from sojourn.late import note_unmet
+from sojourn.notes import note_unmet
 from sojourn.scenario import load, parse_assignment
 from sojourn.sweep import read_plan
 

@@ -32,8 +32,8 @@ from sojourn.errors import UserError, note
 from sojourn.extras import require
 from sojourn.files import read_result, together, write_atomic
 from sojourn.flent import write_flent
-from sojourn.late import note_unmet
 from sojourn.measures import measures_of
+from sojourn.notes import note_unmet
 from sojourn.paths import name_of
 from sojourn.qlog import traced, write_qlog
 from sojourn.record import Record, file_name, file_names, frame_to_parquet, frames_to_csv, frames_to_parquet
