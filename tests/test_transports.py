@@ -111,6 +111,26 @@ def test_copa_alone_fills_a_fast_path_with_a_short_queue() -> None:
     assert loss == 0
 
 
+def test_scream_holds_half_of_its_target_without_marks_and_the_step_with_them() -> None:
+    # Its delay counts from half of the target on: 30 ms are 125 packets.
+    utilization, queue, loss, _ = measured(path("scream", seconds=40).set("warmup", "20 s"))
+    assert utilization > 0.99
+    assert 100 < queue < 150
+    assert loss == 0
+    utilization, queue, loss, _ = measured(path("scream", queue=STEP, flows=2, seconds=40, ecn="l4s"))
+    assert utilization > 0.95
+    assert 3 < queue < 45
+    assert loss == 0
+
+
+def test_scream_shares_a_dual_queue_with_a_classic_flow() -> None:
+    scenario = path("scream", queue={"aqm": "dualpi2", "ecn": True}, seconds=60, ecn="l4s").set("warmup", "30 s")
+    classic = {"name": "classic", "from": "a", "to": "b", "tcp": {"control": {"cc": "cubic"}, "ecn": True}}
+    record = sj.run(scenario.set("flows", [{"name": "media", "from": "a", "to": "b"}, classic]), seed=1)
+    media, cubic = (group["goodput_bps"] for group in record["groups"])
+    assert 0.5 < media / cubic < 2.0
+
+
 def test_bbr3_loses_less_over_a_shallow_buffer_than_a_probe_may() -> None:
     shallow = {"aqm": "droptail", "limit": "50 packets"}
     utilization, _, loss, jain = measured(path("bbr3", queue=shallow, flows=4, seconds=40))

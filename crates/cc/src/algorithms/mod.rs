@@ -33,6 +33,7 @@ registry! {
     "westwood" => westwood::Westwood: "Reno that falls to the measured bandwidth times the smallest round-trip time (Westwood+, Grieco and Mascolo 2004)",
     "cdg" => cdg::Cdg: "Reno that also falls, with a probability, where the round-trip time rises (Hayes and Armitage 2011)",
     "copa" => copa::Copa: "paces at a rate that is inversely proportional to the queuing delay (Arun and Balakrishnan 2018)",
+    "scream" => scream::Scream: "marks and a queuing delay reduce the window by a part (SCReAMv2, a draft for media)",
     "ledbat" => ledbat::Ledbat: "holds the queuing delay at a target and yields to other flows (RFC 6817, or the ns-2 module)",
     "ledbat++" => ledbatpp::LedbatPp: "LEDBAT with a multiplicative decrease and periodic slowdowns (draft-irtf-iccrg-ledbat-plus-plus)",
     "rledbat" => rledbat::RLedbat: "LEDBAT++ at the receiver, which limits a CUBIC sender by the receive window (RFC 9840)",
