@@ -163,13 +163,13 @@ def _rfc7928(asked: Asked) -> tuple[str, list[Path]]:
 
 
 def _figures(measured: study_rfc7928.Study) -> dict[str, str]:
-    """The trade-off of delay and rate as SVG in base64, by situation of one run."""
+    """The trade-off of delay and rate as SVG in base64, by situation of one run and one phase."""
     from sojourn.plots.style import render, settled  # here, because matplotlib is an extra
     from sojourn.plots.tradeoff import tradeoff
 
     found = {}
     for situation in measured.situations:
-        if not situation.rtts:
+        if not (situation.rtts or situation.phases):
             cells = {queue: measured.cells.get((situation.id, queue)) for queue in measured.queues}
             made = settled(tradeoff({queue: cell.samples for queue, cell in cells.items() if cell}))
             found[situation.id] = base64.b64encode(render(made, "svg")).decode()

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn.cases import Named, queue_tables
-from sojourn.errors import ScenarioError
+from sojourn.errors import ScenarioError, UserError
 from sojourn.running import Job, Progress, run_jobs
 from sojourn.scenario import Scenario
 from sojourn.stats import Estimate, estimate
@@ -140,6 +140,8 @@ def measure(
     discipline that does not exist or has no such parameter.
     """
     tables = {REFERENCE: {"aqm": REFERENCE}} | queue_tables(queues)
+    if len(tables) == 1:
+        raise UserError(f"queues: expected one or more to compare with {REFERENCE}, got {REFERENCE} alone")
     cells: dict[tuple[str, str], Measured] = {}
     todo, refused = _planned(_chosen(quick), tables)
     jobs = [Job(scenario, seed) for scenarios in todo.values() for seed in seeds for scenario in scenarios]
@@ -160,6 +162,10 @@ def _chosen(quick: bool) -> list[Situation]:
 
 
 Cell = tuple[str, str]
+QUEUE_FIELD = "links.bottleneck.queue"
+"""The field that a discipline stands in: what comes before it in an error says nothing to who named the discipline."""
+NOT_HERE = ("external", "linux")
+"""Disciplines that need a law of the caller or a kernel."""
 
 
 def _planned(
@@ -167,20 +173,24 @@ def _planned(
 ) -> tuple[dict[Cell, list[Scenario]], dict[Cell, str]]:
     """What is run by situation and discipline, and why some can't be run, such as a law that needs TCP flows.
 
-    Raises the `ScenarioError` of a discipline that can be run in no situation.
+    Raises `UserError` for a discipline that can be run in no situation.
     """
     todo: dict[Cell, list[Scenario]] = {}
-    refused: dict[Cell, ScenarioError] = {}
+    refused: dict[Cell, str] = {}
+    for label, table in tables.items():
+        if table.get("aqm") in NOT_HERE:
+            raise UserError(f'queues "{label}": expected a discipline of the simulator, got {table["aqm"]}')
     for (label, table), situation in itertools.product(tables.items(), situations):
         scenarios = situation.scenarios(table)
         try:
             for scenario in scenarios:
                 scenario.canonical()
         except ScenarioError as error:
-            refused[situation.id, label] = error
+            refused[situation.id, label] = str(error).rpartition(QUEUE_FIELD)[2].lstrip(".: ")
         else:
             todo[situation.id, label] = scenarios
     for label in tables:
         if not any(queue == label for _, queue in todo):
-            raise next(error for (_, queue), error in refused.items() if queue == label)
-    return todo, {cell: str(error) for cell, error in refused.items()}
+            why = next(why for (_, queue), why in refused.items() if queue == label)
+            raise UserError(f'queues "{label}": {why}')
+    return todo, refused

@@ -40,15 +40,15 @@ def columns(situation: Situation) -> list[Column]:
 def _of_one(situation: Situation) -> Iterator[Column]:
     """Columns of a situation of one run."""
     yield Column("goodput, Mbit/s", lambda runs: _number(runs[0], "total.goodput_bps", 1e-6))
-    yield _measure("used, %", "utilization", 100, PERCENT)
+    yield _measure("busy, %", "utilization", 100, PERCENT)
     if situation.phases:
         for phase in situation.phases:
             yield Column(f"mean wait, {phase.name}, ms", partial(_mean_delay, phase))
         yield _measure("longest wait, ms", "wait_ms.max")
     else:
         yield _measure("mean wait, ms", "wait_ms.mean")
-        yield _measure("its deviation, ms", "wait_ms.sd")
-        yield _measure("95 %, ms", "wait_ms.p95")
+        yield _measure("deviation of waits, ms", "wait_ms.sd")
+        yield _measure("wait, 95th percentile, ms", "wait_ms.p95")
     for name in situation.links:
         yield _measure(f"mean wait at {name}, ms", "wait_ms.mean", link=name)
     yield _measure("lost, %", "loss_ratio", 100, PERCENT)
@@ -65,7 +65,7 @@ def _of_group(group: str) -> Iterator[Column]:
     elif group == "web":
         path = f"groups.{group}.completion_s"
         yield Column("web: mean completion, s", lambda runs: _number(runs[0], f"{path}.mean"))
-        yield Column("web: 90 %, s", lambda runs: _number(runs[0], f"{path}.p90"))
+        yield Column("web: completion, 90th percentile, s", lambda runs: _number(runs[0], f"{path}.p90"))
     else:
         yield Column(f"{group}: Mbit/s", lambda runs: _number(runs[0], f"groups.{group}.goodput_bps", 1e-6))
 
