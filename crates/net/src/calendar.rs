@@ -8,6 +8,7 @@
 //! bucket holds beyond a few events: any number of simultaneous events costs its logarithm each.
 
 mod bins;
+mod far;
 mod fit;
 mod order;
 
@@ -19,14 +20,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 use bins::Bins;
 use core::cmp::Reverse;
+use core::iter::successors;
 use core::mem::replace;
+use far::Far;
 use order::Key;
 use sojourn_units::Time;
 
 /// Marks the end of a list of nodes.
 const NONE: u32 = u32::MAX;
 
-/// An event, in the list of its bucket or of the free nodes. With a packet of 40 bytes it fills one cache line.
+/// An event, in its bin and in the list of its bucket, or of the free nodes. With a packet of 40 bytes it fills one cache line.
 #[derive(Clone, Debug)]
 struct Node<P> {
     key: Key,
@@ -53,10 +56,10 @@ pub(crate) struct Calendar<P> {
     heads: Vec<u32>,
     /// One bit for each bucket that is not empty.
     occupied: Vec<u64>,
-    /// What comes in so many buckets after the current one goes to its bucket at once.
+    /// What comes in so many buckets after the current one goes to its bucket at once; 0 where bins have all.
     ahead: u64,
-    /// What comes later, where many events wait.
-    bins: Bins<P>,
+    /// Where the nodes are, if many events wait.
+    bins: Bins,
     /// Log2 of a bucket's width in ns.
     shift: u32,
     /// The number of the current bucket, counted from time 0.
@@ -65,8 +68,8 @@ pub(crate) struct Calendar<P> {
     current: Vec<(Key, u32)>,
     /// The events of the current bucket that come after those.
     rest: BinaryHeap<Reverse<(Key, u32)>>,
-    far: BinaryHeap<Reverse<(Key, u32)>>,
-    /// The bucket from which on the year reaches the first of them.
+    far: Far<P>,
+    /// The bucket from which on the year reaches the first of them; bins take them when they are opened.
     far_from: u64,
     /// Events in later buckets of this year.
     near: usize,
@@ -103,12 +106,12 @@ impl<P: Packet> Calendar<P> {
             heads: vec![NONE; 1024],
             occupied: vec![0; 16],
             ahead: 1023,
-            bins: Bins::new(),
+            bins: Bins::default(),
             shift: 17,
             bucket: 0,
             current: Vec::new(),
             rest: BinaryHeap::new(),
-            far: BinaryHeap::new(),
+            far: Far::default(),
             far_from: u64::MAX,
             near: 0,
             count: 0,
@@ -127,7 +130,8 @@ impl<P: Packet> Calendar<P> {
         self.nodes.capacity() * size_of::<Node<P>>()
             + self.bins.memory()
             + self.heads.capacity() * 4
-            + (self.rest.capacity() + self.far.capacity()) * 24
+            + self.rest.capacity() * 24
+            + self.far.memory()
     }
 
     /// Adds an event; `packet` is moved out of its place. Its time must not lie before that of the last event removed.
@@ -185,12 +189,19 @@ impl<P: Packet> Calendar<P> {
         bucket.wrapping_sub(self.bucket + 1) < self.ahead
     }
 
-    /// Adds an event that is not near, or where no node is free.
+    /// Adds an event that is not near, or where no node is free: to its bin, if there are bins.
     #[inline(never)]
     fn add_elsewhere(&mut self, key: Key, hop: u32, packet: &mut P) {
-        let Some(node) = self.bins.place(key) else { return self.add_apart(key, hop, packet) };
+        if !self.bins.reach(key.time) {
+            return self.add_apart(key, hop, packet);
+        }
+        let index = self.bins.append(&mut self.nodes, key.time);
+        let node = &mut self.nodes[index as usize];
         node.item.packet = packet.take();
-        node.item.hop = hop;
+        (node.key, node.item.hop) = (key, hop);
+        if self.bins.have_opened(key.time) {
+            self.put(key, index);
+        }
     }
 
     /// Adds an event of the current bucket or of a later year. It stands apart because growing the array needs registers that the
@@ -198,6 +209,10 @@ impl<P: Packet> Calendar<P> {
     #[inline(never)]
     fn add_apart(&mut self, key: Key, hop: u32, packet: &mut P) {
         let (bucket, mut index) = (key.time >> self.shift, self.free);
+        if bucket > self.bucket && !self.is_near(bucket) {
+            self.far.push(key, hop, packet);
+            return self.plan_far();
+        }
         let item = InFlight { packet: packet.take(), hop, next: NONE };
         match self.nodes.get_mut(index as usize) {
             Some(node) => self.free = replace(node, Node { key, item }).item.next,
@@ -206,13 +221,16 @@ impl<P: Packet> Calendar<P> {
                 self.nodes.push(Node { key, item });
             }
         }
+        self.put(key, index);
+    }
+
+    /// Puts the event of a node into its bucket, which may be the current one.
+    #[inline(always)]
+    fn put(&mut self, key: Key, index: u32) {
+        let bucket = key.time >> self.shift;
         if bucket > self.bucket {
-            if self.is_near(bucket) || self.bins.have_opened(key.time) {
-                self.nodes[index as usize].item.next = self.file(bucket, index);
-                return;
-            }
-            self.far.push(Reverse((key, index)));
-            return self.plan_far();
+            self.nodes[index as usize].item.next = self.file(bucket, index);
+            return;
         }
         let comes_last = self.current.first().is_none_or(|&(last, _)| key > last);
         if comes_last && !self.rest.is_empty() {
@@ -285,15 +303,18 @@ impl<P: Packet> Calendar<P> {
 
     /// Packets on their way to a link or to the end of their route.
     pub fn packets(&self) -> usize {
-        let mut removed = vec![false; self.nodes.len()];
-        let mut free = self.free;
-        while free != NONE {
-            removed[free as usize] = true;
-            free = self.nodes[free as usize].item.next;
-        }
-        let carries = |node: &Node<P>| matches!(node.key.rank(), Rank::ARRIVAL | Rank::DELIVERY);
-        let kept = self.nodes.iter().zip(removed).filter(|&(_, removed)| !removed).map(|(node, _)| node);
-        kept.chain(self.bins.nodes()).filter(|node| carries(node)).count()
+        let carries = |key: &Key| matches!(key.rank(), Rank::ARRIVAL | Rank::DELIVERY);
+        let nodes = self.in_buckets().chain(self.bins.waiting());
+        nodes.map(|index| self.nodes[index as usize].key).chain(self.far.keys()).filter(carries).count()
+    }
+
+    /// The nodes of all events in buckets.
+    fn in_buckets(&self) -> impl Iterator<Item = u32> {
+        let current = self.current.iter().chain(self.rest.iter().map(|Reverse(event)| event)).map(|&(_, index)| index);
+        let is_one = |index: &u32| *index != NONE;
+        let next = move |index: &u32| Some(self.nodes[*index as usize].item.next).filter(is_one);
+        let of_bucket = move |&head: &u32| successors(Some(head).filter(is_one), next);
+        current.chain(self.heads.iter().flat_map(of_bucket))
     }
 
     /// Goes to the next nonempty bucket and removes its first event; the current one holds none.
@@ -324,15 +345,13 @@ impl<P: Packet> Calendar<P> {
     /// The same where the next bucket is further away, or far events come near.
     #[inline(never)]
     fn fill_slowly(&mut self) -> Option<u32> {
-        let mut next = self.next_bucket();
-        if self.bins.are_used() && next.is_none_or(|next| next >= self.far_from) {
-            next = self.open_bins(next);
+        let next = self.next_bucket();
+        if self.bins.are_used() {
+            self.bucket = if next.is_some() { next } else { self.open_bins() }?;
+        } else {
+            self.bucket = next.or_else(|| Some(self.far.peek()?.time >> self.shift))?;
+            self.near_from_far();
         }
-        self.bucket = match next {
-            Some(bucket) => bucket,
-            None => self.far.peek()?.0.0.time >> self.shift,
-        };
-        self.near_from_far();
         self.take_slot((self.bucket as usize) & (self.heads.len() - 1))
     }
 
@@ -389,9 +408,7 @@ impl<P: Packet> Calendar<P> {
 
     /// Moves far events into buckets once the year from the current bucket on reaches them.
     fn near_from_far(&mut self) {
-        while let Some(&Reverse((key, _))) = self.far.peek()
-            && self.reaches(key)
-        {
+        while self.far.peek().is_some_and(|key| self.reaches(key)) {
             self.take_far();
         }
         self.plan_far();
@@ -399,12 +416,8 @@ impl<P: Packet> Calendar<P> {
 
     /// Finds out from which bucket on the year reaches the first far event.
     fn plan_far(&mut self) {
-        if self.bins.are_used() {
-            self.far_from = self.bins.end() >> self.shift;
-            return;
-        }
-        let beyond = |&Reverse((key, _)): &Reverse<(Key, u32)>| (key.time >> self.shift) - self.heads.len() as u64 + 1;
-        self.far_from = self.far.peek().map_or(u64::MAX, beyond);
+        let first = self.far.peek().filter(|_| !self.bins.are_used());
+        self.far_from = first.map_or(u64::MAX, |key| (key.time >> self.shift) - self.heads.len() as u64 + 1);
     }
 
     /// Whether the year from the current bucket on reaches this key.
@@ -413,20 +426,13 @@ impl<P: Packet> Calendar<P> {
         (key.time >> self.shift).saturating_sub(self.bucket) < self.heads.len() as u64
     }
 
+    /// Adds the first far event anew.
     #[inline(never)]
     fn take_far(&mut self) {
-        if let Some(Reverse((_, index))) = self.far.pop() {
+        if let Some(Node { key, mut item }) = self.far.pop() {
             self.pace.far += 1;
-            self.add_again(index);
+            self.add(key, item.hop, &mut item.packet);
         }
-    }
-
-    /// Adds the event of a node anew.
-    fn add_again(&mut self, index: u32) {
-        let node = &mut self.nodes[index as usize];
-        node.item.next = replace(&mut self.free, index);
-        let (key, hop, mut packet) = (node.key, node.item.hop, node.item.packet.take());
-        self.add(key, hop, &mut packet);
     }
 
     /// Moves the list that starts at `index` into the current bucket, sorted last first.

@@ -1,109 +1,92 @@
-//! Where many events wait, those that come later than the next some thousand: in bins of time, in the order in which they were added.
+//! Where the nodes of many events are: in bins of time, in the order in which they were added.
 //!
-//! The cache has no room for all events. A bin is written at its end and read from one end to the other when it is opened: its
-//! events go to the buckets of the calendar then. So few places are written at a time, and what is read next is known before it is
-//! needed.
+//! The cache has no room for all events. A bin is written at its end. When its time comes it is opened: its events are put into the
+//! buckets of the calendar, where they stand, from one end to the other. So few places are written at a time, and what is read next
+//! is known before it is needed. When all its events have been removed its memory is free.
 
 use super::order::Key;
 use super::{Calendar, NONE, Node};
 use crate::packet::{InFlight, Packet};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
-use core::iter::from_fn;
-use core::mem::{replace, take};
+use core::iter::successors;
+use core::mem::replace;
 
 /// So many events of a bin lie side by side.
 const BLOCK: u32 = 32;
 
-/// Lists of events, in blocks. A list is known by the place of its last event.
+/// Lists of nodes, in blocks. A list is known by the place of its last node.
 #[derive(Clone, Debug)]
-pub(super) struct Blocks<P> {
-    nodes: Vec<Node<P>>,
+struct Blocks {
     /// Of each block the last place of the one before it in its list; of a free one the next free block.
     before: Vec<u32>,
     /// The first free block.
     free: u32,
-    /// Events in all lists.
-    count: usize,
 }
 
-impl<P> Default for Blocks<P> {
-    fn default() -> Self {
-        Blocks { nodes: Vec::new(), before: Vec::new(), free: NONE, count: 0 }
-    }
-}
-
-impl<P: Packet> Blocks<P> {
-    /// A place for one more event of a list.
+impl Blocks {
+    /// The place of one more node of a list.
     #[inline(always)]
-    fn append(&mut self, last: &mut u32) -> Option<&mut Node<P>> {
+    fn append<P: Packet>(&mut self, nodes: &mut Vec<Node<P>>, last: &mut u32) -> u32 {
         let mut place = last.wrapping_add(1);
         if place.is_multiple_of(BLOCK) {
-            place = self.take_block(*last);
+            place = self.take_block(nodes, *last);
         }
         *last = place;
-        self.count += 1;
-        self.nodes.get_mut(place as usize)
+        place
     }
 
     /// The first place of a block that follows the one of `last`.
     #[inline(never)]
-    fn take_block(&mut self, last: u32) -> u32 {
+    fn take_block<P: Packet>(&mut self, nodes: &mut Vec<Node<P>>, last: u32) -> u32 {
         let block = self.free;
         if let Some(before) = self.before.get_mut(block as usize) {
             self.free = replace(before, last);
             return block * BLOCK;
         }
-        let place = self.nodes.len();
+        let place = nodes.len();
         self.before.push(last);
         let empty = || Node { key: Key::default(), item: InFlight { packet: P::default(), hop: 0, next: NONE } };
-        self.nodes.resize_with(place + BLOCK as usize, empty);
+        nodes.resize_with(place + BLOCK as usize, empty);
         place as u32
     }
 
-    /// The events of a list that are in its last block; `None` if it has none.
-    fn last_block(&mut self, last: u32) -> Option<&mut [Node<P>]> {
-        self.nodes.get_mut((last - last % BLOCK) as usize..=last as usize)
+    /// Frees the blocks of a list.
+    fn free(&mut self, mut last: u32) {
+        while last != NONE {
+            let block = last / BLOCK;
+            let free = replace(&mut self.free, block);
+            last = replace(&mut self.before[block as usize], free);
+        }
     }
 
-    /// Frees the last block of a list; gives the list that is left.
-    fn free_block(&mut self, last: u32) -> u32 {
-        let block = last / BLOCK;
-        self.count -= (last % BLOCK + 1) as usize;
-        let free = replace(&mut self.free, block);
-        replace(&mut self.before[block as usize], free)
-    }
-
-    /// Takes the events of a list's last block out of it.
-    fn take_last_block(&mut self, last: &mut u32) -> Option<Vec<Node<P>>> {
-        let out = |node: &mut Node<P>| Node { key: node.key, item: InFlight { packet: node.item.packet.take(), ..node.item } };
-        let nodes = self.last_block(*last)?.iter_mut().map(out).collect();
-        *last = self.free_block(*last);
-        Some(nodes)
-    }
-
-    /// The events of a list.
-    fn nodes(&self, mut last: u32) -> impl Iterator<Item = &Node<P>> {
-        let blocks = from_fn(move || {
-            let block = self.nodes.get((last - last % BLOCK) as usize..=last as usize)?;
-            last = self.before[(last / BLOCK) as usize];
-            Some(block)
-        });
-        blocks.flatten()
+    /// The places of a list, from the last on.
+    fn places(&self, last: u32) -> impl Iterator<Item = u32> {
+        let is_one = |last: &u32| *last != NONE;
+        let lasts = successors(Some(last).filter(is_one), move |last| Some(self.before[(last / BLOCK) as usize]).filter(is_one));
+        lasts.flat_map(|last| (last - last % BLOCK..=last).rev())
     }
 }
 
 /// The bins.
 #[derive(Clone, Debug)]
-pub(super) struct Bins<P> {
-    blocks: Blocks<P>,
+pub(super) struct Bins {
+    blocks: Blocks,
     /// The list of each bin: a power of two of them, or none.
     lists: Vec<u32>,
     /// Log2 of a bin's width in ns.
     shift: u32,
-    /// The number of the first bin that has not been opened, counted from time 0.
+    /// The number of the first bin that is not over, counted from time 0, and of the first that has not been opened.
+    current: u64,
     first: u64,
+    /// Events in bins that have not been opened.
+    unopened: usize,
+}
+
+impl Default for Bins {
+    fn default() -> Self {
+        Bins::new(BinLayout { shift: 0, bins: 0 }, 0)
+    }
 }
 
 /// The width and the number of bins.
@@ -114,10 +97,26 @@ pub(super) struct BinLayout {
     pub bins: usize,
 }
 
-impl<P: Packet> Bins<P> {
-    /// None.
-    pub fn new() -> Self {
-        Bins { blocks: Blocks::default(), lists: Vec::new(), shift: 0, first: 0 }
+impl Bins {
+    /// Empty bins; that of `now` is open.
+    pub fn new(layout: BinLayout, now: u64) -> Self {
+        let BinLayout { shift, bins } = layout;
+        let current = if bins > 0 { now >> shift } else { 0 };
+        let blocks = Blocks { before: Vec::new(), free: NONE };
+        Bins { blocks, lists: vec![NONE; bins], shift, current, first: current + 1, unopened: 0 }
+    }
+
+    /// Makes as many bins, if there are as many or fewer of the same width; gives whether that is so.
+    pub fn grow(&mut self, layout: BinLayout) -> bool {
+        let BinLayout { shift, bins } = layout;
+        if shift != self.shift || bins < self.lists.len() || !self.are_used() {
+            return false;
+        }
+        let few = replace(&mut self.lists, vec![NONE; bins]);
+        for bin in (self.current..).take(few.len()) {
+            self.lists[bin as usize & (bins - 1)] = few[bin as usize & (few.len() - 1)];
+        }
+        true
     }
 
     /// The width and the number of the bins.
@@ -126,117 +125,95 @@ impl<P: Packet> Bins<P> {
     }
 
     /// Whether there are bins.
+    #[inline]
     pub fn are_used(&self) -> bool {
         !self.lists.is_empty()
     }
 
-    /// Events in bins.
+    /// Events in bins that have not been opened.
     pub fn len(&self) -> usize {
-        self.blocks.count
+        self.unopened
     }
 
-    /// Bytes held.
+    /// Bytes held, without the nodes.
     pub fn memory(&self) -> usize {
-        let Blocks { nodes, before, .. } = &self.blocks;
-        nodes.capacity() * size_of::<Node<P>>() + (before.capacity() + self.lists.capacity()) * 4
+        (self.blocks.before.capacity() + self.lists.capacity()) * 4
     }
 
-    /// The first instant whose bin has not been opened.
-    pub fn end(&self) -> u64 {
-        self.first << self.shift
+    /// The first instant of the first bin that is not over.
+    pub fn begin(&self) -> u64 {
+        self.current << self.shift
     }
 
     /// Whether the bin of this instant has been opened.
-    #[inline]
+    #[inline(always)]
     pub fn have_opened(&self, time: u64) -> bool {
         time >> self.shift < self.first
     }
 
-    /// Whether a bin that has not been opened holds this instant.
+    /// Whether a bin holds this instant.
     #[inline(always)]
-    fn reach(&self, time: u64) -> bool {
-        (time >> self.shift).wrapping_sub(self.first) < self.lists.len() as u64
+    pub fn reach(&self, time: u64) -> bool {
+        (time >> self.shift).saturating_sub(self.current) < self.lists.len() as u64
     }
 
-    /// A place for an event, if a bin has one for its time.
+    /// A node in the bin of this instant, which there is; what comes before the first bin that is not over has its node in that.
     #[inline(always)]
-    pub fn place(&mut self, key: Key) -> Option<&mut Node<P>> {
-        if !self.reach(key.time) {
-            return None;
+    pub fn append<P: Packet>(&mut self, nodes: &mut Vec<Node<P>>, time: u64) -> u32 {
+        let bin = (time >> self.shift).max(self.current);
+        self.unopened += usize::from(bin >= self.first);
+        let list = bin as usize & (self.lists.len() - 1);
+        self.blocks.append(nodes, &mut self.lists[list])
+    }
+
+    /// The nodes of the events in bins that have not been opened.
+    pub fn waiting(&self) -> impl Iterator<Item = u32> {
+        let mask = self.lists.len().wrapping_sub(1);
+        let unopened = self.first..self.current + self.lists.len() as u64;
+        unopened.flat_map(move |bin| self.blocks.places(self.lists[bin as usize & mask]))
+    }
+
+    /// Frees the bins before this one, which are over.
+    fn pass(&mut self, bin: u64) {
+        let over = self.current..bin.min(self.current + self.lists.len() as u64);
+        for bin in over {
+            let list = bin as usize & (self.lists.len() - 1);
+            self.blocks.free(replace(&mut self.lists[list], NONE));
         }
-        let bin = (key.time >> self.shift) as usize & (self.lists.len() - 1);
-        let node = self.blocks.append(self.lists.get_mut(bin)?)?;
-        node.key = key;
-        Some(node)
-    }
-
-    /// All events.
-    pub fn nodes(&self) -> impl Iterator<Item = &Node<P>> {
-        self.lists.iter().flat_map(|&last| self.blocks.nodes(last))
+        self.current = bin;
     }
 }
 
 impl<P: Packet> Calendar<P> {
-    /// Opens bins until the next event is in a bucket; gives that bucket, or `None` if no event is left. `next` is the next bucket that
-    /// holds one.
-    pub(super) fn open_bins(&mut self, mut next: Option<u64>) -> Option<u64> {
-        while next.is_none_or(|next| !self.bins.have_opened(next << self.shift)) {
-            if self.near == 0 {
-                if self.bins.len() == 0 {
-                    let &Reverse((key, _)) = self.far.peek()?;
-                    self.bins.first = self.bins.first.max(key.time >> self.bins.shift);
-                }
-                self.bucket = self.bucket.max((self.bins.end() >> self.shift) - 1);
+    /// Opens bins until an event is in a bucket; gives that bucket, or `None` if no event is left. There is none in a bucket now.
+    pub(super) fn open_bins(&mut self) -> Option<u64> {
+        while self.near == 0 {
+            if self.bins.len() == 0 {
+                let far = self.far.peek()?.time >> self.bins.shift;
+                self.bins.first = self.bins.first.max(far);
             }
-            while let Some(&Reverse((key, _))) = self.far.peek()
-                && self.bins.reach(key.time)
-            {
+            // All before the first bin is over.
+            self.bucket = self.bucket.max((self.bins.first << (self.bins.shift - self.shift)) - 1);
+            self.bins.pass(self.bins.first - 1);
+            while self.far.peek().is_some_and(|key| self.bins.reach(key.time)) {
                 self.take_far();
             }
             self.open_bin();
-            next = self.next_bucket();
         }
-        self.plan_far();
-        next
+        self.next_bucket()
     }
 
+    /// Puts the events of the next bin into their buckets.
     fn open_bin(&mut self) {
-        let bin = self.bins.first as usize & (self.bins.lists.len() - 1);
-        let mut last = replace(&mut self.bins.lists[bin], NONE);
+        let mut last = self.bins.lists[self.bins.first as usize & (self.bins.lists.len() - 1)];
         self.bins.first += 1;
-        // What comes in a bin that has been opened is added to none.
-        let mut blocks = take(&mut self.bins.blocks);
-        while let Some(nodes) = blocks.last_block(last) {
-            self.add_all(nodes);
-            last = blocks.free_block(last);
-        }
-        self.bins.blocks = blocks;
-    }
-
-    /// Makes other bins, the first after that of `now`, and adds the events of those before anew; the calendar has buckets that fit.
-    pub(super) fn make_bins(&mut self, layout: BinLayout, now: u64) {
-        let first = if layout.bins == 0 { 0 } else { (now >> layout.shift) + 1 };
-        if layout == self.bins.layout() && first == self.bins.first {
-            return self.plan_far();
-        }
-        (self.bins.shift, self.bins.first) = (layout.shift, first);
-        let before = replace(&mut self.bins.lists, vec![NONE; layout.bins]);
-        self.plan_far();
-        for mut last in before {
-            while let Some(mut nodes) = self.bins.blocks.take_last_block(&mut last) {
-                self.add_all(&mut nodes);
+        while last != NONE {
+            for index in last - last % BLOCK..=last {
+                let bucket = self.nodes[index as usize].key.time >> self.shift;
+                self.nodes[index as usize].item.next = self.file(bucket, index);
             }
-        }
-        if layout.bins == 0 {
-            self.bins = Bins::new();
-        }
-    }
-
-    /// Adds events anew.
-    #[inline]
-    fn add_all(&mut self, nodes: &mut [Node<P>]) {
-        for Node { key, item } in nodes.iter_mut().rev() {
-            self.add(*key, item.hop, &mut item.packet);
+            self.bins.unopened -= (last % BLOCK + 1) as usize;
+            last = self.bins.blocks.before[(last / BLOCK) as usize];
         }
     }
 }

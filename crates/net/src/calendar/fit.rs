@@ -1,11 +1,10 @@
 //! How the calendar fits itself to the traffic.
 
-use super::bins::BinLayout;
-use super::{Calendar, NONE, Pace};
-use crate::packet::Packet;
+use super::bins::{BinLayout, Bins};
+use super::{Calendar, NONE, Node, Pace};
+use crate::packet::{InFlight, Packet};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use core::mem::replace;
 use sojourn_units::Time;
 
@@ -21,7 +20,7 @@ const MOST_REACH: u32 = 4;
 const MANY: usize = 4096;
 
 /// Log2 of the number of buckets of a bin, and by how much that may differ.
-const BIN_BUCKETS: u32 = 10;
+const BIN_BUCKETS: u32 = 8;
 const BIN_TOLERANCE: u32 = 2;
 
 /// Widths and numbers of buckets and bins.
@@ -43,11 +42,8 @@ impl<P: Packet> Calendar<P> {
         if far > pops / FAR_SHARE && self.reach < MOST_REACH {
             self.reach += 1;
         }
-        if self.count >= RENUMBER_FROM {
-            self.renumber(now);
-        }
         let layout = self.fitting(gap);
-        if layout != self.layout() {
+        if layout != self.layout() || self.count >= RENUMBER_FROM {
             self.rebuild(layout, now);
         }
     }
@@ -76,46 +72,69 @@ impl<P: Packet> Calendar<P> {
     }
 
     fn rebuild(&mut self, layout: Layout, now: u64) {
-        let all = self.take_all();
+        let near = self.take_near();
+        if self.count >= RENUMBER_FROM || !self.bins.grow(layout.bins) {
+            return self.rebuild_all(layout, now, near);
+        }
+        self.lay_out(layout, now);
+        for index in near {
+            self.put(self.nodes[index as usize].key, index);
+        }
+    }
+
+    /// The same without bins, with others, or with events that are counted anew; those in buckets are `near`.
+    fn rebuild_all(&mut self, layout: Layout, now: u64, near: Vec<u32>) {
+        let nodes = &mut self.nodes;
+        let out = |index: u32| {
+            let Node { key, item } = &mut nodes[index as usize];
+            Node { key: *key, item: InFlight { packet: item.packet.take(), hop: item.hop, next: NONE } }
+        };
+        let mut all: Vec<Node<P>> = near.into_iter().chain(self.bins.waiting()).map(out).chain(self.far.take_all()).collect();
+        if self.count >= RENUMBER_FROM {
+            self.renumber(&mut all);
+        }
+        self.bins = Bins::new(layout.bins, now);
+        self.free = NONE;
+        // What bins held of memory is given back where there are none.
+        if self.bins.are_used() {
+            self.nodes.clear()
+        } else {
+            self.nodes = Vec::with_capacity(all.len())
+        }
+        self.lay_out(layout, now);
+        self.plan_far();
+        for Node { key, mut item } in all {
+            self.add(key, item.hop, &mut item.packet);
+        }
+    }
+
+    /// Makes empty buckets.
+    fn lay_out(&mut self, layout: Layout, now: u64) {
         let Layout { shift, buckets, bins } = layout;
         self.heads = vec![NONE; buckets];
         self.occupied = vec![0; buckets / 64];
         self.shift = shift;
-        self.ahead = if bins.bins > 0 { 1 << (bins.shift - shift) } else { buckets as u64 - 1 };
-        self.bucket = now >> shift;
-        self.make_bins(bins, now);
-        all.into_iter().for_each(|index| self.add_again(index));
+        self.ahead = if bins.bins > 0 { 0 } else { buckets as u64 - 1 };
+        // A look at the next event may have opened bins that begin later.
+        self.bucket = now.max(self.bins.begin()) >> shift;
     }
 
     /// Counts the events that are to come anew, in their order, before the count reaches the end of its 32 bits.
-    fn renumber(&mut self, now: u64) {
-        // Without bins all are in one array.
-        self.rebuild(Layout { bins: BinLayout { shift: 0, bins: 0 }, ..self.layout() }, now);
-        let mut all = self.take_all();
-        all.sort_unstable_by_key(|&index| self.nodes[index as usize].key);
+    fn renumber(&mut self, all: &mut [Node<P>]) {
+        all.sort_unstable_by_key(|node| node.key);
         self.count = 0;
-        for &index in &all {
+        for Node { key, .. } in all {
             self.count += 1;
-            let key = &mut self.nodes[index as usize].key;
             key.order = (key.order & !u64::from(u32::MAX)) | u64::from(self.count);
         }
-        all.into_iter().for_each(|index| self.add_again(index));
     }
 
-    /// Empties all buckets and heaps; gives the events that were in them.
-    fn take_all(&mut self) -> Vec<u32> {
-        let mut all: Vec<u32> = self.current.drain(..).map(|(_, index)| index).collect();
-        all.extend(self.rest.drain().map(|Reverse((_, index))| index));
-        all.extend(self.far.drain().map(|Reverse((_, index))| index));
-        for head in &mut self.heads {
-            let mut index = replace(head, NONE);
-            while index != NONE {
-                all.push(index);
-                index = self.nodes[index as usize].item.next;
-            }
-        }
-        self.occupied.fill(0);
-        (self.near, self.far_from) = (0, u64::MAX);
-        all
+    /// Takes all nodes out of the buckets.
+    fn take_near(&mut self) -> Vec<u32> {
+        let near = self.in_buckets().collect();
+        self.current.clear();
+        self.rest.clear();
+        self.near = 0;
+        near
     }
 }
