@@ -6,14 +6,14 @@ use crate::hop::{Hop, HopTarget};
 use crate::impaired::{LinkImpairment, LinkLoss};
 use crate::link::access::AccessLinks;
 use crate::link::{Link, LinkConfig};
+use crate::link_ids::LinkIds;
 use crate::medium::{Medium, Station};
-use crate::network::{LinkIds, Network, RouteId};
+use crate::network::{Network, RouteId};
 use crate::packet::Packet;
 use crate::window::Window;
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 use sojourn_link::Place;
@@ -194,22 +194,22 @@ impl NetworkBuilder {
         let (mut impairments, mut impaired) = (Vec::new(), Vec::new());
         let (mut ids, mut transit_times) = (LinkIds::default(), Vec::new());
         let (mut media, mut stations) = (Vec::new(), Vec::new());
-        ids.access_links = vec![0; access_links.len()];
         let numbered = (0u32..).zip(self.links);
         let targets = numbered.map(|(id, added)| {
             let mut config = match added {
                 Added::Link(config) => *config,
                 Added::AccessLink(at) => {
-                    ids.access_links[at] = id;
+                    ids.add_access_link(at, id);
                     return HopTarget::AccessLink(at);
                 }
             };
             // A link whose packets a router reads is no access link: those have no place for listeners.
             if config.is_access_link() && !readers.iter().any(|reader| reader.reads == id) {
-                ids.access_links.push(id);
-                HopTarget::AccessLink(access_links.add(&config.as_access_link()))
+                let at = access_links.add(&config.as_access_link());
+                ids.add_access_link(at, id);
+                HopTarget::AccessLink(at)
             } else {
-                ids.links.push(id);
+                ids.add_link(id);
                 transit_times.push(config.transit_times());
                 let first = impairments.len();
                 let of_hop = config.impairments_of_hop().map(|at| at.map(|at| first + at));
@@ -224,6 +224,7 @@ impl NetworkBuilder {
             }
         });
         let targets: Vec<HopTarget> = targets.collect();
+        ids.finish();
         let mut network = Network::new(links, access_links, transit_times, ids, self.window);
         (network.media, network.stations) = (media, stations);
         network.ack_listeners = ack_listeners(&network.links, &readers, &targets);

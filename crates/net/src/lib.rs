@@ -29,6 +29,7 @@ mod contention;
 mod hop;
 mod impaired;
 mod link;
+mod link_ids;
 mod medium;
 mod network;
 mod observer;

@@ -15,6 +15,7 @@ use crate::impaired::LinkImpairment;
 use crate::link::Link;
 use crate::link::access::AccessLinks;
 use crate::link::tie_break::TransitTimes;
+use crate::link_ids::LinkIds;
 use crate::medium::{Medium, Station};
 use crate::observer::{DropCause, LinkObserver, Sink};
 use crate::packet::Packet;
@@ -91,13 +92,6 @@ pub struct Place {
 /// What an event of a link has if it wakes the link, instead of ending a transmission.
 const WAKE: u32 = 1;
 
-/// The numbers of links, in the order in which they were added.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct LinkIds {
-    pub links: Vec<u32>,
-    pub access_links: Vec<u32>,
-}
-
 /// Links, routes, the calendar and the accounts; made by a [`NetworkBuilder`](crate::NetworkBuilder).
 #[derive(Clone, Debug)]
 pub struct Network<P> {
@@ -167,7 +161,7 @@ impl<P: Packet> Network<P> {
 
     /// Where the link of this number stands in [`Network::links`]; `None` for an access link.
     pub fn place_of(&self, number: u32) -> Option<usize> {
-        self.ids.links.binary_search(&number).ok()
+        self.ids.place_of(number)
     }
 
     /// The impairments of all links, those of a link in the order in which they were given.
@@ -258,7 +252,7 @@ impl<P: Packet> Network<P> {
                     }
                     let departed = self.links[link].depart(due.time, packet);
                     if self.links[link].is_watched() {
-                        observer.on_departure(due.time, self.ids.links[link], packet);
+                        observer.on_departure(due.time, self.ids.link(link), packet);
                     }
                     self.after_buffering(due.time, link, departed.next, observer);
                     if self.links[link].takes_turns() {
@@ -425,8 +419,8 @@ impl<P: Packet> Network<P> {
         if audit.sent + audit.duplicated != audit.delivered + audit.dropped + audit.in_flight {
             return Err(format!("packets do not balance: {audit:?}"));
         }
-        if let Some(link) = self.access_links.faster_than_rate() {
-            return Err(format!("link {}: sent more than its rate allows", self.ids.access_links[link]));
+        if let Some(link) = self.access_links.faster_than_rate().and_then(|at| self.ids.access_link(at)) {
+            return Err(format!("link {link}: sent more than its rate allows"));
         }
         self.finish_turns(end)?;
         self.links.iter().try_for_each(Link::check).map(|()| audit)
@@ -438,5 +432,6 @@ impl<P: Packet> Network<P> {
             + self.links.iter().map(Link::memory).sum::<usize>()
             + self.access_links.memory()
             + self.hops.capacity() * size_of::<Hop>()
+            + self.ids.memory()
     }
 }

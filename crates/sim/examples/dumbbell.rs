@@ -127,6 +127,14 @@ fn stack(asked: &Asked) -> TcpOptions {
     TcpOptions { control, ..stack }
 }
 
+/// The seconds that a call takes, and what it gives.
+#[allow(clippy::disallowed_methods)]
+fn timed<T>(call: impl FnOnce() -> T) -> (f64, T) {
+    let begin = std::time::Instant::now();
+    let given = call();
+    (begin.elapsed().as_secs_f64(), given)
+}
+
 fn main() {
     let asked = Asked::read();
     let seconds = asked.seconds;
@@ -140,17 +148,17 @@ fn main() {
         flows: (0..asked.flows).map(|index| flow(&asked, index)).collect(),
         all_events: false,
     };
-    let mut world = World::new(config).unwrap();
+    let (setup, made) = timed(|| World::new(config));
+    let mut world = made.unwrap();
     let memory = world.memory();
-    #[allow(clippy::disallowed_methods)]
-    let begin = std::time::Instant::now();
-    let audit = world.finish().unwrap();
-    let wall = begin.elapsed().as_secs_f64();
+    let (wall, finished) = timed(|| world.finish());
+    let audit = finished.unwrap();
     let b = &world.links()[0];
     let total = b.counters().arrived;
     println!(
-        "{total} bottleneck packets, {:.2} M/s, {wall:.3} s; util {:.4} q {:.2} sd {:.2} drops {} ; {} B/flow then {} ; fp {:x} {audit:?}",
+        "{total} bottleneck packets, {:.2} M/s, {wall:.3} s, {:.2} us/flow before; util {:.4} q {:.2} sd {:.2} drops {} ; {} B/flow then {} ; fp {:x} {audit:?}",
         total as f64 / wall / 1e6,
+        setup / f64::from(asked.flows) * 1e6,
         b.utilization().unwrap_or_default(),
         b.stats().queue.packets.mean(),
         b.stats().queue.packets.sd(),

@@ -13,8 +13,7 @@ pub(crate) struct PacketAccounts<O> {
     pub observer: O,
     /// SACK blocks of ACKs in the network.
     pub pool: SackPool,
-    /// The dropped packets of each flow.
-    pub drops: Vec<Drops>,
+    pub drops: Drops,
     pub warmup: Time,
 }
 
@@ -41,10 +40,7 @@ impl<O: Observer> PacketAccounts<O> {
 
 impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
     fn on_drop(&mut self, now: Time, link: u32, cause: DropCause, packet: Packet) {
-        let drops = &mut self.drops[packet.flow as usize];
-        drops.in_window += u64::from(now >= self.warmup);
-        drops.all += 1;
-        drops.last = drops.last.max(now);
+        self.drops.add(now, packet.flow, now >= self.warmup);
         if packet.has(flag::BACK) {
             self.pool.take(packet.extra);
         }
@@ -52,7 +48,7 @@ impl<O: Observer> LinkObserver<Packet> for PacketAccounts<O> {
     }
 
     fn on_duplicate(&mut self, _: Time, _: u32, packet: &Packet) -> Option<Packet> {
-        self.drops[packet.flow as usize].copies += 1;
+        self.drops.add_copy(packet.flow);
         // An ACK owns its SACK blocks, and so does its copy.
         let extra = if packet.has(flag::BACK) { self.pool.copy(packet.extra) } else { packet.extra };
         Some(Packet { extra, ..*packet })

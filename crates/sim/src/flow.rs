@@ -69,27 +69,85 @@ impl Travels {
 
     /// Whether no packet was in the network at `now`, after these `drops`. The answer does not depend on how far endpoints have run
     /// ahead: a packet that was there at that time still is, or has left at a later one.
-    pub fn over_before(&self, now: Time, drops: &Drops) -> bool {
-        self.sent + drops.copies == self.arrived + drops.all && self.last_data.max(self.last_ack).max(drops.last) < now
+    pub fn over_before(&self, now: Time, drops: SlotDrops) -> bool {
+        self.sent + drops.copies == self.arrived + drops.dropped && self.last_data.max(self.last_ack).max(drops.last) < now
     }
 }
 
-/// The packets of a flow that were dropped, data and ACKs, and the copies that impairments made of others.
+/// The packets of a slot that were dropped since the start, data and ACKs, and the copies that impairments made of others.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Drops {
-    /// Copies made.
-    pub copies: u64,
-    /// Dropped in the window of statistics.
-    pub in_window: u64,
-    /// Dropped since the start, and when the last was, which may lie ahead of the network's time.
-    pub all: u64,
-    pub last: Time,
+pub(crate) struct SlotDrops {
+    copies: u64,
+    dropped: u64,
+    /// When the last was dropped, which may lie ahead of the network's time.
+    last: Time,
 }
 
-/// The sending side.
+/// The dropped packets of all flows.
 #[derive(Clone, Debug)]
+pub(crate) struct Drops {
+    /// Those of each flow in the window of statistics.
+    in_window: Vec<u64>,
+    /// Those of slots, which are the last flows.
+    slots: Vec<SlotDrops>,
+}
+
+impl Drops {
+    /// None, with room for so many flows.
+    pub fn with_room(flows: usize) -> Self {
+        Drops { in_window: Vec::with_capacity(flows), slots: Vec::new() }
+    }
+
+    /// Another flow, or slot.
+    pub fn add_flow(&mut self, is_slot: bool) {
+        self.in_window.push(0);
+        if is_slot {
+            self.slots.push(SlotDrops::default());
+        }
+    }
+
+    /// A packet of a flow is dropped, in the window or not.
+    pub fn add(&mut self, now: Time, flow: u32, in_window: bool) {
+        self.in_window[flow as usize] += u64::from(in_window);
+        if let Some(slot) = self.slot_mut(flow) {
+            (slot.dropped, slot.last) = (slot.dropped + 1, slot.last.max(now));
+        }
+    }
+
+    /// A packet of a flow is duplicated.
+    pub fn add_copy(&mut self, flow: u32) {
+        if let Some(slot) = self.slot_mut(flow) {
+            slot.copies += 1;
+        }
+    }
+
+    /// Those of each flow in the window of statistics.
+    pub fn in_window(&self) -> &[u64] {
+        &self.in_window
+    }
+
+    /// Those of a slot; none for another flow.
+    pub fn of_slot(&self, flow: u32) -> SlotDrops {
+        let first = self.in_window.len() - self.slots.len();
+        (flow as usize).checked_sub(first).map_or(SlotDrops::default(), |slot| self.slots[slot])
+    }
+
+    fn slot_mut(&mut self, flow: u32) -> Option<&mut SlotDrops> {
+        let first = self.in_window.len() - self.slots.len();
+        self.slots.get_mut((flow as usize).wrapping_sub(first))
+    }
+
+    /// Bytes of memory.
+    pub fn memory(&self) -> usize {
+        self.in_window.capacity() * size_of::<u64>() + self.slots.capacity() * size_of::<SlotDrops>()
+    }
+}
+
+/// The sending side. Nearly all flows are TCP, whose sender stands beside the rest of its flow: it is read with it.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant)]
 pub(crate) enum Endpoint {
-    Tcp(Box<Sender>),
+    Tcp(Sender),
     Udp(Box<Datagrams>),
 }
 
@@ -164,6 +222,24 @@ impl Flow {
         }
     }
 
+    /// When the pending timer event of the sending side is due, or never.
+    #[inline]
+    pub fn armed(&self) -> Time {
+        match &self.endpoint {
+            Endpoint::Tcp(sender) => sender.armed,
+            Endpoint::Udp(datagrams) => datagrams.armed,
+        }
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub fn armed_mut(&mut self) -> &mut Time {
+        match &mut self.endpoint {
+            Endpoint::Tcp(sender) => &mut sender.armed,
+            Endpoint::Udp(datagrams) => &mut datagrams.armed,
+        }
+    }
+
     /// When the sending side acts next.
     #[inline]
     pub fn sender_due(&self) -> Time {
@@ -179,8 +255,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flow_and_its_sender_are_small_for_there_may_be_a_hundred_thousand() {
+    fn a_flow_with_its_endpoints_is_small_for_there_may_be_a_hundred_thousand() {
         let sizes = [size_of::<Flow>(), size_of::<Receiver>(), size_of::<Sender>()];
-        assert_eq!(sizes, [176, 56, 336], "bytes of a flow with its receiver, of the receiver, of a sender");
+        assert_eq!(sizes, [496, 56, 336], "bytes of a flow with its receiver and sender, of the receiver, of a sender");
     }
 }

@@ -233,14 +233,12 @@ impl<O: Observer> World<O> {
     }
 
     pub(crate) fn sender_timer(&mut self, now: Time, index: u32) {
-        let armed = match &mut self.flows[index as usize].endpoint {
-            Endpoint::Tcp(sender) => &mut sender.armed,
-            Endpoint::Udp(datagrams) => &mut datagrams.armed,
-        };
+        let armed = self.flows[index as usize].armed_mut();
         if *armed != now {
             return;
         }
         *armed = Time::NEVER;
+        self.after_start(index);
         self.sender_until(now, index, true);
         self.arm_sender(index);
     }

@@ -32,7 +32,7 @@ pub struct FlowReport {
 impl<O: Observer> World<O> {
     /// Every flow, in order. The slots of sessions come after the flows of the configuration.
     pub fn flows(&self) -> impl Iterator<Item = FlowReport> + '_ {
-        self.flows.iter().zip(&self.accounts.drops).map(|(flow, drops)| {
+        self.flows.iter().zip(self.accounts.drops.in_window()).map(|(flow, &dropped)| {
             let (sender, tcp, cwnd, delay_source) = match &flow.endpoint {
                 Endpoint::Tcp(sender) => (*sender.stats(), true, sender.cwnd(), sender.delay_source()),
                 Endpoint::Udp(datagrams) => {
@@ -44,7 +44,7 @@ impl<O: Observer> World<O> {
                 entry: flow.entry,
                 group: flow.group,
                 stats: flow.stats(),
-                dropped: drops.in_window,
+                dropped,
                 sender,
                 tcp,
                 completed: flow.transfer.as_ref().map_or(0, |transfer| transfer.completed),

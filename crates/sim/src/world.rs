@@ -6,6 +6,7 @@
 
 mod fork;
 mod session;
+mod starts;
 
 use crate::accounts::PacketAccounts;
 use crate::config::{BuildError, WorldConfig};
@@ -23,6 +24,7 @@ use sojourn_spec::flow::Flow as Planned;
 use sojourn_spec::paths::Paths;
 use sojourn_traffic::{Application, Model, Session};
 use sojourn_units::{Duration, Stream, Time};
+use starts::Starts;
 
 /// The classes of timers, in the order in which simultaneous ones run.
 pub(crate) const SENDER_TIMER: TimerClass = TimerClass(0);
@@ -36,6 +38,7 @@ pub struct World<O: Observer = NoopObserver> {
     pub(crate) flows: Vec<Flow>,
     pub(crate) stacks: Vec<TcpOptions>,
     pub(crate) sessions: Vec<SessionState>,
+    starts: Starts,
     pub(crate) accounts: PacketAccounts<O>,
     pub(crate) warmup: Time,
     end: Time,
@@ -126,7 +129,8 @@ impl<O: Observer> World<O> {
             flows: Vec::with_capacity(entries.len()),
             stacks: std::mem::take(&mut config.stacks),
             sessions: Vec::new(),
-            accounts: PacketAccounts { observer, pool: SackPool::default(), drops: Vec::new(), warmup: config.warmup },
+            starts: Starts::default(),
+            accounts: PacketAccounts { observer, pool: SackPool::default(), drops: Drops::with_room(entries.len()), warmup: config.warmup },
             warmup: config.warmup,
             end: config.end,
             seed: config.seed,
@@ -157,6 +161,7 @@ impl<O: Observer> World<O> {
                 _ => unreachable!("a session has the routes of a session"),
             }
         }
+        world.plan_starts();
         Ok(world)
     }
 
@@ -172,7 +177,6 @@ impl<O: Observer> World<O> {
         }
         flow.transfer = application.transfer_size().map(|size| Box::new(Transfer { opened: config.start, size, ..Transfer::default() }));
         flow.application = application;
-        self.arm_sender(index);
         Ok(())
     }
 
@@ -212,16 +216,14 @@ impl<O: Observer> World<O> {
                     false => 0,
                 };
                 let phase = Duration::from_nanos(phase);
-                Endpoint::Tcp(Box::new(
-                    Sender::new(Origin { flow: index, incarnation: 0, clock_phase: phase, predicts: self.predicts }, params)
-                        .map_err(BuildError::Control)?,
-                ))
+                let origin = Origin { flow: index, incarnation: 0, clock_phase: phase, predicts: self.predicts };
+                Endpoint::Tcp(Sender::new(origin, params).map_err(BuildError::Control)?)
             }
         };
         if self.rtts.len() <= group as usize {
             self.rtts.resize(group as usize + 1, Quantiles::default());
         }
-        self.accounts.drops.push(Drops::default());
+        self.accounts.drops.add_flow(session.is_some());
         self.flows.push(Flow {
             routes,
             entry,
@@ -374,12 +376,12 @@ impl<O: Observer> World<O> {
     pub fn memory(&self) -> usize {
         let flow = |flow: &Flow| {
             let endpoint = match &flow.endpoint {
-                Endpoint::Tcp(sender) => size_of::<Sender>() + sender.memory(),
+                Endpoint::Tcp(sender) => sender.memory(),
                 Endpoint::Udp(_) => size_of::<Datagrams>(),
             };
             size_of::<Flow>() + endpoint + flow.receiver.memory() + flow.application.memory() + Transfer::memory(&flow.transfer)
         };
-        self.flows.iter().map(flow).sum::<usize>() + self.network.memory()
+        self.flows.iter().map(flow).sum::<usize>() + self.starts.memory() + self.accounts.drops.memory() + self.network.memory()
     }
 }
 

@@ -246,11 +246,6 @@ impl AccessLinks {
         self.kinds.reserve_exact(more);
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.links.len()
-    }
-
     /// The propagation delay of this link.
     pub fn delay(&self, link: usize) -> Duration {
         self.links[link].delay

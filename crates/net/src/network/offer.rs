@@ -20,7 +20,7 @@ impl<P: Packet> Network<P> {
         observer: &mut impl LinkObserver<P>,
     ) -> Option<Time> {
         if self.links[link].is_watched() {
-            observer.on_arrival(time, self.ids.links[link], packet);
+            observer.on_arrival(time, self.ids.link(link), packet);
         }
         if self.links[link].filters_acks() {
             self.links[link].compare_acks(at, packet, observer);
@@ -35,7 +35,7 @@ impl<P: Packet> Network<P> {
         match offer {
             Offer::Arrives(arrival) => return Some(arrival),
             Offer::ArrivesMarked(arrival) => {
-                observer.on_mark(time, self.ids.links[link], packet.flow());
+                observer.on_mark(time, self.ids.link(link), packet.flow());
                 return Some(arrival);
             }
             Offer::Dropped(reason) => return self.lose(time, at, DropCause::Queue(reason), packet, observer),
@@ -84,7 +84,7 @@ impl<P: Packet> Network<P> {
     /// Reports what a buffered link did to packets.
     #[inline(never)]
     fn report(&mut self, time: Time, link: usize, observer: &mut impl LinkObserver<P>) {
-        let id = self.ids.links[link];
+        let id = self.ids.link(link);
         while let Some(report) = self.links[link].next_report() {
             match report {
                 Report::Dropped(packet, reason) => {

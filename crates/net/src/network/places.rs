@@ -15,9 +15,9 @@ impl<P: Packet> Network<P> {
         let here = self.hops[at as usize].target();
         let target = if matches!(here, HopTarget::End | HopTarget::Discard) { self.upstream(at) } else { here };
         match target {
-            HopTarget::Link(link) => Some(self.ids.links[link]),
-            HopTarget::Impairment(impairment) => Some(self.ids.links[self.impairments[impairment].link()]),
-            HopTarget::AccessLink(link) => Some(self.ids.access_links[link]),
+            HopTarget::Link(link) => Some(self.ids.link(link)),
+            HopTarget::Impairment(impairment) => Some(self.ids.link(self.impairments[impairment].link())),
+            HopTarget::AccessLink(link) => self.ids.access_link(link),
             HopTarget::End | HopTarget::Discard | HopTarget::Choice(_) => None,
         }
     }

@@ -1,6 +1,6 @@
 //! A copy of a world that goes on as another run.
 
-use super::{SENDER_TIMER, World};
+use super::World;
 use crate::flow::{Endpoint, Flow};
 use crate::observer::Observer;
 use sojourn_units::Time;
@@ -25,18 +25,13 @@ impl<O: Observer + Clone> World<O> {
         {
             return None;
         }
-        let World { flows, stacks, seed, .. } = other;
-        for ((index, here), there) in (0u32..).zip(&mut copy.flows).zip(flows) {
-            let due = armed(&there);
-            if due < start {
-                continue;
-            }
-            // The timer that was set for the other start is one that nobody waits for any more.
-            if due != armed(here) && due != Time::NEVER {
-                copy.network.set_timer(due, SENDER_TIMER, index, 0);
-            }
+        let World { flows, stacks, seed, starts, .. } = other;
+        copy.take_starts(starts, &flows, start);
+        for (here, there) in copy.flows.iter_mut().zip(flows).filter(|(_, there)| there.armed() >= start) {
             *here = there;
         }
+        // The timer that was set for the next start here is one that nobody waits for any more, or does nothing twice.
+        copy.plan_next_start();
         (copy.stacks, copy.seed) = (stacks, seed);
         Some(copy)
     }
@@ -45,7 +40,7 @@ impl<O: Observer + Clone> World<O> {
     /// world at time 0.
     fn goes_over(&mut self, own: &World<O>, other: &World<O>, start: Time) -> bool {
         let others = own.flows.iter().zip(&other.flows);
-        let running = self.flows.iter_mut().zip(others).filter(|(_, (own, _))| armed(own) < start);
+        let running = self.flows.iter_mut().zip(others).filter(|(_, (own, _))| own.armed() < start);
         let mut flows = running.map(|(here, (own, there))| flow_goes_over(here, own, there));
         flows.all(|goes| goes) && self.network.go_over(&own.network, &other.network)
     }
@@ -54,12 +49,4 @@ impl<O: Observer + Clone> World<O> {
 fn flow_goes_over(here: &mut Flow, own: &Flow, there: &Flow) -> bool {
     let phase = |flow: &Flow| if let Endpoint::Tcp(sender) = &flow.endpoint { Some(sender.clock_phase()) } else { None };
     here.application.go_over(&own.application, &there.application) && phase(own) == phase(there)
-}
-
-/// When the pending timer event of a flow's sending side is due.
-fn armed(flow: &Flow) -> Time {
-    match &flow.endpoint {
-        Endpoint::Tcp(sender) => sender.armed,
-        Endpoint::Udp(datagrams) => datagrams.armed,
-    }
 }

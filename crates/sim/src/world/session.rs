@@ -29,8 +29,8 @@ impl Connections {
     }
 
     /// The slot that has been free for longest, of those that have rested by `now` and of which no packet is in the network.
-    fn take_slot(&mut self, now: Time, flows: &[Flow], drops: &[Drops]) -> Option<u32> {
-        let is_over = |slot: u32, transfer: &Transfer| transfer.travels.over_before(now, &drops[slot as usize]);
+    fn take_slot(&mut self, now: Time, flows: &[Flow], drops: &Drops) -> Option<u32> {
+        let is_over = |slot: u32, transfer: &Transfer| transfer.travels.over_before(now, drops.of_slot(slot));
         let is_free = |slot: u32| flows[slot as usize].transfer.as_ref().is_some_and(|transfer| is_over(slot, transfer));
         let free = self.free.iter().copied().take_while(|&(from, _)| from <= now).find(|&(_, slot)| is_free(slot))?;
         self.free.remove(&free);
@@ -181,7 +181,7 @@ impl<O: Observer> World<O> {
         let mut phase = Stream::named(self.seed ^ now.as_nanos(), "slot/clock");
         let phase = Duration::from_nanos(phase.below(params.tick.as_nanos()));
         if let Ok(next) = sender.reopened(phase, params) {
-            **sender = next;
+            *sender = next;
         }
         let armed = flow.receiver.armed();
         flow.totals.delivered -= flow.receiver.arrived_early();

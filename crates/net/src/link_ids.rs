@@ -1,0 +1,86 @@
+//! The numbers of links, which count all of them in the order in which they were added.
+
+use alloc::vec::Vec;
+
+/// The numbers of the links of a network, by their positions among those of their kind.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct LinkIds {
+    /// Of links that decide or measure; they ascend.
+    links: Vec<u32>,
+    /// Of access links, by position: four of a flow mostly follow those of the flow before.
+    access_links: Vec<Run>,
+}
+
+/// Access links whose numbers ascend one by one, up to the next run.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    first: usize,
+    id: u32,
+}
+
+impl Run {
+    fn id(self, at: usize) -> Option<u32> {
+        Some(self.id + at.checked_sub(self.first)? as u32)
+    }
+}
+
+impl LinkIds {
+    /// The next link that decides or measures has this number.
+    pub fn add_link(&mut self, id: u32) {
+        self.links.push(id);
+    }
+
+    /// The access link at a position has this number, the highest so far.
+    pub fn add_access_link(&mut self, at: usize, id: u32) {
+        if self.access_links.last().and_then(|run| run.id(at)) != Some(id) {
+            self.access_links.push(Run { first: at, id });
+        }
+    }
+
+    /// All links have been added.
+    pub fn finish(&mut self) {
+        self.access_links.sort_unstable_by_key(|run| run.first);
+    }
+
+    /// The number of a link that decides or measures.
+    #[inline]
+    pub fn link(&self, at: usize) -> u32 {
+        self.links[at]
+    }
+
+    /// Where the link of this number stands among those that decide or measure.
+    pub fn place_of(&self, id: u32) -> Option<usize> {
+        self.links.binary_search(&id).ok()
+    }
+
+    /// The number of an access link.
+    pub fn access_link(&self, at: usize) -> Option<u32> {
+        let after = self.access_links.partition_point(|run| run.first <= at);
+        self.access_links[..after].last()?.id(at)
+    }
+
+    /// Bytes of memory.
+    pub fn memory(&self) -> usize {
+        self.links.capacity() * size_of::<u32>() + self.access_links.capacity() * size_of::<Run>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn access_links_keep_their_numbers_among_others() {
+        // The positions of four access links, with numbers 0, 1, 4, 5, come before that of another, with number 2; number 3 is no access link.
+        let numbers = [(0, 0), (1, 1), (4, 2), (2, 4), (3, 5)];
+        let mut ids = LinkIds::default();
+        ids.add_link(3);
+        for (at, id) in numbers {
+            ids.add_access_link(at, id);
+        }
+        ids.finish();
+        assert_eq!(ids.access_links.len(), 3);
+        assert!(numbers.into_iter().all(|(at, id)| ids.access_link(at) == Some(id)));
+        assert_eq!((ids.link(0), ids.place_of(3), ids.place_of(2)), (3, Some(0), None));
+    }
+}
