@@ -63,9 +63,11 @@ impl<P: Packet> Calendar<P> {
             return Layout { shift, buckets: enough(buckets, year.clamp(1024, 1 << 20)), bins: BinLayout { shift: 0, bins: 0 } };
         }
         let wanted = shift + BIN_BUCKETS;
+        // Of a bin that few events come in most of a block is empty.
+        let most = (self.len() / 64).next_power_of_two();
         let bins = BinLayout {
             shift: if self.bins.are_used() { close(bins.shift, wanted, BIN_TOLERANCE) } else { wanted },
-            bins: enough(bins.bins, (year >> BIN_BUCKETS).clamp(16, 1 << 16)),
+            bins: enough(bins.bins, (year >> BIN_BUCKETS).clamp(16, most.clamp(16, 1 << 16))),
         };
         // Room for the bins that are open: the current one, one that begins before the buckets at hand end, and one more.
         Layout { shift, buckets: 4 << (bins.shift - shift), bins }
