@@ -1,6 +1,6 @@
 //! The interface of an AQM algorithm: what it receives and what it answers.
 
-use crate::{Backlog, Law, Needs, PacketView};
+use crate::{Backlog, Law, LowLatency, Needs, PacketView};
 use sojourn_units::{Bytes, Duration, ParamError, Probability, Rate, Stream, Time};
 
 /// What to do with an arriving packet. The algorithm decides; [`crate::QueueController`] acts.
@@ -112,6 +112,12 @@ pub trait Aqm {
     /// When the packet arrived that has waited longest, `None` if none waits. Called before each update, with [`Needs::dual_queue`].
     fn on_oldest(&mut self, since: Option<Time>) {
         let _ = since;
+    }
+
+    /// A packet leaves the low-latency queue, before [`Aqm::on_dequeue`] of it. Called only where
+    /// [`DualQueuing::tells_length`](crate::DualQueuing::tells_length).
+    fn on_low_latency(&mut self, length: LowLatency) {
+        let _ = length;
     }
 
     /// The time between two calls of [`Aqm::on_update`], above zero; `None` if the algorithm has no timer.

@@ -1,7 +1,7 @@
 //! A queue for scalable senders and one for all others: weighted round robin by a credit (rfc9332#4.2.2, Linux `sch_dualpi2.c`).
 
 use crate::counters::Fate;
-use crate::{DropReason, Packet, Subqueue};
+use crate::{DropReason, Ecn, Packet, Subqueue};
 use alloc::collections::VecDeque;
 use sojourn_units::Time;
 
@@ -12,11 +12,33 @@ pub struct DualQueuing {
     pub classic_share: u32,
     /// The size of a full packet in bytes: that much the other queue is ahead at first.
     pub packet: u32,
+    /// The bits of the ECN field of which a packet of the low-latency queue has one (Linux `ecn_mask`).
+    pub ecn_mask: u8,
+    /// Whether the law is told the length of the low-latency queue ([`Aqm::on_low_latency`](crate::Aqm::on_low_latency)).
+    pub tells_length: bool,
 }
 
 impl DualQueuing {
+    /// Packets of scalable senders, ECT(1) and CE, are in the low-latency queue (rfc9331#5.1).
+    pub const L4S: u8 = 1;
+
+    /// Whether a packet with this ECN field belongs to the low-latency queue.
+    #[inline]
+    pub fn is_l4s(&self, ecn: Ecn) -> bool {
+        ecn.bits() & self.ecn_mask != 0
+    }
+
     /// The names of the two queues, in the order of [`Qdisc::subqueues`](crate::Qdisc::subqueues).
     pub const NAMES: [&str; 2] = ["low-latency", "classic"];
+}
+
+/// The length of the low-latency queue in packets, as one leaves it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LowLatency {
+    /// How many it found there as it arrived.
+    pub found: u32,
+    /// How many wait behind it.
+    pub behind: u32,
 }
 
 /// All of the percentages.
@@ -43,6 +65,8 @@ impl<P: Packet> Queue<P> {
 pub(crate) struct DualQueues<P> {
     queuing: DualQueuing,
     low_latency: Queue<P>,
+    /// How many packets each of those found there as it arrived, where the law is told of them.
+    found: VecDeque<u32>,
     classic: Queue<P>,
     /// Above zero it is the classic queue's turn (Linux `c_protection_credit`).
     credit: i64,
@@ -55,7 +79,8 @@ pub(crate) struct DualQueues<P> {
 impl<P: Packet> DualQueues<P> {
     pub fn new(queuing: DualQueuing) -> Self {
         let empty = || Queue { waiting: VecDeque::new(), did: Subqueue::default() };
-        let mut queues = DualQueues { queuing, low_latency: empty(), classic: empty(), credit: 0, charge: 0, last_is_l4s: false };
+        let (low_latency, classic) = (empty(), empty());
+        let mut queues = DualQueues { queuing, low_latency, found: VecDeque::new(), classic, credit: 0, charge: 0, last_is_l4s: false };
         queues.reset_credit();
         queues
     }
@@ -105,8 +130,17 @@ impl<P: Packet> DualQueues<P> {
         counters.count(size, fate);
     }
 
+    /// Whether a packet with this ECN field belongs to the low-latency queue.
+    #[inline]
+    pub fn is_l4s(&self, ecn: Ecn) -> bool {
+        self.queuing.is_l4s(ecn)
+    }
+
     /// Adds a packet to the queue of its kind as it arrived (rfc9332#A.1): the mark that this queue has set does not count.
     pub fn push(&mut self, now: Time, packet: P, is_l4s: bool) {
+        if is_l4s && self.queuing.tells_length {
+            self.found.push_back(self.low_latency.waiting.len() as u32);
+        }
         let queue = self.queue(is_l4s);
         queue.did.bytes += u64::from(packet.size());
         queue.waiting.push_back((now, packet));
@@ -119,6 +153,9 @@ impl<P: Packet> DualQueues<P> {
 
     /// Takes out the packet at a place of a queue. [`DualQueues::count_drop`] must follow.
     pub fn remove(&mut self, is_l4s: bool, at: usize) -> Option<(Time, P)> {
+        if is_l4s {
+            self.found.remove(at);
+        }
         let queue = self.queue(is_l4s);
         let (since, packet) = queue.waiting.remove(at)?;
         queue.did.bytes -= u64::from(packet.size());
@@ -146,6 +183,14 @@ impl<P: Packet> DualQueues<P> {
         self.queue(is_l4s).pop().map(|(since, packet)| (since, packet, is_l4s))
     }
 
+    /// The length of the low-latency queue, where the law is told of it and the packet that was taken last came from there.
+    pub fn take_length(&mut self) -> Option<LowLatency> {
+        if !self.last_is_l4s {
+            return None;
+        }
+        self.found.pop_front().map(|found| LowLatency { found, behind: self.low_latency.waiting.len() as u32 })
+    }
+
     /// The packet that was taken last, of `size` bytes, is sent or dropped; `is_earlier` says that it had waited since before the time from
     /// which on drops are counted.
     pub fn leave(&mut self, size: u32, fate: Fate, is_earlier: bool) {
@@ -161,6 +206,10 @@ impl<P: Packet> DualQueues<P> {
 mod tests {
     use super::*;
     use std::vec::Vec;
+
+    fn queuing(classic_share: u32) -> DualQueuing {
+        DualQueuing { classic_share, packet: 1000, ecn_mask: DualQueuing::L4S, tells_length: true }
+    }
 
     impl Packet for u32 {
         fn size(&self) -> u32 {
@@ -188,7 +237,7 @@ mod tests {
     #[test]
     fn while_packets_wait_in_both_the_classic_queue_has_its_share_of_the_bytes() {
         for (share, size) in [(10, 1000), (10, 250), (50, 1000), (0, 1000)] {
-            let mut queues = DualQueues::new(DualQueuing { classic_share: share, packet: 1000 });
+            let mut queues = DualQueues::new(queuing(share));
             (0..1000).for_each(|_| queues.push(Time::ZERO, 1000, true));
             (0..4000).for_each(|_| queues.push(Time::ZERO, size, false));
             let order = served(&mut queues, 500);
@@ -201,7 +250,7 @@ mod tests {
 
     #[test]
     fn each_queue_has_all_of_the_link_while_the_other_is_empty_and_owes_nothing_for_it() {
-        let mut queues = DualQueues::new(DualQueuing { classic_share: 10, packet: 1000 });
+        let mut queues = DualQueues::new(queuing(10));
         (0..50).for_each(|_| queues.push(Time::ZERO, 1000, false));
         assert_eq!(served(&mut queues, 40), [false; 40]);
         (0..5).for_each(|_| queues.push(Time::ZERO, 1000, true));
@@ -211,7 +260,7 @@ mod tests {
 
     #[test]
     fn the_oldest_packet_is_that_of_both_heads() {
-        let mut queues = DualQueues::new(DualQueuing { classic_share: 10, packet: 1000 });
+        let mut queues = DualQueues::new(queuing(10));
         assert_eq!(queues.oldest(), None);
         queues.push(Time::from_nanos(5), 1, true);
         queues.push(Time::from_nanos(7), 1, false);
@@ -221,8 +270,28 @@ mod tests {
     }
 
     #[test]
+    fn the_law_is_told_what_a_packet_of_the_low_latency_queue_found_and_leaves_behind() {
+        let mut queues = DualQueues::new(queuing(10));
+        (0..4).for_each(|_| queues.push(Time::ZERO, 1, true));
+        queues.push(Time::ZERO, 1, false);
+        // An ACK filter takes the second one.
+        queues.remove(true, 1);
+        let lengths: Vec<_> = std::iter::from_fn(|| queues.pop().map(|_| queues.take_length())).collect();
+        let [first, second, third] = [(0, 2), (2, 1), (3, 0)].map(|(found, behind)| Some(LowLatency { found, behind }));
+        assert_eq!(lengths, [first, second, third, None]);
+    }
+
+    #[test]
+    fn a_mask_of_the_ecn_field_says_whose_packets_are_in_the_low_latency_queue() {
+        let members = |ecn_mask| Ecn::ALL.map(|ecn| DualQueuing { ecn_mask, ..queuing(10) }.is_l4s(ecn));
+        // Not-ECT, ECT(0), ECT(1), CE.
+        assert_eq!(members(DualQueuing::L4S), [false, false, true, true]);
+        assert_eq!(members(3), [false, true, true, true]);
+    }
+
+    #[test]
     fn each_queue_counts_what_came_to_it_and_what_became_of_it() {
-        let mut queues = DualQueues::new(DualQueuing { classic_share: 10, packet: 1000 });
+        let mut queues = DualQueues::new(queuing(10));
         for (is_l4s, size, fate) in [
             (true, 100, Fate::Passed),
             (true, 200, Fate::Dropped(DropReason::Tail)),

@@ -37,7 +37,7 @@ pub use aqm::{Aqm, ArrivalVerdict, DepartureVerdict, Link};
 pub use cake_queues::{CakeQueuing, Diffserv};
 pub use controller::{ArrivalDecision, DepartureDecision, QueueController};
 pub use counters::{Counters, DropReason, Subqueue};
-pub use dual_queue::DualQueuing;
+pub use dual_queue::{DualQueuing, LowLatency};
 pub use flow_sketch::FlowSketch;
 pub use gate::{Bernoulli, Candidate, Gate, Scaled, Spread};
 pub use host_queue::{Dequeued, HostDecision, HostFate, HostQueue, Lost};

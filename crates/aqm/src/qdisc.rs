@@ -276,7 +276,7 @@ impl<P: Packet> Qdisc<P> {
             decision = self.controller.inspect(&arrival, waiting.as_ref(), packet.can_mark(), &backlog);
         }
         if let Waiting::Dual(queues) = &mut self.waiting {
-            queues.count_arrival(arrival.ecn.is_l4s(), arrival.size, decision.fate());
+            queues.count_arrival(queues.is_l4s(arrival.ecn), arrival.size, decision.fate());
         }
         match decision {
             ArrivalDecision::Drop(reason) => return dropped(packet, reason),
@@ -294,7 +294,7 @@ impl<P: Packet> Qdisc<P> {
         match &mut self.waiting {
             Waiting::Fifo(queue) => queue.push_back((now, packet)),
             Waiting::Flows(queues, _) => queues.push(now, packet),
-            Waiting::Dual(queues) => queues.push(now, packet, arrival.ecn.is_l4s()),
+            Waiting::Dual(queues) => queues.push(now, packet, queues.is_l4s(arrival.ecn)),
             Waiting::Cake(queues, _) => queues.push(now, packet),
             Waiting::Host(_) | Waiting::Classes(_) => unreachable!("the host or a class has taken the packet"),
         }
@@ -378,6 +378,9 @@ impl<P: Packet> Qdisc<P> {
                 }
                 Waiting::Dual(queues) => {
                     let (since, packet, is_l4s) = queues.pop()?;
+                    if let Some(length) = queues.take_length() {
+                        self.controller.aqm.on_low_latency(length);
+                    }
                     self.bytes -= u64::from(packet.size());
                     (since, packet, Backlog { packets: queues.packets(), bytes: self.bytes, idle_since: None }, u32::from(is_l4s))
                 }

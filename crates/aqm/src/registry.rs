@@ -128,6 +128,9 @@ macro_rules! registry {
             fn on_oldest(&mut self, since: Option<Time>) {
                 match self { $(AnyAqm::$algorithm(a) => a.on_oldest(since),)* AnyAqm::Custom(a) => a.on_oldest(since) }
             }
+            fn on_low_latency(&mut self, length: LowLatency) {
+                match self { $(AnyAqm::$algorithm(a) => a.on_low_latency(length),)* AnyAqm::Custom(a) => a.on_low_latency(length) }
+            }
             fn update_interval(&self) -> Option<Duration> {
                 match self { $(AnyAqm::$algorithm(a) => a.update_interval(),)* AnyAqm::Custom(a) => a.update_interval() }
             }

@@ -5,9 +5,10 @@
 //! scalable ones with p' times the coupling factor, and all of them above a step. A packet belongs to the low-latency queue by
 //! ECT(1) or CE. Where the coupled probability would exceed 1 there is overload: classic packets are dropped, scalable ones too,
 //! with p' squared. As in Linux the step does not grow on a slow link: where a packet takes as long to send as the default step, as at
-//! 10 Mbit/s, scalable senders get less than classic ones. Not there: filters, a step in packets, and a memory limit of its own.
+//! 10 Mbit/s, scalable senders get less than classic ones, unless `min_qlen_step` is above 0. Not there: filters, and a memory limit of
+//! its own.
 
-use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualQueuing, Link, Needs, PacketView, ParamError};
+use crate::{Aqm, ArrivalVerdict, Backlog, DepartureVerdict, DualQueuing, Link, LowLatency, Needs, PacketView, ParamError};
 use sojourn_units::{Duration, Probability, Stream, Time, range};
 
 /// The parameters of DualPI2, under the names of `tc dualpi2`.
@@ -27,6 +28,12 @@ pub struct Params {
     pub coupling_factor: f64,
     /// The delay above which every scalable packet is signaled, zero or more; default 1 ms (rfc9332#A.1).
     pub step_thresh: Duration,
+    /// Packets that may wait behind a scalable one without a signal, 0 or more; default 0, `step_thresh` counts. Above 0 it counts in its
+    /// place (Linux `step_in_packets`).
+    pub step_packets: u32,
+    /// Packets that a scalable one must find in its queue, if the step is to count for it, 0 or more; default 0, it counts for all (Linux
+    /// `min_qlen_step`).
+    pub min_qlen_step: u32,
     /// Whether scalable packets are dropped in overload; default true. If false they are only marked until the queue is full, and the
     /// law stays below overload (Linux `drop_overload`).
     pub drop_overload: bool,
@@ -34,6 +41,9 @@ pub struct Params {
     pub classic_protection: u32,
     /// Whether the law decides about packets as they arrive; default false, as they leave (Linux `drop_enqueue`).
     pub drop_early: bool,
+    /// The bits of the ECN field of which a packet of the low-latency queue has one, 1 to 3; default 1, ECT(1) and CE; 3 is all
+    /// that can be marked (Linux `ecn_mask`).
+    pub ecn_mask: u8,
 }
 
 impl Default for Params {
@@ -45,9 +55,12 @@ impl Default for Params {
             beta: 3.2,
             coupling_factor: 2.0,
             step_thresh: Duration::from_millis(1),
+            step_packets: 0,
+            min_qlen_step: 0,
             drop_overload: true,
             classic_protection: 10,
             drop_early: false,
+            ecn_mask: DualQueuing::L4S,
         }
     }
 }
@@ -67,8 +80,15 @@ impl Params {
         range::time("step_thresh", self.step_thresh)?;
         let share = self.classic_protection;
         ParamError::unless(share <= 100, "classic_protection", &share, "a percentage, 0 to 100")?;
-        let packet = link.mean_packet.max(1);
-        Ok(DualPi2 { params: self.clone(), packet, oldest: None, delay: 0.0, root: 0.0 })
+        ParamError::unless((1..=3).contains(&self.ecn_mask), "ecn_mask", &self.ecn_mask, "1 to 3")?;
+        let queuing = DualQueuing {
+            classic_share: share,
+            packet: link.mean_packet.max(1),
+            ecn_mask: self.ecn_mask,
+            tells_length: self.step_packets > 0 || self.min_qlen_step > 0,
+        };
+        let length = LowLatency { found: 0, behind: 0 };
+        Ok(DualPi2 { params: self.clone(), queuing, length, oldest: None, delay: 0.0, root: 0.0 })
     }
 }
 
@@ -79,8 +99,9 @@ const FEW_PACKETS: u64 = 2;
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
     params: Params,
-    /// The size of a full packet in bytes.
-    packet: u32,
+    queuing: DualQueuing,
+    /// The length of the low-latency queue as the last packet left it, where that counts.
+    length: LowLatency,
     /// When the packet arrived that has waited longest.
     oldest: Option<Time>,
     /// The delay at the last update in seconds.
@@ -101,7 +122,7 @@ enum Fate {
 impl DualPi2 {
     /// Linux `must_drop`; `backlog_bytes` wait in both queues.
     fn fate(&self, is_l4s: bool, backlog_bytes: u64, random: &mut Stream) -> Fate {
-        if backlog_bytes < FEW_PACKETS * u64::from(self.packet) {
+        if backlog_bytes < FEW_PACKETS * u64::from(self.queuing.packet) {
             return Fate::Pass;
         }
         let coupled = self.root * self.params.coupling_factor;
@@ -116,6 +137,13 @@ impl DualPi2 {
             _ => Fate::Pass,
         }
     }
+
+    /// Whether a scalable packet that leaves after a wait of `sojourn` is above the step (Linux `do_step_aqm`).
+    fn is_above_step(&self, sojourn: Duration) -> bool {
+        let Params { step_thresh, step_packets, min_qlen_step, .. } = self.params;
+        let above = if step_packets > 0 { self.length.behind > step_packets } else { sojourn > step_thresh };
+        above && self.length.found >= min_qlen_step
+    }
 }
 
 impl Aqm for DualPi2 {
@@ -123,7 +151,7 @@ impl Aqm for DualPi2 {
         if !self.params.drop_early {
             return ArrivalVerdict::Pass;
         }
-        match self.fate(arrival.ecn.is_l4s(), backlog.bytes, random) {
+        match self.fate(self.queuing.is_l4s(arrival.ecn), backlog.bytes, random) {
             Fate::Pass => ArrivalVerdict::Pass,
             Fate::Signal => ArrivalVerdict::Signal,
             Fate::Drop => ArrivalVerdict::Drop,
@@ -134,7 +162,7 @@ impl Aqm for DualPi2 {
         let fate = if self.params.drop_early { Fate::Pass } else { self.fate(departure.ecn.is_l4s(), backlog.bytes, random) };
         match fate {
             Fate::Drop => DepartureVerdict::Drop,
-            Fate::Pass if departure.ecn.is_l4s() && sojourn > self.params.step_thresh => DepartureVerdict::Signal,
+            Fate::Pass if departure.ecn.is_l4s() && self.is_above_step(sojourn) => DepartureVerdict::Signal,
             Fate::Pass => DepartureVerdict::Pass,
             Fate::Signal => DepartureVerdict::Signal,
         }
@@ -142,6 +170,10 @@ impl Aqm for DualPi2 {
 
     fn on_oldest(&mut self, since: Option<Time>) {
         self.oldest = since;
+    }
+
+    fn on_low_latency(&mut self, length: LowLatency) {
+        self.length = length;
     }
 
     fn update_interval(&self) -> Option<Duration> {
@@ -159,8 +191,7 @@ impl Aqm for DualPi2 {
     }
 
     fn needs(&self) -> Needs {
-        let queuing = DualQueuing { classic_share: self.params.classic_protection, packet: self.packet };
-        Needs { departures: true, head_drop: true, dual_queue: Some(queuing), ..Needs::default() }
+        Needs { departures: true, head_drop: true, dual_queue: Some(self.queuing), ..Needs::default() }
     }
 
     /// That of classic packets.
@@ -235,6 +266,19 @@ mod tests {
     }
 
     #[test]
+    fn a_step_in_packets_counts_those_behind_and_a_least_length_those_that_were_found() {
+        let signals = |params: Params, found, behind| {
+            let mut aqm = at(0.0, &params);
+            aqm.on_low_latency(LowLatency { found, behind });
+            aqm.on_dequeue(&packet(true), MS * 2, &FULL, &mut Stream::named(1, "x")) == DepartureVerdict::Signal
+        };
+        let packets = Params { step_packets: 5, ..Params::default() };
+        assert_eq!([4, 5, 6].map(|behind| signals(packets.clone(), 0, behind)), [false, false, true]);
+        let least = Params { min_qlen_step: 2, ..Params::default() };
+        assert_eq!([0, 1, 2].map(|found| signals(least.clone(), found, 0)), [false, false, true]);
+    }
+
+    #[test]
     fn a_queue_of_less_than_two_packets_has_no_signals_of_the_law() {
         let (mut aqm, mut random) = (at(0.5, &Params::default()), Stream::named(1, "x"));
         let short = Backlog { packets: 1, bytes: 1999, idle_since: None };
@@ -251,6 +295,7 @@ mod tests {
             (Params { beta: f64::NAN, ..default() }, "beta"),
             (Params { coupling_factor: 0.0, ..default() }, "coupling_factor"),
             (Params { classic_protection: 101, ..default() }, "classic_protection"),
+            (Params { ecn_mask: 0, ..default() }, "ecn_mask"),
         ] {
             assert_eq!(params.build(&test_link()).unwrap_err().field, field);
         }

@@ -92,7 +92,8 @@ impl Params {
         range::time("step_thresh", self.step_thresh)?;
         let share = self.classic_protection;
         ParamError::unless(share <= 100, "classic_protection", &share, "a percentage, 0 to 100")?;
-        let queuing = DualQueuing { classic_share: share, packet: link.mean_packet.max(1) };
+        let packet = link.mean_packet.max(1);
+        let queuing = DualQueuing { classic_share: share, packet, ecn_mask: DualQueuing::L4S, tells_length: false };
         let Params { coupling_factor, step_thresh, drop_overload, .. } = *self;
         let rate = link.rate.as_bps() as f64 / 8.0;
         Ok(DualQ { base: Box::new(base), coupling_factor, step_thresh, drop_overload, queuing, rate, oldest: None })

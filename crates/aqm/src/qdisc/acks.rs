@@ -23,7 +23,10 @@ impl<P: Packet> Waiting<P> {
         match self {
             Waiting::Fifo(queue) => Some((0, queue)),
             Waiting::Flows(queues, _) => Some(queues.queue_of(ack.flow)),
-            Waiting::Dual(queues) => Some((u32::from(ack.ecn.is_l4s()), queues.waiting(ack.ecn.is_l4s()))),
+            Waiting::Dual(queues) => {
+                let is_l4s = queues.is_l4s(ack.ecn);
+                Some((u32::from(is_l4s), queues.waiting(is_l4s)))
+            }
             Waiting::Cake(queues, _) => queues.queue_of(ack.flow, ack.place),
             Waiting::Host(_) | Waiting::Classes(_) => None,
         }

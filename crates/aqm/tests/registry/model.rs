@@ -5,7 +5,7 @@ use crate::{entries, knobs};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Entry, Needs, PacketView, REGISTRY};
+use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Entry, LowLatency, Needs, PacketView, REGISTRY};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// One thing that happens to a queue, `gap` nanoseconds after the last.
@@ -160,6 +160,9 @@ impl Aqm for Shown {
     }
     fn on_oldest(&mut self, since: Option<Time>) {
         self.0.on_oldest(since);
+    }
+    fn on_low_latency(&mut self, length: LowLatency) {
+        self.0.on_low_latency(length);
     }
     fn update_interval(&self) -> Option<Duration> {
         self.0.update_interval()

@@ -267,6 +267,10 @@ pub(super) const KINDS: &[Kind] = &[
             word("drop_dequeue", 12, IsByte(0)),
             word("drop_enqueue", 12, IsByte(1)),
             word("classic_protection", 13, Byte),
+            word("l4s_ect", 14, IsByte(1)),
+            word("any_ect", 14, IsByte(3)),
+            word("no_split_gso", 15, IsByte(0)),
+            word("split_gso", 15, IsByte(1)),
         ],
     },
     Kind {
