@@ -10,6 +10,7 @@ extern crate std;
 
 pub mod algorithms;
 mod classic;
+mod classic_ecn;
 mod controller;
 mod delay;
 mod hystart;

@@ -3,15 +3,21 @@
 //!
 //! As in the L4S team's Linux (`tcp_prague.c`), the estimate starts at 0 with the first mark, and a round-trip time below the target
 //! counts as the target once slow start is over for long. Where its receiver does not count marks it is Reno
-//! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). It does not look for queues of RFC 3168 on the path.
+//! (draft-briscoe-iccrg-prague-congestion-control#2.3.3). With `ecn_fallback` it looks for queues of RFC 3168 on the path, and reduces its
+//! window as a classic sender does where it finds one.
 
+use crate::classic_ecn::ClassicEcn;
 use crate::{Ack, CongestionController, CongestionEvent, EcnNeed, Needs, Pacing, ParamError, Signal, Start, Variable, Window};
 use alloc::boxed::Box;
 use sojourn_units::{Duration, Time, range};
 
 /// What a trace can show of it.
-pub const VARIABLES: &[Variable<Prague>] =
-    &[Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.alpha.unwrap_or(f64::NAN))];
+pub const VARIABLES: &[Variable<Prague>] = &[
+    Variable::new("alpha", "0..1", "the part of the segments that are marked, smoothed", |cc| cc.alpha.unwrap_or(f64::NAN)),
+    Variable::new("classic_ecn", "0..17", "how much the queue looks like a classic one: above 9 it is one", |cc| {
+        cc.classic_ecn.as_ref().map_or(f64::NAN, ClassicEcn::score)
+    }),
+];
 
 /// Parameters of Prague.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,11 +36,15 @@ pub struct Params {
     /// The greatest time of segments sent back to back, above zero; default "250 us"
     /// (draft-briscoe-iccrg-prague-congestion-control#2.4.5).
     pub burst: Duration,
+    /// Whether it looks for classic queues that mark, and reduces its window there by 0.31 for a round trip with marks; default false, as in
+    /// the L4S team's Linux (`prague_ecn_fallback`, briscoe-2019).
+    pub ecn_fallback: bool,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { g: 0.0625, target_rtt: Duration::from_millis(25), transition: 500, burst: Duration::from_micros(250) }
+        let (target_rtt, burst) = (Duration::from_millis(25), Duration::from_micros(250));
+        Params { g: 0.0625, target_rtt, transition: 500, burst, ecn_fallback: false }
     }
 }
 
@@ -61,6 +71,7 @@ impl Params {
             srtt: Duration::ZERO,
             in_flight: 0.0,
             counts: true,
+            classic_ecn: self.ecn_fallback.then_some(ClassicEcn::NEW),
         }))
     }
 }
@@ -96,6 +107,8 @@ pub struct State {
     in_flight: f64,
     /// Whether the feedback counts marks; without, it is Reno.
     counts: bool,
+    /// What is known of the queue that marks, where that is asked for.
+    classic_ecn: Option<ClassicEcn>,
 }
 
 impl State {
@@ -117,6 +130,9 @@ impl State {
         }
         if let Some(alpha) = &mut self.alpha {
             *alpha += self.params.g * ((self.marked / self.acked).min(1.0) - *alpha);
+            if let Some(classic_ecn) = &mut self.classic_ecn {
+                classic_ecn.on_round(ack.rtt_min);
+            }
         }
         if self.window.cwnd >= self.window.ssthresh {
             self.rounds = self.rounds.saturating_add(1);
@@ -156,11 +172,17 @@ impl CongestionController for State {
         }
         self.acked += ack.acked;
         self.marked += ack.marked;
+        if let (Some(classic_ecn), Some(rtt)) = (&mut self.classic_ecn, ack.rtt) {
+            classic_ecn.on_rtt(rtt);
+        }
         self.grow(ack);
         self.end_round(ack);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
+        if let Some(classic_ecn) = &mut self.classic_ecn {
+            classic_ecn.on_reduction(self.window.ssthresh);
+        }
         if event.signal == Signal::Loss || !self.counts {
             self.in_loss = event.signal == Signal::Loss;
             self.window = Window::reduced(event.window / 2.0);
@@ -172,7 +194,8 @@ impl CongestionController for State {
         self.last_reduction = event.now;
         let slow_start = self.window.cwnd < self.window.ssthresh;
         // Marks in the first slow start come before an estimate: they end it.
-        let alpha = *self.alpha.get_or_insert(0.0);
+        let measured = *self.alpha.get_or_insert(0.0);
+        let alpha = self.classic_ecn.as_ref().map_or(measured, |classic_ecn| classic_ecn.fall_back(measured));
         self.window.cwnd = (self.window.cwnd * (1.0 - alpha / 2.0)).max(Window::LEAST);
         if slow_start || alpha > 0.0 {
             self.window.ssthresh = self.window.cwnd;
@@ -264,6 +287,30 @@ mod tests {
         assert!((windows[99] - 20.0 - 100.0 / 25.0).abs() < 0.05, "{}", windows[99]);
         let long = rounds(&mut prague(&Params { transition: 0, ..Params::default() }), 100, MS * 50, 0.0);
         assert_eq!(long[99], 120.0);
+    }
+
+    #[test]
+    fn over_a_queue_whose_delay_varies_by_milliseconds_it_falls_back_to_a_classic_reduction_if_asked() {
+        let kept = |ecn_fallback| {
+            let mut cc = prague(&Params { ecn_fallback, ..Params::default() });
+            cc.on_ack(&Ack { marked: 1.0, ..Ack::ONE });
+            cc.on_congestion(&CongestionEvent { now: Time::ZERO, window: 20.0, signal: Signal::Mark });
+            for round in 1..=100 {
+                for sample in 0..100u64 {
+                    let rtt = MS * (20 + sample / 5);
+                    let now = Time::ZERO + MS * (30 * round);
+                    let (snd_una, snd_max) = (round, round + u64::from(sample == 0));
+                    let ack = Ack { now, rtt: Some(rtt), srtt: MS * 30, rtt_min: MS * 10, cwnd_limited: false, snd_una, snd_max, ..Ack::ONE };
+                    cc.on_ack(&ack);
+                }
+            }
+            let before = cc.cwnd();
+            cc.on_congestion(&CongestionEvent { now: Time::from_secs_f64(9.0), window: before, signal: Signal::Mark });
+            cc.cwnd() / before
+        };
+        // 0.625 / 2; without it almost no segment was marked.
+        assert!((kept(true) - (1.0 - 0.3125)).abs() < 1e-9, "{}", kept(true));
+        assert!(kept(false) > 0.99, "{}", kept(false));
     }
 
     #[test]
