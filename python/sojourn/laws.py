@@ -15,6 +15,8 @@ Laws: TypeAlias = Mapping[str, Callable[[], Any]]
 FACTORY = "a class or a function without arguments that makes a law or a congestion controller"
 LAW = "a law with a method step(sample)"
 CONTROLLER = "a controller with on_ack(sample), and on_loss(event) and on_mark(event) if it has them"
+STEP = "step"
+"""What a law is asked."""
 ANSWERS = ("on_ack", "on_loss", "on_mark")
 """What a congestion controller is asked."""
 
@@ -56,14 +58,20 @@ class _Controllers:
         return Watched(self.factory(), alarm)
 
 
-def is_controller(factory: Any) -> bool:
-    """Whether what it makes is a congestion controller. A function is called once to see."""
+def is_controller(where: str, factory: Any) -> bool:
+    """Whether what it makes is a congestion controller. A function is called once to see.
+
+    Raises `UserError` for a function that makes neither a controller nor a law.
+    """
     if inspect.isclass(factory):
         return hasattr(factory, ANSWERS[0])
     try:
-        return hasattr(factory(), ANSWERS[0])
+        made = factory()
     except Exception:
         return False  # said where a run makes it
+    if not hasattr(made, ANSWERS[0]) and not hasattr(made, STEP):
+        raise UserError(f"{where}: expected {LAW}, or {CONTROLLER}, got {type(made).__name__} without one")
+    return hasattr(made, ANSWERS[0])
 
 
 def _name(factory: Any) -> str:
@@ -76,20 +84,24 @@ def _factory(where: str, factory: Any) -> Callable[..., Any]:
         raise UserError(f"{where}: expected {FACTORY}, got an object of {type(factory).__name__}")
     if not _takes(factory):
         raise UserError(f"{where}: expected {FACTORY}, got {_shown(factory)}")
-    if is_controller(factory):
+    if is_controller(where, factory):
         return _Controllers(where, factory)
 
-    def make() -> Any:
+    def made() -> Any:
         law = factory()
-        _check_step(where, getattr(law, "step", None), type(law).__name__)
+        _check_step(where, getattr(law, STEP, None), type(law).__name__)
         return law
 
     if inspect.isclass(factory):
-        step = inspect.getattr_static(factory, "step", None)
+        step = inspect.getattr_static(factory, STEP, None)
         if inspect.isfunction(step):
             _check_step(where, step.__get__(factory), factory.__name__)
         elif step is None:
-            make()  # it may get its step when it is made
+            made()  # it may get its step when it is made
+
+    def make(alarm: Alarm) -> Watched:
+        return Watched(made(), alarm)
+
     return make
 
 

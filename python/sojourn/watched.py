@@ -1,6 +1,6 @@
-"""Congestion controllers in Python, watched: one that does not answer is stopped.
+"""Queue laws and congestion controllers in Python, watched: one that does not answer is stopped.
 
-A controller that never returns would hold its run for ever, and a thread can't be ended from outside. One thread looks
+One that never returns would hold its run for ever, and a thread can't be ended from outside. One thread looks
 at the calls that have not returned. Where one takes longer than `LIMIT`, it lets the run end with a message, and raises
 an error in the thread of the call. A thread that sleeps or waits takes no notice until it wakes up, and nobody waits
 for it. A call that stays in C code and keeps the interpreter's lock, such as `sum(itertools.count())`, is not ended:
@@ -16,14 +16,14 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 LIMIT = 10.0
-"""Seconds that one call of a controller may take."""
+"""Seconds that one call of a law or a controller may take."""
 
 Alarm: TypeAlias = Callable[[str], None]
 """Ends a run with a message."""
 
 
 class Stopped(BaseException):
-    """Ends a call that takes too long. No `except Exception` of a controller holds it up."""
+    """Ends a call that takes too long. No `except Exception` of its code holds it up."""
 
 
 _calls: dict[int, tuple[float, str, Any, Alarm]] = {}
@@ -48,17 +48,17 @@ def _start() -> None:
 
 
 class Watched:
-    """A controller whose calls are watched; `alarm` is called where one hangs.
+    """A law or a controller whose calls are watched; `alarm` is called where one hangs.
 
-    What it has no method for keeps window and pace.
+    What a controller has no method for keeps window and pace.
     """
 
-    def __init__(self, controller: Any, alarm: Alarm) -> None:
-        self.controller, self.alarm = controller, alarm
+    def __init__(self, watched: Any, alarm: Alarm) -> None:
+        self.watched, self.alarm = watched, alarm
         _start()
 
     def _call(self, name: str, argument: Any) -> Any:
-        method = getattr(self.controller, name, None)
+        method = getattr(self.watched, name, None)
         if method is None:
             return None
         thread = threading.get_ident()
@@ -67,6 +67,10 @@ class Watched:
             return method(argument)
         finally:
             _calls.pop(thread, None)
+
+    def step(self, sample: Any) -> Any:
+        """An interval of a queue."""
+        return self._call("step", sample)
 
     def on_ack(self, sample: Any) -> Any:
         """An ACK."""

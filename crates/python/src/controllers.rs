@@ -67,11 +67,13 @@ impl fmt::Debug for PyController {
 
 const EXPECTED: &str = "a window of 1 segment or more, (window, segments per second), or None to keep both";
 
-/// What is called where a controller does not return from a call in time: its run ends with this message.
+/// What is called where a controller or a law does not return from a call in time: its run ends with this message.
 #[pyclass(frozen, module = "sojourn")]
-struct Alarm {
-    place: Arc<str>,
-    trouble: Trouble,
+pub struct Alarm {
+    /// How messages name it.
+    pub place: Arc<str>,
+    /// Where the message goes.
+    pub trouble: Trouble,
 }
 
 #[pymethods]

@@ -1,6 +1,6 @@
 //! Laws written in Python: called once per interval, never per packet.
 
-use crate::controllers;
+use crate::controllers::{self, Alarm};
 use crate::trouble::{Trouble, copied, is_truth_value, make, noted, one_line};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -105,7 +105,8 @@ impl ExternalLaw for PyLaw {
     }
 }
 
-/// Factories by name: each is a callable without arguments that returns a fresh law with a method `step(sample) -> float`.
+/// Factories by name: each is a callable that takes what is to be called where the law hangs, and returns a fresh law with a method
+/// `step(sample) -> float`.
 /// One with an attribute `is_controller` makes congestion controllers instead. Messages about a law begin with `place` and its name.
 pub fn from_python(laws: Option<&Bound<'_, PyDict>>, place: &str, out_of_range: OutOfRange, trouble: &Trouble) -> PyResult<Laws> {
     let mut known = Laws::default();
@@ -119,7 +120,7 @@ pub fn from_python(laws: Option<&Bound<'_, PyDict>>, place: &str, out_of_range: 
         }
         let place: Arc<str> = format!("{place}laws.{name}").into();
         let make: LawFactory = Arc::new(move |interval| {
-            let object = make(&place, &factory, &trouble, ());
+            let object = make(&place, &factory, &trouble, (Alarm { place: Arc::clone(&place), trouble: trouble.clone() },));
             let place = Arc::clone(&place);
             Box::new(PyLaw { place, out_of_range, object, interval, trouble: trouble.clone(), last: Probability::ZERO })
         });

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[derive(Clone, Default)]
 pub struct Trouble {
     first: Arc<Mutex<Option<PyErr>>>,
-    /// Whether a controller has not returned from a call in time.
+    /// Whether a law or a controller has not returned from a call in time.
     hangs: Arc<AtomicBool>,
     /// The run of many whose laws report here.
     job: Option<usize>,
@@ -35,13 +35,13 @@ impl Trouble {
         self.lock().get_or_insert(error);
     }
 
-    /// Stores the error of a controller that has not returned from a call in time.
+    /// Stores the error of a law or a controller that has not returned from a call in time.
     pub fn hang(&self, error: PyErr) {
         self.set(error);
         self.hangs.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a controller has not returned from a call in time.
+    /// Whether a law or a controller has not returned from a call in time.
     pub fn hangs(&self) -> bool {
         self.hangs.load(Ordering::Relaxed)
     }
