@@ -39,6 +39,15 @@ def test_a_claim_that_holds_in_half_of_its_cells_holds_in_part() -> None:
     assert (found["windows"].verdict, found["windows"].hits, found["windows"].cells) == ("holds in part", 1, 2)
 
 
+def test_a_search_that_changes_a_cell_over_dualpi2_or_leaves_prague_more_than_cubic_elsewhere_fails() -> None:
+    assert [judged()[f"search-{queue}"].verdict for queue in ("DualPI2", "CoDel", "PIE")] == ["holds"] * 3
+    assert judged(CoDel=outcome(5.0))["single-CoDel"].verdict == "holds"
+    cells = {f"{queue}{study_l4s.SEARCH}": outcome(2.5) for queue in ("DualPI2", "CoDel", "PIE")}
+    wrong = judged(**cells)
+    assert [wrong[f"search-{queue}"].verdict for queue in ("DualPI2", "CoDel", "PIE")] == ["fails"] * 3
+    assert wrong["windows"].verdict == "holds"
+
+
 def test_every_cell_can_be_planned() -> None:
     for quick in (True, False):
         for cell in study_l4s.cells_of(quick):

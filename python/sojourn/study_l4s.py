@@ -5,7 +5,10 @@ link for a minute, of which the last half counts:
 
 - over *DualPI2*, over *PIE* (one queue that marks both alike), and over *FQ-CoDel* with `ce_threshold` for ECT(1);
 - over a dual queue with a chosen base (`dualq`): PI2, PI, CPC, LED and FuzzyRTT, with a target of 15 ms where the law
-  has one, next to CUBIC.
+  has one, next to CUBIC;
+- over DualPI2 with `min_qlen_step = 2` at 4 and 12 Mbit/s, next to CUBIC;
+- over *CoDel* and PIE, which mark both alike, and over DualPI2 once more with Prague's search for classic queues
+  (`ecn_fallback`), next to CUBIC.
 
 Two flows have equal shares where the ratio of their windows (goodput times mean round-trip time) is within `NEAR`. What
 is judged is in `CLAIMS`; every verdict is computed from the cells.
@@ -16,7 +19,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sojourn.record import Record
@@ -60,9 +63,10 @@ class Cell:
             "delay": f"{self.rtt / 2:g} ms", "duplex": True, "queue": queue,
         }  # fmt: skip
         start = {"uniform": ["0 s", "100 ms"]}
-        pair = [("scalable", "prague", "l4s"), ("classic", self.classic, True)]
+        prague = {"cc": "prague"} | ({"ecn_fallback": True} if self.queue.endswith(SEARCH) else {})
+        pair = [("scalable", prague, "l4s"), ("classic", {"cc": self.classic}, True)]
         flows = [
-            {"name": name, "from": "R0", "to": "R1", "start": start, "tcp": {"control": {"cc": control}, "ecn": ecn}}
+            {"name": name, "from": "R0", "to": "R1", "start": start, "tcp": {"control": control, "ecn": ecn}}
             for name, control, ecn in pair
         ]
         tree = {
@@ -96,7 +100,24 @@ BASES: dict[str, Callable[[float], dict[str, Any]]] = {
     "FuzzyRTT": lambda _: _dual("fuzzy-rtt", target=f"{TARGET_MS:g} ms"),
 }
 """The dual queues by their base laws."""
-QUEUES = GRID | BASES
+SEARCH = ", Prague searching"
+"""The end of a queue's name where Prague looks for classic queues."""
+CLASSIC: dict[str, Callable[[float], dict[str, Any]]] = {
+    "CoDel": lambda _: {"aqm": "codel"},
+    **{f"{name}{SEARCH}": lambda _, aqm=aqm: {"aqm": aqm} for name, aqm in (("CoDel", "codel"), ("PIE", "pie"))},
+}
+"""Queues that mark both senders alike."""
+LEAST = "DualPI2, min_qlen_step 2"
+"""DualPI2 whose step counts only for packets that found two others, for links where a packet takes long to send."""
+QUEUES = (
+    GRID
+    | BASES
+    | CLASSIC
+    | {
+        f"DualPI2{SEARCH}": GRID["DualPI2"],
+        LEAST: lambda _: {"aqm": "dualpi2", "min_qlen_step": 2},
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -159,6 +180,8 @@ class Claim:
     holds: Callable[[Cell, Outcome], bool]
     applies: Callable[[Cell], bool] = lambda _: True
     """The cells over which it is judged."""
+    like: str = ""
+    """The queue whose cells must have the very same outcomes."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +223,10 @@ CLAIMS = [
         lambda _, outcome: _near(outcome.windows), _fast,
     ),
     Claim(
+        "windows-slow", "the same where a packet takes longer, with min_qlen_step = 2 next to CUBIC", "ours", LEAST,
+        lambda _, outcome: _near(outcome.windows), lambda cell: not _fast(cell),
+    ),
+    Claim(
         "delay", "99 % of scalable packets wait at most 1 ms and two packets' time over DualPI2",
         "RFC 9332", "DualPI2", _short,
     ),
@@ -214,6 +241,21 @@ CLAIMS = [
     Claim(
         "fq", "over FQ-CoDel with ce_threshold both have like rates", "RFC 8290", "FQ-CoDel",
         lambda _, outcome: _near(outcome.rates),
+    ),
+    Claim(
+        "single-CoDel", "over CoDel, one queue for both, Prague has more than twice the rate of CUBIC",
+        "RFC 9331", "CoDel", lambda _, outcome: outcome.rates > NEAR[1],
+    ),
+    *(
+        Claim(
+            f"search-{name}", f"over {name} both have like rates where Prague looks for classic queues",
+            "Briscoe and Ahmed", f"{name}{SEARCH}", lambda _, outcome: _near(outcome.rates),
+        )
+        for name in ("CoDel", "PIE")
+    ),
+    Claim(
+        "search-DualPI2", "over DualPI2 that search changes nothing", "Briscoe and Ahmed", f"DualPI2{SEARCH}",
+        lambda *_: True, like="DualPI2",
     ),
     *(
         Claim(
@@ -239,7 +281,11 @@ def judge(study: Study) -> list[Judged]:
     found = []
     for claim in CLAIMS:
         cells = {cell: outcome for cell, outcome in study.of(claim.queue).items() if claim.applies(cell)}
-        found.append(Judged(claim, sum(claim.holds(*each) for each in cells.items()), len(cells)))
+        hits = sum(
+            claim.holds(cell, outcome) and (not claim.like or outcome == study.cells[replace(cell, queue=claim.like)])
+            for cell, outcome in cells.items()
+        )
+        found.append(Judged(claim, hits, len(cells)))
     return found
 
 
@@ -249,6 +295,10 @@ def cells_of(quick: bool) -> Iterator[Cell]:
     rtts: list[int] = [10, 50] if quick else [5, 10, 20, 50, 100]
     for queue, classic, rate, rtt in itertools.product(GRID, ("cubic", "reno"), rates, rtts):
         yield Cell(rate, rtt, queue, classic)
+    for queue, rate, rtt in itertools.product([*CLASSIC, f"DualPI2{SEARCH}"], rates, rtts):
+        yield Cell(rate, rtt, queue, "cubic")
+    for rate, rtt in itertools.product(rates[: len(rates) // 2], rtts):
+        yield Cell(rate, rtt, LEAST, "cubic")
     rates, rtts = ([40], [10, 50]) if quick else ([12, 40, 120], [10, 20, 50])
     for queue, rate, rtt in itertools.product(BASES, rates, rtts):
         yield Cell(rate, rtt, queue, "cubic")
