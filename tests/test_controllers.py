@@ -142,6 +142,20 @@ def test_a_controller_that_hangs_is_stopped(way: Any, hangs: Any, monkeypatch: p
     assert " s: expected an answer within 0.3 s, got none" in str(caught.value)
 
 
+def test_a_law_of_a_queue_that_hangs_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hangs:
+        def step(self, sample: Any) -> float:
+            while sample.now > 0.5:
+                pass
+            return 0.0
+
+    monkeypatch.setattr(watched, "LIMIT", 0.3)
+    queue = {"aqm": "external", "law": "mine", "interval": "100 ms", "limit": "50 packets"}
+    scenario = path().set("tcp.control", {"cc": "reno"}).set("links.path.queue", queue)
+    with pytest.raises(sj.ScenarioError, match=r"laws\.mine: step at 0\.6 s: expected an answer within 0\.3 s, got"):
+        sj.run(scenario, laws={"mine": Hangs})
+
+
 def test_a_missing_controller_and_what_is_none_are_refused_before_the_run() -> None:
     with pytest.raises(sj.ScenarioError, match=r"flows\.f\.tcp\.control\.controller: expected a controller that"):
         sj.run(path())
@@ -153,6 +167,8 @@ def test_a_missing_controller_and_what_is_none_are_refused_before_the_run() -> N
 
     with pytest.raises(sj.UserError, match=r"laws\.mine: expected a controller with on_ack"):
         sj.run(path(), laws={"mine": TwoArguments})
+    with pytest.raises(sj.UserError, match=r"laws\.mine: expected a law .*, or a controller .*, got int"):
+        sj.run(path(), laws={"mine": lambda: 3})
 
 
 def test_a_controller_is_compared_with_others() -> None:

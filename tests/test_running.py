@@ -229,7 +229,10 @@ class Needy:
             "laws.mine: expected a class or a function .*, got an object of SimpleNamespace",
         ),
         ({"mine": object}, r"laws.mine: expected a law with a method step\(sample\), got object without one"),
-        ({"mine": lambda: None}, r"laws.mine: expected a law with a method step\(sample\), got NoneType without one"),
+        (
+            {"mine": lambda: None},
+            "laws.mine: expected a law .*, or a controller with .*, got NoneType without one",
+        ),
         ({"mine": TwoSamples}, r"laws.mine: expected a law with a method step\(sample\), got step\(sample, before\)"),
         (law(lambda: 0.0), r"laws.mine: expected a law with a method step\(sample\), got <lambda>\(\)"),
         ({"mine": Needy}, r"laws.mine: expected a class or a function without arguments .*, got Needy\(target\)"),

@@ -58,10 +58,10 @@ class _Controllers:
         return Watched(self.factory(), alarm)
 
 
-def is_controller(where: str, factory: Any) -> bool:
+def is_controller(factory: Any, where: str = "laws") -> bool:
     """Whether what it makes is a congestion controller. A function is called once to see.
 
-    Raises `UserError` for a function that makes neither a controller nor a law.
+    Raises `UserError` for a function that makes neither a controller nor a law; `where` is its place in the message.
     """
     if inspect.isclass(factory):
         return hasattr(factory, ANSWERS[0])
@@ -84,7 +84,7 @@ def _factory(where: str, factory: Any) -> Callable[..., Any]:
         raise UserError(f"{where}: expected {FACTORY}, got an object of {type(factory).__name__}")
     if not _takes(factory):
         raise UserError(f"{where}: expected {FACTORY}, got {_shown(factory)}")
-    if is_controller(where, factory):
+    if is_controller(factory, where):
         return _Controllers(where, factory)
 
     def made() -> Any:

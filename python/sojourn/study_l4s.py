@@ -104,7 +104,8 @@ SEARCH = ", Prague searching"
 """The end of a queue's name where Prague looks for classic queues."""
 CLASSIC: dict[str, Callable[[float], dict[str, Any]]] = {
     "CoDel": lambda _: {"aqm": "codel"},
-    **{f"{name}{SEARCH}": lambda _, aqm=aqm: {"aqm": aqm} for name, aqm in (("CoDel", "codel"), ("PIE", "pie"))},
+    f"CoDel{SEARCH}": lambda _: {"aqm": "codel"},
+    f"PIE{SEARCH}": GRID["PIE"],
 }
 """Queues that mark both senders alike."""
 LEAST = "DualPI2, min_qlen_step 2"

@@ -93,13 +93,13 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     /// The scores after rounds of 50 samples, each by so many us above and below 30 ms in turn, over a path of `base`.
-    fn scores(rounds: usize, swing_us: u64, base: Duration) -> f64 {
+    fn scores(rounds: usize, off_us: u64, base: Duration) -> f64 {
         let mut found = ClassicEcn::NEW;
         found.on_reduction(32.0);
         for _ in 0..rounds {
             for sample in 0..50 {
-                let swing = Duration::from_micros(swing_us);
-                found.on_rtt(if sample % 2 == 0 { MS * 30 + swing } else { MS * 30 - swing });
+                let off = Duration::from_micros(off_us);
+                found.on_rtt(if sample % 2 == 0 { MS * 30 + off } else { MS * 30 - off });
             }
             found.on_round(base);
         }

@@ -165,7 +165,10 @@ impl Aqm for MarksEarly {
         DepartureVerdict::Pass
     }
     fn needs(&self) -> Needs {
-        Needs { dual_queue: Some(DualQueuing { classic_share: 10, packet: 100, ecn_mask: DualQueuing::L4S, tells_length: false }), ..HEAD_DROP }
+        Needs {
+            dual_queue: Some(DualQueuing { classic_share: 10, packet: 100, ecn_mask: DualQueuing::L4S, tells_length: false }),
+            ..HEAD_DROP
+        }
     }
 }
 

@@ -5,7 +5,9 @@ use crate::{entries, knobs};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use sojourn_aqm::{Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Entry, LowLatency, Needs, PacketView, REGISTRY};
+use sojourn_aqm::{
+    Amount, AnyAqm, Aqm, AqmConfig, ArrivalVerdict, Backlog, DepartureVerdict, Entry, LowLatency, Needs, PacketView, REGISTRY,
+};
 use sojourn_units::{Duration, Probability, Stream, Time};
 
 /// One thing that happens to a queue, `gap` nanoseconds after the last.

@@ -300,7 +300,8 @@ mod tests {
                     let rtt = MS * (20 + sample / 5);
                     let now = Time::ZERO + MS * (30 * round);
                     let (snd_una, snd_max) = (round, round + u64::from(sample == 0));
-                    let ack = Ack { now, rtt: Some(rtt), srtt: MS * 30, rtt_min: MS * 10, cwnd_limited: false, snd_una, snd_max, ..Ack::ONE };
+                    let ack =
+                        Ack { now, rtt: Some(rtt), srtt: MS * 30, rtt_min: MS * 10, cwnd_limited: false, snd_una, snd_max, ..Ack::ONE };
                     cc.on_ack(&ack);
                 }
             }
