@@ -1,5 +1,6 @@
 //! Makes a network from links and routes.
 
+use crate::answers::RouteHops;
 use crate::choice::{Choice, Turn};
 use crate::contention::{ContentionMap, Outflow};
 use crate::hop::{Hop, HopTarget};
@@ -365,5 +366,13 @@ fn defer<P: Packet>(network: &mut Network<P>, routes: &[Route], all_events: bool
             network.hops[end] = network.hops[end].deferred();
         }
         begin = end + 1;
+    }
+    if !all_events {
+        let hops = routes.iter().scan(0, |next, route| {
+            let begin = *next;
+            *next += route.hops as usize + 1;
+            Some(RouteHops { hops: begin..*next, answers: route.answers })
+        });
+        network.order_answers(hops);
     }
 }

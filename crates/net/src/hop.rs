@@ -33,14 +33,16 @@ impl Hop {
     const PASSING: u32 = 1 << 29;
     /// What follows it is the end of the route, without an event.
     const LAST: u32 = 1 << 28;
-    const END: u32 = Self::LAST - 1;
+    /// Where a packet waits before it, it waits with others in their order and has no event of its own.
+    const ORDERED: u32 = 1 << 27;
+    const END: u32 = Self::ORDERED - 1;
     const DISCARD: u32 = Self::END - 1;
     /// Numbers from here on are links whose impairments belong to their hops.
-    const LOSSY_LINKS: u32 = 1 << 26;
+    const LOSSY_LINKS: u32 = 1 << 25;
     /// Numbers from here on are impairments.
-    const IMPAIRMENTS: u32 = 1 << 27;
+    const IMPAIRMENTS: u32 = 1 << 26;
     /// Numbers from here on are choices.
-    const CHOICES: u32 = Self::IMPAIRMENTS | 1 << 26;
+    const CHOICES: u32 = Self::IMPAIRMENTS | 1 << 25;
 
     /// A hop that needs no event.
     pub fn new(target: HopTarget) -> Self {
@@ -129,6 +131,18 @@ impl Hop {
         Hop(self.0 | Self::DEFERRED)
     }
 
+    /// Whether a packet that waits before it does so in a [`Lookahead`](crate::network::Lookahead).
+    #[inline]
+    pub fn is_ordered(self) -> bool {
+        self.0 & Self::ORDERED != 0
+    }
+
+    /// The same hop, before which packets wait in order.
+    #[must_use]
+    pub fn ordered(self) -> Self {
+        Hop(self.0 | Self::ORDERED)
+    }
+
     /// Whether nothing is decided before it, as at the end of a route. Its event then comes before what a host does of its own at
     /// that time, as the delivery would if the hop had no event and took no time.
     #[inline]
@@ -179,6 +193,9 @@ mod tests {
             assert_eq!((hop.deferred().target(), hop.deferred().needs_event()), (target, true));
             assert_eq!(hop.deferred().immediate(), hop);
             assert_eq!((hop.passing().target(), hop.passing().needs_event()), (target, false));
+            let ordered = hop.deferred().ordered();
+            assert_eq!((ordered.target(), ordered.any_link(), ordered.is_ordered()), (target, hop.any_link(), true));
+            assert!(ordered.immediate().link() == hop.link() && !hop.deferred().is_ordered());
             assert_eq!(hop.deferred().is_end(), ends.contains(&target));
             assert_eq!((hop.last().target(), hop.last().is_last(), hop.is_last()), (target, true, false));
             assert_eq!(hop.last().deferred().immediate(), hop.last());

@@ -22,6 +22,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod answers;
 mod builder;
 mod calendar;
 mod choice;

@@ -2,11 +2,13 @@
 
 mod go_over;
 mod impair;
+mod lookahead;
 mod offer;
 mod places;
 mod turns;
 
 pub(crate) use impair::DiscardRoute;
+pub(crate) use lookahead::Lookahead;
 
 use crate::calendar::{Calendar, FIT_EVERY, Rank};
 use crate::choice::Choice;
@@ -45,7 +47,7 @@ pub struct Audit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouteId(pub(crate) u32);
 
-/// The class of a host's timer, 0 to 4: simultaneous timers run in the order of their classes, then of their entities.
+/// The class of a host's timer, 0 to 3: simultaneous timers run in the order of their classes, then of their entities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimerClass(pub u8);
 
@@ -97,7 +99,9 @@ const WAKE: u32 = 1;
 pub struct Network<P> {
     calendar: Calendar<P>,
     pub(crate) links: Vec<Link<P>>,
-    access_links: AccessLinks,
+    pub(crate) access_links: AccessLinks,
+    /// Of each link the answers that wait before it; empty where none do before any.
+    pub(crate) lookaheads: Vec<Lookahead<P>>,
     pub(crate) impairments: Vec<LinkImpairment>,
     /// The media that links share, and of each link what it does on its own, if it shares one.
     pub(crate) media: Vec<Medium>,
@@ -135,6 +139,7 @@ impl<P: Packet> Network<P> {
             calendar: Calendar::new(),
             links,
             access_links,
+            lookaheads: Vec::new(),
             impairments: Vec::new(),
             media: Vec::new(),
             stations: Vec::new(),
@@ -260,6 +265,10 @@ impl<P: Packet> Network<P> {
                     }
                     self.travel(departed.arrival, departed.hop + 1, false, packet, observer)
                 }
+                Rank::RELEASE => {
+                    let Some((time, at)) = self.release(due.entity as usize, due.time, packet) else { continue };
+                    self.travel(time, at, true, packet, observer)
+                }
                 timer => {
                     let class = TimerClass(timer.timer_class());
                     return Some(Event::Timer { at: due.time, class, entity: due.entity, tag: due.hop });
@@ -324,6 +333,10 @@ impl<P: Packet> Network<P> {
         let mut hop = if from_event { first.immediate() } else { first };
         loop {
             if hop.needs_event() {
+                if hop.is_ordered() {
+                    hop = self.change_places(hop, &mut time, &mut at, packet)?;
+                    continue;
+                }
                 return self.wait(time, at, hop, packet);
             }
             // The usual hops first; what is not usual at them stands apart.
@@ -414,7 +427,8 @@ impl<P: Packet> Network<P> {
         self.links.iter_mut().for_each(|link| link.finish(end));
         self.count_losses();
         let buffered: u64 = self.links.iter().map(Link::buffered_packets).sum();
-        self.audit.in_flight = self.calendar.packets() as u64 + buffered;
+        let ordered: usize = self.lookaheads.iter().map(Lookahead::len).sum();
+        self.audit.in_flight = (self.calendar.packets() + ordered) as u64 + buffered;
         let audit = self.audit;
         if audit.sent + audit.duplicated != audit.delivered + audit.dropped + audit.in_flight {
             return Err(format!("packets do not balance: {audit:?}"));
@@ -431,6 +445,7 @@ impl<P: Packet> Network<P> {
         self.calendar.memory()
             + self.links.iter().map(Link::memory).sum::<usize>()
             + self.access_links.memory()
+            + self.lookaheads.iter().map(Lookahead::memory).sum::<usize>()
             + self.hops.capacity() * size_of::<Hop>()
             + self.ids.memory()
     }

@@ -3,6 +3,7 @@
 mod bounds;
 mod host;
 mod impairments;
+mod lookahead;
 mod reordering;
 mod sink;
 mod traces;

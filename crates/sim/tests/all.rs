@@ -3,6 +3,7 @@
 mod bounds;
 mod conformance;
 mod elision;
+mod lookahead;
 mod network_by_hand;
 mod queues;
 mod receiver_window;

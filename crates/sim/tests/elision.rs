@@ -50,19 +50,22 @@ struct Made {
     hops: usize,
     backward: bool,
     access: u8,
+    /// The links of its receiver.
+    egress: u8,
     delay: u64,
     start: u64,
     stack_choice: u8,
 }
 
 fn made() -> impl Strategy<Value = Made> {
-    (0u8..8, 0usize..3, 1usize..4, any::<bool>(), 0u8..4, 0u64..30_000, 0u64..2_000_000, 0u8..6).prop_map(
-        |(kind, from, hops, backward, access, delay, start, stack_choice)| Made {
+    (0u8..8, 0usize..3, 1usize..4, any::<bool>(), 0u8..4, 0u8..5, 0u64..30_000, 0u64..2_000_000, 0u8..6).prop_map(
+        |(kind, from, hops, backward, access, egress, delay, start, stack_choice)| Made {
             kind,
             from,
             hops,
             backward,
             access,
+            egress,
             delay,
             start,
             stack_choice,
@@ -70,7 +73,7 @@ fn made() -> impl Strategy<Value = Made> {
     )
 }
 
-fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> LinkConfig {
+pub fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> LinkConfig {
     let rate = rate.map(|bps| Rate::from_bps(bps).unwrap());
     let at = sojourn_aqm::Link {
         rate: rate.unwrap_or(Rate::from_bps(1_000_000).unwrap()),
@@ -89,7 +92,7 @@ fn link(name: String, rate: Option<u64>, delay: u64, aqm: u8, seed: u64) -> Link
     LinkConfig::new(PlannedLink { name, rate, delay: Duration::from_micros(delay), ..PlannedLink::default() }, controller)
 }
 
-fn stack(stack_choice: u8) -> TcpOptions {
+pub fn stack(stack_choice: u8) -> TcpOptions {
     let base = match stack_choice {
         0 | 1 => TcpOptions::ns2(),
         2 => TcpOptions::linux(),
@@ -104,6 +107,13 @@ fn stack(stack_choice: u8) -> TcpOptions {
         control: if stack_choice == 3 { CcConfig::RLedbat(Default::default()) } else { base.control.clone() },
         ..base
     }
+}
+
+/// Takes its receiver's timers from a stack.
+pub fn answer_at_once(stack: &mut TcpOptions) {
+    let TcpOptions { quick_start, quick_acks, adaptive_delayed_ack, sack_compression, dsack, .. } = TcpOptions::rfc();
+    let plain = TcpOptions { quick_start, quick_acks, adaptive_delayed_ack, sack_compression, dsack, ..stack.clone() };
+    *stack = TcpOptions { delayed_ack: None, reader: None, ..plain };
 }
 
 fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfig<'static> {
@@ -140,15 +150,24 @@ fn world(flows: &[Made], aqms: &[u8], seed: u64, all_events: bool) -> WorldConfi
             way
         };
         let (mut forward, mut back) = (way(flow.backward), way(!flow.backward));
+        // Every other flow has access links.
+        let measure = if number % 2 == 1 { Measure::Counts } else { Measure::All };
+        let mut own = |name: &str, rate: Option<u64>, delay: u64| {
+            let mut own = link(format!("{name}{number}"), rate, delay, 0, seed);
+            own.link.measure = measure;
+            links.push(own);
+            links.len() as u32 - 1
+        };
         if flow.access > 0 {
             let rate = [None, None, Some(3_000_000), Some(400_000)][usize::from(flow.access)];
-            for (way, side) in [(&mut forward, "there"), (&mut back, "back")] {
-                let mut access = link(format!("access{number}{side}"), rate, flow.delay, 0, seed);
-                // Every other flow has access links.
-                access.link.measure = if number % 2 == 1 { Measure::Counts } else { Measure::All };
-                links.push(access);
-                way.insert(if side == "there" { 0 } else { way.len() }, links.len() as u32 - 1);
-            }
+            forward.insert(0, own("access:there", rate, flow.delay));
+            back.push(own("access:back", rate, flow.delay));
+        }
+        if flow.egress > 0 {
+            // Mostly faster than the links in the core, so that answers come back nearly in order.
+            let rate = [None, None, Some(3_000_000), Some(20_000_000), Some(900_000)][usize::from(flow.egress)];
+            forward.push(own("access:egress", rate, flow.delay % 5_000));
+            back.insert(0, own("access:answers", rate, 0));
         }
         let start = Time::ZERO + Duration::from_micros(flow.start);
         let rate = Rate::from_bps(300_000).unwrap();
@@ -187,7 +206,7 @@ fn traffic(flow: &Made, rate: Rate) -> Traffic {
 }
 
 /// Everything that a world measured, as text.
-fn measured(mut world: World) -> Result<Vec<String>, String> {
+pub fn measured(mut world: World) -> Result<Vec<String>, String> {
     let audit = world.finish()?;
     let mut said = vec![format!("fingerprint {:016x} {audit:?}", world.fingerprint())];
     said.extend(world.flows().map(|flow| format!("{flow:?}")));
@@ -231,11 +250,7 @@ proptest! {
         let flows: Vec<Made> = flows.into_iter().map(|flow| Made { kind: flow.kind % 7, hops: 3, backward: false, ..flow }).collect();
         let with = |all_events: bool| {
             let mut config = world(&flows, &aqms, seed, all_events);
-            for stack in &mut config.stacks {
-                let TcpOptions { quick_start, quick_acks, adaptive_delayed_ack, sack_compression, dsack, .. } = TcpOptions::rfc();
-                let plain = TcpOptions { quick_start, quick_acks, adaptive_delayed_ack, sack_compression, dsack, ..stack.clone() };
-                *stack = TcpOptions { delayed_ack: None, reader: None, ..plain };
-            }
+            config.stacks.iter_mut().for_each(answer_at_once);
             measured(World::new(config).unwrap()).unwrap()
         };
         let (elided, evented) = (with(false), with(true));

@@ -14,10 +14,12 @@ impl Rank {
     pub const DELIVERY: Rank = Rank(1);
     /// A packet arrives at a link (entity: its flow).
     pub const ARRIVAL: Rank = Rank(7);
+    /// Answers that wait in order before a link are due (entity: the link).
+    pub const RELEASE: Rank = Rank(6);
     const FIRST_TIMER: u8 = 2;
-    const TIMERS: u8 = 5;
+    const TIMERS: u8 = 4;
 
-    /// The timers of hosts of one class, 0 to 4 (entity: the host's choice).
+    /// The timers of hosts of one class, 0 to 3 (entity: the host's choice).
     #[inline]
     pub fn timer(class: u8) -> Rank {
         Rank(Self::FIRST_TIMER + class.min(Self::TIMERS - 1))

@@ -234,7 +234,7 @@ impl AccessLinks {
     }
 
     /// The rate of a link; `None` where it only delays.
-    fn rate_of(&self, link: usize) -> Option<Rate> {
+    pub fn rate_of(&self, link: usize) -> Option<Rate> {
         let kind = self.kinds[link];
         let class = || kind.queue().map_or_else(|| self.classes[kind.0 as usize], |queue| self.queues[queue].class);
         (kind != Kind::PURE_DELAY).then(|| class().rate)

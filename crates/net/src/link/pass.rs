@@ -4,9 +4,26 @@ use super::Link;
 use super::meter::Service;
 use super::queue::Queue;
 use crate::packet::Packet;
-use sojourn_units::Time;
+use sojourn_units::{Duration, Time};
 
 impl<P: Packet> Link<P> {
+    /// When its transmitter is free: what is sent later leaves later.
+    #[inline(always)]
+    pub(crate) fn free_at(&self) -> Time {
+        self.transmitter.free_at
+    }
+
+    /// Its propagation delay now.
+    pub(crate) fn delay(&self) -> Duration {
+        self.transmitter.delay
+    }
+
+    /// Whether packets may pass it ahead of the network's time, as far as they come in order, and none comes out at the nanosecond at which
+    /// it went in.
+    pub(crate) fn takes_early(&self) -> bool {
+        !self.is_buffered() && !self.counts_flows() && self.transmitter.takes_time()
+    }
+
     /// Lets a packet pass that arrives at `now`, not earlier than the one before, if nothing has to be decided: when it arrives at the
     /// other end. If not, nothing has happened, and it must be offered.
     #[inline(always)]

@@ -79,6 +79,11 @@ impl Transmitter {
         !self.adjusts && !self.delay_varies
     }
 
+    /// Whether each packet takes at least a nanosecond from one end to the other, whatever changes.
+    pub fn takes_time(&self) -> bool {
+        (!self.delay_varies && self.delay > Duration::ZERO) || (self.is_steady() && self.first_rate.is_some_and(sends_apart))
+    }
+
     /// Since when the transmitter has been idle at `now`; `None` while it is busy.
     #[inline]
     pub fn idle_since(&self, now: Time) -> Option<Time> {
